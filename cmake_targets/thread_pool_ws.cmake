@@ -11,8 +11,8 @@
 #   4. ws_hook_finish    at the end of OAI's top CMakeLists.txt: our sources into OAI's own target, its
 #                        pool's out of it (thread_pool_ws_patch.cmake)
 # The hook puts no variable into the cache. Variables that the user sets with -D stay there until -U:
-#   THREAD_POOL_WS_HWLOC=OFF   without hwloc (default: with it when pkg-config finds it; ON: stop without it)
-#   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (the same with lttng-ust 2.13)
+#   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (default: with them when pkg-config finds lttng-ust 2.13; ON: stop
+#                              without it)
 #   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (stop without sys/sdt.h; default: none)
 #   THREAD_POOL_WS_PATCHES=ON  trace marks and hints in OAI's uplink (thread_pool_ws_patches.cmake; default: OFF)
 if(CMAKE_VERSION VERSION_LESS 3.16)
@@ -72,7 +72,6 @@ function(ws_hook_list_dir variable access value)
 endfunction()
 
 ws_hook_check()
-ws_check_switch(THREAD_POOL_WS_HWLOC AUTO)
 ws_check_switch(THREAD_POOL_WS_LTTNG AUTO)
 ws_check_switch(THREAD_POOL_WS_USDT)
 ws_api_shape("${CMAKE_SOURCE_DIR}/common/utils/threadPool" ws_hook_shape)

@@ -23,7 +23,7 @@ function(ws_pkg_config out)
   set(${out} "${program}" PARENT_SCOPE)
 endfunction()
 
-# Reports that pkg-config finds no <module> in version <least> (empty = any) or newer, and the effect (<without>).
+# Reports that pkg-config finds no <module> in version <least> or newer, and the effect (<without>).
 # Stops when the user has switched <option> on. <package>: its name in Debian.
 function(ws_library_missing module least package option without)
   ws_pkg_config(pkg_config)
@@ -33,9 +33,7 @@ function(ws_library_missing module least package option without)
   if(NOT absent)
     set(said "pkg-config finds ${module} ${version} only")
   endif()
-  if(least)
-    string(APPEND said ", ${least} or newer is wanted")
-  endif()
+  string(APPEND said ", ${least} or newer is wanted")
   if(DEFINED ${option} AND NOT "${${option}}" STREQUAL "AUTO")
     message(FATAL_ERROR "thread_pool_ws: ${option} is ${${option}}, but ${said} (Debian: ${package}). "
       "AUTO takes it where it is found, OFF builds without: ${without}.")
@@ -53,11 +51,8 @@ function(ws_find_library module least package option without out_cflags out_libs
     return()
   endif()
   ws_pkg_config(pkg_config)
-  set(version "")
-  if(least)
-    set(version "--atleast-version=${least}")
-  endif()
-  execute_process(COMMAND "${pkg_config}" ${version} ${module} ERROR_QUIET OUTPUT_QUIET RESULT_VARIABLE absent)
+  execute_process(COMMAND "${pkg_config}" --atleast-version=${least} ${module}
+    ERROR_QUIET OUTPUT_QUIET RESULT_VARIABLE absent)
   execute_process(COMMAND "${pkg_config}" --cflags ${module}
     OUTPUT_VARIABLE cflags OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE no_cflags)
   execute_process(COMMAND "${pkg_config}" --libs ${module}

@@ -83,9 +83,6 @@ if(NOT WS_DEBIAN)
 endif()
 
 ws_package_library(runtime ${ws_name} "C and C++ programs push bursts of short tasks and wait for them.")
-if(WS_HWLOC AND HWLOC_FOUND) # opened, not linked: dpkg-shlibdeps does not see it
-  set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libhwloc15)
-endif()
 if(TARGET thread_pool_ws_lttng)
   ws_package(lttng ${ws_name}-lttng0 "Tracepoints for LTTng, which a program loads if TPOOL_WS_TRACE=1 is set.")
 endif()

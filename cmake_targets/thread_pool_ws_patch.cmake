@@ -38,7 +38,7 @@ endfunction()
 # they go on our files, which works because that target is of this directory; else on the target, which then
 # holds ours only. Where it can, the version goes on the one file that prints it: else each commit of this
 # project would compile all files.
-function(ws_set_flags target others sources version definitions includes options)
+function(ws_set_flags target others sources version definitions includes)
   get_property(directory TARGET ${target} PROPERTY SOURCE_DIR)
   if(others AND directory STREQUAL CMAKE_CURRENT_SOURCE_DIR)
     set(where SOURCE ${sources})
@@ -49,7 +49,6 @@ function(ws_set_flags target others sources version definitions includes options
   endif()
   set_property(${where} APPEND PROPERTY COMPILE_DEFINITIONS ${definitions})
   set_property(${where} APPEND PROPERTY INCLUDE_DIRECTORIES ${includes})
-  set_property(${where} APPEND PROPERTY COMPILE_OPTIONS ${options})
 endfunction()
 
 # LTTng's provider, built with each program that has the pool, into the folder of OAI's programs: a program looks
@@ -74,16 +73,10 @@ function(ws_hook_finish)
   ws_shim_files("${shape}" ours shadows)
   ws_shim_private_includes(includes)
   ws_find_pool_target(target)
-  ws_find_library(hwloc "" libhwloc-dev THREAD_POOL_WS_HWLOC "workers steal in order of their numbers"
-    hwloc_cflags hwloc_libs)
   ws_find_library(lttng-ust 2.13 liblttng-ust-dev THREAD_POOL_WS_LTTNG "no LTTng tracepoints"
     lttng_cflags lttng_libs)
   set(definitions "WS_SHIM_SHAPE=\"${shape}\"")
-  set(with "without hwloc")
-  if(hwloc_libs)
-    list(APPEND definitions WS_HWLOC=1)
-    set(with "with hwloc")
-  endif()
+  set(with "")
   if(lttng_libs)
     list(APPEND definitions WS_LTTNG=1)
     ws_provider_for(${target} "${lttng_cflags}" "${lttng_libs}")
@@ -96,18 +89,17 @@ function(ws_hook_finish)
     string(APPEND with ", USDT probes")
   endif()
   # The property and not target_link_libraries(), which may only name targets of its own directory before
-  # CMake 3.13's policy CMP0079. The pool opens hwloc and LTTng's provider itself.
+  # CMake 3.13's policy CMP0079. The pool opens LTTng's provider itself.
   set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS})
   get_property(others TARGET ${target} PROPERTY SOURCES)
   list(FILTER others EXCLUDE REGEX "${WS_POOL_FILES}")
   set_property(TARGET ${target} PROPERTY SOURCES ${others} ${ours})
-  ws_set_flags(${target} "${others}" "${ours}" "WS_VERSION=\"${version}\"" "${definitions}" "${includes}"
-    "${hwloc_cflags}")
+  ws_set_flags(${target} "${others}" "${ours}" "WS_VERSION=\"${version}\"" "${definitions}" "${includes}")
 
   ws_patches_apply(patches)
   list(LENGTH ours count)
   set(report "thread_pool_ws: version ${version} replaces OAI's thread pool: shape ${shape}, ")
-  string(APPEND report "${count} sources in target ${target}, ${with}${patches}")
+  string(APPEND report "${count} sources in target ${target}${with}${patches}")
   set_property(GLOBAL PROPERTY thread_pool_ws_REPORT "${report}")
   message(STATUS "${report}")
   add_custom_target(thread_pool_ws_report COMMAND "${CMAKE_COMMAND}" -E echo "${report}" VERBATIM)

@@ -218,20 +218,10 @@ def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "ccache" in (build.folder / "build.ninja").read_text()
 
 
-@full
-def test_without_hwloc(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook("-DTHREAD_POOL_WS_HWLOC=OFF") == 0
-    assert "without hwloc" in build.log
-    assert "WS_HWLOC" not in (build.folder / "build.ninja").read_text()
-    assert build.ours()
-
-
-def test_pkg_config_without_hwloc(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pkg_config_without_lttng(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
     build = new_build("B2")
     assert build.with_hook() == 0
-    assert "finds no hwloc" in build.log and "without hwloc" in build.log
     assert "finds no lttng-ust, 2.13" in build.log and ", LTTng tracepoints" not in build.log
 
 

@@ -16,7 +16,6 @@ SDT = "#pragma once\n#define STAP_PROBEV(...) ((void)0)\n"
 # In the order of the parameter hooked.
 FIRST = "-DWS_TESTS=OFF", f"-D{INCLUDE}={HOOK}"
 LTTNG = "-DWS_LTTNG", "-DTHREAD_POOL_WS_LTTNG"
-HWLOC = "-DWS_HWLOC", "-DTHREAD_POOL_WS_HWLOC"
 USDT = "-DWS_USDT", "-DTHREAD_POOL_WS_USDT"
 TRACED = "traced by lttng-ust", ", LTTng tracepoints"  # what is said when it is there
 
@@ -48,26 +47,15 @@ def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, **versions: str) -> N
 
 
 @both
-@pytest.mark.parametrize(
-    ("option", "package", "wanted"),
-    [(LTTNG, "liblttng-ust-dev", "no lttng-ust, 2.13 or newer"), (HWLOC, "libhwloc-dev", "no hwloc")],
-    ids=["lttng", "hwloc"],
-)
 def test_a_library_that_is_asked_for_and_missing_stops(
-    build: Build,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    hooked: bool,
-    option: tuple[str, str],
-    package: str,
-    wanted: str,
+    build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hooked: bool
 ) -> None:
     pretend(monkeypatch, tmp_path / "pc")
-    name = option[hooked]
+    name, wanted = LTTNG[hooked], "no lttng-ust, 2.13 or newer"
     assert build.configure(FIRST[hooked]) == 0, build.log  # not asked for
     assert f"finds {wanted}" in build.log
     assert build.configure(f"{name}=ON") != 0
-    assert f"{name[2:]} is ON, but pkg-config finds {wanted}" in build.log and package in build.log
+    assert f"{name[2:]} is ON, but pkg-config finds {wanted}" in build.log and "liblttng-ust-dev" in build.log
     for value in (f"{name}=OFF", f"{name}=AUTO", "-U" + name[2:]):
         assert build.configure(value) == 0, (value, build.log)
 
@@ -75,8 +63,8 @@ def test_a_library_that_is_asked_for_and_missing_stops(
 @both
 @pytest.mark.parametrize(
     ("option", "values"),
-    [(HWLOC, "ON, OFF, AUTO"), (LTTNG, "ON, OFF, AUTO"), (USDT, "ON, OFF")],
-    ids=["hwloc", "lttng", "usdt"],
+    [(LTTNG, "ON, OFF, AUTO"), (USDT, "ON, OFF")],
+    ids=["lttng", "usdt"],
 )
 def test_an_unknown_value_stops(build: Build, hooked: bool, option: tuple[str, str], values: str) -> None:
     name = option[hooked]

@@ -117,13 +117,6 @@ def check_tools(tree: Tree) -> Iterator[Row]:
     yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
     git = which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
-    hwloc = host.pkg_config("hwloc")
-    without = (
-        "not found: the pool steals in order of worker numbers. If it is installed later, as by ci/setup "
-        "bench, the next configuration uses it without asking"
-    )
-    remedy = "apt install libhwloc-dev, before the build, or -DTHREAD_POOL_WS_HWLOC=OFF"
-    yield row(hwloc, "hwloc", "found" if hwloc else without, remedy, "note")
 
 
 def wanted_patches(build_dir: Path | None) -> tuple[str, ...]:

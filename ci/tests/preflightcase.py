@@ -50,7 +50,7 @@ class PreflightCase(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.top = Path(self.folder.name)
         self.bin = self.top / "bin"
-        self.modules = {"hwloc"}
+        self.modules: set[str] = set()
         self.lay({f"bin/{name}": script for name, script in PROGRAMS.items()})
         for name in ("lib", "include"):
             (self.bin / name).mkdir()

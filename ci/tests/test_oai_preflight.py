@@ -55,10 +55,7 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     ("", {"bin/c++": None}, ("missing C++ compiler",)),
     ("", {"bin/ninja": None}, ("missing ninja or make neither",)),
     ("", {"bin/pkg-config": None}, ("missing pkg-config",)),
-    ("", {"bin/git": None, "-hwloc": ""}, (
-        "note git none", "note hwloc not found",
-        "installed later, as by ci/setup bench, the next configuration uses it without asking -> "
-        "apt install libhwloc-dev, before the build, or -DTHREAD_POOL_WS_HWLOC=OFF")),
+    ("", {"bin/git": None}, ("note git none",)),
     ("cmake_minimum_required(VERSION 3.28...4.0)\n", {}, ("missing cmake 3.25.1, 3.28 is needed",)),
     ("", {"bin/cmake": "echo cmake version 3.14.4"}, ("missing cmake 3.14.4, 3.16 is needed",)),
     # Packages: of pkg-config, of the tree's own find modules, linked, included.
@@ -87,7 +84,7 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     ("", {**VRTSIM, "bin/include/simde/x86/avx512/cvt.h": "simde_mm512_cvtps_epi32 (simde__m512 a) {"}, ()),
     ("", {**VRTSIM, "proc/cpuinfo": "flags : fpu avx2\n"}, ()),
     # Systems on which build_oai -I stops; nothing of it where all is there.
-    (MODULES, {**DEBIAN, **VRTSIM, "-hwloc": "", "bin/xxd": None}, (
+    (MODULES, {**DEBIAN, **VRTSIM, "bin/xxd": None}, (
         "missing", f"refuses this system (debian12). In its place, as root: {ALL}# all that is missing cd",
         "cd TOP/oai/cmake_targets && OPENAIR_DIR=TOP/oai bash -c '. tools/build_helper; "
         "install_simde_from_source' apt install coccinelle", "-> see below, or -DAVX512=OFF")),

@@ -26,10 +26,6 @@ target_include_directories(thread_pool_ws_untraced PUBLIC
   $<TARGET_PROPERTY:thread_pool_ws,INTERFACE_INCLUDE_DIRECTORIES>)
 target_link_libraries(thread_pool_ws_untraced PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 ws_target_sanitize(thread_pool_ws_untraced)
-if("WS_HWLOC=1" IN_LIST bench_pool_definitions)
-  pkg_check_modules(HWLOC QUIET hwloc)
-  target_include_directories(thread_pool_ws_untraced SYSTEM PRIVATE ${HWLOC_INCLUDE_DIRS})
-endif()
 bench_backend(ws-untraced backends/ws.c thread_pool_ws_untraced)
 
 add_executable(ws-trace-cost trace/cost.c src/report.c src/words.c)

@@ -150,7 +150,7 @@ def test_switching_back_as_documented_leaves_nothing(new_build: NewBuild) -> Non
     """The command of docs/integration.md removes all of the hook from the cache; the copies stay."""
     build, untouched = new_build("A"), new_build("A", "untouched")
     assert untouched.configure() == 0
-    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_HWLOC=OFF") == 0, build.log
+    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_LTTNG=OFF") == 0, build.log
     options = switch_back_options()
     assert build.configure(*options) == 0
     assert build.cache() == untouched.cache()

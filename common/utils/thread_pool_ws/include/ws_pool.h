@@ -90,8 +90,8 @@ typedef struct {
   /// Where the task's data lies: WS_NODE_ANY (0, default), or ws_node_hint() of a NUMA node (ws_node.h).
   /// Workers on a CPU of that node take the task first; if they are busy, others take it. So a wrong hint
   /// costs time, and nothing else. The hint has no effect if the node's number is unknown, if the task is
-  /// not of normal priority, if all workers' CPUs belong to one node, or without hwloc. A node
-  /// without a worker's CPU is served by the nearest node with one.
+  /// not of normal priority, or if all workers' CPUs belong to one node. A node without a
+  /// worker's CPU is served by the nearest node with one.
   uint32_t node;
 } ws_task_t;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_near.c
-/// ws_near.h: from Linux's sysfs, so that it is known without hwloc, too.
+/// ws_near.h: from Linux's sysfs.
 #include "ws_near.h"
 
 #include <stdio.h>

@@ -90,7 +90,7 @@ struct ws_worker_s {
   ws_au32_t start; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
   ws_au32_t tid; ///< O 0 = its thread has not begun
   pthread_t thread; ///< I
-  uint32_t *victims; ///< I indices of the other workers, nearest first
+  uint32_t *victims; ///< I indices of the other workers, near ones first
   int pin_error, class_error; ///< I the system's error, 0 = done
   uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
   uint64_t slack_ns; ///< I timer slack that its thread had before

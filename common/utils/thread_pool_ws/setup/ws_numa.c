@@ -25,7 +25,7 @@ static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *
 void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
 {
   pool->tasks.kinds = WS_KIND_NODE;
-  if (ws_os_node_count() < 2) // to read the machine takes milliseconds
+  if (ws_os_node_count() < 2)
     return;
   bool usable[WS_CPUS_MAX] = {false};
   ws_machine_nodes_t *machine = calloc(1, sizeof(*machine));
@@ -33,8 +33,7 @@ void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
     read_usable(pool, cpu, usable);
     ws_nodes_plan(&pool->nodes, machine, usable);
   } else {
-    ws_warn(&pool->settings,
-            "hwloc is missing, or cannot read the NUMA nodes: the machine counts as one node");
+    ws_warn(&pool->settings, "/sys/devices/system/node cannot be read: the machine counts as one NUMA node");
   }
   free(machine);
   if (pool->nodes.count >= 2)

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_topo.c
-/// ws_topo.h; the distances come from hwloc where the build has it.
+/// ws_topo.h.
 #include "ws_topo.h"
 
-#include <string.h>
-
 #include "../pool/ws_warn.h"
-
-#ifdef WS_HWLOC
-#include "ws_hwloc.h"
-#endif
 
 static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
 {
@@ -85,93 +79,31 @@ uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus
   return distinct > 0 && distinct < cpus ? distinct : cpus;
 }
 
-/// Distances that a victim order knows, nearest first.
-enum { NEAR_SMT, NEAR_L2, NEAR_L3, NEAR_NODE, NEAR_ANY, NEAR_LEVELS };
-
-#ifdef WS_HWLOC
-static bool share(hwloc_obj_t a, hwloc_obj_t b, hwloc_obj_type_t type)
+/// @return 1 + the last-level cache of a worker's CPU; 0 = not known, or the worker floats
+static uint32_t cache_of(const struct ws_pool_s *pool, const ws_worker_t *worker)
 {
-  for (; a && a->type != type; a = a->parent)
-    ;
-  for (; b && b->type != type; b = b->parent)
-    ;
-  return a && a == b;
+  const uint32_t cpu = (uint32_t)worker->cpu;
+  if (worker->cpu < 0 || cpu >= WS_CPUS_MAX || pool->caches == 0 || !ws_os_cpuset_has(&pool->mask, cpu))
+    return 0;
+  return 1 + pool->cache_of[cpu];
 }
 
-/// @return the object of a CPU; NULL = unknown, or the worker floats
-static hwloc_obj_t of_cpu(const ws_hwloc_t *hwloc, int32_t cpu)
+/// Write to @p victims the workers that are near worker @p index, or those that are not. @return the end
+static uint32_t *put_victims(const struct ws_pool_s *pool, uint32_t index, bool near, uint32_t *victims)
 {
-  hwloc_obj_t pu = cpu < 0 ? NULL : ws_hwloc_first(hwloc, HWLOC_OBJ_PU);
-  while (pu && pu->os_index != (unsigned)cpu)
-    pu = pu->next_cousin;
-  return pu;
-}
-
-static uint8_t distance(const ws_hwloc_t *hwloc, int32_t cpu, int32_t other)
-{
-  hwloc_obj_t a = of_cpu(hwloc, cpu), b = of_cpu(hwloc, other);
-  if (!a || !b)
-    return NEAR_ANY;
-  if (share(a, b, HWLOC_OBJ_CORE))
-    return NEAR_SMT;
-  if (share(a, b, HWLOC_OBJ_L2CACHE))
-    return NEAR_L2;
-  if (share(a, b, HWLOC_OBJ_L3CACHE))
-    return NEAR_L3;
-  return hwloc->bitmap_isequal(a->nodeset, b->nodeset) ? NEAR_NODE : NEAR_ANY;
-}
-#endif
-
-/// @param away  distance of each worker from worker @p index
-static void order_victims(struct ws_pool_s *pool, uint32_t index, const uint8_t *away)
-{
-  uint32_t count = 0;
-  for (uint32_t level = 0; level < NEAR_LEVELS; level++)
-    for (uint32_t step = 1; step < pool->workers; step++)
-      if (away[(index + step) % pool->workers] == level)
-        pool->worker[index]->victims[count++] = (index + step) % pool->workers;
-}
-
-#ifdef WS_HWLOC
-static uint32_t pinned_workers(const struct ws_pool_s *pool)
-{
-  uint32_t pinned = 0;
-  for (uint32_t i = 0; i < pool->workers; i++)
-    pinned += pool->worker[i]->cpu >= 0;
-  return pinned;
-}
-
-/// Only pinned workers have distances. To read the machine takes milliseconds: only with two of them or more.
-static bool read_machine(const struct ws_pool_s *pool, ws_hwloc_t *hwloc)
-{
-  if (pinned_workers(pool) < 2)
-    return false;
-  const char *why = ws_hwloc_begin(hwloc, 0);
-  if (why)
-    ws_warn(&pool->settings, "no hwloc (%s): workers steal in the order of their numbers", why);
-  return !why;
-}
-
-void ws_topo_victims(struct ws_pool_s *pool)
-{
-  uint8_t away[WS_WORKERS_MAX];
-  memset(away, NEAR_ANY, sizeof(away));
-  ws_hwloc_t hwloc;
-  const bool known = read_machine(pool, &hwloc);
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    for (uint32_t other = 0; known && other < pool->workers; other++)
-      away[other] = distance(&hwloc, pool->worker[i]->cpu, pool->worker[other]->cpu);
-    order_victims(pool, i, away);
+  const uint32_t cache = cache_of(pool, pool->worker[index]);
+  for (uint32_t step = 1; step < pool->workers; step++) {
+    const uint32_t other = (index + step) % pool->workers;
+    if ((cache > 0 && cache_of(pool, pool->worker[other]) == cache) == near)
+      *victims++ = other;
   }
-  if (known)
-    ws_hwloc_end(&hwloc);
+  return victims;
 }
-#else
+
 void ws_topo_victims(struct ws_pool_s *pool)
 {
-  uint8_t away[WS_WORKERS_MAX];
-  memset(away, NEAR_ANY, sizeof(away));
-  for (uint32_t i = 0; i < pool->workers; i++)
-    order_victims(pool, i, away);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    uint32_t *rest = put_victims(pool, i, true, pool->worker[i]->victims);
+    put_victims(pool, i, false, rest);
+  }
 }
-#endif

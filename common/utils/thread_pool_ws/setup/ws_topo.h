@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_topo.h
-/// On which CPUs workers run, in which order they steal from each other, and the machine's NUMA nodes, which
-/// hwloc reads. Without hwloc the machine counts as one node.
+/// On which CPUs workers run, in which order they steal from each other, and the machine's NUMA nodes.
 #ifndef WS_TOPO_H
 #define WS_TOPO_H
 
@@ -19,11 +18,11 @@ uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t work
 /// @brief CPUs that the workers can use: the distinct ones of cpu[0..workers) when none floats, else @p cpus.
 uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus);
 
-/// @brief Fill every worker's victims: nearest first by shared SMT core, L2, L3, NUMA node; workers at the
-/// same distance, and those that float, in turn from the worker's own index on.
+/// @brief Fill every worker's victims: first those that are pinned to CPUs of the same last-level cache, then
+/// the others, both in turn from the worker's own index on. Call ws_near_plan() before.
 void ws_topo_victims(struct ws_pool_s *pool);
 
-/// @brief Read the machine's nodes. @return false = not known
+/// @brief Read the machine's nodes. @param machine  zeroed. @return false = not known
 bool ws_numa_read(ws_machine_nodes_t *machine);
 
 /// @brief Plan the pool's nodes (ws_nodes_plan) and kinds. @param cpu  CPU of each worker, -1 = it floats

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_nodes.c
-/// The simulated machine's NUMA nodes, as the core reads them, in place of hwloc and the kernel.
+/// The simulated machine's NUMA nodes, as the core reads them, in place of the kernel.
 #include "../../../setup/ws_topo.h"
 #include "sim_machine.h"
 

@@ -166,7 +166,7 @@ static void every_other_worker_is_a_victim_once(void)
   for (uint32_t workers = 1; workers <= 9; workers++) {
     for (uint32_t step = 0; step <= 1; step++) {
       ws_settings_t settings = test_settings(workers);
-      settings.pin_step = step; // pinned: hwloc's order
+      settings.pin_step = step;
       ws_pool_t *pool = test_create(&settings);
       check_victims(pool);
       if (!step && workers > 2)
@@ -177,23 +177,39 @@ static void every_other_worker_is_a_victim_once(void)
   }
 }
 
-static void workers_on_one_cpu_come_first(void)
+/// CPUs 0 to 3 have two last-level caches, of the even CPUs and of the odd ones. CPU 5 is not in the mask, so
+/// its cache is not known.
+static void victims_of_the_same_cache_come_first(void)
 {
-  if (test_cpus() < 2)
-    return;
-  const int32_t cores[4] = {0, 1, 0, 1};
-  ws_settings_t settings = test_settings(4);
-  settings.cores = cores;
-  settings.core_count = 4;
-  ws_pool_t *pool = test_create(&settings);
-  if (test_stats(pool).workers_pinned == 4) {
-    check_victims(pool);
-#ifdef WS_TEST_HWLOC
-    bool smt = pool->worker[0]->victims[0] == 1; // the other CPU of the same core is as near
-    CU_ASSERT_TRUE(smt || pool->worker[0]->victims[0] == 2);
-#endif
+  enum { WORKERS = 7 };
+  static const uint32_t cpu[] = {0, 1, 2, 3};
+  static const int32_t pinned_to[WORKERS] = {0, 1, 2, -1, 3, 5, 0};
+  static const uint32_t expected[WORKERS][WORKERS - 1] = {
+      {2, 6, 1, 3, 4, 5}, {4, 2, 3, 5, 6, 0}, {6, 0, 3, 4, 5, 1}, {4, 5, 6, 0, 1, 2},
+      {1, 5, 6, 0, 2, 3}, {6, 0, 1, 2, 3, 4}, {0, 2, 1, 3, 4, 5},
+  };
+  static struct ws_pool_s pool;
+  static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
+  uint32_t victims[WORKERS][WORKERS - 1];
+  pool.mask = set_of(cpu, 4);
+  pool.worker = worker_of;
+  pool.workers = WORKERS;
+  pool.caches = 2;
+  for (uint32_t i = 0; i < 4; i++)
+    pool.cache_of[i] = i % 2;
+  for (uint32_t i = 0; i < WORKERS; i++) {
+    workers[i].cpu = pinned_to[i];
+    workers[i].victims = victims[i];
+    worker_of[i] = &workers[i];
   }
-  test_destroy(pool);
+  ws_topo_victims(&pool);
+  CU_ASSERT_EQUAL(memcmp(victims, expected, sizeof(expected)), 0);
+  pool.caches = 0; // not known: in turn from the own number on
+  ws_topo_victims(&pool);
+  for (uint32_t i = 0; i < WORKERS; i++)
+    for (uint32_t k = 0; k < WORKERS - 1; k++)
+      CU_ASSERT_EQUAL(victims[i][k], (i + 1 + k) % WORKERS);
+  ws_os_cpuset_free(&pool.mask);
 }
 
 static void machine_with_over_1024_cpus(void)
@@ -251,5 +267,5 @@ static void cpus_that_are_refused(void)
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
           TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
           TEST_CASE(quota_bounds_the_pools_cpus), TEST_CASE(every_other_worker_is_a_victim_once),
-          TEST_CASE(workers_on_one_cpu_come_first), TEST_CASE(machine_with_over_1024_cpus),
+          TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
           TEST_CASE(cpus_that_are_refused))
