@@ -119,19 +119,9 @@ uint32_t ws_os_node_count(void);
 /// NUMA node of the page at each address; -ENOENT or -EFAULT if it has no memory yet, or is not mapped.
 /// @return 0 or -errno
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
-/// Have the kernel take the memory of these pages from @p node, as long as it has some. Pages that have
-/// memory already stay where they are. @return false = the kernel refuses
-bool ws_os_prefer(void *memory, size_t bytes, uint32_t node);
-/// From which NUMA nodes the kernel takes a thread's new memory. A new thread has its creator's.
-typedef struct {
-  int mode;
-  unsigned long nodes[1024 / (8 * sizeof(unsigned long))];
-} ws_os_policy_t;
-/// The caller's. @return false = the kernel refuses
-bool ws_os_policy_read(ws_os_policy_t *policy);
-void ws_os_policy_set(const ws_os_policy_t *policy);
-/// The caller's new memory comes from @p node, as long as it has some.
-void ws_os_policy_prefer(uint32_t node);
+/// Never use huge pages for this memory, so that each small page comes from the node of the thread that
+/// touches it first.
+void ws_os_small_pages(void *memory, size_t bytes);
 size_t ws_os_page_bytes(void);
 
 // Fences of which one side pays: membarrier(2); the pair is that of C++'s proposal P1202

@@ -3,15 +3,13 @@
 /// ws_os.h: NUMA nodes of memory.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ws_os.h"
 
 #define PAGES_AT_ONCE 256u
-#define BITS_PER_LONG (8 * sizeof(unsigned long))
-#define NODE_BITS (8 * sizeof(((ws_os_policy_t *)NULL)->nodes))
-enum { PREFERRED = 1 }; // MPOL_PREFERRED of the kernel
 
 size_t ws_os_page_bytes(void)
 {
@@ -35,14 +33,6 @@ static long find_pages(uint32_t count, void **pages, int *node)
   return syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, node, 0);
 }
 
-static ws_os_policy_t prefer(uint32_t node)
-{
-  ws_os_policy_t policy = {.mode = PREFERRED};
-  if (node < NODE_BITS - 1)
-    policy.nodes[node / BITS_PER_LONG] = 1ul << (node % BITS_PER_LONG);
-  return policy;
-}
-
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
 {
   void *pages[PAGES_AT_ONCE];
@@ -58,27 +48,7 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
   return 0;
 }
 
-bool ws_os_prefer(void *memory, size_t bytes, uint32_t node)
+void ws_os_small_pages(void *memory, size_t bytes)
 {
-  const uintptr_t page_mask = ~(uintptr_t)(ws_os_page_bytes() - 1);
-  const uintptr_t first = (uintptr_t)memory & page_mask;
-  const uintptr_t end = ((uintptr_t)memory + bytes + ~page_mask) & page_mask;
-  const ws_os_policy_t policy = prefer(node);
-  return syscall(SYS_mbind, first, end - first, policy.mode, policy.nodes, NODE_BITS, 0) == 0;
-}
-
-bool ws_os_policy_read(ws_os_policy_t *policy)
-{
-  return syscall(SYS_get_mempolicy, &policy->mode, policy->nodes, NODE_BITS, NULL, 0) == 0;
-}
-
-void ws_os_policy_set(const ws_os_policy_t *policy)
-{
-  syscall(SYS_set_mempolicy, policy->mode, policy->nodes, NODE_BITS);
-}
-
-void ws_os_policy_prefer(uint32_t node)
-{
-  const ws_os_policy_t policy = prefer(node);
-  ws_os_policy_set(&policy);
+  madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
 }

@@ -65,10 +65,8 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
   nodes->count = chosen.count;
   if (chosen.count < 2)
     return;
-  for (uint32_t node = 0; node < chosen.count; node++) {
-    nodes->number[node] = machine->number[chosen.of_pool[node]];
+  for (uint32_t node = 0; node < chosen.count; node++)
     order(&chosen, node, nodes->near[node]);
-  }
   for (uint32_t node = 0; node < machine->count; node++)
     if (machine->number[node] < WS_NODE_NUMBERS)
       nodes->of_number[machine->number[node]] = nearest(&chosen, node);

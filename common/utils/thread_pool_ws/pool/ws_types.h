@@ -130,7 +130,6 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
 /// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
 typedef struct {
   uint32_t count; ///< below 2: nodes make no difference
-  uint32_t number[WS_NODES_MAX]; ///< that the system gives each
   uint8_t of_cpu[WS_CPUS_MAX]; ///< node of each CPU
   uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
   uint8_t near[WS_NODES_MAX][WS_NODES_MAX]; ///< near[i]: all nodes, from the nearest to node i, which is i
@@ -215,8 +214,6 @@ struct ws_pool_s {
   uint32_t caches; ///< I last-level caches of these; 0 = not known
   uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
   ws_nodes_t nodes; ///< I
-  ws_os_policy_t policy; ///< I memory policy of the thread that created the pool
-  bool has_policy; ///< I policy is known: workers' threads are made with another one
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL

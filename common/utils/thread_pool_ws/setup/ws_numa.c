@@ -40,38 +40,6 @@ void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
     pool->tasks.kinds += pool->nodes.count;
 }
 
-/// @return whether a worker on @p cpu has a node of its own
-static bool has_node(const struct ws_pool_s *pool, int32_t cpu)
-{
-  return pool->nodes.count >= 2 && cpu >= 0;
-}
-
-static uint32_t number_of(const struct ws_pool_s *pool, int32_t cpu)
-{
-  return pool->nodes.number[ws_nodes_of_cpu(&pool->nodes, cpu)];
-}
-
-void ws_numa_place(const struct ws_pool_s *pool, int32_t cpu, void *memory, size_t bytes)
-{
-  if (has_node(pool, cpu))
-    ws_os_prefer(memory, bytes, number_of(pool, cpu));
-}
-
-void ws_numa_begin_thread(struct ws_pool_s *pool, int32_t cpu)
-{
-  if (!has_node(pool, cpu))
-    return;
-  pool->has_policy = pool->has_policy || ws_os_policy_read(&pool->policy);
-  if (pool->has_policy)
-    ws_os_policy_prefer(number_of(pool, cpu));
-}
-
-void ws_numa_end_thread(const struct ws_pool_s *pool, int32_t cpu)
-{
-  if (has_node(pool, cpu) && pool->has_policy)
-    ws_os_policy_set(&pool->policy);
-}
-
 uint32_t ws_node_count(void)
 {
   return ws_os_node_count();

@@ -30,7 +30,6 @@
 typedef struct {
   char *next;
   size_t used;
-  const int32_t *cpu; ///< of each worker, -1 = it floats
 } arena_t;
 
 static void *carve(arena_t *arena, size_t bytes)
@@ -44,7 +43,8 @@ static void *carve(arena_t *arena, size_t bytes)
 /// the same set of a cache.
 #define COLOURS 16u
 
-/// Begin the piece of thread @p index, on a page of its own: it can lie on the thread's node.
+/// Begin the piece of thread @p index, on a page of its own. What is written here lies on the creator's node,
+/// the rest, which is nearly all of the ring, on the node of the thread: the thread touches it first.
 static void begin_piece(arena_t *arena, uint32_t index)
 {
   const size_t page_bytes = ws_os_page_bytes();
@@ -62,12 +62,10 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
-  const size_t bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
-  ws_numa_place(pool, arena->cpu[index], worker, bytes);
   memset(prewake, 0, ws_prewake_worker_bytes()); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
-  worker->queue.bytes = bytes;
+  worker->queue.bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
   ws_queue_init_worker(&worker->queue, cells, capacity, aside, ASIDE_CAPACITY);
   worker->inbox.index = index;
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
@@ -113,8 +111,7 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     lay_out_lane(pool, arena, i);
 }
 
-/// @param cpu  of each worker, -1 = it floats
-static int allocate(struct ws_pool_s *pool, const int32_t *cpu)
+static int allocate(struct ws_pool_s *pool)
 {
   arena_t arena = {0};
   lay_out(pool, &arena);
@@ -122,7 +119,9 @@ static int allocate(struct ws_pool_s *pool, const int32_t *cpu)
   pool->block = ws_os_map(pool->block_bytes);
   if (!pool->block)
     return -ENOMEM;
-  arena = (arena_t){.next = pool->block, .cpu = cpu};
+  if (pool->nodes.count >= 2)
+    ws_os_small_pages(pool->block, pool->block_bytes);
+  arena = (arena_t){.next = pool->block};
   lay_out(pool, &arena);
   pool->workers = pool->tasks.workers = pool->requested; // until their threads are started
   ws_prewake_begin(pool);
@@ -171,7 +170,7 @@ static int plan(struct ws_pool_s *pool, int32_t *cpu)
   ws_near_plan(pool);
   ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_numa_plan(pool, cpu);
-  const int result = allocate(pool, cpu);
+  const int result = allocate(pool);
   return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;
 }
 

@@ -19,7 +19,6 @@
 #include "../tasks/ws_queue.h"
 #include "ws_holder.h"
 #include "ws_settings.h"
-#include "ws_topo.h"
 
 /// Causes that are warned about once a pool.
 enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
@@ -49,7 +48,6 @@ static void read_class(ws_worker_t *worker)
 static void set_up(ws_worker_t *worker)
 {
   ws_self_t *self = ws_self();
-  ws_numa_end_thread(worker->pool, worker->cpu);
   self->worker = worker;
   ws_hint_store(&worker->tid, (uint32_t)ws_os_tid());
   worker->thread = pthread_self();
@@ -131,9 +129,7 @@ static int create_thread(ws_worker_t *worker)
 /// @return whether the thread runs
 static bool start(ws_worker_t *worker)
 {
-  ws_numa_begin_thread(worker->pool, worker->cpu);
   const int error = create_thread(worker);
-  ws_numa_end_thread(worker->pool, worker->cpu);
   if (error)
     ws_warn(&worker->pool->settings, "only %u of %u workers could be started: %s", worker->index,
             worker->pool->requested, strerror(error));

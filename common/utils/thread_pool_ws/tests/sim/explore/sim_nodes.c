@@ -6,8 +6,6 @@
 
 uint32_t __wrap_ws_os_node_count(void);
 bool __wrap_ws_numa_read(ws_machine_nodes_t *machine);
-bool __wrap_ws_os_prefer(void *memory, size_t bytes, uint32_t node);
-bool __wrap_ws_os_policy_read(ws_os_policy_t *policy);
 
 uint32_t __wrap_ws_os_node_count(void)
 {
@@ -26,18 +24,4 @@ bool __wrap_ws_numa_read(ws_machine_nodes_t *machine)
   for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++)
     machine->of_cpu[cpu] = (uint8_t)(1 + cpu / sim_machine.node_cpus);
   return true;
-}
-
-bool __wrap_ws_os_prefer(void *memory, size_t bytes, uint32_t node)
-{
-  (void)memory;
-  (void)bytes;
-  (void)node;
-  return false;
-}
-
-bool __wrap_ws_os_policy_read(ws_os_policy_t *policy)
-{
-  (void)policy;
-  return false;
 }
