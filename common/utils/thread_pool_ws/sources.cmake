@@ -72,7 +72,6 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c
-  setup/ws_holder.c
   setup/ws_numa.c
   setup/ws_numa_read.c
   setup/ws_pool.c

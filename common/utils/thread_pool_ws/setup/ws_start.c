@@ -17,7 +17,6 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
 #include "../tasks/ws_queue.h"
-#include "ws_holder.h"
 #include "ws_settings.h"
 
 /// Causes that are warned about once a pool.
@@ -148,14 +147,14 @@ static bool is_pinned(const ws_worker_t *worker)
 
 static void warn_late(const ws_worker_t *worker)
 {
-  char holder[128] = "", cpu[24] = "any CPU";
-  if (worker->cpu >= 0) {
+  char cpu[24] = "any CPU";
+  if (worker->cpu >= 0)
     snprintf(cpu, sizeof(cpu), "CPU %d", worker->cpu);
-    ws_holder_text((uint32_t)worker->cpu, ws_tid(worker), holder, sizeof(holder));
-  }
-  ws_warn(&worker->pool->settings,
-          "worker %u has not got %s for %u ms%s%s: the pool works without it until then", worker->index, cpu,
-          (unsigned)(WS_START_NS_MAX / 1000000), holder[0] ? ", which is held by " : "", holder);
+  ws_warn(
+      &worker->pool->settings,
+      "worker %u has not got %s for %u ms: the pool works without it until then. A real-time thread may hold"
+      " the CPU (ps -eLo tid,psr,cls,rtprio,comm)",
+      worker->index, cpu, (unsigned)(WS_START_NS_MAX / 1000000));
 }
 
 /// Go on without the worker, unless it has started. @return whether it has not
