@@ -91,6 +91,8 @@ static void after_fork(void)
 static void leave_pools(ws_self_t *self)
 {
   const ws_self_t before = *self;
+  if (before.worker) // a program that the child starts has timers like those that the pool's creator starts
+    ws_os_timer_slack(before.worker->slack_ns);
   *self = (ws_self_t){.pushed = before.pushed, .end = before.end};
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }
@@ -114,12 +116,11 @@ bool ws_pool_is_lost(const ws_pool_t *pool)
   return pool && ws_is_lost(pool);
 }
 
-void ws_process_watch_forks(void (*leaves_worker)(void))
+void ws_process_watch_forks(void)
 {
   pthread_mutex_lock(&process.forks_lock);
   if (!process.watches_forks) // if the system has no memory for it, the next pool tries again
-    process.watches_forks = pthread_atfork(NULL, NULL, leaves_worker) == 0
-                            && pthread_atfork(before_fork, after_fork, in_child) == 0;
+    process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
   pthread_mutex_unlock(&process.forks_lock);
 }
 

@@ -68,8 +68,7 @@ bool ws_process_see_end(void (*end)(void));
 
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
-/// @param leaves_worker  runs in the child before that: its thread may have been a worker
-void ws_process_watch_forks(void (*leaves_worker)(void));
+void ws_process_watch_forks(void);
 
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
 void ws_process_add(struct ws_pool_s *pool);

@@ -224,7 +224,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     *out = NULL;
   if (!out || !settings)
     return -EINVAL;
-  ws_start_watch_forks();
+  ws_process_watch_forks();
   ws_settings_t checked;
   if (ws_settings_take(&checked, settings) < 0 || ws_settings_check(&checked) < 0)
     return -EINVAL;

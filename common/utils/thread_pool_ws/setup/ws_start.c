@@ -224,20 +224,6 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
   }
 }
 
-/// A task has forked. The child does not keep what the pool has set in its thread: a program that it starts
-/// has timers like those that the pool's creator starts.
-static void in_child(void)
-{
-  const ws_worker_t *worker = ws_self()->worker;
-  if (worker)
-    ws_os_timer_slack(worker->slack_ns);
-}
-
-void ws_start_watch_forks(void)
-{
-  ws_process_watch_forks(in_child);
-}
-
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
   uint32_t running = 0;

@@ -6,10 +6,6 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Call ws_process_watch_forks(): in the child, a worker's thread gets back the timer slack of a plain
-/// thread. The first step of each pool's creation.
-void ws_start_watch_forks(void);
-
 /// @brief Start pool->requested workers on the CPUs of @p cpu; returns when each has set itself up. Sets
 /// pool->workers to the number of threads obtained; warns about each resource that could not be obtained. The
 /// workers wait for ws_release_workers.
