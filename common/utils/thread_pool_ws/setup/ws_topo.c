@@ -5,6 +5,15 @@
 
 #include "../pool/ws_warn.h"
 
+/// @return the first worker with the CPU of worker @p i
+static uint32_t first_on(const int32_t *cpu, uint32_t i)
+{
+  uint32_t first = 0;
+  while (cpu[first] != cpu[i])
+    first++;
+  return first;
+}
+
 static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
 {
   bool warned = false;
@@ -14,11 +23,10 @@ static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
       ws_warn(settings, "cores[%u] = %d is not a CPU number (-1 = float): worker %u floats", i, cpu[i], i);
       cpu[i] = -1;
     }
-    for (uint32_t k = 0; k < i && cpu[i] >= 0 && !warned; k++) {
-      if (cpu[k] == cpu[i]) {
-        warned = true;
-        ws_warn(settings, "cores[%u] = %d is also cores[%u]: these workers share that CPU", i, cpu[i], k);
-      }
+    const uint32_t first = first_on(cpu, i);
+    if (cpu[i] >= 0 && first < i && !warned) {
+      warned = true;
+      ws_warn(settings, "cores[%u] = %d is also cores[%u]: these workers share that CPU", i, cpu[i], first);
     }
   }
 }
@@ -54,12 +62,8 @@ void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_
 uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers)
 {
   uint32_t cpus = ws_os_cpuset_count(mask);
-  for (uint32_t i = 0; i < workers; i++) {
-    bool counted = cpu[i] < 0 || ws_os_cpuset_has(mask, (uint32_t)cpu[i]);
-    for (uint32_t k = 0; k < i && !counted; k++)
-      counted = cpu[k] == cpu[i];
-    cpus += !counted;
-  }
+  for (uint32_t i = 0; i < workers; i++)
+    cpus += cpu[i] >= 0 && !ws_os_cpuset_has(mask, (uint32_t)cpu[i]) && first_on(cpu, i) == i;
   const uint32_t quota = ws_os_quota_cpus();
   cpus = cpus < quota ? cpus : quota;
   return cpus > 0 ? cpus : 1;
@@ -71,10 +75,7 @@ uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus
   for (uint32_t i = 0; i < workers; i++) {
     if (cpu[i] < 0)
       return cpus;
-    bool seen = false;
-    for (uint32_t k = 0; k < i && !seen; k++)
-      seen = cpu[k] == cpu[i];
-    distinct += !seen;
+    distinct += first_on(cpu, i) == i;
   }
   return distinct > 0 && distinct < cpus ? distinct : cpus;
 }
