@@ -225,7 +225,6 @@ struct ws_pool_s {
   uint32_t pinned, requested; ///< I for statistics
   ws_au32_t realtime; ///< S for statistics: grows when a late worker starts
   ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
-  uint32_t warned; ///< I causes already warned about, during creation
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock

@@ -19,9 +19,6 @@
 #include "../tasks/ws_queue.h"
 #include "ws_settings.h"
 
-/// Causes that are warned about once a pool.
-enum { WARNED_CLASS = 1, WARNED_PIN = 2 };
-
 static void set_class(ws_worker_t *worker)
 {
   const ws_settings_t *settings = &worker->pool->settings;
@@ -181,9 +178,6 @@ static void check_host(ws_worker_t *worker)
 
 static void warn_pin(const ws_worker_t *worker)
 {
-  if (worker->pool->warned & WARNED_PIN)
-    return;
-  worker->pool->warned |= WARNED_PIN;
   const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
                                                  : strerror(-worker->pin_error);
   ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats; others are not reported",
@@ -192,18 +186,16 @@ static void warn_pin(const ws_worker_t *worker)
 
 static void warn_class(struct ws_pool_s *pool, int error)
 {
-  if (pool->warned & WARNED_CLASS)
-    return;
-  pool->warned |= WARNED_CLASS;
   static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
   const char *why = error == EPERM ? WS_NEEDED_FOR_CLASS : strerror(error);
   ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's class",
           name[pool->settings.sched_class], pool->settings.sched_priority, why);
 }
 
-/// Count the CPUs and classes that the workers got, and warn about those that they did not get.
+/// Count the CPUs and classes that the workers got, and warn once about each kind that they did not get.
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
+  bool pin_warned = false, class_warned = false;
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
     if (leave_behind(worker)) {
@@ -214,11 +206,14 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
     if (pool->settings.thread_create)
       check_host(worker);
     if (worker->pin_error) {
-      warn_pin(worker);
+      if (!pin_warned)
+        warn_pin(worker);
+      pin_warned = true;
       worker->cpu = cpu[i] = -1;
     }
-    if (worker->class_error)
+    if (worker->class_error && !class_warned)
       warn_class(pool, worker->class_error);
+    class_warned |= worker->class_error != 0;
     pool->pinned += worker->cpu >= 0;
     count_class(worker);
   }
