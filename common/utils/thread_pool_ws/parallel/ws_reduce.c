@@ -2,12 +2,10 @@
 /// @file ws_reduce.c
 /// ws_reduce.h: halve the range, push the right half, run the left half, join.
 ///
-/// The grain, unless the caller gives one, depends on the time that elements take:
-/// - A large range: the caller times elements at its beginning, before it halves the rest.
-/// - A small range: one element may be as much work as a thread gets, so no thread waits for a measurement.
-///   The range is halved until each thread has a piece. A thread times the elements of its piece. If they are
-///   long, it halves what is left of the piece. So short elements cost fewer than two pushes for each thread,
-///   and long ones are single pieces.
+/// The grain, unless the caller gives one, depends on the time that elements take. At first the range is halved
+/// until each thread has a piece. A thread times the first elements of its piece. If what is left of the piece
+/// takes long, the thread halves it. So a range of short elements costs a few pushes for each thread, and no
+/// thread waits for a measurement.
 #include "../include/ws_reduce.h"
 
 #include <errno.h>
@@ -19,20 +17,17 @@
 
 /// A piece takes at least this time: a push and a join cost about a hundredth of it.
 #define PIECE_NS_MIN 10000u
-/// The first elements are timed until they have taken this time, ...
+/// Elements are timed in runs that double, until one has taken this time: shorter ones show the clock's cost.
 #define PROBE_NS 2000u
-/// ... but no run begins after this part of the range, so that the other threads do not wait for long.
-#define PROBE_PART 64u
-/// A range with fewer elements than this for each thread is small: a probe of one element takes too long.
-#define PROBE_PER_THREAD 8u
 /// Pieces that each thread gets at most: the last ones end at about the same time.
 #define PIECES_PER_THREAD 32u
 
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
-  bool learns; ///< the grain falls as pieces are timed
-  ws_au64_t grain; ///< elements of a piece, at most
+  uint64_t finest; ///< elements of a piece, at least; 0 = the caller has given the grain
+  ws_au64_t grain; ///< elements of a piece, at most: falls as pieces are timed
+  ws_au64_t run; ///< elements that are timed first
 } plan_t;
 
 /// The right half of a range, and its result.
@@ -60,34 +55,33 @@ static void run_half(void *half_arg)
   half->done = true;
 }
 
-/// @return how many elements a piece has at least, if @p elements take @p ns
-static uint64_t least_grain(uint64_t elements, uint64_t ns)
+/// @p run elements have taken @p ns. @return the grain. Of two threads that learn at once one may be ignored
+static uint64_t learn_grain(plan_t *plan, uint64_t run, uint64_t ns)
 {
-  const uint64_t grain = ns > 0 ? PIECE_NS_MIN * elements / ns : PIECE_NS_MIN;
-  return grain > 0 ? grain : 1;
-}
-
-/// @return the time that the elements took
-static uint64_t run_timed(const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
-{
-  const uint64_t begin_ns = ws_os_now_ns();
-  how->piece(how->arg, first, end, result);
-  return ws_os_now_ns() - begin_ns;
+  const uint64_t least = PIECE_NS_MIN * run / ns, before = ws_hint_load(&plan->grain);
+  const uint64_t grain = least > plan->finest ? least : plan->finest;
+  ws_hint_store(&plan->run, run);
+  if (grain >= before)
+    return before;
+  ws_hint_store(&plan->grain, grain);
+  return grain;
 }
 
 /// Run a piece. If it turns out to be long, halve what is left.
 static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   const ws_reduce_t *how = plan->how;
-  for (uint64_t run = 1; plan->learns && run < end - first; run *= 2) {
-    const uint64_t least = least_grain(run, run_timed(how, first, first + run, result));
+  for (uint64_t run = ws_hint_load(&plan->run); plan->finest > 0 && run < end - first; run *= 2) {
+    const uint64_t begin_ns = ws_os_now_ns();
+    how->piece(how->arg, first, first + run, result);
+    const uint64_t ns = ws_os_now_ns() - begin_ns;
     first += run;
-    if (least < ws_hint_load(&plan->grain)) // of two threads one may be ignored
-      ws_hint_store(&plan->grain, least);
-    if (end - first > ws_hint_load(&plan->grain)) {
+    if (ns >= PROBE_NS && end - first > learn_grain(plan, run, ns)) {
       reduce(plan, first, end, result);
       return;
     }
+    if (ns >= PROBE_NS)
+      break;
   }
   how->piece(how->arg, first, end, result);
 }
@@ -120,34 +114,6 @@ static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
   how->combine(how->arg, result, right.result.bytes);
 }
 
-/// Reduce elements at the beginning of a large range, and choose the grain by the time that they take.
-/// @return the grain; @p first is set to the first element that is left
-static uint64_t probe(const ws_reduce_t *how, uint64_t threads, uint64_t *first, uint64_t end, void *result)
-{
-  const uint64_t count = end - *first;
-  uint64_t elements = 0, spent_ns = 0;
-  for (uint64_t next = 1; spent_ns < PROBE_NS && *first < end && elements < count / PROBE_PART; next *= 2) {
-    elements = next < end - *first ? next : end - *first; // of the longest run, which is timed best
-    spent_ns = run_timed(how, *first, *first + elements, result);
-    *first += elements;
-  }
-  const uint64_t fair = count / (threads * PIECES_PER_THREAD), least = least_grain(elements, spent_ns);
-  return fair > least ? fair : least;
-}
-
-/// Choose the grain, unless the caller of ws_reduce() has.
-static void make_plan(plan_t *plan, uint64_t *first, uint64_t end, void *result)
-{
-  const uint64_t count = end - *first, threads = (uint64_t)plan->pool->workers + 1;
-  uint64_t grain = plan->how->grain;
-  plan->learns = grain == 0 && (count < PROBE_PART || count / PROBE_PER_THREAD < threads);
-  if (plan->learns)
-    grain = count > threads ? count / threads : 1;
-  else if (grain == 0)
-    grain = probe(plan->how, threads, first, end, result);
-  ws_init_store(&plan->grain, grain); // the pushes publish it
-}
-
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
 {
   if (!how || !how->piece || !how->combine || !result || how->bytes == 0 || how->bytes > WS_REDUCE_BYTES_MAX)
@@ -158,9 +124,11 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
     how->piece(how->arg, first, end, result);
     return 0;
   }
-  plan_t plan = {.pool = pool, .how = how};
-  make_plan(&plan, &first, end, result);
-  if (first < end)
-    reduce(&plan, first, end, result);
+  const uint64_t count = end - first, threads = (uint64_t)pool->workers + 1;
+  const uint64_t fair = count / threads, finest = fair / PIECES_PER_THREAD;
+  plan_t plan = {.pool = pool, .how = how, .finest = how->grain > 0 ? 0 : finest > 0 ? finest : 1};
+  ws_init_store(&plan.grain, how->grain > 0 ? how->grain : fair > 0 ? fair : 1); // the pushes publish it
+  ws_init_store(&plan.run, 1);
+  reduce(&plan, first, end, result);
   return 0;
 }

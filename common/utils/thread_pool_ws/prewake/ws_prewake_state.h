@@ -57,8 +57,26 @@ static inline ws_window_t *ws_follows(ws_prewake_worker_t *its)
   return &its->follows[its->follow < WS_FOLLOWS ? its->follow : WS_FOLLOWS - 1];
 }
 
-/// Room for what ws_rhythm.h publishes.
-#define WS_OUTLOOK_WORDS (8u + WS_PHASES_MAX * (5u + WS_WINDOW_SAMPLES / 2))
+/// One phase, as workers plan with it.
+typedef struct {
+  uint64_t expected_ns; ///< when it comes next
+  double period_ns; ///< from then on
+  double occupancy; ///< share of the periods lately in which it came
+  uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
+  ws_window_t late; ///< arrival less expectation
+} ws_outlook_phase_t;
+
+/// What is published (ws_rhythm.h): all that is copied of it are its head and the phases that it has.
+typedef struct {
+  uint64_t seen_ns; ///< the arrival that was learnt last
+  uint32_t burst; ///< its number
+  ws_arrived_t arrived; ///< what it was
+  uint32_t locks; ///< times that a pattern was found
+  uint64_t gap_ns; ///< between expected bursts, a mean
+  double period_ns; ///< of the pattern
+  uint32_t phases;
+  ws_outlook_phase_t phase[WS_PHASES_MAX];
+} ws_outlook_t;
 
 /// The pattern of a pool's bursts; under rhythm_lock.
 typedef struct {
@@ -67,6 +85,7 @@ typedef struct {
   uint32_t burst; ///< number of the last burst
   ws_arrived_t arrived; ///< what it was
   ws_window_t takers[WS_PHASES_MAX]; ///< how many workers the bursts of each phase could have used
+  ws_outlook_t outlook; ///< to be published
 } ws_rhythm_t;
 
 /// Of a pool. Written once a burst.
@@ -74,7 +93,7 @@ struct ws_prewake_pool_s {
   ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
   ws_rhythm_t rhythm;
   ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
-  ws_au64_t outlook[WS_OUTLOOK_WORDS]; ///< O what all workers plan with (ws_rhythm.h)
+  ws_au64_t outlook[sizeof(ws_outlook_t) / sizeof(uint64_t)]; ///< O what all workers plan with (ws_rhythm.h)
   ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t starters; ///< S workers that may have been the first to find a task of this burst

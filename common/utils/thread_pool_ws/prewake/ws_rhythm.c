@@ -3,6 +3,7 @@
 /// ws_rhythm.h.
 #include "ws_rhythm.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "ws_prewake_state.h"
@@ -10,11 +11,7 @@
 /// Times that a reader begins anew. One burst is published once.
 #define READS_MAX 8u
 
-/// Words of what is published: a head, then each phase.
-enum { SEEN, BURST, PHASE, LATE, LOCKS, GAP, PERIOD, PHASES, HEAD };
-enum { EXPECTED, PHASE_PERIOD, OCCUPANCY, TAKERS, COUNT, SORTED };
-#define PHASE_WORDS (SORTED + WS_WINDOW_SAMPLES / 2)
-_Static_assert(HEAD + WS_PHASES_MAX * PHASE_WORDS <= WS_OUTLOOK_WORDS, "the outlook fits");
+_Static_assert(sizeof(ws_outlook_t) % sizeof(uint64_t) == 0, "an outlook is made of words");
 
 /// The lock of the pattern, for a thread that changes what is learnt. @return false = another thread has it
 static bool try_lock(ws_prewake_pool_t *its)
@@ -30,95 +27,60 @@ static void unlock(ws_prewake_pool_t *its)
   ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }
 
-static uint64_t bits_of(double number)
+/// What all workers plan with from now on.
+static void look_out(ws_rhythm_t *rhythm, uint32_t permille, uint64_t now_ns)
 {
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof(bits));
-  return bits;
-}
-
-static double number_of(uint64_t bits)
-{
-  double number;
-  memcpy(&number, &bits, sizeof(number));
-  return number;
-}
-
-static void put(ws_prewake_pool_t *its, uint32_t at, uint64_t word)
-{
-  ws_store_relaxed(&its->outlook[at], word); // relaxed: between two steps of the sequence
-}
-
-static uint64_t get(const ws_prewake_pool_t *its, uint32_t at)
-{
-  return ws_load_relaxed(&its->outlook[at]); // relaxed: void if the sequence has changed
-}
-
-static void put_phase(ws_prewake_pool_t *its, uint32_t permille, uint32_t index, uint64_t now_ns)
-{
-  const ws_rhythm_t *rhythm = &its->rhythm;
-  const ws_phase_t *phase = &rhythm->model.phase[index];
-  const ws_window_t *takers = &rhythm->takers[index];
-  const uint32_t at = HEAD + index * PHASE_WORDS;
-  const bool known = takers->count >= WS_LEAD_SAMPLES_MIN;
-  put(its, at + EXPECTED, ws_predict_next(&rhythm->model, index, now_ns));
-  put(its, at + PHASE_PERIOD, bits_of(ws_predict_period_ns(&rhythm->model, index)));
-  put(its, at + OCCUPANCY, bits_of(phase->occupancy));
-  put(its, at + TAKERS, known ? 1 + (uint64_t)ws_window_quantile(takers, permille) : 0);
-  put(its, at + COUNT, phase->late.count);
-  for (uint32_t i = 0; 2 * i < phase->late.count; i++) {
-    uint64_t two;
-    memcpy(&two, &phase->late.sorted[2 * i], sizeof(two));
-    put(its, at + SORTED + i, two);
+  const ws_predict_t *model = &rhythm->model;
+  ws_outlook_t *outlook = &rhythm->outlook;
+  outlook->seen_ns = rhythm->seen_ns;
+  outlook->burst = rhythm->burst;
+  outlook->arrived = rhythm->arrived;
+  outlook->locks = model->locks;
+  outlook->gap_ns = ws_predict_gap_ns(model);
+  outlook->period_ns = model->period_ns;
+  outlook->phases = model->phases;
+  for (uint32_t i = 0; i < model->phases; i++) {
+    const ws_window_t *takers = &rhythm->takers[i];
+    const bool known = takers->count >= WS_LEAD_SAMPLES_MIN;
+    outlook->phase[i] = (ws_outlook_phase_t){
+        .expected_ns = ws_predict_next(model, i, now_ns),
+        .period_ns = ws_predict_period_ns(model, i),
+        .occupancy = model->phase[i].occupancy,
+        .takers = known ? 1 + (uint32_t)ws_window_quantile(takers, permille) : 0,
+        .late = model->phase[i].late,
+    };
   }
+}
+
+/// @return the words of an outlook that has @p phases phases
+static size_t words_of(uint32_t phases)
+{
+  return (offsetof(ws_outlook_t, phase) + phases * sizeof(ws_outlook_phase_t)) / sizeof(uint64_t);
 }
 
 static void publish(ws_prewake_pool_t *its, uint32_t permille, uint64_t now_ns)
 {
-  const ws_rhythm_t *rhythm = &its->rhythm;
+  const ws_outlook_t *outlook = &its->rhythm.outlook;
+  look_out(&its->rhythm, permille, now_ns);
   const uint32_t sequence = ws_load_relaxed(&its->outlook_sequence); // relaxed: the lock's holder writes it
   ws_store_relaxed(&its->outlook_sequence, sequence + 1); // relaxed: the fence orders
   ws_fence_seq_cst(); // [edge OUTLOOK fence] odd before the words
-  put(its, SEEN, rhythm->seen_ns);
-  put(its, BURST, rhythm->burst);
-  put(its, PHASE, (uint64_t)(int64_t)rhythm->arrived.phase);
-  put(its, LATE, (uint64_t)rhythm->arrived.late_ns);
-  put(its, LOCKS, rhythm->model.locks);
-  put(its, GAP, ws_predict_gap_ns(&rhythm->model));
-  put(its, PERIOD, bits_of(rhythm->model.period_ns));
-  put(its, PHASES, rhythm->model.phases);
-  for (uint32_t i = 0; i < rhythm->model.phases; i++)
-    put_phase(its, permille, i, now_ns);
+  for (size_t i = 0; i < words_of(outlook->phases); i++) {
+    uint64_t word;
+    memcpy(&word, (const uint64_t *)(const void *)outlook + i, sizeof(word));
+    ws_store_relaxed(&its->outlook[i], word); // relaxed: between two steps of the sequence
+  }
   // [edge OUTLOOK release] the words before even
   ws_store_release(&its->outlook_sequence, sequence + 2);
 }
 
-static void get_phase(const ws_prewake_pool_t *its, uint32_t index, ws_outlook_phase_t *phase)
+/// Copy the words [first, end).
+static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
 {
-  const uint32_t at = HEAD + index * PHASE_WORDS;
-  const uint32_t count = (uint32_t)get(its, at + COUNT);
-  phase->expected_ns = get(its, at + EXPECTED);
-  phase->period_ns = number_of(get(its, at + PHASE_PERIOD));
-  phase->occupancy = number_of(get(its, at + OCCUPANCY));
-  phase->takers = (uint32_t)get(its, at + TAKERS);
-  phase->late.count = count < WS_WINDOW_SAMPLES ? count : WS_WINDOW_SAMPLES;
-  for (uint32_t i = 0; 2 * i < phase->late.count; i++) {
-    const uint64_t two = get(its, at + SORTED + i);
-    memcpy(&phase->late.sorted[2 * i], &two, sizeof(two));
+  for (size_t i = first; i < end; i++) {
+    const uint64_t word = ws_load_relaxed(&its->outlook[i]); // relaxed: void if the sequence has changed
+    memcpy((uint64_t *)(void *)outlook + i, &word, sizeof(word));
   }
-}
-
-static void get_head(const ws_prewake_pool_t *its, ws_outlook_t *outlook)
-{
-  const uint32_t phases = (uint32_t)get(its, PHASES);
-  outlook->seen_ns = get(its, SEEN);
-  outlook->burst = (uint32_t)get(its, BURST);
-  outlook->arrived.phase = (int32_t)get(its, PHASE);
-  outlook->arrived.late_ns = (int64_t)get(its, LATE);
-  outlook->locks = (uint32_t)get(its, LOCKS);
-  outlook->gap_ns = get(its, GAP);
-  outlook->period_ns = number_of(get(its, PERIOD));
-  outlook->phases = phases < WS_PHASES_MAX ? phases : WS_PHASES_MAX;
 }
 
 bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook)
@@ -128,9 +90,9 @@ bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *out
     if (before == 0)
       return false;
     if (before % 2 == 0) {
-      get_head(its, outlook);
-      for (uint32_t i = 0; phases && i < outlook->phases; i++)
-        get_phase(its, i, &outlook->phase[i]);
+      copy(its, 0, words_of(0), outlook);
+      if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
+        copy(its, words_of(0), words_of(outlook->phases), outlook);
       ws_fence_seq_cst_loads(); // [edge OUTLOOK fence] the words before the second look
       if (ws_load_relaxed(&its->outlook_sequence) == before) // relaxed: after the fence
         return true;

@@ -5,32 +5,11 @@
 ///
 /// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
 ///              2012): the sequence is odd while words are written, and a reader that saw it change reads
-///              again. All words are atomic.
+///              again. The words of the copy are atomic.
 #ifndef WS_RHYTHM_H
 #define WS_RHYTHM_H
 
 #include "ws_prewake_state.h"
-
-/// One phase, as workers plan with it.
-typedef struct {
-  uint64_t expected_ns; ///< when it comes next
-  double period_ns; ///< from then on
-  double occupancy; ///< share of the periods lately in which it came
-  uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
-  ws_window_t late; ///< arrival less expectation; in order of size only
-} ws_outlook_phase_t;
-
-/// What is published.
-typedef struct {
-  uint64_t seen_ns; ///< the arrival that was learnt last
-  uint32_t burst; ///< its number
-  ws_arrived_t arrived; ///< what it was
-  uint32_t locks; ///< times that a pattern was found
-  uint64_t gap_ns; ///< between expected bursts, a mean
-  double period_ns; ///< of the pattern
-  uint32_t phases;
-  ws_outlook_phase_t phase[WS_PHASES_MAX];
-} ws_outlook_t;
 
 /// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
 /// @p now_ns. After a time without trouble, raise the level. If another thread does this, return at once.

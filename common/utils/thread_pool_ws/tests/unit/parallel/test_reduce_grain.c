@@ -75,7 +75,8 @@ static bool reduces(ws_pool_t *pool, uint64_t count)
   return ws_reduce(pool, &sum_of, 0, count, &sum) == 0 && sum == count * (count - 1) / 2;
 }
 
-/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32.
+/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32. Each is called in
+/// two parts, the first of which is timed.
 static void the_grain_follows_the_cost(void)
 {
   ws_pool_t *pool = test_pool(3);
@@ -89,7 +90,7 @@ static void the_grain_follows_the_cost(void)
   begin(0, 10);
   CU_ASSERT_TRUE(reduces(pool, 1000000));
   CU_ASSERT_TRUE(ws_load_relaxed(&pieces) >= 4 * 32);
-  CU_ASSERT_TRUE(ws_load_relaxed(&pieces) <= 4 * 32 * 2 + 64);
+  CU_ASSERT_TRUE(ws_load_relaxed(&pieces) <= 2 * (4 * 32 * 2) + 64);
   test_destroy(pool);
 }
 
@@ -224,8 +225,8 @@ static void what_is_over_is_not_divided(void)
     sum_of.piece = add_and_end;
     sum_of.over = is_over;
     CU_ASSERT_TRUE(reduces(pool, 1u << 16));
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pushes), grain == 0 ? 0 : 16);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), grain == 0 ? 2 : 17);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pushes), grain == 0 ? 1 : 16);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), grain == 0 ? 3 : 17);
   }
   sum_of.piece = add;
   sum_of.over = NULL;
