@@ -61,7 +61,7 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool)
         "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
         "time",
         percent, pool->settings.spin_price);
-  say(out, "  poll step  %s", ws_relax_name());
+  say(out, "  poll step  %u pauses of the CPU", ws_relax_pauses());
 }
 
 static void say_total(const out_t *out, const ws_stats_t *total)
