@@ -13,7 +13,6 @@
 # The hook puts no variable into the cache. Variables that the user sets with -D stay there until -U:
 #   THREAD_POOL_WS_LTTNG=OFF   without tracepoints (default: with them when pkg-config finds lttng-ust 2.13; ON: stop
 #                              without it)
-#   THREAD_POOL_WS_USDT=ON     probes for bpftrace, perf and SystemTap (stop without sys/sdt.h; default: none)
 #   THREAD_POOL_WS_PATCHES=ON  trace marks and hints in OAI's uplink (thread_pool_ws_patches.cmake; default: OFF)
 if(CMAKE_VERSION VERSION_LESS 3.16)
   message(FATAL_ERROR "thread_pool_ws: needs CMake 3.16 or newer, this is ${CMAKE_VERSION}")
@@ -73,7 +72,6 @@ endfunction()
 
 ws_hook_check()
 ws_check_switch(THREAD_POOL_WS_LTTNG AUTO)
-ws_check_switch(THREAD_POOL_WS_USDT)
 ws_api_shape("${CMAKE_SOURCE_DIR}/common/utils/threadPool" ws_hook_shape)
 message(STATUS "thread_pool_ws: OAI's pool API has shape ${ws_hook_shape}")
 set_property(GLOBAL PROPERTY thread_pool_ws_SHAPE "${ws_hook_shape}")

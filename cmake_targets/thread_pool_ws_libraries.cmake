@@ -67,18 +67,6 @@ function(ws_find_library module least package option without out_cflags out_libs
   set(${out_libs} "${libs}" PARENT_SCOPE)
 endfunction()
 
-# Sets <out> to the folder that sys/sdt.h is in, which need not be one of the compiler's own; stops without one.
-function(ws_find_sdt option out)
-  find_path(ws_sdt_include sys/sdt.h)
-  set(found "${ws_sdt_include}")
-  unset(ws_sdt_include CACHE)
-  if(NOT found)
-    message(FATAL_ERROR "thread_pool_ws: ${option} is ${${option}}, but sys/sdt.h was not found (Debian: "
-      "systemtap-sdt-dev). OFF builds without: no USDT probes.")
-  endif()
-  set(${out} "${found}" PARENT_SCOPE)
-endfunction()
-
 # ws_add_provider()   Target thread_pool_ws_lttng: LTTng's provider of tracepoints, for this project's build and for
 # OAI's. The caller links it with lttng-ust. Its file name is that of trace/ws_provider.h.
 set(WS_TRACE_DIR "${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/trace")

@@ -82,12 +82,6 @@ function(ws_hook_finish)
     ws_provider_for(${target} "${lttng_cflags}" "${lttng_libs}")
     string(APPEND with ", LTTng tracepoints")
   endif()
-  if(THREAD_POOL_WS_USDT)
-    ws_find_sdt(THREAD_POOL_WS_USDT sdt_include)
-    list(APPEND includes "${sdt_include}")
-    list(APPEND definitions WS_USDT=1)
-    string(APPEND with ", USDT probes")
-  endif()
   # The property and not target_link_libraries(), which may only name targets of its own directory before
   # CMake 3.13's policy CMP0079. The pool opens LTTng's provider itself.
   set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS})

@@ -249,21 +249,6 @@ def test_tracepoints(new_build: NewBuild, shape: str) -> None:
     assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
 
 
-def sdt_found() -> bool:
-    return any(Path("/usr/include").glob("**/sys/sdt.h"))
-
-
-@full
-@pytest.mark.skipif(not sdt_found(), reason="sys/sdt.h is not installed: apt install systemtap-sdt-dev")
-def test_usdt_probes(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook("-DTHREAD_POOL_WS_USDT=ON") == 0
-    assert ", USDT probes" in build.log
-    assert build.ours()
-    notes = run(["readelf", "-n", str(build.folder / "softmodem")]).stdout
-    assert "oai_tpool_ws" in notes and "run_begin" in notes
-
-
 @pytest.mark.parametrize("label", ["system", *of_full("oldest")])
 def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
     build = new_build("B2", cmake=cmake_called(label))

@@ -4,19 +4,15 @@ In the hook, on a model, and in the standalone build."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from oai_model.model import HOOK, REPO
-from oai_model.test_hook import INCLUDE, Build, NewBuild, lttng_found, run
+from oai_model.test_hook import INCLUDE, Build, NewBuild, lttng_found
 
-# Stands in for systemtap's, and makes no probe.
-SDT = "#pragma once\n#define STAP_PROBEV(...) ((void)0)\n"
 # In the order of the parameter hooked.
 FIRST = "-DWS_TESTS=OFF", f"-D{INCLUDE}={HOOK}"
 LTTNG = "-DWS_LTTNG", "-DTHREAD_POOL_WS_LTTNG"
-USDT = "-DWS_USDT", "-DTHREAD_POOL_WS_USDT"
 TRACED = "traced by lttng-ust", ", LTTng tracepoints"  # what is said when it is there
 
 pytestmark = pytest.mark.full
@@ -61,15 +57,10 @@ def test_a_library_that_is_asked_for_and_missing_stops(
 
 
 @both
-@pytest.mark.parametrize(
-    ("option", "values"),
-    [(LTTNG, "ON, OFF, AUTO"), (USDT, "ON, OFF")],
-    ids=["lttng", "usdt"],
-)
-def test_an_unknown_value_stops(build: Build, hooked: bool, option: tuple[str, str], values: str) -> None:
-    name = option[hooked]
+def test_an_unknown_value_stops(build: Build, hooked: bool) -> None:
+    name = LTTNG[hooked]
     assert build.configure(FIRST[hooked], f"{name}=maybe") != 0
-    assert f'{name[2:]} is "maybe", which is unknown; its values: {values}' in build.log
+    assert f'{name[2:]} is "maybe", which is unknown; its values: ON, OFF, AUTO' in build.log
     for value in ("off", "No", "FALSE", "0"):
         assert build.configure(f"{name}={value}") == 0, (value, build.log)
 
@@ -97,46 +88,3 @@ def test_on_off_and_nothing_said(configured: Build, hooked: bool) -> None:
         assert (TRACED[hooked] in configured.log) == traced, said
         # The provider's source, not a word of the log only.
         assert ("ws_tp.c" in (configured.folder / "build.ninja").read_text()) == traced, said
-
-
-@both
-def test_probes_that_are_asked_for_and_have_no_header_stop(configured: Build, hooked: bool) -> None:
-    name = USDT[hooked]
-    before = configured.cache()
-    places = [str(path.parents[1]) for path in Path("/usr/include").glob("**/sys/sdt.h")]
-    ignored = "-DCMAKE_IGNORE_PATH=" + ";".join(["/usr/include", "/usr/local/include", *places])
-    assert configured.configure(f"{name}=ON", ignored) != 0
-    assert f"{name[2:]} is ON, but sys/sdt.h was not found (Debian: systemtap-sdt-dev)" in configured.log
-    assert configured.configure(f"{name}=OFF") == 0, configured.log
-    assert configured.configure("-U" + name[2:], "-UCMAKE_IGNORE_PATH") == 0, configured.log
-    assert configured.cache() == before
-
-
-@both
-def test_probes_leave_nothing_when_switched_off(configured: Build, tmp_path: Path, hooked: bool) -> None:
-    """The header's folder neither in the cache nor, with it, in a later search."""
-    name = USDT[hooked]
-    before = configured.cache()
-    for place in ("one", "two"):
-        header = tmp_path / place / "include" / "sys" / "sdt.h"
-        header.parent.mkdir(parents=True)
-        header.write_text(SDT)
-        assert configured.configure(f"{name}=ON", f"-DCMAKE_PREFIX_PATH={tmp_path / place}") == 0
-        assert str(header.parents[1]) in (configured.folder / "build.ninja").read_text()
-        shutil.rmtree(tmp_path / place)
-    assert configured.configure("-U" + name[2:], "-UCMAKE_PREFIX_PATH") == 0
-    assert configured.cache() == before
-    assert "WS_USDT" not in (configured.folder / "build.ninja").read_text()
-
-
-@both
-def test_a_header_in_a_prefix_is_used(configured: Build, tmp_path: Path, hooked: bool) -> None:
-    header = tmp_path / "a prefix" / "include" / "sys" / "sdt.h"
-    header.parent.mkdir(parents=True)
-    header.write_text(SDT)
-    options = (f"{USDT[hooked]}=ON", f"{LTTNG[hooked]}=OFF", f"-DCMAKE_PREFIX_PATH={header.parents[2]}")
-    assert configured.configure(*options) == 0, configured.log
-    configured.make("thread-pool" if hooked else "thread_pool_ws")
-    used = run(["ninja", "-C", str(configured.folder), "-t", "deps"]).stdout.splitlines()
-    found = {(configured.folder / line.strip()).resolve() for line in used if line.endswith(header.name)}
-    assert found == {header.resolve()}

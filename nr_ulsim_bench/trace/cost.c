@@ -88,7 +88,6 @@ static void answer(const char *what, bool recorded, uint64_t *ns, uint32_t batch
   report_text(&report, "bench", "trace-cost");
   report_text(&report, "what", what);
   report_bool(&report, "lttng", HAS_LTTNG);
-  report_bool(&report, "usdt", WS_PROBE_IN_USDT);
   report_bool(&report, "recorded", recorded);
   report_count(&report, "events", (uint64_t)batches * BATCH_EVENTS);
   report_number(&report, "ns_min", percentile_us(ns, batches, 0) * 1e3 / BATCH_EVENTS);

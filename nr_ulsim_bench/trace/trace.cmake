@@ -13,8 +13,8 @@ bench_of_pool(bench_pool_sources SOURCES)
 bench_of_pool(bench_pool_definitions COMPILE_DEFINITIONS)
 bench_of_pool(bench_pool_options COMPILE_OPTIONS)
 set(bench_trace_definitions ${bench_pool_definitions})
-list(FILTER bench_trace_definitions INCLUDE REGEX "^WS_(LTTNG|USDT)=")
-list(FILTER bench_pool_definitions EXCLUDE REGEX "^WS_(LTTNG|USDT)=")
+list(FILTER bench_trace_definitions INCLUDE REGEX "^WS_LTTNG=")
+list(FILTER bench_pool_definitions EXCLUDE REGEX "^WS_LTTNG=")
 
 # The same sources and options; an imported target is known only where it was made.
 add_library(thread_pool_ws_untraced STATIC ${bench_pool_sources})

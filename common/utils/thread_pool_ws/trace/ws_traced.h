@@ -52,7 +52,7 @@ static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, 
                                   uint64_t count)
 {
   ws_self()->pushed += count;
-  if (!WS_PROBE_SEEN(push))
+  if (!WS_PROBE_SEEN())
     return;
   for (uint64_t i = 0; i < count; i++)
     WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,

@@ -48,7 +48,7 @@ static inline recorder_field_t recorder_text(const char *text)
 #define WS_PROBE_H // in place of trace/ws_probe.h
 #define WS_PROBE(event, ...)                                                                                 \
   recorder_note(#event, (const recorder_field_t[RECORDER_FIELDS_MAX]){RECORDER_MAP(__VA_ARGS__)})
-#define WS_PROBE_SEEN(event) true
+#define WS_PROBE_SEEN() true
 
 /// Where a field stands in its events (trace/ws_tp.h).
 enum { F_POOL, F_WORKER, F_FUNC, F_ARG, F_GROUP };
