@@ -48,7 +48,6 @@ set(WS_CORE_SOURCES
   sleep/ws_place.c
   sleep/ws_search.c
   sleep/ws_spin.c
-  sleep/ws_trim.c
   sleep/ws_wake.c
   sleep/ws_watch.c
   observe/ws_report.c

@@ -7,7 +7,6 @@
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_brief.h"
 #include "../sleep/ws_budget.h"
-#include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
@@ -340,7 +339,8 @@ __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, c
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (here.queue) {
     ws_inbox_give_back(&pool->tasks, here.queue);
-    ws_give_back(pool, here);
+    if (WS_UNLIKELY(ws_queue_may_shrink(here.queue)))
+      ws_give_back(pool, here.queue);
     if (WS_UNLIKELY(here.queue->alone.noted))
       ws_brief_learn(pool, here.queue);
   }

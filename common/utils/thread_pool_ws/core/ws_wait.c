@@ -17,7 +17,6 @@
 #include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
-#include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
@@ -120,8 +119,8 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   }
   if (helps)
     ws_helper_end(pool, here);
-  if (here.queue)
-    ws_give_back(pool, here);
+  if (here.queue && ws_queue_may_shrink(here.queue))
+    ws_give_back(pool, here.queue);
   ws_note_idle(pool);
   ws_cancel_restore(cancel);
   return idle;

@@ -8,9 +8,12 @@
 ///                 higher class. The guard takes the worker out of searching (ws_search.c). Any thread may
 ///                 then take a task that is stuck in such a worker's inbox (ws_inbox.h).
 ///
-/// In a pool of one worker the thread only looks at the CPU set and the quota (ws_watch.c).
+/// When it becomes dormant, it gives pages of queues that have shrunk back to the kernel. In a pool of one
+/// worker it stands for those pages, and for a wake that would stop the producer. Its thread also looks at
+/// the CPU set and the quota (ws_watch.c).
 ///
-///   DORMANT --a task is queued while a worker sleeps--> STANDING --nothing to see for 10 ms--> DORMANT
+///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
+///   STANDING --nothing to see for 10 ms--> DORMANT
 ///   any --the pool stops--> ENDED
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
 /// so. A guard that has become DORMANT looks at the queues once more.
@@ -200,6 +203,8 @@ static void become_dormant(struct ws_pool_s *pool)
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
+  else
+    ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
 }
 
 static void *guard_thread(void *pool_arg)

@@ -28,15 +28,6 @@ void ws_spin_found(ws_worker_t *worker);
 /// return.
 void ws_park(ws_worker_t *worker);
 
-/// Time that a parked worker waits before it gives memory of grown queues back to the kernel.
-#define WS_TRIM_AFTER_NS 50000000u
-
-/// @brief The worker goes to sleep: shrink its queues if they are empty.
-void ws_trim_own(ws_worker_t *worker);
-
-/// @brief Shrink the caller's grown queue if it is empty; a worker gives the memory back after a while.
-void ws_give_back(struct ws_pool_s *pool, ws_here_t here);
-
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {
   return ws_hint_load(&pool->spin) == WS_SPIN_HOT;

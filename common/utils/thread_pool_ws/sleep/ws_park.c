@@ -24,38 +24,29 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
   return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/// When a timer ends a sleep.
-typedef struct {
-  uint64_t rise_ns; ///< to be awake for the next burst; 0 = no timer
-  uint64_t trim_ns; ///< to give pages back; 0 = no timer
-  uint64_t retry_ns; ///< to try to spin again (ws_hot.c); 0 = no timer
-} alarms_t;
-
 /// How a sleep has ended.
-typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY, END_TRIM } end_t;
+typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY } end_t;
 
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
 /// worker has taken its bit back.
-static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
+/// @param rise_ns  when to be awake for the next burst; 0 = no timer
+static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 {
   struct ws_pool_s *pool = worker->pool;
+  uint64_t retry_ns = ws_hot_retry_ns(worker);
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    const uint64_t until_ns = sooner(sooner(alarms->rise_ns, alarms->retry_ns), alarms->trim_ns);
+    const uint64_t until_ns = sooner(rise_ns, retry_ns);
     if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
       continue;
-    const bool trims = until_ns == alarms->trim_ns, retries = until_ns == alarms->retry_ns;
-    *(trims ? &alarms->trim_ns : retries ? &alarms->retry_ns : &alarms->rise_ns) = 0;
+    const bool retries = until_ns == retry_ns;
+    *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
-    if (trims && ws_take_bit(pool, worker->index))
-      return END_TRIM;
-    if (trims)
-      continue;
     if (ws_may_rise(pool) && !ws_near_stops_producer(worker)) {
       if (ws_claim(pool, worker->index))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
-      alarms->retry_ns = ws_hot_later_ns(pool);
+      retry_ns = ws_hot_later_ns(pool);
     } else {
       ws_prewake_disarm(worker);
     }
@@ -64,14 +55,14 @@ static end_t sleep_for_token(ws_worker_t *worker, alarms_t *alarms)
 }
 
 /// Set the bit in sleepers, look once more, sleep.
-static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
+static end_t set_bit_and_sleep(ws_worker_t *worker, uint64_t rise_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_process_awake_sub(!worker->discounted);
   worker->discounted = false;
-  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state, the mode and loose pages
+  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
   if (ws_work_visible(&pool->tasks) || ws_inbox_is_full(&worker->inbox) // it has left it
       || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
@@ -80,10 +71,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, alarms_t *alarms)
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
-  if (ws_queues_need_trim(&pool->tasks))
-    alarms->trim_ns = ws_os_now_ns() + WS_TRIM_AFTER_NS;
-  alarms->retry_ns = ws_hot_retry_ns(worker);
-  return sleep_for_token(worker, alarms);
+  return sleep_for_token(worker, rise_ns);
 }
 
 /// The sleep was ended by the token, or by a timer.
@@ -115,7 +103,7 @@ void ws_park(ws_worker_t *worker)
   // below.
   if (worker->searching)
     ws_search_leave(worker);
-  ws_trim_own(worker);
+  ws_give_back(pool, &worker->queue);
   ws_observe(worker, WS_OBSERVED_PARK);
   ws_place_leave(worker);
   worker->slept_ns = ws_os_now_ns();
@@ -126,10 +114,6 @@ void ws_park(ws_worker_t *worker)
   const ws_plan_t plan = ws_prewake_plan(worker);
   if (plan.rise_ns != 0)
     ws_traced_plan(worker, plan.rise_ns, plan.expected_ns);
-  alarms_t alarms = {.rise_ns = plan.rise_ns};
   ws_traced_park(worker);
-  end_t end;
-  while ((end = set_bit_and_sleep(worker, &alarms)) == END_TRIM)
-    ws_queues_trim(&pool->tasks); // awake, and not in sleepers: no push claims it meanwhile
-  after_sleep(worker, end);
+  after_sleep(worker, set_bit_and_sleep(worker, plan.rise_ns));
 }

@@ -11,25 +11,19 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_brief.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 
-bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker)
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
 {
   const uint64_t bit = UINT64_C(1) << (worker % 64);
   // [edge PARK_CLAIM acq_rel] one claimer a sleep
   if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
     return false;
   ws_process_awake_add(1);
-  return true;
-}
-
-bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
-{
-  if (!ws_take_bit(pool, worker))
-    return false;
   ws_search_claimed(pool->worker[worker]);
   return true;
 }
@@ -162,7 +156,8 @@ bool ws_wake_any(struct ws_pool_s *pool)
   return wake_sleeper(pool, (ws_here_t){0}, WS_KIND_NORMAL, false) < SPARED;
 }
 
-/// A task is queued and a worker sleeps: make the guard STANDING (ws_guard.c), also while a worker searches.
+/// A task is queued and a worker sleeps, or pages are loose: make the guard STANDING (ws_guard.c), also while
+/// a worker searches.
 static void call_guard(struct ws_pool_s *pool)
 {
   uint32_t dormant = WS_GUARD_DORMANT;
@@ -191,6 +186,17 @@ void ws_need_guard(struct ws_pool_s *pool)
   // relaxed: after the caller's fence [GUARD_DEKKER]
   if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
     call_guard(pool);
+}
+
+void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
+{
+  ws_queue_shrink(&pool->tasks, queue);
+  if (WS_LIKELY(!ws_queues_need_trim(&pool->tasks)))
+    return;
+  if (pool->guarded || pool->watched)
+    call_guard(pool);
+  else
+    ws_queues_trim(&pool->tasks);
 }
 
 /// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone

@@ -18,6 +18,10 @@ void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 /// too, where the caller must not lose its CPU between the two.
 void ws_need_guard(struct ws_pool_s *pool);
 
+/// @brief The owner of @p queue is done for now: shrink the queue where it is empty, and have the guard give
+/// pages back to the kernel once the pool is quiet. Without a guard's thread the caller gives them back.
+void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue);
+
 /// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
 bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 
@@ -29,12 +33,9 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here);
 /// searcher must look, because pushes skipped their wake while it searched.
 void ws_search_found(ws_worker_t *worker);
 
-/// @brief Take the bit of @p worker out of sleepers. If the bit was set, the caller alone ends that sleep.
-/// @return whether the bit was set
-bool ws_take_bit(struct ws_pool_s *pool, uint32_t worker);
-
-/// @brief The same, and count the worker as searching. @return whether the caller has claimed it, and must
-/// give the token
+/// @brief Take the bit of @p worker out of sleepers. If the bit was set, the caller alone ends that sleep,
+/// and counts the worker as searching.
+/// @return whether the bit was set: the caller must give the token
 bool ws_claim(struct ws_pool_s *pool, uint32_t worker);
 
 /// @brief Give a claimed worker its token.

@@ -142,7 +142,7 @@ uint64_t ws_queued(const ws_tasks_t *tasks)
 
 bool ws_queues_need_trim(const ws_tasks_t *tasks)
 {
-  return ws_load_relaxed(&tasks->loose); // relaxed: after the caller's fence [PARK_DEKKER]
+  return ws_load_acquire(&tasks->loose); // [edge TRIM_DUE acquire] the guard is dormant since its last trim
 }
 
 void ws_queues_trim(ws_tasks_t *tasks)

@@ -94,14 +94,13 @@ uint64_t ws_queue_sift(ws_tasks_t *tasks, ws_queue_t *queue, bool (*takes)(const
   return taken;
 }
 
-bool ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue)
+void ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue)
 {
   bool shrunk = false;
   for (uint32_t i = 0; i < ws_queue_deques(queue); i++)
     shrunk |= ws_deque_shrink(ws_queue_deque(queue, i));
   if (WS_UNLIKELY(shrunk))
     ws_xchg_acq_rel(&tasks->loose, 1); // [edge TRIM_DUE acq_rel] the deque's own word before, and others'
-  return shrunk;
 }
 
 void ws_queue_touch(ws_queue_t *queue)

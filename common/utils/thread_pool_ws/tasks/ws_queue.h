@@ -117,9 +117,8 @@ static inline bool ws_queue_may_shrink(const ws_queue_t *queue)
   return queue->deque.level > 0 || ws_queue_more(queue);
 }
 
-/// @brief Return to the first capacities where a deque is empty.
-/// @return whether there are pages to give back now
-bool ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue);
+/// @brief Return to the first capacities where a deque is empty: then there are pages to give back.
+void ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue);
 
 /// @brief First touch of its memory, on the caller's node.
 void ws_queue_touch(ws_queue_t *queue);

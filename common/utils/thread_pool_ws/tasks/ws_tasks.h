@@ -94,7 +94,6 @@ struct ws_queue_s {
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
-  uint64_t gave_back_ns; ///< P when it shrank last at the end of a wait
   uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t index; ///< I of ws_tasks_t.queue

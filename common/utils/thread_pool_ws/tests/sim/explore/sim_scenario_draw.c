@@ -155,14 +155,14 @@ static void draw_burst(const sim_scenario_t *scenario, sim_burst_t *burst)
   }
 }
 
-/// Bursts that come when the guard becomes dormant, or when pages are given back.
+/// Bursts that come when the guard becomes dormant, and gives pages back.
 static void draw_rare_burst(sim_burst_t *burst)
 {
-  const bool trims = one_in(2);
+  const double work_us_max = one_in(2) ? 100 : 3000;
   burst->repeat = between(2, 8);
-  burst->period_us = trims ? 49900 + 600 * sim_random_unit() : 10000 + 6000 * sim_random_unit();
+  burst->period_us = 10000 + 6000 * sim_random_unit();
   burst->count = between(2, 40);
-  burst->work_us = log_between(1, trims ? 100 : 3000);
+  burst->work_us = log_between(1, work_us_max);
   burst->earlier = 0;
 }
 

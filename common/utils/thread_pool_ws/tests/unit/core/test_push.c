@@ -2,7 +2,9 @@
 /// @file test_push.c
 /// Pushing: what a full queue does under each policy, batches, memory that grows and comes back, no workers
 /// at all.
+#define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 
 #include "../../support/ws_test.h"
 
@@ -234,6 +236,31 @@ static void memory_comes_back_though_all_are_parked(void)
   let_go(&held, 500);
 }
 
+/// Without a guard's thread the worker gives the pages back when it parks.
+static int memory_comes_back_on_one_cpu(void *unused)
+{
+  (void)unused;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET((size_t)sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof(one), &one);
+  held_t held;
+  hold(&held, WS_FULL_GROW, 2);
+  bool good = !held.pool->guarded && !held.pool->watched;
+  for (uint32_t i = 0; i < 500; i++)
+    test_push(held.pool, test_count_task, &held.count, NULL);
+  test_gate_let(&held.gate, 1);
+  good &= ws_pool_wait(held.pool) == 0 && TEST_SUM(held.pool, growths) > 0;
+  good &= test_until(has_no_extra_memory, held.pool) && test_until(has_no_loose_pages, held.pool);
+  let_go(&held, 500);
+  return good ? 0 : 1;
+}
+
+static void memory_comes_back_without_a_guard(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(memory_comes_back_on_one_cpu, NULL), 0);
+}
+
 static void no_workers_run_inline(void)
 {
   ws_pool_t *pool = test_pool(0);
@@ -262,5 +289,5 @@ TEST_MAIN("push", TEST_CASE(full_queue_grows), TEST_CASE(full_queue_runs_inline)
           TEST_CASE(full_queue_refuses), TEST_CASE(try_push_never_grows_nor_runs),
           TEST_CASE(batch_under_each_policy), TEST_CASE(grown_memory_comes_back),
           TEST_CASE(memory_comes_back_though_all_was_done),
-          TEST_CASE(memory_comes_back_though_all_are_parked),
+          TEST_CASE(memory_comes_back_though_all_are_parked), TEST_CASE(memory_comes_back_without_a_guard),
           TEST_CASE(memory_comes_back_to_a_thread_that_only_pushes), TEST_CASE(no_workers_run_inline))

@@ -64,8 +64,6 @@ void __real_ws_place_leave(ws_worker_t *worker);
 void __wrap_ws_place_leave(ws_worker_t *worker);
 void __real_ws_place_free(ws_worker_t *worker);
 void __wrap_ws_place_free(ws_worker_t *worker);
-void __real_ws_deque_trim(ws_deque_t *deque);
-void __wrap_ws_deque_trim(ws_deque_t *deque);
 
 int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
@@ -97,9 +95,8 @@ uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
   return is_held_tid(tid) || ws_load_relaxed(&all_look_starved) ? 1 : __real_ws_os_thread_cpu_ns(tid);
 }
 
-/// Times that a worker was counted as searching while it was about to park, or could be claimed while it
-/// trimmed.
-static ws_au32_t counted_before_park, parked_in_trim, parks, trims;
+/// Times that a worker was about to park, and that it was counted as searching meanwhile.
+static ws_au32_t parks, counted_before_park;
 
 void __wrap_ws_place_leave(ws_worker_t *worker)
 {
@@ -114,13 +111,6 @@ void __wrap_ws_place_free(ws_worker_t *worker)
 {
   ws_add_relaxed(&freed, 1);
   __real_ws_place_free(worker);
-}
-
-void __wrap_ws_deque_trim(ws_deque_t *deque)
-{
-  ws_add_relaxed(&trims, 1);
-  ws_add_relaxed(&parked_in_trim, pool && ws_is_parked(pool, 0));
-  __real_ws_deque_trim(deque);
 }
 
 static void create(uint32_t workers, ws_spin_t spin)
@@ -359,38 +349,9 @@ static void a_worker_that_is_about_to_park_is_not_counted(void)
   test_destroy(pool);
 }
 
-static bool has_trimmed(void *unused)
-{
-  (void)unused;
-  return ws_load_relaxed(&trims) > 0;
-}
-
-/// A worker that gives pages back is busy: no push may claim it.
-static void a_worker_that_trims_is_not_parked(void)
-{
-  create(1, WS_SPIN_OFF);
-  ws_store_relaxed(&trims, 0);
-  ws_store_relaxed(&parked_in_trim, 0);
-  test_gate_t gate;
-  test_gate_init(&gate);
-  ws_au64_t count = {0};
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-  push_counts(1000, &count); // no thread takes them, so the queue grows
-  test_gate_let(&gate, 1);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
-  CU_ASSERT_TRUE(test_until(has_trimmed, NULL));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&parked_in_trim), 0);
-  check_books();
-  test_destroy(pool);
-  test_gate_destroy(&gate);
-}
-
 TEST_MAIN("search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
           TEST_CASE(a_shunned_worker_is_woken_when_it_is_the_last),
           TEST_CASE(workers_without_cpus_do_not_hide_the_others),
           TEST_CASE(a_spinning_worker_without_a_cpu_does_not_silence_the_pool),
           TEST_CASE(a_wrong_suspicion_costs_no_task),
-          TEST_CASE(a_worker_that_is_about_to_park_is_not_counted),
-          TEST_CASE(a_worker_that_trims_is_not_parked))
+          TEST_CASE(a_worker_that_is_about_to_park_is_not_counted))
