@@ -14,6 +14,9 @@
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"
 
+/// CPUs, or nodes, in a word of a mask.
+#define WS_LONG_BITS (8 * sizeof(unsigned long))
+
 /// A CPU set of any size: bit c of the mask = CPU c.
 typedef struct {
   size_t bytes; ///< of mask, a multiple of sizeof(long)

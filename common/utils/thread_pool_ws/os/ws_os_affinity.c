@@ -8,8 +8,6 @@
 
 #include "ws_os.h"
 
-#define BITS_PER_LONG (8 * sizeof(unsigned long))
-
 static bool get(int32_t tid, unsigned long *mask, size_t bytes)
 {
   return sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0;
@@ -59,7 +57,7 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
   }
   memcpy(confine->narrow, confine->had, bytes);
   if (cpu / 8 < bytes)
-    confine->narrow[cpu / BITS_PER_LONG] &= ~(1ul << (cpu % BITS_PER_LONG));
+    confine->narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
   return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
 }
 

@@ -18,26 +18,25 @@
 #include <time.h>
 #include <unistd.h>
 
-int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+/// @param ns  with FUTEX_WAIT how long, with FUTEX_WAIT_BITSET until when on CLOCK_MONOTONIC; 0 = for ever
+static int futex_wait(ws_au32_t *word, int op, uint32_t expected, uint64_t ns)
 {
-  const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
-                                   .tv_nsec = (long)(timeout_ns % 1000000000u)};
-  const struct timespec *limit = timeout_ns ? &timeout : NULL;
-  if (syscall(SYS_futex, &word->v, FUTEX_WAIT_PRIVATE, expected, limit, NULL, 0) < 0 && errno == ETIMEDOUT)
+  const struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+  const long result =
+      syscall(SYS_futex, &word->v, op, expected, ns ? &limit : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+  if (result < 0 && errno == ETIMEDOUT)
     return -ETIMEDOUT;
   return 0; // woken, not equal, or a signal: the caller looks at its word again
 }
 
+int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+{
+  return futex_wait(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns);
+}
+
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
-  const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
-                                    .tv_nsec = (long)(deadline_ns % 1000000000u)};
-  const struct timespec *limit = deadline_ns ? &deadline : NULL;
-  const int op = FUTEX_WAIT_BITSET_PRIVATE; // unlike FUTEX_WAIT, its timeout is a time, on CLOCK_MONOTONIC
-  if (syscall(SYS_futex, &word->v, op, expected, limit, NULL, FUTEX_BITSET_MATCH_ANY) < 0
-      && errno == ETIMEDOUT)
-    return -ETIMEDOUT;
-  return 0; // as above
+  return futex_wait(word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline_ns);
 }
 
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
@@ -58,11 +57,18 @@ bool ws_os_read(const char *path, char *text, size_t bytes)
   return length > 0;
 }
 
-uint64_t ws_os_now_ns(void)
+/// @return 0 if there is no such clock
+static uint64_t read_clock_ns(clockid_t clock)
 {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  if (clock_gettime(clock, &t) != 0)
+    return 0;
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ws_os_now_ns(void)
+{
+  return read_clock_ns(CLOCK_MONOTONIC);
 }
 
 bool ws_os_thread_sleeps(int32_t tid)
@@ -84,10 +90,7 @@ static clockid_t thread_clock(int32_t tid)
 
 uint64_t ws_os_thread_cpu_ns(int32_t tid)
 {
-  struct timespec t;
-  if (clock_gettime(thread_clock(tid), &t) != 0)
-    return 0;
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  return read_clock_ns(thread_clock(tid));
 }
 
 bool ws_os_thread_exists(int32_t tid)
@@ -158,8 +161,6 @@ void ws_os_fence_heavy(bool is_light)
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-#define BITS_PER_LONG (8 * sizeof(unsigned long))
-
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
 {
   // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
@@ -195,7 +196,7 @@ void ws_os_cpuset_free(ws_cpuset_t *set)
 
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
 {
-  return cpu / 8 < set->bytes && ((set->mask[cpu / BITS_PER_LONG] >> (cpu % BITS_PER_LONG)) & 1);
+  return cpu / 8 < set->bytes && ((set->mask[cpu / WS_LONG_BITS] >> (cpu % WS_LONG_BITS)) & 1);
 }
 
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
@@ -208,11 +209,11 @@ uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
 
 int ws_os_pin(int32_t tid, uint32_t cpu)
 {
-  const size_t bytes = (cpu / BITS_PER_LONG + 1) * sizeof(unsigned long);
+  const size_t bytes = (cpu / WS_LONG_BITS + 1) * sizeof(unsigned long);
   unsigned long *mask = calloc(1, bytes);
   if (!mask)
     return -ENOMEM;
-  mask[cpu / BITS_PER_LONG] = 1ul << (cpu % BITS_PER_LONG);
+  mask[cpu / WS_LONG_BITS] = 1ul << (cpu % WS_LONG_BITS);
   const int result = sched_setaffinity(tid, bytes, (cpu_set_t *)mask) < 0 ? -errno : 0;
   free(mask);
   return result;

@@ -27,12 +27,6 @@ uint32_t ws_os_node_count(void)
   return count > 0 ? count : 1;
 }
 
-/// Ask the kernel where pages lie. It moves none.
-static long find_pages(uint32_t count, void **pages, int *node)
-{
-  return syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, node, 0);
-}
-
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
 {
   void *pages[PAGES_AT_ONCE];
@@ -41,7 +35,8 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
     const uint32_t part = count - done < PAGES_AT_ONCE ? count - done : PAGES_AT_ONCE;
     for (uint32_t i = 0; i < part; i++)
       pages[i] = (void *)((uintptr_t)address[done + i] & page_mask);
-    if (find_pages(part, pages, node + done) < 0)
+    // moves none: without nodes to move them to, it returns where they lie
+    if (syscall(SYS_move_pages, 0, (unsigned long)part, pages, NULL, node + done, 0) < 0)
       return -errno;
     done += part;
   }

@@ -6,7 +6,6 @@
 
 #include "ws_os.h"
 
-#define BITS_PER_LONG (8 * sizeof(unsigned long))
 /// CPUs of the longest list that is read.
 #define CPUS_MAX 8192u
 
@@ -32,7 +31,7 @@ static int online_cpus(ws_cpuset_t *set)
   const bool known = ws_os_read("/sys/devices/system/cpu/online", text, sizeof(text));
   while (known && ws_os_next_range(&next, &first, &last))
     for (uint32_t cpu = first; cpu <= last && cpu < CPUS_MAX; cpu++)
-      set->mask[cpu / BITS_PER_LONG] |= 1ul << (cpu % BITS_PER_LONG);
+      set->mask[cpu / WS_LONG_BITS] |= 1ul << (cpu % WS_LONG_BITS);
   if (ws_os_cpuset_count(set) == 0)
     set->mask[0] = 1;
   return 0;
