@@ -16,9 +16,9 @@
 
 #define WS_HISTOGRAM_FIRST_OCTAVE 7u
 #define WS_HISTOGRAM_OCTAVES 23u
-/// Buckets an octave, and their number's logarithm.
-#define WS_HISTOGRAM_SPLIT 8u
+/// Buckets an octave: a power of two.
 #define WS_HISTOGRAM_SPLIT_BITS 3u
+#define WS_HISTOGRAM_SPLIT (1u << WS_HISTOGRAM_SPLIT_BITS)
 #define WS_HISTOGRAM_BUCKETS (WS_HISTOGRAM_OCTAVES * WS_HISTOGRAM_SPLIT)
 
 /// All zero = empty.
@@ -33,7 +33,6 @@ typedef struct {
 } ws_histogram_sum_t;
 
 _Static_assert(sizeof(ws_histogram_t) <= 1024, "a worker has one for each class of what it measures");
-_Static_assert(WS_HISTOGRAM_SPLIT == 1u << WS_HISTOGRAM_SPLIT_BITS, "an octave splits by bits");
 
 static inline uint32_t ws_histogram_bucket(uint64_t ns)
 {

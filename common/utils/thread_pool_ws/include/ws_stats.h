@@ -66,7 +66,7 @@ typedef struct {
   uint64_t guard_looks; ///< times the watchdog thread checked for tasks behind blocked workers
   uint64_t starved_searches; ///< times a worker that was to take a task got no CPU for about 1 ms
   uint64_t spared_wakes; ///< wakes left out because the pinned worker would have stopped the pushing
-      ///< thread; one in 251 was made
+      ///< thread
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
   uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
   uint64_t reserved[8]; ///< for later counters; 0

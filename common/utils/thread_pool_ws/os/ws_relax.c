@@ -12,7 +12,6 @@
 #define TRIES 3u ///< the shortest counts: an interruption makes a try longer
 #define PAUSES_A_TRY 64u
 #define PAUSES_MAX 1000u
-#define PAUSES_UNKNOWN 4u ///< in an iteration, if the clock stands
 
 static uint32_t pauses; ///< I in an iteration
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -32,8 +31,7 @@ static void measure(void)
     const uint64_t ns = ws_os_now_ns() - start_ns;
     least_ns = ns < least_ns ? ns : least_ns;
   }
-  const uint64_t fill =
-      least_ns == 0 ? PAUSES_UNKNOWN : (PAUSES_A_TRY * ITERATION_NS + least_ns / 2) / least_ns;
+  const uint64_t fill = least_ns == 0 ? 1 : (PAUSES_A_TRY * ITERATION_NS + least_ns / 2) / least_ns;
   pauses = fill < 1 ? 1 : fill < PAUSES_MAX ? (uint32_t)fill : PAUSES_MAX;
 }
 

@@ -44,18 +44,14 @@
 #define SLACK_NS 350000u
 /// Time from the call to the first look: all workers that the caller saw awake may block from the start.
 #define FIRST_NS 150000u
-/// Looks without a finding after which the guard becomes dormant: about 10 ms.
-#define QUIET_LOOKS 14u
-/// Looks in a row at which tasks waited and none was finished, though the workers use their CPUs: they may be
-/// waiting for one of the queued tasks in a loop. About 10 ms.
-#define STALLED_LOOKS 14u
+/// About 10 ms, in looks in a row: without a finding, the guard becomes dormant; if tasks waited and none was
+/// finished, though the workers use their CPUs, these may be waiting for one of the queued tasks in a loop; if
+/// nothing was stalled and no task blocked, the cap holds again.
+#define LOOKS_MANY 14u
 
 /// Looks in a row at which tasks waited, up to which no worker is woken that would stop a producer which
 /// runs: 1 to 2 ms. A producer that runs usually joins soon, and then runs the tasks itself.
 #define SPARED_LOOKS 2u
-
-/// Looks in a row at which nothing was stalled and no task blocked, after which the cap holds again.
-#define HEALTHY_LOOKS 14u
 
 /// How long a creation waits for the guard to set itself up, so that it does not disturb the first burst.
 #define SET_UP_NS_MAX 50000000u
@@ -157,7 +153,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
-  if ((hidden > 0 && hidden == working) || memory->stalled >= STALLED_LOOKS)
+  if ((hidden > 0 && hidden == working) || memory->stalled >= LOOKS_MANY)
     ws_hint_store(&pool->lifted, 1);
   const bool holds = pool->capped && !ws_hint_load(&pool->lifted);
   const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
@@ -189,7 +185,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   const bool searched = ws_is_searched(pool) && memory->stalled < 2;
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
-  else if (lifted && memory->healthy >= HEALTHY_LOOKS)
+  else if (lifted && memory->healthy >= LOOKS_MANY)
     ws_hint_store(&pool->lifted, 0);
 }
 
@@ -233,7 +229,7 @@ static void *guard_thread(void *pool_arg)
       continue;
     }
     look(pool, &memory);
-    if (memory.quiet < QUIET_LOOKS)
+    if (memory.quiet < LOOKS_MANY)
       continue;
     memory.quiet = 0;
     become_dormant(pool);

@@ -7,11 +7,8 @@
 
 #include "../pool/ws_near.h"
 
-/// A worker that had no CPU for a time is avoided for this multiple of that time; the least and the longest
-/// such time.
+/// A worker that had no CPU for a time is avoided for this multiple of that time.
 #define SHUN_TIMES 8u
-#define SHUN_NS_MIN 10000000u
-#define SHUN_NS_MAX 10000000000u
 
 void ws_search_claimed(ws_worker_t *worker)
 {
@@ -44,9 +41,8 @@ static void shun(ws_worker_t *worker)
 {
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t since_ns = ws_load_relaxed(&worker->starved_ns); // relaxed: after the exchange of trust
-  uint64_t shun_ns = now_ns > since_ns ? (now_ns - since_ns) * SHUN_TIMES : 0;
-  shun_ns = shun_ns < SHUN_NS_MIN ? SHUN_NS_MIN : shun_ns > SHUN_NS_MAX ? SHUN_NS_MAX : shun_ns;
-  ws_hint_store(&worker->shun_until_ns, now_ns + shun_ns);
+  if (now_ns > since_ns)
+    ws_hint_store(&worker->shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
 }
 
 uint32_t ws_search_leave(ws_worker_t *worker)

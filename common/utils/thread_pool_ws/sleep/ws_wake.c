@@ -48,10 +48,8 @@ static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_
   return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
 }
 
-/// Of so many wakes that would stop the producer one is made. It lets the kernel move a producer that sits on
-/// a worker's CPU beside an idle one.
-#define STOP_EVERY 251u
-/// Of so many, one looks whether the producer's class has changed, which takes a system call.
+/// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a system
+/// call.
 #define NOTE_EVERY 16u
 
 /// @return whether no worker may be woken that would stop the producer: the producer runs, and there is a
@@ -61,16 +59,16 @@ static bool spares_producer(const struct ws_pool_s *pool)
   return pool->pinned > 0 && pool->watched && ws_outside(pool) > 0;
 }
 
-/// All workers that could be woken would stop the producer. @return whether to choose once more
-static bool reconsiders(struct ws_pool_s *pool, ws_here_t here, bool *spares)
+/// All workers that could be woken would stop the producer. @return whether to choose once more: its class is
+/// such that none would
+static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 {
   const uint64_t before = ws_stat_load(&pool->spared_wakes); // two threads at once count once
   ws_stat_store(&pool->spared_wakes, before + 1);
-  *spares = before % STOP_EVERY != STOP_EVERY - 1;
-  const bool looks = here.queue && !here.worker && before % NOTE_EVERY == 0;
-  if (looks)
-    ws_place_note_priority(pool);
-  return !*spares || (looks && ws_hint_load(&pool->producer_holds));
+  if (!here.queue || here.worker || before % NOTE_EVERY != 0)
+    return false;
+  ws_place_note_priority(pool);
+  return ws_hint_load(&pool->producer_holds) != 0;
 }
 
 /// What a wake found.
@@ -132,7 +130,7 @@ static uint32_t wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t k
   ws_place_note(pool, here, cpu);
   for (;;) {
     const uint32_t chosen = choose_sleeper(pool, cpu, kind, spares);
-    if (chosen == SPARED && reconsiders(pool, here, &spares))
+    if (chosen == SPARED && reconsiders(pool, here))
       continue;
     if (chosen >= SPARED)
       return chosen;

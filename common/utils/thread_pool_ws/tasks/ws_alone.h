@@ -17,10 +17,9 @@
 /// Functions that a thread keeps apart.
 #define WS_ALONE_SITES 4u
 /// A burst alone adds one to a site's score, another one takes away so much: the score rises while more than
-/// 16 of 17 bursts are alone.
-#define WS_ALONE_FINE 16u
-/// From this score on the site's pushes wake no worker; and its bound, from which two mistakes end that.
+/// 16 of 17 bursts are alone. From this score on the site's pushes wake no worker.
 #define WS_ALONE_ENOUGH 16u
+/// Bound of the score: two mistakes end that.
 #define WS_ALONE_MAX 40u
 /// A burst of the site wakes a worker once in so many: too rare to show in p99, and prime, so that in a
 /// pattern of several bursts each one is tried.
@@ -62,7 +61,7 @@ static inline uint32_t ws_alone_find(ws_alone_t *its, void (*func)(void *arg))
 /// A burst of the site was not over before a worker could help.
 static inline void ws_alone_mistake(ws_alone_site_t *site)
 {
-  site->score -= site->score < WS_ALONE_FINE ? site->score : WS_ALONE_FINE;
+  site->score -= site->score < WS_ALONE_ENOUGH ? site->score : WS_ALONE_ENOUGH;
   if (site->score == 0)
     site->size = 0;
 }

@@ -133,7 +133,7 @@ static void lulls_action(sim_action_t *action)
 {
   const uint32_t cpus = sim_machine.cpus;
   action->sets_spin = false;
-  action->stops_look = between(14, 16); // ws_guard.c: QUIET_LOOKS, and one that saw the last task's end
+  action->stops_look = between(14, 16); // ws_guard.c: LOOKS_MANY, and one that saw the last task's end
   action->pause_us = 0;
   action->burst = (sim_burst_t){.count = cpus + between(1, 4),
                                 .by = one_in(4) ? SIM_BY_PUSH : SIM_BY_BATCH,

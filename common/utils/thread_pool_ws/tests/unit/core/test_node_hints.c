@@ -146,7 +146,7 @@ static void a_sleeper_on_the_node_is_woken(void)
   for (uint32_t i = 0; i < 6; i++) {
     CU_ASSERT_TRUE(test_until_quiet(pool));
     CU_ASSERT_TRUE(test_until(guard_rests, NULL));
-    // A worker that was woken and got no CPU for a while is shunned for 10 s at most: that is over here.
+    // A worker that was woken and got no CPU for a while is shunned for a time: that is over here.
     ws_add_relaxed(&clock_ns, UINT64_C(11000000000));
     woken = 0;
     pushing = true;

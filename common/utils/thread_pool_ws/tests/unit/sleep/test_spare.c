@@ -9,7 +9,6 @@
 #include "../../support/ws_test.h"
 
 /// Of so many wakes that would stop the producer one is made (ws_wake.c).
-#define STOP_EVERY 251u
 
 static ws_pool_t *pool;
 static int32_t cores[2]; ///< two CPUs of the process
@@ -174,20 +173,6 @@ static void a_producer_elsewhere_wakes_it(void)
   end();
 }
 
-/// Or a producer that the kernel leaves on the worker's CPU would have no worker for good.
-static void now_and_then_it_is_woken_all_the_same(void)
-{
-  if (!has_two_cpus())
-    return;
-  begin(1);
-  for (uint32_t i = 0; i < STOP_EVERY - 1; i++)
-    test_push(pool, test_empty_task, NULL, NULL);
-  CU_ASSERT_EQUAL(sent(), 0);
-  test_push(pool, test_empty_task, NULL, NULL);
-  CU_ASSERT_EQUAL(sent(), 1);
-  end();
-}
-
 /// A hint wakes it no more than a push does.
 static void a_hint_leaves_it_asleep(void)
 {
@@ -203,5 +188,4 @@ static void a_hint_leaves_it_asleep(void)
 
 TEST_MAIN("spare", TEST_CASE(a_push_leaves_it_asleep), TEST_CASE(another_sleeper_is_woken),
           TEST_CASE(the_guard_wakes_it), TEST_CASE(a_realtime_producer_is_not_stopped),
-          TEST_CASE(a_producer_elsewhere_wakes_it), TEST_CASE(now_and_then_it_is_woken_all_the_same),
-          TEST_CASE(a_hint_leaves_it_asleep))
+          TEST_CASE(a_producer_elsewhere_wakes_it), TEST_CASE(a_hint_leaves_it_asleep))
