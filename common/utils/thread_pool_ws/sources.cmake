@@ -14,9 +14,9 @@ set(WS_CORE_SOURCES
   tasks/ws_dig.c
   tasks/ws_grouped.c
   tasks/ws_inbox.c
-  tasks/ws_kind.c
   tasks/ws_places.c
   tasks/ws_queue.c
+  tasks/ws_shared.c
   tasks/ws_summary.c
   pool/ws_block.c
   pool/ws_lane.c
@@ -60,7 +60,6 @@ set(WS_CORE_SOURCES
   core/ws_join.c
   core/ws_keyed.c
   core/ws_keyed_wait.c
-  core/ws_laneless.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c

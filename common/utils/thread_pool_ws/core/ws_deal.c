@@ -94,7 +94,7 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
 /// @return whether the caller must not take tasks in a row any more: others may have to come first
 static bool must_stop(const struct ws_pool_s *pool)
 {
-  return ws_kind_is_used(&pool->tasks);
+  return ws_shared_count(&pool->tasks) > 0;
 }
 
 /// @return how many tasks of the lane its dealer wants to hand out next; the last one is its own

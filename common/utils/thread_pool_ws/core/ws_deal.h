@@ -15,7 +15,7 @@
 ///            that has lost its CPU: that there is one dealer is a preference. A task that was dealt to a
 ///            worker without a CPU is found by the guard (ws_inbox.h). A dealer hands out DEALT_MAX tasks at
 ///            most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in between.
-/// Not        In pools that use priorities now, for tiny tasks, and for workers with tasks of their
+/// Not        While tasks lie in queues that all threads share, for tiny tasks, and for workers with tasks of their
 ///            own.
 /// Circles    Those that wait set their bits in several masks, by last-level cache, so that they do not all
 ///            contend for one line.
@@ -24,8 +24,8 @@
 
 #include "../pool/ws_types.h"
 #include "../tasks/ws_inbox.h"
-#include "../tasks/ws_kind.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 
 /// @return how many circles a pool has; 0 = it is small, and its workers do not deal
 uint32_t ws_deal_circles(uint32_t workers);
@@ -34,7 +34,7 @@ uint32_t ws_deal_circles(uint32_t workers);
 static inline bool ws_deal_serves(const struct ws_pool_s *pool, ws_here_t here, uint32_t victim)
 {
   return pool->tasks.circles > 0 && victim >= pool->workers && here.worker && ws_queue_size(here.queue) == 0
-         && !ws_kind_is_used(&pool->tasks) && !ws_inbox_is_claimed(&here.worker->inbox);
+         && ws_shared_count(&pool->tasks) == 0 && !ws_inbox_is_claimed(&here.worker->inbox);
 }
 
 /// @return whether a worker deals the tasks of @p queue

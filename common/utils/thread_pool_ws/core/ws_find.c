@@ -5,6 +5,7 @@
 
 #include "../pool/ws_nodes.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_round.h"
 
@@ -30,24 +31,22 @@ static bool take_own(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return here.queue->oldest == 0 ? ws_queue_take(here.queue, task) : take_own_oldest(pool, here, task);
 }
 
-static bool find_of(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
+/// Take a task from one of the queues that all threads share.
+static bool take_shared(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
 {
-  int32_t victim;
-  if (!ws_queue_take_kind(&pool->tasks, here.queue, kind, task, &victim))
+  if (!ws_shared_take(&pool->tasks, kind, task))
     return false;
-  if (victim < 0)
-    return true;
   ws_count(&here.queue->count.stolen, 1);
-  ws_traced_steal(pool, here, victim);
+  ws_traced_steal(pool, here, WS_VICTIM_SHARED);
   return true;
 }
 
-/// Find a task for one of the nodes [first, end), from near to far.
-static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t *nodes, uint32_t first,
+/// Take a task for one of the nodes [first, end), from near to far.
+static bool take_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t *nodes, uint32_t first,
                           uint32_t end, ws_task_t *task)
 {
   for (uint32_t i = first; i < end && nodes && i < pool->nodes.count; i++)
-    if (find_of(pool, here, WS_KIND_NODE + nodes[i], task))
+    if (take_shared(pool, here, WS_KIND_NODE + nodes[i], task))
       return true;
   return false;
 }
@@ -55,11 +54,12 @@ static bool find_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
 WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
-  if (ws_steal_stuck(pool, here, task) || find_of(pool, here, WS_KIND_HIGH, task))
+  if (ws_steal_stuck(pool, here, task) || take_shared(pool, here, WS_KIND_HIGH, task))
     return true;
-  const bool found = take_own(pool, here, task) || find_of_nodes(pool, here, nodes, 0, 1, task)
-                     || ws_steal(pool, here, task) || find_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task)
-                     || find_of(pool, here, WS_KIND_LOW, task);
+  const bool found = take_own(pool, here, task) || take_of_nodes(pool, here, nodes, 0, 1, task)
+                     || ws_steal(pool, here, task) || take_shared(pool, here, WS_KIND_NORMAL, task)
+                     || take_of_nodes(pool, here, nodes, 1, WS_NODES_MAX, task)
+                     || take_shared(pool, here, WS_KIND_LOW, task);
   ws_forget_yield(here.queue); // now: it counts for each kind that the search came to
   return found;
 }
@@ -68,11 +68,11 @@ bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (ws_round_search(here.queue) && ws_tick(pool, here, task))
     return true;
-  if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
+  if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
     return find_by_kind(pool, here, task);
   return (WS_LIKELY(here.queue->oldest == 0) ? ws_queue_take(here.queue, task)
                                              : take_own_now(pool, here, task))
-         || ws_steal(pool, here, task);
+         || ws_steal(pool, here, task) || ws_steal_stuck(pool, here, task);
 }
 
 bool ws_find_near(struct ws_pool_s *pool, ws_here_t here)

@@ -2,6 +2,7 @@
 /// @file ws_join.c
 /// Life of a task, step 7: join. Before: ws_group.c; after: ws_idle.h. Help, spin, sleep.
 #include <errno.h>
+#include <string.h>
 
 #include "../pool/ws_lane.h"
 #include "../pool/ws_observer.h"
@@ -11,6 +12,7 @@
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 #include "ws_find.h"
@@ -58,7 +60,8 @@ typedef struct {
   ws_mark_t *mark; ///< of a thread with a lane, while it helps
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
-  uint64_t seen; ///< of the shared queue (ws_find.h)
+  bool looked; ///< seen is set
+  uint64_t seen[WS_KINDS_MAX]; ///< of each queue that all threads share (ws_shared.h)
   int cancel; ///< whether the thread could be cancelled before
   bool helps; ///< it has taken a helper's place
 } join_t;
@@ -104,7 +107,7 @@ static void renew_mark(const join_t *join)
 {
   ws_queue_t *queue = join->here.queue;
   if (!join->goal->group && queue)
-    ws_dig_mark(queue, queue->mark);
+    ws_dig_mark(&join->pool->tasks, queue, queue->mark);
 }
 
 /// Run one task that the caller has handed to a worker and that the worker has not begun.
@@ -118,16 +121,40 @@ static bool help_handed(join_t *join)
   return true;
 }
 
-/// Run one task from the queue that threads without a lane share. The caller may have pushed it before it got
-/// a lane.
-static bool help_shared(join_t *join)
+/// Take a task of the goal from the queues that all threads share, of a kind in [first, end).
+static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
 {
   struct ws_pool_s *pool = join->pool;
   const ws_here_t here = join->here;
-  if (WS_LIKELY(ws_shared_size(&pool->tasks.shared) == 0)) // also behind a push that is under way
-    return false;
-  const bool weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here);
-  if (!ws_laneless_find(pool, here, join->goal->tag, weak, &join->seen, &join->task))
+  const ws_wanted_t wanted = {.group = join->goal->tag,
+                              .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here),
+                              .pusher = here.queue,
+                              .after = here.queue ? here.queue->mark->number : 0};
+  if (!join->looked)
+    memset(join->seen, 0, sizeof(join->seen));
+  join->looked = true;
+  for (ws_kind_t kind = first; kind < end; kind++)
+    if (ws_shared_take_wanted(&pool->tasks, kind, &wanted, &join->seen[kind], &join->task)) {
+      ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+      return true;
+    }
+  return false;
+}
+
+/// Run one task of the goal from the queues that all threads share. It may be one that the caller has pushed,
+/// and the caller may be the only thread that can run it: settings.lanes must not decide whether a wait ends.
+/// @param urgent  only of high priority
+WS_SELDOM static bool run_shared(join_t *join, bool urgent)
+{
+  struct ws_pool_s *pool = join->pool;
+  const ws_here_t here = join->here;
+  complete_units(join); // the task may wait for the group
+  bool found = take_shared(join, WS_KIND_HIGH, WS_KIND_HIGH + 1);
+  if (!found && !urgent)
+    found = take_shared(join, WS_KIND_NODE, pool->tasks.kinds)
+            || take_shared(join, WS_KIND_NORMAL, WS_KIND_NORMAL + 1)
+            || take_shared(join, WS_KIND_LOW, WS_KIND_LOW + 1);
+  if (!found)
     return false;
   if (here.queue)
     ws_run_whole(pool, here.queue, &join->task);
@@ -135,6 +162,13 @@ static bool help_shared(join_t *join)
     ws_run_late(pool, here, &join->task);
   renew_mark(join);
   return true;
+}
+
+static inline bool help_shared(join_t *join, bool urgent)
+{
+  const ws_tasks_t *tasks = &join->pool->tasks;
+  return WS_UNLIKELY(ws_shared_count(tasks) > 0) && (!urgent || ws_shared_size(tasks, WS_KIND_HIGH) > 0)
+         && run_shared(join, urgent);
 }
 
 /// The end of a round: each other time a task has its turn that the wait would come to only if its own queue
@@ -146,7 +180,7 @@ WS_SELDOM static bool give_turn_elsewhere(join_t *join)
     return false;
   ws_round_begin(queue);
   complete_units(join); // the task may wait for the group
-  return help_handed(join) || help_below(join) || help_shared(join);
+  return help_handed(join) || help_below(join) || help_shared(join, false);
 }
 
 /// @return whether the time limit of the wait is over
@@ -156,7 +190,7 @@ __attribute__((always_inline)) static inline bool is_late(const join_t *join, bo
   return timed && join->goal->until_ns != 0 && ws_os_now_ns() >= join->goal->until_ns;
 }
 
-/// Run tasks of the goal from the caller's own queues until there are none. @return whether any ran
+/// Run tasks of the goal from the caller's own queue until there are none. @return whether any ran
 __attribute__((always_inline)) static inline bool run_own(join_t *join, bool timed)
 {
   struct ws_pool_s *pool = join->pool;
@@ -166,7 +200,7 @@ __attribute__((always_inline)) static inline bool run_own(join_t *join, bool tim
   bool ran = false;
   for (; needs_more(goal, join->units) && !is_late(join, timed); ran = true) {
     const bool over = ws_round_search(here.queue);
-    if (over && give_turn_elsewhere(join))
+    if (help_shared(join, true) || (over && give_turn_elsewhere(join)))
       continue;
     if (!(over && ws_find_turn(pool, here, goal->tag, task)) && !ws_find_own(pool, here, goal->tag, task))
       break;
@@ -255,13 +289,13 @@ __attribute__((always_inline)) static inline void help_while(join_t *join, bool 
   join->helps = ws_helper_begin(join->pool, here); // once, however deep it joins
   ws_mark_t mark;
   mark.outer = here.queue->mark;
-  ws_dig_mark(here.queue, &mark);
+  ws_dig_mark(&join->pool->tasks, here.queue, &mark);
   mark.round_left = here.queue->round_left;
   join->mark = &mark;
   here.queue->round_left = WS_ROUND_SEARCHES;
   here.queue->mark = &mark;
   while (!is_reached(join->goal) && !is_late(join, timed)) {
-    if (run_own(join, timed) || help_shared(join) || spin(join))
+    if (run_own(join, timed) || help_shared(join, false) || spin(join))
       continue;
     if (!here.worker)
       ws_note_idle(join->pool); // it may have run the pool's last task; a worker notes that when out of work
@@ -282,7 +316,7 @@ static void help_without_lane(join_t *join)
       join->here = ws_here_known(pool);
     if (join->here.queue) // it has got a lane in a task, and its tasks may lie there
       help_while(join, true);
-    else if (!pool || pool->workers == 0 || !help_shared(join))
+    else if (!pool || pool->workers == 0 || !help_shared(join, false))
       sleep_on(join);
   }
 }
@@ -297,7 +331,7 @@ __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool
   join.goal = goal;
   join.mark = NULL;
   join.units = join.others = 0;
-  join.seen = 0;
+  join.looked = false;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();

@@ -6,17 +6,18 @@
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "ws_keyed.h"
 #include "ws_run.h"
 
-/// Cancelled tasks that a thread has taken out of its own queue.
+/// Cancelled tasks that a thread has taken out of queues.
 typedef struct {
   ws_key_t *key;
   uint32_t epoch; ///< the last that is over
   ws_keyed_t *first; ///< linked by their member pool, which they do not need any more
 } cancelled_t;
 
-/// The task may be read: the caller of ws_queue_sift() has taken it.
+/// The task may be read: the caller has taken it, or holds the lock of its queue.
 static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
 {
   cancelled_t *cancelled = cancelled_arg;
@@ -29,17 +30,18 @@ static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
   return true;
 }
 
-/// Skip the tasks that the caller has pushed itself and that no other thread has taken: every worker may be
+/// Skip the tasks that lie in the caller's own queue, or in one that all threads share: every worker may be
 /// busy until the caller goes on.
-static void skip_own(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
+static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
 {
   const ws_here_t here = ws_here_known(pool);
   cancelled_t cancelled = {.key = key, .epoch = epoch};
   if (!here.queue)
     return;
-  const bool any = ws_queue_sift(&pool->tasks, here.queue, is_cancelled, &cancelled) > 0;
+  uint64_t taken = ws_queue_sift(here.queue, is_cancelled, &cancelled);
+  taken += ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
-  if (!any)
+  if (taken == 0)
     return;
   for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
     next = (ws_keyed_t *)(void *)keyed->pool;
@@ -67,7 +69,7 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
     return -EDEADLK;
   bool crowded;
   const uint32_t epoch = ws_key_epoch_of(ws_key_end_epoch(key, &crowded));
-  skip_own(pool, key, epoch);
+  skip_queued(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
   for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
     await_epoch(key, epoch - back);

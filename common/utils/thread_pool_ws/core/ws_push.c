@@ -15,6 +15,7 @@
 #include "../tasks/ws_group_word.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_root.h"
 #include "ws_run.h"
@@ -38,8 +39,7 @@ static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_tasks_t *tasks = &pool->tasks;
   ws_task_t task;
-  while ((here.queue && ws_queue_take_any(tasks, here.queue, &task))
-         || ws_shared_take(&tasks->shared, &task) // also of a thread with a queue: push_behind()
+  while ((here.queue && ws_queue_take(here.queue, &task)) || ws_shared_take_any(tasks, &task)
          || ws_inbox_take_any(tasks, &task))
     ws_run_late(pool, here, &task);
 }
@@ -122,19 +122,22 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_queue_push(queue, tasks, count);
 }
 
-static bool push_shared(struct ws_pool_s *pool, const ws_task_t *task)
+/// Push a task into a queue that all threads share. @return false = there is no room
+static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
+                        bool grow)
 {
-  uint64_t index;
-  ws_count_pushed(pool, NULL, 1);
-  ws_shared_cell_t *cell = ws_shared_claim(&pool->tasks.shared, &index);
-  if (cell) {
-    ws_traced_push(pool, (ws_here_t){0}, task, 1);
-    ws_shared_publish(cell, index, task);
+  if (!ws_shared_begin(&pool->tasks, kind, grow))
+    return false;
+  ws_traced_push(pool, here, task, 1);
+  ws_count_pushed(pool, here.queue, 1);
+  ws_shared_link(&pool->tasks, kind, task, here.queue);
+  if (!has_arrived(pool, here))
     return true;
-  }
-  ws_count_pushed(pool, NULL, (uint64_t)-1); // it was not pushed
-  ws_note_idle(pool); // a waiter may have seen the sum too high
-  return false;
+  if (kind == WS_KIND_NORMAL)
+    ws_post(pool, here);
+  else
+    ws_post_kind(pool, here, kind);
+  return true;
 }
 
 /// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
@@ -150,23 +153,14 @@ static bool may_fail(ws_full_t full)
   return full == WS_FULL_FAIL || full == GROW_OR_FAIL;
 }
 
-/// Push a task of any kind into the caller's queue. @return false = there is no room
-static bool push_queue(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
-                       bool grow)
+/// Push a normal task into the caller's queue, which may be full. @return false = there is no room
+static bool push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool grow)
 {
   shrink_now_and_then(pool, here.queue, 1);
-  ws_deque_t *deque = ws_queue_room(&pool->tasks, here.queue, kind, grow);
-  if (!deque)
+  if (!ws_queue_room(here.queue, grow))
     return false;
-  ws_traced_push(pool, here, task, 1);
-  ws_count_pushed(pool, here.queue, 1);
-  ws_queue_push_kind(&pool->tasks, deque, kind, task);
-  if (!has_arrived(pool, here))
-    return true;
-  if (kind == WS_KIND_NORMAL)
-    ws_post(pool, here);
-  else
-    ws_post_kind(pool, here, kind);
+  publish(pool, here, task, 1);
+  announce(pool, here);
   return true;
 }
 
@@ -190,28 +184,19 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
 /// looks there first, and a join takes the newest there.
 WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (ws_nodes_kind(pool, task) != WS_KIND_NORMAL || !push_shared(pool, task))
-    return false;
-  announce(pool, here);
-  return true;
+  return ws_nodes_kind(pool, task) == WS_KIND_NORMAL
+         && push_shared(pool, here, task, WS_KIND_NORMAL, pool->tasks.grows);
 }
 
-/// Any task, any queue: there is no lane, or the queue is full, or the pool uses kinds.
+/// Any task, any queue: there is no lane, or the queue is full, or the task is of another kind.
 /// @return 0 = queued or run; -EAGAIN
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
 {
   const ws_kind_t kind = ws_nodes_kind(pool, task);
   if (here.queue)
     ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
-  if (!here.queue && kind != WS_KIND_NORMAL)
-    here.queue = ws_lane_add(pool, !pool->settings.reserve);
-  if (!here.queue && push_shared(pool, task)) {
-    announce(pool, here);
-    return 0;
-  }
-  if (!here.queue && may_grow(full))
-    here.queue = ws_lane_add(pool, true);
-  if (here.queue && push_queue(pool, here, task, kind, may_grow(full)))
+  if (kind == WS_KIND_NORMAL && here.queue ? push_own(pool, here, task, may_grow(full))
+                                           : push_shared(pool, here, task, kind, may_grow(full)))
     return 0;
   if (may_fail(full))
     return -EAGAIN;
@@ -219,10 +204,10 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   return 0;
 }
 
-/// @return whether the pool uses kinds, or may from this task on
-static bool may_have_kinds(const struct ws_pool_s *pool, const ws_task_t *task)
+/// @return whether the task may be of another kind than WS_KIND_NORMAL
+static bool may_have_kind(const ws_task_t *task)
 {
-  return (task->priority | task->node | ws_kind_is_used(&pool->tasks)) != 0;
+  return (task->priority | task->node) != 0;
 }
 
 static bool is_task(const ws_task_t *task)
@@ -232,9 +217,9 @@ static bool is_task(const ws_task_t *task)
 
 static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 {
-  const bool has_kinds = may_have_kinds(pool, task);
+  const bool has_kind = may_have_kind(task);
   ws_not_observing("ws_pool_push");
-  if (WS_UNLIKELY(!task->func || (has_kinds && !is_task(task))))
+  if (WS_UNLIKELY(!task->func || (has_kind && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
   // relaxed: a late push is found by handle_late_push
@@ -246,7 +231,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   }
   if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
     return 0;
-  if (WS_UNLIKELY(has_kinds || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(has_kind || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
       && hand_over(pool, here, task))
@@ -297,8 +282,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   // relaxed: a late push is found by handle_late_push
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
     return why_refused(pool);
-  const bool has_kinds = (sorted | ws_kind_is_used(&pool->tasks)) != 0;
-  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(!has_kinds);
+  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(sorted == 0);
   uint32_t handed = 0;
   while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
          && hand_over(pool, here, &tasks[handed]))
@@ -327,7 +311,7 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (WS_UNLIKELY(may_have_kinds(pool, task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
     return push_any(pool, here, task, full);
   publish(pool, here, task, 1);
   announce(pool, here);

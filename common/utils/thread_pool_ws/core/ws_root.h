@@ -10,8 +10,7 @@
 /// @return whether the caller has tasks queued that belong to the present root, or to none
 static inline bool ws_root_holds(const ws_queue_t *queue)
 {
-  return ws_queue_size(queue) != 0
-         || (WS_UNLIKELY(ws_queue_more(queue) != NULL) && ws_queue_holds_kinds(queue));
+  return ws_queue_size(queue) != 0;
 }
 
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before

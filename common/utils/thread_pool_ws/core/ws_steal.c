@@ -120,19 +120,8 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   if (!ws_places_take_stuck(&pool->tasks, task))
     return false;
+  ws_count(&here.queue->count.stolen, 1);
   ws_traced_steal(pool, here, WS_VICTIM_INBOX);
-  return true;
-}
-
-/// Take a task that is in no thread's own queue: aside, in the shared queue, or stuck in an inbox.
-static bool steal_stray(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  if (ws_places_steal_aside(&pool->tasks, task))
-    ws_traced_steal(pool, here, WS_VICTIM_ASIDE);
-  else if (ws_shared_take(&pool->tasks.shared, task))
-    ws_traced_steal(pool, here, WS_VICTIM_SHARED);
-  else
-    return ws_steal_stuck(pool, here, task);
   return true;
 }
 
@@ -158,28 +147,20 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_summary_rest(here.queue);
-  if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task)
-      && !steal_stray(pool, here, task))
+  if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task))
     return false;
   ws_count(&here.queue->count.stolen, 1);
   return true;
-}
-
-/// @return the first queue from @p from on that may hold tasks of any kind
-static inline uint32_t first_below(const ws_tasks_t *tasks, uint32_t from)
-{
-  // relaxed: a join looks again
-  return WS_UNLIKELY(ws_load_relaxed(&tasks->kinds_made)) ? from : ws_summary_next(tasks, from);
 }
 
 bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   const bool weak = ws_takes_weak(here);
-  for (uint32_t i = first_below(&pool->tasks, 0); i < queues; i = first_below(&pool->tasks, i + 1)) {
+  for (uint32_t i = ws_summary_next(&pool->tasks, 0); i < queues; i = ws_summary_next(&pool->tasks, i + 1)) {
     ws_queue_t *queue = pool->tasks.queue[i];
     if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
-        || !ws_queue_steal_under(&pool->tasks, queue, group, weak, task))
+        || !ws_queue_steal_under(queue, group, weak, task))
       continue;
     ws_count(&here.queue->count.stolen, 1);
     ws_traced_steal(pool, here, (int32_t)i);

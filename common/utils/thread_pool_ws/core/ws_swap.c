@@ -7,6 +7,7 @@
 #include "../pool/ws_nodes.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
 #include "ws_push.h"
@@ -19,7 +20,7 @@
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
-         && (ws_hint_load(&pool->tasks.kinds_used) | ws_hint_load(&pool->aborted)) == 0;
+         && (ws_shared_count(&pool->tasks) | ws_hint_load(&pool->aborted)) == 0;
 }
 
 /// The search that follows takes the oldest task; in a wait the oldest that the wait may run.
@@ -63,15 +64,22 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
   return WS_SWAP_RIDE;
 }
 
+static bool take_oldest(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
+{
+  return kind == WS_KIND_NORMAL ? ws_queue_take_oldest(here.queue, task)
+                                : ws_shared_take(&pool->tasks, kind, task);
+}
+
 /// The queue is full and cannot grow. The oldest task there makes room, and runs.
 static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
 {
-  bool made_room = ws_queue_steal_kind(&pool->tasks, here.queue, ws_nodes_kind(pool, task), next);
+  const ws_kind_t kind = ws_nodes_kind(pool, task);
+  bool made_room = take_oldest(pool, here, kind, next);
   while (!ws_try_push_again(pool, task)) {
     if (!made_room)
       return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
-    ws_run_late(pool, here, next); // it lay aside: it has made no room
-    made_room = ws_queue_steal_kind(&pool->tasks, here.queue, ws_nodes_kind(pool, task), next);
+    ws_run_late(pool, here, next); // another thread has used the room
+    made_room = take_oldest(pool, here, kind, next);
   }
   if (!made_room)
     return WS_SWAP_RETURN;

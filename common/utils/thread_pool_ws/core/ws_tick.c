@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tick.c
 /// ws_find.h.
-#include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
 #include "ws_find.h"
@@ -13,7 +12,7 @@
 /// @return whether it is the turn of the own normal tasks
 static bool is_own_turn(const ws_queue_t *own)
 {
-  return own->turn.where == WS_AT_DEQUE && own->turn.index == own->index && own->turn.deque == 0;
+  return own->turn.where == WS_AT_DEQUE && own->turn.index == own->index;
 }
 
 static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
@@ -37,7 +36,7 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 static int32_t victim_at(const ws_place_t *place)
 {
   if (place->where == WS_AT_DEQUE)
-    return place->deque == 1 ? WS_VICTIM_ASIDE : (int32_t)place->index;
+    return (int32_t)place->index;
   return place->where == WS_AT_SHARED ? WS_VICTIM_SHARED : WS_VICTIM_INBOX;
 }
 
@@ -65,8 +64,6 @@ bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   }
   const bool stopped = ws_round_has_stops(own);
   ws_round_begin(own);
-  if (WS_UNLIKELY(ws_kind_is_used(&pool->tasks)))
-    ws_kind_rest(&pool->tasks);
   if (!seek(&pool->tasks, own) || !take(pool, here, task))
     return false;
   if (stopped)

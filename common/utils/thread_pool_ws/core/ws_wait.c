@@ -21,6 +21,7 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 #include "ws_find.h"
@@ -41,19 +42,6 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
-/// Take a task from the caller's own queue. A wait with a time limit steals none: see help_below() in
-/// ws_join.c.
-static bool take_own(struct ws_pool_s *pool, ws_queue_t *own, ws_task_t *task)
-{
-  if (ws_queue_steal_kind(&pool->tasks, own, WS_KIND_HIGH, task)
-      || ws_queue_steal_kind(&pool->tasks, own, WS_KIND_NORMAL, task))
-    return true;
-  for (ws_kind_t kind = WS_KIND_NODE; kind < pool->tasks.kinds; kind++)
-    if (ws_queue_steal_kind(&pool->tasks, own, kind, task))
-      return true;
-  return ws_queue_steal_kind(&pool->tasks, own, WS_KIND_LOW, task);
-}
-
 /// Run one task, if one is found. @return whether
 static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal)
 {
@@ -61,12 +49,13 @@ static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal)
   if (!here->queue)
     *here = ws_here_known(pool); // it may have got a lane in a task
   if (!here->queue) {
-    if (!ws_shared_take(&pool->tasks.shared, &task))
+    if (!ws_shared_take_any(&pool->tasks, &task))
       return false;
     ws_run_late(pool, *here, &task);
     return true;
   }
-  if (!(may_steal ? ws_find(pool, *here, &task) : take_own(pool, here->queue, &task)))
+  // a wait with a time limit takes none of other threads: see help_below() in ws_join.c
+  if (!(may_steal ? ws_find(pool, *here, &task) : ws_queue_take_oldest(here->queue, &task)))
     return false;
   ws_run_whole(pool, here->queue, &task);
   return true;
@@ -111,7 +100,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
     if (help_any(pool, &here, until_ns == 0))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks.shared)))
+    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_count(&pool->tasks) > 0))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool, until_ns);

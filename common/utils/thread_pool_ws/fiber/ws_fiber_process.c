@@ -19,17 +19,6 @@ __attribute__((noinline)) ws_fiber_thread_t *ws_fiber_thread(void)
   return &this_thread;
 }
 
-/// A thread of high priority must not wait for a holder of low priority that gets no CPU.
-static void init_lock(pthread_mutex_t *lock)
-{
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT); // refused: a lock without it
-  if (pthread_mutex_init(lock, &attributes) != 0)
-    pthread_mutex_init(lock, NULL);
-  pthread_mutexattr_destroy(&attributes);
-}
-
 static void release_thread(void *unused)
 {
   (void)unused;
@@ -69,12 +58,12 @@ static void init_locks(void)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   for (uint32_t i = 0; i < WS_LOT_BUCKETS; i++)
-    init_lock(&process->bucket[i].lock);
+    ws_os_lock_init(&process->bucket[i].lock);
   for (uint32_t i = 0; i < WS_CANCEL_LOCKS; i++)
-    init_lock(&process->cancel_lock[i]);
-  init_lock(&process->alarm_lock);
-  init_lock(&process->reactor_lock);
-  init_lock(&process->stack_lock);
+    ws_os_lock_init(&process->cancel_lock[i]);
+  ws_os_lock_init(&process->alarm_lock);
+  ws_os_lock_init(&process->reactor_lock);
+  ws_os_lock_init(&process->stack_lock);
 }
 
 /// The services are threads of the parent.

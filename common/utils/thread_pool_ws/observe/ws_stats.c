@@ -24,7 +24,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->growths += ws_stat_load(&count->growths);
   stats->placements += ws_stat_load(&count->placements);
   stats->stopped_callers += ws_stat_load(&count->stopped_callers);
-  const uint64_t high_water = ws_queue_high_water(queue);
+  const uint64_t high_water = ws_stat_load(&queue->deque.high_water);
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
 }
 
@@ -33,7 +33,7 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->tasks.queue[i];
-    total->queue_bytes += ws_queue_grown_bytes(queue);
+    total->queue_bytes += ws_stat_load(&queue->deque.grown_bytes);
     if (i >= pool->workers) {
       add_counters(&total->outside, queue);
       total->lanes_used++;

@@ -105,6 +105,16 @@ uint64_t ws_os_timer_slack(uint64_t slack_ns)
   return before_ns > 0 ? (uint64_t)before_ns : slack_ns;
 }
 
+void ws_os_lock_init(pthread_mutex_t *lock)
+{
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT); // refused: a lock without it
+  if (pthread_mutex_init(lock, &attributes) != 0)
+    pthread_mutex_init(lock, NULL);
+  pthread_mutexattr_destroy(&attributes);
+}
+
 int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
 {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};

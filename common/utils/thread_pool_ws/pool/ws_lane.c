@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.c
-/// ws_lane.h: claim, inherit, remember, add.
+/// ws_lane.h: claim, inherit, remember.
 #include "ws_lane.h"
 
 #include "../tasks/ws_inbox.h"
@@ -26,26 +26,7 @@ static void prepare(struct ws_pool_s *pool, ws_queue_t *lane)
   if (ws_queue_size(lane) == 0)
     ws_store_release(&lane->root, NULL); // [edge ROOT release] before the heir's tasks
   ws_queue_shrink(&pool->tasks, lane);
-  ws_queue_touch(lane);
-}
-
-/// The next lane that was never claimed: one of those made at the start, or a new one. The caller holds the
-/// lock.
-static ws_queue_t *next_lane(struct ws_pool_s *pool, uint32_t index, bool may_map)
-{
-  if (index < pool->workers + pool->settings.lanes)
-    return pool->tasks.queue[index];
-  if (!may_map || index >= pool->workers + WS_LANES_MAX)
-    return NULL;
-  const uint64_t capacity = pool->settings.queue_capacity;
-  const size_t bytes = sizeof(ws_queue_t) + capacity * sizeof(ws_cell_t);
-  ws_queue_t *lane = ws_os_map(bytes);
-  if (lane) {
-    lane->bytes = bytes;
-    ws_queue_init(lane, (ws_cell_t *)(lane + 1), capacity);
-    lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-  }
-  return lane;
+  ws_deque_touch(&lane->deque);
 }
 
 /// How often a thread without a lane checks whether it can inherit one.
@@ -82,18 +63,16 @@ static ws_queue_t *inherit_now_and_then(struct ws_pool_s *pool)
   return inherit(pool);
 }
 
-ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map)
+/// Claim a lane that was never claimed. @return NULL = there is none
+static ws_queue_t *add(struct ws_pool_s *pool)
 {
   ws_self_t *self = ws_self();
-  ws_queue_t *inherited = may_map ? inherit(pool) : NULL;
-  if (inherited)
-    return inherited;
+  ws_queue_t *lane = NULL;
   pthread_mutex_lock(&pool->lane_lock);
   const uint32_t queues = ws_queue_count(&pool->tasks);
-  ws_queue_t *lane = next_lane(pool, queues, may_map);
-  if (lane) {
+  if (queues < pool->workers + pool->settings.lanes) {
+    lane = pool->tasks.queue[queues];
     ws_store_relaxed(&lane->owner, ws_process_enroll(self)); // relaxed: published with the table
-    ws_tasks_put(&pool->tasks, lane, queues);
     ws_store_release(&pool->tasks.queues, queues + 1); // [edge LANE_TABLE release] the lane's fields
   }
   pthread_mutex_unlock(&pool->lane_lock);
@@ -126,6 +105,6 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
       return pool->tasks.queue[i];
     }
   }
-  ws_queue_t *lane = queues < pool->workers + pool->settings.lanes ? ws_lane_add(pool, false) : NULL;
+  ws_queue_t *lane = queues < pool->workers + pool->settings.lanes ? add(pool) : NULL;
   return lane ? lane : inherit_now_and_then(pool);
 }

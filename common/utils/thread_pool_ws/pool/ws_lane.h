@@ -11,12 +11,6 @@
 /// none is free, or the pool is lost by a fork
 WS_FOR_FIBERS ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @brief Claim a lane that was never claimed.
-/// @param may_map  if those of the start are used up: inherit a lane of a thread that has ended, or make one
-/// @return NULL when there is none left, no memory, or WS_LANES_MAX is reached
-/// @progress  takes a lock, may map memory
-ws_queue_t *ws_lane_add(struct ws_pool_s *pool, bool may_map);
-
 /// @return the calling thread's queue and worker in @p pool, if they are in the thread's cache. Claims
 ///         nothing
 static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)

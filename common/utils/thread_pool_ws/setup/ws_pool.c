@@ -18,13 +18,12 @@
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_place.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
 #include "ws_settings.h"
 #include "ws_start.h"
 #include "ws_topo.h"
-
-#define ASIDE_CAPACITY 64u
 
 /// Hands out pieces of one zeroed mapping.
 typedef struct {
@@ -58,15 +57,14 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
   uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
   ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes());
-  ws_cell_t *aside = carve(arena, ASIDE_CAPACITY * sizeof(ws_cell_t));
   ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
   memset(prewake, 0, ws_prewake_worker_bytes()); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
-  worker->queue.bytes = (size_t)((char *)(cells + capacity) - (char *)worker);
-  ws_queue_init_worker(&worker->queue, cells, capacity, aside, ASIDE_CAPACITY);
+  ws_queue_init(&worker->queue, cells, capacity);
+  worker->queue.of_worker = true;
   worker->inbox.index = index;
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
@@ -83,7 +81,6 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
   ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
   if (!lane)
     return;
-  lane->bytes = (size_t)((char *)(cells + capacity) - (char *)lane);
   ws_queue_init(lane, cells, capacity);
   lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   ws_tasks_put(&pool->tasks, lane, pool->requested + index);
@@ -93,8 +90,7 @@ static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
   const ws_settings_t *settings = &pool->settings;
-  pool->tasks.capacity = settings->queue_capacity;
-  pool->tasks.queue = carve(arena, (pool->requested + WS_LANES_MAX) * sizeof(ws_queue_t *));
+  pool->tasks.queue = carve(arena, (pool->requested + settings->lanes) * sizeof(ws_queue_t *));
   pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
   pool->tasks.circles = ws_deal_circles(pool->requested);
   pool->tasks.circle = carve(arena, pool->tasks.circles * sizeof(ws_circle_t));
@@ -102,9 +98,6 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
   pool->prewake = carve(arena, ws_prewake_pool_bytes());
-  ws_shared_cell_t *shared = carve(arena, settings->queue_capacity * sizeof(ws_shared_cell_t));
-  if (shared)
-    ws_shared_init(&pool->tasks.shared, shared, settings->queue_capacity);
   for (uint32_t i = 0; i < pool->requested; i++)
     lay_out_worker(pool, arena, i);
   for (uint32_t i = 0; i < settings->lanes; i++)
@@ -130,13 +123,11 @@ static int allocate(struct ws_pool_s *pool)
 
 static void free_pool(struct ws_pool_s *pool)
 {
-  const uint32_t in_block = pool->block ? pool->workers + pool->settings.lanes : 0;
-  const uint32_t queues = ws_queue_count(&pool->tasks) > in_block ? ws_queue_count(&pool->tasks) : in_block;
-  for (uint32_t i = 0; i < queues; i++) { // also lanes that no thread has used: they may be reserved
-    ws_queue_free(pool->tasks.queue[i]);
-    if (i >= in_block)
-      ws_os_unmap(pool->tasks.queue[i], pool->tasks.queue[i]->bytes);
-  }
+  const uint32_t queues = pool->block ? ws_queue_count(&pool->tasks) : 0;
+  for (uint32_t i = 0; i < queues; i++)
+    ws_deque_free(&pool->tasks.queue[i]->deque);
+  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
+    ws_shared_free(&pool->tasks.shared[kind]);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
   pthread_mutex_destroy(&pool->lane_lock);
@@ -147,21 +138,24 @@ static void free_pool(struct ws_pool_s *pool)
 static void close_gap(struct ws_pool_s *pool)
 {
   const uint32_t missing = pool->requested - pool->workers;
-  for (uint32_t i = 0; i < missing; i++)
-    ws_queue_free(pool->tasks.queue[pool->workers + i]);
   for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
     ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
   // [edge LANE_TABLE release] lanes come into use one by one
   ws_store_release(&pool->tasks.queues, pool->workers);
 }
 
-/// Make the queues of kinds of all workers and lanes.
-static bool reserve(struct ws_pool_s *pool)
+/// Set up the queues that all threads share. The memory of the overflow queue is always mapped.
+/// @return false = there is no memory
+static bool set_up_shared(struct ws_pool_s *pool)
 {
-  for (uint32_t i = 0; i < pool->requested + pool->settings.lanes; i++)
-    if (!ws_queue_reserve(&pool->tasks, pool->tasks.queue[i]))
-      return false;
-  return true;
+  bool reserved = true;
+  pool->tasks.grows = pool->settings.full == WS_FULL_GROW;
+  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++) {
+    ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity);
+    if (kind == WS_KIND_NORMAL || pool->settings.reserve)
+      reserved &= ws_shared_reserve(&pool->tasks.shared[kind]);
+  }
+  return reserved;
 }
 
 /// Plan the CPUs and nodes, and map the memory.
@@ -170,8 +164,7 @@ static int plan(struct ws_pool_s *pool, int32_t *cpu)
   ws_near_plan(pool);
   ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_numa_plan(pool, cpu);
-  const int result = allocate(pool);
-  return result == 0 && pool->settings.reserve && !reserve(pool) ? -ENOMEM : result;
+  return set_up_shared(pool) ? allocate(pool) : -ENOMEM;
 }
 
 static void start(struct ws_pool_s *pool, int32_t *cpu)

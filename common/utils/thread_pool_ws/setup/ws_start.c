@@ -55,7 +55,7 @@ static void set_up(ws_worker_t *worker)
   worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
   worker->slack_ns = ws_os_timer_slack(1);
   read_class(worker);
-  ws_queue_touch(&worker->queue);
+  ws_deque_touch(&worker->queue.deque);
   ws_stat_store(&worker->state_since_ns, ws_os_now_ns());
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);

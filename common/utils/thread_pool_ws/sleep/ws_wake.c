@@ -9,7 +9,6 @@
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_kind.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
@@ -43,7 +42,7 @@ void ws_token(ws_worker_t *worker)
 ///         that pushed last (ws_near.h)
 static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_kind_t kind)
 {
-  if (WS_LIKELY(!ws_kind_has_node(kind)))
+  if (WS_LIKELY(kind < WS_KIND_NODE))
     return ws_near_is(pool, worker);
   return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
 }

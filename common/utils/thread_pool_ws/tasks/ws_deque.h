@@ -30,10 +30,9 @@
 /// One queued task. Every word atomic: a thief may read a cell that the owner is overwriting, and then fails
 /// its CAS.
 typedef struct {
-  ws_aptr_t func;
+  alignas(32) ws_aptr_t func;
   ws_aptr_t arg;
   ws_aptr_t group;
-  ws_au64_t kind; ///< in the shared queue: priority, and above 32 bits the node
 } ws_cell_t;
 
 typedef struct {
@@ -103,7 +102,7 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->func = (void (*)(void *))(uintptr_t)ws_load_relaxed(&cell->func);
   task->arg = ws_load_relaxed(&cell->arg); // relaxed: as func
   task->group = ws_load_relaxed(&cell->group); // relaxed: as func
-  task->priority = WS_PRIORITY_NORMAL; // if the queue is of a kind, the caller knows that
+  task->priority = WS_PRIORITY_NORMAL;
   task->node = WS_NODE_ANY;
 }
 

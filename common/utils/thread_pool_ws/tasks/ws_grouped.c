@@ -37,45 +37,42 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
   ws_cell_read(&ring->cell[index & ring->mask], task);
 }
 
-/// Push into @p to the @p count tasks that were taken from index @p first of @p deque on, in their order.
-/// Their cells still hold them, for nothing was pushed since. If they go back, they come to lie one index
-/// lower, the same, or one higher: so each is read before the one below it is written.
-static void put(ws_deque_t *deque, ws_deque_t *to, uint64_t first, uint64_t count)
+/// Put the @p count tasks that were taken from index @p first on back in their order, but those for which
+/// @p takes returns true. Their cells still hold them, for nothing was pushed since. They come to lie one
+/// index lower, the same, or one higher: so each is read before the one below it is written.
+/// @param takes  NULL = all go back. @return how many did not
+static uint64_t put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_task_t lifted, next;
+  uint64_t taken = 0;
   read_cell(ring, first, &next);
   for (uint64_t i = 1; i <= count; i++) {
     lifted = next;
     read_cell(ring, first + i, &next);
-    ws_deque_push(to, &lifted, 1); // there is room: it lay here before, or the caller has seen to it
-  }
-}
-
-uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg)
-{
-  const ws_ring_t *ring = ws_own_load(&deque->ring);
-  ws_task_t lifted, next;
-  uint64_t count = 0, taken = 0;
-  const uint64_t before = ws_own_load(&deque->bottom);
-  while (ws_deque_take(deque, &lifted))
-    count++;
-  read_cell(ring, before - count, &next);
-  for (uint64_t i = 1; i <= count; i++) { // as put()
-    lifted = next;
-    read_cell(ring, before - count + i, &next);
-    if (takes(&lifted, arg))
+    if (takes && takes(&lifted, arg))
       taken++;
     else
-      ws_deque_push(deque, &lifted, 1);
+      ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
   }
   return taken;
 }
 
-bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
-                           bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
+uint64_t ws_grouped_sift(ws_deque_t *deque, ws_takes_t *takes, void *arg)
 {
-  uint32_t lifted = 0;
+  ws_task_t lifted;
+  uint64_t count = 0;
+  const uint64_t before = ws_own_load(&deque->bottom);
+  while (ws_deque_take(deque, &lifted))
+    count++;
+  return put_back(deque, before - count, count, takes, arg);
+}
+
+/// @param takes  of the tasks above it, as in put_back()
+static bool take_below(ws_deque_t *deque, uint64_t from, const ws_group_t *group, bool weak,
+                       uint64_t depth_max, ws_task_t *task, ws_moved_t *moved, ws_takes_t *takes, void *arg)
+{
+  uint64_t lifted = 0;
   bool found = false;
   const uint64_t before = ws_own_load(&deque->bottom);
   while (!found && lifted < depth_max && ws_deque_take(deque, task)) {
@@ -84,16 +81,15 @@ bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, con
     lifted += !found;
   }
   moved->from = before - lifted;
-  put(deque, to, moved->from, lifted);
+  put_back(deque, moved->from, lifted, takes, arg);
   moved->by = ws_own_load(&deque->bottom) - before;
   return found;
 }
 
-bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
-                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved)
+bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task,
+                           ws_moved_t *moved, ws_takes_t *takes, void *arg)
 {
-  const uint64_t end = ws_own_load(&deque->bottom);
-  return ws_grouped_take_below(deque, to, end, group, weak, depth_max, task, moved);
+  return take_below(deque, ws_own_load(&deque->bottom), group, weak, UINT64_MAX, task, moved, takes, arg);
 }
 
 static bool is_allowed(const ws_allowed_t *allowed, const ws_task_t *task, uint64_t index)
@@ -121,27 +117,10 @@ bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool d
   if (ws_grouped_take_oldest(deque, allowed, false, task) == WS_TOOK_ALLOWED)
     return true;
   if (down && allowed->group)
-    return ws_grouped_take_below(deque, deque, allowed->from, allowed->group, allowed->weak, depth_max, task,
-                                 moved);
+    return take_below(deque, allowed->from, allowed->group, allowed->weak, depth_max, task, moved, NULL,
+                      NULL);
   return !down && (int64_t)(moved->from - allowed->from) > 0
-         && ws_grouped_take_below(deque, deque, allowed->from + 1, NULL, false, depth_max, task, moved);
-}
-
-bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
-{
-  ws_steal_memo_t memo = {0};
-  uint64_t index;
-  for (uint64_t left = ws_deque_size(deque); left > 0; left--) {
-    if (!ws_deque_steal_peek(deque, &memo, task, &index))
-      return false;
-    if (!ws_deque_steal_commit(deque, index))
-      continue;
-    if (ws_group_is(task->group, group, weak))
-      return true;
-    WS_ASSERT(ws_deque_has_room(deque, 1)); // a task has just left
-    ws_deque_push(deque, task, 1);
-  }
-  return false;
+         && take_below(deque, allowed->from + 1, NULL, false, depth_max, task, moved, NULL, NULL);
 }
 
 bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,

@@ -22,16 +22,15 @@ bool ws_grouped_take(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_t
 /// @return how deep the newest task of @p group lies: 1 = it is the newest of all; 0 = none is queued
 uint64_t ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
 
-/// @brief Take the newest task of @p group from under others, at most @p depth_max of them. Those go to
-/// @p to, in their order.
-/// @param to  @p deque, or another deque of the owner that has room for them
-/// @param moved  out: tasks that lie elsewhere in @p deque, also if no task was found. Void if @p to is
-///               another one
-bool ws_grouped_take_under(ws_deque_t *deque, ws_deque_t *to, const ws_group_t *group, bool weak,
-                           uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
+/// @return whether the caller has another use for a task than to put it back
+typedef bool ws_takes_t(const ws_task_t *task, void *arg);
 
-/// @brief Take the oldest task of @p group. The older ones become the newest of the deque.
-bool ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
+/// @brief Take the newest task of @p group from under others. Those go back in their order, but the ones for
+/// which @p takes returns true.
+/// @param moved  out: tasks that lie elsewhere in @p deque, also if no task was found. Void if @p takes took
+/// @param takes  NULL = all go back
+bool ws_grouped_take_under(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task,
+                           ws_moved_t *moved, ws_takes_t *takes, void *arg);
 
 /// The tasks that a wait may run.
 typedef struct {
@@ -52,11 +51,6 @@ typedef enum {
 ws_took_t ws_grouped_take_oldest(ws_deque_t *deque, const ws_allowed_t *allowed, bool others,
                                  ws_task_t *task);
 
-/// @brief As ws_grouped_take_under(), but of the tasks below index @p from: the newest of @p group or, if
-/// that is NULL, the newest.
-bool ws_grouped_take_below(ws_deque_t *deque, ws_deque_t *to, uint64_t from, const ws_group_t *group,
-                           bool weak, uint32_t depth_max, ws_task_t *task, ws_moved_t *moved);
-
 /// @brief Take the oldest task if it is @p allowed. If it is not, reach under at most @p depth_max newer
 /// ones, which go back in their order: for the newest task of the group below index allowed->from or, if not
 /// @p down, for the oldest from that index on.
@@ -66,10 +60,10 @@ bool ws_grouped_take_turn(ws_deque_t *deque, const ws_allowed_t *allowed, bool d
 
 /// @brief Take all tasks for which @p takes returns true. The others keep their order. No wait of the owner
 /// may have a mark in the deque. @return how many
-uint64_t ws_grouped_sift(ws_deque_t *deque, bool (*takes)(const ws_task_t *task, void *arg), void *arg);
+uint64_t ws_grouped_sift(ws_deque_t *deque, ws_takes_t *takes, void *arg);
 
 /// @brief Steal the oldest task while @p root is @p group. @param weak  or a weak tag of it
-/// @param root  of the queues of the deque's owner (ws_root.h). @threads  any
+/// @param root  of the queue of the deque's owner (ws_root.h). @threads  any
 bool ws_grouped_steal_under(ws_deque_t *deque, const ws_aptr_t *root, const ws_group_t *group, bool weak,
                             ws_task_t *task);
 

@@ -1,176 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_shared.h
-/// Life of a task, step 2 for threads without a lane: one bounded queue that any thread pushes to and takes
-/// from.
+/// Life of a task, step 2 off the usual path: the queues that all threads of a pool share, one for each kind.
+/// That of WS_KIND_NORMAL, the overflow queue, has the tasks of threads without a lane, tasks that push
+/// themselves (ws_push.c), and what a worker's outermost wait moves out of its way (ws_dig.h). The others
+/// have the tasks of high priority, of low priority, and for each node.
 ///
 /// Roles      Any thread pushes, any thread takes; oldest first. A thread that waits takes tasks of its group
-///            from the middle, too.
-/// Invariant  A cell's field turn: index = free for the push of that index; index + 1 = filled by that push;
-///            index + capacity = free for the next lap. Its field taken: index + 1 = the task of the push of
-///            that index has been taken, which the thread has that moved taken from index + 1 - capacity. A
-///            task that was taken from the middle leaves its cell filled, until head passes it.
-/// Progress   A thread that stops between its claim and its publication hides the tasks behind it until it
-///            goes on; it then wakes a worker itself, as every push does.
-/// Source     Vyukov's bounded MPMC queue (1024cores.net).
+///            from the middle, and those that it has pushed since the wait began.
+/// Shape      A list over cells of one array, under a lock that lends its holder the priority of those who
+///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
+///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
+/// Bounds     The lock is held for a few stores; while the queue grows, for a copy of it; in a wait, while it
+///            reads the tasks that came since its last look.
+/// Count      tasks->shared_tasks is the sum of all sizes, changed under a lock after a task was linked and
+///            after it was unlinked. While it is 0, searches look at none of these queues. A push has a fence
+///            after it [PARK_DEKKER], so the count also decides whether a worker may sleep.
+/// @threads   any, for all functions but the first and the last
 #ifndef WS_SHARED_H
 #define WS_SHARED_H
 
-#include <stdalign.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "ws_grouped.h"
+#include "ws_tasks.h"
 
-#include "../base/ws_atomic.h"
-#include "../base/ws_base.h"
-#include "../include/ws_pool.h"
-#include "ws_deque.h"
+/// @brief Set up an empty queue of @p capacity tasks, whose memory is mapped at its first push.
+/// @threads  the creator
+void ws_shared_init(ws_shared_t *shared, uint32_t capacity);
 
+/// @brief Map the memory of a queue now. @return false = there is none
+bool ws_shared_reserve(ws_shared_t *shared);
+
+/// @brief Begin a push: lock the queue, which has room for a task then. ws_shared_link() must follow at once.
+/// @param grow  double a full queue. @return false = it is full, or there is no memory; it is not locked
+bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
+
+/// @brief Make the task the newest of the queue, and unlock it.
+/// @param pusher  the queue of the thread that pushes; NULL = none, or no wait is to know
+void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher);
+
+/// @brief Take the oldest task of a kind.
+bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task);
+
+/// @brief Take the oldest task of any kind: high priority first, low priority last.
+bool ws_shared_take_any(ws_tasks_t *tasks, ws_task_t *task);
+
+/// The tasks that a wait may run.
 typedef struct {
-  ws_au64_t turn;
-  ws_au64_t taken;
-  ws_cell_t cell; ///< every word atomic: who reads a cell that is overwritten fails to take its task
-} ws_shared_cell_t;
+  const ws_group_t *group; ///< those that carry it
+  bool weak; ///< or a weak tag of it
+  const ws_queue_t *pusher; ///< and those of this thread; NULL = none
+  uint64_t after; ///< that were pushed after this number
+} ws_wanted_t;
 
-typedef struct {
-  alignas(WS_SPACING) ws_au64_t head; ///< S next index to take
-  alignas(WS_SPACING) ws_au64_t tail; ///< S next index to push
-  alignas(WS_SPACING) uint64_t mask; ///< I capacity - 1
-  ws_shared_cell_t *cell; ///< I
-} ws_shared_t;
+/// @brief Take the oldest task that is wanted, wherever it lies.
+/// @param seen  in and out, of one wait: 0 at first. It reads each task once
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, uint64_t *seen,
+                           ws_task_t *task);
 
-static inline void ws_shared_init(ws_shared_t *shared, ws_shared_cell_t *cells, uint64_t capacity)
+/// @brief Take all tasks of all kinds for which @p takes returns true. @return how many
+uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg);
+
+/// @return tasks of a kind
+static inline uint32_t ws_shared_size(const ws_tasks_t *tasks, ws_kind_t kind)
 {
-  ws_init_store(&shared->head, 0);
-  ws_init_store(&shared->tail, 0);
-  shared->mask = capacity - 1;
-  shared->cell = cells;
-  for (uint64_t i = 0; i < capacity; i++) {
-    ws_init_store(&cells[i].turn, i);
-    ws_init_store(&cells[i].taken, i + 1 - capacity);
-  }
+  return ws_hint_load(&tasks->shared[kind].size);
 }
 
-/// @brief Claim the cell of the next index. The caller must fill it with ws_shared_publish() at once: until
-/// then takers find nothing from there on.
-/// @return NULL when full
-static inline ws_shared_cell_t *ws_shared_claim(ws_shared_t *shared, uint64_t *index)
+/// @return tasks in all these queues
+static inline uint32_t ws_shared_count(const ws_tasks_t *tasks)
 {
-  uint64_t tail = ws_expected_load(&shared->tail);
-  for (;;) {
-    ws_shared_cell_t *cell = &shared->cell[tail & shared->mask];
-    // [edge SHARED_REUSE acquire] the taker has copied the cell
-    const uint64_t turn = ws_load_acquire(&cell->turn);
-    if (turn == tail) {
-      if (ws_cas_acq_rel(&shared->tail, &tail, tail + 1)) { // [edge SHARED_CLAIM acq_rel] one pusher an index
-        *index = tail;
-        return cell;
-      }
-    } else if ((int64_t)(turn - tail) < 0) {
-      return NULL;
-    } else {
-      tail = ws_expected_load(&shared->tail);
-    }
-  }
+  return ws_load_relaxed(&tasks->shared_tasks); // relaxed: a hint, or after the caller's fence [PARK_DEKKER]
 }
 
-static inline void ws_shared_publish(ws_shared_cell_t *cell, uint64_t index, const ws_task_t *task)
-{
-  ws_cell_write(&cell->cell, task);
-  // relaxed: as the cell
-  ws_store_relaxed(&cell->cell.kind, (uint32_t)task->priority | (uint64_t)task->node << 32);
-  ws_store_release(&cell->turn, index + 1); // [edge SHARED_PUBLISH release] the task
-}
-
-static inline void ws_shared_read(const ws_shared_cell_t *cell, ws_task_t *task)
-{
-  const uint64_t kind = ws_load_relaxed(&cell->cell.kind); // relaxed: turn was acquired before
-  ws_cell_read(&cell->cell, task);
-  task->priority = (ws_priority_t)(uint32_t)kind;
-  task->node = (uint32_t)(kind >> 32);
-}
-
-/// @brief Take the task that lies in the cell of @p index, which the caller has read. @return false if
-/// another thread has taken it: what was read is void
-static inline bool ws_shared_take_at(ws_shared_t *shared, uint64_t index)
-{
-  uint64_t before = index - shared->mask; // index + 1 - capacity
-  // [edge SHARED_TAKEN acq_rel] one taker a task; the copy before the cell is freed
-  return ws_cas_acq_rel(&shared->cell[index & shared->mask].taken, &before, index + 1);
-}
-
-typedef enum { WS_SHARED_GONE, WS_SHARED_THERE, WS_SHARED_COMES } ws_shared_peek_t;
-
-/// @brief Read the task of @p index, which is below tail, without taking it. ws_shared_take_at() decides.
-/// @return COMES = it is not published yet; GONE = the cell is free, or filled by a later push
-static inline ws_shared_peek_t ws_shared_peek(const ws_shared_t *shared, uint64_t index, ws_task_t *task)
-{
-  const ws_shared_cell_t *cell = &shared->cell[index & shared->mask];
-  const uint64_t turn = ws_load_acquire(&cell->turn); // [edge SHARED_PUBLISH acquire] the task
-  if (turn != index + 1)
-    return (int64_t)(turn - (index + 1)) < 0 ? WS_SHARED_COMES : WS_SHARED_GONE;
-  ws_shared_read(cell, task);
-  return WS_SHARED_THERE;
-}
-
-/// @brief Free the oldest cells whose tasks have been taken from the middle.
-static inline void ws_shared_pass(ws_shared_t *shared)
-{
-  uint64_t head = ws_expected_load(&shared->head);
-  for (;; head++) {
-    ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
-    if (ws_load_acquire(&cell->turn) != head + 1 // [edge SHARED_PUBLISH acquire] taken is not older
-        || ws_load_acquire(&cell->taken) != head + 1 // [edge SHARED_TAKEN acquire] the copy
-        || !ws_cas_acq_rel(&shared->head, &head, head + 1)) // [edge SHARED_CLAIM acq_rel] one thread an index
-      return;
-    // [edge SHARED_REUSE release] the copy before reuse
-    ws_store_release(&cell->turn, head + shared->mask + 1);
-  }
-}
-
-/// @return false when empty, or when the oldest task is not published yet
-static inline bool ws_shared_take(ws_shared_t *shared, ws_task_t *task)
-{
-  uint64_t head = ws_expected_load(&shared->head);
-  for (;;) {
-    ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
-    const uint64_t turn = ws_load_acquire(&cell->turn); // [edge SHARED_PUBLISH acquire] the task
-    if (turn == head + 1) {
-      if (ws_cas_acq_rel(&shared->head, &head, head + 1)) { // [edge SHARED_CLAIM acq_rel] one taker an index
-        ws_shared_read(cell, task);
-        const bool taken = ws_shared_take_at(shared, head);
-        if (WS_UNLIKELY(!taken))
-          ws_load_acquire(&cell->taken); // [edge SHARED_TAKEN acquire] the other thread's copy
-        // [edge SHARED_REUSE release] the copy before reuse
-        ws_store_release(&cell->turn, head + shared->mask + 1);
-        if (WS_LIKELY(taken)) {
-          ws_shared_pass(shared); // the next ones may have been taken while this one was the oldest
-          return true;
-        }
-        head = ws_expected_load(&shared->head);
-      }
-    } else if ((int64_t)(turn - (head + 1)) < 0) {
-      return false;
-    } else {
-      head = ws_expected_load(&shared->head);
-    }
-  }
-}
-
-/// @return whether a take would probably find a task. It may find cells only whose tasks have been taken from
-/// the middle, and then frees them
-static inline bool ws_shared_visible(const ws_shared_t *shared)
-{
-  // relaxed: ordered by the caller's fence [PARK_DEKKER]
-  const uint64_t head = ws_load_relaxed(&shared->head);
-  const ws_shared_cell_t *cell = &shared->cell[head & shared->mask];
-  return (int64_t)(ws_load_relaxed(&cell->turn) - (head + 1)) >= 0; // relaxed: as head
-}
-
-static inline uint64_t ws_shared_size(const ws_shared_t *shared)
-{
-  const uint64_t head = ws_stat_load(&shared->head);
-  const uint64_t tail = ws_stat_load(&shared->tail);
-  return (int64_t)(tail - head) > 0 ? tail - head : 0;
-}
+/// @brief Unmap the memory. @threads  one, when no other uses the pool any more
+void ws_shared_free(ws_shared_t *shared);
 
 #endif

@@ -9,7 +9,7 @@
 /// Why        The bit is set before the task is published. So a thread that must see the task because of a
 ///            fence [PARK_DEKKER] sees the bit as well, or a later value. If that is clear, a thread has
 ///            taken the task, because the owner clears the bit of an empty queue only.
-/// Not        For lanes, other kinds and what was put aside. Their places are looked at one by one.
+/// Not        For lanes, which are looked at one by one, and queues that all threads share.
 #ifndef WS_SUMMARY_H
 #define WS_SUMMARY_H
 

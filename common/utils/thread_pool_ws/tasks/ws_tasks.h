@@ -4,25 +4,22 @@
 /// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, ws_summary.h (which queues to
 /// look at), and ws_places.h (all places).
 ///
-/// Place     One deque of a thread's queue, the shared queue, or the inbox of a worker.
-///           A queue has a deque for each kind of task, and one for each kind's tasks that a wait has put
-///           aside.
+/// Place     The deque of a thread's queue, a queue that all threads share, or the inbox of a worker.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 ///           owner's thread only. S any thread, atomic.
 #ifndef WS_TASKS_H
 #define WS_TASKS_H
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
 
 #include "ws_alone.h"
 #include "ws_deque.h"
-#include "ws_shared.h"
 
 #define WS_WORKERS_MAX 1024
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
-/// Lanes that a pool can have in all: settings.lanes at start, more when threads without one overflow the
-/// shared queue.
+/// Lanes that a pool can have.
 #define WS_LANES_MAX 1024
 /// Circles of workers that a pool has at most (ws_circle_t).
 #define WS_CIRCLES_MAX 16u
@@ -44,12 +41,12 @@ typedef struct {
   ws_au64_t wakes_spared; ///< O
 } ws_counters_t;
 
-/// Where the owner's deques ended when a wait of the owner began (ws_dig.h).
+/// Where the owner's deque ended when a wait of the owner began (ws_dig.h).
 typedef struct ws_mark_s {
   uint32_t round_left; ///< P of the thread's round before this wait: a wait has its own (ws_round.h)
   struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
-  /// P [kind] tasks from here on were pushed since. For other kinds not set while there are no deques.
-  uint64_t index[WS_KINDS_MAX];
+  uint64_t index; ///< P tasks from here on were pushed since
+  uint64_t number; ///< P as tasks->shared_number: the owner's tasks after it were pushed since
 } ws_mark_t;
 
 /// Searches of a round: the last one is for others (core/ws_round.h).
@@ -71,8 +68,7 @@ enum {
 /// A place where tasks wait (ws_places.h).
 typedef struct {
   enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
-  uint32_t index; ///< of the queue, or of the worker
-  uint32_t deque; ///< WS_AT_DEQUE: of that queue
+  uint32_t index; ///< of the queue, of the kind, or of the worker
 } ws_place_t;
 
 /// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
@@ -82,14 +78,23 @@ typedef struct {
   uint64_t left; ///< what tasks->left was before the claim
 } ws_claim_t;
 
-/// The deques of a queue beyond the first two.
-typedef struct ws_more_s ws_more_t;
+/// A queue that all threads share (ws_shared.h). Letter L: under the lock.
+typedef struct ws_shared_cell_s ws_shared_cell_t;
+typedef struct {
+  alignas(WS_SPACING) pthread_mutex_t lock;
+  ws_au32_t size; ///< L tasks; any thread reads
+  ws_au64_t number; ///< L what tasks->shared_number was at its last push; any thread reads
+  uint32_t first_capacity; ///< I
+  uint32_t capacity; ///< L 0 = the cells are not mapped yet
+  uint32_t oldest, newest, vacant; ///< L cells; UINT32_MAX = there is none
+  ws_shared_cell_t *cell; ///< L [capacity]
+} ws_shared_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 typedef struct ws_queue_s ws_queue_t;
 struct ws_queue_s {
-  ws_deque_t deque; ///< of normal tasks
-  /// O group of the task at the bottom of the owner's stack. Every task in the deques was pushed by that task
+  ws_deque_t deque;
+  /// O group of the task at the bottom of the owner's stack. Every task in the deque was pushed by that task
   /// or its descendants: a thread that waits for this group may take them.
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
@@ -121,15 +126,12 @@ struct ws_queue_s {
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
   uint32_t turns, looks; ///< P ends of rounds of waits: with a look at the own queue, and at others
   ws_place_t turn; ///< P the place whose turn it is at the next fairness tick (ws_find.h)
-  ws_aptr_t more; ///< O ws_more_t; NULL = the owner has pushed normal tasks only
   // The owner's place (ws_budget.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
   uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
   ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
   alignas(WS_SPACING) ws_au32_t dealt; ///< S lanes: 1 = a worker deals its tasks (core/ws_deal.h)
-  alignas(WS_SPACING) size_t bytes; ///< I of the piece of memory that begins with this structure
-  ws_deque_t aside; ///< normal tasks that a wait of the worker has put aside. A lane's stays empty
 };
 
 /// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
@@ -181,19 +183,15 @@ typedef struct {
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
   uint32_t mask_words; ///< I of waiting in use
+  bool grows; ///< I full queues grow (WS_FULL_GROW)
   uint32_t kinds; ///< I kinds that the pool has: normal, high, low, and its nodes if there are several
-  uint64_t capacity; ///< I tasks of a deque at first
-  ws_au32_t kinds_used; ///< S 1 = a task of a kind is queued, or was lately (ws_kind.h)
-  ws_au32_t kinds_made; ///< S 1 = some queue has deques of other kinds
-  ws_au32_t aside_used; ///< S 1 = some wait has put normal tasks aside since the pool was made
+  ws_au32_t shared_tasks; ///< S tasks in all queues that threads share
+  ws_au64_t shared_number; ///< S tasks that were ever pushed there
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t
       light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
-
-  /// S tasks of each kind but WS_KIND_NORMAL in the queues: counted before they are pushed
-  alignas(WS_SPACING) ws_au64_t queued[WS_KINDS_MAX];
 
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
@@ -203,7 +201,7 @@ typedef struct {
   /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none, or it was empty then. Only a hint
   alignas(WS_SPACING) ws_au32_t dealing;
 
-  ws_shared_t shared;
+  ws_shared_t shared[WS_KINDS_MAX]; ///< [kinds] of normal tasks: those in no deque
 } ws_tasks_t;
 
 _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");

@@ -12,7 +12,7 @@
 typedef enum { WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_AWAKE } ws_unpark_t;
 
 /// Victim of a steal that is no thread's own queue.
-enum { WS_VICTIM_SHARED = -1, WS_VICTIM_ASIDE = -2, WS_VICTIM_INBOX = -3 };
+enum { WS_VICTIM_SHARED = -1, WS_VICTIM_INBOX = -3 };
 
 static inline uint32_t ws_traced_pool(const struct ws_pool_s *pool)
 {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_shared.c
+/// ws_shared.h.
+#include "ws_shared.h"
+
+#include <string.h>
+
+#include "../os/ws_os.h"
+#include "ws_group_word.h"
+
+#define NONE UINT32_MAX
+
+struct ws_shared_cell_s {
+  ws_task_t task;
+  const ws_queue_t *pusher;
+  uint64_t number; ///< of its push: rises from the oldest to the newest
+  uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
+};
+
+void ws_shared_init(ws_shared_t *shared, uint32_t capacity)
+{
+  ws_os_lock_init(&shared->lock);
+  shared->first_capacity = capacity;
+  shared->oldest = shared->newest = shared->vacant = NONE;
+}
+
+/// Have @p capacity cells. The holder of the lock. @return false = there is no memory
+static bool resize(ws_shared_t *shared, uint32_t capacity)
+{
+  ws_shared_cell_t *cells = ws_os_map(capacity * sizeof(*cells));
+  if (!cells)
+    return false;
+  if (shared->capacity > 0) {
+    memcpy(cells, shared->cell, shared->capacity * sizeof(*cells));
+    ws_os_unmap(shared->cell, shared->capacity * sizeof(*cells));
+  }
+  for (uint32_t i = capacity; i-- > shared->capacity; shared->vacant = i)
+    cells[i].newer = shared->vacant;
+  shared->cell = cells;
+  shared->capacity = capacity;
+  return true;
+}
+
+bool ws_shared_reserve(ws_shared_t *shared)
+{
+  pthread_mutex_lock(&shared->lock);
+  const bool reserved = shared->capacity > 0 || resize(shared, shared->first_capacity);
+  pthread_mutex_unlock(&shared->lock);
+  return reserved;
+}
+
+static bool has_room(ws_shared_t *shared, bool grow)
+{
+  if (shared->vacant != NONE)
+    return true;
+  if (shared->capacity == 0)
+    return resize(shared, shared->first_capacity);
+  return grow && shared->capacity <= NONE / 2 && resize(shared, 2 * shared->capacity);
+}
+
+bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
+{
+  ws_shared_t *shared = &tasks->shared[kind];
+  pthread_mutex_lock(&shared->lock);
+  if (has_room(shared, grow))
+    return true;
+  pthread_mutex_unlock(&shared->lock);
+  return false;
+}
+
+void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher)
+{
+  ws_shared_t *shared = &tasks->shared[kind];
+  const uint32_t at = shared->vacant;
+  ws_shared_cell_t *cell = &shared->cell[at];
+  const uint64_t number =
+      ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
+  shared->vacant = cell->newer;
+  *cell = (ws_shared_cell_t){
+      .task = *task, .pusher = pusher, .number = number, .older = shared->newest, .newer = NONE};
+  if (shared->newest == NONE)
+    shared->oldest = at;
+  else
+    shared->cell[shared->newest].newer = at;
+  shared->newest = at;
+  ws_stat_store(&shared->number, number);
+  ws_stat_store(&shared->size, ws_own_load(&shared->size) + 1);
+  ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER]
+  pthread_mutex_unlock(&shared->lock);
+}
+
+/// Take the task of a cell. The holder of the lock.
+static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task_t *task)
+{
+  ws_shared_cell_t *cell = &shared->cell[at];
+  *task = cell->task;
+  if (cell->older == NONE)
+    shared->oldest = cell->newer;
+  else
+    shared->cell[cell->older].newer = cell->newer;
+  if (cell->newer == NONE)
+    shared->newest = cell->older;
+  else
+    shared->cell[cell->newer].older = cell->older;
+  cell->newer = shared->vacant;
+  shared->vacant = at;
+  ws_stat_store(&shared->size, ws_own_load(&shared->size) - 1);
+  ws_sub_relaxed(&tasks->shared_tasks, 1); // relaxed: only saves looks
+}
+
+bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
+{
+  ws_shared_t *shared = &tasks->shared[kind];
+  if (ws_shared_size(tasks, kind) == 0)
+    return false;
+  pthread_mutex_lock(&shared->lock);
+  const bool found = shared->oldest != NONE;
+  if (found)
+    take_at(tasks, shared, shared->oldest, task);
+  pthread_mutex_unlock(&shared->lock);
+  return found;
+}
+
+bool ws_shared_take_any(ws_tasks_t *tasks, ws_task_t *task)
+{
+  if (ws_shared_count(tasks) == 0)
+    return false;
+  if (ws_shared_take(tasks, WS_KIND_HIGH, task) || ws_shared_take(tasks, WS_KIND_NORMAL, task))
+    return true;
+  for (ws_kind_t kind = WS_KIND_NODE; kind < tasks->kinds; kind++)
+    if (ws_shared_take(tasks, kind, task))
+      return true;
+  return ws_shared_take(tasks, WS_KIND_LOW, task);
+}
+
+/// @return the oldest cell that was pushed after number @p seen
+static uint32_t first_after(const ws_shared_t *shared, uint64_t seen)
+{
+  uint32_t first = NONE;
+  for (uint32_t at = shared->newest; at != NONE && shared->cell[at].number > seen;
+       at = shared->cell[at].older)
+    first = at;
+  return first;
+}
+
+static bool is_wanted(const ws_wanted_t *wanted, const ws_shared_cell_t *cell)
+{
+  return ws_group_is(cell->task.group, wanted->group, wanted->weak)
+         || (wanted->pusher && cell->pusher == wanted->pusher && cell->number > wanted->after);
+}
+
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, uint64_t *seen,
+                           ws_task_t *task)
+{
+  ws_shared_t *shared = &tasks->shared[kind];
+  if (ws_shared_size(tasks, kind) == 0 || ws_hint_load(&shared->number) == *seen)
+    return false;
+  bool found = false;
+  pthread_mutex_lock(&shared->lock);
+  for (uint32_t at = first_after(shared, *seen), next; at != NONE && !found; at = next) {
+    next = shared->cell[at].newer;
+    *seen = shared->cell[at].number;
+    found = is_wanted(wanted, &shared->cell[at]);
+    if (found)
+      take_at(tasks, shared, at, task);
+  }
+  pthread_mutex_unlock(&shared->lock);
+  return found;
+}
+
+uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
+{
+  uint64_t taken = 0;
+  for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++) {
+    ws_shared_t *shared = &tasks->shared[kind];
+    ws_task_t task;
+    pthread_mutex_lock(&shared->lock);
+    for (uint32_t at = shared->oldest, next; at != NONE; at = next) {
+      next = shared->cell[at].newer;
+      if (!takes(&shared->cell[at].task, arg))
+        continue;
+      take_at(tasks, shared, at, &task);
+      taken++;
+    }
+    pthread_mutex_unlock(&shared->lock);
+  }
+  return taken;
+}
+
+void ws_shared_free(ws_shared_t *shared)
+{
+  if (shared->capacity > 0)
+    ws_os_unmap(shared->cell, shared->capacity * sizeof(*shared->cell));
+  pthread_mutex_destroy(&shared->lock);
+}
