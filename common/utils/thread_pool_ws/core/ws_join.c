@@ -141,27 +141,41 @@ static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
   return false;
 }
 
-/// Run one task of the goal from the queues that all threads share. It may be one that the caller has pushed,
-/// and the caller may be the only thread that can run it: settings.lanes must not decide whether a wait ends.
+/// Run the task that take_shared() has found. It may be one that the caller has pushed, and the caller may be
+/// the only thread that can run it: settings.lanes must not decide whether a wait ends.
+static void run_taken(join_t *join)
+{
+  if (join->here.queue)
+    ws_run_whole(join->pool, join->here.queue, &join->task);
+  else
+    ws_run_late(join->pool, join->here, &join->task);
+  renew_mark(join);
+}
+
+/// Run one task of the goal from the queues that all threads share, highest priority first.
 /// @param urgent  only of high priority
 WS_SELDOM static bool run_shared(join_t *join, bool urgent)
 {
-  struct ws_pool_s *pool = join->pool;
-  const ws_here_t here = join->here;
   complete_units(join); // the task may wait for the group
   bool found = take_shared(join, WS_KIND_HIGH, WS_KIND_HIGH + 1);
   if (!found && !urgent)
-    found = take_shared(join, WS_KIND_NODE, pool->tasks.kinds)
+    found = take_shared(join, WS_KIND_NODE, join->pool->tasks.kinds)
             || take_shared(join, WS_KIND_NORMAL, WS_KIND_NORMAL + 1)
             || take_shared(join, WS_KIND_LOW, WS_KIND_LOW + 1);
-  if (!found)
-    return false;
-  if (here.queue)
-    ws_run_whole(pool, here.queue, &join->task);
-  else
-    ws_run_late(pool, here, &join->task);
-  renew_mark(join);
-  return true;
+  if (found)
+    run_taken(join);
+  return found;
+}
+
+/// The same with each kind first in turn: tasks of high priority may never run out.
+WS_SELDOM static bool run_shared_in_turn(join_t *join, uint32_t turn)
+{
+  const ws_kind_t kinds = join->pool->tasks.kinds, first = turn % kinds;
+  complete_units(join); // the task may wait for the group
+  const bool found = take_shared(join, first, kinds) || take_shared(join, 0, first);
+  if (found)
+    run_taken(join);
+  return found;
 }
 
 static inline bool help_shared(join_t *join, bool urgent)
@@ -176,11 +190,13 @@ static inline bool help_shared(join_t *join, bool urgent)
 WS_SELDOM static bool give_turn_elsewhere(join_t *join)
 {
   ws_queue_t *queue = join->here.queue;
-  if (++queue->looks % 2 == 0)
+  const uint32_t look = queue->looks++;
+  if (look % 2 != 0)
     return false;
   ws_round_begin(queue);
   complete_units(join); // the task may wait for the group
-  return help_handed(join) || help_below(join) || help_shared(join, false);
+  return help_handed(join) || help_below(join)
+         || (ws_shared_count(&join->pool->tasks) > 0 && run_shared_in_turn(join, look / 2));
 }
 
 /// @return whether the time limit of the wait is over
@@ -200,7 +216,7 @@ __attribute__((always_inline)) static inline bool run_own(join_t *join, bool tim
   bool ran = false;
   for (; needs_more(goal, join->units) && !is_late(join, timed); ran = true) {
     const bool over = ws_round_search(here.queue);
-    if (help_shared(join, true) || (over && give_turn_elsewhere(join)))
+    if (over ? give_turn_elsewhere(join) : help_shared(join, true))
       continue;
     if (!(over && ws_find_turn(pool, here, goal->tag, task)) && !ws_find_own(pool, here, goal->tag, task))
       break;
@@ -305,18 +321,20 @@ __attribute__((always_inline)) static inline void help_while(join_t *join, bool 
   end_help(join);
 }
 
-/// The thread has no lane in the pool, or there is none: help with tasks in the shared queue, sleep.
+/// The thread has no lane in the pool, or there is none: help with tasks in the queues that all threads share, sleep.
 static void help_without_lane(join_t *join)
 {
   struct ws_pool_s *pool = join->pool;
   if (pool)
     require_threads(pool, join->goal);
-  while (!is_reached(join->goal) && !is_late(join, true)) {
+  for (uint32_t turn = 1; !is_reached(join->goal) && !is_late(join, true); turn++) {
     if (pool && pool->workers > 0)
       join->here = ws_here_known(pool);
     if (join->here.queue) // it has got a lane in a task, and its tasks may lie there
       help_while(join, true);
-    else if (!pool || pool->workers == 0 || !help_shared(join, false))
+    else if (!pool || pool->workers == 0
+             || !(turn % WS_ROUND_SEARCHES == 0 ? run_shared_in_turn(join, turn / WS_ROUND_SEARCHES)
+                                                : help_shared(join, false)))
       sleep_on(join);
   }
 }

@@ -7,6 +7,7 @@
 #include "../sleep/ws_budget.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
@@ -31,6 +32,8 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
+  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
+    total->queue_bytes += ws_shared_grown_bytes(&pool->tasks, kind);
   for (uint32_t i = 0; i < queues; i++) {
     const ws_queue_t *queue = pool->tasks.queue[i];
     total->queue_bytes += ws_stat_load(&queue->deque.grown_bytes);

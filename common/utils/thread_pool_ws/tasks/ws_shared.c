@@ -27,24 +27,25 @@ void ws_shared_init(ws_shared_t *shared, uint32_t capacity)
 /// Have @p capacity cells. The holder of the lock. @return false = there is no memory
 static bool resize(ws_shared_t *shared, uint32_t capacity)
 {
+  const uint32_t before = ws_own_load(&shared->capacity);
   ws_shared_cell_t *cells = ws_os_map(capacity * sizeof(*cells));
   if (!cells)
     return false;
-  if (shared->capacity > 0) {
-    memcpy(cells, shared->cell, shared->capacity * sizeof(*cells));
-    ws_os_unmap(shared->cell, shared->capacity * sizeof(*cells));
+  if (before > 0) {
+    memcpy(cells, shared->cell, before * sizeof(*cells));
+    ws_os_unmap(shared->cell, before * sizeof(*cells));
   }
-  for (uint32_t i = capacity; i-- > shared->capacity; shared->vacant = i)
+  for (uint32_t i = capacity; i-- > before; shared->vacant = i)
     cells[i].newer = shared->vacant;
   shared->cell = cells;
-  shared->capacity = capacity;
+  ws_stat_store(&shared->capacity, capacity);
   return true;
 }
 
 bool ws_shared_reserve(ws_shared_t *shared)
 {
   pthread_mutex_lock(&shared->lock);
-  const bool reserved = shared->capacity > 0 || resize(shared, shared->first_capacity);
+  const bool reserved = ws_own_load(&shared->capacity) > 0 || resize(shared, shared->first_capacity);
   pthread_mutex_unlock(&shared->lock);
   return reserved;
 }
@@ -53,9 +54,10 @@ static bool has_room(ws_shared_t *shared, bool grow)
 {
   if (shared->vacant != NONE)
     return true;
-  if (shared->capacity == 0)
+  const uint32_t capacity = ws_own_load(&shared->capacity);
+  if (capacity == 0)
     return resize(shared, shared->first_capacity);
-  return grow && shared->capacity <= NONE / 2 && resize(shared, 2 * shared->capacity);
+  return grow && capacity <= NONE / 2 && resize(shared, 2 * capacity);
 }
 
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
@@ -187,9 +189,17 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
   return taken;
 }
 
+uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind)
+{
+  const ws_shared_t *shared = &tasks->shared[kind];
+  const uint32_t capacity = ws_hint_load(&shared->capacity);
+  return capacity > 0 ? (uint64_t)(capacity - shared->first_capacity) * sizeof(ws_shared_cell_t) : 0;
+}
+
 void ws_shared_free(ws_shared_t *shared)
 {
-  if (shared->capacity > 0)
-    ws_os_unmap(shared->cell, shared->capacity * sizeof(*shared->cell));
+  const uint32_t capacity = ws_own_load(&shared->capacity);
+  if (capacity > 0)
+    ws_os_unmap(shared->cell, capacity * sizeof(*shared->cell));
   pthread_mutex_destroy(&shared->lock);
 }

@@ -71,6 +71,9 @@ static inline uint32_t ws_shared_count(const ws_tasks_t *tasks)
   return ws_load_relaxed(&tasks->shared_tasks); // relaxed: a hint, or after the caller's fence [PARK_DEKKER]
 }
 
+/// @return bytes beyond the first capacity
+uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind);
+
 /// @brief Unmap the memory. @threads  one, when no other uses the pool any more
 void ws_shared_free(ws_shared_t *shared);
 

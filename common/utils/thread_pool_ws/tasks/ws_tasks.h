@@ -85,7 +85,7 @@ typedef struct {
   ws_au32_t size; ///< L tasks; any thread reads
   ws_au64_t number; ///< L what tasks->shared_number was at its last push; any thread reads
   uint32_t first_capacity; ///< I
-  uint32_t capacity; ///< L 0 = the cells are not mapped yet
+  ws_au32_t capacity; ///< L 0 = the cells are not mapped yet; any thread reads
   uint32_t oldest, newest, vacant; ///< L cells; UINT32_MAX = there is none
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;

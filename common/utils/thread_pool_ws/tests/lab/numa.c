@@ -161,7 +161,7 @@ static void a_workers_ring_lies_on_its_node(void)
     const char *cells = (const char *)worker->queue.deque.rings[0].cell;
     for (size_t at = ws_os_page_bytes(); at < CAPACITY * sizeof(ws_cell_t); at += ws_os_page_bytes())
       check_node("its ring", cells + at, node_of_worker[i]);
-    check_node("the end of its ring", (const char *)worker + worker->queue.bytes - 1, node_of_worker[i]);
+    check_node("the end of its ring", cells + CAPACITY * sizeof(ws_cell_t) - 1, node_of_worker[i]);
   }
   test_destroy(pool);
 }
@@ -171,7 +171,7 @@ static void *push_once(void *cpu)
   CU_ASSERT_TRUE(use_cpu(*(const uint32_t *)cpu));
   test_push(pool, test_empty_task, NULL, NULL);
   const ws_queue_t *lane = pool->tasks.queue[pool->workers + 0];
-  check_node("the end of its ring", (const char *)lane + lane->bytes - 1, node_of_worker[workers - 1]);
+  check_ring(lane, node_of_worker[workers - 1]);
   return NULL;
 }
 
@@ -233,7 +233,7 @@ static void a_scan_of_all_nodes(void)
   ws_store_relaxed(&sum, 0);
   CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = BLOCKS, .scan = add_block}), 0);
   CU_ASSERT_EQUAL(test_value(&sum), (uint64_t)BLOCKS * BLOCK_BYTES + BLOCKS * (BLOCKS - 1) / 2);
-  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->tasks.kinds_made));
+  CU_ASSERT_TRUE(cpu_nodes < 2 || ws_load_relaxed(&pool->tasks.shared_number) > 0);
   test_destroy(pool);
   for (uint32_t i = 0; i < BLOCKS; i++)
     munmap(block[i], BLOCK_BYTES);
@@ -263,7 +263,7 @@ static void a_mask_leaves_nodes_out(void)
   pool = test_create(&settings);
   CU_ASSERT_EQUAL(pool->nodes.count, 1);
   hints_for_every_node(pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->tasks.queued[WS_KIND_NODE]), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->tasks.shared_number), 0);
   test_destroy(pool);
   use_all_cpus();
 }

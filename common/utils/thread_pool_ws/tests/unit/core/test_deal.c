@@ -25,9 +25,9 @@ static void only_a_worker_without_tasks_deals_a_lane(void)
   ws_queue_push(&workers[0].queue, &(ws_task_t){.func = test_empty_task}, 1);
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(0), LANE));
   CU_ASSERT_TRUE(ws_deal_serves(&pool, here_of(1), LANE));
-  ws_store_relaxed(&pool.tasks.kinds_used, 1); // a task of high priority would have to wait
+  ws_store_relaxed(&pool.tasks.shared_tasks, 1); // a task of high priority would have to wait
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(1), LANE));
-  ws_store_relaxed(&pool.tasks.kinds_used, 0);
+  ws_store_relaxed(&pool.tasks.shared_tasks, 0);
   pool.tasks.circles = 0;
   CU_ASSERT_FALSE(ws_deal_serves(&pool, here_of(1), LANE));
 }

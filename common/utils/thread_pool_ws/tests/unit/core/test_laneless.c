@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_laneless.c
-/// A wait of a thread that has no lane in the pool runs its group's tasks from the queue that such threads
-/// share, and nothing else. The workers stand in a gate, or wait themselves: no other thread can run them.
-#include "../../../core/ws_find.h"
-
-#include "../../../core/ws_run.h"
+/// A wait of a thread that has no lane in the pool runs its group's tasks from the overflow queue, and nothing
+/// else. The workers stand in a gate, or wait themselves: no other thread can run them.
 #include "../../../pool/ws_lane.h"
 #include "laneless_scene.h"
 
@@ -73,42 +70,24 @@ static int waits_across_pools(void *unused)
   return end(true);
 }
 
-static sem_t has_pushed, may_end;
-
-static void *take_the_lane(void *unused)
-{
-  (void)unused;
-  hold();
-  sem_post(&has_pushed);
-  return test_sem_wait(&may_end) ? NULL : &gate;
-}
-
 /// The thread pushes without a lane, and waits when another thread has left it one.
 static int pushed_before_it_had_a_lane(void *unused)
 {
   (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.lanes = 1;
-  begin(&settings);
-  sem_init(&has_pushed, 0, 0);
-  sem_init(&may_end, 0, 0);
+  bool good = begin_without_the_lane();
   ws_group_init(&group, 1);
-  test_threads_t threads = {0};
-  test_spawn(&threads, take_the_lane, NULL);
-  bool good = test_sem_wait(&has_pushed);
   test_push(pool, own_task, NULL, &group);
   good &= ws_here_known(pool).queue == NULL;
-  sem_post(&may_end);
-  test_join(&threads);
+  free_the_lane();
   ws_group_wait(&group, pool);
   good &= ws_here_known(pool).queue != NULL && test_value(&own_runs) == 1;
   return end(good);
 }
 
-/// More tasks than the shared queue holds.
-static void push_many(void *unused)
+static void push_with_the_lane(void *unused)
 {
   (void)unused;
+  free_the_lane();
   for (uint32_t i = 0; i < 10; i++)
     test_push(pool, own_task, NULL, &group);
 }
@@ -117,14 +96,10 @@ static void push_many(void *unused)
 static int gets_a_lane_in_its_wait(void *unused)
 {
   (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.full = WS_FULL_GROW;
-  settings.queue_capacity = 2;
-  begin(&settings);
-  hold();
+  bool good = begin_without_the_lane();
   ws_group_init(&group, 11);
-  test_push(pool, push_many, NULL, &group);
-  bool good = ws_here_known(pool).queue == NULL;
+  test_push(pool, push_with_the_lane, NULL, &group);
+  good &= ws_here_known(pool).queue == NULL;
   ws_group_wait(&group, pool);
   good &= ws_here_known(pool).queue != NULL && test_value(&own_runs) == 10;
   return end(good);
@@ -146,33 +121,6 @@ static int pool_wait_helps(void *unused)
   test_push(pool, let_the_worker_go, NULL, NULL);
   const bool good = ws_pool_wait(pool) == 0;
   return end(good);
-}
-
-/// A wait reads each task of the shared queue once, however often it looks.
-static int reads_each_task_once(void *unused)
-{
-  (void)unused;
-  const ws_settings_t settings = without_lanes();
-  begin(&settings);
-  hold();
-  ws_group_init(&group, 1);
-  ws_group_init(&unrelated, 60);
-  const ws_here_t here = {0};
-  const uint64_t before = ws_load_relaxed(&pool->tasks.shared.tail); // relaxed: one thread pushes
-  for (uint32_t i = 0; i < 30; i++)
-    test_push(pool, test_empty_task, NULL, &unrelated);
-  test_push(pool, own_task, NULL, &group);
-  for (uint32_t i = 0; i < 30; i++)
-    test_push(pool, test_empty_task, NULL, &unrelated);
-  uint64_t seen = 0;
-  ws_task_t task;
-  bool good = ws_laneless_find(pool, here, &group, false, &seen, &task) && seen == before + 31;
-  good &= task.func == own_task && !ws_laneless_find(pool, here, &group, false, &seen, &task);
-  good &= seen == before + 61;
-  ws_run_late(pool, here, &(ws_task_t){.func = own_task, .group = &group});
-  good &= ws_group_done(&group);
-  const int result = end(good);
-  return ws_group_done(&unrelated) ? result : FAILED; // the worker passes the empty place
 }
 
 /// A task that is taken from the queue leaves room behind.
@@ -217,11 +165,6 @@ static void a_wait_for_the_pool_helps(void)
   in_child(pool_wait_helps);
 }
 
-static void each_task_is_read_once(void)
-{
-  in_child(reads_each_task_once);
-}
-
 static void tasks_leave_room(void)
 {
   in_child(leaves_room);
@@ -229,5 +172,4 @@ static void tasks_leave_room(void)
 
 TEST_MAIN("laneless", TEST_CASE(a_wait_runs_its_own_tasks_only), TEST_CASE(waits_across_pools_end),
           TEST_CASE(a_wait_finds_what_was_pushed_without_a_lane), TEST_CASE(a_wait_goes_on_with_a_lane),
-          TEST_CASE(a_wait_for_the_pool_helps), TEST_CASE(each_task_is_read_once),
-          TEST_CASE(tasks_leave_room))
+          TEST_CASE(a_wait_for_the_pool_helps), TEST_CASE(tasks_leave_room))

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_laneless_lane.c
-/// Threads without a lane that wait, in rarer places: inside tasks of two pools, behind a push that is under
-/// way, with a lane that they get meanwhile.
-#include "../../../core/ws_run.h"
+/// Threads without a lane that wait, in rarer places: inside tasks of two pools, with a lane that they get
+/// meanwhile.
 #include "../../../pool/ws_lane.h"
-#include "../../../tasks/ws_shared.h"
 #include "laneless_scene.h"
 
 static ws_pool_t *other_pool;
@@ -67,24 +65,6 @@ static int pushes_to_an_outer_pool(void *unused)
   return end(good);
 }
 
-/// Another thread has claimed a cell of the shared queue and not filled it: the waiter's task lies behind it.
-static int waits_behind_a_push(void *unused)
-{
-  (void)unused;
-  const ws_settings_t settings = without_lanes();
-  begin(&settings);
-  hold();
-  uint64_t index = 0;
-  ws_shared_cell_t *cell = ws_shared_claim(&pool->tasks.shared, &index);
-  ws_group_init(&group, 1);
-  test_push(pool, own_task, NULL, &group);
-  ws_group_wait(&group, pool);
-  const ws_task_t late = {.func = test_empty_task};
-  ws_count_pushed(pool, NULL, 1);
-  ws_shared_publish(cell, index, &late);
-  return end(test_value(&own_runs) == 1);
-}
-
 static void let_worker(void *unused)
 {
   (void)unused;
@@ -94,21 +74,18 @@ static void let_worker(void *unused)
 static void push_to_new_lane(void *unused)
 {
   (void)unused;
-  if (ws_pool_push(pool, (ws_task_t){.func = let_worker, .priority = WS_PRIORITY_HIGH}) != 0)
-    ws_add_relaxed(&test_refused, 1);
+  free_the_lane();
+  test_push(pool, let_worker, NULL, NULL);
 }
 
 /// A task that ws_pool_wait() runs gets its thread a lane, and pushes there what the worker stands for.
 static int pool_wait_gets_a_lane(void *unused)
 {
   (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.full = WS_FULL_GROW;
-  begin(&settings);
-  hold();
+  const bool good = begin_without_the_lane();
   test_push(pool, push_to_new_lane, NULL, NULL);
   ws_pool_wait(pool);
-  return end(true);
+  return end(good && ws_here_known(pool).queue);
 }
 
 static ws_au32_t children_in_wait, looks;
@@ -138,29 +115,20 @@ static void sleep_short(void *unused)
   test_sleep_ms(1);
 }
 
-/// A task of the event lies in the shared queue, and the thread has a lane by now. The wait must not run the
+/// A task of the event lies in the overflow queue, and the thread has a lane by now. The wait must not run the
 /// child that the task pushes.
 static int awaits_without_children(void *unused)
 {
   (void)unused;
-  ws_settings_t settings = without_lanes();
-  settings.full = WS_FULL_GROW;
-  settings.queue_capacity = 16;
-  begin(&settings);
-  hold();
-  if (ws_pool_push(pool, (ws_task_t){.func = push_child, .group = ws_group_tag(&gate)}) != 0)
-    return FAILED;
-  for (uint32_t i = 0; i < 1000 && !ws_here_known(pool).queue; i++)
-    test_push(pool, test_empty_task, NULL, NULL);
+  bool good = begin_without_the_lane();
+  test_push(pool, push_child, NULL, ws_group_tag(&gate));
+  free_the_lane();
+  test_push(pool, test_empty_task, NULL, NULL);
+  good &= ws_here_known(pool).queue != NULL;
   const ws_event_t event = {has_looked_often, sleep_short, NULL};
   ws_pool_await(pool, ws_group_tag(&gate), &event);
-  const bool good = ws_load_relaxed(&children_in_wait) == 0;
+  good &= ws_load_relaxed(&children_in_wait) == 0;
   return end(good);
-}
-
-static void a_wait_looks_behind_a_push(void)
-{
-  in_child(waits_behind_a_push);
 }
 
 static void a_wait_for_the_pool_gets_a_lane(void)
@@ -178,5 +146,5 @@ static void a_task_may_push_to_an_outer_pool(void)
   in_child(pushes_to_an_outer_pool);
 }
 
-TEST_MAIN("laneless_lane", TEST_CASE(a_task_may_push_to_an_outer_pool), TEST_CASE(a_wait_looks_behind_a_push),
+TEST_MAIN("laneless_lane", TEST_CASE(a_task_may_push_to_an_outer_pool),
           TEST_CASE(a_wait_for_the_pool_gets_a_lane), TEST_CASE(a_wait_for_an_event_runs_no_children))

@@ -117,7 +117,7 @@ static void push_from_a_task(void *letters)
 /// Tasks in the worker's own queue go before those for its node: it has their data in its cache.
 static void own_tasks_go_first(void)
 {
-  static const char *const expected[2] = {"321CBAcba", "123ABCabc"};
+  static const char *const expected[2] = {"321ABCabc", "123ABCabc"};
   for (uint32_t fifo = 0; fifo < 2; fifo++) {
     create(1, fifo);
     test_push(pool, push_from_a_task, (void *)(uintptr_t) "a1Ab2Bc3C", NULL);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_priority_ends.c
 /// Tasks of three priorities: wrong ones, full queues, no memory, the end of pools and threads. Linked with
-/// --wrap of ws_os_map, ws_work_visible and ws_queue_take_kind.
+/// --wrap of ws_os_map, ws_work_visible and ws_steal.
 #include <errno.h>
 #include <string.h>
 
-#include "../../../pool/ws_types.h"
+#include "../../../core/ws_find.h"
 #include "../../../tasks/ws_places.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_letters.h"
@@ -38,15 +38,12 @@ bool __wrap_ws_work_visible(ws_tasks_t *tasks)
   return !sees_nothing() && __real_ws_work_visible(tasks);
 }
 
-bool __real_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
-                               int32_t *victim);
-bool __wrap_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
-                               int32_t *victim);
+bool __real_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+bool __wrap_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-bool __wrap_ws_queue_take_kind(ws_tasks_t *tasks, ws_queue_t *own, ws_kind_t kind, ws_task_t *task,
-                               int32_t *victim)
+bool __wrap_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  return !sees_nothing() && __real_ws_queue_take_kind(tasks, own, kind, task, victim);
+  return !sees_nothing() && __real_ws_steal(pool, here, task);
 }
 
 static ws_pool_t *pool;
@@ -108,7 +105,6 @@ static void full_queues(void)
   const uint64_t bytes = test_stats(pool).queue_bytes;
   test_letters_push(pool, letters, NULL);
   CU_ASSERT_EQUAL(test_stats(pool).queued_tasks, 300);
-  CU_ASSERT_TRUE(TEST_SUM(pool, growths) > 0);
   CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
   test_letters_release(&gate, 300);
   destroy();
@@ -141,29 +137,6 @@ static void full_queues_without_growth(void)
   CU_ASSERT_EQUAL(test_letters_count(), 1);
   CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), 1);
   test_letters_release(&gate, capacity + 1);
-  destroy();
-}
-
-/// A thread that pushes and never waits: its queues have their first size again after some pushes.
-static void grown_queues_shrink(void)
-{
-  char letters[301];
-  memset(letters, 'a', 300);
-  letters[300] = '\0';
-  create(1, false, WS_FULL_GROW);
-  test_letters_hold(pool, &gate);
-  test_letters_push(pool, "a", NULL);
-  const uint64_t bytes = test_stats(pool).queue_bytes;
-  test_letters_push(pool, letters, NULL);
-  CU_ASSERT_TRUE(test_stats(pool).queue_bytes > bytes);
-  test_letters_release(&gate, 301);
-  test_gate_let(&gate, 1024);
-  const ws_task_t low = {.func = test_gate_task, .arg = &gate, .priority = WS_PRIORITY_LOW};
-  for (uint32_t i = 0; i < 1024; i++) {
-    CU_ASSERT_EQUAL_FATAL(ws_pool_push(pool, low), 0);
-    CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 1)); // the queue is empty
-  }
-  CU_ASSERT_EQUAL(test_stats(pool).queue_bytes, bytes);
   destroy();
 }
 
@@ -262,8 +235,7 @@ static void sleeping_workers_are_woken(void)
   destroy();
 }
 
-/// The shared queue knows no priorities.
-static void a_thread_without_a_lane_gets_one(void)
+static void a_thread_without_a_lane_has_priorities(void)
 {
   ws_settings_t settings = test_settings(1);
   settings.lanes = 0;
@@ -291,11 +263,9 @@ static void tasks_that_a_wait_moves_are_not_forgotten(void)
   ws_group_t group;
   ws_group_init(&group, 1);
   ws_au32_t seen = {0};
-  test_letters_push(pool, "A", NULL);
-  const ws_task_t task = {
-      .func = await_three_letters, .arg = &seen, .group = &group, .priority = WS_PRIORITY_HIGH};
-  CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
-  test_letters_push(pool, "BC", NULL);
+  test_letters_push(pool, "1", NULL);
+  test_push(pool, await_three_letters, &seen, &group);
+  test_letters_push(pool, "23", NULL);
   CU_ASSERT_TRUE(test_until_quiet(pool));
   ws_store_relaxed(&blind_until_look, 1); // the wait looks when it has taken its task
   ws_group_wait(&group, pool);
@@ -357,9 +327,9 @@ static void a_wait_reaches_tasks_of_the_workers_queues(void)
 }
 
 TEST_MAIN("priority_ends", TEST_CASE(tasks_are_checked), TEST_CASE(full_queues),
-          TEST_CASE(full_queues_without_growth), TEST_CASE(grown_queues_shrink),
-          TEST_CASE(without_memory_the_push_runs_the_task), TEST_CASE(stops_handle_every_priority),
-          TEST_CASE(an_abort_skips_every_priority), TEST_CASE(tasks_of_an_ended_thread_run),
-          TEST_CASE(sleeping_workers_are_woken), TEST_CASE(a_thread_without_a_lane_gets_one),
+          TEST_CASE(full_queues_without_growth), TEST_CASE(without_memory_the_push_runs_the_task),
+          TEST_CASE(stops_handle_every_priority), TEST_CASE(an_abort_skips_every_priority),
+          TEST_CASE(tasks_of_an_ended_thread_run), TEST_CASE(sleeping_workers_are_woken),
+          TEST_CASE(a_thread_without_a_lane_has_priorities),
           TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten),
           TEST_CASE(a_wait_reaches_tasks_of_the_workers_queues))

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../../../include/ws_node.h"
-#include "../../../tasks/ws_kind.h"
 #include "../../../tasks/ws_places.h"
 #include "../../support/ws_letters.h"
 
@@ -139,8 +138,8 @@ static uint32_t run_chains(void)
   return ws_load_relaxed(&scene.told_at);
 }
 
-/// Tasks of each kind in the own queue, a lane, the queue of a worker that stands, and the shared queue.
-/// Tasks of each kind come without end.
+/// Normal tasks in the own queue, a lane, the queue of a worker that stands, and the overflow queue; three tasks
+/// in the queue of each other kind. Tasks of each kind come without end.
 static void each_place_is_served(void)
 {
   for (uint32_t i = 0; i < 4; i++) {
@@ -153,11 +152,11 @@ static void each_place_is_served(void)
     for (ws_kind_t kind = 0; kind < scene.kinds; kind++)
       push_to_tell(kind);
     test_threads_t threads = {0};
-    test_spawn(&threads, push_outside, NULL); // no lane is left: the shared queue
+    test_spawn(&threads, push_outside, NULL); // no lane is left: the overflow queue
     test_join(&threads);
     ws_add_relaxed(&scene.to_tell, 2 * scene.kinds); // those of the two workers
-    const uint32_t deques = scene.kinds > 1 ? 2 * KINDS : 1;
-    CU_ASSERT(run_chains() <= bound(3 * deques + 1, 3 * scene.kinds + 1));
+    const uint32_t each = scene.kinds > 1 ? 3 : 1;
+    CU_ASSERT(run_chains() <= each * bound(3 + KINDS, 3 + scene.kinds));
     end();
   }
 }
@@ -262,62 +261,6 @@ static void a_chain_serves_the_lanes_in_turn(void)
   end();
 }
 
-static bool uses_kinds(void)
-{
-  return ws_load_relaxed(&scene.pool->tasks.kinds_used) != 0; // relaxed: read after the pool is quiet
-}
-
-/// Have the worker search @p searches times for a task.
-static void search(uint32_t searches)
-{
-  for (uint32_t i = 0; i < searches; i++)
-    push(test_empty_task, WS_KIND_NORMAL);
-  CU_ASSERT_TRUE(test_until_quiet(scene.pool));
-}
-
-/// A pool in which a task has had a priority goes back to its usual path, and takes up priorities again.
-static void a_pool_forgets_priorities(void)
-{
-  begin(1, true, 1);
-  for (uint32_t i = 0; i < 3; i++) {
-    test_letters_forget();
-    test_letters_hold(scene.pool, &scene.gate);
-    test_letters_push(scene.pool, "1aA", NULL);
-    CU_ASSERT_TRUE(uses_kinds());
-    test_letters_release(&scene.gate, 3);
-    CU_ASSERT_STRING_EQUAL(test_letters_ran(), "A1a");
-    search(WS_ROUND_SEARCHES);
-    CU_ASSERT_FALSE(uses_kinds());
-  }
-  end();
-}
-
-/// While a task of a kind is queued, searches look for it.
-static void a_pool_does_not_forget_a_queued_task(void)
-{
-  begin(1, true, 1);
-  test_letters_hold(scene.pool, &scene.gate);
-  test_letters_push(scene.pool, "a", NULL);
-  ws_kind_rest(&scene.pool->tasks);
-  CU_ASSERT_TRUE(uses_kinds());
-  test_letters_release(&scene.gate, 1);
-  end();
-}
-
-/// A thread that rests is interrupted: a worker that looks at all queues has searches look for tasks again.
-static void a_worker_finds_what_a_rest_hides(void)
-{
-  begin(1, true, 1);
-  test_letters_hold(scene.pool, &scene.gate);
-  test_letters_push(scene.pool, "a", NULL);
-  ws_store_relaxed(&scene.pool->tasks.kinds_used, 0); // relaxed: the worker is in the gate
-  test_letters_release(&scene.gate, 1);
-  CU_ASSERT_STRING_EQUAL(test_letters_ran(), "a");
-  CU_ASSERT_TRUE(uses_kinds());
-  end();
-}
-
 TEST_MAIN("tick", TEST_CASE(each_place_is_served), TEST_CASE(empty_lanes_are_passed_over),
           TEST_CASE(chains_take_the_tasks_of_a_worker_that_stands),
-          TEST_CASE(a_chain_serves_the_lanes_in_turn), TEST_CASE(a_pool_forgets_priorities),
-          TEST_CASE(a_pool_does_not_forget_a_queued_task), TEST_CASE(a_worker_finds_what_a_rest_hides))
+          TEST_CASE(a_chain_serves_the_lanes_in_turn))

@@ -182,13 +182,27 @@ static void a_chain_lets_a_deeply_buried_task_have_a_turn(void)
   end();
 }
 
-/// Links of high priority, a task of normal priority.
+static void wait_for_low_priority(void *unused)
+{
+  (void)unused;
+  ws_group_init(&scene.group, 2);
+  push(tell, &scene.group, WS_PRIORITY_LOW);
+  push(first_link, &scene.group, WS_PRIORITY_NORMAL);
+  ws_group_wait(&scene.group, scene.pool);
+}
+
+/// Links of high priority, a task of normal priority, and one of low priority.
 static void a_chain_of_high_priority_lets_others_have_a_turn(void)
 {
-  begin(1);
-  scene.chain_priority = WS_PRIORITY_HIGH;
-  CU_ASSERT(links_of_worker(wait_above_a_buried_task) <= 6 * TURN_EVERY);
-  end();
+  for (uint32_t low = 0; low <= 1; low++) {
+    for (uint32_t outside = 0; outside <= 1; outside++) {
+      void (*const wait)(void *) = low ? wait_for_low_priority : wait_above_a_buried_task;
+      begin(1);
+      scene.chain_priority = WS_PRIORITY_HIGH;
+      CU_ASSERT((outside ? links_of_lane(wait) : links_of_worker(wait)) <= 8 * TURN_EVERY);
+      end();
+    }
+  }
 }
 
 static ws_group_t above, first;
@@ -201,8 +215,8 @@ static void chain_of_group(void *unused)
     push(chain_of_group, ws_group_tag(&scene.group), scene.chain_priority);
 }
 
-/// Two waits put a task aside that belongs to the third. Then a chain of the third one's group begins.
-static void wait_for_what_lies_aside(void *unused)
+/// Two waits move a task out of their way that belongs to the third. Then a chain of the third one's group begins.
+static void wait_for_what_was_moved(void *unused)
 {
   (void)unused;
   ws_group_init(&first, 1);
@@ -217,45 +231,15 @@ static void wait_for_what_lies_aside(void *unused)
   ws_group_wait(&scene.group, scene.pool);
 }
 
-static void a_chain_lets_what_lies_aside_have_a_turn(void)
+static void a_chain_lets_what_was_moved_have_a_turn(void)
 {
   for (uint32_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_HIGH; priority++) {
     begin(1);
     scene.chain_priority = (ws_priority_t)priority;
     newest = chain_of_group;
-    CU_ASSERT(links_of_worker(wait_for_what_lies_aside) <= 8 * TURN_EVERY);
+    CU_ASSERT(links_of_worker(wait_for_what_was_moved) <= 8 * TURN_EVERY);
     end();
   }
-}
-
-/// A lane that is made when the pool runs: pool_wait() has rounds there, too.
-static void a_chain_in_a_new_lane_lets_others_have_a_turn(void)
-{
-  memset(&scene, 0, sizeof scene);
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = 0;
-  settings.queue_capacity = 16;
-  scene.pool = test_create(&settings);
-  test_gate_init(&scene.gate);
-  test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-  for (uint32_t i = 0; i < 1000 && !ws_here_known(scene.pool).queue; i++)
-    test_push(scene.pool, test_empty_task, NULL, NULL);
-  CU_ASSERT_PTR_NOT_NULL(ws_here_known(scene.pool).queue);
-  test_push(scene.pool, tell, NULL, NULL);
-  test_push(scene.pool, run_link, NULL, NULL);
-  test_push(scene.pool, test_empty_task, NULL, NULL);
-  for (uint32_t i = 0; i < LINKS_MAX && !is_told(NULL); i++) { // the worker stands: a wait would not end
-    ws_task_t task;
-    const ws_here_t here = ws_here_known(scene.pool);
-    if (ws_find(scene.pool, here, &task))
-      ws_run_whole(scene.pool, here.queue, &task);
-  }
-  CU_ASSERT_TRUE(is_told(NULL));
-  CU_ASSERT(ws_load_relaxed(&scene.links_until_told) <= 8 * TURN_EVERY);
-  test_gate_let(&scene.gate, 1);
-  ws_pool_wait(scene.pool);
-  end();
 }
 
 /// A wait in a wait: the inner one must not keep from the outer one what that may need.
@@ -340,7 +324,6 @@ TEST_MAIN("turn", TEST_CASE(a_chain_lets_a_buried_task_have_a_turn),
           TEST_CASE(a_chain_lets_a_task_below_it_have_a_turn),
           TEST_CASE(a_chain_lets_a_deeply_buried_task_have_a_turn),
           TEST_CASE(a_chain_of_high_priority_lets_others_have_a_turn),
-          TEST_CASE(a_chain_lets_what_lies_aside_have_a_turn),
-          TEST_CASE(a_chain_in_a_new_lane_lets_others_have_a_turn),
+          TEST_CASE(a_chain_lets_what_was_moved_have_a_turn),
           TEST_CASE(an_inner_wait_leaves_the_outer_ones_tasks),
           TEST_CASE(a_chain_lets_tasks_of_the_group_elsewhere_have_a_turn))

@@ -225,7 +225,7 @@ static void reserved_memory_is_given_back(void)
     CU_ASSERT_PTR_NULL(pool);
     CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
   }
-  CU_ASSERT_EQUAL(refused, 1 + 3 + 2); // the pool, and the queues of kinds of each worker and lane
+  CU_ASSERT_EQUAL(refused, 1 + 3); // the pool, and the queues that all threads share
   test_destroy(pool);
   CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
 }

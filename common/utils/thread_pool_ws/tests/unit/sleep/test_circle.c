@@ -46,13 +46,10 @@ static void moves_to(uint32_t worker, uint32_t circle)
 static void begin(uint32_t tasks, uint32_t count)
 {
   static ws_cell_t cells[CELLS], own_cells[WORKERS][2];
-  static ws_shared_cell_t shared_cells[2];
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
   memset(circles, 0, sizeof(circles));
   memset(&lane, 0, sizeof(lane));
-  memset(shared_cells, 0, sizeof(shared_cells));
-  ws_shared_init(&pool.tasks.shared, shared_cells, 2);
   pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
   pool.mask_words = pool.tasks.mask_words = 1;
   pool.worker = worker_of;

@@ -191,12 +191,14 @@ static void check_rescued(void)
 /// A worker does not get its CPU for as long as it takes.
 static void the_guard_finds_a_task_in_an_inbox(void)
 {
-  for (uint32_t kinds = 0; kinds <= 1; kinds++) { // a search in order of kinds finds it, too
+  for (uint32_t shared = 0; shared <= 1; shared++) { // a search in order of kinds finds it, too
     create(2, WS_SPIN_OFF);
-    ws_store_relaxed(&pool->tasks.kinds_used, kinds);
+    ws_store_relaxed(&pool->tasks.shared_tasks, shared); // as if a task of another kind were queued
     fill_beside_sleeper(pool);
     ws_fence_seq_cst();
     ws_need_guard(pool);
+    CU_ASSERT_TRUE(test_until(has_run, &(uint64_t){1}));
+    ws_store_relaxed(&pool->tasks.shared_tasks, 0);
     check_rescued();
     end();
   }

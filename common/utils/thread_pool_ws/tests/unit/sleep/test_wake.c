@@ -8,6 +8,7 @@
 
 #include "../../../include/ws_node.h"
 #include "../../../pool/ws_process.h"
+#include "../../../tasks/ws_shared.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
@@ -211,7 +212,8 @@ static void a_worker_of_the_tasks_node_is_woken(void)
   static ws_au32_t ran;
   begin(WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  pool->tasks.kinds = WS_KIND_NODE + 2;
+  while (pool->tasks.kinds < WS_KIND_NODE + 2)
+    ws_shared_init(&pool->tasks.shared[pool->tasks.kinds++], 4);
   pool->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
   pool->nodes.of_cpu[WS_CPUS_MAX - 1] = pool->nodes.of_number[1] = 1;
   for (uint32_t i = 0; i < WORKERS; i++)

@@ -20,13 +20,10 @@ static ws_au64_t elsewhere[2]; ///< another mask than tasks.waiting
 
 static inline void begin_with(uint32_t workers, uint32_t circles, bool light)
 {
-  static ws_shared_cell_t cells[2];
   memset(&tasks, 0, sizeof(tasks));
-  memset(cells, 0, sizeof(cells));
   memset(inboxes, 0, sizeof(inboxes));
   memset(lanes, 0, sizeof(lanes));
   memset(elsewhere, 0, sizeof(elsewhere));
-  ws_shared_init(&tasks.shared, cells, 2);
   tasks.inbox = inbox_of;
   tasks.queue = queue_of;
   tasks.workers = workers;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_dig.c (--wrap of ws_grouped_take_turning)
+/// @file test_dig.c (--wrap of ws_grouped_depth)
 /// Waits inside waits on one thread, each with its mark in the thread's queue: whatever an inner wait digs
-/// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark.
+/// out, and whatever thieves take meanwhile, an outer wait finds no unrelated task above its mark. What a
+/// worker's outermost wait moves to the overflow queue.
 #include "../../../tasks/ws_dig.h"
+#include "../../../tasks/ws_shared.h"
 
 #include "../../../core/ws_find.h"
 #include "../../../core/ws_root.h"
@@ -47,17 +49,33 @@ static void push(ws_group_t *group)
     ws_deque_push(&scene.here.queue->deque, &task, 1);
 }
 
+static bool task_was_there; ///< a wait digs for a task that a thief has taken since it looked
+
+uint64_t __real_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
+uint64_t __wrap_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
+
+uint64_t __wrap_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak)
+{
+  const uint64_t depth = __real_ws_grouped_depth(deque, group, weak);
+  return depth == 0 && task_was_there ? 1 : depth;
+}
+
 /// As a wait outside of the pool's workers does: weak tags only inside a task.
 static bool take_under(const ws_group_t *group, ws_task_t *task)
 {
-  return ws_dig_lift(scene.here.queue, WS_KIND_NORMAL, group, ws_takes_weak(scene.here), 1024, task);
+  bool hid = false;
+  task_was_there = true;
+  const bool found = ws_dig_under(&scene.pool->tasks, scene.here.queue, group, ws_takes_weak(scene.here), task,
+                                  &hid);
+  task_was_there = false;
+  return found;
 }
 
 static void begin_wait(void)
 {
   ws_mark_t *mark = &scene.mark[scene.depth++];
   *mark = (ws_mark_t){.outer = scene.here.queue->mark};
-  ws_dig_mark(scene.here.queue, mark);
+  ws_dig_mark(&scene.pool->tasks, scene.here.queue, mark);
   scene.here.queue->mark = mark;
 }
 
@@ -86,7 +104,7 @@ static uint32_t unrelated_tasks(void)
     const ws_cell_t *cell = &ring->cell[index & ring->mask];
     const uintptr_t pushed_at = (uintptr_t)ws_load_relaxed(&cell->arg); // relaxed: as ring
     for (uint32_t wait = 0; wait < scene.depth; wait++)
-      found += (int64_t)(index - scene.mark[wait].index[WS_KIND_NORMAL]) >= 0 && pushed_at <= wait;
+      found += (int64_t)(index - scene.mark[wait].index) >= 0 && pushed_at <= wait;
   }
   return found;
 }
@@ -158,6 +176,7 @@ static void the_others_keep_their_order(void)
     begin();
     for (uintptr_t number = 1; number <= 5; number++)
       push_number(number, &scene.group[number == wanted]);
+    begin_wait();
     CU_ASSERT_EQUAL(take_under(&scene.group[1], &task), wanted != 0);
     if (wanted != 0)
       CU_ASSERT_PTR_EQUAL(task.arg, (void *)wanted);
@@ -173,6 +192,7 @@ static void a_full_ring_keeps_its_order(void)
   begin();
   for (uintptr_t number = 1; number <= CAPACITY; number++)
     push_number(number, &scene.group[0]);
+  begin_wait();
   CU_ASSERT_FALSE(take_under(&scene.group[1], &task));
   CU_ASSERT_TRUE(holds(1, CAPACITY, 0));
   CU_ASSERT_FALSE(take_under(&scene.group[1], &task));
@@ -234,7 +254,7 @@ static void post(void *sem)
   sem_post(sem);
 }
 
-/// Found under the unrelated task. Empties the own queue: the unrelated one is in the aside deque only, and
+/// Found under the unrelated task. Empties the own queue: the unrelated one is in the overflow queue only, and
 /// blocks until another worker has run it.
 static void need_the_unrelated_task(void *unused)
 {
@@ -258,7 +278,7 @@ static void bury(void *unused)
 }
 
 /// On one CPU the second worker sleeps until the first one blocks.
-static void what_lies_aside_is_found_by_others(void)
+static void what_a_wait_moves_is_found_by_others(void)
 {
   test_use_cpus(1);
   buried.pool = test_pool(2);
@@ -309,71 +329,178 @@ static void a_root_of_none_can_be_mixed(void)
   end();
 }
 
-static void a_task_of_a_kind_keeps_the_root(void)
+/// A wait takes its newest task, which lay below its mark: what that task pushes lies there again.
+static void a_wait_runs_what_its_task_pushes(void)
 {
   begin();
-  ws_task_t task = {.func = test_empty_task};
-  ws_queue_t *queue = scene.here.queue;
-  ws_tasks_t *tasks = &scene.pool->tasks;
-  ws_root_enter(queue, &scene.group[0]);
-  ws_deque_t *deque = ws_queue_room(tasks, queue, WS_KIND_HIGH, true);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(deque);
-  ws_queue_push_kind(tasks, deque, WS_KIND_HIGH, &task);
-  CU_ASSERT_PTR_EQUAL(ws_root_enter(queue, &scene.group[1]), &scene.group[0]);
-  CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[0], false));
-  CU_ASSERT_TRUE(ws_queue_take_any(tasks, queue, &task));
-  ws_root_enter(queue, &scene.group[1]);
-  CU_ASSERT_TRUE(ws_queue_is_below(queue, &scene.group[1], false));
-  ws_root_leave(queue, NULL);
+  ws_task_t task;
+  push(&scene.group[0]);
+  push(&scene.group[1]);
+  begin_wait();
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task));
+  push(&scene.group[2]);
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task));
+  CU_ASSERT_PTR_EQUAL(task.group, &scene.group[2]);
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task));
+  end_wait();
   end();
 }
 
-static bool thief_comes; ///< it takes all that lies aside down to the task of the group
-
-bool __real_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
-bool __wrap_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task);
-
-bool __wrap_ws_grouped_take_turning(ws_deque_t *deque, const ws_group_t *group, bool weak, ws_task_t *task)
+/// A thread outside digs no deeper than WS_DIG_DEPTH_MAX, and moves nothing if its task lies deeper.
+static void a_thread_outside_digs_to_a_depth(void)
 {
-  ws_steal_memo_t memo = {0};
-  ws_task_t stolen = {0};
-  while (thief_comes && !ws_group_is(stolen.group, group, weak))
-    ws_deque_steal(deque, &memo, &stolen);
-  return __real_ws_grouped_take_turning(deque, group, weak, task);
+  begin();
+  ws_task_t task;
+  ws_deque_t *deque = &scene.here.queue->deque;
+  while (!ws_deque_has_room(deque, WS_DIG_DEPTH_MAX + 2))
+    CU_ASSERT_TRUE_FATAL(ws_deque_grow(deque));
+  push(&scene.group[0]); // a wait takes the oldest task without digging
+  push(&scene.group[1]);
+  for (uint32_t i = 0; i < WS_DIG_DEPTH_MAX; i++)
+    push(&scene.group[0]);
+  begin_wait();
+  CU_ASSERT_FALSE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 0); // relaxed: one thread, here and below
+  CU_ASSERT_TRUE(ws_deque_take(deque, &task));
+  CU_ASSERT_TRUE(ws_find_own(scene.pool, scene.here, &scene.group[1], &task));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&deque->takes), 1 + WS_DIG_DEPTH_MAX);
+  end();
 }
 
-/// A wait turns the tasks that lie aside in search of its own, which a thief has taken meanwhile. No thread
-/// could see the others: the caller learns that.
-static void a_search_aside_hides_the_others(void)
+enum { MANY = 512 };
+
+static struct {
+  ws_pool_t *pool;
+  ws_group_t group, inner;
+  uint64_t takes; ///< from the worker's queue while it waited
+  uint64_t moved; ///< to the overflow queue while it waited
+  uint32_t there; ///< tasks there when the wait was over
+  ws_au64_t run;
+} worker;
+
+static void wait_and_count(ws_group_t *group)
 {
-  static ws_queue_t queue;
-  static ws_cell_t cells[CAPACITY], aside_cells[CAPACITY];
-  ws_tasks_t *tasks = NULL; // not used for normal tasks
-  ws_mark_t mark = {0};
-  ws_task_t task;
-  memset(&queue, 0, sizeof queue);
-  ws_queue_init_worker(&queue, cells, CAPACITY, aside_cells, CAPACITY);
-  ws_dig_mark(&queue, &mark);
-  queue.mark = &mark;
-  for (uint32_t thief = 0; thief < 2; thief++) {
-    for (uint32_t i = 0; i < 4; i++)
-      ws_deque_push(&queue.aside, &(ws_task_t){.func = test_empty_task, .group = &scene.group[i % 2]}, 1);
-    bool hid = false;
-    thief_comes = thief == 1;
-    ws_group_t *const wanted = &scene.group[1];
-    if (thief_comes) // the newest of the group goes first, and then there is only one
-      CU_ASSERT_TRUE(ws_deque_take(&queue.aside, &task));
-    CU_ASSERT_EQUAL(ws_dig_under(tasks, &queue, WS_KIND_NORMAL, wanted, false, &task, &hid), !thief_comes);
-    CU_ASSERT_TRUE(hid);
-    while (ws_deque_take(&queue.aside, &task))
-      continue;
+  ws_tasks_t *tasks = &worker.pool->tasks;
+  const ws_deque_t *deque = &ws_here(worker.pool).queue->deque;
+  const uint64_t takes = ws_load_relaxed(&deque->takes); // relaxed: the worker's own, here and below
+  const uint64_t moved = ws_load_relaxed(&tasks->shared_number);
+  ws_group_wait(group, worker.pool);
+  worker.takes = ws_load_relaxed(&deque->takes) - takes;
+  worker.moved = ws_load_relaxed(&tasks->shared_number) - moved;
+  worker.there = ws_shared_size(tasks, WS_KIND_NORMAL);
+}
+
+static void push_to_worker(ws_group_t *group)
+{
+  test_push(worker.pool, test_count_task, &worker.run, group);
+}
+
+/// All tasks of the group lie under all others.
+static void wait_under_many(void *unused)
+{
+  (void)unused;
+  push_to_worker(NULL); // a wait takes the oldest task without digging
+  for (uint32_t i = 0; i < MANY; i++)
+    push_to_worker(&worker.group);
+  for (uint32_t i = 0; i < MANY; i++)
+    push_to_worker(NULL);
+  wait_and_count(&worker.group);
+}
+
+/// Under each unrelated task lies one of the group.
+static void wait_between_many(void *unused)
+{
+  (void)unused;
+  push_to_worker(NULL); // a wait takes the oldest task without digging
+  for (uint32_t i = 0; i < MANY; i++) {
+    push_to_worker(&worker.group);
+    push_to_worker(NULL);
   }
-  thief_comes = false;
-  queue.mark = NULL; // the mark ends with this function
+  wait_and_count(&worker.group);
+}
+
+static void run_on_a_worker(void (*func)(void *), uint32_t units, ws_full_t full)
+{
+  memset(&worker, 0, sizeof(worker));
+  ws_settings_t settings = test_settings(1);
+  settings.queue_capacity = 4 * MANY;
+  settings.full = full;
+  worker.pool = test_create(&settings);
+  ws_group_init(&worker.group, units);
+  ws_group_init(&worker.inner, MANY);
+  test_push(worker.pool, func, NULL, NULL);
+  CU_ASSERT_TRUE(test_until_quiet(worker.pool));
+  test_destroy(worker.pool);
+}
+
+/// A worker moves each unrelated task once, however many tasks of its group lie below it.
+static void a_worker_moves_each_task_once(void)
+{
+  run_on_a_worker(wait_under_many, MANY, WS_FULL_GROW);
+  CU_ASSERT_EQUAL(worker.takes, 2 * MANY);
+  CU_ASSERT_EQUAL(worker.moved, MANY);
+  CU_ASSERT_EQUAL(worker.there, MANY);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
+  run_on_a_worker(wait_between_many, MANY, WS_FULL_GROW);
+  CU_ASSERT_TRUE(worker.takes <= 3 * MANY); // one search in 61 reaches under 64 tasks
+  CU_ASSERT_TRUE(worker.moved <= MANY);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
+}
+
+static void wait_for_inner(void *unused)
+{
+  (void)unused;
+  ws_group_wait(&worker.inner, worker.pool);
+}
+
+/// The outer wait moves the tasks out of its way for which the task that it finds waits.
+static void wait_for_what_was_moved(void *unused)
+{
+  (void)unused;
+  push_to_worker(NULL);
+  test_push(worker.pool, wait_for_inner, NULL, &worker.group);
+  for (uint32_t i = 0; i < MANY; i++) {
+    push_to_worker(NULL);
+    push_to_worker(&worker.inner);
+  }
+  wait_and_count(&worker.group);
+}
+
+static void a_wait_finds_what_was_moved(void)
+{
+  run_on_a_worker(wait_for_what_was_moved, 1, WS_FULL_GROW);
+  CU_ASSERT_EQUAL(worker.moved, 2 * MANY);
+  CU_ASSERT_EQUAL(worker.there, MANY);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
+}
+
+/// The overflow queue has room for what the first wait moves, and not for all of the second one's.
+static void wait_twice_under_many(void *unused)
+{
+  (void)unused;
+  ws_group_t *const groups[2] = {&worker.group, &worker.inner};
+  for (uint32_t i = 0; i < 2; i++) {
+    push_to_worker(NULL);
+    for (uint32_t k = 0; k < MANY; k++)
+      push_to_worker(groups[i]);
+    for (uint32_t k = 0; k < 2 * MANY + 1; k++)
+      push_to_worker(NULL);
+    wait_and_count(groups[i]);
+  }
+}
+
+static void a_worker_keeps_what_it_cannot_move(void)
+{
+  run_on_a_worker(wait_twice_under_many, MANY, WS_FULL_FAIL);
+  CU_ASSERT_EQUAL(worker.moved, 2 * MANY - 1);
+  CU_ASSERT_EQUAL(worker.there, 4 * MANY);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * (3 * MANY + 2));
 }
 
 TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(a_root_of_none_can_be_mixed),
-          TEST_CASE(a_task_of_a_kind_keeps_the_root), TEST_CASE(a_search_aside_hides_the_others),
           TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
           TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
-          TEST_CASE(no_unrelated_task_above_a_mark), TEST_CASE(what_lies_aside_is_found_by_others))
+          TEST_CASE(no_unrelated_task_above_a_mark), TEST_CASE(a_wait_runs_what_its_task_pushes),
+          TEST_CASE(a_thread_outside_digs_to_a_depth), TEST_CASE(a_worker_moves_each_task_once),
+          TEST_CASE(a_wait_finds_what_was_moved), TEST_CASE(a_worker_keeps_what_it_cannot_move),
+          TEST_CASE(what_a_wait_moves_is_found_by_others))

@@ -45,7 +45,6 @@ static void fence(void);
 static ws_tasks_t tasks;
 static ws_inbox_t inbox, *inbox_of[1] = {&inbox};
 static ws_queue_t lane, *queue_of[2];
-static ws_shared_cell_t cells[2];
 static ws_group_t group;
 static ws_au64_t elsewhere[1];
 
@@ -139,8 +138,6 @@ static void begin(bool light, bool is_buffered)
   memset(&inbox, 0, sizeof(inbox));
   memset(&lane, 0, sizeof(lane));
   memset(&scene, 0, sizeof(scene));
-  memset(cells, 0, sizeof(cells));
-  ws_shared_init(&tasks.shared, cells, 2);
   for (uint32_t i = 0; i < ACTS; i++)
     scene.other[i].steps_left = -1;
   scene.is_buffered = is_buffered;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_shared.c
-/// The queue of the threads without a lane: bounds, order, laps, exactly once with several at both ends.
+/// A queue that all threads share: bounds, order, takes from the middle, growth, exactly once with several
+/// threads. Linked with --wrap of ws_os_map and pthread_mutex_init.
 #include "../../../tasks/ws_shared.h"
 
 #include <sched.h>
@@ -9,159 +10,173 @@
 #include "../../support/ws_test.h"
 
 #define TASKS (TEST_SANITIZED ? 15000u : 60000u)
-#define PUSHERS 2u
-#define TAKERS 2u
-#define CHOOSERS 2u
+enum { PUSHERS = 2, TAKERS = 4, CAPACITY = 4, KIND = WS_KIND_NORMAL };
 
-static ws_shared_t shared;
-static ws_shared_cell_t cells[8];
-static ws_au32_t taken[PUSHERS * TASKS];
+static bool no_memory;
+static int protocol; ///< of the last lock that has attributes
+
+void *__real_ws_os_map(size_t bytes);
+void *__wrap_ws_os_map(size_t bytes);
+int __real_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes);
+int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes);
+
+void *__wrap_ws_os_map(size_t bytes)
+{
+  return no_memory ? NULL : __real_ws_os_map(bytes);
+}
+
+int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes)
+{
+  if (attributes)
+    pthread_mutexattr_getprotocol(attributes, &protocol);
+  return __real_pthread_mutex_init(lock, attributes);
+}
+
+static ws_tasks_t tasks;
+static ws_queue_t pushers[2];
+static ws_group_t group;
+
+static void begin(void)
+{
+  memset(&tasks, 0, sizeof(tasks));
+  tasks.kinds = KIND + 1;
+  ws_shared_init(&tasks.shared[KIND], CAPACITY);
+}
+
+static bool push(uintptr_t number, ws_group_t *of, uint32_t by, bool grow)
+{
+  const ws_task_t task = {.func = test_empty_task, .arg = (void *)number, .group = of};
+  const bool has_room = ws_shared_begin(&tasks, KIND, grow);
+  if (has_room)
+    ws_shared_link(&tasks, KIND, &task, &pushers[by]);
+  return has_room;
+}
+
+/// @return the number of the oldest task; 0 = there is none
+static uintptr_t take(void)
+{
+  ws_task_t task = {0};
+  return ws_shared_take(&tasks, KIND, &task) ? (uintptr_t)task.arg : 0;
+}
+
+static uintptr_t take_wanted(ws_wanted_t wanted, uint64_t *seen)
+{
+  ws_task_t task = {0};
+  return ws_shared_take_wanted(&tasks, KIND, &wanted, seen, &task) ? (uintptr_t)task.arg : 0;
+}
+
+static void empty_full_and_oldest_first(void)
+{
+  begin();
+  CU_ASSERT_EQUAL(protocol, PTHREAD_PRIO_INHERIT);
+  for (uint32_t lap = 0; lap < 100; lap++) {
+    CU_ASSERT_EQUAL(take(), 0);
+    for (uintptr_t i = 1; i <= CAPACITY; i++)
+      CU_ASSERT_TRUE(push(i, NULL, 0, false));
+    CU_ASSERT_FALSE(push(5, NULL, 0, false));
+    CU_ASSERT_TRUE(ws_shared_size(&tasks, KIND) == CAPACITY && ws_shared_count(&tasks) == CAPACITY);
+    for (uintptr_t i = 1; i <= CAPACITY; i++)
+      CU_ASSERT_EQUAL(take(), i);
+    CU_ASSERT_EQUAL(ws_shared_count(&tasks), 0);
+  }
+  ws_shared_free(&tasks.shared[KIND]);
+}
+
+/// A take from the middle frees its cell at once. Each task is read once, however often a wait looks.
+static void a_wait_takes_what_it_may_run(void)
+{
+  const ws_wanted_t strong = {.group = &group}, weak = {.group = &group, .weak = true};
+  uint64_t seen = 0, seen_anew = 0, seen_by_pusher = 0;
+  begin();
+  push(1, NULL, 0, false);
+  push(2, &group, 1, false);
+  push(3, ws_group_weak_tag(&group), 1, false);
+  const ws_wanted_t own = {.group = &group, .pusher = &pushers[0], .after = 3};
+  push(4, NULL, 0, false);
+  CU_ASSERT_EQUAL(take_wanted(strong, &seen), 2);
+  CU_ASSERT_TRUE(push(5, NULL, 1, false));
+  CU_ASSERT_EQUAL(take_wanted(strong, &seen), 0);
+  CU_ASSERT_EQUAL(seen, 5);
+  CU_ASSERT_EQUAL(take_wanted(weak, &seen), 0); // it has read that one
+  CU_ASSERT_EQUAL(take_wanted(weak, &seen_anew), 3);
+  CU_ASSERT_EQUAL(take_wanted(own, &seen_by_pusher), 4);
+  CU_ASSERT_EQUAL(take_wanted(own, &seen_by_pusher), 0);
+  CU_ASSERT_TRUE(take() == 1 && take() == 5 && take() == 0);
+  ws_shared_free(&tasks.shared[KIND]);
+}
+
+static bool is_even(const ws_task_t *task, void *unused)
+{
+  return !unused && (uintptr_t)task->arg % 2 == 0;
+}
+
+static void it_grows_and_is_sifted_in_order(void)
+{
+  begin();
+  no_memory = true;
+  CU_ASSERT_FALSE(ws_shared_reserve(&tasks.shared[KIND]) || push(1, NULL, 0, true));
+  no_memory = false;
+  uintptr_t last = CAPACITY;
+  for (uintptr_t i = 1; i <= CAPACITY; i++)
+    CU_ASSERT_TRUE(push(i, NULL, 0, false));
+  CU_ASSERT_EQUAL(take(), 1); // the oldest cell is not the first one
+  CU_ASSERT_EQUAL(ws_shared_grown_bytes(&tasks, KIND), 0);
+  while (last < 5 * CAPACITY)
+    CU_ASSERT_TRUE(push(++last, NULL, 0, true));
+  CU_ASSERT_TRUE(ws_shared_grown_bytes(&tasks, KIND) > 0);
+  no_memory = true;
+  while (push(last + 1, NULL, 0, true))
+    last++;
+  no_memory = false;
+  CU_ASSERT_EQUAL(ws_shared_sift(&tasks, is_even, NULL), last / 2);
+  for (uintptr_t i = 3; i <= last; i += 2)
+    CU_ASSERT_EQUAL(take(), i);
+  CU_ASSERT_EQUAL(ws_shared_count(&tasks), 0);
+  ws_shared_free(&tasks.shared[KIND]);
+}
+
+static ws_au32_t taken[PUSHERS * TASKS + 1];
 static ws_au64_t total, next_pusher;
 
-static bool push(ws_shared_t *queue, const ws_task_t *task)
+static void *push_many(void *unused)
 {
-  uint64_t index;
-  ws_shared_cell_t *cell = ws_shared_claim(queue, &index);
-  if (cell)
-    ws_shared_publish(cell, index, task);
-  return cell;
-}
-
-static ws_task_t numbered(uint64_t number)
-{
-  return (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)number};
-}
-
-static void empty_full_and_fifo_over_many_laps(void)
-{
-  ws_task_t task = numbered(0);
-  ws_shared_init(&shared, cells, 4);
-  for (uint64_t lap = 0; lap < 1000; lap++) {
-    CU_ASSERT_FALSE_FATAL(ws_shared_take(&shared, &task));
-    CU_ASSERT_FALSE_FATAL(ws_shared_visible(&shared));
-    for (uint64_t i = 1; i <= 4; i++) {
-      task = numbered(4 * lap + i);
-      CU_ASSERT_TRUE_FATAL(push(&shared, &task));
-      CU_ASSERT_TRUE_FATAL(ws_shared_visible(&shared));
-      CU_ASSERT_EQUAL_FATAL(ws_shared_size(&shared), i);
-    }
-    CU_ASSERT_FALSE_FATAL(push(&shared, &task));
-    for (uint64_t i = 1; i <= 4; i++) {
-      CU_ASSERT_TRUE_FATAL(ws_shared_take(&shared, &task));
-      CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, 4 * lap + i);
-    }
-  }
-  CU_ASSERT_EQUAL(ws_shared_size(&shared), 0);
-}
-
-static void *pusher(void *unused)
-{
-  (void)unused;
   const uint64_t first = ws_add_relaxed(&next_pusher, 1) * TASKS;
-  for (uint64_t i = 0; i < TASKS; i++) {
-    const ws_task_t task = numbered(first + i);
-    while (!push(&shared, &task))
+  for (uint64_t i = 1; i <= TASKS; i++)
+    while (!push(first + i, i % 3 ? NULL : &group, 0, first > 0 && i % 100 == 0))
       sched_yield();
-  }
-  return NULL;
+  return unused;
 }
 
-/// A task is taken from the middle, and its cell is free when the oldest have been taken.
-static void from_the_middle_over_many_laps(void)
+/// @param chooses  only tasks of the group
+static void *take_many(void *chooses)
 {
-  ws_task_t task = numbered(0);
-  ws_shared_init(&shared, cells, 4);
-  for (uint64_t lap = 0; lap < 1000; lap++) {
-    const uint64_t first = ws_load_relaxed(&shared.tail); // relaxed: one thread, here and below
-    for (uint64_t i = 0; i < 4; i++) {
-      task = numbered(first + i);
-      task.priority = (ws_priority_t)(i % 3);
-      task.node = (uint32_t)i;
-      CU_ASSERT_TRUE_FATAL(push(&shared, &task));
-    }
-    const uint64_t middle = first + lap % 4;
-    CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_THERE);
-    CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, middle);
-    CU_ASSERT_TRUE_FATAL(task.node == lap % 4 && task.priority == lap % 4 % 3);
-    CU_ASSERT_TRUE_FATAL(ws_shared_take_at(&shared, middle));
-    CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
-    CU_ASSERT_FALSE_FATAL(push(&shared, &task)); // the cell is still filled
-    for (uint64_t number = first; number < first + 4; number++)
-      if (number != middle) {
-        CU_ASSERT_TRUE_FATAL(ws_shared_take(&shared, &task));
-        CU_ASSERT_EQUAL_FATAL((uintptr_t)task.arg, number);
-      }
-    CU_ASSERT_EQUAL_FATAL(ws_shared_size(&shared), 0); // the cell of the middle is free, too
-    CU_ASSERT_FALSE_FATAL(ws_shared_take(&shared, &task));
-    CU_ASSERT_EQUAL_FATAL(ws_shared_peek(&shared, middle, &task), WS_SHARED_GONE);
-    CU_ASSERT_FALSE_FATAL(ws_shared_take_at(&shared, middle));
-    CU_ASSERT_EQUAL_FATAL(ws_shared_size(&shared), 0);
-  }
-}
-
-/// What one taker sees of one pusher must be in that pusher's order.
-static ws_au32_t disorder;
-
-static void *taker(void *unused)
-{
-  (void)unused;
-  uint64_t last[PUSHERS] = {0};
   while (ws_load_relaxed(&total) < PUSHERS * TASKS) {
-    ws_task_t task;
-    if (!ws_shared_take(&shared, &task)) {
+    uint64_t seen = 0;
+    const uintptr_t number = chooses ? take_wanted((ws_wanted_t){.group = &group}, &seen) : take();
+    if (number == 0)
       sched_yield();
-      continue;
-    }
-    const uint64_t number = (uintptr_t)task.arg;
     ws_add_relaxed(&taken[number], 1);
-    ws_add_relaxed(&total, 1);
-    if (number % TASKS + 1 <= last[number / TASKS])
-      ws_add_relaxed(&disorder, 1);
-    last[number / TASKS] = number % TASKS + 1;
+    ws_add_relaxed(&total, number > 0);
   }
   return NULL;
 }
 
-/// Takes each third task, wherever it lies.
-static void *chooser(void *unused)
+static void several_threads_take_each_task_once(void)
 {
-  (void)unused;
-  while (ws_load_relaxed(&total) < PUSHERS * TASKS) {
-    const uint64_t tail = ws_load_relaxed(&shared.tail); // relaxed: a later look finds what this one misses
-    for (uint64_t i = ws_load_relaxed(&shared.head); (int64_t)(tail - i) > 0; i++) { // relaxed: as tail
-      ws_task_t task;
-      if (ws_shared_peek(&shared, i, &task) != WS_SHARED_THERE || (uintptr_t)task.arg % 3 != 0
-          || !ws_shared_take_at(&shared, i))
-        continue;
-      ws_shared_pass(&shared);
-      ws_add_relaxed(&taken[(uintptr_t)task.arg], 1);
-      ws_add_relaxed(&total, 1);
-    }
-    sched_yield();
-  }
-  return NULL;
-}
-
-static void several_at_both_ends_exactly_once(void)
-{
-  ws_shared_init(&shared, cells, 8);
   test_threads_t threads = {0};
+  begin();
   for (uint32_t i = 0; i < PUSHERS; i++)
-    test_spawn(&threads, pusher, NULL);
+    test_spawn(&threads, push_many, NULL);
   for (uint32_t i = 0; i < TAKERS; i++)
-    test_spawn(&threads, taker, NULL);
-  for (uint32_t i = 0; i < CHOOSERS; i++)
-    test_spawn(&threads, chooser, NULL);
+    test_spawn(&threads, take_many, i % 2 ? &group : NULL);
   test_join(&threads);
   uint32_t wrong = 0;
-  for (uint32_t i = 0; i < PUSHERS * TASKS; i++)
+  for (uint32_t i = 1; i <= PUSHERS * TASKS; i++)
     wrong += ws_load_relaxed(&taken[i]) != 1;
   CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&disorder), 0);
-  ws_task_t task;
-  CU_ASSERT_FALSE(ws_shared_take(&shared, &task)); // passes the cells whose task was taken from the middle
-  CU_ASSERT_EQUAL(ws_shared_size(&shared), 0);
+  CU_ASSERT_EQUAL(ws_shared_count(&tasks), 0);
+  ws_shared_free(&tasks.shared[KIND]);
 }
 
-TEST_MAIN("shared", TEST_CASE(empty_full_and_fifo_over_many_laps), TEST_CASE(from_the_middle_over_many_laps),
-          TEST_CASE(several_at_both_ends_exactly_once))
+TEST_MAIN("shared", TEST_CASE(empty_full_and_oldest_first), TEST_CASE(a_wait_takes_what_it_may_run),
+          TEST_CASE(it_grows_and_is_sifted_in_order), TEST_CASE(several_threads_take_each_task_once))

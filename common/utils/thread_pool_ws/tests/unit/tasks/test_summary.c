@@ -28,12 +28,9 @@ uint32_t __wrap_ws_summary_words(uint32_t workers)
 
 static void begin(uint32_t summaries)
 {
-  static ws_shared_cell_t shared[2];
   memset(&tasks, 0, sizeof(tasks));
   memset(summary, 0, sizeof(summary));
   memset(queues, 0, sizeof(queues));
-  memset(shared, 0, sizeof(shared));
-  ws_shared_init(&tasks.shared, shared, 2);
   tasks.queue = queue_of;
   tasks.workers = WORKERS;
   tasks.summary = summary;
@@ -122,17 +119,6 @@ static void a_bit_stays_until_the_owner_searches_elsewhere(void)
   CU_ASSERT_TRUE(ws_summary_has(&tasks, 5));
 }
 
-/// By a push in a pool that uses kinds. A task of a kind has no bit: its places are looked at one by one.
-static void kinds_do_not_hide_normal_tasks(void)
-{
-  const ws_task_t task = {.func = test_empty_task};
-  begin(3);
-  tasks.kinds = WS_KIND_NODE;
-  ws_queue_push_kind(&tasks, ws_queue_room(&tasks, &queues[7], WS_KIND_NORMAL, false), WS_KIND_NORMAL, &task);
-  CU_ASSERT_TRUE(ws_summary_has(&tasks, 7));
-  CU_ASSERT_TRUE(ws_work_visible(&tasks));
-}
-
 #define TREES (TEST_SANITIZED ? 200u : 2000u)
 #define DEPTH 5u
 
@@ -170,5 +156,4 @@ static void nested_tasks_run_once_in_a_pool_with_summaries(void)
 
 TEST_MAIN("summary", TEST_CASE(small_pools_have_none), TEST_CASE(a_search_looks_where_tasks_are),
           TEST_CASE(each_queue_is_found), TEST_CASE(a_bit_stays_until_the_owner_searches_elsewhere),
-          TEST_CASE(kinds_do_not_hide_normal_tasks),
           TEST_CASE(nested_tasks_run_once_in_a_pool_with_summaries))

@@ -57,7 +57,7 @@ static void a_steal_names_the_lane_that_was_pushed_to(void)
   CU_ASSERT_EQUAL(victim_of(&scene.arg[1], 0), 2);
 }
 
-static void a_steal_from_the_shared_queue_says_so(void)
+static void a_steal_from_the_overflow_queue_says_so(void)
 {
   begin(0);
   scene_hold();
@@ -80,7 +80,7 @@ static void bury(void *unused)
   ws_group_wait(&scene.inner, scene.pool);
 }
 
-static void a_steal_of_what_a_join_put_aside_says_so(void)
+static void a_steal_of_what_a_join_moved_says_so(void)
 {
   begin(4);
   ws_group_init(&scene.group, 3);
@@ -89,7 +89,7 @@ static void a_steal_of_what_a_join_put_aside_says_so(void)
   scene_end();
   CU_ASSERT_EQUAL(victim_of(&scene.arg[0], 0), NOBODY); // its own
   CU_ASSERT_EQUAL(victim_of(&scene.arg[1], 0), NOBODY);
-  CU_ASSERT_EQUAL(victim_of(&scene.arg[2], 0), -2);
+  CU_ASSERT_EQUAL(victim_of(&scene.arg[2], 0), -1);
 }
 
 /// The worker has a task in its queue, and stands: only who waits can take it.
@@ -217,8 +217,8 @@ static void a_worker_of_another_pool_is_none_here(void)
 }
 
 TEST_MAIN("events_find", TEST_CASE(a_steal_names_the_lane_that_was_pushed_to),
-          TEST_CASE(a_steal_from_the_shared_queue_says_so),
-          TEST_CASE(a_steal_of_what_a_join_put_aside_says_so),
+          TEST_CASE(a_steal_from_the_overflow_queue_says_so),
+          TEST_CASE(a_steal_of_what_a_join_moved_says_so),
           TEST_CASE(a_steal_names_the_worker_whose_queue_it_was),
           TEST_CASE(what_a_join_finds_below_is_a_steal), TEST_CASE(a_join_is_told_from_call_to_return),
           TEST_CASE(a_join_for_the_whole_pool_has_no_group), TEST_CASE(a_worker_of_another_pool_is_none_here))
