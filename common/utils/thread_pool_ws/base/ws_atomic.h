@@ -47,7 +47,6 @@ typedef struct {
 #define ws_hint_load(a) ws_load_relaxed(a)
 #define ws_hint_store(a, x) ws_store_relaxed(a, x)
 #define ws_hint_add(a, x) ws_add_relaxed(a, x)
-#define ws_hint_sub(a, x) ws_sub_relaxed(a, x)
 /// A count or a measurement for statistics, estimates and debuggers: an older value serves as well.
 #define ws_stat_load(a) ws_load_relaxed(a)
 #define ws_stat_store(a, x) ws_store_relaxed(a, x)

@@ -73,7 +73,7 @@ WS_FOR_FIBERS void ws_os_fork_let(void);
 
 /// Set up a lock that lends its holder the priority of those who wait for it: a thread of high priority must
 /// not wait for a holder of low priority that gets no CPU. Where the system has none, a plain one.
-WS_FOR_FIBERS void ws_os_lock_init(pthread_mutex_t *lock);
+void ws_os_lock_init(pthread_mutex_t *lock);
 
 /// Create a thread that runs no code of the program, in which all signals are blocked but those that its own
 /// instructions cause (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it.

@@ -270,7 +270,7 @@ static void too_little_is_told_at_the_start(void)
   for (maps_left = 0; start_error(2, 8) == ENOMEM; maps_left = maps)
     maps++;
   maps_left = UINT32_MAX;
-  CU_ASSERT(maps >= 2 + WS_SCHED_LANES); // queues of priorities: each worker's, each lane's
+  CU_ASSERT(maps >= 1 + 3); // the pool, and a queue for each priority
   for (uint32_t threads = 0; threads < 2; threads++) {
     threads_left = threads;
     CU_ASSERT_EQUAL(start_error(2, 8), EAGAIN);

@@ -15,7 +15,7 @@ CONSTANTS
   Helpers,   \* outside threads that are awake in a join at the start; each ends its join at some time
   Guarded,   \* whether the pool has a guard
   Joins,     \* TRUE: a blocker waits in a join, and so gives its place away
-  Moves,     \* TRUE: a blocker first moves a task of others aside, out of its own queue
+  Moves,     \* TRUE: a blocker first moves a task of others out of its own queue
   Searches,  \* TRUE: an idle worker searches before it parks
   Timers,    \* TRUE: a worker that parks may set a timer, and then wakes by it
   Starving,  \* workers that may never get a CPU, as long as they hold no task and need not wake another worker
