@@ -62,8 +62,9 @@ typedef struct {
 /// ws_settings_environment().
 /// @param workers   number of worker threads, 1 .. 1024
 /// @param capacity  most tasks that are posted and not done at one time, 1 .. WS_SCHED_CAPACITY_MAX. The
-///                  memory is 96 bytes of capacity for each worker and each of the WS_SCHED_LANES, with the
-///                  capacity rounded up to a power of two, and 32 bytes more for each NUMA node beyond one
+///                  memory is 32 bytes of capacity for each worker and each of the WS_SCHED_LANES, and 168
+///                  bytes more, with the capacity rounded up to a power of two; where workers' CPUs belong to
+///                  several NUMA nodes, 56 bytes more for each
 /// @return NULL on error, with errno set:
 ///         EINVAL  @p workers or @p capacity is out of its range
 ///         ENOMEM  there is not enough memory for the capacity
@@ -90,16 +91,13 @@ int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args,
 ///         -EBUSY  the task is in use: posted or running
 ///         -EAGAIN the capacity is used up. On error nothing is posted
 /// As many tasks as the capacity can be posted and not done. When sched_is_complete() has returned 1 for a
-/// task, or sched_execute() has returned, the place of the task is free. This holds for the workers and for
-/// the WS_SCHED_LANES threads that have queues of their own. Further threads share one queue:
-/// - in it tasks have no priority, and run in the order of their posts;
-/// - a post to it may return -EAGAIN although the capacity is not used up, if a thread has lost its CPU while
-///   it takes a task from the queue, until that thread goes on;
-/// - in sched_execute() they do not help, and only wait.
+/// task, or sched_execute() has returned, the place of the task is free. Threads beyond the WS_SCHED_LANES that
+/// have queues of their own share a queue with each other.
 /// @threads   any thread, any number at once, tasks included; not from a signal handler
 /// @ordering  [edge SCHED_DONE] writes before the call are visible to the task
 /// @progress  lock-free, at most two futex calls; never allocates. A thread's first post locks a mutex, and
-///            touches each page of its queue
+///            touches each page of its queue. A post with a priority, or by a further thread, locks a queue
+///            that all threads share for a few stores, with priority inheritance
 int sched_post(ws_sched_t *sched, ws_sched_task_t *task);
 
 /// @brief Block until all tasks posted so far, and all tasks that those post, are done. The caller runs some

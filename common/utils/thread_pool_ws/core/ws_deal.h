@@ -15,8 +15,8 @@
 ///            that has lost its CPU: that there is one dealer is a preference. A task that was dealt to a
 ///            worker without a CPU is found by the guard (ws_inbox.h). A dealer hands out DEALT_MAX tasks at
 ///            most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in between.
-/// Not        While tasks lie in queues that all threads share, for tiny tasks, and for workers with tasks of their
-///            own.
+/// Not        While tasks lie in queues that all threads share, for tiny tasks, and for workers with tasks of
+///            their own.
 /// Circles    Those that wait set their bits in several masks, by last-level cache, so that they do not all
 ///            contend for one line.
 #ifndef WS_DEAL_H

@@ -135,6 +135,8 @@ static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
   join->looked = true;
   for (ws_kind_t kind = first; kind < end; kind++)
     if (ws_shared_take_wanted(&pool->tasks, kind, &wanted, &join->seen[kind], &join->task)) {
+      if (here.queue)
+        ws_count(&here.queue->count.stolen, 1);
       ws_traced_steal(pool, here, WS_VICTIM_SHARED);
       return true;
     }

@@ -76,10 +76,11 @@ bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
 /// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never
-/// unrelated ones (fibers: see ws_fiber.h): first from its own queue in @p pool, then tasks of this group
-/// from the queue that threads beyond settings.lanes share, then from the queues of threads that run a task
-/// of this group. A thread that has no queue of its own runs tasks of this group from the shared queue
-/// only. When there is none the caller spins for a bounded time, then sleeps; a thread without a queue
+/// unrelated ones (fibers: see ws_fiber.h): those of high priority, those in its own queue in
+/// @p pool, then those in the other queues that all threads share (ws_pool_push()), then those in the queues
+/// of threads that run a task of this group. In a queue that all threads share it finds tasks of this group,
+/// and what it has pushed itself in this wait. A thread that has no queue of its own runs tasks of this group
+/// from those queues only. When there is none the caller spins for a bounded time, then sleeps; a thread without a queue
 /// sleeps at once. While a worker sleeps here, another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
 /// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
@@ -89,10 +90,10 @@ bool ws_group_done(const ws_group_t *group);
 ///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
 /// @progress  blocks; no system call but futex. A worker's wait may allocate memory if unrelated tasks
-///            must be moved aside first.
+///            must be moved out of its way first.
 ///            The wait returns when the group is complete, and the task that the caller runs at that
 ///            moment has returned, or the fiber that it runs has stopped. Each task that the wait may run,
-///            and that lies in the caller's own queue, is begun after a bounded number of others, whatever
+///            and that lies in the caller's own queue or one that all threads share, is begun after a bounded number of others, whatever
 ///            those push and however often fibers yield: one search in 61 is for a task that others have kept
 ///            waiting. (A thread outside looks at the oldest and the 1,024 newest tasks of its queue, and
 ///            leaves the others to the workers)

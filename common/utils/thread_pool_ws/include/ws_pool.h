@@ -62,10 +62,11 @@ extern "C" {
 
 typedef struct ws_pool_s ws_pool_t;
 
-/// A thread that looks for a task takes the highest priority first, wherever the task is queued. Tasks of one
-/// priority keep the order of their queue. Each 61st search of a thread serves the queues of all priorities
-/// and threads in turn, and takes the oldest task there. So each task runs, even if tasks of higher priority
-/// come without end. A thread that waits for a group reaches the group's tasks whatever their priority.
+/// A thread that looks for a task takes the highest priority first. All threads share one queue for high
+/// priority, and one for low priority, whose tasks start in the order of their pushes. Each 61st search of a
+/// thread serves the queues of all priorities and threads in turn, and takes the oldest task there. So each
+/// task runs, even if tasks of higher priority come without end. A thread that waits for a group reaches the
+/// group's tasks whatever their priority.
 /// WS_PRIORITY_NORMAL is 0, so a task without a priority is normal. Do not compare the values by size.
 typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priority_t;
 
@@ -176,7 +177,7 @@ typedef struct {
   /// ignored.
   ws_class_t sched_class;
   int32_t sched_priority;
-  /// Tasks that one thread's queue holds; rounded up to a power of two, 2 .. 2^20. Default 1024.
+  /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, 2 .. 2^20. Default 1024.
   uint32_t queue_capacity;
   /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
   uint32_t lanes;
@@ -203,10 +204,9 @@ typedef struct {
   /// or with a tag, that a task of the same function pushes is queued behind those of all threads: the task
   /// has pushed itself again.
   bool fifo;
-  /// Map at creation the queues of all kinds for each worker and each lane. With WS_FULL_FAIL or
-  /// WS_FULL_INLINE no push allocates or maps memory then: threads beyond the lanes share one queue, in which
-  /// priorities and hints have no effect. Default false: a thread's queues of kinds are mapped at its first
-  /// push of a kind.
+  /// Map at creation the queues for high and low priority and for each node. With WS_FULL_FAIL or
+  /// WS_FULL_INLINE no push allocates or maps memory then. Default false: each is mapped at the first push of
+  /// such a task.
   bool reserve;
   /// For a program whose tasks all have one function, which calls another: @return the address of that one.
   /// For fifo. Called by pushes. Default NULL: task->func.
@@ -297,8 +297,9 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 
 /// @brief Push one task.
-/// A worker of @p pool pushes to its own deque, any other thread to its own lane. The task runs exactly once:
-/// on any worker, on a thread that waits for its group, or inside the push if the queue is full
+/// A worker of @p pool pushes to its own deque, any other thread to its own lane. Tasks with a priority or a
+/// hint, and those of threads beyond settings.lanes, go to queues that all threads share. The task runs exactly
+/// once: on any worker, on a thread that waits for its group, or inside the push if the queue is full
 /// (settings.full).
 /// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
 ///         -ECANCELED = the pool was stopped; -ESRCH = the pool was made before this process was
@@ -310,9 +311,9 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 /// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
 ///            runs the task or allocates. Where the worker sleeps on the caller's CPU, two calls more move it
 ///            off (sched_setaffinity). Allocates only in these cases, and may then take a lock or wait up
-///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; its first push of
-///            a priority or a hint maps one more queue for each kind of task, and a lane if the thread has
-///            none
+///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; the first push of
+///            a priority, or of a hint for a node, maps its queue. A push to a queue that all threads share locks
+///            it for a few stores, with priority inheritance
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
@@ -336,7 +337,7 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 int ws_pool_wait(ws_pool_t *pool);
 
 /// @brief As ws_pool_wait(), but at most until @p deadline_ns. The caller runs only tasks of its own queue; a
-/// thread beyond settings.lanes runs those of the shared queue. When the deadline has passed the caller
+/// thread beyond settings.lanes runs those of the queues that all threads share. When the deadline has passed the caller
 /// begins no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the tasks run on.
 /// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the call runs nothing, and
 ///                     returns 0 if the pool is idle

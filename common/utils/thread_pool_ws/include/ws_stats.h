@@ -32,7 +32,7 @@ typedef struct {
   /// tasks taken from a queue and run, or skipped by an abort. In pools of 16 workers or more a worker counts
   /// some for its neighbours, and the sum over threads outside has a few of workers
   uint64_t run_tasks;
-  uint64_t stolen_tasks; ///< those of run_tasks that came from another thread's queue
+  uint64_t stolen_tasks; ///< those of run_tasks that came from no queue of the thread's own
   uint64_t inline_tasks; ///< tasks run inside a push, because the queue was full
   uint64_t parks; ///< times the worker went to sleep because it found no work
   uint64_t wakes_sent; ///< sleeping workers that this thread woke

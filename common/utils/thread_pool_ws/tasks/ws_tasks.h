@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
-/// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deques of one
+/// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
 /// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, ws_summary.h (which queues to
 /// look at), and ws_places.h (all places).
 ///

@@ -159,7 +159,7 @@ static void count_and_push_itself_once(void *unused)
     test_push(pool, count_and_push_itself_once, NULL, NULL);
 }
 
-/// In a fifo pool such a task goes behind all others, into the shared queue. No worker is there to take it.
+/// In a fifo pool such a task goes behind all others, into the overflow queue. No worker is there to take it.
 static void a_task_that_pushes_itself_during_a_stop_runs_again(void)
 {
   begin(1, true, pool_stops);

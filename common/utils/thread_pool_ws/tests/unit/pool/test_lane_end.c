@@ -149,27 +149,6 @@ static void lanes_of_the_last_round_are_inherited(void)
   test_destroy(late.pool);
 }
 
-/// A full shared queue makes no new lane while one can be inherited.
-static void lanes_are_inherited_before_new_ones_are_made(void)
-{
-  if (!is_last_round_usable())
-    return;
-  ws_au64_t count = {0};
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = 2;
-  settings.queue_capacity = 2;
-  pusher_t late = {.pool = test_create(&settings), .count = &count, .tasks = 8};
-  pthread_key_create(&late_key, push_in_each_round);
-  for (uint32_t i = 0; i < 20; i++) {
-    in_a_thread(push_in_each_round_later, &late);
-    CU_ASSERT_TRUE(test_until(kernel_has_forgotten, &late));
-  }
-  pthread_key_delete(late_key);
-  CU_ASSERT_EQUAL(ws_pool_wait(late.pool), 0);
-  CU_ASSERT_EQUAL(test_stats(late.pool).lanes_used, settings.lanes);
-  test_destroy(late.pool);
-}
-
 static int push_without_keys(void *unused)
 {
   (void)unused;
@@ -276,5 +255,4 @@ static void forked_child_exits(void)
 
 TEST_MAIN("lane_end", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
           TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
-          TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
-          TEST_CASE(lanes_are_inherited_before_new_ones_are_made))
+          TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited))

@@ -160,7 +160,7 @@ static void look_at_push(const recorded_t *recorded)
   looked.wrong += ws_work_visible(&scene.pool->tasks);
 }
 
-/// @param lanes  0 = tasks go to the shared queue
+/// @param lanes  0 = tasks go to the overflow queue
 static void look_at_pushes(uint32_t lanes)
 {
   ws_settings_t settings = test_settings(1);
@@ -201,7 +201,7 @@ static void a_batch_is_an_event_a_task_in_its_order(void)
   end_held();
 }
 
-/// @param lanes  0 = tasks go to the shared queue
+/// @param lanes  0 = tasks go to the overflow queue
 static void refuse(uint32_t lanes)
 {
   ws_settings_t settings = test_settings(1);

@@ -155,7 +155,7 @@ static void tasks_that_a_full_queue_runs_inline_count(void)
   test_gate_destroy(&gate);
 }
 
-/// @param lanes  0 = tasks go to the shared queue
+/// @param lanes  0 = tasks go to the overflow queue
 static void refuse(uint32_t lanes)
 {
   ws_settings_t settings = test_settings(1);
