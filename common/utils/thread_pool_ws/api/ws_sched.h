@@ -91,8 +91,8 @@ int sched_task_init(ws_sched_task_t *task, void (*func)(void *args), void *args,
 ///         -EBUSY  the task is in use: posted or running
 ///         -EAGAIN the capacity is used up. On error nothing is posted
 /// As many tasks as the capacity can be posted and not done. When sched_is_complete() has returned 1 for a
-/// task, or sched_execute() has returned, the place of the task is free. Threads beyond the WS_SCHED_LANES that
-/// have queues of their own share a queue with each other.
+/// task, or sched_execute() has returned, the place of the task is free. Threads beyond the WS_SCHED_LANES
+/// that have queues of their own share a queue with each other.
 /// @threads   any thread, any number at once, tasks included; not from a signal handler
 /// @ordering  [edge SCHED_DONE] writes before the call are visible to the task
 /// @progress  lock-free, at most two futex calls; never allocates. A thread's first post locks a mutex, and

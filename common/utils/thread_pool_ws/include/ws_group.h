@@ -76,12 +76,12 @@ bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
 /// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never
-/// unrelated ones (fibers: see ws_fiber.h): those of high priority, those in its own queue in
+/// unrelated ones (fibers: see ws_fiber.h): first tasks of high priority and those in its own queue in
 /// @p pool, then those in the other queues that all threads share (ws_pool_push()), then those in the queues
-/// of threads that run a task of this group. In a queue that all threads share it finds tasks of this group,
-/// and what it has pushed itself in this wait. A thread that has no queue of its own runs tasks of this group
-/// from those queues only. When there is none the caller spins for a bounded time, then sleeps; a thread without a queue
-/// sleeps at once. While a worker sleeps here, another worker may run in its place.
+/// of threads that run a task of this group. In queues that all threads share it finds tasks of this group,
+/// and what the caller has pushed in this wait. A thread without a queue of its own runs tasks of this group
+/// from those queues only. When there is none the caller spins for a bounded time, then sleeps; a thread
+/// without a queue sleeps at once. While a worker sleeps here, another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
 /// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
 /// @param pool  the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
@@ -93,10 +93,10 @@ bool ws_group_done(const ws_group_t *group);
 ///            must be moved out of its way first.
 ///            The wait returns when the group is complete, and the task that the caller runs at that
 ///            moment has returned, or the fiber that it runs has stopped. Each task that the wait may run,
-///            and that lies in the caller's own queue or one that all threads share, is begun after a bounded number of others, whatever
-///            those push and however often fibers yield: one search in 61 is for a task that others have kept
-///            waiting. (A thread outside looks at the oldest and the 1,024 newest tasks of its queue, and
-///            leaves the others to the workers)
+///            and that lies in the caller's own queue or one that all threads share, is begun after a bounded
+///            number of others, whatever those push and however often fibers yield: one search in 61 is for a
+///            task that others have kept waiting. (A thread outside looks at the oldest and the 1,024 newest
+///            tasks of its queue, and leaves the others to the workers)
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 
 /// @brief As ws_group_wait(), but at most until @p deadline_ns.

@@ -177,7 +177,8 @@ typedef struct {
   /// ignored.
   ws_class_t sched_class;
   int32_t sched_priority;
-  /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, 2 .. 2^20. Default 1024.
+  /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, 2 ..
+  /// 2^20. Default 1024.
   uint32_t queue_capacity;
   /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
   uint32_t lanes;
@@ -298,8 +299,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 
 /// @brief Push one task.
 /// A worker of @p pool pushes to its own deque, any other thread to its own lane. Tasks with a priority or a
-/// hint, and those of threads beyond settings.lanes, go to queues that all threads share. The task runs exactly
-/// once: on any worker, on a thread that waits for its group, or inside the push if the queue is full
+/// hint, and those of threads beyond settings.lanes, go to queues that all threads share. The task runs
+/// exactly once: on any worker, on a thread that waits for its group, or inside the push if the queue is full
 /// (settings.full).
 /// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
 ///         -ECANCELED = the pool was stopped; -ESRCH = the pool was made before this process was
@@ -312,8 +313,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 ///            runs the task or allocates. Where the worker sleeps on the caller's CPU, two calls more move it
 ///            off (sched_setaffinity). Allocates only in these cases, and may then take a lock or wait up
 ///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; the first push of
-///            a priority, or of a hint for a node, maps its queue. A push to a queue that all threads share locks
-///            it for a few stores, with priority inheritance
+///            a priority, or of a hint for a node, maps its queue. A push to a queue that all threads share
+///            locks it for a few stores, with priority inheritance
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
@@ -337,8 +338,9 @@ int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 int ws_pool_wait(ws_pool_t *pool);
 
 /// @brief As ws_pool_wait(), but at most until @p deadline_ns. The caller runs only tasks of its own queue; a
-/// thread beyond settings.lanes runs those of the queues that all threads share. When the deadline has passed the caller
-/// begins no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the tasks run on.
+/// thread beyond settings.lanes runs those of the queues that all threads share. When the deadline has passed
+/// the caller begins no further task. It may return as late as ws_group_wait_until(). After -ETIMEDOUT the
+/// tasks run on.
 /// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the call runs nothing, and
 ///                     returns 0 if the pool is idle
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()

@@ -16,7 +16,6 @@
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
-#include "../tasks/ws_queue.h"
 #include "ws_settings.h"
 
 static void set_class(ws_worker_t *worker)

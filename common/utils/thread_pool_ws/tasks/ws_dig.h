@@ -16,8 +16,9 @@
 /// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
 ///           under the newer ones, a bounded number of them, in turns for a task of the group and for the
-///           oldest above the mark. After a yield a worker moves the oldest ones to the overflow queue instead. So tasks that
-///           push themselves again, and fibers that yield, never keep a wait from its other tasks.
+///           oldest above the mark. After a yield a worker moves the oldest ones to the overflow queue
+///           instead. So tasks that push themselves again, and fibers that yield, never keep a wait from its
+///           other tasks.
 /// @threads  the queue's owner, for all functions
 #ifndef WS_DIG_H
 #define WS_DIG_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_places.h
 /// All places where tasks of a pool wait, one after the other: lanes, workers' queues, the queues that all
-/// threads share, and tasks that are stuck in inboxes. A search of all places uses the iterator, so a new kind
-/// of place is added here only. A task in any other inbox waits for its worker, which is about to take it.
+/// threads share, and tasks that are stuck in inboxes. A search of all places uses the iterator, so a new
+/// kind of place is added here only. A task in any other inbox waits for its worker, which is about to take
+/// it.
 /// @threads any, for all functions
 #ifndef WS_PLACES_H
 #define WS_PLACES_H

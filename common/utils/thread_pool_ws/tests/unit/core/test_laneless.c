@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_laneless.c
-/// A wait of a thread that has no lane in the pool runs its group's tasks from the overflow queue, and nothing
-/// else. The workers stand in a gate, or wait themselves: no other thread can run them.
+/// A wait of a thread that has no lane in the pool runs its group's tasks from the overflow queue, and
+/// nothing else. The workers stand in a gate, or wait themselves: no other thread can run them.
 #include "../../../pool/ws_lane.h"
 #include "laneless_scene.h"
 

@@ -115,8 +115,8 @@ static void sleep_short(void *unused)
   test_sleep_ms(1);
 }
 
-/// A task of the event lies in the overflow queue, and the thread has a lane by now. The wait must not run the
-/// child that the task pushes.
+/// A task of the event lies in the overflow queue, and the thread has a lane by now. The wait must not run
+/// the child that the task pushes.
 static int awaits_without_children(void *unused)
 {
   (void)unused;

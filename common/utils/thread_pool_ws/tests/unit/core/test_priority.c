@@ -62,7 +62,8 @@ static void own_tasks_keep_the_order_of_their_queue(void)
     CU_ASSERT_TRUE(test_letters_await(9));
     CU_ASSERT_STRING_EQUAL(test_letters_ran(), expected[fifo]);
     CU_ASSERT_TRUE(test_until_quiet(pool));
-    CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), 1 + 6); // the task that has pushed them, and those of a kind
+    // the task that has pushed them, and those of a kind
+    CU_ASSERT_EQUAL(TEST_SUM(pool, stolen_tasks), 1 + 6);
     destroy();
   }
 }

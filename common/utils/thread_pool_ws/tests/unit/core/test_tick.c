@@ -138,8 +138,8 @@ static uint32_t run_chains(void)
   return ws_load_relaxed(&scene.told_at);
 }
 
-/// Normal tasks in the own queue, a lane, the queue of a worker that stands, and the overflow queue; three tasks
-/// in the queue of each other kind. Tasks of each kind come without end.
+/// Normal tasks in the own queue, a lane, the queue of a worker that stands, and the overflow queue; three
+/// tasks in the queue of each other kind. Tasks of each kind come without end.
 static void each_place_is_served(void)
 {
   for (uint32_t i = 0; i < 4; i++) {

@@ -215,7 +215,8 @@ static void chain_of_group(void *unused)
     push(chain_of_group, ws_group_tag(&scene.group), scene.chain_priority);
 }
 
-/// Two waits move a task out of their way that belongs to the third. Then a chain of the third one's group begins.
+/// Two waits move a task out of their way that belongs to the third. Then a chain of the third one's group
+/// begins.
 static void wait_for_what_was_moved(void *unused)
 {
   (void)unused;

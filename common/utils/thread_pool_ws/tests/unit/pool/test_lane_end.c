@@ -19,7 +19,6 @@ typedef struct {
   uint32_t tasks;
   ws_queue_t *lane; ///< out
   uint32_t level; ///< out: of the lane's ring, before the pushes
-  int32_t tid; ///< out: of push_in_each_round_later()
 } pusher_t;
 
 static void *push_and_end(void *pusher_arg)
@@ -101,14 +100,7 @@ static void push_in_each_round(void *pusher_arg)
 static void *push_in_each_round_later(void *pusher_arg)
 {
   pthread_setspecific(late_key, pusher_arg);
-  ((pusher_t *)pusher_arg)->tid = ws_os_tid();
   return NULL;
-}
-
-/// A join may return a little before.
-static bool kernel_has_forgotten(void *pusher_arg)
-{
-  return !ws_os_thread_exists(((pusher_t *)pusher_arg)->tid);
 }
 
 /// A sanitizer's own data of a thread ends in the last round, too: a push after it would end the sanitizer.

@@ -65,8 +65,8 @@ static bool take_under(const ws_group_t *group, ws_task_t *task)
 {
   bool hid = false;
   task_was_there = true;
-  const bool found = ws_dig_under(&scene.pool->tasks, scene.here.queue, group, ws_takes_weak(scene.here), task,
-                                  &hid);
+  const bool found =
+      ws_dig_under(&scene.pool->tasks, scene.here.queue, group, ws_takes_weak(scene.here), task, &hid);
   task_was_there = false;
   return found;
 }
@@ -254,8 +254,8 @@ static void post(void *sem)
   sem_post(sem);
 }
 
-/// Found under the unrelated task. Empties the own queue: the unrelated one is in the overflow queue only, and
-/// blocks until another worker has run it.
+/// Found under the unrelated task. Empties the own queue: the unrelated one is in the overflow queue only,
+/// and blocks until another worker has run it.
 static void need_the_unrelated_task(void *unused)
 {
   (void)unused;

@@ -217,8 +217,7 @@ static void a_worker_of_another_pool_is_none_here(void)
 }
 
 TEST_MAIN("events_find", TEST_CASE(a_steal_names_the_lane_that_was_pushed_to),
-          TEST_CASE(a_steal_from_the_overflow_queue_says_so),
-          TEST_CASE(a_steal_of_what_a_join_moved_says_so),
+          TEST_CASE(a_steal_from_the_overflow_queue_says_so), TEST_CASE(a_steal_of_what_a_join_moved_says_so),
           TEST_CASE(a_steal_names_the_worker_whose_queue_it_was),
           TEST_CASE(what_a_join_finds_below_is_a_steal), TEST_CASE(a_join_is_told_from_call_to_return),
           TEST_CASE(a_join_for_the_whole_pool_has_no_group), TEST_CASE(a_worker_of_another_pool_is_none_here))
