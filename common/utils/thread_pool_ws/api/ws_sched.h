@@ -62,9 +62,9 @@ typedef struct {
 /// ws_settings_environment().
 /// @param workers   number of worker threads, 1 .. 1024
 /// @param capacity  most tasks that are posted and not done at one time, 1 .. WS_SCHED_CAPACITY_MAX. The
-///                  memory is 32 bytes of capacity for each worker and each of the WS_SCHED_LANES, and 168
+///                  memory is 32 bytes of capacity for each worker and each of the WS_SCHED_LANES, and 192
 ///                  bytes more, with the capacity rounded up to a power of two; where workers' CPUs belong to
-///                  several NUMA nodes, 56 bytes more for each
+///                  several NUMA nodes, 64 bytes more for each
 /// @return NULL on error, with errno set:
 ///         EINVAL  @p workers or @p capacity is out of its range
 ///         ENOMEM  there is not enough memory for the capacity

@@ -47,8 +47,8 @@ bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 // oldest task there. So each task runs, even if tasks of higher priority, or in the own queue, never run out.
 //
 // Turns   The places follow each other as in ws_places.h: lanes, workers' queues, the queues that all threads
-//         share, one for each kind, and inboxes with a task that is stuck. Each thread goes round by itself.
-//         A tick passes over empty places, 8 of them at most. The own queue has its turn, too: the next search
+//         share, one for each kind, and inboxes with a task that is stuck. Each thread goes round by itself,
+//         and passes over empty places, 8 in a tick at most. The own queue has its turn, too: the next search
 //         is a further tick then, so the others do not wait longer.
 // Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
 //         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes, and

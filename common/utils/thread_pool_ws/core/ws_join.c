@@ -121,7 +121,8 @@ static bool help_handed(join_t *join)
   return true;
 }
 
-/// Take a task of the goal from the queues that all threads share, of a kind in [first, end).
+/// Take a task of the goal from the queues that all threads share, of a kind in [first, end). With a time limit
+/// none that another thread has pushed: see help_below(). What a thread without a lane leaves lies there again.
 static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
 {
   struct ws_pool_s *pool = join->pool;
@@ -129,7 +130,8 @@ static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
   const ws_wanted_t wanted = {.group = join->goal->tag,
                               .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here),
                               .pusher = here.queue,
-                              .after = here.queue ? here.queue->mark->number : 0};
+                              .after = here.queue ? here.queue->mark->number : 0,
+                              .own_only = here.queue && join->goal->until_ns != 0};
   if (!join->looked)
     memset(join->seen, 0, sizeof(join->seen));
   join->looked = true;

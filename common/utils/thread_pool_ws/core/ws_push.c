@@ -130,7 +130,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
-  ws_shared_link(&pool->tasks, kind, task, here.queue);
+  ws_shared_link(&pool->tasks, kind, task, here.queue, false);
   if (!has_arrived(pool, here))
     return true;
   if (kind == WS_KIND_NORMAL)

@@ -104,6 +104,7 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 /// the caller runs then, by the delay of the kernel's timer (by default 50 us for threads of normal class),
 /// and by the time that the thread waits for a CPU.
 /// The caller runs no tasks from the queues of other threads, because these could be left in its own queue.
+/// Nor does it run what other threads have pushed to queues that all threads share, unless it has no queue.
 /// After -ETIMEDOUT the group must stay valid until it is complete. The caller may wait for it again, with or
 /// without a deadline. Tasks of the group that are still in the caller's queue run on workers, or in the
 /// later wait. Tasks that those have pushed run on workers: do not let every worker of a pool wait again for

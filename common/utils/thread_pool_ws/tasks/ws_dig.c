@@ -19,13 +19,19 @@ static bool may_move_out(const ws_queue_t *queue)
   return queue->of_worker && !queue->mark->outer;
 }
 
+/// From a queue to the overflow queue.
+typedef struct {
+  ws_tasks_t *tasks;
+  const ws_queue_t *from;
+} way_t;
+
 /// @return whether there was room
-static bool move_out(const ws_task_t *task, void *tasks_arg)
+static bool move_out(const ws_task_t *task, void *way_arg)
 {
-  ws_tasks_t *tasks = tasks_arg;
-  const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
+  const way_t *way = way_arg;
+  const bool has_room = ws_shared_begin(way->tasks, WS_KIND_NORMAL, way->tasks->grows);
   if (has_room)
-    ws_shared_link(tasks, WS_KIND_NORMAL, task, NULL);
+    ws_shared_link(way->tasks, WS_KIND_NORMAL, task, way->from, true);
   return has_room;
 }
 
@@ -49,7 +55,8 @@ static bool dig(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group, b
   if (!may_move_out(queue))
     return lift(queue, group, weak, task);
   ws_moved_t moved; // not used: the only mark becomes the end (ws_dig_under)
-  return ws_grouped_take_under(&queue->deque, group, weak, task, &moved, move_out, tasks);
+  way_t way = {.tasks = tasks, .from = queue};
+  return ws_grouped_take_under(&queue->deque, group, weak, task, &moved, move_out, &way);
 }
 
 bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task,
@@ -69,11 +76,12 @@ bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group,
 /// Move older tasks that the wait must not run out of its way.
 static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, const ws_allowed_t *allowed, ws_task_t *task)
 {
+  way_t way = {.tasks = tasks, .from = queue};
   for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX; moved++) {
     const ws_took_t took = ws_grouped_take_oldest(&queue->deque, allowed, true, task);
     if (took != WS_TOOK_OTHER)
       return took == WS_TOOK_ALLOWED;
-    if (!move_out(task, tasks)) {
+    if (!move_out(task, &way)) {
       ws_deque_push(&queue->deque, task, 1); // there is room: it lay here before
       return false;
     }

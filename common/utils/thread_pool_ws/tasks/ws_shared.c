@@ -14,6 +14,7 @@ struct ws_shared_cell_s {
   ws_task_t task;
   const ws_queue_t *pusher;
   uint64_t number; ///< of its push: rises from the oldest to the newest
+  bool moved; ///< from the pusher's own queue: not pushed now
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
@@ -70,7 +71,8 @@ bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
   return false;
 }
 
-void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher)
+void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
+                    bool moved)
 {
   ws_shared_t *shared = &tasks->shared[kind];
   const uint32_t at = shared->vacant;
@@ -78,8 +80,12 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
   const uint64_t number =
       ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
   shared->vacant = cell->newer;
-  *cell = (ws_shared_cell_t){
-      .task = *task, .pusher = pusher, .number = number, .older = shared->newest, .newer = NONE};
+  *cell = (ws_shared_cell_t){.task = *task,
+                             .pusher = pusher,
+                             .number = number,
+                             .moved = moved,
+                             .older = shared->newest,
+                             .newer = NONE};
   if (shared->newest == NONE)
     shared->oldest = at;
   else
@@ -147,8 +153,9 @@ static uint32_t first_after(const ws_shared_t *shared, uint64_t seen)
 
 static bool is_wanted(const ws_wanted_t *wanted, const ws_shared_cell_t *cell)
 {
-  return ws_group_is(cell->task.group, wanted->group, wanted->weak)
-         || (wanted->pusher && cell->pusher == wanted->pusher && cell->number > wanted->after);
+  const bool own = wanted->pusher && cell->pusher == wanted->pusher;
+  return (own && !cell->moved && cell->number > wanted->after)
+         || ((own || !wanted->own_only) && ws_group_is(cell->task.group, wanted->group, wanted->weak));
 }
 
 bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, uint64_t *seen,

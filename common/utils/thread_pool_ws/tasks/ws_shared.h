@@ -34,8 +34,10 @@ bool ws_shared_reserve(ws_shared_t *shared);
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
 /// @brief Make the task the newest of the queue, and unlock it.
-/// @param pusher  the queue of the thread that pushes; NULL = none, or no wait is to know
-void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher);
+/// @param pusher  the queue of the thread that pushes; NULL = it has none
+/// @param moved  the task comes from that queue: no wait takes it for one that was pushed now
+void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
+                    bool moved);
 
 /// @brief Take the oldest task of a kind.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task);
@@ -49,6 +51,7 @@ typedef struct {
   bool weak; ///< or a weak tag of it
   const ws_queue_t *pusher; ///< and those of this thread; NULL = none
   uint64_t after; ///< that were pushed after this number
+  bool own_only; ///< of the group's, too, only those of this thread
 } ws_wanted_t;
 
 /// @brief Take the oldest task that is wanted, wherever it lies.

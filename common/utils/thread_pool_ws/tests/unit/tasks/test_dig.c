@@ -376,6 +376,7 @@ static struct {
   uint64_t moved; ///< to the overflow queue while it waited
   uint32_t there; ///< tasks there when the wait was over
   ws_au64_t run;
+  uint64_t deadline_ns; ///< of the inner wait; UINT64_MAX = none
 } worker;
 
 static void wait_and_count(ws_group_t *group)
@@ -419,7 +420,7 @@ static void wait_between_many(void *unused)
   wait_and_count(&worker.group);
 }
 
-static void run_on_a_worker(void (*func)(void *), uint32_t units, ws_full_t full)
+static void run_on_a_worker(void (*func)(void *), uint32_t units, uint64_t deadline_ns, ws_full_t full)
 {
   memset(&worker, 0, sizeof(worker));
   ws_settings_t settings = test_settings(1);
@@ -428,6 +429,7 @@ static void run_on_a_worker(void (*func)(void *), uint32_t units, ws_full_t full
   worker.pool = test_create(&settings);
   ws_group_init(&worker.group, units);
   ws_group_init(&worker.inner, MANY);
+  worker.deadline_ns = deadline_ns;
   test_push(worker.pool, func, NULL, NULL);
   CU_ASSERT_TRUE(test_until_quiet(worker.pool));
   test_destroy(worker.pool);
@@ -436,12 +438,12 @@ static void run_on_a_worker(void (*func)(void *), uint32_t units, ws_full_t full
 /// A worker moves each unrelated task once, however many tasks of its group lie below it.
 static void a_worker_moves_each_task_once(void)
 {
-  run_on_a_worker(wait_under_many, MANY, WS_FULL_GROW);
+  run_on_a_worker(wait_under_many, MANY, UINT64_MAX, WS_FULL_GROW);
   CU_ASSERT_EQUAL(worker.takes, 2 * MANY);
   CU_ASSERT_EQUAL(worker.moved, MANY);
   CU_ASSERT_EQUAL(worker.there, MANY);
   CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
-  run_on_a_worker(wait_between_many, MANY, WS_FULL_GROW);
+  run_on_a_worker(wait_between_many, MANY, UINT64_MAX, WS_FULL_GROW);
   CU_ASSERT_TRUE(worker.takes <= 3 * MANY); // one search in 61 reaches under 64 tasks
   CU_ASSERT_TRUE(worker.moved <= MANY);
   CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
@@ -450,7 +452,8 @@ static void a_worker_moves_each_task_once(void)
 static void wait_for_inner(void *unused)
 {
   (void)unused;
-  ws_group_wait(&worker.inner, worker.pool);
+  if (ws_group_wait_until(&worker.inner, worker.pool, worker.deadline_ns) < 0)
+    ws_add_relaxed(&test_refused, 1);
 }
 
 /// The outer wait moves the tasks out of its way for which the task that it finds waits.
@@ -468,10 +471,13 @@ static void wait_for_what_was_moved(void *unused)
 
 static void a_wait_finds_what_was_moved(void)
 {
-  run_on_a_worker(wait_for_what_was_moved, 1, WS_FULL_GROW);
-  CU_ASSERT_EQUAL(worker.moved, 2 * MANY);
-  CU_ASSERT_EQUAL(worker.there, MANY);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
+  for (uint32_t timed = 0; timed <= 1; timed++) {
+    run_on_a_worker(wait_for_what_was_moved, 1, timed ? ws_os_now_ns() + UINT64_C(20000000000) : UINT64_MAX,
+                    WS_FULL_GROW);
+    CU_ASSERT_EQUAL(worker.moved, 2 * MANY);
+    CU_ASSERT_EQUAL(worker.there, MANY);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * MANY + 1);
+  }
 }
 
 /// The overflow queue has room for what the first wait moves, and not for all of the second one's.
@@ -491,7 +497,7 @@ static void wait_twice_under_many(void *unused)
 
 static void a_worker_keeps_what_it_cannot_move(void)
 {
-  run_on_a_worker(wait_twice_under_many, MANY, WS_FULL_FAIL);
+  run_on_a_worker(wait_twice_under_many, MANY, UINT64_MAX, WS_FULL_FAIL);
   CU_ASSERT_EQUAL(worker.moved, 2 * MANY - 1);
   CU_ASSERT_EQUAL(worker.there, 4 * MANY);
   CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * (3 * MANY + 2));

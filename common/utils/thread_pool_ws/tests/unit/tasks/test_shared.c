@@ -43,12 +43,14 @@ static void begin(void)
   ws_shared_init(&tasks.shared[KIND], CAPACITY);
 }
 
+static bool moved; ///< what is pushed
+
 static bool push(uintptr_t number, ws_group_t *of, uint32_t by, bool grow)
 {
   const ws_task_t task = {.func = test_empty_task, .arg = (void *)number, .group = of};
   const bool has_room = ws_shared_begin(&tasks, KIND, grow);
   if (has_room)
-    ws_shared_link(&tasks, KIND, &task, &pushers[by]);
+    ws_shared_link(&tasks, KIND, &task, &pushers[by], moved);
   return has_room;
 }
 
@@ -86,12 +88,13 @@ static void empty_full_and_oldest_first(void)
 static void a_wait_takes_what_it_may_run(void)
 {
   const ws_wanted_t strong = {.group = &group}, weak = {.group = &group, .weak = true};
-  uint64_t seen = 0, seen_anew = 0, seen_by_pusher = 0;
+  uint64_t seen = 0, seen_anew = 0, seen_by_pusher = 0, seen_by_all = 0;
   begin();
   push(1, NULL, 0, false);
   push(2, &group, 1, false);
   push(3, ws_group_weak_tag(&group), 1, false);
   const ws_wanted_t own = {.group = &group, .pusher = &pushers[0], .after = 3};
+  const ws_wanted_t own_only = {.group = &group, .pusher = &pushers[0], .after = 5, .own_only = true};
   push(4, NULL, 0, false);
   CU_ASSERT_EQUAL(take_wanted(strong, &seen), 2);
   CU_ASSERT_TRUE(push(5, NULL, 1, false));
@@ -101,7 +104,15 @@ static void a_wait_takes_what_it_may_run(void)
   CU_ASSERT_EQUAL(take_wanted(weak, &seen_anew), 3);
   CU_ASSERT_EQUAL(take_wanted(own, &seen_by_pusher), 4);
   CU_ASSERT_EQUAL(take_wanted(own, &seen_by_pusher), 0);
-  CU_ASSERT_TRUE(take() == 1 && take() == 5 && take() == 0);
+  CU_ASSERT_EQUAL(take(), 1);
+  push(7, &group, 1, false);
+  moved = true;
+  push(6, NULL, 0, false);
+  push(8, &group, 0, false);
+  moved = false;
+  CU_ASSERT_EQUAL(take_wanted(own_only, &seen_by_all), 8);
+  CU_ASSERT_EQUAL(take_wanted(own_only, &seen_by_all), 0);
+  CU_ASSERT_TRUE(take() == 5 && take() == 7 && take() == 6);
   ws_shared_free(&tasks.shared[KIND]);
 }
 
