@@ -122,8 +122,8 @@ static bool help_handed(join_t *join)
 }
 
 /// Take a task of the goal from the queues that all threads share, of a kind in [first, end). With a time
-/// limit none that another thread has pushed: see help_below(). What a thread without a lane leaves lies there
-/// again.
+/// limit none that another thread has pushed: see help_below(). What a thread without a lane leaves lies
+/// there again.
 static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
 {
   struct ws_pool_s *pool = join->pool;
