@@ -60,6 +60,7 @@ typedef struct {
   ws_mark_t *mark; ///< of a thread with a lane, while it helps
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
+  uint32_t turn; ///< kind of these queues that goes first next time
   bool looked; ///< seen is set
   uint64_t seen[WS_KINDS_MAX]; ///< of each queue that all threads share (ws_shared.h)
   int cancel; ///< whether the thread could be cancelled before
@@ -121,66 +122,46 @@ static bool help_handed(join_t *join)
   return true;
 }
 
-/// Take a task of the goal from the queues that all threads share, of a kind in [first, end). With a time
-/// limit none that another thread has pushed: see help_below(). What a thread without a lane leaves lies
-/// there again.
-static bool take_shared(join_t *join, ws_kind_t first, ws_kind_t end)
+/// Take a task of the goal from one of the queues that all threads share. With a time limit none that another
+/// thread has pushed: see help_below(). What a thread without a lane leaves lies there again.
+static bool take_shared(join_t *join, ws_kind_t kind)
 {
-  struct ws_pool_s *pool = join->pool;
   const ws_here_t here = join->here;
   const ws_wanted_t wanted = {.group = join->goal->tag,
-                              .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(pool, here),
+                              .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(join->pool, here),
                               .pusher = here.queue,
                               .after = here.queue ? here.queue->mark->number : 0,
                               .own_only = here.queue && join->goal->until_ns != 0};
-  if (!join->looked)
-    memset(join->seen, 0, sizeof(join->seen));
-  join->looked = true;
-  for (ws_kind_t kind = first; kind < end; kind++)
-    if (ws_shared_take_wanted(&pool->tasks, kind, &wanted, &join->seen[kind], &join->task)) {
-      if (here.queue)
-        ws_count(&here.queue->count.stolen, 1);
-      ws_traced_steal(pool, here, WS_VICTIM_SHARED);
-      return true;
-    }
-  return false;
+  return ws_shared_take_wanted(&join->pool->tasks, kind, &wanted, &join->seen[kind], &join->task);
 }
 
-/// Run the task that take_shared() has found. It may be one that the caller has pushed, and the caller may be
-/// the only thread that can run it: settings.lanes must not decide whether a wait ends.
-static void run_taken(join_t *join)
-{
-  if (join->here.queue)
-    ws_run_whole(join->pool, join->here.queue, &join->task);
-  else
-    ws_run_late(join->pool, join->here, &join->task);
-  renew_mark(join);
-}
-
-/// Run one task of the goal from the queues that all threads share, highest priority first.
+/// Run one task of the goal from the queues that all threads share. The caller may be the only thread that
+/// can run it: settings.lanes must not decide whether a wait ends. Each kind goes first in turn: fibers of
+/// high priority that yield must not keep a wait from what they yield to.
 /// @param urgent  only of high priority
 WS_SELDOM static bool run_shared(join_t *join, bool urgent)
 {
+  struct ws_pool_s *pool = join->pool;
+  const ws_here_t here = join->here;
+  const uint32_t kinds = pool->tasks.kinds, first = urgent ? WS_KIND_HIGH : join->turn++;
+  bool found = false;
+  if (!join->looked)
+    memset(join->seen, 0, sizeof(join->seen));
+  join->looked = true;
   complete_units(join); // the task may wait for the group
-  bool found = take_shared(join, WS_KIND_HIGH, WS_KIND_HIGH + 1);
-  if (!found && !urgent)
-    found = take_shared(join, WS_KIND_NODE, join->pool->tasks.kinds)
-            || take_shared(join, WS_KIND_NORMAL, WS_KIND_NORMAL + 1)
-            || take_shared(join, WS_KIND_LOW, WS_KIND_LOW + 1);
-  if (found)
-    run_taken(join);
-  return found;
-}
-
-/// The same with each kind first in turn: tasks of high priority may never run out.
-WS_SELDOM static bool run_shared_in_turn(join_t *join, uint32_t turn)
-{
-  const ws_kind_t kinds = join->pool->tasks.kinds, first = turn % kinds;
-  complete_units(join); // the task may wait for the group
-  const bool found = take_shared(join, first, kinds) || take_shared(join, 0, first);
-  if (found)
-    run_taken(join);
-  return found;
+  for (uint32_t i = 0; i < (urgent ? 1 : kinds) && !found; i++)
+    found = take_shared(join, (first + i) % kinds);
+  if (!found)
+    return false;
+  ws_traced_steal(pool, here, WS_VICTIM_SHARED);
+  if (here.queue) {
+    ws_count(&here.queue->count.stolen, 1);
+    ws_run_whole(pool, here.queue, &join->task);
+  } else {
+    ws_run_late(pool, here, &join->task);
+  }
+  renew_mark(join);
+  return true;
 }
 
 static inline bool help_shared(join_t *join, bool urgent)
@@ -195,13 +176,11 @@ static inline bool help_shared(join_t *join, bool urgent)
 WS_SELDOM static bool give_turn_elsewhere(join_t *join)
 {
   ws_queue_t *queue = join->here.queue;
-  const uint32_t look = queue->looks++;
-  if (look % 2 != 0)
+  if (++queue->looks % 2 == 0)
     return false;
   ws_round_begin(queue);
   complete_units(join); // the task may wait for the group
-  return help_handed(join) || help_below(join)
-         || (ws_shared_count(&join->pool->tasks) > 0 && run_shared_in_turn(join, look / 2));
+  return help_handed(join) || help_below(join) || help_shared(join, false);
 }
 
 /// @return whether the time limit of the wait is over
@@ -326,20 +305,18 @@ __attribute__((always_inline)) static inline void help_while(join_t *join, bool 
   end_help(join);
 }
 
-/// The thread has no lane in the pool, or there is none: help with what all threads share, sleep.
+/// The thread has no lane in the pool, or there is none: help with tasks in the shared queue, sleep.
 static void help_without_lane(join_t *join)
 {
   struct ws_pool_s *pool = join->pool;
   if (pool)
     require_threads(pool, join->goal);
-  for (uint32_t turn = 1; !is_reached(join->goal) && !is_late(join, true); turn++) {
+  while (!is_reached(join->goal) && !is_late(join, true)) {
     if (pool && pool->workers > 0)
       join->here = ws_here_known(pool);
     if (join->here.queue) // it has got a lane in a task, and its tasks may lie there
       help_while(join, true);
-    else if (!pool || pool->workers == 0
-             || !(turn % WS_ROUND_SEARCHES == 0 ? run_shared_in_turn(join, turn / WS_ROUND_SEARCHES)
-                                                : help_shared(join, false)))
+    else if (!pool || pool->workers == 0 || !help_shared(join, false))
       sleep_on(join);
   }
 }
@@ -354,6 +331,7 @@ __attribute__((always_inline)) static inline void wait_in(struct ws_pool_s *pool
   join.goal = goal;
   join.mark = NULL;
   join.units = join.others = 0;
+  join.turn = WS_KIND_NORMAL;
   join.looked = false;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled

@@ -39,7 +39,8 @@ static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_tasks_t *tasks = &pool->tasks;
   ws_task_t task;
-  while ((here.queue && ws_queue_take(here.queue, &task)) || ws_shared_take_any(tasks, &task)
+  uint32_t turn = 0;
+  while ((here.queue && ws_queue_take(here.queue, &task)) || ws_shared_take_any(tasks, &turn, &task)
          || ws_inbox_take_any(tasks, &task))
     ws_run_late(pool, here, &task);
 }

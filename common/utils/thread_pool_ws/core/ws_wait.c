@@ -43,13 +43,14 @@ static bool is_idle(struct ws_pool_s *pool)
 }
 
 /// Run one task, if one is found. @return whether
-static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal)
+/// @param turn  of a thread without a lane (ws_shared_take_any)
+static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal, uint32_t *turn)
 {
   ws_task_t task;
   if (!here->queue)
     *here = ws_here_known(pool); // it may have got a lane in a task
   if (!here->queue) {
-    if (!ws_shared_take_any(&pool->tasks, &task))
+    if (!ws_shared_take_any(&pool->tasks, turn, &task))
       return false;
     ws_run_late(pool, *here, &task);
     return true;
@@ -94,10 +95,11 @@ static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t until_ns)
 {
   bool idle;
+  uint32_t turn = 0;
   const int cancel = ws_cancel_disable();
   const bool helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
-    if (help_any(pool, &here, until_ns == 0))
+    if (help_any(pool, &here, until_ns == 0, &turn))
       continue;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_count(&pool->tasks) > 0))

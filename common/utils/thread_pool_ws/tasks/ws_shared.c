@@ -129,16 +129,13 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
   return found;
 }
 
-bool ws_shared_take_any(ws_tasks_t *tasks, ws_task_t *task)
+bool ws_shared_take_any(ws_tasks_t *tasks, uint32_t *turn, ws_task_t *task)
 {
-  if (ws_shared_count(tasks) == 0)
-    return false;
-  if (ws_shared_take(tasks, WS_KIND_HIGH, task) || ws_shared_take(tasks, WS_KIND_NORMAL, task))
-    return true;
-  for (ws_kind_t kind = WS_KIND_NODE; kind < tasks->kinds; kind++)
-    if (ws_shared_take(tasks, kind, task))
+  const uint32_t first = (*turn)++;
+  for (uint32_t i = 0; i < tasks->kinds && ws_shared_count(tasks) > 0; i++)
+    if (ws_shared_take(tasks, (first + i) % tasks->kinds, task))
       return true;
-  return ws_shared_take(tasks, WS_KIND_LOW, task);
+  return false;
 }
 
 /// @return the oldest cell that was pushed after number @p seen

@@ -101,22 +101,6 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
   sim_handed_check(pool, index);
 }
 
-/// A worker takes each task of a kind from its own queue once: to run it, or to put it aside. A take that a
-/// thief has made void counts, too, and a thief makes no more of them void than it takes tasks.
-static void check_digs(const ws_pool_t *pool, uint32_t index)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const ws_queue_t *queue = &pool->worker[i]->queue;
-    const uint64_t pushed = ws_load_relaxed(&queue->count.pushed);
-    uint64_t takes = 0;
-    for (uint32_t k = WS_DEQUES_FIRST; k < ws_queue_deques(queue); k += 2)
-      takes += ws_load_relaxed(&ws_queue_deque(queue, k)->takes);
-    if (takes > 2 * pushed)
-      sim_finding("pool %u: worker %u has taken %llu times from queues of kinds, and pushed %llu tasks",
-                  index, i, (unsigned long long)takes, (unsigned long long)pushed);
-  }
-}
-
 void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
 {
   ws_stats_t stats;
@@ -128,8 +112,6 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   if (stats.queued_tasks > 0)
     sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
   sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
-  if (!sim_scene->yields) // each yield in a wait may reach under tasks
-    check_digs(pool, index);
   sim_handed_check(pool, index);
   const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches

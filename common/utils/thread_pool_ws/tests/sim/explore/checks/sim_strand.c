@@ -95,13 +95,6 @@ static bool a_push_waits_for_cpu(void)
   return false;
 }
 
-/// A thread without a CPU has claimed a cell of the shared queue, in a push or in a wait that moves tasks.
-/// It has not published the cell, which hides what is queued behind it (ws_shared.h, Progress).
-static bool is_hidden(ws_pool_t *pool)
-{
-  return !ws_work_visible(&pool->tasks) && a_thread_waits_for_cpu();
-}
-
 static bool is_uncalled(const ws_pool_t *pool)
 {
   return !pool->guarded || ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT;
@@ -156,7 +149,7 @@ static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
          && !(is_uncalled(pool) && a_push_waits_for_cpu())
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
-                                        : ws_queued(&pool->tasks) > 0 && !is_hidden(pool) && is_left(pool));
+                                        : ws_queued(&pool->tasks) > 0 && is_left(pool));
 }
 
 /// @return what a guard's slowness adds to so many of its steps
