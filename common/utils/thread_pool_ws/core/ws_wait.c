@@ -102,7 +102,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
     if (help_any(pool, &here, until_ns == 0, &turn))
       continue;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_count(&pool->tasks) > 0))
+    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks)))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool, until_ns);

@@ -77,7 +77,7 @@ bool ws_work_visible(const ws_tasks_t *tasks)
   for (uint32_t i = ws_summary_next(tasks, 0); i < workers; i = ws_summary_next(tasks, i + 1))
     if (ws_queue_size(tasks->queue[i]) > 0)
       return true;
-  return ws_shared_count(tasks) > 0 || stuck_in(tasks) > 0;
+  return ws_shared_visible(tasks) || stuck_in(tasks) > 0;
 }
 
 uint64_t ws_queued(const ws_tasks_t *tasks)

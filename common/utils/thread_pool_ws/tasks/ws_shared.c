@@ -92,8 +92,8 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
     shared->cell[shared->newest].newer = at;
   shared->newest = at;
   ws_stat_store(&shared->number, number);
+  ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the size
   ws_stat_store(&shared->size, ws_own_load(&shared->size) + 1);
-  ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER]
   pthread_mutex_unlock(&shared->lock);
 }
 

@@ -12,9 +12,9 @@
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
 /// Bounds     The lock is held for a few stores; while the queue grows, for a copy of it; in a wait, while it
 ///            reads the tasks that came since its last look.
-/// Count      tasks->shared_tasks is the sum of all sizes, changed under a lock after a task was linked and
-///            after it was unlinked. While it is 0, searches look at none of these queues. A push has a fence
-///            after it [PARK_DEKKER], so the count also decides whether a worker may sleep.
+/// Count      tasks->shared_tasks is never below the sum of all sizes. While it is 0, searches look at none of
+///            these queues. It only saves looks: the sizes decide whether a worker may sleep. A thread may lose
+///            its CPU between count and size, and a real-time worker that trusts the count would keep that CPU.
 /// @threads   any, for all functions but the first and the last
 #ifndef WS_SHARED_H
 #define WS_SHARED_H
@@ -69,7 +69,7 @@ static inline uint32_t ws_shared_size(const ws_tasks_t *tasks, ws_kind_t kind)
   return ws_hint_load(&tasks->shared[kind].size);
 }
 
-/// @return tasks in all these queues
+/// @return tasks in all these queues, and those that are about to come or have just gone
 static inline uint32_t ws_shared_count(const ws_tasks_t *tasks)
 {
   return ws_load_relaxed(&tasks->shared_tasks); // relaxed: a hint, or after the caller's fence [PARK_DEKKER]
@@ -77,6 +77,15 @@ static inline uint32_t ws_shared_count(const ws_tasks_t *tasks)
 
 /// @return bytes beyond the first capacity
 uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind);
+
+/// @return whether a task is queued. Call after a seq_cst fence to decide about sleep
+static inline bool ws_shared_visible(const ws_tasks_t *tasks)
+{
+  for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++)
+    if (ws_shared_size(tasks, kind) > 0)
+      return true;
+  return false;
+}
 
 /// @brief Unmap the memory. @threads  one, when no other uses the pool any more
 void ws_shared_free(ws_shared_t *shared);
