@@ -305,7 +305,7 @@ __attribute__((always_inline)) static inline void help_while(join_t *join, bool 
   end_help(join);
 }
 
-/// The thread has no lane in the pool, or there is none: help with tasks in the shared queue, sleep.
+/// The thread has no lane in the pool, or there is none: help with what all threads share, sleep.
 static void help_without_lane(join_t *join)
 {
   struct ws_pool_s *pool = join->pool;
