@@ -11,7 +11,6 @@
 #define ITERATION_NS 100u
 #define TRIES 3u ///< the shortest counts: an interruption makes a try longer
 #define PAUSES_A_TRY 64u
-#define PAUSES_MAX 1000u
 
 static uint32_t pauses; ///< I in an iteration
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -32,7 +31,7 @@ static void measure(void)
     least_ns = ns < least_ns ? ns : least_ns;
   }
   const uint64_t fill = least_ns == 0 ? 1 : (PAUSES_A_TRY * ITERATION_NS + least_ns / 2) / least_ns;
-  pauses = fill < 1 ? 1 : fill < PAUSES_MAX ? (uint32_t)fill : PAUSES_MAX;
+  pauses = fill < 1 ? 1 : (uint32_t)fill;
 }
 
 void ws_relax_init(void)

@@ -8,7 +8,6 @@
 /// Part of the percentile by which a start below it lowers it. One above raises it nine times as much: it
 /// rests where one in ten is above (Robbins and Monro, A Stochastic Approximation Method, 1951).
 #define STEP_PART 128u
-#define STEP_NS_MIN 8u
 #define RAISE 9u
 
 /// The worker slept until a push called it.
@@ -46,7 +45,7 @@ bool ws_late_note(ws_late_count_t *count, uint64_t late_ns)
 {
   const uint64_t bound_ns = ws_stat_load(&count->bound_ns);
   const bool first = ws_stat_add(&count->starts, 1) == 0, above = late_ns > bound_ns;
-  const uint64_t part_ns = bound_ns / STEP_PART, step_ns = part_ns > STEP_NS_MIN ? part_ns : STEP_NS_MIN;
+  const uint64_t step_ns = bound_ns / STEP_PART + 1;
   const uint64_t below_ns = bound_ns > step_ns ? bound_ns - step_ns : 0;
   ws_stat_store(&count->bound_ns, first ? late_ns : above ? bound_ns + RAISE * step_ns : below_ns);
   return above && !first;

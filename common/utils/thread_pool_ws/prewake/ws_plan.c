@@ -6,9 +6,6 @@
 /// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
-/// Share of spin_cpu_max_percent that the wait before bursts may plan with; the rest is for looking after
-/// them.
-#define PLANNED_SHARE 0.8
 
 double ws_miss_ns(const ws_worker_t *worker)
 {
@@ -42,7 +39,7 @@ static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t 
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .rise_ns = rise_cost_ns(worker),
       .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
-      .spin_ns_max = PLANNED_SHARE * share * (double)outlook->gap_ns,
+      .spin_ns_max = share * (double)outlook->gap_ns,
   };
   const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
   if (fixed && how.occupancy < OCCUPANCY_MIN)

@@ -152,17 +152,20 @@ static void check_node(const char *what, const void *memory, int32_t node)
   CU_ASSERT_EQUAL(found, node);
 }
 
-/// The ring's first page is also that of structures which the creator writes.
+/// Its first page is also that of structures which the creator writes.
+static void check_ring(const ws_queue_t *queue, int32_t node)
+{
+  const char *cells = (const char *)queue->deque.rings[0].cell;
+  for (size_t at = ws_os_page_bytes(); at < CAPACITY * sizeof(ws_cell_t); at += ws_os_page_bytes())
+    check_node("the ring", cells + at, node);
+  check_node("the end of the ring", cells + CAPACITY * sizeof(ws_cell_t) - 1, node);
+}
+
 static void a_workers_ring_lies_on_its_node(void)
 {
   create();
-  for (uint32_t i = 0; i < workers; i++) {
-    const ws_worker_t *worker = pool->worker[i];
-    const char *cells = (const char *)worker->queue.deque.rings[0].cell;
-    for (size_t at = ws_os_page_bytes(); at < CAPACITY * sizeof(ws_cell_t); at += ws_os_page_bytes())
-      check_node("its ring", cells + at, node_of_worker[i]);
-    check_node("the end of its ring", cells + CAPACITY * sizeof(ws_cell_t) - 1, node_of_worker[i]);
-  }
+  for (uint32_t i = 0; i < workers; i++)
+    check_ring(&pool->worker[i]->queue, node_of_worker[i]);
   test_destroy(pool);
 }
 
