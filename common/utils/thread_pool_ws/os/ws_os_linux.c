@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/// @param ns  with FUTEX_WAIT how long, with FUTEX_WAIT_BITSET until when on CLOCK_MONOTONIC; 0 = for ever
+/// @param ns  with FUTEX_WAIT how long, with FUTEX_WAIT_BITSET until when on CLOCK_MONOTONIC; 0 = no limit
 static int futex_wait(ws_au32_t *word, int op, uint32_t expected, uint64_t ns)
 {
   const struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
