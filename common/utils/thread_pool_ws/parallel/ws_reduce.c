@@ -2,10 +2,10 @@
 /// @file ws_reduce.c
 /// ws_reduce.h: halve the range, push the right half, run the left half, join.
 ///
-/// The grain, unless the caller gives one, depends on the time that elements take. At first the range is halved
-/// until each thread has a piece. A thread times the first elements of its piece. If what is left of the piece
-/// takes long, the thread halves it. So a range of short elements costs a few pushes for each thread, and no
-/// thread waits for a measurement.
+/// The grain, unless the caller gives one, depends on the time that elements take. At first the range is
+/// halved until each thread has a piece. A thread times the first elements of its piece. If what is left of
+/// the piece takes long, the thread halves it. So a range of short elements costs a few pushes for each
+/// thread, and no thread waits for a measurement.
 #include "../include/ws_reduce.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 /// A piece takes at least this time: a push and a join cost about a hundredth of it.
 #define PIECE_NS_MIN 10000u
 /// Elements are timed in runs that double, until one has taken this time: shorter ones show the clock's cost.
-#define PROBE_NS 2000u
+#define PROBE_NS (PIECE_NS_MIN / 5)
 /// Pieces that each thread gets at most: the last ones end at about the same time.
 #define PIECES_PER_THREAD 32u
 

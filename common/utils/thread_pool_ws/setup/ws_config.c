@@ -20,7 +20,7 @@
 #define PREFIX "TPOOL_WS_"
 #define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
 #define SHOWN 40 ///< characters of a user's text in a warning
-#define PLACE 100 ///< bytes for a text and where it stands
+#define PLACE (SHOWN + 60) ///< bytes for a text and where it stands
 
 /// A part of a text.
 typedef struct {

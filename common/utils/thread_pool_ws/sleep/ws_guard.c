@@ -44,17 +44,14 @@
 #define SLACK_NS 350000u
 /// Time from the call to the first look: all workers that the caller saw awake may block from the start.
 #define FIRST_NS 150000u
-/// About 10 ms, in looks in a row: without a finding, the guard becomes dormant; if tasks waited and none was
-/// finished, though the workers use their CPUs, these may be waiting for one of the queued tasks in a loop; if
-/// nothing was stalled and no task blocked, the cap holds again.
+/// About 10 ms, in looks in a row. Without a finding the guard becomes dormant. If tasks waited and none was
+/// finished, though the workers use their CPUs, these may be waiting for one of the queued tasks in a loop.
+/// If nothing was stalled and no task blocked, the cap holds again.
 #define LOOKS_MANY 14u
 
 /// Looks in a row at which tasks waited, up to which no worker is woken that would stop a producer which
 /// runs: 1 to 2 ms. A producer that runs usually joins soon, and then runs the tasks itself.
 #define SPARED_LOOKS 2u
-
-/// How long a creation waits for the guard to set itself up, so that it does not disturb the first burst.
-#define SET_UP_NS_MAX 50000000u
 
 /// What the guard remembers from look to look.
 typedef struct {
@@ -258,7 +255,7 @@ void ws_guard_start(struct ws_pool_s *pool)
   pthread_setname_np(pool->guard_thread, "ws_guard");
   uint32_t started;
   while (!((started = ws_load_acquire(&pool->started)) & WS_STARTED_GUARD)) // [edge START acquire]
-    if (ws_os_futex_wait(&pool->started, started, SET_UP_NS_MAX) == -ETIMEDOUT)
+    if (ws_os_futex_wait(&pool->started, started, WS_START_NS_MAX) == -ETIMEDOUT)
       return; // it starts when it gets a CPU
 }
 

@@ -24,9 +24,7 @@
 /// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of
 /// tiny tasks would cost its producer a read of the clock.
 #define PAUSE_NS 2000u
-/// If two iterations are further apart than a wake takes by this much, another thread had the CPU.
-#define PREEMPTED_WAKES 3
-/// The same while it is not known how long a wake takes.
+/// If two iterations are further apart than this, another thread had the CPU.
 #define PREEMPTED_NS 100000
 
 /// A real-time thread keeps its CPU from others of its priority until it sleeps (FIFO), or for a tenth of a
@@ -64,12 +62,6 @@ static bool is_surplus(ws_worker_t *worker)
   return worker->discounted;
 }
 
-static uint64_t preempted_after_ns(const ws_worker_t *worker)
-{
-  const double wake_ns = worker->react_ns;
-  return wake_ns > 0 ? (uint64_t)(PREEMPTED_WAKES * wake_ns) + PREEMPTED_NS / 2 : PREEMPTED_NS;
-}
-
 /// @return whether the worker was handed a task
 static bool shut_inbox(ws_worker_t *worker)
 {
@@ -85,7 +77,6 @@ static bool shut_inbox(ws_worker_t *worker)
 static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, uint64_t *end_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t preempted_ns = preempted_after_ns(worker);
   uint64_t now_ns = start_ns, offered_ns = start_ns, spun_ns = 0;
   uint64_t quiet_ns = start_ns + PAUSE_NS;
   bool found = false, preempted = false;
@@ -109,7 +100,7 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
       offered_ns = ws_os_now_ns();
     }
     now_ns = ws_os_now_ns();
-    const bool lost = now_ns - before_ns > preempted_ns; // to another thread, or the process was stopped
+    const bool lost = now_ns - before_ns > PREEMPTED_NS; // to another thread, or the process was stopped
     spun_ns += lost ? 0 : now_ns - before_ns;
     preempted = lost && !ws_is_hot(pool);
   }

@@ -47,8 +47,8 @@ static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_
   return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
 }
 
-/// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a system
-/// call.
+/// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
+/// system call.
 #define NOTE_EVERY 16u
 
 /// @return whether no worker may be woken that would stop the producer: the producer runs, and there is a

@@ -12,9 +12,10 @@
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
 /// Bounds     The lock is held for a few stores; while the queue grows, for a copy of it; in a wait, while it
 ///            reads the tasks that came since its last look.
-/// Count      tasks->shared_tasks is never below the sum of all sizes. While it is 0, searches look at none of
-///            these queues. It only saves looks: the sizes decide whether a worker may sleep. A thread may lose
-///            its CPU between count and size, and a real-time worker that trusts the count would keep that CPU.
+/// Count      tasks->shared_tasks is never below the sum of all sizes. While it is 0, searches look at none
+///            of these queues. It only saves looks: the sizes decide whether a worker may sleep. A thread may
+///            lose its CPU between count and size, and a real-time worker that trusted the count would keep
+///            that CPU.
 /// @threads   any, for all functions but the first and the last
 #ifndef WS_SHARED_H
 #define WS_SHARED_H

@@ -75,8 +75,8 @@ static bool reduces(ws_pool_t *pool, uint64_t count)
   return ws_reduce(pool, &sum_of, 0, count, &sum) == 0 && sum == count * (count - 1) / 2;
 }
 
-/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32. Each is called in
-/// two parts, the first of which is timed.
+/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32. Each is called
+/// in two parts, the first of which is timed.
 static void the_grain_follows_the_cost(void)
 {
   ws_pool_t *pool = test_pool(3);
