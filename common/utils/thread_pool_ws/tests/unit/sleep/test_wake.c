@@ -8,7 +8,6 @@
 
 #include "../../../include/ws_node.h"
 #include "../../../pool/ws_process.h"
-#include "../../../tasks/ws_shared.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
@@ -29,6 +28,7 @@ void __real_ws_relax(void);
 void __wrap_ws_relax(void);
 bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu);
 void __wrap_ws_near_plan(struct ws_pool_s *of);
+void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
 uint32_t __wrap_ws_os_quota_cpus(void);
 
 int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
@@ -206,16 +206,26 @@ static void a_worker_near_the_producer_is_woken(void)
   end(0);
 }
 
+static bool has_nodes;
+
+void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+{
+  (void)cpu;
+  of->tasks.kinds = WS_KIND_NODE + 2 * has_nodes;
+  if (!has_nodes)
+    return;
+  of->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
+  of->nodes.of_cpu[WS_CPUS_MAX - 1] = of->nodes.of_number[1] = 1;
+}
+
 /// Node 1 has the last CPU that can be. Of the sleepers worker 1 alone was seen there.
 static void a_worker_of_the_tasks_node_is_woken(void)
 {
   static ws_au32_t ran;
+  has_nodes = true;
   begin(WS_SPIN_OFF);
+  has_nodes = false;
   CU_ASSERT_TRUE(test_until_quiet(pool));
-  while (pool->tasks.kinds < WS_KIND_NODE + 2)
-    ws_shared_init(&pool->tasks.shared[pool->tasks.kinds++], 4);
-  pool->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
-  pool->nodes.of_cpu[WS_CPUS_MAX - 1] = pool->nodes.of_number[1] = 1;
   for (uint32_t i = 0; i < WORKERS; i++)
     ws_store_relaxed(&pool->worker[i]->seen_cpu, WS_CPUS_MAX - (i != 1));
   ws_store_release(&guard_held, 1); // it would wake another one if this machine is busy
