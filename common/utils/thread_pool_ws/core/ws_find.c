@@ -8,6 +8,7 @@
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_round.h"
+#include "ws_run.h"
 
 /// Take the oldest: by settings.fifo, or because a fiber has yielded to the others. If it is alone in the
 /// queue, the others are those elsewhere.
@@ -54,6 +55,8 @@ static bool take_of_nodes(struct ws_pool_s *pool, ws_here_t here, const uint8_t 
 WS_SELDOM static bool find_by_kind(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint8_t *nodes = ws_nodes_here(&pool->nodes);
+  if (here.worker)
+    ws_complete_due(here.worker); // it may wait for a lock now
   if (ws_steal_stuck(pool, here, task) || take_shared(pool, here, WS_KIND_HIGH, task))
     return true;
   const bool found = take_own(pool, here, task) || take_of_nodes(pool, here, nodes, 0, 1, task)

@@ -62,7 +62,7 @@ typedef struct {
   uint32_t others; ///< tasks that have run, are completed, and are not counted
   uint32_t turn; ///< kind of these queues that goes first next time
   bool looked; ///< seen is set
-  uint64_t seen[WS_KINDS_MAX]; ///< of each queue that all threads share (ws_shared.h)
+  ws_seen_t seen[WS_KINDS_MAX]; ///< of each queue that all threads share (ws_shared.h)
   int cancel; ///< whether the thread could be cancelled before
   bool helps; ///< it has taken a helper's place
 } join_t;
@@ -148,11 +148,11 @@ WS_SELDOM static bool run_shared(join_t *join, bool urgent)
   if (!join->looked)
     memset(join->seen, 0, sizeof(join->seen));
   join->looked = true;
-  complete_units(join); // the task may wait for the group
   for (uint32_t i = 0; i < (urgent ? 1 : kinds) && !found; i++)
     found = take_shared(join, (first + i) % kinds);
   if (!found)
     return false;
+  complete_units(join); // the task may wait for the group
   ws_traced_steal(pool, here, WS_VICTIM_SHARED);
   if (here.queue) {
     ws_count(&here.queue->count.stolen, 1);
@@ -228,7 +228,7 @@ static bool spin(join_t *join)
   const uint64_t start_ns = ws_os_now_ns();
   while (is_worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
     for (uint32_t turn = 0; turn < 8; turn++) {
-      if (is_reached(join->goal) || help_below(join) || help_handed(join))
+      if (is_reached(join->goal) || help_below(join) || help_handed(join) || help_shared(join, false))
         return true;
       ws_pause();
     }

@@ -34,12 +34,11 @@ static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
 /// busy until the caller goes on.
 static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
 {
-  const ws_here_t here = ws_here_known(pool);
+  const ws_here_t here = ws_here(pool);
   cancelled_t cancelled = {.key = key, .epoch = epoch};
-  if (!here.queue)
-    return;
-  uint64_t taken = ws_queue_sift(here.queue, is_cancelled, &cancelled);
-  taken += ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
+  uint64_t taken = ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
+  if (here.queue)
+    taken += ws_queue_sift(here.queue, is_cancelled, &cancelled);
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
   if (taken == 0)
     return;
@@ -48,7 +47,10 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
     keyed->pool = pool;
     const ws_task_t task = {
         .func = ws_keyed_run, .arg = keyed, .group = keyed->group, .priority = keyed->priority};
-    ws_run_whole(pool, here.queue, &task);
+    if (here.queue)
+      ws_run_whole(pool, here.queue, &task);
+    else
+      ws_run_late(pool, here, &task);
   }
   ws_note_idle(pool);
 }

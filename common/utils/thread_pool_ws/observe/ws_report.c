@@ -100,7 +100,7 @@ static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
   if (spin == WS_SPIN_HOT)
     return "busy-poll";
   if (spin == WS_SPIN_AUTO && stats->level == 2 && stats->period_ns == 0)
-    return "busy-poll after a burst; no period is learnt, so none wakes ahead";
+    return "busy-poll after a burst; no period is known";
   return stats->level < 3 ? level[stats->level] : "?";
 }
 

@@ -15,7 +15,7 @@ void ws_relax_init(void);
 /// @progress  no system call
 void ws_relax(void);
 
-/// @return pauses in an iteration, 1 to 1000
+/// @return pauses in an iteration, at least 1
 /// @threads  any, after ws_relax_init()
 uint32_t ws_relax_pauses(void);
 

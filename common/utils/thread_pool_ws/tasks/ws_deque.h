@@ -51,6 +51,7 @@ typedef struct {
   ws_au64_t high_water; ///< O most tasks held, to within an eighth
   uint32_t level; ///< P level of the ring in use
   uint32_t level_max; ///< P highest level whose ring is mapped
+  bool has_waited; ///< P for a trim that does not end: not again
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
   ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
   ws_au32_t loose; ///< S whether rings above level 0 hold unused pages: see WS_LOOSE_*
@@ -79,7 +80,7 @@ void ws_deque_free(ws_deque_t *deque);
 /// nothing while the deque holds tasks.
 /// @threads  owner
 void ws_deque_touch(ws_deque_t *deque);
-/// @brief Double the capacity; waits up to 1 ms while pages are being given back.
+/// @brief Double the capacity; waits up to 1 ms while pages are being given back, once for each such time.
 /// @return false when there is no memory, or those pages are not back yet
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.

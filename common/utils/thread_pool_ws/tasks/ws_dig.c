@@ -76,15 +76,16 @@ bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group,
 /// Move older tasks that the wait must not run out of its way.
 static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, const ws_allowed_t *allowed, ws_task_t *task)
 {
-  way_t way = {.tasks = tasks, .from = queue};
   for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX; moved++) {
-    const ws_took_t took = ws_grouped_take_oldest(&queue->deque, allowed, true, task);
-    if (took != WS_TOOK_OTHER)
-      return took == WS_TOOK_ALLOWED;
-    if (!move_out(task, &way)) {
-      ws_deque_push(&queue->deque, task, 1); // there is room: it lay here before
-      return false;
+    const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
+    const ws_took_t took = ws_grouped_take_oldest(&queue->deque, allowed, has_room, task);
+    if (has_room && took == WS_TOOK_OTHER) {
+      ws_shared_link(tasks, WS_KIND_NORMAL, task, queue, true);
+      continue;
     }
+    if (has_room)
+      ws_shared_abandon(tasks, WS_KIND_NORMAL);
+    return took == WS_TOOK_ALLOWED;
   }
   return false;
 }

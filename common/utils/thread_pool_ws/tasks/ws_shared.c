@@ -9,11 +9,14 @@
 #include "ws_group_word.h"
 
 #define NONE UINT32_MAX
+/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU. Sleepers
+/// get the lock one after the other, and each handover would cost two switches.
+#define LOCK_PAUSES 64u
 
 struct ws_shared_cell_s {
   ws_task_t task;
   const ws_queue_t *pusher;
-  uint64_t number; ///< of its push: rises from the oldest to the newest
+  uint64_t number; ///< of its push: rises from the oldest to the newest; 0 = the cell is free
   bool moved; ///< from the pusher's own queue: not pushed now
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
@@ -23,6 +26,21 @@ void ws_shared_init(ws_shared_t *shared, uint32_t capacity)
   ws_os_lock_init(&shared->lock);
   shared->first_capacity = capacity;
   shared->oldest = shared->newest = shared->vacant = NONE;
+}
+
+static void lock(ws_shared_t *shared)
+{
+  for (uint32_t pauses = 0; pauses < LOCK_PAUSES; pauses++) {
+    if (pthread_mutex_trylock(&shared->lock) == 0)
+      return;
+    ws_pause();
+  }
+  pthread_mutex_lock(&shared->lock);
+}
+
+static void unlock(ws_shared_t *shared)
+{
+  pthread_mutex_unlock(&shared->lock);
 }
 
 /// Have @p capacity cells. The holder of the lock. @return false = there is no memory
@@ -36,8 +54,6 @@ static bool resize(ws_shared_t *shared, uint32_t capacity)
     memcpy(cells, shared->cell, before * sizeof(*cells));
     ws_os_unmap(shared->cell, before * sizeof(*cells));
   }
-  for (uint32_t i = capacity; i-- > before; shared->vacant = i)
-    cells[i].newer = shared->vacant;
   shared->cell = cells;
   ws_stat_store(&shared->capacity, capacity);
   return true;
@@ -45,17 +61,17 @@ static bool resize(ws_shared_t *shared, uint32_t capacity)
 
 bool ws_shared_reserve(ws_shared_t *shared)
 {
-  pthread_mutex_lock(&shared->lock);
+  lock(shared);
   const bool reserved = ws_own_load(&shared->capacity) > 0 || resize(shared, shared->first_capacity);
-  pthread_mutex_unlock(&shared->lock);
+  unlock(shared);
   return reserved;
 }
 
 static bool has_room(ws_shared_t *shared, bool grow)
 {
-  if (shared->vacant != NONE)
-    return true;
   const uint32_t capacity = ws_own_load(&shared->capacity);
+  if (shared->vacant != NONE || shared->used < capacity)
+    return true;
   if (capacity == 0)
     return resize(shared, shared->first_capacity);
   return grow && capacity <= NONE / 2 && resize(shared, 2 * capacity);
@@ -64,22 +80,28 @@ static bool has_room(ws_shared_t *shared, bool grow)
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  pthread_mutex_lock(&shared->lock);
+  lock(shared);
   if (has_room(shared, grow))
     return true;
-  pthread_mutex_unlock(&shared->lock);
+  unlock(shared);
   return false;
+}
+
+void ws_shared_abandon(ws_tasks_t *tasks, ws_kind_t kind)
+{
+  unlock(&tasks->shared[kind]);
 }
 
 void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
                     bool moved)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  const uint32_t at = shared->vacant;
+  const uint32_t at = shared->vacant != NONE ? shared->vacant : shared->used++;
   ws_shared_cell_t *cell = &shared->cell[at];
+  if (shared->vacant != NONE)
+    shared->vacant = cell->newer;
   const uint64_t number =
       ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
-  shared->vacant = cell->newer;
   *cell = (ws_shared_cell_t){.task = *task,
                              .pusher = pusher,
                              .number = number,
@@ -94,7 +116,7 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
   ws_stat_store(&shared->number, number);
   ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the size
   ws_stat_store(&shared->size, ws_own_load(&shared->size) + 1);
-  pthread_mutex_unlock(&shared->lock);
+  unlock(shared);
 }
 
 /// Take the task of a cell. The holder of the lock.
@@ -110,6 +132,7 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
     shared->newest = cell->older;
   else
     shared->cell[cell->newer].older = cell->older;
+  cell->number = 0;
   cell->newer = shared->vacant;
   shared->vacant = at;
   ws_stat_store(&shared->size, ws_own_load(&shared->size) - 1);
@@ -121,11 +144,11 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
   ws_shared_t *shared = &tasks->shared[kind];
   if (ws_shared_size(tasks, kind) == 0)
     return false;
-  pthread_mutex_lock(&shared->lock);
+  lock(shared);
   const bool found = shared->oldest != NONE;
   if (found)
     take_at(tasks, shared, shared->oldest, task);
-  pthread_mutex_unlock(&shared->lock);
+  unlock(shared);
   return found;
 }
 
@@ -138,12 +161,15 @@ bool ws_shared_take_any(ws_tasks_t *tasks, uint32_t *turn, ws_task_t *task)
   return false;
 }
 
-/// @return the oldest cell that was pushed after number @p seen
-static uint32_t first_after(const ws_shared_t *shared, uint64_t seen)
+/// @return the oldest cell that the wait has not read
+static uint32_t first_unseen(const ws_shared_t *shared, const ws_seen_t *seen)
 {
-  uint32_t first = NONE;
-  for (uint32_t at = shared->newest; at != NONE && shared->cell[at].number > seen;
-       at = shared->cell[at].older)
+  if (seen->next_number != 0 && shared->cell[seen->next].number == seen->next_number)
+    return seen->next;
+  if (shared->oldest == NONE || shared->cell[shared->oldest].number > seen->number)
+    return shared->oldest;
+  uint32_t first = NONE; // others have taken the next one: there are fewer new cells than seen ones
+  for (uint32_t at = shared->newest; shared->cell[at].number > seen->number; at = shared->cell[at].older)
     first = at;
   return first;
 }
@@ -155,22 +181,24 @@ static bool is_wanted(const ws_wanted_t *wanted, const ws_shared_cell_t *cell)
          || ((own || !wanted->own_only) && ws_group_is(cell->task.group, wanted->group, wanted->weak));
 }
 
-bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, uint64_t *seen,
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, ws_seen_t *seen,
                            ws_task_t *task)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  if (ws_shared_size(tasks, kind) == 0 || ws_hint_load(&shared->number) == *seen)
+  if (ws_shared_size(tasks, kind) == 0 || ws_hint_load(&shared->number) == seen->number)
     return false;
   bool found = false;
-  pthread_mutex_lock(&shared->lock);
-  for (uint32_t at = first_after(shared, *seen), next; at != NONE && !found; at = next) {
-    next = shared->cell[at].newer;
-    *seen = shared->cell[at].number;
+  lock(shared);
+  for (uint32_t at = first_unseen(shared, seen); at != NONE && !found; at = seen->next) {
+    const uint32_t next = shared->cell[at].newer;
+    *seen = (ws_seen_t){.number = shared->cell[at].number,
+                        .next = next,
+                        .next_number = next == NONE ? 0 : shared->cell[next].number};
     found = is_wanted(wanted, &shared->cell[at]);
     if (found)
       take_at(tasks, shared, at, task);
   }
-  pthread_mutex_unlock(&shared->lock);
+  unlock(shared);
   return found;
 }
 
@@ -180,7 +208,7 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
   for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++) {
     ws_shared_t *shared = &tasks->shared[kind];
     ws_task_t task;
-    pthread_mutex_lock(&shared->lock);
+    lock(shared);
     for (uint32_t at = shared->oldest, next; at != NONE; at = next) {
       next = shared->cell[at].newer;
       if (!takes(&shared->cell[at].task, arg))
@@ -188,7 +216,7 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
       take_at(tasks, shared, at, &task);
       taken++;
     }
-    pthread_mutex_unlock(&shared->lock);
+    unlock(shared);
   }
   return taken;
 }

@@ -10,8 +10,9 @@
 /// Shape      A list over cells of one array, under a lock that lends its holder the priority of those who
 ///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
-/// Bounds     The lock is held for a few stores; while the queue grows, for a copy of it; in a wait, while it
-///            reads the tasks that came since its last look.
+/// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, in a
+///            cancel that waits for a look at each task, and in a wait for a look at the tasks that came since
+///            the wait's last look: at all of them when it begins.
 /// Count      tasks->shared_tasks is never below the sum of all sizes. While it is 0, searches look at none
 ///            of these queues. It only saves looks: the sizes decide whether a worker may sleep. A thread may
 ///            lose its CPU between count and size, and a real-time worker that trusted the count would keep
@@ -33,6 +34,9 @@ bool ws_shared_reserve(ws_shared_t *shared);
 /// @brief Begin a push: lock the queue, which has room for a task then. ws_shared_link() must follow at once.
 /// @param grow  double a full queue. @return false = it is full, or there is no memory; it is not locked
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
+
+/// @brief End a push without a task: unlock the queue.
+void ws_shared_abandon(ws_tasks_t *tasks, ws_kind_t kind);
 
 /// @brief Make the task the newest of the queue, and unlock it.
 /// @param pusher  the queue of the thread that pushes; NULL = it has none
@@ -56,9 +60,16 @@ typedef struct {
   bool own_only; ///< of the group's, too, only those of this thread
 } ws_wanted_t;
 
+/// What a wait has read of a queue. All 0 at first.
+typedef struct {
+  uint64_t number; ///< of the newest task that it has read
+  uint64_t next_number; ///< of the task after that one; 0 = there was none
+  uint32_t next; ///< that task's cell, as long as it has this number
+} ws_seen_t;
+
 /// @brief Take the oldest task that is wanted, wherever it lies.
-/// @param seen  in and out, of one wait: 0 at first. It reads each task once
-bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, uint64_t *seen,
+/// @param seen  in and out, of one wait, which reads each task once
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, ws_seen_t *seen,
                            ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true. @return how many

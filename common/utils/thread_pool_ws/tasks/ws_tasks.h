@@ -86,7 +86,8 @@ typedef struct {
   ws_au64_t number; ///< L what tasks->shared_number was at its last push; any thread reads
   uint32_t first_capacity; ///< I
   ws_au32_t capacity; ///< L 0 = the cells are not mapped yet; any thread reads
-  uint32_t oldest, newest, vacant; ///< L cells; UINT32_MAX = there is none
+  uint32_t used; ///< L cells that have held a task
+  uint32_t oldest, newest, vacant; ///< L cells, vacant: of those that were used; UINT32_MAX = there is none
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;
 

@@ -207,7 +207,7 @@ static void the_state_fits_the_mode(void)
   CU_ASSERT_TRUE(page_has("state", "workers: wake ahead of expected bursts"));
   prewake.stats.period_ns = 0;
   take_page(pool);
-  CU_ASSERT_TRUE(page_has("state", "no period is learnt, so none wakes ahead"));
+  CU_ASSERT_TRUE(page_has("state", "no period is known"));
   CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
   take_page(pool);
   CU_ASSERT_TRUE(page_has("state", "workers: sleep until a push wakes them"));

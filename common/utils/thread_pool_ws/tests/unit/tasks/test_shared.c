@@ -61,7 +61,7 @@ static uintptr_t take(void)
   return ws_shared_take(&tasks, KIND, &task) ? (uintptr_t)task.arg : 0;
 }
 
-static uintptr_t take_wanted(ws_wanted_t wanted, uint64_t *seen)
+static uintptr_t take_wanted(ws_wanted_t wanted, ws_seen_t *seen)
 {
   ws_task_t task = {0};
   return ws_shared_take_wanted(&tasks, KIND, &wanted, seen, &task) ? (uintptr_t)task.arg : 0;
@@ -88,7 +88,7 @@ static void empty_full_and_oldest_first(void)
 static void a_wait_takes_what_it_may_run(void)
 {
   const ws_wanted_t strong = {.group = &group}, weak = {.group = &group, .weak = true};
-  uint64_t seen = 0, seen_anew = 0, seen_by_pusher = 0, seen_by_all = 0;
+  ws_seen_t seen = {0}, seen_anew = {0}, seen_by_pusher = {0}, seen_by_all = {0};
   begin();
   push(1, NULL, 0, false);
   push(2, &group, 1, false);
@@ -99,7 +99,7 @@ static void a_wait_takes_what_it_may_run(void)
   CU_ASSERT_EQUAL(take_wanted(strong, &seen), 2);
   CU_ASSERT_TRUE(push(5, NULL, 1, false));
   CU_ASSERT_EQUAL(take_wanted(strong, &seen), 0);
-  CU_ASSERT_EQUAL(seen, 5);
+  CU_ASSERT_EQUAL(seen.number, 5);
   CU_ASSERT_EQUAL(take_wanted(weak, &seen), 0); // it has read that one
   CU_ASSERT_EQUAL(take_wanted(weak, &seen_anew), 3);
   CU_ASSERT_EQUAL(take_wanted(own, &seen_by_pusher), 4);
@@ -113,6 +113,29 @@ static void a_wait_takes_what_it_may_run(void)
   CU_ASSERT_EQUAL(take_wanted(own_only, &seen_by_all), 8);
   CU_ASSERT_EQUAL(take_wanted(own_only, &seen_by_all), 0);
   CU_ASSERT_TRUE(take() == 5 && take() == 7 && take() == 6);
+  ws_shared_free(&tasks.shared[KIND]);
+}
+
+/// Other threads take the task that a wait would read next, and push into its cell.
+static void a_wait_goes_on_where_others_take(void)
+{
+  const ws_wanted_t wanted = {.group = &group};
+  begin();
+  for (uint32_t others = 0; others <= 2; others++) {
+    ws_seen_t seen = {0};
+    push(1, NULL, 1, true);
+    push(2, &group, 1, true);
+    for (uintptr_t i = 3; i < 3 + others; i++)
+      push(i, NULL, 1, true);
+    push(9, &group, 1, true);
+    CU_ASSERT_EQUAL(take_wanted(wanted, &seen), 2);
+    for (uint32_t i = 0; i <= others; i++)
+      CU_ASSERT_NOT_EQUAL(take(), 9);
+    push(10, &group, 1, true);
+    CU_ASSERT_EQUAL(take_wanted(wanted, &seen), 9);
+    CU_ASSERT_EQUAL(take_wanted(wanted, &seen), 10);
+    CU_ASSERT_EQUAL(take_wanted(wanted, &seen), 0);
+  }
   ws_shared_free(&tasks.shared[KIND]);
 }
 
@@ -162,7 +185,7 @@ static void *push_many(void *unused)
 static void *take_many(void *chooses)
 {
   while (ws_load_relaxed(&total) < PUSHERS * TASKS) {
-    uint64_t seen = 0;
+    ws_seen_t seen = {0};
     const uintptr_t number = chooses ? take_wanted((ws_wanted_t){.group = &group}, &seen) : take();
     if (number == 0)
       sched_yield();
@@ -190,4 +213,5 @@ static void several_threads_take_each_task_once(void)
 }
 
 TEST_MAIN("shared", TEST_CASE(empty_full_and_oldest_first), TEST_CASE(a_wait_takes_what_it_may_run),
-          TEST_CASE(it_grows_and_is_sifted_in_order), TEST_CASE(several_threads_take_each_task_once))
+          TEST_CASE(a_wait_goes_on_where_others_take), TEST_CASE(it_grows_and_is_sifted_in_order),
+          TEST_CASE(several_threads_take_each_task_once))
