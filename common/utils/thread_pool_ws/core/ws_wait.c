@@ -166,9 +166,7 @@ static void end_workers(struct ws_pool_s *pool)
     ws_traced_wake(pool->worker[i], NULL);
     ws_token(pool->worker[i]);
   }
-  uint32_t started; // [edge START acquire] the threads, of late workers, too
-  while (((started = ws_load_acquire(&pool->started)) & (WS_STARTED_GUARD - 1)) < pool->workers)
-    ws_os_futex_wait(&pool->started, started, 0);
+  ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0); // late ones, too
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i]->thread, NULL);
 }

@@ -9,6 +9,7 @@
 #ifndef WS_TYPES_H
 #define WS_TYPES_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -51,7 +52,8 @@ typedef struct {
 enum { WS_START_BEGINS, WS_START_LATE, WS_START_DONE };
 /// How long a creation waits while no thread starts: their CPUs may be held by others. Named in ws_pool.h.
 #define WS_START_NS_MAX 2000000000u
-/// In pool->started, beside the number of workers.
+/// In pool->started: the number of workers, and beside it two bits.
+#define WS_STARTED_WORKERS (WS_STARTED_GUARD - 1)
 #define WS_STARTED_GUARD (1u << 30)
 #define WS_STARTED_ALL (1u << 31)
 
@@ -258,6 +260,16 @@ static inline bool ws_is_lost(const struct ws_pool_s *pool)
 static inline int32_t ws_tid_of(uint64_t id)
 {
   return (int32_t)(id & ((1u << WS_TID_BITS) - 1));
+}
+
+/// @brief Wait until @p bits of pool->started are at least @p least, or nothing has started for @p still_ns; 0 =
+/// without a limit
+static inline void ws_started_wait(struct ws_pool_s *pool, uint32_t bits, uint32_t least, uint64_t still_ns)
+{
+  uint32_t seen;
+  while (((seen = ws_load_acquire(&pool->started)) & bits) < least) // [edge START acquire] what was set up
+    if (ws_os_futex_wait(&pool->started, seen, still_ns) == -ETIMEDOUT)
+      return;
 }
 
 /// The caller pushes, or will: if it is no worker it needs a CPU of its own.

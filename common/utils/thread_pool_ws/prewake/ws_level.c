@@ -3,9 +3,8 @@
 /// ws_prewake_state.h.
 #include "ws_prewake_state.h"
 
-/// After how many times without trouble a fall counts as the first one, and how many times as long such a
-/// time may become. A bad minute must not affect the next one.
-#define FORGET_SPANS 8u
+/// How many times as long a time without trouble may become; after so many of them a fall counts as the first
+/// one. A bad minute must not affect the next one.
 #define LONGER_MAX 16u
 
 static void set_level(ws_prewake_pool_t *its, uint32_t level)
@@ -18,7 +17,7 @@ void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns)
 {
   const uint32_t level = ws_hint_load(&its->level);
   const uint64_t last_ns = ws_hint_load(&its->span_ns), clean_ns = ws_hint_load(&its->clean_ns);
-  const bool is_first = level == WS_LEVEL_TOP && now_ns >= clean_ns + FORGET_SPANS * last_ns;
+  const bool is_first = level == WS_LEVEL_TOP && now_ns >= clean_ns + LONGER_MAX * last_ns;
   const uint64_t longer_ns = 2 * last_ns < LONGER_MAX * span_ns ? 2 * last_ns : LONGER_MAX * span_ns;
   const uint64_t next_ns = is_first || longer_ns < span_ns ? span_ns : longer_ns;
   ws_hint_store(&its->span_ns, next_ns);

@@ -60,15 +60,6 @@ static void set_up(ws_worker_t *worker)
   ws_near_moved(worker);
 }
 
-/// Until nothing has started for @p still_ns; 0 = without a limit.
-static void wait_for(ws_au32_t *started, uint32_t target, uint64_t still_ns)
-{
-  uint32_t seen;
-  while ((seen = ws_load_acquire(started)) < target) // [edge START acquire]
-    if (ws_os_futex_wait(started, seen, still_ns) == -ETIMEDOUT)
-      return;
-}
-
 /// The creation does not wait for the worker any longer.
 static void begin_late(ws_worker_t *worker)
 {
@@ -102,7 +93,7 @@ static void *worker_thread(void *worker_arg)
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
-  wait_for(&worker->pool->started, WS_STARTED_ALL, 0);
+  ws_started_wait(worker->pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
   ws_worker_loop(worker);
   ws_observe(worker, WS_OBSERVED_STOP);
   return NULL;
@@ -232,7 +223,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
   }
   pool->workers = running;
   ws_process_awake_add(running);
-  wait_for(&pool->started, running, WS_START_NS_MAX);
+  ws_started_wait(pool, WS_STARTED_WORKERS, running, WS_START_NS_MAX);
   report(pool, cpu);
 }
 

@@ -253,10 +253,7 @@ void ws_guard_start(struct ws_pool_s *pool)
     return;
   }
   pthread_setname_np(pool->guard_thread, "ws_guard");
-  uint32_t started;
-  while (!((started = ws_load_acquire(&pool->started)) & WS_STARTED_GUARD)) // [edge START acquire]
-    if (ws_os_futex_wait(&pool->started, started, WS_START_NS_MAX) == -ETIMEDOUT)
-      return; // it starts when it gets a CPU
+  ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX); // else when it gets a CPU
 }
 
 void ws_guard_end(struct ws_pool_s *pool)

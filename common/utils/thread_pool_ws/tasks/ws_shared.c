@@ -38,11 +38,6 @@ static void lock(ws_shared_t *shared)
   pthread_mutex_lock(&shared->lock);
 }
 
-static void unlock(ws_shared_t *shared)
-{
-  pthread_mutex_unlock(&shared->lock);
-}
-
 /// Have @p capacity cells. The holder of the lock. @return false = there is no memory
 static bool resize(ws_shared_t *shared, uint32_t capacity)
 {
@@ -63,7 +58,7 @@ bool ws_shared_reserve(ws_shared_t *shared)
 {
   lock(shared);
   const bool reserved = ws_own_load(&shared->capacity) > 0 || resize(shared, shared->first_capacity);
-  unlock(shared);
+  pthread_mutex_unlock(&shared->lock);
   return reserved;
 }
 
@@ -83,13 +78,13 @@ bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
   lock(shared);
   if (has_room(shared, grow))
     return true;
-  unlock(shared);
+  pthread_mutex_unlock(&shared->lock);
   return false;
 }
 
 void ws_shared_abandon(ws_tasks_t *tasks, ws_kind_t kind)
 {
-  unlock(&tasks->shared[kind]);
+  pthread_mutex_unlock(&tasks->shared[kind].lock);
 }
 
 void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
@@ -116,7 +111,7 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
   ws_stat_store(&shared->number, number);
   ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the size
   ws_stat_store(&shared->size, ws_own_load(&shared->size) + 1);
-  unlock(shared);
+  pthread_mutex_unlock(&shared->lock);
 }
 
 /// Take the task of a cell. The holder of the lock.
@@ -148,7 +143,7 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
   const bool found = shared->oldest != NONE;
   if (found)
     take_at(tasks, shared, shared->oldest, task);
-  unlock(shared);
+  pthread_mutex_unlock(&shared->lock);
   return found;
 }
 
@@ -198,7 +193,7 @@ bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t 
     if (found)
       take_at(tasks, shared, at, task);
   }
-  unlock(shared);
+  pthread_mutex_unlock(&shared->lock);
   return found;
 }
 
@@ -216,7 +211,7 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
       take_at(tasks, shared, at, &task);
       taken++;
     }
-    unlock(shared);
+    pthread_mutex_unlock(&shared->lock);
   }
   return taken;
 }
