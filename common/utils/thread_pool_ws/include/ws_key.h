@@ -74,8 +74,8 @@ int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task);
 
 /// @brief Cancel as ws_pool_cancel() does, then wait until each task of the key that was pushed before the
 /// call has started or has been skipped, by this or an earlier cancel. Tasks that have started may still run.
-/// The caller skips the tasks in its own queue, and those of threads without a queue or with a priority. Other
-/// threads skip the others.
+/// The caller skips the tasks in its own queue, those that have a priority, and those of threads without a
+/// queue. Other threads skip the others.
 /// @return the number of tasks that were pushed since the cancel before and have been skipped, by this
 ///         cancel, by ws_pool_cancel_task() or by an abort; -EINVAL if an argument is NULL; -EDEADLK inside a
 ///         task, which may occupy the thread that would skip them: nothing is cancelled then

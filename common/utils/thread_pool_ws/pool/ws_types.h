@@ -262,8 +262,8 @@ static inline int32_t ws_tid_of(uint64_t id)
   return (int32_t)(id & ((1u << WS_TID_BITS) - 1));
 }
 
-/// @brief Wait until @p bits of pool->started are at least @p least, or nothing has started for @p still_ns; 0 =
-/// without a limit
+/// @brief Wait until @p bits of pool->started are at least @p least, or nothing has started for @p still_ns
+/// (0 = without a limit).
 static inline void ws_started_wait(struct ws_pool_s *pool, uint32_t bits, uint32_t least, uint64_t still_ns)
 {
   uint32_t seen;

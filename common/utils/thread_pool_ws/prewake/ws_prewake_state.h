@@ -8,7 +8,7 @@
 ///
 ///   2 pre-wake --trouble--> 1 spin after bursts --trouble--> 0 sleep at once
 ///     ^_____a time without trouble_____|  ^_____a time without trouble_____|
-/// The time doubles at each fall, up to 16 times the first, and is forgotten after sixteen of them at the top.
+/// The time doubles at each fall, up to 16 times the first, and is forgotten after 16 of them at the top.
 #ifndef WS_PREWAKE_STATE_H
 #define WS_PREWAKE_STATE_H
 

@@ -9,8 +9,8 @@
 #include "ws_group_word.h"
 
 #define NONE UINT32_MAX
-/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU. Sleepers
-/// get the lock one after the other, and each handover would cost two switches.
+/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU.
+/// Sleepers get the lock one after the other, and each handover would cost two switches.
 #define LOCK_PAUSES 64u
 
 struct ws_shared_cell_s {

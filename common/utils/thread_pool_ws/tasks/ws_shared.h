@@ -11,8 +11,8 @@
 ///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
 /// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, in a
-///            cancel that waits for a look at each task, and in a wait for a look at the tasks that came since
-///            the wait's last look: at all of them when it begins.
+///            cancel that waits for a look at each task, and in a wait for a look at the tasks that came
+///            since the wait's last look: at all of them when it begins.
 /// Count      tasks->shared_tasks is never below the sum of all sizes. While it is 0, searches look at none
 ///            of these queues. It only saves looks: the sizes decide whether a worker may sleep. A thread may
 ///            lose its CPU between count and size, and a real-time worker that trusted the count would keep
