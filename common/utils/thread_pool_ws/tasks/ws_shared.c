@@ -173,7 +173,8 @@ static bool is_wanted(const ws_wanted_t *wanted, const ws_shared_cell_t *cell)
 {
   const bool own = wanted->pusher && cell->pusher == wanted->pusher;
   return (own && !cell->moved && cell->number > wanted->after)
-         || ((own || !wanted->own_only) && ws_group_is(cell->task.group, wanted->group, wanted->weak));
+         || ((own || !cell->pusher || !wanted->own_only)
+             && ws_group_is(cell->task.group, wanted->group, wanted->weak));
 }
 
 bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, ws_seen_t *seen,
@@ -218,9 +219,8 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
 
 uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind)
 {
-  const ws_shared_t *shared = &tasks->shared[kind];
-  const uint32_t capacity = ws_hint_load(&shared->capacity);
-  return capacity > 0 ? (uint64_t)(capacity - shared->first_capacity) * sizeof(ws_shared_cell_t) : 0;
+  const uint64_t capacity = ws_hint_load(&tasks->shared[kind].capacity);
+  return capacity > 0 ? (capacity - tasks->shared[kind].first_capacity) * sizeof(ws_shared_cell_t) : 0;
 }
 
 void ws_shared_free(ws_shared_t *shared)

@@ -57,7 +57,7 @@ typedef struct {
   bool weak; ///< or a weak tag of it
   const ws_queue_t *pusher; ///< and those of this thread; NULL = none
   uint64_t after; ///< that were pushed after this number
-  bool own_only; ///< of the group's, too, only those of this thread
+  bool own_only; ///< of the group's, too, only those of this thread, or of one that had no lane: maybe itself
 } ws_wanted_t;
 
 /// What a wait has read of a queue. All 0 at first.
