@@ -66,7 +66,7 @@ typedef struct {
   ws_window_t late; ///< arrival less expectation
 } ws_outlook_phase_t;
 
-/// What is published (ws_rhythm.h): all that is copied of it are its head and the phases that it has.
+/// What ws_rhythm.h publishes. Readers copy the fields before phase[], and the first phases of that.
 typedef struct {
   uint64_t seen_ns; ///< the arrival that was learnt last
   uint32_t burst; ///< its number

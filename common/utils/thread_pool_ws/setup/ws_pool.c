@@ -42,8 +42,8 @@ static void *carve(arena_t *arena, size_t bytes)
 /// the same set of a cache.
 #define COLOURS 16u
 
-/// Begin the piece of thread @p index, on a page of its own. What is written here lies on the creator's node,
-/// the rest, which is nearly all of the ring, on the node of the thread: the thread touches it first.
+/// Begin the piece of thread @p index, on a page of its own. A page lies on the node of the thread that
+/// writes it first. The creator writes the structures. The thread itself writes nearly all of the ring.
 static void begin_piece(arena_t *arena, uint32_t index)
 {
   const size_t page_bytes = ws_os_page_bytes();
