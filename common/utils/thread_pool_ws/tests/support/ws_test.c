@@ -21,6 +21,7 @@ static struct {
 } running;
 
 test_warnings_t test_warnings;
+void (*test_seams_reset)(void) = NULL;
 ws_au32_t test_refused;
 
 static void describe(ws_pool_t *pool)
@@ -70,50 +71,101 @@ static void watch(const char *test)
   alarm((seconds ? (unsigned)atoi(seconds) : WATCHDOG_S) + (stress ? (unsigned)atoi(stress) : 0));
 }
 
-static void run_case(const test_case_t *test)
+static struct {
+  test_suite_t *first, **end;
+  test_suite_t *suite; ///< that runs
+  size_t next; ///< case of it
+  bool alone;
+  int words;
+  char **word; ///< names that were chosen
+} plan = {.end = &plan.first};
+
+void test_add(test_suite_t *suite)
 {
+  *plan.end = suite;
+  plan.end = &suite->next;
+}
+
+const char *test_suite_name(void)
+{
+  return running.suite;
+}
+
+const char *test_case_name(void)
+{
+  return running.test;
+}
+
+static bool is_chosen(const test_suite_t *suite, const test_case_t *test)
+{
+  bool chosen = plan.words == 0;
+  for (int i = 0; i < plan.words; i++)
+    chosen |= strcmp(plan.word[i], suite->name) == 0 || strcmp(plan.word[i], test->name) == 0;
+  return chosen && test->is_alone == plan.alone;
+}
+
+/// CUnit calls functions without an argument: it calls this one for each chosen case, in their order.
+static void next_case(void)
+{
+  while (plan.next == plan.suite->count || !is_chosen(plan.suite, &plan.suite->cases[plan.next])) {
+    if (plan.next == plan.suite->count) {
+      plan.suite = plan.suite->next;
+      plan.next = 0;
+    } else {
+      plan.next++;
+    }
+  }
+  const test_case_t *test = &plan.suite->cases[plan.next++];
+  running.suite = plan.suite->name;
   watch(test->name);
+  if (test_seams_reset)
+    test_seams_reset();
+  if (plan.suite->seams)
+    plan.suite->seams();
   test->run();
   CU_ASSERT_EQUAL(ws_load_relaxed(&test_refused), 0);
   ws_store_relaxed(&test_refused, 0);
 }
 
-static const test_case_t *all_cases;
-static bool is_alone;
-
-/// CUnit calls functions without an argument: it calls this one for each chosen case, in their order.
-static void next_case(void)
-{
-  while (all_cases->is_alone != is_alone)
-    all_cases++;
-  run_case(all_cases++);
-}
-
-int test_main(const char *suite, const test_case_t *cases, size_t count)
+int test_run(int count, char **words)
 {
   struct sigaction action = {.sa_handler = bark};
   sigaction(SIGALRM, &action, NULL);
   setvbuf(stdout, NULL, _IOLBF, 0);
-  running.suite = suite;
-  all_cases = cases;
-  is_alone = getenv("WS_TEST_ALONE") != NULL;
-  size_t chosen = 0;
-  for (size_t i = 0; i < count; i++)
-    chosen += cases[i].is_alone == is_alone;
-  if (chosen == 0)
-    return 77;
+  plan.words = count;
+  plan.word = words;
+  plan.alone = getenv("WS_TEST_ALONE") != NULL;
+  plan.suite = plan.first;
   if (CU_initialize_registry() != CUE_SUCCESS)
     return 1;
-  CU_pSuite registered = CU_add_suite(suite, NULL, NULL);
-  for (size_t i = 0; registered && i < count; i++)
-    if (cases[i].is_alone == is_alone && !CU_add_test(registered, cases[i].name, next_case))
-      return 1;
+  uint32_t chosen = 0;
+  for (const test_suite_t *suite = plan.first; suite; suite = suite->next) {
+    CU_pSuite registered = NULL;
+    for (size_t i = 0; i < suite->count; i++) {
+      if (!is_chosen(suite, &suite->cases[i]))
+        continue;
+      if (!registered)
+        registered = CU_add_suite(suite->name, NULL, NULL);
+      if (!registered || !CU_add_test(registered, suite->cases[i].name, next_case))
+        return 1;
+      chosen++;
+    }
+  }
+  if (chosen == 0)
+    return 77;
   CU_basic_set_mode(CU_BRM_VERBOSE);
   CU_basic_run_tests();
-  const bool failed =
-      !registered || CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
+  const bool failed = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
   CU_cleanup_registry();
   return failed ? 1 : 0;
+}
+
+int test_main(const char *suite, const test_case_t *cases, size_t count)
+{
+  static test_suite_t only;
+  only = (test_suite_t){.name = suite, .cases = cases, .count = count};
+  test_add(&only);
+  return test_run(0, NULL);
 }
 
 static void keep_warning(void *unused, const char *message)

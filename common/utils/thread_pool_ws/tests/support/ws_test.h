@@ -69,15 +69,39 @@ typedef struct {
   }
 #define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/// Sets what is in the seam (ws_seam.h) to the real functions; NULL = this program has no seam.
+extern void (*test_seams_reset)(void);
+
+/// The cases of one file.
+typedef struct test_suite_s {
+  const char *name;
+  void (*seams)(void); ///< sets what these cases have in the seam (ws_seam.h); may be NULL
+  const test_case_t *cases;
+  size_t count;
+  struct test_suite_s *next;
+} test_suite_t;
+
+/// @brief The program has this suite, too. Called before main().
+void test_add(test_suite_t *suite);
 /// @brief Run the cases under the watchdog: those of TEST_CASE, or with WS_TEST_ALONE=1 those of TEST_ALONE.
+/// @param words  names of suites or cases: only these; none = all
 /// @return the exit status of the program; 77 if no case is to run
+int test_run(int count, char **words);
+/// @brief test_add() and test_run() of all, for a program that has one suite and a main() of its own.
 int test_main(const char *suite, const test_case_t *cases, size_t count);
 
-#define TEST_MAIN(suite, ...)                                                                                \
-  int main(void)                                                                                             \
+/// @return the names of what runs
+const char *test_suite_name(void);
+const char *test_case_name(void);
+
+/// The suite of a file. The main() of support/ws_test_main.c runs all of the program's files.
+#define TEST_MAIN(suite, ...) TEST_MAIN_SEAMS(NULL, suite, __VA_ARGS__)
+#define TEST_MAIN_SEAMS(seams, suite, ...)                                                                   \
+  __attribute__((constructor)) static void test_add_suite(void)                                              \
   {                                                                                                          \
     static const test_case_t cases[] = {__VA_ARGS__};                                                        \
-    return test_main(suite, cases, TEST_COUNT(cases));                                                       \
+    static test_suite_t this_suite = {suite, seams, cases, TEST_COUNT(cases), NULL};                         \
+    test_add(&this_suite);                                                                                   \
   }
 
 /// @brief Settings with @p workers workers and small queues; warnings go to the test's log.

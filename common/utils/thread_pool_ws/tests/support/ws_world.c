@@ -8,6 +8,7 @@
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_budget.h"
 #include "../../sleep/ws_idle.h"
+#include "ws_seam.h"
 
 world_t world;
 struct ws_pool_s world_pool;
@@ -16,26 +17,18 @@ ws_prewake_pool_t world_prewake;
 ws_prewake_worker_t world_worker_prewake;
 static ws_worker_t *world_workers[1] = {&world_worker};
 
-uint64_t __wrap_ws_os_now_ns(void);
-void __wrap_ws_relax(void);
-void __wrap_ws_os_yield(void);
-bool __wrap_ws_work_visible(ws_tasks_t *tasks);
-bool __wrap_ws_may_spin(const struct ws_pool_s *pool);
-bool __wrap_ws_process_awake_leave(uint32_t limit);
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return world.now_ns += LOOK_NS;
 }
 
-void __wrap_ws_relax(void)
+static void ws_relax_seam(void)
 {
   world.now_ns += TURN_NS + world.taken_ns;
   world.taken_ns = 0;
 }
 
-void __wrap_ws_os_yield(void)
+static void ws_os_yield_seam(void)
 {
   world.offers++;
   world.now_ns += YIELD_NS + world.wanted_ns;
@@ -43,7 +36,7 @@ void __wrap_ws_os_yield(void)
 }
 
 /// What a push does that comes while a worker looks.
-bool __wrap_ws_work_visible(ws_tasks_t *tasks)
+static bool ws_work_visible_seam(ws_tasks_t *tasks)
 {
   const bool visible = tasks == &world_pool.tasks && world.now_ns >= world.visible_ns;
   if (visible && !world.pushed && ws_load_relaxed(&world_pool.quiet))
@@ -52,23 +45,36 @@ bool __wrap_ws_work_visible(ws_tasks_t *tasks)
   return visible;
 }
 
-bool __wrap_ws_may_spin(const struct ws_pool_s *seen)
+static bool ws_may_spin_seam(const struct ws_pool_s *seen)
 {
   (void)seen;
   return world.may;
 }
 
-bool __wrap_ws_process_awake_leave(uint32_t limit)
+static bool ws_process_awake_leave_seam(uint32_t limit)
 {
   (void)limit;
   return !world.may;
 }
 
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
+static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
 {
   (void)seen;
   (void)cpu;
   return world.producer_here || (world.comes_ns != 0 && world.now_ns >= world.comes_ns);
+}
+
+void world_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_relax = ws_relax_seam;
+  seam.ws_os_yield = ws_os_yield_seam;
+  seam.ws_work_visible = ws_work_visible_seam;
+  seam.ws_may_spin = ws_may_spin_seam;
+  seam.ws_process_awake_leave = ws_process_awake_leave_seam;
+  seam.ws_producer_on_cpu = ws_producer_on_cpu_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
 void world_begin(ws_spin_t spin)
@@ -108,14 +114,14 @@ uint64_t world_spun(void)
 
 uint64_t world_plan(void)
 {
-  world_worker.slept_ns = __wrap_ws_os_now_ns();
+  world_worker.slept_ns = ws_os_now_ns_seam();
   world_worker.called_ns = 0;
   return ws_prewake_plan(&world_worker).rise_ns;
 }
 
 void world_wake(ws_wake_by_t by)
 {
-  world_worker.rose_ns = __wrap_ws_os_now_ns();
+  world_worker.rose_ns = ws_os_now_ns_seam();
   world_worker.look_until_ns = ws_prewake_woken(&world_worker, by);
   ws_prewake_disarm(&world_worker);
 }

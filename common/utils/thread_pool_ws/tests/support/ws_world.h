@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_world.h
-/// One worker in a world of its own: the clock, what it sees, and how long its wakes take are the test's. The
-/// test's program wraps ws_os_now_ns, ws_os_yield, ws_relax, ws_work_visible, ws_may_spin,
-/// ws_process_awake_leave and ws_producer_on_cpu.
+/// One worker in a world of its own: the clock, what it sees, and how long its wakes take are the test's,
+/// in a suite with the seams world_seams.
 #ifndef WS_WORLD_H
 #define WS_WORLD_H
 
@@ -36,6 +35,9 @@ extern struct ws_pool_s world_pool;
 extern ws_worker_t world_worker;
 extern ws_prewake_pool_t world_prewake;
 extern ws_prewake_worker_t world_worker_prewake;
+
+/// @brief TEST_MAIN_SEAMS: the world in the seam.
+void world_seams(void);
 
 /// @brief A new pool with its one worker, on 4 CPUs, with default settings; wakes take 20 us.
 void world_begin(ws_spin_t spin);

@@ -10,6 +10,7 @@ VERBS = {
     "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
     "corpus": ("corpus", "stored seeds again: those that have found something"),
     "replay": ("replay", "one of them again: seed=N"),
+    "scenes": ("scenes", "the scripted tests of tests/scenes, with fixed seeds"),
     "mutants": ("mutants", "is each known defect found when it is put back into the core"),
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
     "scale": ("scale.command", "time against CPUs: every slot case, three pools, goals"),

@@ -16,6 +16,7 @@
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_inbox.h"
 #include "../../../tasks/ws_queue.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 7u
@@ -45,44 +46,31 @@ static struct {
   void (*opened)(void), (*shuts)(void), (*gives_next)(void), (*looked)(void);
 } steps;
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-uint32_t __real_ws_deal_circles(uint32_t count);
-uint32_t __wrap_ws_deal_circles(uint32_t count);
-void __real_ws_spin_found(ws_worker_t *worker);
-void __wrap_ws_spin_found(ws_worker_t *worker);
-bool __real_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
-bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
-bool __real_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
-bool __wrap_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
-bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
-bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
-
 static inline void happen(void (*step)(void))
 {
   if (steps.is_fake && step)
     step();
 }
 
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   happen(steps.looked);
   return steps.is_fake ? steps.now_ns += steps.look_ns : __real_ws_os_now_ns();
 }
 
-uint32_t __wrap_ws_deal_circles(uint32_t count)
+static uint32_t ws_deal_circles_seam(uint32_t count)
 {
   (void)count;
   return CIRCLES;
 }
 
-void __wrap_ws_spin_found(ws_worker_t *worker)
+static void ws_spin_found_seam(ws_worker_t *worker)
 {
   if (!steps.is_fake)
     __real_ws_spin_found(worker);
 }
 
-bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
+static bool ws_inbox_open_seam(ws_inbox_t *inbox, ws_au64_t *mask)
 {
   const bool opened = __real_ws_inbox_open(inbox, mask);
   if (steps.is_fake)
@@ -91,13 +79,14 @@ bool __wrap_ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
   return opened;
 }
 
-bool __wrap_ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
+static bool ws_inbox_shut_seam(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
   happen(steps.shuts);
   return __real_ws_inbox_shut(tasks, inbox);
 }
 
-bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
+static bool ws_inbox_give_seam(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim,
+                               const ws_task_t *task)
 {
   if (steps.is_fake)
     steps.gives++;
@@ -200,6 +189,16 @@ static inline void worker_0_deals(void)
 static inline void dealer_stops(void)
 {
   ws_store_relaxed(&lane.dealt, 0);
+}
+
+static inline void deal_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_deal_circles = ws_deal_circles_seam;
+  seam.ws_spin_found = ws_spin_found_seam;
+  seam.ws_inbox_open = ws_inbox_open_seam;
+  seam.ws_inbox_shut = ws_inbox_shut_seam;
+  seam.ws_inbox_give = ws_inbox_give_seam;
 }
 
 #endif

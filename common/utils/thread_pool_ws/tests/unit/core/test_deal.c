@@ -3,6 +3,7 @@
 /// Workers that deal and workers that wait, and how long they wait (ws_deal.h). deal_scene.h names the
 /// functions that are wrapped. Tests of the tasks that a dealer hands out: test_deal_give.c.
 #include "../../../tasks/ws_places.h"
+#include "../../support/ws_seam.h"
 #include "deal_scene.h"
 
 /// The time of a tiny task.
@@ -262,15 +263,17 @@ static void bursts_run_once_in_a_pool_with_circles(void)
   test_destroy(real);
 }
 
-TEST_MAIN("deal", TEST_CASE(small_pools_have_no_circles), TEST_CASE(only_a_worker_without_tasks_deals_a_lane),
-          TEST_CASE(the_oldest_tasks_go_to_those_that_wait), TEST_CASE(a_dealer_has_a_task_left_for_itself),
-          TEST_CASE(circles_are_served_from_the_own_one_on), TEST_CASE(a_worker_waits_for_the_dealer),
-          TEST_CASE(a_worker_deals_when_there_is_no_dealer_any_more),
-          TEST_CASE(a_dealer_that_does_nothing_is_not_waited_for),
-          TEST_CASE(nobody_waits_for_tasks_of_an_empty_lane),
-          TEST_CASE(a_worker_whose_inbox_is_claimed_does_not_wait),
-          TEST_CASE(the_task_of_a_worker_without_a_cpu_is_taken),
-          TEST_CASE(no_push_relies_on_a_worker_that_waits), TEST_CASE(a_worker_waits_in_its_circle),
-          TEST_CASE(a_worker_that_is_declined_waits_anew),
-          TEST_CASE(a_lane_with_tasks_is_noted_until_it_is_empty),
-          TEST_CASE(bursts_run_once_in_a_pool_with_circles))
+TEST_MAIN_SEAMS(deal_seams, "deal", TEST_CASE(small_pools_have_no_circles),
+                TEST_CASE(only_a_worker_without_tasks_deals_a_lane),
+                TEST_CASE(the_oldest_tasks_go_to_those_that_wait),
+                TEST_CASE(a_dealer_has_a_task_left_for_itself),
+                TEST_CASE(circles_are_served_from_the_own_one_on), TEST_CASE(a_worker_waits_for_the_dealer),
+                TEST_CASE(a_worker_deals_when_there_is_no_dealer_any_more),
+                TEST_CASE(a_dealer_that_does_nothing_is_not_waited_for),
+                TEST_CASE(nobody_waits_for_tasks_of_an_empty_lane),
+                TEST_CASE(a_worker_whose_inbox_is_claimed_does_not_wait),
+                TEST_CASE(the_task_of_a_worker_without_a_cpu_is_taken),
+                TEST_CASE(no_push_relies_on_a_worker_that_waits), TEST_CASE(a_worker_waits_in_its_circle),
+                TEST_CASE(a_worker_that_is_declined_waits_anew),
+                TEST_CASE(a_lane_with_tasks_is_noted_until_it_is_empty),
+                TEST_CASE(bursts_run_once_in_a_pool_with_circles))

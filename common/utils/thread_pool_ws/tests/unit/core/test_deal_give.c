@@ -3,6 +3,7 @@
 /// What a dealer does with the tasks that it has taken, and when workers that deal or wait complete what they
 /// have run. deal_scene.h says what is wrapped, and ws_inbox_claim is.
 #include "../../../core/ws_root.h"
+#include "../../support/ws_seam.h"
 #include "deal_scene.h"
 
 /// Looks at the clock of a worker that waits for a dealer, until it completes what it has run.
@@ -132,11 +133,9 @@ static void lane_gets_short(void)
     ws_queue_take_oldest(&lane, &task);
 }
 
-ws_claim_t __real_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
-ws_claim_t __wrap_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 static void (*claimed)(void);
 
-ws_claim_t __wrap_ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
+static ws_claim_t ws_inbox_claim_seam(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
 {
   const ws_claim_t claim = __real_ws_inbox_claim(tasks, mask, most);
   if (claimed)
@@ -275,14 +274,21 @@ static void a_worker_that_waits_in_vain_completes_what_it_has_run(void)
   CU_ASSERT_TRUE(ws_group_done(&before));
 }
 
-TEST_MAIN("deal_give", TEST_CASE(the_task_of_a_worker_that_has_left_is_the_dealers),
-          TEST_CASE(several_tasks_that_are_kept_are_queued),
-          TEST_CASE(a_single_task_that_is_kept_wakes_no_worker),
-          TEST_CASE(a_dealer_without_room_hands_out_nothing), TEST_CASE(a_dealer_takes_first_and_gives_then),
-          TEST_CASE(a_dealer_takes_four_tasks_at_once_at_most),
-          TEST_CASE(workers_that_get_no_task_are_declined), TEST_CASE(a_dealer_needs_the_guard),
-          TEST_CASE(tasks_that_had_to_wait_are_noted), TEST_CASE(completions_are_held_for_a_while),
-          TEST_CASE(with_a_task_at_once_nothing_is_completed),
-          TEST_CASE(a_dealer_completes_what_it_has_run_of_another_group),
-          TEST_CASE(a_dealer_that_finds_nothing_completes_what_it_has_run),
-          TEST_CASE(a_worker_that_waits_in_vain_completes_what_it_has_run))
+static void test_seams(void)
+{
+  deal_seams();
+  seam.ws_inbox_claim = ws_inbox_claim_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "deal_give", TEST_CASE(the_task_of_a_worker_that_has_left_is_the_dealers),
+                TEST_CASE(several_tasks_that_are_kept_are_queued),
+                TEST_CASE(a_single_task_that_is_kept_wakes_no_worker),
+                TEST_CASE(a_dealer_without_room_hands_out_nothing),
+                TEST_CASE(a_dealer_takes_first_and_gives_then),
+                TEST_CASE(a_dealer_takes_four_tasks_at_once_at_most),
+                TEST_CASE(workers_that_get_no_task_are_declined), TEST_CASE(a_dealer_needs_the_guard),
+                TEST_CASE(tasks_that_had_to_wait_are_noted), TEST_CASE(completions_are_held_for_a_while),
+                TEST_CASE(with_a_task_at_once_nothing_is_completed),
+                TEST_CASE(a_dealer_completes_what_it_has_run_of_another_group),
+                TEST_CASE(a_dealer_that_finds_nothing_completes_what_it_has_run),
+                TEST_CASE(a_worker_that_waits_in_vain_completes_what_it_has_run))

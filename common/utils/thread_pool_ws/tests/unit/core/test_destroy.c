@@ -9,24 +9,21 @@
 
 #include "../../../include/ws_record.h"
 #include "../../support/ws_death.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 /// What ends a pool frees it after this.
 static ws_au32_t removed;
-void __real_ws_process_remove(struct ws_pool_s *pool);
-void __wrap_ws_process_remove(struct ws_pool_s *pool);
 
-void __wrap_ws_process_remove(struct ws_pool_s *pool)
+static void ws_process_remove_seam(struct ws_pool_s *pool)
 {
   __real_ws_process_remove(pool);
   ws_add_acq_rel(&removed, 1);
 }
 
 static ws_au32_t no_threads;
-int __real_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+static int ws_os_thread_create_seam(pthread_t *thread, void *(*func)(void *arg), void *arg)
 {
   return ws_load_acquire(&no_threads) ? EAGAIN : __real_ws_os_thread_create(thread, func, arg);
 }
@@ -287,6 +284,12 @@ static void while_it_is_held(void)
   ws_pool_release(NULL);
 }
 
-TEST_MAIN("destroy", TEST_CASE(in_a_task), TEST_CASE(in_a_task_of_another_pool), TEST_CASE(at_exit),
-          TEST_CASE(in_a_push), TEST_CASE(without_a_thread), TEST_CASE(during_a_stop), TEST_CASE(twice),
-          TEST_CASE(while_it_is_held))
+static void test_seams(void)
+{
+  seam.ws_process_remove = ws_process_remove_seam;
+  seam.ws_os_thread_create = ws_os_thread_create_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "destroy", TEST_CASE(in_a_task), TEST_CASE(in_a_task_of_another_pool),
+                TEST_CASE(at_exit), TEST_CASE(in_a_push), TEST_CASE(without_a_thread),
+                TEST_CASE(during_a_stop), TEST_CASE(twice), TEST_CASE(while_it_is_held))

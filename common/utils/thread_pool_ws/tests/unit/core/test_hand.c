@@ -5,6 +5,7 @@
 /// (--wrap=ws_inbox_claim_more).
 #include "../../../pool/ws_process.h"
 #include "../../../tasks/ws_inbox.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 static ws_pool_t *pool;
@@ -17,24 +18,21 @@ static struct {
   void (*claimed)(void);
   bool finds_none; ///< no worker waits
   uint32_t claims;
-} seam;
-
-bool __real_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer);
+} point;
 
 /// The test's worker is the only one that waits.
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *of, ws_queue_t *claimer)
+static bool ws_inbox_claim_more_seam(const ws_tasks_t *of, ws_queue_t *claimer)
 {
-  if (!seam.is_on)
+  if (!point.is_on)
     return __real_ws_inbox_claim_more(of, claimer);
-  if (seam.claims++ > 0)
+  if (point.claims++ > 0)
     return false;
-  if (seam.finds_none) {
-    seam.claimed();
+  if (point.finds_none) {
+    point.claimed();
     return false;
   }
   claimer->claim = (ws_claim_t){.bits = 1, .left = ws_load_relaxed(&of->left)};
-  seam.claimed();
+  point.claimed();
   return true;
 }
 
@@ -60,15 +58,15 @@ static void begin(uint32_t workers, bool fifo, void (*claimed)(void))
   pool->tasks.inbox[0] = &inbox; // no worker looks there before it is woken
   ws_or_acq_rel(&pool->tasks.waiting[0], nobody);
   pushed = ws_self()->pushed;
-  seam.is_on = true;
-  seam.finds_none = false;
-  seam.claimed = claimed;
-  seam.claims = 0;
+  point.is_on = true;
+  point.finds_none = false;
+  point.claimed = claimed;
+  point.claims = 0;
 }
 
 static void after_pushes(void)
 {
-  seam.is_on = false;
+  point.is_on = false;
   ws_and_acq_rel(&pool->tasks.waiting[0], ~nobody);
 }
 
@@ -105,7 +103,7 @@ static void worker_leaves(void)
 static void a_task_that_comes_too_late_is_queued(void)
 {
   push(1, worker_leaves);
-  CU_ASSERT_EQUAL(seam.claims, 2);
+  CU_ASSERT_EQUAL(point.claims, 2);
   CU_ASSERT_EQUAL(state(), WS_INBOX_AWAY);
   end();
 }
@@ -122,7 +120,7 @@ static bool has_run(void *unused)
 static void a_task_that_is_handed_over_has_the_guard(void)
 {
   push(2, nothing_happens);
-  CU_ASSERT_EQUAL(seam.claims, 1);
+  CU_ASSERT_EQUAL(point.claims, 1);
   CU_ASSERT_TRUE(test_until(has_run, NULL));
   end();
 }
@@ -170,7 +168,12 @@ static void a_task_that_pushes_itself_during_a_stop_runs_again(void)
   destroy();
 }
 
-TEST_MAIN("hand", TEST_CASE(a_task_that_comes_too_late_is_queued),
-          TEST_CASE(a_task_that_is_handed_over_has_the_guard),
-          TEST_CASE(a_task_that_is_handed_over_during_a_stop_runs),
-          TEST_CASE(a_task_that_pushes_itself_during_a_stop_runs_again))
+static void test_seams(void)
+{
+  seam.ws_inbox_claim_more = ws_inbox_claim_more_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "hand", TEST_CASE(a_task_that_comes_too_late_is_queued),
+                TEST_CASE(a_task_that_is_handed_over_has_the_guard),
+                TEST_CASE(a_task_that_is_handed_over_during_a_stop_runs),
+                TEST_CASE(a_task_that_pushes_itself_during_a_stop_runs_again))

@@ -5,16 +5,15 @@
 /// --wrap=ws_os_now_ns: a thread can have a clock that stands, so that its join spins until there is
 /// something to do.
 #include "../../../pool/ws_process.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #include <sched.h>
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
 static _Thread_local uint64_t stands_at_ns; ///< 0 = the clock of this thread goes
 static ws_au32_t looks; ///< at clocks that stand
 
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   if (!stands_at_ns)
     return __real_ws_os_now_ns();
@@ -273,7 +272,12 @@ static void inline_join_keeps_the_count_of_helpers(void)
   test_gate_destroy(&scene.gate);
 }
 
-TEST_MAIN("join", TEST_CASE(helper_leaves_nothing_behind), TEST_CASE(helper_reaches_a_buried_task),
-          TEST_CASE(worker_runs_no_unrelated_task_in_a_join),
-          TEST_CASE(outsider_runs_no_unrelated_task_in_a_join), TEST_CASE(reused_address_is_another_group),
-          TEST_CASE(inline_join_keeps_the_count_of_helpers))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "join", TEST_CASE(helper_leaves_nothing_behind),
+                TEST_CASE(helper_reaches_a_buried_task), TEST_CASE(worker_runs_no_unrelated_task_in_a_join),
+                TEST_CASE(outsider_runs_no_unrelated_task_in_a_join),
+                TEST_CASE(reused_address_is_another_group), TEST_CASE(inline_join_keeps_the_count_of_helpers))

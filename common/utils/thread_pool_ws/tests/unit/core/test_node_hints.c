@@ -8,6 +8,7 @@
 #include "../../../include/ws_node.h"
 #include "../../../pool/ws_types.h"
 #include "../../support/ws_letters.h"
+#include "../../support/ws_seam.h"
 
 #define BEGIN_NS 1000000000u
 
@@ -15,16 +16,12 @@ static ws_au64_t clock_ns;
 #define CPU_IS_INDEX UINT32_MAX ///< worker i is on CPU i, and the main thread elsewhere
 static ws_au32_t worker_cpu;
 
-uint64_t __wrap_ws_os_now_ns(void);
-int32_t __wrap_ws_os_cpu(void);
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return BEGIN_NS + ws_add_relaxed(&clock_ns, 1);
 }
 
-int32_t __wrap_ws_os_cpu(void)
+static int32_t ws_os_cpu_seam(void)
 {
   const uint32_t cpu = ws_load_relaxed(&worker_cpu);
   if (cpu == CPU_IS_INDEX)
@@ -32,7 +29,7 @@ int32_t __wrap_ws_os_cpu(void)
   return ws_worker_index() >= 0 ? (int32_t)cpu : 0;
 }
 
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+static void ws_numa_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2;
@@ -48,10 +45,7 @@ static test_gate_t gate;
 static _Thread_local bool pushing;
 static uint32_t woken; ///< 1 + index of the worker that the push has woken; 0 = none
 
-void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
   for (uint32_t i = 0; pushing && i < pool->workers; i++)
     if (word == &pool->worker[i]->token)
@@ -238,7 +232,16 @@ static void a_stop_settles_them(void)
   }
 }
 
-TEST_MAIN("node hints", TEST_CASE(a_worker_takes_its_node_first), TEST_CASE(own_tasks_go_first),
-          TEST_ALONE(a_sleeper_on_the_node_is_woken), TEST_CASE(a_priority_goes_before_a_node),
-          TEST_CASE(a_wrong_hint_makes_no_difference), TEST_CASE(a_wait_reaches_its_tasks),
-          TEST_CASE(a_batch_keeps_its_hints), TEST_CASE(a_stop_settles_them))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_os_cpu = ws_os_cpu_seam;
+  seam.ws_numa_plan = ws_numa_plan_seam;
+  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "node_hints", TEST_CASE(a_worker_takes_its_node_first),
+                TEST_CASE(own_tasks_go_first), TEST_ALONE(a_sleeper_on_the_node_is_woken),
+                TEST_CASE(a_priority_goes_before_a_node), TEST_CASE(a_wrong_hint_makes_no_difference),
+                TEST_CASE(a_wait_reaches_its_tasks), TEST_CASE(a_batch_keeps_its_hints),
+                TEST_CASE(a_stop_settles_them))

@@ -9,13 +9,11 @@
 #include "../../../tasks/ws_places.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_letters.h"
+#include "../../support/ws_seam.h"
 
 static ws_au32_t no_memory; ///< bool: no more memory can be mapped
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-
-void *__wrap_ws_os_map(size_t bytes)
+static void *ws_os_map_seam(size_t bytes)
 {
   return ws_load_relaxed(&no_memory) ? NULL : __real_ws_os_map(bytes);
 }
@@ -28,20 +26,14 @@ static bool sees_nothing(void)
   return ws_worker_index() >= 0 && ws_load_relaxed(&blind);
 }
 
-bool __real_ws_work_visible(ws_tasks_t *tasks);
-bool __wrap_ws_work_visible(ws_tasks_t *tasks);
-
-bool __wrap_ws_work_visible(ws_tasks_t *tasks)
+static bool ws_work_visible_seam(ws_tasks_t *tasks)
 {
   if (ws_worker_index() < 0 && ws_xchg_acq_rel(&blind_until_look, 0))
     ws_store_relaxed(&blind, 0);
   return !sees_nothing() && __real_ws_work_visible(tasks);
 }
 
-bool __real_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-bool __wrap_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-bool __wrap_ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+static bool ws_steal_seam(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   return !sees_nothing() && __real_ws_steal(pool, here, task);
 }
@@ -326,10 +318,17 @@ static void a_wait_reaches_tasks_of_the_workers_queues(void)
   }
 }
 
-TEST_MAIN("priority_ends", TEST_CASE(tasks_are_checked), TEST_CASE(full_queues),
-          TEST_CASE(full_queues_without_growth), TEST_CASE(without_memory_the_push_runs_the_task),
-          TEST_CASE(stops_handle_every_priority), TEST_CASE(an_abort_skips_every_priority),
-          TEST_CASE(tasks_of_an_ended_thread_run), TEST_CASE(sleeping_workers_are_woken),
-          TEST_CASE(a_thread_without_a_lane_has_priorities),
-          TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten),
-          TEST_CASE(a_wait_reaches_tasks_of_the_workers_queues))
+static void test_seams(void)
+{
+  seam.ws_os_map = ws_os_map_seam;
+  seam.ws_work_visible = ws_work_visible_seam;
+  seam.ws_steal = ws_steal_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "priority_ends", TEST_CASE(tasks_are_checked), TEST_CASE(full_queues),
+                TEST_CASE(full_queues_without_growth), TEST_CASE(without_memory_the_push_runs_the_task),
+                TEST_CASE(stops_handle_every_priority), TEST_CASE(an_abort_skips_every_priority),
+                TEST_CASE(tasks_of_an_ended_thread_run), TEST_CASE(sleeping_workers_are_woken),
+                TEST_CASE(a_thread_without_a_lane_has_priorities),
+                TEST_CASE(tasks_that_a_wait_moves_are_not_forgotten),
+                TEST_CASE(a_wait_reaches_tasks_of_the_workers_queues))

@@ -9,10 +9,9 @@
 #include "../../../include/ws_node.h"
 #include "../../../tasks/ws_places.h"
 #include "../../support/ws_letters.h"
+#include "../../support/ws_seam.h"
 
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
-
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+static void ws_numa_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2;
@@ -261,6 +260,11 @@ static void a_chain_serves_the_lanes_in_turn(void)
   end();
 }
 
-TEST_MAIN("tick", TEST_CASE(each_place_is_served), TEST_CASE(empty_lanes_are_passed_over),
-          TEST_CASE(chains_take_the_tasks_of_a_worker_that_stands),
-          TEST_CASE(a_chain_serves_the_lanes_in_turn))
+static void test_seams(void)
+{
+  seam.ws_numa_plan = ws_numa_plan_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "tick", TEST_CASE(each_place_is_served), TEST_CASE(empty_lanes_are_passed_over),
+                TEST_CASE(chains_take_the_tasks_of_a_worker_that_stands),
+                TEST_CASE(a_chain_serves_the_lanes_in_turn))

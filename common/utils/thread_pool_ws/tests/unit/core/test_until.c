@@ -7,27 +7,23 @@
 #include "../../../pool/ws_lane.h"
 #include "../../../pool/ws_process.h"
 #include "../../../tasks/ws_group_word.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define START_NS 1000000u
 #define SOON_NS (START_NS + 5000)
 #define TASKS 5u
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-
 static _Thread_local uint64_t clock_ns; ///< 0 = the clock of the machine
 static _Thread_local uint64_t slept_until_ns;
 static void (*in_sleep)(void); ///< what happens just after the deadline of a sleep
 
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return clock_ns ? clock_ns++ : __real_ws_os_now_ns();
 }
 
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   if (!clock_ns || deadline_ns == 0)
     return __real_ws_os_futex_wait_until(word, expected, deadline_ns);
@@ -314,9 +310,16 @@ static void a_task_cannot_wait_for_its_pool(void)
   test_destroy(scene.pool);
 }
 
-TEST_MAIN("until", TEST_CASE(past_deadline_runs_nothing), TEST_CASE(no_task_begins_after_the_deadline),
-          TEST_CASE(no_deadline), TEST_CASE(sleeps_until_the_deadline), TEST_CASE(complete_at_the_deadline),
-          TEST_CASE(spins_until_the_deadline), TEST_CASE(handed_tasks_are_not_forgotten),
-          TEST_CASE(a_task_waits_in_a_pool_of_one), TEST_CASE(the_outer_wait_may_run_the_rest),
-          TEST_CASE(pool_waits), TEST_CASE(nothing_is_taken_from_a_worker),
-          TEST_CASE(a_task_cannot_wait_for_its_pool))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "until", TEST_CASE(past_deadline_runs_nothing),
+                TEST_CASE(no_task_begins_after_the_deadline), TEST_CASE(no_deadline),
+                TEST_CASE(sleeps_until_the_deadline), TEST_CASE(complete_at_the_deadline),
+                TEST_CASE(spins_until_the_deadline), TEST_CASE(handed_tasks_are_not_forgotten),
+                TEST_CASE(a_task_waits_in_a_pool_of_one), TEST_CASE(the_outer_wait_may_run_the_rest),
+                TEST_CASE(pool_waits), TEST_CASE(nothing_is_taken_from_a_worker),
+                TEST_CASE(a_task_cannot_wait_for_its_pool))

@@ -9,11 +9,6 @@
 
 #define HOUR_NS UINT64_C(3600000000000)
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-
 static ws_au64_t jumped_ns; ///< the sum of all jumps
 
 /// An hour passes.

@@ -4,23 +4,19 @@
 /// memory runs out when the test says so; and with --wrap=ws_os_futex_wake: wakes of the alarm thread are
 /// counted.
 #include "../../../fiber/ws_fiber_process.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-
 static ws_au32_t no_memory, wakes;
 
-void *__wrap_ws_os_map(size_t bytes)
+static void *ws_os_map_seam(size_t bytes)
 {
   return ws_load_relaxed(&no_memory) ? NULL : __real_ws_os_map(bytes);
 }
 
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
   if (word == &ws_fiber_process.alarm_changed)
     ws_add_relaxed(&wakes, 1);
@@ -205,5 +201,12 @@ static void test_woken_for_sooner_only(void)
   scene_end();
 }
 
-TEST_MAIN("alarm", TEST_CASE(test_no_memory), TEST_CASE(test_heap), TEST_CASE(test_heap_shrinks),
-          TEST_CASE(test_heap_no_memory), TEST_CASE(test_woken_for_sooner_only))
+static void test_seams(void)
+{
+  seam.ws_os_map = ws_os_map_seam;
+  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "alarm", TEST_CASE(test_no_memory), TEST_CASE(test_heap),
+                TEST_CASE(test_heap_shrinks), TEST_CASE(test_heap_no_memory),
+                TEST_CASE(test_woken_for_sooner_only))

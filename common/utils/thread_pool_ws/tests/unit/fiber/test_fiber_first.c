@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include "../../../fiber/ws_lot.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
-int __real_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 static ws_au32_t no_threads;
 
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+static int ws_os_thread_create_seam(pthread_t *thread, void *(*func)(void *arg), void *arg)
 {
   return ws_load_acquire(&no_threads) ? EAGAIN : __real_ws_os_thread_create(thread, func, arg);
 }
@@ -238,6 +237,11 @@ static void test_group_and_tag(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_first", TEST_CASE(test_sent_signal), TEST_CASE(test_no_alarms),
-          TEST_CASE(test_abort_without_alarms), TEST_CASE(test_group_and_tag),
-          TEST_CASE(test_handlers_on_workers)) // last: from then on there is the thread for time limits
+static void test_seams(void)
+{
+  seam.ws_os_thread_create = ws_os_thread_create_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_first", TEST_CASE(test_sent_signal), TEST_CASE(test_no_alarms),
+                TEST_CASE(test_abort_without_alarms), TEST_CASE(test_group_and_tag),
+                TEST_CASE(test_handlers_on_workers)) // last: from then on there is the thread for time limits

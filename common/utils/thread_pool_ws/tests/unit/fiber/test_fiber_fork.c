@@ -103,12 +103,4 @@ static void test_child_of_a_fiber(void)
   end_waits();
 }
 
-int main(void)
-{
-#ifdef WS_TSAN
-  puts("thread sanitizer starts no thread in the child of a process that has several");
-  return TEST_CHILD_SKIP;
-#endif
-  static const test_case_t cases[] = {TEST_CASE(test_child_of_a_thread), TEST_CASE(test_child_of_a_fiber)};
-  return test_main("fiber_fork", cases, TEST_COUNT(cases));
-}
+TEST_MAIN("fiber_fork", TEST_CASE(test_child_of_a_thread), TEST_CASE(test_child_of_a_fiber))

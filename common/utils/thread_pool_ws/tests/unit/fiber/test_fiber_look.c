@@ -3,6 +3,7 @@
 /// Fibers that yield, or wake each other, without end: when does the worker look for tasks of other threads?
 ///
 /// The clock is virtual: fibers advance it by what their runs shall take. Linked with --wrap of ws_os_now_ns.
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 #define FIBERS 3u
@@ -12,9 +13,7 @@
 
 static ws_au64_t clock_ns, clock_reads;
 
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   if (ws_worker_index() >= 0)
     ws_add_relaxed(&clock_reads, 1);
@@ -257,7 +256,12 @@ static void many_workers_reach_all_queues(void)
     yield_reaches_all_queues(2 + i / 4, i % 2, i / 2 % 2);
 }
 
-TEST_MAIN("fiber_look", TEST_CASE(many_workers_reach_all_queues), TEST_CASE(slow_fibers_look_at_each_switch),
-          TEST_CASE(a_round_fills_the_time), TEST_CASE(a_round_has_an_end),
-          TEST_CASE(many_tasks_outside_share_with_fibers), TEST_CASE(a_round_reads_the_clock_once),
-          TEST_CASE(a_plain_task_has_its_turn))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_look", TEST_CASE(many_workers_reach_all_queues),
+                TEST_CASE(slow_fibers_look_at_each_switch), TEST_CASE(a_round_fills_the_time),
+                TEST_CASE(a_round_has_an_end), TEST_CASE(many_tasks_outside_share_with_fibers),
+                TEST_CASE(a_round_reads_the_clock_once), TEST_CASE(a_plain_task_has_its_turn))

@@ -6,36 +6,28 @@
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
 #include "../../../os/ws_os.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
-
-void *__real_ws_os_reserve(size_t bytes);
-void *__wrap_ws_os_reserve(size_t bytes);
-bool __real_ws_os_open_pages(void *memory, size_t bytes);
-bool __wrap_ws_os_open_pages(void *memory, size_t bytes);
-size_t __real_ws_os_page_bytes(void);
-size_t __wrap_ws_os_page_bytes(void);
-size_t __real_ws_os_signal_frame_bytes(void);
-size_t __wrap_ws_os_signal_frame_bytes(void);
 
 static ws_au32_t no_addresses, no_memory;
 static size_t page_bytes, frame_bytes; ///< 0 = the machine's
 
-void *__wrap_ws_os_reserve(size_t bytes)
+static void *ws_os_reserve_seam(size_t bytes)
 {
   return ws_load_acquire(&no_addresses) ? NULL : __real_ws_os_reserve(bytes);
 }
 
-bool __wrap_ws_os_open_pages(void *memory, size_t bytes)
+static bool ws_os_open_pages_seam(void *memory, size_t bytes)
 {
   return !ws_load_acquire(&no_memory) && __real_ws_os_open_pages(memory, bytes);
 }
 
-size_t __wrap_ws_os_page_bytes(void)
+static size_t ws_os_page_bytes_seam(void)
 {
   return page_bytes ? page_bytes : __real_ws_os_page_bytes();
 }
 
-size_t __wrap_ws_os_signal_frame_bytes(void)
+static size_t ws_os_signal_frame_bytes_seam(void)
 {
   return frame_bytes ? frame_bytes : __real_ws_os_signal_frame_bytes();
 }
@@ -243,5 +235,13 @@ static void test_least(void)
   CU_ASSERT_EQUAL(test_in_child(use_small_frames, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_least), TEST_CASE(test_no_memory),
-          TEST_CASE(test_refusal))
+static void test_seams(void)
+{
+  seam.ws_os_reserve = ws_os_reserve_seam;
+  seam.ws_os_open_pages = ws_os_open_pages_seam;
+  seam.ws_os_page_bytes = ws_os_page_bytes_seam;
+  seam.ws_os_signal_frame_bytes = ws_os_signal_frame_bytes_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_least),
+                TEST_CASE(test_no_memory), TEST_CASE(test_refusal))

@@ -11,32 +11,28 @@
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"
 #include "../../support/ws_death.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 /// AddressSanitizer writes redzones, and its shadow; Valgrind is not meant for so many.
 #define PARKED (TEST_SANITIZED ? 500u : 20000u)
 #define PAGES_EACH_MAX 2u
 
-bool __real_ws_os_read(const char *path, char *text, size_t bytes);
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
 static const char *map_count_max; ///< NULL = the kernel's
 
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 {
   if (!map_count_max || strcmp(path, "/proc/sys/vm/max_map_count") != 0)
     return __real_ws_os_read(path, text, bytes);
   return snprintf(text, bytes, "%s\n", map_count_max) > 0;
 }
 
-int __real_mincore(void *memory, size_t bytes, unsigned char *in_memory);
-int __wrap_mincore(void *memory, size_t bytes, unsigned char *in_memory);
-
 static struct {
   uint32_t calls, failed, locked;
   bool trims; ///< all free stacks are closed in the next call
 } counting;
 
-int __wrap_mincore(void *memory, size_t bytes, unsigned char *in_memory)
+static int mincore_seam(void *memory, size_t bytes, unsigned char *in_memory)
 {
   counting.calls++;
   if (pthread_mutex_trylock(&ws_fiber_process.stack_lock) == 0)
@@ -327,6 +323,12 @@ static void test_count(void)
   CU_ASSERT_EQUAL(test_in_child(count_while_closing, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded), TEST_CASE(test_overflow),
-          TEST_CASE(test_overflow_jumps), TEST_CASE(test_overflow_unguarded), TEST_CASE(test_jump_unguarded),
-          TEST_CASE(test_chain), TEST_CASE(test_count))
+static void test_seams(void)
+{
+  seam.ws_os_read = ws_os_read_seam;
+  seam.mincore = mincore_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded),
+                TEST_CASE(test_overflow), TEST_CASE(test_overflow_jumps), TEST_CASE(test_overflow_unguarded),
+                TEST_CASE(test_jump_unguarded), TEST_CASE(test_chain), TEST_CASE(test_count))

@@ -6,36 +6,34 @@
 #include <stdio.h>
 
 #include "../../../fiber/ws_stack.h"
+#include "../../support/ws_seam.h"
 #include "fiber_jump.h"
 #include "fiber_scene.h"
-
-bool __real_ws_os_close_pages(void *memory, size_t bytes);
-bool __wrap_ws_os_close_pages(void *memory, size_t bytes);
 
 static ws_au32_t timed_sleeps, untimed_sleeps; ///< of the thread for time limits
 
 static bool refuses; ///< to close stacks
 static uint32_t refused;
 
-bool __wrap_ws_os_close_pages(void *memory, size_t bytes)
+static bool ws_os_close_pages_seam(void *memory, size_t bytes)
 {
   refused += refuses;
   return !refuses && __real_ws_os_close_pages(memory, bytes);
 }
 
 /// So slow that no stack is idle for long before a jump.
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return __real_ws_os_now_ns() / 64 + ws_load_acquire(&jumped_ns);
 }
 
 /// Sleeps with a time limit last until the word changes: time passes by jump() only.
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   if (word != &ws_fiber_process.alarm_changed)
     return __real_ws_os_futex_wait_until(word, expected, deadline_ns);
   ws_add_acq_rel(deadline_ns ? &timed_sleeps : &untimed_sleeps, 1);
-  if (deadline_ns && deadline_ns <= __wrap_ws_os_now_ns())
+  if (deadline_ns && deadline_ns <= ws_os_now_ns_seam())
     return -ETIMEDOUT; // a jump after the thread has read the clock
   return __real_ws_os_futex_wait_until(word, expected, 0);
 }
@@ -258,4 +256,11 @@ static void test_trims(void)
   CU_ASSERT_EQUAL(test_in_child(trim_by_thread, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("fiber_trim", TEST_CASE(test_trims))
+static void test_seams(void)
+{
+  seam.ws_os_close_pages = ws_os_close_pages_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_trim", TEST_CASE(test_trims))

@@ -2,17 +2,15 @@
 /// @file test_fiber_turn.c
 /// Fibers that yield without end, in a wait of a plain task, and in a queue that is full. Linked with
 /// --wrap=ws_os_map: memory is the test's.
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 /// Yields after which a fiber gives up, where it should have ended long before.
 #define YIELDS_MAX 100000u
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-
 static ws_au32_t no_memory;
 
-void *__wrap_ws_os_map(size_t bytes)
+static void *ws_os_map_seam(size_t bytes)
 {
   return ws_load_acquire(&no_memory) ? NULL : __real_ws_os_map(bytes);
 }
@@ -281,7 +279,13 @@ static void a_push_to_a_full_queue_fails_without_memory(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_turn", TEST_CASE(a_wait_returns_while_others_yield),
-          TEST_CASE(a_wait_returns_after_the_last_unit_elsewhere),
-          TEST_CASE(a_fiber_lets_a_buried_task_have_a_turn), TEST_CASE(fibers_in_a_wait_take_turns),
-          TEST_CASE(fibers_yield_without_memory), TEST_CASE(a_push_to_a_full_queue_fails_without_memory))
+static void test_seams(void)
+{
+  seam.ws_os_map = ws_os_map_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fiber_turn", TEST_CASE(a_wait_returns_while_others_yield),
+                TEST_CASE(a_wait_returns_after_the_last_unit_elsewhere),
+                TEST_CASE(a_fiber_lets_a_buried_task_have_a_turn), TEST_CASE(fibers_in_a_wait_take_turns),
+                TEST_CASE(fibers_yield_without_memory),
+                TEST_CASE(a_push_to_a_full_queue_fails_without_memory))

@@ -84,4 +84,5 @@ static void test_many(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_until", TEST_CASE(test_deadlines), TEST_CASE(test_in_time), TEST_CASE(test_many))
+TEST_MAIN_SEAMS(clock_seams, "fiber_until", TEST_CASE(test_deadlines), TEST_CASE(test_in_time),
+                TEST_CASE(test_many))

@@ -4,16 +4,14 @@
 /// after the fiber has left its stack and before it is enqueued, or directly after that.
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
-
-bool __real_ws_lot_enter(ws_waiter_t *waiter);
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
 
 enum { HOLD_NOT, HOLD_BEFORE, HOLD_AFTER };
 static ws_au32_t holds; ///< the next thread only
 static ws_au32_t waits; ///< what that thread's call returned
 
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
+static bool ws_lot_enter_seam(ws_waiter_t *waiter)
 {
   const uint32_t held = ws_xchg_acq_rel(&holds, HOLD_NOT);
   if (held == HOLD_BEFORE)
@@ -241,5 +239,11 @@ static void test_ping_pong(void)
   scene_end();
 }
 
-TEST_MAIN("lot", TEST_CASE(test_wake_before), TEST_CASE(test_cancel_before), TEST_CASE(test_abort_before),
-          TEST_CASE(test_ends_after), TEST_CASE(test_late_wake), TEST_CASE(test_ping_pong))
+static void test_seams(void)
+{
+  seam.ws_lot_enter = ws_lot_enter_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "lot", TEST_CASE(test_wake_before), TEST_CASE(test_cancel_before),
+                TEST_CASE(test_abort_before), TEST_CASE(test_ends_after), TEST_CASE(test_late_wake),
+                TEST_CASE(test_ping_pong))

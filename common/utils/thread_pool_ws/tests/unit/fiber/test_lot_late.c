@@ -5,16 +5,12 @@
 /// when the test says so, and the sleeps of a thread are counted; and with --wrap=ws_blocking_begin and _end.
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
-
-bool __real_ws_lot_enter(ws_waiter_t *waiter);
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
 
 static ws_au32_t holds; ///< the next waiter that enters stands at the gate before that, and after it
 
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
+static bool ws_lot_enter_seam(ws_waiter_t *waiter)
 {
   const bool held = ws_xchg_acq_rel(&holds, 0);
   if (held)
@@ -28,7 +24,7 @@ bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
 static _Thread_local bool is_timed; ///< the thread's deadline is over when the gate lets it go on
 static ws_au32_t sleeps_timed, sleeps_untimed;
 
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   if (!is_timed)
     return __real_ws_os_futex_wait_until(word, expected, deadline_ns);
@@ -41,21 +37,17 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   return -ETIMEDOUT;
 }
 
-void __real_ws_blocking_begin(void);
-void __wrap_ws_blocking_begin(void);
-void __real_ws_blocking_end(void);
-void __wrap_ws_blocking_end(void);
 static _Thread_local bool is_counted; ///< ws_pool_wait() blocks, too, in another thread
 static ws_au32_t begins, ends;
 
-void __wrap_ws_blocking_begin(void)
+static void ws_blocking_begin_seam(void)
 {
   if (is_counted)
     ws_add_relaxed(&begins, 1);
   __real_ws_blocking_begin();
 }
 
-void __wrap_ws_blocking_end(void)
+static void ws_blocking_end_seam(void)
 {
   __real_ws_blocking_end();
   if (is_counted)
@@ -193,5 +185,13 @@ static void test_task_blocks(void)
   scene_end();
 }
 
-TEST_MAIN("lot_late", TEST_CASE(test_cancel_after_success), TEST_CASE(test_limit_after_signal),
-          TEST_CASE(test_task_blocks))
+static void test_seams(void)
+{
+  seam.ws_lot_enter = ws_lot_enter_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+  seam.ws_blocking_begin = ws_blocking_begin_seam;
+  seam.ws_blocking_end = ws_blocking_end_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "lot_late", TEST_CASE(test_cancel_after_success),
+                TEST_CASE(test_limit_after_signal), TEST_CASE(test_task_blocks))

@@ -4,14 +4,8 @@
 /// the stop of the pool must sleep meanwhile, and that of no other. And what a fiber is queued with. Linked
 /// with --wrap=ws_push_again, --wrap=ws_try_push_again and --wrap=ws_os_futex_wait.
 #include "../../../core/ws_push.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
-
-void __real_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
-void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
-bool __real_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
-bool __wrap_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns);
 
 static _Thread_local bool is_held;
 static ws_au32_t sleeps; ///< of a stop, in which it waits for resumes
@@ -27,13 +21,13 @@ static void count_push(const ws_task_t *task)
     ws_add_relaxed(&bad_pushes, 1);
 }
 
-bool __wrap_ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+static bool ws_try_push_again_seam(struct ws_pool_s *pool, const ws_task_t *task)
 {
   count_push(task);
   return __real_ws_try_push_again(pool, task);
 }
 
-void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
+static void ws_push_again_seam(struct ws_pool_s *pool, const ws_task_t *task)
 {
   count_push(task);
   __real_ws_push_again(pool, task);
@@ -43,7 +37,7 @@ void __wrap_ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 
 static ws_aptr_t stopping; ///< a pool
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t ns)
 {
   struct ws_pool_s *pool = ws_load_acquire(&stopping);
   if (pool && word == &pool->holds)
@@ -167,5 +161,12 @@ static void test_options_last(void)
   }
 }
 
-TEST_MAIN("resume", TEST_CASE(test_stop_waits), TEST_CASE(test_stop_of_others_does_not_wait),
-          TEST_CASE(test_options_last))
+static void test_seams(void)
+{
+  seam.ws_try_push_again = ws_try_push_again_seam;
+  seam.ws_push_again = ws_push_again_seam;
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "resume", TEST_CASE(test_stop_waits),
+                TEST_CASE(test_stop_of_others_does_not_wait), TEST_CASE(test_options_last))

@@ -10,13 +10,10 @@
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fd.h"
+#include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 #define CHANGES_MAX 16
-
-int __real_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param);
-int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param);
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param);
 
 static ws_au32_t seeming; ///< real-time priority of all threads; 0 = the real class
 static ws_au32_t allowed; ///< highest priority that is not refused
@@ -26,7 +23,7 @@ static struct {
   int policy, priority, error;
 } change[CHANGES_MAX];
 
-int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
+static int pthread_getschedparam_seam(pthread_t thread, int *policy, struct sched_param *param)
 {
   const int result = __real_pthread_getschedparam(thread, policy, param);
   const uint32_t priority = ws_load_acquire(&seeming);
@@ -35,7 +32,7 @@ int __wrap_pthread_getschedparam(pthread_t thread, int *policy, struct sched_par
   return result;
 }
 
-int __wrap_pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
+static int pthread_setschedparam_seam(pthread_t thread, int policy, const struct sched_param *param)
 {
   if (pthread_equal(thread, pthread_self()))
     return 0; // no service: those are changed by the threads that wait
@@ -178,4 +175,10 @@ static void test_rights(void)
   CU_ASSERT_EQUAL(test_in_child(be_refused, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("service", TEST_CASE(test_rises), TEST_CASE(test_rights))
+static void test_seams(void)
+{
+  seam.pthread_getschedparam = pthread_getschedparam_seam;
+  seam.pthread_setschedparam = pthread_setschedparam_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "service", TEST_CASE(test_rises), TEST_CASE(test_rights))

@@ -219,10 +219,10 @@ static void hot_leaves_no_debt(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
-TEST_MAIN("rise", TEST_CASE(at_the_time_announced), TEST_CASE(which_hints_announce),
-          TEST_CASE(off_sets_no_timer), TEST_CASE(auto_wakes_after_a_few_bursts),
-          TEST_CASE(auto_stays_asleep_where_it_pays_not), TEST_CASE(no_more_bursts),
-          TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern), TEST_CASE(fixed_wakes_when_told),
-          TEST_CASE(fixed_stops_when_bursts_do), TEST_CASE(a_new_mode_holds_at_once),
-          TEST_CASE(pinned_to_the_producers_cpu), TEST_CASE(a_disturbance_is_over_soon),
-          TEST_CASE(hot_leaves_no_debt))
+TEST_MAIN_SEAMS(world_seams, "rise", TEST_CASE(at_the_time_announced), TEST_CASE(which_hints_announce),
+                TEST_CASE(off_sets_no_timer), TEST_CASE(auto_wakes_after_a_few_bursts),
+                TEST_CASE(auto_stays_asleep_where_it_pays_not), TEST_CASE(no_more_bursts),
+                TEST_CASE(a_cap_of_nothing), TEST_CASE(each_burst_of_a_pattern),
+                TEST_CASE(fixed_wakes_when_told), TEST_CASE(fixed_stops_when_bursts_do),
+                TEST_CASE(a_new_mode_holds_at_once), TEST_CASE(pinned_to_the_producers_cpu),
+                TEST_CASE(a_disturbance_is_over_soon), TEST_CASE(hot_leaves_no_debt))

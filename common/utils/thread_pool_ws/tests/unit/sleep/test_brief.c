@@ -6,6 +6,7 @@
 #include "../../../include/ws_group.h"
 #include "../../../pool/ws_lane.h"
 #include "../../../sleep/ws_wake.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
@@ -14,20 +15,13 @@
 static ws_pool_t *pool;
 static ws_au32_t woken_held, guard_held, learns; ///< bool; learns: pre-wake wants to see every burst
 
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-
-bool __wrap_ws_prewake_rests(const struct ws_pool_s *of);
-
-bool __wrap_ws_prewake_rests(const struct ws_pool_s *of)
+static bool ws_prewake_rests_seam(const struct ws_pool_s *of)
 {
   (void)of;
   return !ws_load_acquire(&learns);
 }
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
   while (ws_load_acquire(&guard_held) && word == &pool->guard)
@@ -35,7 +29,7 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
   return result;
 }
 
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   const int result = __real_ws_os_futex_wait_until(word, expected, deadline_ns);
   while (ws_load_acquire(&woken_held))
@@ -231,9 +225,16 @@ static void a_pool_without_a_guard_spares_nothing(void)
   end();
 }
 
-TEST_MAIN("brief", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
-          TEST_CASE(no_wake_is_spared_while_prewake_learns), TEST_CASE(a_third_task_wakes_a_worker),
-          TEST_CASE(bursts_that_last_longer_than_a_wake_wake_a_worker_again),
-          TEST_CASE(the_guard_reaches_a_task_whose_wake_was_spared),
-          TEST_CASE(a_thread_that_waits_no_more_wakes_workers_again), TEST_CASE(a_free_place_is_filled),
-          TEST_CASE(a_pool_without_a_guard_spares_nothing))
+static void test_seams(void)
+{
+  seam.ws_prewake_rests = ws_prewake_rests_seam;
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "brief", TEST_CASE(tiny_bursts_wake_no_worker_but_for_trials),
+                TEST_CASE(no_wake_is_spared_while_prewake_learns), TEST_CASE(a_third_task_wakes_a_worker),
+                TEST_CASE(bursts_that_last_longer_than_a_wake_wake_a_worker_again),
+                TEST_CASE(the_guard_reaches_a_task_whose_wake_was_spared),
+                TEST_CASE(a_thread_that_waits_no_more_wakes_workers_again), TEST_CASE(a_free_place_is_filled),
+                TEST_CASE(a_pool_without_a_guard_spares_nothing))

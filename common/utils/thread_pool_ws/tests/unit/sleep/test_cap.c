@@ -8,6 +8,7 @@
 
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 static struct {
@@ -19,12 +20,7 @@ static ws_au32_t eight_cpus; ///< bool; the guard looks at the CPUs, too
 static ws_au32_t guard_held; ///< bool
 static ws_au32_t looks_granted; ///< looks that a guard that is held may still have
 
-int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
   if (!ws_load_relaxed(&eight_cpus)) // relaxed: as below
@@ -44,7 +40,7 @@ static bool is_held(const ws_au32_t *word)
   return granted == 0 || !ws_cas_acq_rel(&looks_granted, &granted, granted - 1);
 }
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
   while (is_held(word))
@@ -52,11 +48,8 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
   return result;
 }
 
-uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid);
-uint32_t __wrap_ws_os_quota_cpus(void);
-
 /// No worker ever looks as if it got no CPU, however loaded the machine is.
-uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
+static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
 {
   static ws_au64_t cpu_ns;
   (void)tid;
@@ -75,10 +68,7 @@ static bool is_worker(int32_t tid)
   return false;
 }
 
-bool __real_ws_os_thread_sleeps(int32_t tid);
-bool __wrap_ws_os_thread_sleeps(int32_t tid);
-
-bool __wrap_ws_os_thread_sleeps(int32_t tid)
+static bool ws_os_thread_sleeps_seam(int32_t tid)
 {
   const uint32_t sees = ws_load_acquire(&guard_sees);
   if (sees == SEES_ALL)
@@ -87,7 +77,7 @@ bool __wrap_ws_os_thread_sleeps(int32_t tid)
 }
 
 /// The test's control group may have less than eight CPUs' worth.
-uint32_t __wrap_ws_os_quota_cpus(void)
+static uint32_t ws_os_quota_cpus_seam(void)
 {
   return UINT32_MAX;
 }
@@ -452,8 +442,19 @@ static void a_thread_that_sleeps_in_a_task_makes_room(void)
   empty(0);
 }
 
-TEST_MAIN("cap", TEST_CASE(the_cap_leaves_cpus_to_threads_outside), TEST_CASE(a_task_polls_for_a_later_one),
-          TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall), TEST_CASE(a_lifted_cap_is_lowered),
-          TEST_CASE(a_worker_that_blocks_makes_room), TEST_CASE(a_thread_that_sleeps_in_a_join_makes_room),
-          TEST_CASE(a_thread_whose_join_ends_makes_room),
-          TEST_CASE(a_thread_that_sleeps_in_a_task_makes_room))
+static void test_seams(void)
+{
+  seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+  seam.ws_os_thread_cpu_ns = ws_os_thread_cpu_ns_seam;
+  seam.ws_os_thread_sleeps = ws_os_thread_sleeps_seam;
+  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "cap", TEST_CASE(the_cap_leaves_cpus_to_threads_outside),
+                TEST_CASE(a_task_polls_for_a_later_one),
+                TEST_CASE(a_worker_that_runs_its_own_tasks_is_no_stall), TEST_CASE(a_lifted_cap_is_lowered),
+                TEST_CASE(a_worker_that_blocks_makes_room),
+                TEST_CASE(a_thread_that_sleeps_in_a_join_makes_room),
+                TEST_CASE(a_thread_whose_join_ends_makes_room),
+                TEST_CASE(a_thread_that_sleeps_in_a_task_makes_room))

@@ -8,6 +8,7 @@
 #include "../../../pool/ws_near.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 8u
@@ -25,10 +26,7 @@ static ws_circle_t circles[CIRCLES];
 
 static void (*clock_is_read)(void);
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   void (*step)(void) = clock_is_read;
   clock_is_read = NULL;
@@ -294,14 +292,20 @@ static void a_sleeper_is_counted_in_its_circle_by_its_claimer(void)
   CU_ASSERT_EQUAL(counted(1), 0);
 }
 
-TEST_MAIN("circle", TEST_CASE(workers_are_counted_in_their_circle), TEST_CASE(a_small_pool_has_one_count),
-          TEST_CASE(a_worker_that_has_moved_is_taken_off_where_it_was_counted),
-          TEST_CASE(the_last_searcher_wakes_a_worker_for_what_is_left),
-          TEST_CASE(the_last_of_a_circle_leaves_the_look_to_other_circles),
-          TEST_CASE(one_of_several_of_a_circle_does_not_look),
-          TEST_CASE(a_worker_that_was_woken_wakes_two_though_others_search),
-          TEST_CASE(the_guard_takes_a_worker_off_where_it_was_counted),
-          TEST_CASE(a_starved_worker_does_not_look),
-          TEST_CASE(a_starved_worker_is_counted_again_where_it_is_now),
-          TEST_CASE(a_worker_that_goes_on_is_taken_off_once),
-          TEST_CASE(a_sleeper_is_counted_in_its_circle_by_its_claimer))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "circle", TEST_CASE(workers_are_counted_in_their_circle),
+                TEST_CASE(a_small_pool_has_one_count),
+                TEST_CASE(a_worker_that_has_moved_is_taken_off_where_it_was_counted),
+                TEST_CASE(the_last_searcher_wakes_a_worker_for_what_is_left),
+                TEST_CASE(the_last_of_a_circle_leaves_the_look_to_other_circles),
+                TEST_CASE(one_of_several_of_a_circle_does_not_look),
+                TEST_CASE(a_worker_that_was_woken_wakes_two_though_others_search),
+                TEST_CASE(the_guard_takes_a_worker_off_where_it_was_counted),
+                TEST_CASE(a_starved_worker_does_not_look),
+                TEST_CASE(a_starved_worker_is_counted_again_where_it_is_now),
+                TEST_CASE(a_worker_that_goes_on_is_taken_off_once),
+                TEST_CASE(a_sleeper_is_counted_in_its_circle_by_its_claimer))

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 enum { WORKERS = 8 };
@@ -19,11 +20,9 @@ typedef struct {
 static scene_t scene;
 
 /// Linked with --wrap=ws_os_futex_wait: the guard can be held between two looks.
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 static ws_au32_t guard_held; ///< bool
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
   while (ws_load_acquire(&guard_held) && word == &scene.pool->guard)
@@ -197,11 +196,9 @@ static void cap_holds_again_after_blocking(void)
 }
 
 /// Linked with --wrap=sched_getaffinity: a pool can be told that there are eight CPUs.
-int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 static ws_au32_t eight_cpus; ///< bool; the guard looks at the CPUs, too
 
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
   for (size_t cpu = 0; ws_load_relaxed(&eight_cpus) && cpu < 8; cpu++) // relaxed: as below
@@ -233,6 +230,14 @@ static void blocked_helpers_do_not_starve_the_workers(void)
   }
 }
 
-TEST_MAIN("guard", TEST_CASE(eight_blocked_workers_on_one_cpu), TEST_CASE(eight_blocked_workers_on_two_cpus),
-          TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
-          TEST_CASE(cap_holds_again_after_blocking), TEST_CASE(blocked_helpers_do_not_starve_the_workers))
+static void test_seams(void)
+{
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+  seam.sched_getaffinity = sched_getaffinity_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "guard", TEST_CASE(eight_blocked_workers_on_one_cpu),
+                TEST_CASE(eight_blocked_workers_on_two_cpus),
+                TEST_CASE(a_producer_that_sleeps_gets_its_tasks_run), TEST_CASE(tasks_wait_for_later_tasks),
+                TEST_CASE(cap_holds_again_after_blocking),
+                TEST_CASE(blocked_helpers_do_not_starve_the_workers))

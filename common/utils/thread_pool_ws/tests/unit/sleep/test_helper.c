@@ -5,13 +5,13 @@
 /// counts the process's CPUs now and then, cannot, and leaves the count as the test has set it.
 #include "../../../pool/ws_process.h"
 #include "../../../sleep/ws_budget.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 /// A spin longer than any test: a thread that spins by mistake never sleeps.
 #define SPIN_FOR_EVER_NS (UINT64_C(3600) * 1000000000)
 
-uint32_t __wrap_ws_os_process_cpu_count(void);
-uint32_t __wrap_ws_os_process_cpu_count(void)
+static uint32_t ws_os_process_cpu_count_seam(void)
 {
   return 0;
 }
@@ -275,7 +275,14 @@ static void pool_wait_does_not_spin_on_the_only_cpu(void)
   test_gate_destroy(&gate);
 }
 
-TEST_MAIN("helper", TEST_CASE(place_outlives_a_nested_wait), TEST_CASE(section_around_a_nested_wait),
-          TEST_CASE(sections_nest), TEST_CASE(sleeper_gives_all_its_places_away),
-          TEST_CASE(worker_that_waits_for_a_pool_hands_its_place_over),
-          TEST_CASE(join_does_not_spin_on_the_only_cpu), TEST_CASE(pool_wait_does_not_spin_on_the_only_cpu))
+static void test_seams(void)
+{
+  seam.ws_os_process_cpu_count = ws_os_process_cpu_count_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "helper", TEST_CASE(place_outlives_a_nested_wait),
+                TEST_CASE(section_around_a_nested_wait), TEST_CASE(sections_nest),
+                TEST_CASE(sleeper_gives_all_its_places_away),
+                TEST_CASE(worker_that_waits_for_a_pool_hands_its_place_over),
+                TEST_CASE(join_does_not_spin_on_the_only_cpu),
+                TEST_CASE(pool_wait_does_not_spin_on_the_only_cpu))

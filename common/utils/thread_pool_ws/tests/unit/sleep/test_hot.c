@@ -8,18 +8,14 @@
 #include <sched.h>
 
 #include "../../../pool/ws_process.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
 
-int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
-uint32_t __wrap_ws_os_quota_cpus(void);
-
 static ws_au32_t producer_everywhere; ///< bool
 
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
   for (size_t cpu = 8 * bytes; CPU_COUNT_S(bytes, set) > 8;)
@@ -30,12 +26,12 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 }
 
 /// The test's control group may have less than eight CPUs' worth.
-uint32_t __wrap_ws_os_quota_cpus(void)
+static uint32_t ws_os_quota_cpus_seam(void)
 {
   return UINT32_MAX;
 }
 
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
+static bool ws_producer_on_cpu_seam(const struct ws_pool_s *pool, int32_t cpu)
 {
   (void)pool;
   (void)cpu;
@@ -188,6 +184,14 @@ static void books_are_balanced(void)
   CU_ASSERT_EQUAL(ws_process_awake(), before);
 }
 
-TEST_MAIN("hot", TEST_CASE(each_leaver_counts), TEST_CASE(no_cpu_to_spare), TEST_CASE(only_the_surplus_parks),
-          TEST_CASE(a_producer_on_its_cpu), TEST_CASE(a_pool_that_becomes_hot),
-          TEST_CASE(the_guard_becomes_dormant), TEST_CASE(books_are_balanced))
+static void test_seams(void)
+{
+  seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+  seam.ws_producer_on_cpu = ws_producer_on_cpu_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "hot", TEST_CASE(each_leaver_counts), TEST_CASE(no_cpu_to_spare),
+                TEST_CASE(only_the_surplus_parks), TEST_CASE(a_producer_on_its_cpu),
+                TEST_CASE(a_pool_that_becomes_hot), TEST_CASE(the_guard_becomes_dormant),
+                TEST_CASE(books_are_balanced))

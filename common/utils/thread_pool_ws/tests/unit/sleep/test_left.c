@@ -8,6 +8,7 @@
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_inbox.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define NEVER_USED (UINT64_C(1) << 60) ///< a state that no fill of the pool has
@@ -18,14 +19,9 @@ static ws_au32_t parks_next; ///< what happens when the worker is about to park:
 static ws_au32_t slept_full; ///< times that a worker slept beside a task
 enum { NOTHING, IS_FILLED, IS_CLAIMED };
 
-void __real_ws_place_leave(ws_worker_t *worker);
-void __wrap_ws_place_leave(ws_worker_t *worker);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-
 /// The worker has left its inbox before, though a thread had claimed it. That thread's fill is visible now,
 /// or it has no CPU.
-void __wrap_ws_place_leave(ws_worker_t *worker)
+static void ws_place_leave_seam(ws_worker_t *worker)
 {
   const uint32_t step = ws_xchg_acq_rel(&parks_next, NOTHING);
   if (step != NOTHING) {
@@ -51,7 +47,7 @@ static ws_worker_t *sleeper_of(const ws_au32_t *word)
   return NULL;
 }
 
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   ws_worker_t *worker = sleeper_of(word);
   if (worker && ws_inbox_is_full(&worker->inbox) && ws_claim(worker->pool, worker->index)) {
@@ -146,11 +142,8 @@ static void fill_beside_sleeper(struct ws_pool_s *of)
 
 static ws_au32_t fills_at_end; ///< 1 = a push is under way while the pool stops
 
-void __real_ws_guard_end(struct ws_pool_s *of);
-void __wrap_ws_guard_end(struct ws_pool_s *of);
-
 /// The pool is idle, and its state is not STOPPED yet.
-void __wrap_ws_guard_end(struct ws_pool_s *of)
+static void ws_guard_end_seam(struct ws_pool_s *of)
 {
   __real_ws_guard_end(of);
   if (ws_xchg_acq_rel(&fills_at_end, 0))
@@ -160,10 +153,7 @@ void __wrap_ws_guard_end(struct ws_pool_s *of)
 static ws_au32_t fills_when_dormant; ///< 1 = a fill is visible when the guard has become dormant
 static ws_au32_t filled; ///< 1 = it is
 
-void __real_ws_os_fence_heavy(void);
-void __wrap_ws_os_fence_heavy(void);
-
-void __wrap_ws_os_fence_heavy(void)
+static void ws_os_fence_heavy_seam(void)
 {
   __real_ws_os_fence_heavy();
   if (!ws_xchg_acq_rel(&fills_when_dormant, 0))
@@ -224,6 +214,15 @@ static void a_stop_runs_a_late_task(void)
   end();
 }
 
-TEST_MAIN("left", TEST_CASE(a_late_task_is_run_before_the_worker_sleeps),
-          TEST_CASE(a_worker_sleeps_though_it_is_claimed), TEST_CASE(the_guard_finds_a_task_in_an_inbox),
-          TEST_CASE(a_guard_that_becomes_dormant_sees_a_fill), TEST_CASE(a_stop_runs_a_late_task))
+static void test_seams(void)
+{
+  seam.ws_place_leave = ws_place_leave_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+  seam.ws_guard_end = ws_guard_end_seam;
+  seam.ws_os_fence_heavy = ws_os_fence_heavy_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "left", TEST_CASE(a_late_task_is_run_before_the_worker_sleeps),
+                TEST_CASE(a_worker_sleeps_though_it_is_claimed),
+                TEST_CASE(the_guard_finds_a_task_in_an_inbox),
+                TEST_CASE(a_guard_that_becomes_dormant_sees_a_fill), TEST_CASE(a_stop_runs_a_late_task))

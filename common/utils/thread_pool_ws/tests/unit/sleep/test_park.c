@@ -5,12 +5,8 @@
 
 #include <sched.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
-
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
 static ws_au64_t waits, wakes;
 static _Thread_local uint64_t own_wakes; ///< of workers
@@ -18,7 +14,7 @@ static _Thread_local const ws_au32_t *guard; ///< wakes of this word are not cou
 /// 1 = futex waits linger before they begin, so that a wake must find the word changed
 static ws_au32_t stall;
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   ws_add_relaxed(&waits, 1);
   if (ws_load_relaxed(&stall)) {
@@ -28,7 +24,7 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
   return __real_ws_os_futex_wait(word, expected, timeout_ns);
 }
 
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
   ws_add_relaxed(&wakes, 1);
   own_wakes += word != guard;
@@ -173,6 +169,13 @@ static void books_are_balanced_at_rest(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("park", TEST_CASE(no_wake_is_lost), TEST_CASE(all_workers_are_used_while_others_block),
-          TEST_CASE(no_worker_is_woken_when_none_sleeps), TEST_CASE(a_burst_wakes_once),
-          TEST_CASE(books_are_balanced_at_rest), TEST_ALONE(an_idle_pool_stands_still))
+static void test_seams(void)
+{
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "park", TEST_CASE(no_wake_is_lost),
+                TEST_CASE(all_workers_are_used_while_others_block),
+                TEST_CASE(no_worker_is_woken_when_none_sleeps), TEST_CASE(a_burst_wakes_once),
+                TEST_CASE(books_are_balanced_at_rest), TEST_ALONE(an_idle_pool_stands_still))

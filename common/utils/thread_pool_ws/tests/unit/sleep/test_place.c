@@ -10,13 +10,8 @@
 #include <string.h>
 
 #include "../../../pool/ws_near.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
-
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
-int32_t __wrap_ws_os_cpu(void);
-uint32_t __wrap_ws_os_priority(void);
-uint64_t __wrap_ws_os_now_ns(void);
 
 #define ALL UINT64_MAX
 #define CPU(number) (UINT64_C(1) << (number))
@@ -67,7 +62,7 @@ static void count_call(void)
     taskset(os.taskset_to);
 }
 
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   os.of = pid;
   count_call();
@@ -77,7 +72,7 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   return 0;
 }
 
-int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
   os.of = pid;
   (void)bytes;
@@ -95,17 +90,17 @@ int __wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
   return 0;
 }
 
-int32_t __wrap_ws_os_cpu(void)
+static int32_t ws_os_cpu_seam(void)
 {
   return (int32_t)os.cpu;
 }
 
-uint32_t __wrap_ws_os_priority(void)
+static uint32_t ws_os_priority_seam(void)
 {
   return os.priority;
 }
 
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return os.now_ns;
 }
@@ -487,12 +482,22 @@ static void both_its_waker_leaves_it_where_it_is(void)
   as_both(its_waker_leaves_it_where_it_is);
 }
 
-TEST_MAIN("place", TEST_CASE(both_it_moves_and_keeps_its_affinity), TEST_CASE(both_it_stays_where_it_should),
-          TEST_CASE(both_taskset_is_kept), TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
-          TEST_CASE(both_a_cpuset_is_followed), TEST_CASE(both_taskset_during_a_move_is_kept),
-          TEST_CASE(it_follows_at_a_bounded_rate), TEST_CASE(a_normal_worker_follows_each_producer),
-          TEST_CASE(both_its_waker_moves_it_off), TEST_CASE(both_its_waker_leaves_it_where_it_is),
-          TEST_CASE(its_waker_keeps_a_taskset), TEST_CASE(an_equal_producer_needs_no_move),
-          TEST_CASE(a_normal_worker_sleeps_elsewhere), TEST_CASE(a_realtime_worker_sleeps_unrestricted),
-          TEST_CASE(changes_during_a_sleep_are_kept), TEST_CASE(one_that_wakes_meanwhile_is_freed),
-          TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))
+static void test_seams(void)
+{
+  seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.sched_setaffinity = sched_setaffinity_seam;
+  seam.ws_os_cpu = ws_os_cpu_seam;
+  seam.ws_os_priority = ws_os_priority_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "place", TEST_CASE(both_it_moves_and_keeps_its_affinity),
+                TEST_CASE(both_it_stays_where_it_should), TEST_CASE(both_taskset_is_kept),
+                TEST_CASE(both_cpus_that_it_could_ask_for_are_not_taken),
+                TEST_CASE(both_a_cpuset_is_followed), TEST_CASE(both_taskset_during_a_move_is_kept),
+                TEST_CASE(it_follows_at_a_bounded_rate), TEST_CASE(a_normal_worker_follows_each_producer),
+                TEST_CASE(both_its_waker_moves_it_off), TEST_CASE(both_its_waker_leaves_it_where_it_is),
+                TEST_CASE(its_waker_keeps_a_taskset), TEST_CASE(an_equal_producer_needs_no_move),
+                TEST_CASE(a_normal_worker_sleeps_elsewhere), TEST_CASE(a_realtime_worker_sleeps_unrestricted),
+                TEST_CASE(changes_during_a_sleep_are_kept), TEST_CASE(one_that_wakes_meanwhile_is_freed),
+                TEST_CASE(the_guard_frees_a_sleeper), TEST_CASE(the_guard_gives_back_no_more_than_was_there))

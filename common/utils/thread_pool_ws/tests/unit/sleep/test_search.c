@@ -3,47 +3,48 @@
 /// Pushes rely on workers that search. A worker that gets no CPU, and one that does something else, must not
 /// be relied on.
 ///
-/// A worker without a CPU is made here: the seam holds it at the moment when it is to look for work, and says
+/// A worker without a CPU is made here: a point holds it at the moment when it is to look for work, and says
 /// to the guard that it is runnable and uses no CPU time. Linked with --wrap of the functions below.
 #include "../../../sleep/ws_wake.h"
 
 #include "../../../sleep/ws_place.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
-/// state of the seam: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE
+/// state of the point: FREE --the test arms it--> ARMED --a worker comes--> HELD --the test--> FREE
 enum { FREE, ARMED, HELD };
 typedef struct {
   ws_au32_t state;
   ws_au32_t tid; ///< of the held worker
   sem_t let;
-} seam_t;
-static seam_t woken, spinning; ///< after a sleep, in an iteration of a spin
+} point_t;
+static point_t woken, spinning; ///< after a sleep, in an iteration of a spin
 static ws_au32_t all_look_starved; ///< bool: the CPU time of every worker stands still
 static ws_au32_t guard_held; ///< bool: before it has judged a worker, and so before it wakes one
 static ws_au32_t none_rises; ///< bool: all that are woken get no CPU
 static ws_au32_t looks_until_all; ///< guard_looks when all workers were woken; 0 = they are not yet
 static ws_pool_t *pool;
 
-static void hold(seam_t *seam)
+static void hold(point_t *point)
 {
   uint32_t armed = ARMED;
-  if (!ws_cas_acq_rel(&seam->state, &armed, HELD))
+  if (!ws_cas_acq_rel(&point->state, &armed, HELD))
     return;
-  ws_store_release(&seam->tid, (uint32_t)ws_os_tid());
-  while (sem_wait(&seam->let) != 0)
+  ws_store_release(&point->tid, (uint32_t)ws_os_tid());
+  while (sem_wait(&point->let) != 0)
     ;
-  ws_store_release(&seam->tid, 0);
-  ws_store_release(&seam->state, FREE);
+  ws_store_release(&point->tid, 0);
+  ws_store_release(&point->state, FREE);
 }
 
-static bool is_held(void *seam)
+static bool is_held(void *point)
 {
-  return ws_load_acquire(&((seam_t *)seam)->tid) != 0;
+  return ws_load_acquire(&((point_t *)point)->tid) != 0;
 }
 
-static bool is_free(void *seam)
+static bool is_free(void *point)
 {
-  return ws_load_acquire(&((seam_t *)seam)->state) == FREE;
+  return ws_load_acquire(&((point_t *)point)->state) == FREE;
 }
 
 static bool is_held_tid(int32_t tid)
@@ -52,20 +53,7 @@ static bool is_held_tid(int32_t tid)
   return id == ws_load_acquire(&woken.tid) || id == ws_load_acquire(&spinning.tid);
 }
 
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-void __real_ws_relax(void);
-void __wrap_ws_relax(void);
-bool __real_ws_os_thread_sleeps(int32_t tid);
-bool __wrap_ws_os_thread_sleeps(int32_t tid);
-uint64_t __real_ws_os_thread_cpu_ns(int32_t tid);
-uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid);
-void __real_ws_place_leave(ws_worker_t *worker);
-void __wrap_ws_place_leave(ws_worker_t *worker);
-void __real_ws_place_free(ws_worker_t *worker);
-void __wrap_ws_place_free(ws_worker_t *worker);
-
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   const int result = __real_ws_os_futex_wait_until(word, expected, deadline_ns);
   if (ws_load_acquire(word) != expected) // also if the token came first
@@ -75,18 +63,18 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   return result;
 }
 
-void __wrap_ws_relax(void)
+static void ws_relax_seam(void)
 {
   hold(&spinning);
   __real_ws_relax();
 }
 
-bool __wrap_ws_os_thread_sleeps(int32_t tid)
+static bool ws_os_thread_sleeps_seam(int32_t tid)
 {
   return !is_held_tid(tid) && !ws_load_acquire(&none_rises) && __real_ws_os_thread_sleeps(tid);
 }
 
-uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
+static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
 {
   while (ws_load_acquire(&guard_held))
     test_sleep_ms(1);
@@ -98,7 +86,7 @@ uint64_t __wrap_ws_os_thread_cpu_ns(int32_t tid)
 /// Times that a worker was about to park, and that it was counted as searching meanwhile.
 static ws_au32_t parks, counted_before_park;
 
-void __wrap_ws_place_leave(ws_worker_t *worker)
+static void ws_place_leave_seam(ws_worker_t *worker)
 {
   ws_add_relaxed(&parks, 1);
   ws_add_relaxed(&counted_before_park, ws_searching(worker->pool));
@@ -107,7 +95,7 @@ void __wrap_ws_place_leave(ws_worker_t *worker)
 
 static ws_au32_t freed; ///< times that the guard has let a worker run elsewhere
 
-void __wrap_ws_place_free(ws_worker_t *worker)
+static void ws_place_free_seam(ws_worker_t *worker)
 {
   ws_add_relaxed(&freed, 1);
   __real_ws_place_free(worker);
@@ -147,10 +135,10 @@ static bool has_sleeper(void *unused)
                 == WS_GUARD_DORMANT; // else it may be at a look, and wake that one before the push does
 }
 
-static void let(seam_t *seam)
+static void let(point_t *point)
 {
-  sem_post(&seam->let);
-  CU_ASSERT_TRUE(test_until(is_free, seam));
+  sem_post(&point->let);
+  CU_ASSERT_TRUE(test_until(is_free, point));
 }
 
 static void check_books(void)
@@ -173,7 +161,7 @@ static uint64_t parks_of(uint32_t worker)
   return ws_load_relaxed(&pool->worker[worker]->queue.count.parks);
 }
 
-/// Both workers sleep in the kernel: the next token ends a sleep, where the seam is.
+/// Both workers sleep in the kernel: the next token ends a sleep, where the point is.
 static bool both_sleep(void *unused)
 {
   (void)unused;
@@ -203,7 +191,7 @@ static void a_woken_worker_without_a_cpu_does_not_silence_the_pool(void)
   create(2, WS_SPIN_OFF);
   CU_ASSERT_TRUE_FATAL(test_until(both_sleep, NULL));
   ws_au64_t count = {0};
-  ws_store_relaxed(&all_look_starved, 1); // also at a look of the guard before the seam holds
+  ws_store_relaxed(&all_look_starved, 1); // also at a look of the guard before the point holds
   ws_store_release(&woken.state, ARMED);
   test_push(pool, await_verdict, &count, NULL);
   push_counts(3, &count);
@@ -349,9 +337,19 @@ static void a_worker_that_is_about_to_park_is_not_counted(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
-          TEST_CASE(a_shunned_worker_is_woken_when_it_is_the_last),
-          TEST_CASE(workers_without_cpus_do_not_hide_the_others),
-          TEST_CASE(a_spinning_worker_without_a_cpu_does_not_silence_the_pool),
-          TEST_CASE(a_wrong_suspicion_costs_no_task),
-          TEST_CASE(a_worker_that_is_about_to_park_is_not_counted))
+static void test_seams(void)
+{
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+  seam.ws_relax = ws_relax_seam;
+  seam.ws_os_thread_sleeps = ws_os_thread_sleeps_seam;
+  seam.ws_os_thread_cpu_ns = ws_os_thread_cpu_ns_seam;
+  seam.ws_place_leave = ws_place_leave_seam;
+  seam.ws_place_free = ws_place_free_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "search", TEST_CASE(a_woken_worker_without_a_cpu_does_not_silence_the_pool),
+                TEST_CASE(a_shunned_worker_is_woken_when_it_is_the_last),
+                TEST_CASE(workers_without_cpus_do_not_hide_the_others),
+                TEST_CASE(a_spinning_worker_without_a_cpu_does_not_silence_the_pool),
+                TEST_CASE(a_wrong_suspicion_costs_no_task),
+                TEST_CASE(a_worker_that_is_about_to_park_is_not_counted))

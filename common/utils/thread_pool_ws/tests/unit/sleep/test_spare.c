@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "../../../pool/ws_process.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 /// Of so many wakes that would stop the producer one is made (ws_wake.c).
@@ -16,24 +17,18 @@ static ws_au32_t producer_cpu; ///< where the threads outside run; CPU + 1
 static ws_au32_t priority; ///< of theirs
 static ws_au32_t guard_held; ///< bool
 
-int32_t __real_ws_os_cpu(void);
-int32_t __wrap_ws_os_cpu(void);
-uint32_t __wrap_ws_os_priority(void);
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-
-int32_t __wrap_ws_os_cpu(void)
+static int32_t ws_os_cpu_seam(void)
 {
   const uint32_t cpu = ws_load_acquire(&producer_cpu);
   return ws_self()->worker || cpu == 0 ? __real_ws_os_cpu() : (int32_t)cpu - 1;
 }
 
-uint32_t __wrap_ws_os_priority(void)
+static uint32_t ws_os_priority_seam(void)
 {
   return ws_load_acquire(&priority);
 }
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
   while (ws_load_acquire(&guard_held) && word == &pool->guard)
@@ -186,6 +181,13 @@ static void a_hint_leaves_it_asleep(void)
   end();
 }
 
-TEST_MAIN("spare", TEST_CASE(a_push_leaves_it_asleep), TEST_CASE(another_sleeper_is_woken),
-          TEST_CASE(the_guard_wakes_it), TEST_CASE(a_realtime_producer_is_not_stopped),
-          TEST_CASE(a_producer_elsewhere_wakes_it), TEST_CASE(a_hint_leaves_it_asleep))
+static void test_seams(void)
+{
+  seam.ws_os_cpu = ws_os_cpu_seam;
+  seam.ws_os_priority = ws_os_priority_seam;
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "spare", TEST_CASE(a_push_leaves_it_asleep), TEST_CASE(another_sleeper_is_woken),
+                TEST_CASE(the_guard_wakes_it), TEST_CASE(a_realtime_producer_is_not_stopped),
+                TEST_CASE(a_producer_elsewhere_wakes_it), TEST_CASE(a_hint_leaves_it_asleep))

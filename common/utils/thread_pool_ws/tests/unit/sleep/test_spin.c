@@ -343,13 +343,13 @@ static void hot_it_leaves_a_producers_cpu(void)
   CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 
-TEST_MAIN("spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
-          TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
-          TEST_CASE(a_spin_that_finds_work_saves_a_wake), TEST_CASE(a_stream_of_tasks),
-          TEST_CASE(a_gap_ends_with_the_call), TEST_CASE(a_spin_that_is_not_wanted_is_not_capped),
-          TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
-          TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
-          TEST_CASE(a_spin_that_is_interrupted_ends), TEST_CASE(a_real_time_spin_offers_its_cpu),
-          TEST_CASE(a_spin_whose_offer_is_accepted_goes_on),
-          TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it), TEST_CASE(what_each_level_leaves),
-          TEST_CASE(a_debt_is_bounded))
+TEST_MAIN_SEAMS(world_seams, "spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
+                TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
+                TEST_CASE(a_spin_that_finds_work_saves_a_wake), TEST_CASE(a_stream_of_tasks),
+                TEST_CASE(a_gap_ends_with_the_call), TEST_CASE(a_spin_that_is_not_wanted_is_not_capped),
+                TEST_CASE(all_of_the_core_when_allowed), TEST_CASE(hot), TEST_CASE(during_a_phase),
+                TEST_CASE(until_the_time_announced), TEST_CASE(looks_for_what_follows),
+                TEST_CASE(a_spin_that_is_interrupted_ends), TEST_CASE(a_real_time_spin_offers_its_cpu),
+                TEST_CASE(a_spin_whose_offer_is_accepted_goes_on),
+                TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
+                TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))

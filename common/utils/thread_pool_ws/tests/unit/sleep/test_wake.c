@@ -8,6 +8,7 @@
 
 #include "../../../include/ws_node.h"
 #include "../../../pool/ws_process.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS 3u
@@ -18,20 +19,7 @@ static ws_au32_t guard_held; ///< bool
 static ws_au32_t woken_held, woken; ///< bool: all but the first that is woken; how many were
 static ws_au32_t spinner_held, spinners; ///< bool; how many are held
 
-int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __real_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-int __real_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-void __real_ws_relax(void);
-void __wrap_ws_relax(void);
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu);
-void __wrap_ws_near_plan(struct ws_pool_s *of);
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
-uint32_t __wrap_ws_os_quota_cpus(void);
-
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   const int result = __real_sched_getaffinity(pid, bytes, set);
   for (size_t cpu = 8 * bytes; CPU_COUNT_S(bytes, set) > 8;)
@@ -42,12 +30,12 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
 }
 
 /// The test's control group may have less than eight CPUs' worth.
-uint32_t __wrap_ws_os_quota_cpus(void)
+static uint32_t ws_os_quota_cpus_seam(void)
 {
   return UINT32_MAX;
 }
 
-int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
+static int ws_os_futex_wait_seam(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
   const int result = __real_ws_os_futex_wait(word, expected, timeout_ns);
   while (ws_load_acquire(&guard_held) && word == &pool->guard)
@@ -55,7 +43,7 @@ int __wrap_ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout
   return result;
 }
 
-int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
   const int result = __real_ws_os_futex_wait_until(word, expected, deadline_ns);
   if (result == 0 && ws_load_acquire(word) != expected && ws_add_acq_rel(&woken, 1) > 0)
@@ -64,7 +52,7 @@ int __wrap_ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t d
   return result;
 }
 
-void __wrap_ws_relax(void)
+static void ws_relax_seam(void)
 {
   __real_ws_relax();
   if (!ws_load_acquire(&spinner_held))
@@ -75,7 +63,7 @@ void __wrap_ws_relax(void)
   ws_sub_acq_rel(&spinners, 1);
 }
 
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu)
+static bool ws_producer_on_cpu_seam(const struct ws_pool_s *of, int32_t cpu)
 {
   (void)of;
   (void)cpu;
@@ -83,7 +71,7 @@ bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *of, int32_t cpu)
 }
 
 /// Two last-level caches: the last CPU that can be has one of its own.
-void __wrap_ws_near_plan(struct ws_pool_s *of)
+static void ws_near_plan_seam(struct ws_pool_s *of)
 {
   of->caches = 2;
   of->cache_of[WS_CPUS_MAX - 1] = 1;
@@ -208,7 +196,7 @@ static void a_worker_near_the_producer_is_woken(void)
 
 static bool has_nodes;
 
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+static void ws_numa_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2 * has_nodes;
@@ -236,6 +224,19 @@ static void a_worker_of_the_tasks_node_is_woken(void)
   end(0);
 }
 
-TEST_MAIN("wake", TEST_CASE(a_woken_worker_wakes_two), TEST_CASE(no_more_are_woken_than_tasks_wait),
-          TEST_CASE(the_last_searcher_wakes_another), TEST_CASE(a_worker_near_the_producer_is_woken),
-          TEST_CASE(a_worker_of_the_tasks_node_is_woken))
+static void test_seams(void)
+{
+  seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+  seam.ws_os_futex_wait = ws_os_futex_wait_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+  seam.ws_relax = ws_relax_seam;
+  seam.ws_producer_on_cpu = ws_producer_on_cpu_seam;
+  seam.ws_near_plan = ws_near_plan_seam;
+  seam.ws_numa_plan = ws_numa_plan_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "wake", TEST_CASE(a_woken_worker_wakes_two),
+                TEST_CASE(no_more_are_woken_than_tasks_wait), TEST_CASE(the_last_searcher_wakes_another),
+                TEST_CASE(a_worker_near_the_producer_is_woken),
+                TEST_CASE(a_worker_of_the_tasks_node_is_woken))

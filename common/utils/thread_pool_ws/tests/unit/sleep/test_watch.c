@@ -4,26 +4,23 @@
 /// The test says what the system says, and makes looks due without waiting for the second.
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_guard.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 static ws_au64_t throttled;
 static ws_au32_t cpus, quota = {UINT32_MAX};
 
-uint64_t __wrap_ws_os_throttled(void);
-uint32_t __wrap_ws_os_process_cpu_count(void);
-uint32_t __wrap_ws_os_quota_cpus(void);
-
-uint64_t __wrap_ws_os_throttled(void)
+static uint64_t ws_os_throttled_seam(void)
 {
   return ws_load_relaxed(&throttled); // relaxed: the test waits for what follows from it
 }
 
-uint32_t __wrap_ws_os_process_cpu_count(void)
+static uint32_t ws_os_process_cpu_count_seam(void)
 {
   return ws_load_relaxed(&cpus); // relaxed: as above
 }
 
-uint32_t __wrap_ws_os_quota_cpus(void)
+static uint32_t ws_os_quota_cpus_seam(void)
 {
   return ws_load_relaxed(&quota); // relaxed: as above
 }
@@ -123,5 +120,13 @@ static void cpus_outside_the_creators_set_are_not_missing(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level),
-          TEST_CASE(without_cpus_no_worker_spins), TEST_CASE(cpus_outside_the_creators_set_are_not_missing))
+static void test_seams(void)
+{
+  seam.ws_os_throttled = ws_os_throttled_seam;
+  seam.ws_os_process_cpu_count = ws_os_process_cpu_count_seam;
+  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level),
+                TEST_CASE(without_cpus_no_worker_spins),
+                TEST_CASE(cpus_outside_the_creators_set_are_not_missing))

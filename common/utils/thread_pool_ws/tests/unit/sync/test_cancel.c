@@ -242,5 +242,5 @@ static void test_many_sleeps(void)
   scene_end();
 }
 
-TEST_MAIN("cancel", TEST_CASE(test_time_limits), TEST_CASE(test_cancels), TEST_CASE(test_requested_before),
-          TEST_CASE(test_signal_counts), TEST_CASE(test_many_sleeps))
+TEST_MAIN_SEAMS(clock_seams, "cancel", TEST_CASE(test_time_limits), TEST_CASE(test_cancels),
+                TEST_CASE(test_requested_before), TEST_CASE(test_signal_counts), TEST_CASE(test_many_sleeps))

@@ -11,20 +11,14 @@
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"
 #include "../../support/ws_death.h"
+#include "../../support/ws_seam.h"
 #include "fd_scene.h"
-
-bool __real_ws_lot_enter(ws_waiter_t *waiter);
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
-int __real_epoll_create1(int flags);
-int __wrap_epoll_create1(int flags);
-int __real_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
 static ws_au32_t entered_by_threads;
 static ws_cancel_t cancel;
 static bool no_descriptor, no_thread; ///< main thread only
 
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
+static bool ws_lot_enter_seam(ws_waiter_t *waiter)
 {
   const bool is_thread = !waiter->fiber;
   const bool entered = __real_ws_lot_enter(waiter);
@@ -33,13 +27,13 @@ bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
   return entered;
 }
 
-int __wrap_epoll_create1(int flags)
+static int epoll_create1_seam(int flags)
 {
   errno = EMFILE;
   return no_descriptor ? -1 : __real_epoll_create1(flags);
 }
 
-int __wrap_ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+static int ws_os_thread_create_seam(pthread_t *thread, void *(*func)(void *arg), void *arg)
 {
   return no_thread ? EAGAIN : __real_ws_os_thread_create(thread, func, arg);
 }
@@ -215,5 +209,12 @@ static void test_closed(void)
   CU_ASSERT(dies_with(close_all, "ws_fd_wait_until(): the program has closed descriptor"));
 }
 
-TEST_MAIN("fd_end", TEST_CASE(test_closed), TEST_CASE(test_no_resources), TEST_CASE(test_bad_input),
-          TEST_CASE(test_ends), TEST_CASE(test_abort))
+static void test_seams(void)
+{
+  seam.ws_lot_enter = ws_lot_enter_seam;
+  seam.epoll_create1 = epoll_create1_seam;
+  seam.ws_os_thread_create = ws_os_thread_create_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "fd_end", TEST_CASE(test_closed), TEST_CASE(test_no_resources),
+                TEST_CASE(test_bad_input), TEST_CASE(test_ends), TEST_CASE(test_abort))

@@ -7,26 +7,14 @@
 #define _GNU_SOURCE // memfd_create
 #include "../../../fiber/ws_lot.h"
 #include "../../support/ws_death.h"
+#include "../../support/ws_seam.h"
 #include "../fiber/fiber_scene.h"
-
-bool __real_ws_lot_enter(ws_waiter_t *waiter);
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter);
-void __real_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
-void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant);
-void __real_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg);
-void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg);
-
-int __real_pthread_mutex_lock(pthread_mutex_t *lock);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
-
-void __real_ws_mutex_unlock(ws_mutex_t *mutex);
-void __wrap_ws_mutex_unlock(ws_mutex_t *mutex);
 
 static ws_au32_t holds_enter, holds_move, holds_unpark, holds_unlock;
 static ws_au32_t entered; ///< waits that have entered the lot
 static _Thread_local bool holds_lock;
 
-bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
+static bool ws_lot_enter_seam(ws_waiter_t *waiter)
 {
   if (ws_xchg_acq_rel(&holds_enter, 0))
     test_gate_task(&scene.gate);
@@ -35,20 +23,20 @@ bool __wrap_ws_lot_enter(ws_waiter_t *waiter)
   return waits;
 }
 
-void __wrap_ws_lot_move(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant)
+static void ws_lot_move_seam(const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant)
 {
   holds_lock = ws_xchg_acq_rel(&holds_move, 0);
   __real_ws_lot_move(from, to, count, grant);
 }
 
-void __wrap_ws_lot_unpark(const void *address, uint32_t count, ws_woken_t on_woken, void *arg)
+static void ws_lot_unpark_seam(const void *address, uint32_t count, ws_woken_t on_woken, void *arg)
 {
   if (ws_xchg_acq_rel(&holds_unpark, 0))
     test_gate_task(&scene.gate);
   __real_ws_lot_unpark(address, count, on_woken, arg);
 }
 
-int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+static int pthread_mutex_lock_seam(pthread_mutex_t *lock)
 {
   if (holds_lock) {
     holds_lock = false;
@@ -57,7 +45,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
   return __real_pthread_mutex_lock(lock);
 }
 
-void __wrap_ws_mutex_unlock(ws_mutex_t *mutex)
+static void ws_mutex_unlock_seam(ws_mutex_t *mutex)
 {
   const bool held = ws_xchg_acq_rel(&holds_unlock, 0);
   __real_ws_mutex_unlock(mutex);
@@ -402,7 +390,17 @@ static void test_two_mutexes(void)
   CU_ASSERT(dies_with(wait_with_two, "ws_cond_wait(): two waits at one time"));
 }
 
-TEST_MAIN("sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening), TEST_CASE(test_late_wake),
-          TEST_CASE(test_gone_gate), TEST_CASE(test_other_mutex), TEST_CASE(test_broadcast_to_free),
-          TEST_CASE(test_lock_is_not_cancelled), TEST_CASE(test_gone_after_signal),
-          TEST_CASE(test_unlocks_last), TEST_CASE(test_cancelled_before), TEST_CASE(test_signal_ends_one))
+static void test_seams(void)
+{
+  seam.ws_lot_enter = ws_lot_enter_seam;
+  seam.ws_lot_move = ws_lot_move_seam;
+  seam.ws_lot_unpark = ws_lot_unpark_seam;
+  seam.pthread_mutex_lock = pthread_mutex_lock_seam;
+  seam.ws_mutex_unlock = ws_mutex_unlock_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "sync_steps", TEST_CASE(test_two_mutexes), TEST_CASE(test_short_opening),
+                TEST_CASE(test_late_wake), TEST_CASE(test_gone_gate), TEST_CASE(test_other_mutex),
+                TEST_CASE(test_broadcast_to_free), TEST_CASE(test_lock_is_not_cancelled),
+                TEST_CASE(test_gone_after_signal), TEST_CASE(test_unlocks_last),
+                TEST_CASE(test_cancelled_before), TEST_CASE(test_signal_ends_one))

@@ -9,6 +9,7 @@
 #include "../../../core/ws_find.h"
 #include "../../../core/ws_root.h"
 #include "../../../pool/ws_lane.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 enum { DEPTH_MAX = 6, STEPS = 200000, CAPACITY = 64 };
@@ -51,10 +52,7 @@ static void push(ws_group_t *group)
 
 static bool task_was_there; ///< a wait digs for a task that a thief has taken since it looked
 
-uint64_t __real_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
-uint64_t __wrap_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak);
-
-uint64_t __wrap_ws_grouped_depth(const ws_deque_t *deque, const ws_group_t *group, bool weak)
+static uint64_t ws_grouped_depth_seam(const ws_deque_t *deque, const ws_group_t *group, bool weak)
 {
   const uint64_t depth = __real_ws_grouped_depth(deque, group, weak);
   return depth == 0 && task_was_there ? 1 : depth;
@@ -503,10 +501,16 @@ static void a_worker_keeps_what_it_cannot_move(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&worker.run), 2 * (3 * MANY + 2));
 }
 
-TEST_MAIN("dig", TEST_CASE(a_mixed_root_stays_mixed), TEST_CASE(a_root_of_none_can_be_mixed),
-          TEST_CASE(dig_that_comes_too_late), TEST_CASE(outer_wait_finds_its_own),
-          TEST_CASE(the_others_keep_their_order), TEST_CASE(a_full_ring_keeps_its_order),
-          TEST_CASE(no_unrelated_task_above_a_mark), TEST_CASE(a_wait_runs_what_its_task_pushes),
-          TEST_CASE(a_thread_outside_digs_to_a_depth), TEST_CASE(a_worker_moves_each_task_once),
-          TEST_CASE(a_wait_finds_what_was_moved), TEST_CASE(a_worker_keeps_what_it_cannot_move),
-          TEST_CASE(what_a_wait_moves_is_found_by_others))
+static void test_seams(void)
+{
+  seam.ws_grouped_depth = ws_grouped_depth_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "dig", TEST_CASE(a_mixed_root_stays_mixed),
+                TEST_CASE(a_root_of_none_can_be_mixed), TEST_CASE(dig_that_comes_too_late),
+                TEST_CASE(outer_wait_finds_its_own), TEST_CASE(the_others_keep_their_order),
+                TEST_CASE(a_full_ring_keeps_its_order), TEST_CASE(no_unrelated_task_above_a_mark),
+                TEST_CASE(a_wait_runs_what_its_task_pushes), TEST_CASE(a_thread_outside_digs_to_a_depth),
+                TEST_CASE(a_worker_moves_each_task_once), TEST_CASE(a_wait_finds_what_was_moved),
+                TEST_CASE(a_worker_keeps_what_it_cannot_move),
+                TEST_CASE(what_a_wait_moves_is_found_by_others))

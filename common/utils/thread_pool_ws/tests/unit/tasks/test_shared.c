@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define TASKS (TEST_SANITIZED ? 15000u : 60000u)
@@ -15,17 +16,12 @@ enum { PUSHERS = 2, TAKERS = 4, CAPACITY = 4, KIND = WS_KIND_NORMAL };
 static bool no_memory;
 static int protocol; ///< of the last lock that has attributes
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-int __real_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes);
-int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes);
-
-void *__wrap_ws_os_map(size_t bytes)
+static void *ws_os_map_seam(size_t bytes)
 {
   return no_memory ? NULL : __real_ws_os_map(bytes);
 }
 
-int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes)
+static int pthread_mutex_init_seam(pthread_mutex_t *lock, const pthread_mutexattr_t *attributes)
 {
   if (attributes)
     pthread_mutexattr_getprotocol(attributes, &protocol);
@@ -212,6 +208,12 @@ static void several_threads_take_each_task_once(void)
   ws_shared_free(&tasks.shared[KIND]);
 }
 
-TEST_MAIN("shared", TEST_CASE(empty_full_and_oldest_first), TEST_CASE(a_wait_takes_what_it_may_run),
-          TEST_CASE(a_wait_goes_on_where_others_take), TEST_CASE(it_grows_and_is_sifted_in_order),
-          TEST_CASE(several_threads_take_each_task_once))
+static void test_seams(void)
+{
+  seam.ws_os_map = ws_os_map_seam;
+  seam.pthread_mutex_init = pthread_mutex_init_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "shared", TEST_CASE(empty_full_and_oldest_first),
+                TEST_CASE(a_wait_takes_what_it_may_run), TEST_CASE(a_wait_goes_on_where_others_take),
+                TEST_CASE(it_grows_and_is_sifted_in_order), TEST_CASE(several_threads_take_each_task_once))

@@ -8,20 +8,18 @@
 
 #include <string.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define WORKERS (2 * WS_SUMMARY_WORKERS + 3)
 #define LANES 2u
-
-uint32_t __real_ws_summary_words(uint32_t workers);
-uint32_t __wrap_ws_summary_words(uint32_t workers);
 
 static ws_tasks_t tasks;
 static ws_summary_t summary[3];
 static ws_queue_t queues[WORKERS + LANES], *queue_of[WORKERS + LANES];
 static ws_cell_t cells[WORKERS + LANES][4];
 
-uint32_t __wrap_ws_summary_words(uint32_t workers)
+static uint32_t ws_summary_words_seam(uint32_t workers)
 {
   return (workers + WS_SUMMARY_WORKERS - 1) / WS_SUMMARY_WORKERS;
 }
@@ -154,6 +152,12 @@ static void nested_tasks_run_once_in_a_pool_with_summaries(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("summary", TEST_CASE(small_pools_have_none), TEST_CASE(a_search_looks_where_tasks_are),
-          TEST_CASE(each_queue_is_found), TEST_CASE(a_bit_stays_until_the_owner_searches_elsewhere),
-          TEST_CASE(nested_tasks_run_once_in_a_pool_with_summaries))
+static void test_seams(void)
+{
+  seam.ws_summary_words = ws_summary_words_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "summary", TEST_CASE(small_pools_have_none),
+                TEST_CASE(a_search_looks_where_tasks_are), TEST_CASE(each_queue_is_found),
+                TEST_CASE(a_bit_stays_until_the_owner_searches_elsewhere),
+                TEST_CASE(nested_tasks_run_once_in_a_pool_with_summaries))

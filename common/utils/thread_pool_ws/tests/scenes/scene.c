@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file scene.c
+/// The interpreter of scenes (SCENES.md). Whatever the text says, each scene also checks that a wait runs
+/// only tasks of its group and what those have pushed, and that no task ends twice.
+#define _GNU_SOURCE
+#include "scene.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../include/ws_key.h"
+#include "../../include/ws_stats.h"
+#include "../../os/ws_os.h"
+#include "scene_value.h"
+
+#define THINGS_MAX 96u
+#define RUNS_MAX (1u << 17)
+#define THREADS_MAX 16u
+#define POLL_NS 200000u
+
+/// What a name of the scene means: a task or a thread, a group, a key, a gate, a pool. One name may be
+/// several.
+typedef struct {
+  const char *name, *body;
+  ws_au32_t pushed, began, ran, cancelled; ///< as a task
+  ws_group_t group;
+  bool has_group;
+  ws_key_t key;
+  ws_au32_t entered, tickets; ///< as a gate
+  ws_pool_t *pool;
+} thing_t;
+
+/// A task that was pushed.
+typedef struct run_s {
+  ws_keyed_t keyed;
+  thing_t *task, *group;
+  const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
+} run_t;
+
+/// What the calling thread waits for.
+typedef struct wait_s {
+  const thing_t *group;
+  const run_t *inside;
+} wait_t;
+
+static struct {
+  char *text, *main;
+  thing_t thing[THINGS_MAX];
+  uint32_t things;
+  thing_t *pool; ///< that statements without @NAME are about
+  run_t *run;
+  ws_au32_t runs, order, failed;
+  char failure[256];
+  ws_aptr_t ordered[1024];
+  pthread_t thread[THREADS_MAX];
+  uint32_t threads;
+} scene;
+
+static _Thread_local const run_t *running;
+static _Thread_local wait_t waiting;
+static _Thread_local char statement[256];
+
+scene_table_t *scene_tables;
+const scene_operation_t *scene_more_operations;
+
+void scene_fail(const char *format, ...)
+{
+  char text[160];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof(text), format, list);
+  va_end(list);
+  if (ws_add_acq_rel(&scene.failed, 1) == 0)
+    snprintf(scene.failure, sizeof(scene.failure), "\"%.80s\": %s", statement, text);
+}
+
+static thing_t *find(const char *name)
+{
+  for (uint32_t i = 0; name && i < scene.things; i++)
+    if (strcmp(scene.thing[i].name, name) == 0)
+      return &scene.thing[i];
+  scene_fail("\"%s\" is no name", name ? name : "");
+  return &scene.thing[0];
+}
+
+static ws_pool_t *pool_of(scene_words_t words)
+{
+  for (; *words; words++)
+    if (**words == '@')
+      return find(*words + 1)->pool;
+  return scene.pool->pool;
+}
+
+/// @return the word's value, "key" of "key=value"; NULL = the statement has none
+static const char *option(scene_words_t words, const char *key)
+{
+  const size_t length = strlen(key);
+  for (; *words; words++)
+    if (strncmp(*words, key, length) == 0 && (*words)[length] == '=')
+      return *words + length + 1;
+  return NULL;
+}
+
+static bool has(scene_words_t words, const char *word)
+{
+  while (*words && strcmp(*words, word) != 0)
+    words++;
+  return *words != NULL;
+}
+
+/// @return the first number among the words
+static uint32_t number(scene_words_t words, uint32_t otherwise)
+{
+  for (; *words && strcmp(*words, "=") != 0; words++)
+    if (isdigit((unsigned char)**words))
+      return (uint32_t)strtoul(*words, NULL, 10);
+  return otherwise;
+}
+
+/// A statement's result is what stands behind its "="; without one, @p usual.
+static void expect(scene_words_t words, int64_t result, int64_t usual)
+{
+  while (*words && strcmp(*words, "=") != 0)
+    words++;
+  const int64_t wanted = *words ? scene_number(words[1]) : usual;
+  if (result != wanted)
+    scene_fail("it returned %lld instead of %lld", (long long)result, (long long)wanted);
+}
+
+/// The thread sleeps for a moment, on both kinds of machine.
+static void nap(void)
+{
+  static ws_au32_t never;
+  ws_os_futex_wait(&never, 0, POLL_NS);
+}
+
+static void play(const char *text);
+
+/// A wait runs tasks of its group, and what those have pushed.
+static bool may_run(const run_t *run)
+{
+  for (; run; run = run->pusher)
+    if (run->group == waiting.group || run == waiting.inside)
+      return run != waiting.inside;
+  return false;
+}
+
+static void run_task(void *run_arg)
+{
+  run_t *run = run_arg;
+  const run_t *const outer = running;
+  const wait_t outer_wait = waiting;
+  if (waiting.group && !may_run(run))
+    scene_fail("a wait for %s ran %s", waiting.group->name, run->task->name);
+  const uint32_t place = ws_add_relaxed(&scene.order, 1);
+  if (place < sizeof(scene.ordered) / sizeof(scene.ordered[0]))
+    ws_store_release(&scene.ordered[place], run->task);
+  running = run;
+  waiting = (wait_t){NULL, NULL};
+  ws_add_release(&run->task->began, 1);
+  if (run->task->body)
+    play(run->task->body);
+  ws_add_release(&run->task->ran, 1);
+  running = outer;
+  waiting = outer_wait;
+}
+
+static void cancel_task(void *run_arg)
+{
+  const run_t *run = run_arg;
+  ws_add_release(&run->task->cancelled, 1);
+}
+
+static ws_group_t *group_of(run_t *run, scene_words_t words)
+{
+  const char *group = option(words, "in"), *tag = option(words, "tag"), *weak = option(words, "weak");
+  if (!group && !tag && !weak)
+    return NULL;
+  thing_t *thing = run->group = find(group ? group : tag ? tag : weak);
+  if (tag || weak)
+    return tag ? ws_group_tag(&thing->group) : ws_group_weak_tag(&thing->group);
+  if (!thing->has_group)
+    ws_group_add(&thing->group, 1);
+  return &thing->group;
+}
+
+static run_t *new_run(scene_words_t words)
+{
+  const uint32_t index = ws_add_relaxed(&scene.runs, 1);
+  if (index >= RUNS_MAX) {
+    fprintf(stderr, "a scene has more than %u tasks\n", RUNS_MAX);
+    abort();
+  }
+  run_t *run = &scene.run[index];
+  run->task = find(words[0]);
+  run->pusher = running;
+  return run;
+}
+
+/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N] [try | batch]
+static void push(scene_words_t words)
+{
+  const uint32_t count = number(words + 1, 1);
+  const char *key = option(words, "key"), *node = option(words, "node");
+  ws_pool_t *pool = pool_of(words);
+  ws_task_t batch[64];
+  for (uint32_t i = 0; i < count; i++) {
+    run_t *run = new_run(words);
+    ws_task_t task = {.func = run_task, .arg = run, .group = group_of(run, words)};
+    task.priority = has(words, "high")  ? WS_PRIORITY_HIGH
+                    : has(words, "low") ? WS_PRIORITY_LOW
+                                        : WS_PRIORITY_NORMAL;
+    task.node = node ? (uint32_t)scene_number(node) : WS_NODE_ANY;
+    ws_add_relaxed(&run->task->pushed, 1);
+    int64_t result = 0;
+    if (has(words, "batch"))
+      batch[i % 64] = task;
+    if (key) {
+      run->keyed =
+          (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, task.priority, NULL, 0};
+      result = ws_pool_push_keyed(pool, &run->keyed);
+    } else if (has(words, "try")) {
+      result = ws_pool_try_push(pool, task);
+    } else if (!has(words, "batch")) {
+      result = ws_pool_push(pool, task);
+    } else if (i + 1 == count || i % 64 == 63) {
+      result = ws_pool_push_batch(pool, batch, i % 64 + 1);
+      if (result == (int64_t)(i % 64) + 1)
+        result = 0;
+    }
+    if (result != 0)
+      ws_sub_relaxed(&run->task->pushed, 1);
+    expect(words, result, 0);
+  }
+}
+
+/// gate [NAME]: the calling thread stands until a "let" lets it go.
+static void gate(scene_words_t words)
+{
+  thing_t *thing = find(words[0] ? words[0] : "gate");
+  ws_add_release(&thing->entered, 1);
+  for (;;) {
+    uint32_t tickets = ws_load_acquire(&thing->tickets);
+    while (tickets > 0)
+      if (ws_cas_acq_rel(&thing->tickets, &tickets, tickets - 1))
+        return;
+    ws_os_futex_wait(&thing->tickets, 0, 0);
+  }
+}
+
+/// let [NAME] [COUNT]
+static void let(scene_words_t words)
+{
+  thing_t *thing = find(words[0] && !isdigit((unsigned char)*words[0]) ? words[0] : "gate");
+  const uint32_t count = number(words, 1);
+  ws_add_release(&thing->tickets, count);
+  ws_os_futex_wake(&thing->tickets, count);
+}
+
+/// pool [NAME] [SETTING=VALUE]...: create one; later statements are about it.
+static void create(scene_words_t words)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.queue_capacity = 256;
+  thing_t *thing = find(words[0] && !strchr(words[0], '=') ? words[0] : "pool");
+  for (; *words; words++)
+    if (strchr(*words, '=') && !scene_setting(&settings, *words))
+      scene_fail("%s is no setting", *words);
+  const int result = ws_pool_create(&thing->pool, &settings);
+  if (result < 0)
+    scene_fail("ws_pool_create returned %d", result);
+  else
+    scene.pool = thing;
+}
+
+/// group NAME UNITS: pushes to it add no units then.
+static void make_group(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  ws_group_init(&thing->group, number(words, 0));
+  thing->has_group = true;
+}
+
+static void add(scene_words_t words)
+{
+  ws_group_add(&find(words[0])->group, number(words, 1));
+}
+
+static void complete(scene_words_t words)
+{
+  ws_group_complete(&find(words[0])->group, number(words, 1));
+}
+
+/// wait GROUP [alone] [within=NS]
+static void wait_group(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  const char *within = option(words, "within");
+  ws_pool_t *pool = has(words, "alone") ? NULL : pool_of(words);
+  const wait_t outer = waiting;
+  waiting = (wait_t){thing, running};
+  if (within)
+    expect(words, ws_group_wait_until(&thing->group, pool, ws_os_now_ns() + (uint64_t)scene_number(within)),
+           0);
+  else
+    ws_group_wait(&thing->group, pool);
+  waiting = outer;
+}
+
+/// settle [within=NS]: wait for all tasks of the pool.
+static void settle(scene_words_t words)
+{
+  const char *within = option(words, "within");
+  ws_pool_t *pool = pool_of(words);
+  expect(words,
+         within ? ws_pool_wait_until(pool, ws_os_now_ns() + (uint64_t)scene_number(within))
+                : ws_pool_wait(pool),
+         0);
+}
+
+static bool has_tickets(void *thing)
+{
+  return ws_load_acquire(&((thing_t *)thing)->tickets) > 0;
+}
+
+static void sleep_at_gate(void *thing_arg)
+{
+  thing_t *thing = thing_arg;
+  ws_os_futex_wait(&thing->tickets, 0, 0);
+}
+
+/// await GATE [tag=GROUP]: an event, which a "let" makes ready.
+static void await(scene_words_t words)
+{
+  const char *tag = option(words, "tag");
+  thing_t *thing = find(words[0]);
+  const wait_t outer = waiting;
+  if (tag)
+    waiting = (wait_t){find(tag), running};
+  ws_pool_await(pool_of(words), tag ? ws_group_tag(&find(tag)->group) : NULL,
+                &(ws_event_t){has_tickets, sleep_at_gate, thing});
+  waiting = outer;
+}
+
+/// cancel KEY [wait]
+static void cancel(scene_words_t words)
+{
+  ws_key_t *key = &find(words[0])->key;
+  if (has(words, "wait"))
+    expect(words, ws_pool_cancel_wait(pool_of(words), key), 0);
+  else
+    ws_pool_cancel(pool_of(words), key);
+}
+
+/// stop drain | abort
+static void stop(scene_words_t words)
+{
+  expect(words, ws_pool_stop(pool_of(words), has(words, "abort") ? WS_STOP_ABORT : WS_STOP_DRAIN), 0);
+}
+
+static void destroy(scene_words_t words)
+{
+  thing_t *thing = words[0] ? find(words[0] + (*words[0] == '@')) : scene.pool;
+  ws_pool_destroy(thing->pool);
+  thing->pool = NULL;
+}
+
+static void *play_thread(void *thing_arg)
+{
+  thing_t *thing = thing_arg;
+  ws_add_release(&thing->began, 1);
+  play(thing->body);
+  ws_add_release(&thing->ran, 1);
+  return NULL;
+}
+
+/// thread NAME: a thread plays its text. It is not of the pool.
+static void start_thread(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  if (!thing->body || scene.threads == THREADS_MAX
+      || pthread_create(&scene.thread[scene.threads++], NULL, play_thread, thing) != 0)
+    scene_fail("no such thread, or too many");
+}
+
+static void join(scene_words_t words)
+{
+  (void)words;
+  while (scene.threads > 0)
+    pthread_join(scene.thread[--scene.threads], NULL);
+}
+
+static void block(scene_words_t words)
+{
+  (void)words;
+  ws_blocking_begin();
+}
+
+static void unblock(scene_words_t words)
+{
+  (void)words;
+  ws_blocking_end();
+}
+
+static void prewake(scene_words_t words)
+{
+  ws_pool_prewake(pool_of(words), number(words, 1), 1000000);
+}
+
+static void forget(scene_words_t words)
+{
+  (void)words;
+  ws_store_relaxed(&scene.order, 0);
+}
+
+static bool is_in_order(scene_words_t words)
+{
+  uint32_t place = 0;
+  for (; *words; words++, place++)
+    if (place >= ws_load_acquire(&scene.order) || ws_load_acquire(&scene.ordered[place]) != find(*words))
+      return false;
+  return place == ws_load_acquire(&scene.order);
+}
+
+/// @return what a condition is about. @param rest  the words behind it
+static int64_t value(scene_words_t words, scene_words_t *rest)
+{
+  const char *of[] = {"ran", "began", "cancelled", "entered"};
+  *rest = words + 1;
+  for (uint32_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+    if (strcmp(words[0], of[i]) != 0)
+      continue;
+    thing_t *thing = find(words[1] && !isdigit((unsigned char)*words[1]) ? words[1] : "gate");
+    *rest = words + 1 + (thing->name == words[1] || (words[1] && strcmp(thing->name, words[1]) == 0));
+    ws_au32_t *const counter[] = {&thing->ran, &thing->began, &thing->cancelled, &thing->entered};
+    return ws_load_acquire(counter[i]);
+  }
+  if (strcmp(words[0], "done") == 0) {
+    *rest = words + 2;
+    return ws_group_done(&find(words[1])->group);
+  }
+  if (strcmp(words[0], "worker") == 0)
+    return ws_worker_index() >= 0;
+  int64_t count = 0;
+  if (!scene_counter(pool_of(words), words[0], &count))
+    scene_fail("\"%s\" is no condition", words[0]);
+  return count;
+}
+
+/// CONDITION [>= | <=] [NUMBER]; order TASK...
+static bool holds(scene_words_t words, int64_t *found)
+{
+  scene_words_t rest;
+  if (strcmp(words[0], "order") == 0)
+    return is_in_order(words + 1);
+  *found = value(words, &rest);
+  const bool least = *rest && strcmp(*rest, ">=") == 0, most = *rest && strcmp(*rest, "<=") == 0;
+  rest += least || most;
+  const int64_t wanted = *rest && **rest != '@' ? scene_number(*rest) : 1;
+  return least ? *found >= wanted : most ? *found <= wanted : *found == wanted;
+}
+
+/// is CONDITION
+static void is(scene_words_t words)
+{
+  int64_t found = -1;
+  if (!holds(words, &found))
+    scene_fail("it is %lld", (long long)found);
+}
+
+/// until CONDITION. The watchdog of the program ends a scene in which it never holds.
+static void until(scene_words_t words)
+{
+  for (int64_t found; !holds(words, &found) && ws_load_acquire(&scene.failed) == 0;)
+    nap();
+}
+
+/// stand [COUNT]: so many workers stand in the gate.
+static void stand(scene_words_t words)
+{
+  thing_t *thing = find("gate");
+  const uint32_t all = ws_load_acquire(&thing->entered) + number(words, 1);
+  char count[12];
+  snprintf(count, sizeof(count), "%u", number(words, 1));
+  push((const char *const[]){"stand", count, NULL});
+  while (ws_load_acquire(&thing->entered) < all)
+    nap();
+}
+
+static void nothing(scene_words_t words)
+{
+  (void)words;
+}
+
+static const scene_operation_t operations[] = {
+    {"push", push},       {"gate", gate},         {"let", let},
+    {"stand", stand},     {"pool", create},       {"group", make_group},
+    {"add", add},         {"complete", complete}, {"wait", wait_group},
+    {"settle", settle},   {"await", await},       {"cancel", cancel},
+    {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
+    {"join", join},       {"block", block},       {"unblock", unblock},
+    {"prewake", prewake}, {"forget", forget},     {"is", is},
+    {"until", until},     {"simulated", nothing}, {NULL, NULL}};
+
+static bool operate(const scene_operation_t *operation, scene_words_t words)
+{
+  for (; operation && operation->name; operation++) {
+    if (strcmp(operation->name, words[0]) == 0) {
+      operation->run(words + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Play one statement.
+static void play_one(const char *text, size_t length)
+{
+  char copy[256], outer[256];
+  const char *words[SCENE_WORDS_MAX + 2] = {NULL};
+  uint32_t count = 0;
+  snprintf(copy, sizeof(copy), "%.*s", (int)length, text);
+  memcpy(outer, statement, sizeof(outer));
+  memcpy(statement, copy, sizeof(copy));
+  char *rest = copy;
+  for (char *word; (word = strtok_r(rest, " ", &rest)) && count < SCENE_WORDS_MAX;)
+    words[count++] = word;
+  if (count > 0 && !operate(operations, words) && !operate(scene_more_operations, words))
+    scene_fail("there is no operation \"%s\"", words[0]);
+  memcpy(statement, outer, sizeof(outer));
+}
+
+/// Play statements one after the other. "times COUNT: ..." repeats the rest of its line.
+static void play(const char *text)
+{
+  while (*text && ws_load_acquire(&scene.failed) == 0) {
+    text += strspn(text, " ;\n");
+    const size_t length = strcspn(text, ";\n"), line = strcspn(text, "\n");
+    if (strncmp(text, "times ", 6) == 0) {
+      const char *colon = strchr(text, ':');
+      char *repeated = strndup(colon + 1, line - (size_t)(colon + 1 - text));
+      for (uint32_t i = (uint32_t)strtoul(text + 6, NULL, 10); repeated && i > 0; i--)
+        play(repeated);
+      free(repeated);
+      text += line;
+    } else {
+      play_one(text, length);
+      text += length;
+    }
+  }
+}
+
+static thing_t *name_thing(const char *name, size_t length)
+{
+  for (uint32_t i = 0; i < scene.things; i++)
+    if (strlen(scene.thing[i].name) == length && strncmp(scene.thing[i].name, name, length) == 0)
+      return &scene.thing[i];
+  if (scene.things == THINGS_MAX) {
+    scene_fail("it has more than %u names", THINGS_MAX);
+    return &scene.thing[0];
+  }
+  thing_t *thing = &scene.thing[scene.things++];
+  thing->name = strndup(name, length);
+  ws_group_init(&thing->group, 0);
+  ws_key_init(&thing->key);
+  return thing;
+}
+
+/// Each word may be a name. Lines "NAME: ..." are taken out of the text: what NAME does.
+static void read_scene(const char *text)
+{
+  static const char *const given[] = {"gate", "pool", "stand"};
+  memset(&scene, 0, sizeof(scene));
+  scene.run = calloc(RUNS_MAX, sizeof(*scene.run));
+  scene.main = calloc(1, strlen(text) + 1);
+  if (!scene.run || !scene.main)
+    abort();
+  for (uint32_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+    name_thing(given[i], strlen(given[i]));
+  scene.pool = find("pool");
+  find("stand")->body = strdup("gate");
+  for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    const size_t length = strcspn(line, "\n"), name = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789");
+    for (const char *word = line; word < line + length;) {
+      word += strcspn(word, "abcdefghijklmnopqrstuvwxyz\n");
+      const size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789");
+      if (letters > 0 && word < line + length)
+        name_thing(word, letters);
+      word += letters + (letters == 0);
+    }
+    if (name > 0 && line[name] == ':')
+      name_thing(line, name)->body = strndup(line + name + 1, length - name - 1);
+    else
+      strncat(scene.main, line, length + (line[length] == '\n'));
+  }
+}
+
+/// Whatever the scene says: each task that was taken ended once.
+static void check_tasks(void)
+{
+  for (uint32_t i = 0; i < scene.things; i++) {
+    thing_t *thing = &scene.thing[i];
+    const uint32_t ended = ws_load_acquire(&thing->ran) + ws_load_acquire(&thing->cancelled),
+                   pushed = ws_load_acquire(&thing->pushed);
+    if (pushed > 0 && ended > pushed)
+      scene_fail("%s was pushed %u times, and ended %u times", thing->name, pushed, ended);
+  }
+}
+
+const char *scene_play(const scene_t *played)
+{
+  static char failure[256];
+  read_scene(played->text);
+  play(scene.main);
+  for (uint32_t i = 0; i < scene.things; i++) { // what still stands goes on
+    ws_add_release(&scene.thing[i].tickets, RUNS_MAX);
+    ws_os_futex_wake(&scene.thing[i].tickets, INT32_MAX);
+  }
+  join(NULL);
+  for (uint32_t i = 0; i < scene.things; i++)
+    if (scene.thing[i].pool)
+      ws_pool_destroy(scene.thing[i].pool);
+  check_tasks();
+  memcpy(failure, scene.failure, sizeof(failure));
+  const bool failed = ws_load_acquire(&scene.failed) != 0;
+  for (uint32_t i = 0; i < scene.things; i++) {
+    free((char *)(uintptr_t)scene.thing[i].name);
+    free((char *)(uintptr_t)scene.thing[i].body);
+  }
+  free(scene.run);
+  free(scene.main);
+  return failed ? failure : NULL;
+}
+
+bool scene_is_simulated(const scene_t *of)
+{
+  return strncmp(of->text, "simulated", 9) == 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file main.c
+/// ws_sim_scenes: the scenes of tests/scenes on the simulated machine.
+///
+///   ws_sim_scenes [first=N] [count=N] [NAME]...   scenes or tables, each with these seeds (1 to 20)
+///
+/// Of a scene that begins with "simulated [cpus=N]", a seed draws only how long wakes take: it may assert
+/// what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
+/// Exit status: 0, 1 = a scene failed, 2 = it could not run.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../scenes/scene.h"
+#include "sim_disturb.h"
+#include "sim_fault.h"
+#include "sim_libc.h"
+#include "sim_machine.h"
+#include "sim_random.h"
+
+#define END_PS (120 * SIM_PS_PER_S)
+#define CPUS_MAX 8u
+
+static const scene_t *played;
+static const char *failure;
+static bool is_over;
+
+static bool over(void)
+{
+  return is_over;
+}
+
+static void *play(void *unused)
+{
+  failure = scene_play(played);
+  is_over = true;
+  return unused;
+}
+
+static uint32_t cpus_of(const scene_t *scene)
+{
+  const char *cpus = strstr(scene->text, "cpus=");
+  return scene_is_simulated(scene) && cpus ? (uint32_t)atoi(cpus + 5)
+                                           : 1 + (uint32_t)sim_random_below(CPUS_MAX);
+}
+
+/// In a process of its own: nothing of one scene reaches the next.
+static void run(const scene_t *scene, uint64_t seed)
+{
+  static const sim_order_t orders[] = {SIM_ORDER_COSTS, SIM_ORDER_RANDOM, SIM_ORDER_PCT};
+  played = scene;
+  sim_random_seed(seed);
+  sim_machine_default();
+  sim_machine.cpus = sim_machine.llc_cpus = sim_machine.node_cpus = cpus_of(scene);
+  sim_fault_t fault = {.order = SIM_ORDER_COSTS};
+  if (!scene_is_simulated(scene))
+    fault = (sim_fault_t){.order = orders[seed % 3],
+                          .changes = 1 + (uint32_t)sim_random_below(4),
+                          .steps = 20000,
+                          .stall_share = seed % 2 ? 1e-3 : 0,
+                          .stall_us_min = 1,
+                          .stall_us_max = 2000};
+  sim_disturb_reset();
+  sim_fault_begin(&fault);
+  sim_thread_t like = {.class = SIM_FAIR, .slack_ns = 50000};
+  like.allowed[0] = (UINT64_C(1) << sim_machine.cpus) - 1;
+  sim_thread_new(&like, play, NULL, SIM_PS_PER_S);
+  if (!sim_run(over, END_PS))
+    failure = "it does not end within 120 s of virtual time";
+  if (failure)
+    printf("%s, seed %llu, %u CPUs: %s\n", scene->name, (unsigned long long)seed, sim_machine.cpus, failure);
+  fflush(stdout);
+  _exit(failure != NULL);
+}
+
+static bool passes(const scene_t *scene, uint64_t seed)
+{
+  int status = 0;
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0)
+    run(scene, seed);
+  if (child < 0 || waitpid(child, &status, 0) < 0) {
+    perror("ws_sim_scenes: fork");
+    exit(2);
+  }
+  if (status != 0 && !WIFEXITED(status))
+    printf("%s, seed %llu: signal %d\n", scene->name, (unsigned long long)seed, WTERMSIG(status));
+  return status == 0;
+}
+
+static bool is_chosen(const char *table, const char *scene, char **words)
+{
+  bool any = false;
+  for (; *words; words++) {
+    if (!strchr(*words, '=') && (strcmp(*words, table) == 0 || strcmp(*words, scene) == 0))
+      return true;
+    any |= !strchr(*words, '=');
+  }
+  return !any;
+}
+
+static uint64_t option(char **words, const char *key, uint64_t otherwise)
+{
+  const size_t length = strlen(key);
+  for (; *words; words++)
+    if (strncmp(*words, key, length) == 0)
+      return strtoull(*words + length, NULL, 10);
+  return otherwise;
+}
+
+int main(int count, char **words)
+{
+  (void)count;
+  const uint64_t first = option(words + 1, "first=", 1), seeds = option(words + 1, "count=", 20);
+  uint32_t passed = 0, failed = 0;
+  for (const scene_table_t *table = scene_tables; table; table = table->next) {
+    for (size_t i = 0; i < table->count; i++) {
+      if (!is_chosen(table->name, table->scene[i].name, words + 1))
+        continue;
+      uint64_t seed = first;
+      while (seed < first + seeds && passes(&table->scene[i], seed))
+        seed++;
+      *(seed < first + seeds ? &failed : &passed) += 1;
+    }
+  }
+  printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+  return passed == 0 ? 2 : failed > 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_seam.h
+/// The seam: functions between files of the pool, and of the C library, in whose place a test's own can be
+/// called. The suite's seams (TEST_MAIN_SEAMS) set them before each of its cases, when no pool runs:
+///   static uint64_t my_now(void) { ... __real_ws_os_now_ns() ... }
+///   static void my_seams(void) { seam.ws_os_now_ns = my_now; }
+/// A function is in the seam if it is in the list below: CMake reads it and links with --wrap. Prefer
+/// functions of os/ and of the C library: they stay when a room is rewritten. A call within the file that
+/// defines the function does not go through the seam.
+#ifndef WS_SEAM_H
+#define WS_SEAM_H
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "../../core/ws_find.h"
+#include "../../core/ws_push.h"
+#include "../../fiber/ws_lot.h"
+#include "../../include/ws_sync.h"
+#include "../../pool/ws_types.h"
+#include "../../tasks/ws_grouped.h"
+#include "../../tasks/ws_inbox.h"
+
+/// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
+#define WS_SEAM_CORE(X, V)                                                                                   \
+  X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
+  X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
+  X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
+  X(uint32_t, ws_deal_circles, (uint32_t count), (count))                                                    \
+  X(uint64_t, ws_grouped_depth, (const ws_deque_t *deque, const ws_group_t *group, bool weak),               \
+    (deque, group, weak))                                                                                    \
+  V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
+  X(ws_claim_t, ws_inbox_claim, (const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most),                   \
+    (tasks, mask, most))                                                                                     \
+  X(bool, ws_inbox_claim_more, (const ws_tasks_t *tasks, ws_queue_t *claimer), (tasks, claimer))             \
+  X(bool, ws_inbox_give,                                                                                     \
+    (const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task),                    \
+    (tasks, own, claim, task))                                                                               \
+  X(bool, ws_inbox_open, (ws_inbox_t * inbox, ws_au64_t * mask), (inbox, mask))                              \
+  X(bool, ws_inbox_shut, (ws_tasks_t * tasks, ws_inbox_t * inbox), (tasks, inbox))                           \
+  X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
+  V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
+  V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
+  X(int32_t, ws_os_cpu, (void), ())                                                                          \
+  V(ws_os_fence_heavy, (void), ())                                                                           \
+  X(int, ws_os_futex_wait, (ws_au32_t * word, uint32_t expected, uint64_t timeout_ns),                       \
+    (word, expected, timeout_ns))                                                                            \
+  X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
+    (word, expected, deadline_ns))                                                                           \
+  V(ws_os_futex_wake, (ws_au32_t * word, uint32_t count), (word, count))                                     \
+  X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
+  X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
+  X(uint32_t, ws_os_priority, (void), ())                                                                    \
+  X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
+  X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
+  X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
+  X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
+  X(bool, ws_os_thread_sleeps, (int32_t tid), (tid))                                                         \
+  X(uint64_t, ws_os_throttled, (void), ())                                                                   \
+  V(ws_os_yield, (void), ())                                                                                 \
+  V(ws_place_free, (ws_worker_t * worker), (worker))                                                         \
+  V(ws_place_leave, (ws_worker_t * worker), (worker))                                                        \
+  X(bool, ws_prewake_rests, (const struct ws_pool_s *pool), (pool))                                          \
+  X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
+  V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
+  X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
+  V(ws_relax, (void), ())                                                                                    \
+  V(ws_spin_found, (ws_worker_t * worker), (worker))                                                         \
+  X(bool, ws_steal, (struct ws_pool_s * pool, ws_here_t here, ws_task_t * task), (pool, here, task))         \
+  X(uint32_t, ws_summary_words, (uint32_t workers), (workers))                                               \
+  X(bool, ws_work_visible, (ws_tasks_t * tasks), (tasks))
+
+/// In programs with fibers.
+#define WS_SEAM_FIBER(X, V)                                                                                  \
+  X(int, epoll_create1, (int flags), (flags))                                                                \
+  X(int, mincore, (void *memory, size_t bytes, unsigned char *in_memory), (memory, bytes, in_memory))        \
+  X(int, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),                  \
+    (thread, policy, param))                                                                                 \
+  X(int, pthread_mutex_lock, (pthread_mutex_t * lock), (lock))                                               \
+  X(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),             \
+    (thread, policy, param))                                                                                 \
+  V(ws_blocking_begin, (void), ())                                                                           \
+  V(ws_blocking_end, (void), ())                                                                             \
+  X(bool, ws_lot_enter, (ws_waiter_t * waiter), (waiter))                                                    \
+  V(ws_lot_move, (const void *from, const ws_aptr_t *to, uint32_t count, ws_grant_t grant),                  \
+    (from, to, count, grant))                                                                                \
+  V(ws_lot_unpark, (const void *address, uint32_t count, ws_woken_t on_woken, void *arg),                    \
+    (address, count, on_woken, arg))                                                                         \
+  V(ws_mutex_unlock, (ws_mutex_t * mutex), (mutex))                                                          \
+  X(bool, ws_os_close_pages, (void *memory, size_t bytes), (memory, bytes))                                  \
+  X(bool, ws_os_open_pages, (void *memory, size_t bytes), (memory, bytes))                                   \
+  X(size_t, ws_os_page_bytes, (void), ())                                                                    \
+  X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
+  X(void *, ws_os_reserve, (size_t bytes), (bytes))                                                          \
+  X(size_t, ws_os_signal_frame_bytes, (void), ())                                                            \
+  V(ws_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))                           \
+  X(bool, ws_try_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))
+
+#define WS_SEAM_REAL(result, name, parameters, arguments) result __real_##name parameters;
+#define WS_SEAM_REAL_VOID(name, parameters, arguments) void __real_##name parameters;
+WS_SEAM_CORE(WS_SEAM_REAL, WS_SEAM_REAL_VOID)
+WS_SEAM_FIBER(WS_SEAM_REAL, WS_SEAM_REAL_VOID)
+
+#define WS_SEAM_POINTER(result, name, parameters, arguments) result(*name) parameters;
+#define WS_SEAM_POINTER_VOID(name, parameters, arguments) void(*name) parameters;
+typedef struct {
+  WS_SEAM_CORE(WS_SEAM_POINTER, WS_SEAM_POINTER_VOID)
+  WS_SEAM_FIBER(WS_SEAM_POINTER, WS_SEAM_POINTER_VOID)
+} ws_seam_t;
+
+/// NULL = the real one.
+extern ws_seam_t seam;
+
+#endif
