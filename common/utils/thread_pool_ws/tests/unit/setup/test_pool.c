@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_pool.c
-/// Settings and their bounds, CPUs that cannot be had, many pools, many workers.
+/// Settings and their bounds, CPUs that cannot be had, many workers.
 #include <errno.h>
 #include <string.h>
 
@@ -44,16 +44,6 @@ static void values_out_of_range_are_named(void)
   }
 }
 
-static void priority_is_ignored_where_it_means_nothing(void)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.sched_priority = 1000;
-  test_destroy(test_create(&settings));
-  settings.sched_class = WS_CLASS_OTHER;
-  test_destroy(test_create(&settings));
-  CU_ASSERT_EQUAL(test_warnings.count, 0);
-}
-
 /// A pool of these settings runs what it is given.
 static ws_stats_t try_pool(const ws_settings_t *settings)
 {
@@ -71,27 +61,31 @@ static ws_stats_t try_pool(const ws_settings_t *settings)
   return stats;
 }
 
+/// And a priority is ignored where it means nothing.
 static void bounds_are_allowed(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = 2;
-  settings.lanes = 0;
-  settings.name = NULL;
-  try_pool(&settings);
-  settings.lanes = WS_LANES_MAX;
-  settings.queue_capacity = 3; // rounded up
-  try_pool(&settings);
-  settings.lanes = 1;
-  settings.queue_capacity = 1u << 20;
-  try_pool(&settings);
+  static const struct {
+    uint32_t queue_capacity, lanes; ///< a capacity is rounded up
+    ws_class_t sched_class;
+  } rows[] = {{2, 0, WS_CLASS_INHERIT}, {3, WS_LANES_MAX, WS_CLASS_OTHER}, {1u << 20, 1, WS_CLASS_INHERIT}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_settings_t settings = test_settings(1);
+    settings.queue_capacity = rows[i].queue_capacity;
+    settings.lanes = rows[i].lanes;
+    settings.sched_class = rows[i].sched_class;
+    settings.sched_priority = 1000;
+    settings.name = NULL;
+    try_pool(&settings);
+  }
   for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
-    settings = test_settings(2);
+    ws_settings_t settings = test_settings(2);
     settings.spin = (ws_spin_t)spin;
     settings.spin_ns_max = spin ? 0 : WS_SPIN_NS_MAX;
     settings.join_spin_ns_max = 0;
     try_pool(&settings);
   }
   CU_ASSERT_EQUAL(test_warnings.count, 0);
+  ws_pool_destroy(NULL);
 }
 
 static void defaults_are_those_of_the_header(void)
@@ -111,70 +105,35 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
-static void cpus_that_cannot_be_had(void)
+static void cores(void)
 {
+  static const int32_t wrong[5] = {100000, 0, 0, -1, -7};
+  static const struct {
+    uint32_t workers, core_count, pinned;
+    const int32_t *cores;
+    const char *warnings[3];
+  } rows[] = {{5,
+               5,
+               2,
+               wrong,
+               {"worker 0 cannot run on CPU 100000", "cores[2] = 0 is also cores[1]", "cores[4] = -7"}},
+              {3, 1, 1, &wrong[1], {NULL}}, // the others float
+              {0, 1, 0, &wrong[1], {NULL}}};
   const uint32_t cpus = test_use_cpus(1);
-  const int32_t cores[5] = {100000, 0, 0, -1, -7};
-  ws_settings_t settings = test_settings(5);
-  settings.cores = cores;
-  settings.core_count = 5;
-  const ws_stats_t stats = try_pool(&settings);
-  CU_ASSERT_EQUAL(test_warnings_with("worker 0 cannot run on CPU 100000"), 1);
-  CU_ASSERT_EQUAL(test_warnings_with("cores[2] = 0 is also cores[1]"), 1);
-  CU_ASSERT_EQUAL(test_warnings_with("cores[4] = -7"), 1);
-  CU_ASSERT_EQUAL(test_warnings.count, 3);
-  CU_ASSERT_EQUAL(stats.workers, 5);
-  CU_ASSERT_EQUAL(stats.workers_pinned, 2);
-  CU_ASSERT_EQUAL(stats.cpus, cpus);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    uint32_t warnings = 0;
+    ws_settings_t settings = test_settings(rows[i].workers);
+    settings.cores = rows[i].cores;
+    settings.core_count = rows[i].core_count;
+    const ws_stats_t stats = try_pool(&settings);
+    for (; warnings < 3 && rows[i].warnings[warnings]; warnings++)
+      CU_ASSERT_EQUAL(test_warnings_with(rows[i].warnings[warnings]), 1);
+    CU_ASSERT_EQUAL(test_warnings.count, warnings);
+    CU_ASSERT_EQUAL(stats.workers, rows[i].workers);
+    CU_ASSERT_EQUAL(stats.workers_pinned, rows[i].pinned);
+    CU_ASSERT_EQUAL(stats.cpus, cpus);
+  }
   test_use_cpus(0);
-}
-
-static void more_workers_than_cores_float(void)
-{
-  const int32_t cores[1] = {0};
-  ws_settings_t settings = test_settings(3);
-  settings.cores = cores;
-  settings.core_count = 1;
-  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 1);
-  settings.workers = 0;
-  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 0);
-  CU_ASSERT_EQUAL(test_warnings.count, 0);
-}
-
-typedef struct {
-  ws_pool_t *pool;
-  ws_au32_t over;
-  ws_au64_t count, pushed;
-} busy_t;
-
-static void *keep_busy(void *busy_arg)
-{
-  busy_t *busy = busy_arg;
-  while (!ws_load_acquire(&busy->over)) {
-    ws_group_t group;
-    ws_group_init(&group, 10);
-    for (uint32_t i = 0; i < 10; i++)
-      test_push(busy->pool, test_count_task, &busy->count, &group);
-    ws_group_wait(&group, busy->pool);
-    ws_add_relaxed(&busy->pushed, 10);
-  }
-  return NULL;
-}
-
-static void pools_come_and_go_while_others_run(void)
-{
-  busy_t busy = {.pool = test_pool(2)};
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 2; i++)
-    test_spawn(&threads, keep_busy, &busy);
-  for (uint32_t round = 0; round < 24; round++) {
-    const ws_settings_t settings = test_settings(round % 4);
-    try_pool(&settings);
-  }
-  ws_store_release(&busy.over, 1);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(test_value(&busy.count), test_value(&busy.pushed));
-  test_destroy(busy.pool);
 }
 
 static bool all_sleep(void *pool)
@@ -202,17 +161,8 @@ static void one_hundred_and_thirty_workers(void)
   }
   test_destroy(pool);
   test_gate_destroy(&gate);
-  settings = test_settings(128);
-  try_pool(&settings);
 }
 
-static void destroy_of_nothing(void)
-{
-  ws_pool_destroy(NULL);
-}
-
-TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named),
-          TEST_CASE(priority_is_ignored_where_it_means_nothing), TEST_CASE(bounds_are_allowed),
-          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cpus_that_cannot_be_had),
-          TEST_CASE(more_workers_than_cores_float), TEST_CASE(pools_come_and_go_while_others_run),
-          TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(destroy_of_nothing))
+TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(bounds_are_allowed),
+          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cores),
+          TEST_CASE(one_hundred_and_thirty_workers))

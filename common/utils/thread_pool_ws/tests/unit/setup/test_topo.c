@@ -113,18 +113,6 @@ static void each_step_uses_every_cpu(void)
   }
 }
 
-static void without_a_step_workers_float(void)
-{
-  static const uint32_t cpu[] = {0, 1};
-  ws_cpuset_t mask = set_of(cpu, 2);
-  const ws_settings_t settings = test_settings(4);
-  int32_t plan[4];
-  ws_topo_plan(&settings, &mask, plan);
-  for (uint32_t i = 0; i < 4; i++)
-    CU_ASSERT_EQUAL(plan[i], -1);
-  ws_os_cpuset_free(&mask);
-}
-
 static void cpus_that_count(void)
 {
   static const uint32_t cpu[] = {0, 1, 2, 3};
@@ -134,20 +122,15 @@ static void cpus_that_count(void)
   CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 6);
   quota = 3;
   CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 3);
-  quota = UINT32_MAX;
-  ws_cpuset_t none = set_of(cpu, 0);
-  CU_ASSERT_EQUAL(ws_topo_cpus(&none, inside, 0), 1);
-  ws_os_cpuset_free(&mask);
-  ws_os_cpuset_free(&none);
-}
-
-static void quota_bounds_the_pools_cpus(void)
-{
   quota = 1;
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(test_stats(pool).cpus, 1);
   test_destroy(pool);
   quota = UINT32_MAX;
+  ws_cpuset_t none = set_of(cpu, 0);
+  CU_ASSERT_EQUAL(ws_topo_cpus(&none, inside, 0), 1);
+  ws_os_cpuset_free(&mask);
+  ws_os_cpuset_free(&none);
 }
 
 /// Each worker's victims: every other worker, once.
@@ -212,6 +195,15 @@ static void victims_of_the_same_cache_come_first(void)
   ws_os_cpuset_free(&pool.mask);
 }
 
+static void run_some(ws_pool_t *pool)
+{
+  ws_au64_t count = {0};
+  for (uint32_t i = 0; i < 100; i++)
+    test_push(pool, test_count_task, &count, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 100);
+}
+
 static void machine_with_over_1024_cpus(void)
 {
   far_cpu = 1500;
@@ -224,11 +216,7 @@ static void machine_with_over_1024_cpus(void)
   CU_ASSERT_EQUAL(test_stats(pool).cpus, 2);
   CU_ASSERT_TRUE(ws_os_cpuset_has(&pool->mask, 1500));
   CU_ASSERT_EQUAL(test_warnings_with("CPU 1500"), 1);
-  ws_au64_t count = {0};
-  for (uint32_t i = 0; i < 50; i++)
-    test_push(pool, test_count_task, &count, NULL);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 50);
+  run_some(pool);
   test_destroy(pool);
   far_cpu = -1;
 }
@@ -252,11 +240,7 @@ static void cpus_that_are_refused(void)
     CU_ASSERT_EQUAL(pool->cpus, cases[i].count);
     CU_ASSERT_EQUAL(test_stats(pool).workers, 3);
     CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, 0);
-    ws_au64_t count = {0};
-    for (uint32_t task = 0; task < 100; task++)
-      test_push(pool, test_count_task, &count, NULL);
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    CU_ASSERT_EQUAL(test_value(&count), 100);
+    run_some(pool);
     test_destroy(pool);
     ws_settings_default(&settings);
     CU_ASSERT_EQUAL(settings.workers, cases[i].count);
@@ -265,7 +249,6 @@ static void cpus_that_are_refused(void)
 }
 
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
-          TEST_CASE(quota_bounds_the_pools_cpus), TEST_CASE(every_other_worker_is_a_victim_once),
+          TEST_CASE(cpus_that_count), TEST_CASE(every_other_worker_is_a_victim_once),
           TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
           TEST_CASE(cpus_that_are_refused))
