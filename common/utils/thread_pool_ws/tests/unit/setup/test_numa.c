@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_numa.c
-/// A machine's nodes as the kernel lists them: made-up machines, and this one.
+/// A machine's nodes as the kernel lists them, and where memory lies: made-up machines, and this one.
 /// Linked with --wrap of ws_os_read: the files of /sys/devices/system/node.
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_topo.h"
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 typedef struct {
   const char *name, *text; ///< of a file in the folder of the nodes
@@ -121,31 +120,22 @@ static void plan(const node_file_t *of, uint32_t workers, uint64_t mask, const i
   files = NULL;
 }
 
-static void the_mask_decides(void)
+/// Where its workers may run: on the mask's CPUs, and where they are pinned, also outside the mask.
+static void mask_and_pins_decide(void)
 {
-  plan(four, 4, 0xff, NULL);
-  CU_ASSERT_EQUAL(pool.nodes.count, 4);
-  CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE + 4);
-  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 3), 1);
-  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 4), 2);
-  CU_ASSERT_EQUAL(ws_nodes_of_hint(&pool.nodes, ws_node_hint(1)), 1);
-  plan(four, 4, 0xc3, NULL); // nodes 0 and 3
-  CU_ASSERT_EQUAL(pool.nodes.count, 2);
-  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 6), 1);
-  CU_ASSERT_NOT_EQUAL(ws_nodes_of_hint(&pool.nodes, ws_node_hint(2)), WS_NODE_NONE);
-  plan(four, 4, 0x0c, NULL); // node 1
-  CU_ASSERT_EQUAL(pool.nodes.count, 1);
-  CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE);
-}
-
-static void pinned_workers_decide(void)
-{
-  plan(four, 2, 0xff, (const int32_t[]){2, 3});
-  CU_ASSERT_EQUAL(pool.nodes.count, 1);
-  plan(four, 2, 0x03, (const int32_t[]){2, 7}); // outside the mask
-  CU_ASSERT_EQUAL(pool.nodes.count, 2);
-  plan(four, 2, 0x03, (const int32_t[]){7, -1}); // one floats
-  CU_ASSERT_EQUAL(pool.nodes.count, 2);
+  static const int32_t of_one[] = {2, 3}, outside[] = {2, 7}, one_floats[] = {7, -1};
+  static const struct {
+    uint32_t workers;
+    uint64_t mask;
+    const int32_t *cpu;
+    uint32_t nodes;
+  } rows[] = {{4, 0xff, NULL, 4},   {4, 0xc3, NULL, 2},    {4, 0x0c, NULL, 1},
+              {2, 0xff, of_one, 1}, {2, 0x03, outside, 2}, {2, 0x03, one_floats, 2}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    plan(four, rows[i].workers, rows[i].mask, rows[i].cpu);
+    CU_ASSERT_EQUAL(pool.nodes.count, rows[i].nodes);
+    CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE + (rows[i].nodes > 1 ? rows[i].nodes : 0));
+  }
   CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 0), 0);
   CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool.nodes, 7), 1);
 }
@@ -166,37 +156,56 @@ static void files_that_cannot_be_read(void)
   CU_ASSERT_EQUAL(pool.tasks.kinds, WS_KIND_NODE);
 }
 
-static void hints(void)
+static void hints_and_counts(void)
 {
   CU_ASSERT_EQUAL(ws_node_hint(-ENOENT), WS_NODE_ANY);
   CU_ASSERT_EQUAL(ws_node_hint(0), 1);
   CU_ASSERT_EQUAL(ws_node_hint(7), 8);
-  CU_ASSERT_TRUE(ws_node_count() >= 1);
+  static const struct {
+    const char *list;
+    uint32_t count;
+  } rows[] = {{"", 1},        {"\n", 1},    {"0\n", 1},           {"0-1\n", 2},
+              {"0-1,4\n", 3}, {"0,8\n", 2}, {"0,2-3,16-19\n", 7}, {"252\n", 1}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const node_file_t online[] = {{*rows[i].list ? "online" : NULL, rows[i].list}, {NULL, NULL}};
+    files = online;
+    CU_ASSERT_EQUAL(ws_os_node_count(), rows[i].count);
+    files = NULL;
+  }
 }
 
-/// The kernel's answers. It may refuse them in a container.
+/// The kernel's answers, which it may refuse in a container; for more pages than one system call asks for, too. Of
+/// each page another byte is asked for.
 static void where_memory_lies(void)
 {
-  const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-  char *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  CU_ASSERT_PTR_NOT_EQUAL_FATAL(page, MAP_FAILED);
-  const int32_t untouched = ws_node_of(page + 1);
+  enum { PAGES = 600 };
+  static void *address[PAGES];
+  static int32_t node[PAGES];
+  const size_t bytes = ws_os_page_bytes();
+  char *memory = mmap(NULL, PAGES * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CU_ASSERT_PTR_NOT_EQUAL_FATAL(memory, MAP_FAILED);
+  const int32_t untouched = ws_node_of(memory + 1);
   if (untouched == -EPERM || untouched == 0) {
     printf("  (the kernel does not tell where memory lies)\n");
-    munmap(page, bytes);
+    munmap(memory, PAGES * bytes);
     return;
   }
   CU_ASSERT_TRUE(untouched == -ENOENT || untouched == -EFAULT);
-  page[bytes - 1] = 1;
-  const int32_t node = ws_node_of(page + 1);
-  CU_ASSERT_TRUE(node >= 0);
+  for (uint32_t i = 0; i < PAGES; i++) {
+    address[i] = memory + i * bytes + i;
+    memory[i * bytes] = 1;
+    node[i] = INT32_MIN;
+  }
+  CU_ASSERT_TRUE(ws_os_nodes_of(PAGES, address, node) >= 0);
+  for (uint32_t i = 0; i < PAGES; i++)
+    CU_ASSERT_TRUE(node[i] >= 0);
+  CU_ASSERT_TRUE(ws_node_of(memory + 1) >= 0);
   if (ws_node_count() == 1)
-    CU_ASSERT_EQUAL(node, ws_node_of(&node));
-  munmap(page, bytes);
-  CU_ASSERT_TRUE(ws_node_of(page) == -EFAULT || ws_node_of(page) == -ENOENT);
+    CU_ASSERT_EQUAL(ws_node_of(memory), ws_node_of(&memory));
+  munmap(memory, PAGES * bytes);
+  CU_ASSERT_TRUE(ws_node_of(memory) == -EFAULT || ws_node_of(memory) == -ENOENT);
 }
 
 TEST_MAIN("numa", TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
-          TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(the_mask_decides),
-          TEST_CASE(pinned_workers_decide), TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints),
-          TEST_CASE(where_memory_lies))
+          TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
+          TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints_and_counts), TEST_CASE(where_memory_lies))
