@@ -87,6 +87,7 @@ static void check(ws_pool_t *pool, uint64_t first, uint64_t end)
   CU_ASSERT_EQUAL(ws_load_relaxed(&torn), 0);
 }
 
+/// Also at the end of the numbers, and of an empty range.
 static void each_range_and_grain(void)
 {
   static const uint64_t counts[] = {0, 1, 2, 3, 7, 64, 1000, 4097}, grains[] = {0, 1, 2, 3, 100, UINT64_MAX};
@@ -98,17 +99,11 @@ static void each_range_and_grain(void)
         check(pool, 11, 11 + counts[i]);
         CU_ASSERT_TRUE(workers == 0 || grains[k] == 0 || ws_load_relaxed(&longest) <= grains[k]);
       }
+    begin(10, 1);
+    check(pool, UINT64_MAX - 100, UINT64_MAX);
+    check(pool, 5, 4);
     test_destroy(pool);
   }
-}
-
-static void at_the_ends_of_the_numbers(void)
-{
-  ws_pool_t *pool = test_pool(2);
-  begin(10, 1);
-  check(pool, UINT64_MAX - 100, UINT64_MAX);
-  check(pool, 5, 4); // empty
-  test_destroy(pool);
 }
 
 static ws_pool_t *outer_pool;
@@ -220,23 +215,18 @@ static void without_a_neutral_value_pieces_begin_with_zero(void)
 static void wrong_arguments(void)
 {
   segment_t result = nothing;
-  ws_reduce_t how = sum_of;
-  how.piece = NULL;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how = sum_of;
-  how.combine = NULL;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how = sum_of;
-  how.bytes = 0;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how.bytes = WS_REDUCE_BYTES_MAX + 1;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
+  ws_reduce_t wrong[] = {sum_of, sum_of, sum_of, sum_of};
+  wrong[0].piece = NULL;
+  wrong[1].combine = NULL;
+  wrong[2].bytes = 0;
+  wrong[3].bytes = WS_REDUCE_BYTES_MAX + 1;
+  for (uint32_t i = 0; i < TEST_COUNT(wrong); i++)
+    CU_ASSERT_EQUAL(ws_reduce(NULL, &wrong[i], 0, 1, &result), -EINVAL);
   CU_ASSERT_EQUAL(ws_reduce(NULL, &sum_of, 0, 1, NULL), -EINVAL);
   CU_ASSERT_EQUAL(ws_reduce(NULL, NULL, 0, 1, &result), -EINVAL);
   CU_ASSERT_EQUAL(memcmp(&result, &nothing, sizeof(result)), 0);
 }
 
-TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(at_the_ends_of_the_numbers),
-          TEST_CASE(inside_tasks), TEST_CASE(a_pool_that_is_full_or_stopped),
-          TEST_CASE(a_pool_that_is_aborted_meanwhile),
+TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(inside_tasks),
+          TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
           TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments))
