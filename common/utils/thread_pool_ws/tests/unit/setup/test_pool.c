@@ -105,24 +105,29 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
-static void cores(void)
+/// With and without a list of cores.
+static void pinned_workers(void)
 {
   static const int32_t wrong[5] = {100000, 0, 0, -1, -7};
   static const struct {
-    uint32_t workers, core_count, pinned;
+    uint32_t workers, pin_step, core_count, pinned;
     const int32_t *cores;
     const char *warnings[3];
   } rows[] = {{5,
+               0,
                5,
                2,
                wrong,
                {"worker 0 cannot run on CPU 100000", "cores[2] = 0 is also cores[1]", "cores[4] = -7"}},
-              {3, 1, 1, &wrong[1], {NULL}}, // the others float
-              {0, 1, 0, &wrong[1], {NULL}}};
+              {3, 0, 1, 1, &wrong[1], {NULL}}, // the others float
+              {0, 0, 1, 0, &wrong[1], {NULL}},
+              {3, 0, 0, 0, NULL, {NULL}},
+              {3, 1, 0, 3, NULL, {NULL}}};
   const uint32_t cpus = test_use_cpus(1);
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     uint32_t warnings = 0;
     ws_settings_t settings = test_settings(rows[i].workers);
+    settings.pin_step = rows[i].pin_step;
     settings.cores = rows[i].cores;
     settings.core_count = rows[i].core_count;
     const ws_stats_t stats = try_pool(&settings);
@@ -164,5 +169,5 @@ static void one_hundred_and_thirty_workers(void)
 }
 
 TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(bounds_are_allowed),
-          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cores),
+          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(pinned_workers),
           TEST_CASE(one_hundred_and_thirty_workers))

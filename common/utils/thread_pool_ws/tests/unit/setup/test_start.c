@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_start.c
-/// Starting threads: names, scheduling classes with and without the privilege, threads that cannot be had.
+/// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
 #define _GNU_SOURCE
 #include "../../../setup/ws_settings.h"
 #include "../../../setup/ws_start.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -62,46 +61,6 @@ void __wrap_ws_os_unmap(void *memory, size_t bytes)
   __real_ws_os_unmap(memory, bytes);
 }
 
-/// @return how many threads of this process are called @p name
-static uint32_t threads_called(const char *name)
-{
-  uint32_t found = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
-    char path[300], comm[32] = "";
-    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-    FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
-    if (!file)
-      continue;
-    if (fgets(comm, sizeof(comm), file)) {
-      comm[strcspn(comm, "\n")] = '\0';
-      found += strcmp(comm, name) == 0;
-    }
-    fclose(file);
-  }
-  if (tasks)
-    closedir(tasks);
-  return found;
-}
-
-typedef struct {
-  const char *name;
-  uint32_t count;
-} called_t;
-
-static bool has_as_many(void *called_arg)
-{
-  const called_t *called = called_arg;
-  return threads_called(called->name) == called->count;
-}
-
-/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one. If it ends
-/// while the kernel lists the threads, those after it are missing.
-static bool are_called(const char *name, uint32_t count)
-{
-  return test_until(has_as_many, &(called_t){name, count});
-}
-
 static void names_are_cut_indices_never(void)
 {
   static const struct {
@@ -117,24 +76,6 @@ static void names_are_cut_indices_never(void)
     ws_thread_name(name, rows[i].pool, rows[i].index);
     CU_ASSERT_STRING_EQUAL(name, rows[i].thread);
   }
-}
-
-static void threads_carry_their_names(void)
-{
-  char name[] = "a_very_long_name_of_a_pool";
-  CU_ASSERT_TRUE(are_called("ws_guard", 0)); // of the cases before
-  ws_settings_t settings = test_settings(101);
-  settings.name = name;
-  settings.queue_capacity = 4;
-  ws_pool_t *pool = test_create(&settings);
-  memset(name, 'x', sizeof(name) - 1); // the pool must not need it any more
-  CU_ASSERT_TRUE(are_called("a_very_long_na0", 1));
-  CU_ASSERT_TRUE(are_called("a_very_long_n99", 1));
-  CU_ASSERT_TRUE(are_called("a_very_long_100", 1));
-  CU_ASSERT_TRUE(are_called("ws_guard", 1));
-  test_destroy(pool);
-  CU_ASSERT_TRUE(are_called("a_very_long_na0", 0));
-  CU_ASSERT_TRUE(are_called("ws_guard", 0));
 }
 
 static bool runs_hundred(ws_pool_t *pool)
@@ -283,7 +224,6 @@ static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func
   const int error = pthread_create(&thread, NULL, func, arg);
   if (error)
     return error;
-  pthread_setname_np(thread, "host");
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET((size_t)(cpu < 0 ? 0 : cpu), &set);
@@ -315,14 +255,12 @@ static void host_creates_the_threads(void)
     ws_pool_t *pool = test_create(&settings);
     CU_ASSERT_EQUAL(host.asked, 2);
     CU_ASSERT_TRUE(host.cpu[0] == -1 && host.cpu[1] == core);
-    CU_ASSERT_TRUE(are_called("host", 2));
     const bool pinned = may_pin || test_cpus() == 1;
     CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, pinned);
     CU_ASSERT_EQUAL(test_stats(pool).workers_realtime, 0);
     CU_ASSERT_EQUAL(test_warnings.count, !pinned);
     CU_ASSERT_TRUE(runs_hundred(pool));
     test_destroy(pool);
-    CU_ASSERT_TRUE(are_called("host", 0));
   }
 }
 
@@ -431,5 +369,5 @@ static void a_pool_ends_before_its_worker_has_a_cpu(void)
 TEST_MAIN("start", TEST_CASE(a_worker_without_a_cpu_joins_late),
           TEST_CASE(a_pool_ends_before_its_worker_has_a_cpu), TEST_CASE(host_creates_the_threads),
           TEST_CASE(real_time_class_with_and_without_the_privilege), TEST_CASE(names_are_cut_indices_never),
-          TEST_CASE(threads_carry_their_names), TEST_CASE(as_many_workers_as_threads_can_be_had),
-          TEST_CASE(memory_is_given_back), TEST_CASE(reserved_memory_is_given_back))
+          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back),
+          TEST_CASE(reserved_memory_is_given_back))

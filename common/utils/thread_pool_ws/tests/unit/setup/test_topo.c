@@ -133,33 +133,6 @@ static void cpus_that_count(void)
   ws_os_cpuset_free(&none);
 }
 
-/// Each worker's victims: every other worker, once.
-static void check_victims(const struct ws_pool_s *pool)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    uint64_t seen = 0;
-    for (uint32_t k = 0; k + 1 < pool->workers; k++)
-      seen |= UINT64_C(1) << pool->worker[i]->victims[k];
-    CU_ASSERT_EQUAL(seen, ((UINT64_C(1) << pool->workers) - 1) & ~(UINT64_C(1) << i));
-  }
-}
-
-static void every_other_worker_is_a_victim_once(void)
-{
-  for (uint32_t workers = 1; workers <= 9; workers++) {
-    for (uint32_t step = 0; step <= 1; step++) {
-      ws_settings_t settings = test_settings(workers);
-      settings.pin_step = step;
-      ws_pool_t *pool = test_create(&settings);
-      check_victims(pool);
-      if (!step && workers > 2)
-        CU_ASSERT_EQUAL(pool->worker[1]->victims[0], 2); // floating: in turn from the own index on
-      CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, step ? workers : 0);
-      test_destroy(pool);
-    }
-  }
-}
-
 /// CPUs 0 to 3 have two last-level caches, of the even CPUs and of the odd ones. CPU 5 is not in the mask, so
 /// its cache is not known.
 static void victims_of_the_same_cache_come_first(void)
@@ -249,6 +222,5 @@ static void cpus_that_are_refused(void)
 }
 
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(cpus_that_count), TEST_CASE(every_other_worker_is_a_victim_once),
-          TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
-          TEST_CASE(cpus_that_are_refused))
+          TEST_CASE(cpus_that_count), TEST_CASE(victims_of_the_same_cache_come_first),
+          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused))
