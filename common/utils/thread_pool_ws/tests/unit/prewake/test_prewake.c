@@ -169,42 +169,6 @@ static void during_a_stop_nothing_is_left_behind(void)
   }
 }
 
-static void prewakes(void *unused)
-{
-  (void)unused;
-  ws_pool_prewake(pool, 4, 1000);
-}
-
-static void from_a_worker(void)
-{
-  create(4, true);
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, prewakes, NULL, NULL);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_TRUE(test_until_quiet(pool));
-  test_destroy(pool);
-}
-
-/// Phases add up; while one lasts, workers may look for more, and after it they sleep.
-static void phases(void)
-{
-  create(4, true);
-  ws_au64_t count = {0};
-  for (uint32_t round = 0; round < 20; round++) {
-    for (uint32_t i = 0; i <= round % 3; i++)
-      ws_pool_phase_begin(pool, 2);
-    for (uint32_t i = 0; i < 10; i++)
-      test_push(pool, test_count_task, &count, NULL);
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    for (uint32_t i = 0; i <= round % 3; i++)
-      ws_pool_phase_end(pool);
-  }
-  CU_ASSERT_EQUAL(test_value(&count), 200);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->phases), 0);
-  CU_ASSERT_TRUE(test_until_quiet(pool));
-  test_destroy(pool);
-}
-
 static void a_wrong_mode_changes_nothing(void)
 {
   ws_settings_t settings = test_settings(2);
@@ -260,6 +224,13 @@ static struct {
   ws_au64_t ran;
 } storm;
 
+/// Hints from a worker, too.
+static void run_and_hint(void *ran)
+{
+  test_count_task(ran);
+  ws_pool_prewake(pool, 4, 1000);
+}
+
 /// Pushes about when the workers' timers end, without a sleep before: a little ahead of the announced time.
 static void *push_at(void *seed)
 {
@@ -273,11 +244,12 @@ static void *push_at(void *seed)
     while (test_now_ns() + ahead_ns < at_ns)
       sched_yield();
     for (uint32_t i = 0; i < STORM_TASKS; i++)
-      test_push(pool, test_count_task, &storm.ran, &storm.group);
+      test_push(pool, i ? test_count_task : run_and_hint, &storm.ran, &storm.group);
   }
 }
 
-/// The main thread does not help, so a wake that is lost shows. Modes change meanwhile.
+/// The main thread does not help, so a wake that is lost shows. Modes change meanwhile, and phases add up: after them
+/// all sleep.
 static void storms_at_the_time_of_the_alarm(void)
 {
   test_threads_t threads = {0};
@@ -293,15 +265,19 @@ static void storms_at_the_time_of_the_alarm(void)
     if (round % 8 == 0)
       ws_pool_set_spin(pool, (ws_spin_t)(test_random(&random) % (WS_SPIN_HOT + 1)), 50000);
     ws_pool_prewake_at(pool, 4, at_ns);
+    for (uint32_t i = 0; i < round % 3; i++)
+      ws_pool_phase_begin(pool, 2);
     ws_store_relaxed(&storm.at_ns, at_ns); // relaxed: the barrier orders
     pthread_barrier_wait(&storm.announced);
     ws_group_wait(&storm.group, NULL);
+    for (uint32_t i = 0; i < round % 3; i++)
+      ws_pool_phase_end(pool);
     CU_ASSERT_EQUAL_FATAL(test_value(&storm.ran), (uint64_t)round * PUSHERS * STORM_TASKS);
   }
   ws_store_relaxed(&storm.at_ns, 0); // relaxed: the barrier orders
   pthread_barrier_wait(&storm.announced);
   test_join(&threads);
-  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_AUTO, 0), 0);
   CU_ASSERT_TRUE(test_until_quiet(pool));
   test_destroy(pool);
   pthread_barrier_destroy(&storm.announced);
@@ -309,6 +285,5 @@ static void storms_at_the_time_of_the_alarm(void)
 
 TEST_MAIN("prewake", TEST_CASE(workers_wake_look_and_sleep_again),
           TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_no_worker),
-          TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(from_a_worker), TEST_CASE(phases),
-          TEST_CASE(a_wrong_mode_changes_nothing), TEST_CASE(from_hot_to_all_others),
-          TEST_CASE(storms_at_the_time_of_the_alarm))
+          TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(a_wrong_mode_changes_nothing),
+          TEST_CASE(from_hot_to_all_others), TEST_CASE(storms_at_the_time_of_the_alarm))

@@ -89,45 +89,6 @@ static bool runs_hundred(ws_pool_t *pool)
   return ws_pool_wait(pool) == 0 && test_value(&count) == 100;
 }
 
-typedef struct {
-  ws_pool_t *pool;
-  pthread_barrier_t together;
-} crowd_t;
-
-static void *push_in_a_crowd(void *crowd_arg)
-{
-  crowd_t *crowd = crowd_arg;
-  ws_group_t group;
-  ws_group_init(&group, 20);
-  for (uint32_t i = 0; i < 20; i++)
-    test_push(crowd->pool, test_empty_task, NULL, &group);
-  ws_group_wait(&group, crowd->pool);
-  pthread_barrier_wait(&crowd->together);
-  return NULL;
-}
-
-/// Missing workers, more lanes than at the start, grown queues: all memory is given back.
-static void memory_is_given_back(void)
-{
-  const uint64_t before = test_value(&mapped_bytes);
-  crowd_t crowd;
-  ws_settings_t settings = test_settings(4);
-  settings.lanes = 1;
-  settings.queue_capacity = 2;
-  ws_store_relaxed(&threads_left, 2);
-  crowd.pool = test_create(&settings);
-  ws_store_relaxed(&threads_left, UINT32_MAX);
-  pthread_barrier_init(&crowd.together, NULL, 6);
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 6; i++)
-    test_spawn(&threads, push_in_a_crowd, &crowd);
-  test_join(&threads);
-  CU_ASSERT_TRUE(test_value(&mapped_bytes) > before);
-  test_destroy(crowd.pool);
-  pthread_barrier_destroy(&crowd.together);
-  CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
-}
-
 /// Memory that ends at each of the mappings.
 static void reserved_memory_is_given_back(void)
 {
@@ -149,12 +110,19 @@ static void reserved_memory_is_given_back(void)
   CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
 }
 
+/// With the privilege all workers have the class, without it none has, and a warning says so.
 /// @return 0 = as told, 1 = not, TEST_CHILD_SKIP
-static int be_real_time(void *unused)
+static int take_classes(void *is_nobody_arg)
 {
-  (void)unused;
+  const bool is_nobody = *(bool *)is_nobody_arg;
+  const struct rlimit no_limit = {0};
   const struct sched_param param = {.sched_priority = 1}, none = {0};
-  if (sched_setscheduler(0, SCHED_RR, &param) < 0)
+  if (is_nobody) {
+    setrlimit(RLIMIT_RTPRIO, &no_limit);
+    if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+      return TEST_CHILD_SKIP;
+  }
+  if ((sched_setscheduler(0, SCHED_RR, &param) < 0) != is_nobody)
     return TEST_CHILD_SKIP;
   sched_setscheduler(0, SCHED_OTHER, &none);
   bool right = true;
@@ -168,41 +136,21 @@ static int be_real_time(void *unused)
     ws_stats_t total;
     ws_pool_stats(pool, &total, worker, 2);
     test_destroy(pool);
-    right &=
-        total.workers_realtime == 2 && worker[0].realtime && worker[1].realtime && test_warnings.count == 0;
+    const bool warned = test_warnings_with(i ? "class FIFO, priority 5" : "class RR, priority 5") == 1
+                        && test_warnings_with("cpu.rt_runtime_us") == 1;
+    right &= total.workers == 2 && total.workers_realtime == (is_nobody ? 0 : 2);
+    right &= worker[0].realtime == !is_nobody && worker[1].realtime == !is_nobody;
+    right &= test_warnings.count == is_nobody && warned == is_nobody;
   }
   return right ? 0 : 1;
 }
 
-static int become_user_nobody(void *unused)
-{
-  (void)unused;
-  const struct rlimit none = {0};
-  setrlimit(RLIMIT_RTPRIO, &none);
-  if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
-    return TEST_CHILD_SKIP;
-  const struct sched_param param = {.sched_priority = 1};
-  if (sched_setscheduler(0, SCHED_RR, &param) == 0)
-    return TEST_CHILD_SKIP;
-  ws_settings_t settings = test_settings(3);
-  settings.sched_class = WS_CLASS_FIFO;
-  settings.sched_priority = 10;
-  ws_pool_t *pool = test_create(&settings);
-  const bool ran = runs_hundred(pool);
-  const ws_stats_t stats = test_stats(pool);
-  test_destroy(pool);
-  const bool warned = test_warnings.count == 1 && test_warnings_with("class FIFO, priority 10") == 1
-                      && test_warnings_with("cpu.rt_runtime_us") == 1;
-  return ran && warned && stats.workers == 3 && stats.workers_realtime == 0 ? 0 : 1;
-}
-
 static void real_time_class_with_and_without_the_privilege(void)
 {
-  int (*const bodies[])(void *) = {be_real_time, become_user_nobody};
-  for (uint32_t i = 0; i < 2; i++) {
-    const int code = test_in_child(bodies[i], NULL);
+  for (uint32_t is_nobody = 0; is_nobody < 2; is_nobody++) {
+    const int code = test_in_child(take_classes, &(bool){is_nobody});
     if (code == TEST_CHILD_SKIP)
-      printf("(skipped: %s) ", i ? "the privilege cannot be dropped" : "no privilege");
+      printf("(skipped: %s) ", is_nobody ? "the privilege cannot be dropped" : "no privilege");
     else
       CU_ASSERT_EQUAL(code, 0);
   }
@@ -264,12 +212,15 @@ static void host_creates_the_threads(void)
   }
 }
 
-/// Whether the kernel refuses the next one, or the host.
+/// Whether the kernel refuses the next one, or the host. All memory is given back, also that of queues that grew.
 static void as_many_workers_as_threads_can_be_had(void)
 {
+  const uint64_t before = test_value(&mapped_bytes);
   for (uint32_t k = 0; k <= 7; k++) {
     host_t host = {.fails_at = k / 2};
     ws_settings_t settings = test_settings(6);
+    settings.lanes = 1;
+    settings.queue_capacity = 2;
     settings.thread_create = k % 2 ? host_thread : NULL;
     settings.create_arg = &host;
     ws_store_relaxed(&threads_left, k % 2 ? UINT32_MAX : k / 2);
@@ -281,6 +232,7 @@ static void as_many_workers_as_threads_can_be_had(void)
     CU_ASSERT_TRUE(runs_hundred(pool));
     CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), k / 2 ? 0 : 100);
     test_destroy(pool);
+    CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
   }
 }
 
@@ -312,39 +264,10 @@ static int thread_that_is_held(void *held_arg, uint32_t index, int32_t cpu, void
   return pthread_create(&thread, NULL, wait_for_gate, held);
 }
 
-static ws_pool_t *create_with_held(held_t *held)
-{
-  sem_init(&held->gate, 0, 0);
-  ws_settings_t settings = test_settings(2);
-  settings.thread_create = thread_that_is_held;
-  settings.create_arg = held;
-  return test_create(&settings);
-}
-
 /// Returns when two of them run at the same time, on two threads.
 static void meet(void *both)
 {
   pthread_barrier_wait(both);
-}
-
-static void a_worker_without_a_cpu_joins_late(void)
-{
-  held_t held;
-  ws_pool_t *pool = create_with_held(&held);
-  CU_ASSERT_EQUAL(test_warnings_with("worker 1 has not got any CPU"), 1);
-  CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
-  CU_ASSERT_TRUE(runs_hundred(pool));
-  sem_post(&held.gate);
-  pthread_barrier_t both;
-  pthread_barrier_init(&both, NULL, 2);
-  ws_group_t group;
-  ws_group_init(&group, 2);
-  for (uint32_t i = 0; i < 2; i++)
-    test_push(pool, meet, &both, &group);
-  ws_group_wait(&group, NULL); // this thread takes none of the two
-  test_destroy(pool);
-  pthread_barrier_destroy(&both);
-  sem_destroy(&held.gate);
 }
 
 static void *open_gate(void *held_arg)
@@ -354,20 +277,35 @@ static void *open_gate(void *held_arg)
   return NULL;
 }
 
-static void a_pool_ends_before_its_worker_has_a_cpu(void)
+/// It joins late, or has none until the pool ends.
+static void a_worker_without_a_cpu(void)
 {
-  held_t held;
-  ws_pool_t *pool = create_with_held(&held);
-  CU_ASSERT_TRUE(runs_hundred(pool));
-  test_threads_t threads = {0};
-  test_spawn(&threads, open_gate, &held);
-  test_destroy(pool);
-  test_join(&threads);
-  sem_destroy(&held.gate);
+  for (uint32_t joins = 0; joins < 2; joins++) {
+    held_t held;
+    test_threads_t threads = {0};
+    pthread_barrier_t both;
+    ws_group_t group;
+    sem_init(&held.gate, 0, 0);
+    pthread_barrier_init(&both, NULL, 2);
+    ws_settings_t settings = test_settings(2);
+    settings.thread_create = thread_that_is_held;
+    settings.create_arg = &held;
+    ws_pool_t *pool = test_create(&settings);
+    CU_ASSERT_EQUAL(test_warnings_with("worker 1 has not got any CPU"), 1);
+    CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
+    CU_ASSERT_TRUE(runs_hundred(pool));
+    test_spawn(&threads, open_gate, &held);
+    ws_group_init(&group, joins ? 2 : 0);
+    for (uint32_t i = 0; joins && i < 2; i++)
+      test_push(pool, meet, &both, &group);
+    ws_group_wait(&group, NULL); // this thread takes none of the two
+    test_destroy(pool);
+    test_join(&threads);
+    pthread_barrier_destroy(&both);
+    sem_destroy(&held.gate);
+  }
 }
 
-TEST_MAIN("start", TEST_CASE(a_worker_without_a_cpu_joins_late),
-          TEST_CASE(a_pool_ends_before_its_worker_has_a_cpu), TEST_CASE(host_creates_the_threads),
+TEST_MAIN("start", TEST_CASE(a_worker_without_a_cpu), TEST_CASE(host_creates_the_threads),
           TEST_CASE(real_time_class_with_and_without_the_privilege), TEST_CASE(names_are_cut_indices_never),
-          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(memory_is_given_back),
-          TEST_CASE(reserved_memory_is_given_back))
+          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(reserved_memory_is_given_back))
