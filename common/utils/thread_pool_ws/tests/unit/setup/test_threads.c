@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../support/ws_test.h"
+
+enum { SLACK_NS = 70000 };
 
 /// @return what the kernel writes of a thread after @p field in its status
 static bool status_of(int32_t tid, const char *field, char *text, int bytes)
@@ -188,14 +189,8 @@ static void handlers_may_run_on_workers(void)
   sigaction(SIGUSR1, &before, NULL);
 }
 
-typedef struct {
-  uint32_t slack_ns, blocked; ///< of the child
-  int status;
-  uint64_t program_blocks; ///< mask of a program that popen() has started; UINT64_MAX = unknown
-} child_t;
-
 /// @return the signals that a program has blocked which popen() starts: the shell, which may change the mask
-/// of what it starts itself
+/// of what it starts itself; UINT64_MAX = unknown
 static uint64_t blocked_in_program(void)
 {
   char line[256];
@@ -209,30 +204,28 @@ static uint64_t blocked_in_program(void)
   return mask;
 }
 
-static void fork_task(void *child_arg)
+/// @return the signals that it has blocked, of those from outside, and 10 if its timer slack is not the creator's
+static int look_as_child(void *unused)
 {
-  child_t *child = child_arg;
-  int result[2];
-  const uint64_t program_blocks = blocked_in_program();
-  if (pipe(result) < 0)
-    return;
-  const pid_t pid = fork();
-  if (pid == 0) {
-    sigset_t set;
-    sigprocmask(SIG_BLOCK, NULL, &set);
-    child_t seen = {.slack_ns = (uint32_t)prctl(PR_GET_TIMERSLACK)};
-    for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
-      seen.blocked += sigismember(&set, from_outside[i]) == 1;
-    _exit(write(result[1], &seen, sizeof(seen)) == sizeof(seen) ? 0 : 1);
-  }
-  child_t seen = {0};
-  const bool read_all = pid > 0 && read(result[0], &seen, sizeof(seen)) == sizeof(seen);
-  waitpid(pid, &seen.status, 0);
-  seen.status = read_all ? seen.status : -1;
-  seen.program_blocks = program_blocks;
-  *child = seen;
-  close(result[0]);
-  close(result[1]);
+  (void)unused;
+  sigset_t set;
+  int blocked = prctl(PR_GET_TIMERSLACK) == SLACK_NS ? 0 : 10;
+  sigprocmask(SIG_BLOCK, NULL, &set);
+  for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
+    blocked += sigismember(&set, from_outside[i]) == 1;
+  return blocked;
+}
+
+typedef struct {
+  int status; ///< of the child
+  uint64_t program_blocks;
+} forked_t;
+
+static void fork_task(void *forked_arg)
+{
+  forked_t *forked = forked_arg;
+  forked->program_blocks = blocked_in_program();
+  forked->status = test_in_child(look_as_child, NULL);
 }
 
 /// The creator blocks one signal, and has a timer slack of its own. A program that popen() starts has the
@@ -241,18 +234,16 @@ static void a_child_is_as_the_creator(void)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);
   sigset_t before;
-  prctl(PR_SET_TIMERSLACK, 70000ul);
+  prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
   CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
   ws_pool_t *pool = test_pool(1);
-  child_t child = {.status = -1};
+  forked_t forked = {.status = -1};
   ws_group_t group;
   ws_group_init(&group, 1);
-  test_push(pool, fork_task, &child, &group);
+  test_push(pool, fork_task, &forked, &group);
   ws_group_wait(&group, NULL); // the worker runs it
-  CU_ASSERT_EQUAL(child.status, 0);
-  CU_ASSERT_EQUAL(child.slack_ns, 70000);
-  CU_ASSERT_EQUAL(child.blocked, 1);
-  CU_ASSERT_EQUAL(child.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
+  CU_ASSERT_EQUAL(forked.status, 1);
+  CU_ASSERT_EQUAL(forked.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
   test_destroy(pool);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   prctl(PR_SET_TIMERSLACK, (unsigned long)before_ns);

@@ -21,28 +21,19 @@ ws_plan_t __real_ws_prewake_plan(ws_worker_t *worker);
 ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker);
 bool __real_ws_may_rise(const struct ws_pool_s *pool);
 bool __wrap_ws_may_rise(const struct ws_pool_s *pool);
-void __real_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
-void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 int32_t __real_ws_os_cpu(void);
 int32_t __wrap_ws_os_cpu(void);
 void __real_ws_guard_start(struct ws_pool_s *pool);
 void __wrap_ws_guard_start(struct ws_pool_s *pool);
-int __real_pthread_join(pthread_t thread, void **result);
-int __wrap_pthread_join(pthread_t thread, void **result);
-
 static struct {
-  test_gate_t published;
   ws_aptr_t looked_at; ///< the pool, for looks of its workers
   ws_au32_t looks, wrong; ///< of a look
   ws_au32_t stands; ///< 1 = the next worker that parks stands in the gate
   ws_au32_t plans; ///< 1 = the next worker that parks plans a timer wake
   ws_au32_t rises; ///< 1 = it has, and may
   ws_au32_t one_cpu; ///< 1 = every thread runs on ONE_CPU
-  ws_au32_t ends; ///< 1 = when the worker has ended, the late push goes on
 } idle;
 
-/// The calling thread's push stands before its task is published, and after.
-static _Thread_local bool is_late;
 /// The pools that the calling thread makes have no guard. It would wake one more if a woken one has no CPU.
 static _Thread_local bool has_no_guard;
 
@@ -72,36 +63,15 @@ int32_t __wrap_ws_os_cpu(void)
   return ws_load_acquire(&idle.one_cpu) ? ONE_CPU : __real_ws_os_cpu();
 }
 
-void __wrap_ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
-{
-  __real_ws_prewake_arrived(pool, now_ns);
-  if (is_late)
-    test_gate_task(&idle.published);
-}
-
 void __wrap_ws_guard_start(struct ws_pool_s *pool)
 {
   if (!has_no_guard)
     __real_ws_guard_start(pool);
 }
 
-/// Then the late push's task is there when the stop looks once more.
-int __wrap_pthread_join(pthread_t thread, void **result)
-{
-  const ws_pool_t *pool = ws_load_acquire(&idle.looked_at);
-  const bool is_worker = pool && pthread_equal(thread, pool->worker[0]->thread);
-  const int error = __real_pthread_join(thread, result);
-  if (is_worker && ws_xchg_acq_rel(&idle.ends, 0) == 1) {
-    test_gate_let(&scene.gate, 1);
-    ws_add_relaxed(&idle.wrong, !test_gate_await(&idle.published, 1));
-  }
-  return error;
-}
-
 static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
 {
   memset(&idle, 0, sizeof(idle));
-  test_gate_init(&idle.published);
   scene_begin(settings, look);
   ws_store_release(&idle.looked_at, scene.pool);
 }
@@ -110,7 +80,6 @@ static void end(void)
 {
   ws_store_release(&idle.looked_at, NULL);
   scene_end();
-  test_gate_destroy(&idle.published);
 }
 
 /// Every worker can be woken, and none looks any more.
@@ -321,43 +290,10 @@ static void a_stop_wakes_all_and_names_no_waker(void)
   CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
 }
 
-static void look_at_late_push(const recorded_t *recorded)
-{
-  if (is_late && strcmp(recorded->event, "push") == 0)
-    test_gate_task(&scene.gate);
-}
-
-static void *push_late(void *unused)
-{
-  is_late = true;
-  push_told(0, NULL);
-  return unused;
-}
-
-static void a_pool_has_stopped_when_its_last_task_has_run(void)
-{
-  begin_at_rest(1, look_at_late_push);
-  test_threads_t threads = {0};
-  test_spawn(&threads, push_late, NULL);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-  ws_store_release(&idle.ends, 1);
-  CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0); // its last look finds the task, and runs it
-  CU_ASSERT_EQUAL(ws_load_relaxed(&idle.wrong), 0);
-  test_gate_let(&idle.published, 1);
-  test_join(&threads);
-  end();
-  const recorded_t *run = recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[0]));
-  CU_ASSERT_TRUE_FATAL(run && pthread_equal(run->thread, pthread_self()));
-  EXPECT({"push", {scene.id, -1, TOLD, ARG(0), 0}}, {"run_begin", {scene.id, -1, TOLD, ARG(0), 0}},
-         {"run_end", {scene.id, -1, ARG(0)}}, {"pool_stop", {scene.id}});
-  CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
-}
-
 TEST_MAIN("events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
           TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_stopped_producer_is_told),
           TEST_CASE(a_wake_names_the_worker_that_wakes), TEST_CASE(who_sees_work_before_it_sleeps_says_so),
           TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
           TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
           TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
-          TEST_CASE(a_stop_wakes_all_and_names_no_waker),
-          TEST_CASE(a_pool_has_stopped_when_its_last_task_has_run))
+          TEST_CASE(a_stop_wakes_all_and_names_no_waker))
