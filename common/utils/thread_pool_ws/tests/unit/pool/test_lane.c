@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lane.c
 /// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
-/// end.
+/// end: its size, lanes that their owner could not free, hosts without a free thread-specific key, the end of the
+/// library, and that of a forked child. Linked with --wrap=pthread_key_create and --wrap=pthread_key_delete.
 #include "../../../pool/ws_lane.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "../../support/ws_test.h"
 
-enum { POOLS = 20, THREADS = 12 };
+enum { POOLS = 20, THREADS = 12, CAPACITY = 64, MANY = 40 * CAPACITY };
+
+static void in_a_thread(void *(*body)(void *), void *arg)
+{
+  test_threads_t threads = {0};
+  test_spawn(&threads, body, arg);
+  test_join(&threads);
+}
 
 /// More pools than the thread remembers: each push must go to the pool it names, each pool gives one lane.
 static void one_thread_alternates_between_20_pools(void)
@@ -38,6 +49,7 @@ typedef struct {
   ws_au64_t *count;
   uint32_t tasks;
   ws_queue_t *lane; ///< out
+  uint32_t level; ///< out: of the lane's ring, before the pushes
   pthread_barrier_t *together; ///< NULL = none
 } pusher_t;
 
@@ -64,10 +76,8 @@ static void lane_is_reused_after_its_thread_ended(void)
   settings.lanes = 1;
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 10};
   for (uint32_t i = 0; i < 200; i++) {
-    test_threads_t threads = {0};
     pusher.lane = NULL;
-    test_spawn(&threads, push_some, &pusher);
-    test_join(&threads);
+    in_a_thread(push_some, &pusher);
     CU_ASSERT_PTR_NOT_NULL(pusher.lane);
   }
   CU_ASSERT_EQUAL(test_value(&count), 2000);
@@ -145,9 +155,7 @@ static void overflow_queue_full_under_each_policy(void)
     laneless_t laneless = {.pool = test_create(&settings), .count = &count};
     test_push(laneless.pool, test_gate_task, &gate, NULL); // main has the only lane
     CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-    test_threads_t threads = {0};
-    test_spawn(&threads, fill_shared, &laneless);
-    test_join(&threads);
+    in_a_thread(fill_shared, &laneless);
     const ws_stats_t stats = test_stats(laneless.pool);
     CU_ASSERT_EQUAL(laneless.taken, rows[i].taken);
     CU_ASSERT_EQUAL(laneless.first_refusal, rows[i].refusal);
@@ -165,6 +173,8 @@ static void overflow_queue_full_under_each_policy(void)
 static void *push_and_end(void *pusher_arg)
 {
   pusher_t *pusher = pusher_arg;
+  pusher->lane = ws_here(pusher->pool).queue;
+  pusher->level = pusher->lane ? pusher->lane->deque.level : 0;
   for (uint32_t i = 0; i < pusher->tasks; i++)
     test_push(pusher->pool, test_count_task, pusher->count, NULL);
   return NULL; // its tasks stay in its lane
@@ -208,9 +218,7 @@ static void push_from_a_thread_that_ends(void)
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
   pthread_key_create(&late_key, push_late);
   for (uint32_t i = 0; i < 20; i++) {
-    test_threads_t threads = {0};
-    test_spawn(&threads, set_late_push, &pusher);
-    test_join(&threads);
+    in_a_thread(set_late_push, &pusher);
   }
   CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 80);
@@ -219,8 +227,215 @@ static void push_from_a_thread_that_ends(void)
   test_destroy(pusher.pool);
 }
 
-TEST_MAIN("lane", TEST_CASE(one_thread_alternates_between_20_pools),
-          TEST_CASE(lane_is_reused_after_its_thread_ended),
+/// The heir of a lane that has grown gets it, and touches it, at its first size.
+static void lane_is_inherited_at_its_first_size(void)
+{
+  ws_au64_t count = {0};
+  test_gate_t gate;
+  test_gate_init(&gate);
+  ws_settings_t settings = test_settings(1);
+  settings.queue_capacity = CAPACITY;
+  pusher_t grows = {.pool = test_create(&settings), .count = &count, .tasks = MANY};
+  test_push(grows.pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  in_a_thread(push_and_end, &grows);
+  CU_ASSERT_TRUE(grows.lane->deque.level > 0); // all is still queued
+  test_gate_let(&gate, 1);
+  CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
+  pusher_t heir = {.pool = grows.pool, .count = &count, .tasks = 1};
+  in_a_thread(push_and_end, &heir);
+  CU_ASSERT_PTR_EQUAL(heir.lane, grows.lane);
+  CU_ASSERT_EQUAL(heir.level, 0);
+  CU_ASSERT_EQUAL(test_stats(grows.pool).queue_bytes, 0);
+  CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), MANY + 1);
+  test_destroy(grows.pool);
+  test_gate_destroy(&gate);
+}
+
+/// The lane of an owner that was ended inside a task.
+static void heir_is_in_no_task(void)
+{
+  ws_au64_t count = {0};
+  ws_group_t group;
+  pusher_t owner = {.pool = test_pool(1), .count = &count, .tasks = 1};
+  test_push(owner.pool, test_count_task, &count, NULL); // this thread has a lane of its own
+  in_a_thread(push_and_end, &owner);
+  CU_ASSERT_EQUAL(ws_pool_wait(owner.pool), 0);
+  ws_store_relaxed(&owner.lane->root, &group); // no thread owns the lane
+  owner.lane->depth = 1;
+  owner.lane->helps_in = owner.pool;
+  owner.lane->rests_at = 1;
+  owner.lane->mark = &(ws_mark_t){0};
+  pusher_t heir = {.pool = owner.pool, .count = &count, .tasks = 1};
+  in_a_thread(push_and_end, &heir);
+  CU_ASSERT_PTR_EQUAL_FATAL(heir.lane, owner.lane);
+  CU_ASSERT_PTR_NULL(ws_load_relaxed(&heir.lane->root));
+  CU_ASSERT_PTR_NULL(heir.lane->mark);
+  CU_ASSERT_PTR_NULL(heir.lane->helps_in);
+  CU_ASSERT_TRUE(heir.lane->depth == 0 && heir.lane->rests_at == 0);
+  test_destroy(owner.pool);
+}
+
+/// Pushes in every round of destructors: after the last round no destructor frees the lane.
+static void push_in_each_round(void *pusher_arg)
+{
+  push_and_end(pusher_arg);
+  pthread_setspecific(late_key, pusher_arg);
+}
+
+static void *push_in_each_round_later(void *pusher_arg)
+{
+  pthread_setspecific(late_key, pusher_arg);
+  return NULL;
+}
+
+/// A sanitizer's own data of a thread ends in the last round, too: a push after it would end the sanitizer.
+static bool is_last_round_usable(void)
+{
+  if (TEST_SANITIZED)
+    printf("(skipped: a sanitizer) ");
+  return !TEST_SANITIZED;
+}
+
+static bool gets_a_lane(void *pusher_arg)
+{
+  pusher_t *pusher = pusher_arg;
+  ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if no thread had looked lately
+  pusher->lane = NULL;
+  in_a_thread(push_and_end, pusher);
+  return pusher->lane != NULL;
+}
+
+/// More threads than lanes end without freeing theirs, one after the other: the next ones inherit them.
+static void lanes_of_the_last_round_are_inherited(void)
+{
+  if (!is_last_round_usable())
+    return;
+  ws_au64_t count = {0};
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 2;
+  pusher_t late = {.pool = test_create(&settings), .count = &count, .tasks = 1};
+  pusher_t next = late;
+  pthread_key_create(&late_key, push_in_each_round);
+  for (uint32_t i = 0; i < 4 * settings.lanes; i++) {
+    in_a_thread(push_in_each_round_later, &late);
+    CU_ASSERT_TRUE(test_until(gets_a_lane, &next));
+  }
+  pthread_key_delete(late_key);
+  CU_ASSERT_EQUAL(ws_pool_wait(late.pool), 0);
+  CU_ASSERT_TRUE(test_stats(late.pool).lanes_used <= settings.lanes);
+  test_destroy(late.pool);
+}
+
+static int push_without_keys(void *unused)
+{
+  (void)unused;
+  pthread_key_t key;
+  while (pthread_key_create(&key, NULL) == 0)
+    continue;
+  ws_au64_t count = {0};
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = 2;
+  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 5};
+  for (uint32_t i = 0; i < 10; i++)
+    in_a_thread(push_and_end, &pusher);
+  if (ws_pool_wait(pusher.pool) != 0 || test_value(&count) != 50)
+    return 1;
+  return test_until(gets_a_lane, &pusher) ? 0 : 2;
+}
+
+/// The child of such a process ends in _exit, where clang's ThreadSanitizer fails about every second time.
+static void host_without_a_free_key(void)
+{
+#ifdef __clang__
+  if (TEST_SANITIZED) {
+    printf("(skipped: clang's sanitizers) ");
+    return;
+  }
+#endif
+  CU_ASSERT_EQUAL(test_in_child(push_without_keys, NULL), 0);
+}
+
+enum { KEY_WAS_DELETED = 42 };
+
+static bool end_at_delete;
+int __real_pthread_key_delete(pthread_key_t key);
+int __wrap_pthread_key_delete(pthread_key_t key);
+
+int __wrap_pthread_key_delete(pthread_key_t key)
+{
+  const int result = __real_pthread_key_delete(key);
+  if (end_at_delete)
+    _exit(result == 0 ? KEY_WAS_DELETED : 1);
+  return result;
+}
+
+static int push_and_exit(void *unused)
+{
+  (void)unused;
+  ws_pool_t *pool = test_pool(1);
+  test_push(pool, test_empty_task, NULL, NULL);
+  test_destroy(pool);
+  end_at_delete = true;
+  exit(0);
+}
+
+/// The destructor of the library, which an unload runs as well, gives the key back.
+static void key_ends_with_the_library(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(push_and_exit, NULL), KEY_WAS_DELETED);
+}
+
+enum { CHILD_HAS_EXITED = 43 };
+
+static test_gate_t key_gate;
+static bool stand_in_create;
+int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
+
+TEST_BEFORE_SANITIZER int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+{
+  if (stand_in_create)
+    test_gate_task(&key_gate);
+  return __real_pthread_key_create(key, destructor);
+}
+
+static int exit_at_once(void *unused)
+{
+  (void)unused;
+  exit(CHILD_HAS_EXITED);
+}
+
+/// The thread's first push makes the key, under the process's lock.
+static int fork_in_first_push(void *unused)
+{
+  (void)unused;
+  ws_au64_t count = {0};
+  pusher_t pusher = {.pool = test_pool(1), .count = &count, .tasks = 1};
+  test_gate_init(&key_gate);
+  stand_in_create = true;
+  test_threads_t threads = {0};
+  test_spawn(&threads, push_and_end, &pusher);
+  if (!test_gate_await(&key_gate, 1))
+    return 1;
+  const int result = test_in_child(exit_at_once, NULL);
+  test_gate_let(&key_gate, 1);
+  test_join(&threads);
+  test_destroy(pusher.pool);
+  return result;
+}
+
+/// A child that only exits does not wait for a lock of a thread that it does not have.
+static void forked_child_exits(void)
+{
+  CU_ASSERT_EQUAL(test_in_child(fork_in_first_push, NULL), CHILD_HAS_EXITED);
+}
+
+TEST_MAIN("lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
+          TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
+          TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
+          TEST_CASE(one_thread_alternates_between_20_pools), TEST_CASE(lane_is_reused_after_its_thread_ended),
           TEST_CASE(more_threads_than_lanes_under_each_policy),
           TEST_CASE(overflow_queue_full_under_each_policy), TEST_CASE(stale_entries_of_destroyed_pools),
           TEST_CASE(push_from_a_thread_that_ends))

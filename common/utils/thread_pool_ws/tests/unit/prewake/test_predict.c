@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_predict.c
-/// When the next burst comes: as exactly as the jitter allows, again so after jumps, pauses, stops and
+/// In which pattern bursts come, and when the next one does: as exactly as the jitter allows, again so after jumps, pauses, stops and
 /// changes of the pattern, at any time of the clock; nothing is predicted of bursts at random.
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define JITTER_NS (30 * US)
 #define MANY 2000u ///< bursts until all has settled
 
-static const char *const pattern[] = {"U", "DDDDU", "DDDDDDDDUU", "DDDSUUDDSU"};
+static const char *const pattern[] = {"U", "DDDDU", "DDDDDDDDUU", "DDDSUUDDSU", "DDU"};
 
 /// The results of some bursts.
 typedef struct {
@@ -302,8 +302,111 @@ static void too_fine_a_grid_is_left(void)
   }
 }
 
+// The pattern in which bursts come: found with its period and the number of its phases.
+
+#define JITTER_NS_MAX 50000u
+#define ROUNDS 400u
+
+/// @return whether a pattern with the period and as many bursts as @p given is found of @p count arrivals. Where
+/// its phases lie, and how often each comes: test_predict.c, by what is predicted.
+static bool finds(series_t given, uint32_t count)
+{
+  uint64_t arrival[WS_ARRIVALS];
+  given.slot = test_random(&given.random) % 10;
+  for (uint32_t i = 0; i < count; i++)
+    arrival[i] = series_next(&given);
+  ws_pattern_t result;
+  return ws_period_find(arrival, count, &result) && result.bursts == series_bursts(&given)
+         && fabs(result.period_ns - series_period_ns(&given))
+                < (given.chain ? 30000 : (double)given.jitter_ns + 100);
+}
+
+/// @return in what share of ROUNDS series with jitters up to @p jitter_ns the pattern is found
+static double found(const char *slots, double present, uint32_t jitter_ns, uint32_t count)
+{
+  uint64_t random = series_seed();
+  uint32_t right = 0;
+  for (uint32_t i = 0; i < ROUNDS; i++) {
+    const int64_t jitter = (int64_t)(test_random(&random) % (jitter_ns + 1));
+    series_t given = series_of(slots, jitter, test_random(&random));
+    given.present = present;
+    right += finds(given, count);
+  }
+  printf("\n  %-10s %3.0f %% present, jitter <= %2u us, %u arrivals: %u of %u ", slots, 100 * present,
+         jitter_ns / 1000, count, right, ROUNDS);
+  return (double)right / ROUNDS;
+}
+
+/// One slot in ten is missing in the last pattern: with much jitter hardly told from a slot that comes nine times in
+/// ten.
+static void patterns_with_jitter_and_missing_bursts(void)
+{
+  static const char *const nearly_full = "UUUUUUUUUD";
+  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
+    CU_ASSERT_TRUE(found(pattern[i], 1, 10000, 32) == 1);
+    CU_ASSERT_TRUE(found(pattern[i], 1, JITTER_NS_MAX, 32) >= 0.98);
+    CU_ASSERT_TRUE(found(pattern[i], 1, JITTER_NS_MAX, WS_ARRIVALS) >= 0.98);
+    CU_ASSERT_TRUE(found(pattern[i], 0.8, JITTER_NS_MAX, WS_ARRIVALS) >= 0.95);
+  }
+  CU_ASSERT_TRUE(found(nearly_full, 1, JITTER_NS_MAX, WS_ARRIVALS) >= 0.95);
+  CU_ASSERT_TRUE(found(nearly_full, 0.8, JITTER_NS_MAX, WS_ARRIVALS) >= 0.5);
+}
+
+static void few_arrivals_say_nothing(void)
+{
+  series_t given = series_of("U", 0, series_seed());
+  uint64_t arrival[WS_ARRIVALS];
+  ws_pattern_t result;
+  for (uint32_t count = 0; count < 5; count++) {
+    arrival[count] = series_next(&given);
+    CU_ASSERT_FALSE(ws_period_find(arrival, count, &result));
+  }
+}
+
+/// Bursts of which each but the first follows from the one before.
+static void chains(void)
+{
+  uint64_t random = series_seed();
+  uint32_t right = 0;
+  for (uint32_t round = 0; round < ROUNDS; round++) {
+    series_t given = series_of(pattern[round % TEST_COUNT(pattern)], 10000, test_random(&random));
+    given.chain = 1 + (uint32_t)(test_random(&random) % 3);
+    given.chain_ns = 60000 + (int64_t)(test_random(&random) % 40000);
+    given.chain_jitter_ns = 4000;
+    right += finds(given, WS_ARRIVALS);
+  }
+  printf("%u of %u ", right, ROUNDS);
+  CU_ASSERT_TRUE(right >= 0.98 * ROUNDS);
+}
+
+/// However they fall, what is found lies within what was given.
+static void any_times_give_a_sound_pattern_or_none(void)
+{
+  uint64_t random = test_seed();
+  uint32_t unsound = 0, none = 0;
+  for (uint32_t round = 0; round < 5000; round++) {
+    uint64_t arrival[WS_ARRIVALS], at_ns = UINT64_C(1) << (35 + test_random(&random) % 18);
+    const uint32_t count = (uint32_t)(test_random(&random) % (WS_ARRIVALS + 1));
+    const uint32_t bits = 1 + (uint32_t)(test_random(&random) % 24);
+    for (uint32_t i = 0; i < count; i++)
+      arrival[i] = at_ns += 1 + (test_random(&random) >> (64 - bits));
+    ws_pattern_t result;
+    if (!ws_period_find(arrival, count, &result)) {
+      none++;
+      continue;
+    }
+    unsound += !(result.period_ns > 0) || result.bursts < 1 || result.bursts > WS_PHASES_MAX;
+    for (uint32_t i = 0; i < result.bursts && i < WS_PHASES_MAX; i++)
+      unsound += result.last_ns[i] > at_ns || !(result.occupancy[i] > 0) || result.occupancy[i] > 1;
+  }
+  CU_ASSERT_EQUAL(unsound, 0);
+  CU_ASSERT_TRUE(none > 4000);
+}
+
 TEST_MAIN("predict", TEST_CASE(too_fine_a_grid_is_left), TEST_CASE(as_exactly_as_the_jitter_allows),
           TEST_CASE(uptime_and_drift_leave_no_bias), TEST_CASE(jumps_and_pauses), TEST_CASE(another_pattern),
           TEST_CASE(who_stays_away_is_not_expected), TEST_CASE(how_often_each_comes),
           TEST_CASE(what_follows_from_each_other), TEST_CASE(nothing_is_known),
-          TEST_CASE(bursts_at_random_have_no_pattern))
+          TEST_CASE(bursts_at_random_have_no_pattern), TEST_CASE(patterns_with_jitter_and_missing_bursts),
+          TEST_CASE(few_arrivals_say_nothing), TEST_CASE(chains),
+          TEST_CASE(any_times_give_a_sound_pattern_or_none))
