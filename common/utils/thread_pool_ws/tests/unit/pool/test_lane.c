@@ -12,7 +12,7 @@
 
 #include "../../support/ws_test.h"
 
-enum { POOLS = 20, THREADS = 12, CAPACITY = 64, MANY = 40 * CAPACITY };
+enum { POOLS = 20, CAPACITY = 64, MANY = 40 * CAPACITY };
 
 static void in_a_thread(void *(*body)(void *), void *arg)
 {
@@ -50,23 +50,16 @@ typedef struct {
   uint32_t tasks;
   ws_queue_t *lane; ///< out
   uint32_t level; ///< out: of the lane's ring, before the pushes
-  pthread_barrier_t *together; ///< NULL = none
 } pusher_t;
 
-static void *push_some(void *pusher_arg)
+static void *push_and_end(void *pusher_arg)
 {
   pusher_t *pusher = pusher_arg;
-  ws_group_t group;
-  ws_group_init(&group, pusher->tasks);
-  if (pusher->together)
-    pthread_barrier_wait(pusher->together);
-  for (uint32_t i = 0; i < pusher->tasks; i++)
-    test_push(pusher->pool, test_count_task, pusher->count, &group);
   pusher->lane = ws_here(pusher->pool).queue;
-  ws_group_wait(&group, pusher->pool);
-  if (pusher->together)
-    pthread_barrier_wait(pusher->together); // no thread ends, and frees its lane, before all have pushed
-  return NULL;
+  pusher->level = pusher->lane ? pusher->lane->deque.level : 0;
+  for (uint32_t i = 0; i < pusher->tasks; i++)
+    test_push(pusher->pool, test_count_task, pusher->count, NULL);
+  return NULL; // its tasks stay in its lane
 }
 
 static void lane_is_reused_after_its_thread_ended(void)
@@ -77,41 +70,13 @@ static void lane_is_reused_after_its_thread_ended(void)
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 10};
   for (uint32_t i = 0; i < 200; i++) {
     pusher.lane = NULL;
-    in_a_thread(push_some, &pusher);
+    in_a_thread(push_and_end, &pusher);
     CU_ASSERT_PTR_NOT_NULL(pusher.lane);
   }
+  CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 2000);
   CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
   test_destroy(pusher.pool);
-}
-
-/// Twelve threads, two lanes, an overflow queue of 4: every policy runs every task that it took.
-static void more_threads_than_lanes_under_each_policy(void)
-{
-  for (uint32_t full = WS_FULL_GROW; full <= WS_FULL_INLINE; full++) {
-    ws_au64_t count = {0};
-    ws_settings_t settings = test_settings(2);
-    settings.lanes = 2;
-    settings.queue_capacity = 4;
-    settings.full = (ws_full_t)full;
-    pthread_barrier_t together;
-    pthread_barrier_init(&together, NULL, THREADS);
-    pusher_t pusher[THREADS];
-    test_threads_t threads = {0};
-    ws_pool_t *pool = test_create(&settings);
-    for (uint32_t i = 0; i < THREADS; i++) {
-      pusher[i] = (pusher_t){.pool = pool, .count = &count, .tasks = 500, .together = &together};
-      test_spawn(&threads, push_some, &pusher[i]);
-    }
-    test_join(&threads);
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    CU_ASSERT_EQUAL(test_value(&count), 500 * THREADS);
-    const uint32_t lanes = test_stats(pool).lanes_used;
-    CU_ASSERT_TRUE(full == WS_FULL_GROW ? lanes >= 2 && lanes <= THREADS : lanes == 2);
-    CU_ASSERT_EQUAL(TEST_SUM(pool, run_tasks) + TEST_SUM(pool, inline_tasks), 500 * THREADS);
-    test_destroy(pool);
-    pthread_barrier_destroy(&together);
-  }
 }
 
 typedef struct {
@@ -168,16 +133,6 @@ static void overflow_queue_full_under_each_policy(void)
     test_destroy(laneless.pool);
     test_gate_destroy(&gate);
   }
-}
-
-static void *push_and_end(void *pusher_arg)
-{
-  pusher_t *pusher = pusher_arg;
-  pusher->lane = ws_here(pusher->pool).queue;
-  pusher->level = pusher->lane ? pusher->lane->deque.level : 0;
-  for (uint32_t i = 0; i < pusher->tasks; i++)
-    test_push(pusher->pool, test_count_task, pusher->count, NULL);
-  return NULL; // its tasks stay in its lane
 }
 
 /// A thread keeps what it remembers of pools that are gone; new pools may lie at the same addresses.
@@ -436,6 +391,5 @@ TEST_MAIN("lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exi
           TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
           TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
           TEST_CASE(one_thread_alternates_between_20_pools), TEST_CASE(lane_is_reused_after_its_thread_ended),
-          TEST_CASE(more_threads_than_lanes_under_each_policy),
           TEST_CASE(overflow_queue_full_under_each_policy), TEST_CASE(stale_entries_of_destroyed_pools),
           TEST_CASE(push_from_a_thread_that_ends))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fork.c
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
-/// of a plain thread, of tasks, of a child, and beside threads that make pools. Linked with
+/// of a plain thread, of tasks, of a child, and beside a thread that makes a pool. Linked with
 /// --wrap=pthread_create and --wrap=dl_iterate_phdr.
 #define _GNU_SOURCE // dl_iterate_phdr
 #include <errno.h>
@@ -173,15 +173,6 @@ static void a_child_of_a_child_has_pools(void)
   test_destroy(pool);
 }
 
-static ws_au32_t enough;
-
-static void *make_pools(void *unused)
-{
-  while (!ws_load_relaxed(&enough)) // relaxed: the join orders
-    use_own_pool(unused);
-  return NULL;
-}
-
 /// A call of the C library, in the thread that creates a pool, which holds a lock. Another thread forks now.
 static struct {
   sem_t is_locked, is_forking;
@@ -258,24 +249,6 @@ static void forks_wait_for_calls_that_lock(void)
   CU_ASSERT_EQUAL(call.forked_in_it, 0);
 }
 
-/// Locks and lists of the process are whole in each child.
-static void forks_beside_threads(void)
-{
-  if (TEST_SANITIZED || TEST_EMULATED) { // a child may inherit a lock of a sanitizer's allocator, or of QEMU
-    printf("(skipped: a sanitizer, or an emulator) ");
-    return;
-  }
-  test_threads_t threads = {0};
-  uint32_t worked = 0;
-  for (uint32_t i = 0; i < 2; i++)
-    test_spawn(&threads, make_pools, NULL);
-  for (uint32_t i = 0; i < 100; i++)
-    worked += test_in_child(use_own_pool_and_exit, NULL) == HAS_WORKED;
-  ws_store_relaxed(&enough, 1); // relaxed: the join orders
-  test_join(&threads);
-  CU_ASSERT_EQUAL(worked, 100);
-}
-
 int main(void)
 {
 #ifdef WS_TSAN
@@ -283,10 +256,8 @@ int main(void)
   return TEST_CHILD_SKIP;
 #endif
   static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
-                                      TEST_CASE(a_child_of_a_task_has_pools),
-                                      TEST_CASE(a_child_counts_anew),
+                                      TEST_CASE(a_child_of_a_task_has_pools), TEST_CASE(a_child_counts_anew),
                                       TEST_CASE(a_child_of_a_child_has_pools),
-                                      TEST_CASE(forks_wait_for_calls_that_lock),
-                                      TEST_CASE(forks_beside_threads)};
+                                      TEST_CASE(forks_wait_for_calls_that_lock)};
   return test_main("fork", cases, TEST_COUNT(cases));
 }
