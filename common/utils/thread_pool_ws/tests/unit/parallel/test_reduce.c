@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_reduce.c
-/// ws_reduce.h: the result, the order of its pieces, and into which pieces a range is divided. Pieces, pushes and
-/// threads are counted.
+/// ws_reduce.h: the result, the order of its pieces, and into which pieces a range is divided. Pieces, pushes
+/// and threads are counted.
 ///
 /// The clock is virtual, and a piece takes exactly as long as the test says: threads that read the clock
 /// meanwhile do not count. Linked with --wrap of ws_os_now_ns and ws_pool_push.

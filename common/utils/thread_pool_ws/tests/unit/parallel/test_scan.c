@@ -97,7 +97,8 @@ static void scan(ws_pool_t *pool, uint32_t count, bool no_hints)
   CU_ASSERT_EQUAL(ws_load_relaxed(&wrong), 0);
 }
 
-/// Without hints if none are wanted, or the kernel does not tell. The caller scans what the pool does not take.
+/// Without hints if none are wanted, or the kernel does not tell. The caller scans what the pool does not
+/// take.
 static void each_block_on_its_node(void)
 {
   static const struct {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lane.c
 /// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
-/// end: its size, lanes that their owner could not free, hosts without a free thread-specific key, the end of the
-/// library, and that of a forked child. Linked with --wrap=pthread_key_create and --wrap=pthread_key_delete.
+/// end: its size, lanes that their owner could not free, hosts without a free thread-specific key, the end of
+/// the library, and that of a forked child. Linked with --wrap=pthread_key_create and
+/// --wrap=pthread_key_delete.
 #include "../../../pool/ws_lane.h"
 
 #include <errno.h>

@@ -72,8 +72,8 @@ static void numbers_of_nodes(void)
   }
 }
 
-/// A ring, in which the distance of opposite ones is greatest; one whose distances are not known, and one whose
-/// firmware calls each node far from itself.
+/// A ring, in which the distance of opposite ones is greatest; one whose distances are not known, and one
+/// whose firmware calls each node far from itself.
 static void the_nearest_come_first(void)
 {
   static const struct {

@@ -241,8 +241,8 @@ static void none_finds(uint32_t number, uint64_t at_ns)
   (void)at_ns;
 }
 
-/// Whether a worker learns of a burst before others have found tasks of it, or after. Of tasks that had to wait,
-/// a worker more could have run each, if the pool has it.
+/// Whether a worker learns of a burst before others have found tasks of it, or after. Of tasks that had to
+/// wait, a worker more could have run each, if the pool has it.
 static void workers_that_took_tasks_of_a_burst_are_counted(void)
 {
   static const struct {

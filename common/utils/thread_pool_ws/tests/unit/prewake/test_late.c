@@ -110,8 +110,8 @@ static void equal_starts_are_seldom_late(void)
   CU_ASSERT_TRUE(ws_load_relaxed(&count.bound_ns) <= 5500); // relaxed: one thread
 }
 
-/// Bursts of a pool whose workers set no timer. The first start is never late: there is none before with which
-/// it could be compared.
+/// Bursts of a pool whose workers set no timer. The first start is never late: there is none before with
+/// which it could be compared.
 static void a_pool_counts_them(void)
 {
   enum { BURSTS = 10 };

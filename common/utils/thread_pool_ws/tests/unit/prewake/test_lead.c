@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lead.c
-/// The decision for a timer, against the best there is, over many machines drawn at random: whether to set one,
-/// how early, how long to wait. It is made from a window of samples and judged on others.
+/// The decision for a timer, against the best there is, over many machines drawn at random: whether to set
+/// one, how early, how long to wait. It is made from a window of samples and judged on others.
 #include <math.h>
 #include <string.h>
 

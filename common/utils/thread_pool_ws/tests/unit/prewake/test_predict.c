@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_predict.c
-/// In which pattern bursts come, and when the next one does: as exactly as the jitter allows, again so after jumps, pauses, stops and
-/// changes of the pattern, at any time of the clock; nothing is predicted of bursts at random.
+/// In which pattern bursts come, and when the next one does: as exactly as the jitter allows, again so after
+/// jumps, pauses, stops and changes of the pattern, at any time of the clock; nothing is predicted of bursts
+/// at random.
 #include <math.h>
 #include <string.h>
 
@@ -98,8 +99,8 @@ static void as_exactly_as_the_jitter_allows(void)
   }
 }
 
-/// Whatever the clock's time: in a double its nanoseconds are not lost. The radio's clock is another: the prediction
-/// neither lags nor runs away.
+/// Whatever the clock's time: in a double its nanoseconds are not lost. The radio's clock is another: the
+/// prediction neither lags nor runs away.
 static void uptime_and_drift_leave_no_bias(void)
 {
   static const struct {
@@ -145,8 +146,8 @@ static void another_pattern(void)
   }
 }
 
-/// The phase jumps, or nothing comes for a while and then all goes on: whether in step or not, whether a prediction
-/// was asked for meanwhile.
+/// The phase jumps, or nothing comes for a while and then all goes on: whether in step or not, whether a
+/// prediction was asked for meanwhile.
 static void jumps_and_pauses(void)
 {
   static const struct {
@@ -307,8 +308,8 @@ static void too_fine_a_grid_is_left(void)
 #define JITTER_NS_MAX 50000u
 #define ROUNDS 400u
 
-/// @return whether a pattern with the period and as many bursts as @p given is found of @p count arrivals. Where
-/// its phases lie, and how often each comes: test_predict.c, by what is predicted.
+/// @return whether a pattern with the period and as many bursts as @p given is found of @p count arrivals.
+/// Where its phases lie, and how often each comes: test_predict.c, by what is predicted.
 static bool finds(series_t given, uint32_t count)
 {
   uint64_t arrival[WS_ARRIVALS];
@@ -337,8 +338,8 @@ static double found(const char *slots, double present, uint32_t jitter_ns, uint3
   return (double)right / ROUNDS;
 }
 
-/// One slot in ten is missing in the last pattern: with much jitter hardly told from a slot that comes nine times in
-/// ten.
+/// One slot in ten is missing in the last pattern: with much jitter hardly told from a slot that comes nine
+/// times in ten.
 static void patterns_with_jitter_and_missing_bursts(void)
 {
   static const char *const nearly_full = "UUUUUUUUUD";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
-/// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again,
-/// what can be set while a pool runs, and timers that meet pushes. Linked with --wrap of the clock and of what
-/// may end a spin: a worker that looks can be kept looking, however busy the machine.
+/// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again, what
+/// can be set while a pool runs, and timers that meet pushes. Linked with --wrap of the clock and of what may
+/// end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -248,8 +248,8 @@ static void *push_at(void *seed)
   }
 }
 
-/// The main thread does not help, so a wake that is lost shows. Modes change meanwhile, and phases add up: after them
-/// all sleep.
+/// The main thread does not help, so a wake that is lost shows. Modes change meanwhile, and phases add up:
+/// after them all sleep.
 static void storms_at_the_time_of_the_alarm(void)
 {
   test_threads_t threads = {0};

@@ -63,8 +63,8 @@ static void no_more_bursts(void)
   CU_ASSERT_TRUE(world_count(&world_worker.queue.count.misses) < 110);
 }
 
-/// Where no timer wakes the worker ahead of a burst: in mode off; where wakes are short and bursts come at random;
-/// and without a share of the CPU for it: then the timer fires when the burst comes, not before.
+/// Where no timer wakes the worker ahead of a burst: in mode off; where wakes are short and bursts come at
+/// random; and without a share of the CPU for it: then the timer fires when the burst comes, not before.
 static void where_none_wakes_ahead(void)
 {
   static const struct {

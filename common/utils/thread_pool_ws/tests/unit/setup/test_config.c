@@ -65,8 +65,8 @@ static const char *next_text(const char **list, char text[128])
   return text;
 }
 
-/// A mistyped name of a setting has the effect of an invalid text, and a valid entry after it changes nothing. An
-/// entry that an earlier version had is named, and the others have their effect.
+/// A mistyped name of a setting has the effect of an invalid text, and a valid entry after it changes
+/// nothing. An entry that an earlier version had is named, and the others have their effect.
 static void lists(void)
 {
   static const struct {

@@ -115,8 +115,8 @@ static void count_cpus(void *count)
     ws_store_release((ws_au64_t *)count, (uint64_t)CPU_COUNT(&mask));
 }
 
-/// The thread has its name when the observer is called. It keeps the name and the affinity that the observer gives
-/// it, over sleeps.
+/// The thread has its name when the observer is called. It keeps the name and the affinity that the observer
+/// gives it, over sleeps.
 static void an_observer_may_rename_and_pin(void)
 {
   ws_pool_t *pool = create(1, rename_and_pin_to_last);

@@ -212,7 +212,8 @@ static void host_creates_the_threads(void)
   }
 }
 
-/// Whether the kernel refuses the next one, or the host. All memory is given back, also that of queues that grew.
+/// Whether the kernel refuses the next one, or the host. All memory is given back, also that of queues that
+/// grew.
 static void as_many_workers_as_threads_can_be_had(void)
 {
   const uint64_t before = test_value(&mapped_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_threads.c
-/// The pool's threads: their names, what they take from their creator, and what processes that a task starts take from them.
+/// The pool's threads: their names, what they take from their creator, and what processes that a task starts
+/// take from them.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -204,7 +205,8 @@ static uint64_t blocked_in_program(void)
   return mask;
 }
 
-/// @return the signals that it has blocked, of those from outside, and 10 if its timer slack is not the creator's
+/// @return the signals that it has blocked, of those from outside, and 10 if its timer slack is not the
+/// creator's
 static int look_as_child(void *unused)
 {
   (void)unused;

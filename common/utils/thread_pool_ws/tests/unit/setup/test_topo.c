@@ -373,8 +373,8 @@ static void hints_and_counts_of_nodes(void)
   }
 }
 
-/// The kernel's answers, which it may refuse in a container; for more pages than one system call asks for, too. Of
-/// each page another byte is asked for.
+/// The kernel's answers, which it may refuse in a container; for more pages than one system call asks for,
+/// too. Of each page another byte is asked for.
 static void where_memory_lies(void)
 {
   enum { PAGES = 600 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_events.c
 /// What the events of a task say, and in which order they stand: push, steal, run, complete, join
-/// (docs/tracing.md). Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers
-/// and pools, test_phases.c those of phases.
+/// (docs/tracing.md). Linked with the core that records (ws_recorder.h). test_events_idle.c has those of
+/// workers and pools, test_phases.c those of phases.
 #include <errno.h>
 
 #include "../../../include/ws_key.h"

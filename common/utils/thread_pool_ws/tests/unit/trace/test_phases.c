@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_phases.c
-/// Phases of a slot: their events, which tasks they count, and that a forked child may tell some. Linked with the
-/// core that records (ws_recorder.h).
+/// Phases of a slot: their events, which tasks they count, and that a forked child may tell some. Linked with
+/// the core that records (ws_recorder.h).
 #include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../support/ws_scene.h"
 
-/// Of the calling thread: its events of phases as a text, "U7.3.5 u7.3.5:2" for a phase of two tasks, and the tasks
-/// of the last one that ended.
+/// Of the calling thread: its events of phases as a text, "U7.3.5 u7.3.5:2" for a phase of two tasks, and the
+/// tasks of the last one that ended.
 static _Thread_local struct {
   char text[128];
   int64_t tasks;
@@ -134,7 +134,8 @@ static void each_task_counts(void)
   CU_ASSERT_EQUAL(test_value(&run), 175);
 }
 
-/// A task that runs in its push counts, one that is refused does not. Without lanes tasks go to the overflow queue.
+/// A task that runs in its push counts, one that is refused does not. Without lanes tasks go to the overflow
+/// queue.
 static void tasks_for_a_full_queue(void)
 {
   for (uint32_t i = 0; i < 4; i++) {

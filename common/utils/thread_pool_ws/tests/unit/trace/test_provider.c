@@ -39,7 +39,8 @@ static bool records(void)
   return true;
 }
 
-/// A function of the table, which counts its calls as @p what if the fields are right. Not each looks at all fields.
+/// A function of the table, which counts its calls as @p what if the fields are right. Not each looks at all
+/// fields.
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define EVENT(name, what, is_right, ...)                                                                     \
   static void name(__VA_ARGS__)                                                                              \
