@@ -87,9 +87,9 @@ static void events_of_phases(void)
       {"s U1.2.3 s u", "U1.2.3 u1.2.3:0"},
       {"S1.2.3 +1 U1.2.3 +2 s +4 u", "S1.2.3 U1.2.3 s1.2.3:3 u1.2.3:6"},
   };
+  recorder_begin(look_at_phases);
   ws_pool_t *pool = test_pool(1);
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    recorder_begin(look_at_phases);
     memset(&seen, 0, sizeof(seen));
     play(pool, rows[i].steps);
     CU_ASSERT_STRING_EQUAL(seen.text, rows[i].events);
