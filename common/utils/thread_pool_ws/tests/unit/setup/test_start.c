@@ -156,20 +156,35 @@ static void real_time_class_with_and_without_the_privilege(void)
   }
 }
 
-/// The host's way to make threads: as told, but for the CPU when it may not.
+/// The host's way to make threads: as told, but for the CPU when it may not. A thread that it holds waits at
+/// the gate, as one that gets no CPU.
 typedef struct {
-  uint32_t asked, fails_at;
+  uint32_t asked, fails_at, holds; ///< an index; UINT32_MAX = none
   bool may_pin;
-  int32_t cpu[4];
+  int32_t cpu[6];
+  sem_t gate;
+  void *(*func)(void *arg);
+  void *arg;
 } host_t;
+
+static void *wait_for_gate(void *host_arg)
+{
+  host_t *host = host_arg;
+  while (sem_wait(&host->gate) != 0)
+    ;
+  return host->func(host->arg);
+}
 
 static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
 {
   host_t *host = host_arg;
+  const bool held = index == host->holds;
   if (index == host->fails_at)
     return EAGAIN;
   pthread_t thread;
-  const int error = pthread_create(&thread, NULL, func, arg);
+  host->func = held ? func : host->func;
+  host->arg = held ? arg : host->arg;
+  const int error = pthread_create(&thread, NULL, held ? wait_for_gate : func, held ? host : arg);
   if (error)
     return error;
   cpu_set_t set;
@@ -185,7 +200,7 @@ static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func
 static void host_creates_the_threads(void)
 {
   for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
-    host_t host = {.fails_at = UINT32_MAX, .may_pin = may_pin};
+    host_t host = {.fails_at = UINT32_MAX, .holds = UINT32_MAX, .may_pin = may_pin};
     ws_cpuset_t mask = {0};
     CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
     int32_t core = 0;
@@ -218,7 +233,7 @@ static void as_many_workers_as_threads_can_be_had(void)
 {
   const uint64_t before = test_value(&mapped_bytes);
   for (uint32_t k = 0; k <= 7; k++) {
-    host_t host = {.fails_at = k / 2};
+    host_t host = {.fails_at = k / 2, .holds = UINT32_MAX};
     ws_settings_t settings = test_settings(6);
     settings.lanes = 1;
     settings.queue_capacity = 2;
@@ -237,44 +252,16 @@ static void as_many_workers_as_threads_can_be_had(void)
   }
 }
 
-/// The worker of index 1 gets no CPU until the gate opens: a thread of the host that waits plays that.
-typedef struct {
-  sem_t gate;
-  void *(*func)(void *arg);
-  void *arg;
-} held_t;
-
-static void *wait_for_gate(void *held_arg)
-{
-  held_t *held = held_arg;
-  while (sem_wait(&held->gate) != 0)
-    ;
-  return held->func(held->arg);
-}
-
-static int thread_that_is_held(void *held_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg),
-                               void *arg)
-{
-  (void)cpu;
-  held_t *held = held_arg;
-  pthread_t thread;
-  if (index != 1)
-    return pthread_create(&thread, NULL, func, arg);
-  held->func = func;
-  held->arg = arg;
-  return pthread_create(&thread, NULL, wait_for_gate, held);
-}
-
 /// Returns when two of them run at the same time, on two threads.
 static void meet(void *both)
 {
   pthread_barrier_wait(both);
 }
 
-static void *open_gate(void *held_arg)
+static void *open_gate(void *host_arg)
 {
   usleep(10000); // most likely the stop waits then
-  sem_post(&((held_t *)held_arg)->gate);
+  sem_post(&((host_t *)host_arg)->gate);
   return NULL;
 }
 
@@ -282,20 +269,20 @@ static void *open_gate(void *held_arg)
 static void a_worker_without_a_cpu(void)
 {
   for (uint32_t joins = 0; joins < 2; joins++) {
-    held_t held;
+    host_t host = {.fails_at = UINT32_MAX, .holds = 1};
     test_threads_t threads = {0};
     pthread_barrier_t both;
     ws_group_t group;
-    sem_init(&held.gate, 0, 0);
+    sem_init(&host.gate, 0, 0);
     pthread_barrier_init(&both, NULL, 2);
     ws_settings_t settings = test_settings(2);
-    settings.thread_create = thread_that_is_held;
-    settings.create_arg = &held;
+    settings.thread_create = host_thread;
+    settings.create_arg = &host;
     ws_pool_t *pool = test_create(&settings);
     CU_ASSERT_EQUAL(test_warnings_with("worker 1 has not got any CPU"), 1);
     CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
     CU_ASSERT_TRUE(runs_hundred(pool));
-    test_spawn(&threads, open_gate, &held);
+    test_spawn(&threads, open_gate, &host);
     ws_group_init(&group, joins ? 2 : 0);
     for (uint32_t i = 0; joins && i < 2; i++)
       test_push(pool, meet, &both, &group);
@@ -303,7 +290,7 @@ static void a_worker_without_a_cpu(void)
     test_destroy(pool);
     test_join(&threads);
     pthread_barrier_destroy(&both);
-    sem_destroy(&held.gate);
+    sem_destroy(&host.gate);
   }
 }
 
