@@ -48,11 +48,11 @@ static void auto_wakes_after_a_few_bursts(void)
     world_bursts(&series, 110);
     const uint32_t before = world.rises;
     const uint64_t spun = world_spun(), start_ns = world.now_ns;
-    CU_ASSERT_TRUE(world_bursts(&series, 400) / 400 < world.waking_ns / 10);
-    CU_ASSERT_TRUE(world.rises - before > 380 && world.rises - before < 420);
+    CU_ASSERT_TRUE(world_bursts(&series, 200) / 200 < world.waking_ns / 10);
+    CU_ASSERT_TRUE(world.rises - before > 190 && world.rises - before < 210);
     CU_ASSERT_TRUE((world_spun() - spun) * 10 < world.now_ns - start_ns);
     const ws_counters_t *count = &world_worker.queue.count;
-    CU_ASSERT_TRUE(world_count(&count->hits) + world_count(&count->lates) > 380);
+    CU_ASSERT_TRUE(world_count(&count->hits) + world_count(&count->lates) > 180);
     CU_ASSERT_TRUE(world_count(&count->misses) < 40);
   }
 }
