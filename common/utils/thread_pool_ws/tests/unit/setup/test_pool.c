@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
 static void refuse(const char *field, const ws_settings_t *settings)
 {
@@ -48,14 +48,7 @@ static void values_out_of_range_are_named(void)
 static ws_stats_t try_pool(const ws_settings_t *settings)
 {
   ws_pool_t *pool = test_create(settings);
-  ws_au64_t count = {0};
-  ws_group_t group;
-  ws_group_init(&group, 100);
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, test_count_task, &count, &group);
-  ws_group_wait(&group, pool);
-  CU_ASSERT_EQUAL(test_value(&count), 100);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(runs_hundred(pool));
   const ws_stats_t stats = test_stats(pool);
   test_destroy(pool);
   return stats;

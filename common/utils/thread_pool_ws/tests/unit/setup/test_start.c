@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
 /// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got
 /// one.
@@ -76,17 +76,6 @@ static void names_are_cut_indices_never(void)
     ws_thread_name(name, rows[i].pool, rows[i].index);
     CU_ASSERT_STRING_EQUAL(name, rows[i].thread);
   }
-}
-
-static bool runs_hundred(ws_pool_t *pool)
-{
-  ws_au64_t count = {0};
-  ws_group_t group;
-  ws_group_init(&group, 100);
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, test_count_task, &count, &group);
-  ws_group_wait(&group, pool);
-  return ws_pool_wait(pool) == 0 && test_value(&count) == 100;
 }
 
 /// Memory that ends at each of the mappings.

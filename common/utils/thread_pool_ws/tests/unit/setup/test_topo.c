@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
 /// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this
 /// one too.
@@ -175,15 +175,6 @@ static void victims_of_the_same_cache_come_first(void)
   ws_os_cpuset_free(&pool.mask);
 }
 
-static void run_some(ws_pool_t *pool)
-{
-  ws_au64_t count = {0};
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, test_count_task, &count, NULL);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 100);
-}
-
 static void machine_with_over_1024_cpus(void)
 {
   far_cpu = 1500;
@@ -196,7 +187,7 @@ static void machine_with_over_1024_cpus(void)
   CU_ASSERT_EQUAL(test_stats(pool).cpus, 2);
   CU_ASSERT_TRUE(ws_os_cpuset_has(&pool->mask, 1500));
   CU_ASSERT_EQUAL(test_warnings_with("CPU 1500"), 1);
-  run_some(pool);
+  CU_ASSERT_TRUE(runs_hundred(pool));
   test_destroy(pool);
   far_cpu = -1;
 }
@@ -221,7 +212,7 @@ static void cpus_that_are_refused(void)
     CU_ASSERT_EQUAL(pool->cpus, cases[i].count);
     CU_ASSERT_EQUAL(test_stats(pool).workers, 3);
     CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, 0);
-    run_some(pool);
+    CU_ASSERT_TRUE(runs_hundred(pool));
     test_destroy(pool);
     ws_settings_default(&settings);
     CU_ASSERT_EQUAL(settings.workers, cases[i].count);
