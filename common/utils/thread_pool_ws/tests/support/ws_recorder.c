@@ -90,11 +90,3 @@ bool recorder_is(const recorded_t *recorded, const int64_t fields[RECORDER_FIELD
 {
   return recorded && memcmp(recorded->field, fields, sizeof(recorded->field)) == 0;
 }
-
-bool recorder_in_order(const recorded_t *const *recorded, uint32_t count)
-{
-  for (uint32_t i = 0; i < count; i++)
-    if (!recorded[i] || (i > 0 && recorded[i] <= recorded[i - 1]))
-      return false;
-  return true;
-}

@@ -87,10 +87,4 @@ bool recorder_is(const recorded_t *recorded, const int64_t fields[RECORDER_FIELD
 /// A pointer as a field.
 #define ADDRESS(pointer) ((int64_t)(uintptr_t)(pointer))
 
-/// @return whether all of them are there, one after the other
-bool recorder_in_order(const recorded_t *const *recorded, uint32_t count);
-#define IN_ORDER(...)                                                                                        \
-  recorder_in_order((const recorded_t *const[]){__VA_ARGS__},                                                \
-                    sizeof((const recorded_t *const[]){__VA_ARGS__}) / sizeof(recorded_t *))
-
 #endif

@@ -15,21 +15,7 @@
 
 #define _Thread_local __attribute__((section("sim_local")))
 
-void sim_load(const volatile void *word);
-void sim_prefetch(const volatile void *word);
-void sim_store(const volatile void *word);
-void sim_modify(const volatile void *word);
-void sim_fence(void);
-void sim_pause(void);
-
-/// What becomes of the compare-and-swaps of one place in the code.
-typedef struct sim_swaps_s {
-  const char *function;
-  unsigned long tries, lost;
-  int is_linked;
-  struct sim_swaps_s *next;
-} sim_swaps_t;
-void sim_swapped(sim_swaps_t *site, int done);
+#include "sim_seam_points.h"
 
 #define __atomic_load_n(word, order) (sim_load(word), __atomic_load_n((word), __ATOMIC_SEQ_CST))
 #define __atomic_store_n(word, value, order)                                                                 \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_seam_points.h
-/// What sim_seam.h calls before each atomic operation, for the engine itself.
+/// What sim_seam.h calls before each atomic operation.
 #ifndef SIM_SEAM_POINTS_H
 #define SIM_SEAM_POINTS_H
 
-/// As in sim_seam.h.
+/// What becomes of the compare-and-swaps of one place in the code.
 typedef struct sim_swaps_s {
   const char *function;
   unsigned long tries, lost;

@@ -4,35 +4,26 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 MACHINES = Path(__file__).resolve().parent.parent / "machines"
-CPUS_MAX = 256
 QUANTILES = 6  # percentiles 0, 10, 50, 90, 99, 99.9
-GAPS_MAX = 8
-NS_MAX = 1e9
 
-COUNTS = {"cpus": ("cpus", "smt", "llc_cpus", "node_cpus")}
-NUMBERS = {
-    "memory": ("local_ns", "modify_ns", "smt_ns", "llc_ns", "node_ns", "far_ns", "fence_ns", "pause_ns"),
-    "kernel": (
-        "clock_ns",
-        "syscall_ns",
-        "wake_busy_ns",
-        "wake_minor_us",
-        "switch_ns",
-        "migrate_ns",
-        "create_ns",
-        "sleep_cpu_ns",
-    ),
-    "scheduler": ("slice_us", "granularity_us", "tick_us", "stay_share", "quota_cpus"),
-    "work": ("smt_slowdown", "detours_per_s"),
-}
+COUNTS = ("cpus", "smt", "llc_cpus", "node_cpus")
 TABLE_NAMES = ("cpus", "memory", "kernel", "scheduler", "work")
-SPREADS = {"work": ("detour",)}
+REQUIRED = {
+    *COUNTS,
+    *("local_ns", "modify_ns", "smt_ns", "llc_ns", "node_ns", "far_ns", "fence_ns", "pause_ns"),
+    *("clock_ns", "syscall_ns", "wake_busy_ns", "switch_ns", "migrate_ns", "create_ns"),
+    *("slice_us", "granularity_us", "wake", "timer"),
+}
+OPTIONAL = {
+    *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "sleep_cpu_ns"),
+    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake", "kick", "cold"),
+}
 # Words that a list of tables becomes: [[wake]] holds what a wake takes for the sleeper, and for the caller
 TABLES = {
     "wake": {"wake": "ns", "call": "call_ns"},
@@ -40,10 +31,6 @@ TABLES = {
     "kick": {"kick": "ns", "kick_call": "call_ns"},
     "timer": {"timer": "ns"},
     "cold": {"cold": "ns"},
-}
-OPTIONAL = {
-    *("stay_share", "quota_cpus", "tick_us", "wake_minor_us", "sleep_cpu_ns"),
-    *("detours_per_s", "detour", "smt_slowdown", "fresh_wake", "kick", "cold"),
 }
 
 
@@ -58,7 +45,6 @@ class Machine:
     cpus: int
     words: tuple[str, ...]
     smt: int = 1
-    llc_cpus: int = 1
     node_cpus: int = 1
     wider: Machine | None = None  # the same machine with more CPUs, where the file has [wider]
 
@@ -75,144 +61,79 @@ class Machine:
         return replace(self, cpus=cpus, words=(*self.words, f"cpus={cpus}"), wider=None)
 
 
-def _fail(path: Path, key: str, message: str) -> MachineError:
-    return MachineError(f"{path.name}: {key}: {message}")
-
-
-def _number(path: Path, key: str, value: object, most: float = NS_MAX) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _fail(path, key, f"{value!r} is not a number")
-    if not 0 <= value <= most:
-        raise _fail(path, key, f"{value} is not between 0 and {most:g}")
-    return float(value)
-
-
-def _count(path: Path, key: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= CPUS_MAX:
-        raise _fail(path, key, f"{value!r} is not an integer between 1 and {CPUS_MAX}")
-    return value
-
-
-def _spread(path: Path, key: str, value: object) -> str:
-    if not isinstance(value, list) or len(value) != QUANTILES:
-        raise _fail(path, key, f"expected {QUANTILES} numbers: percentiles 0, 10, 50, 90, 99, 99.9")
-    numbers = [_number(path, key, entry) for entry in value]
-    if numbers != sorted(numbers):
-        raise _fail(path, key, "the percentiles are not in ascending order")
-    return ",".join(f"{number:g}" for number in numbers)
-
-
-def _gaps(path: Path, key: str, spread: str, value: object) -> str:
-    """[[wake]] idle_us = ..., ns = [...]: in order of idle time, from 0 on."""
-    known = {"idle_us", *TABLES[key].values()}
-    if not isinstance(value, list) or not 1 <= len(value) <= GAPS_MAX:
-        raise _fail(path, key, f"expected 1 to {GAPS_MAX} tables [[{key}]]")
-    words, last = [], -1.0
-    for index, entry in enumerate(value):
-        where = f"{key}[{index}]"
-        if not isinstance(entry, dict) or set(entry) != known:
-            raise _fail(path, where, f"expected the keys {', '.join(sorted(known))}")
-        idle_us = _number(path, f"{where}.idle_us", entry["idle_us"])
-        if idle_us <= last or (index == 0 and idle_us != 0):
-            raise _fail(path, f"{where}.idle_us", "expected 0 first, then ascending times")
-        last = idle_us
-        words.append(f"{idle_us:g}:{_spread(path, f'{where}.{spread}', entry[spread])}")
-    return ";".join(words)
-
-
-Reader = Callable[[Path, str, object], object]
-
-
-def _keys_of(table: str) -> dict[str, Reader]:
-    keys: dict[str, Reader] = {key: _count for key in COUNTS.get(table, ())}
-    keys |= {key: _number for key in NUMBERS.get(table, ())}
-    keys |= {key: _spread for key in SPREADS.get(table, ())}
-    return keys
-
-
-def _read_table(path: Path, table: str, data: object) -> dict[str, object]:
-    keys = _keys_of(table)
-    if not isinstance(data, dict):
-        raise _fail(path, table, "expected a table")
-    for key in data:
-        if key not in keys:
-            raise _fail(path, f"{table}.{key}", f"unknown key; known: {', '.join(keys)}")
-    for key in keys:
-        if key not in data and key not in OPTIONAL:
-            raise _fail(path, f"{table}.{key}", "missing")
-    return {key: keys[key](path, f"{table}.{key}", value) for key, value in data.items()}
-
-
-def _check_groups(path: Path, values: dict[str, object]) -> None:
-    """CPUs are grouped by number: each group has to hold whole groups of the smaller kind."""
-    smaller = "smt"
-    for larger in ("llc_cpus", "node_cpus", "cpus"):
-        low, high = values[smaller], values[larger]
-        assert isinstance(low, int) and isinstance(high, int)
-        if high % low:
-            raise _fail(path, f"cpus.{larger}", f"{high} is not a multiple of {smaller} ({low})")
-        smaller = larger
-
-
-def _load(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MachineError(f"{path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise MachineError(f"{path}: {error}") from error
-
-
-def _widen(path: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """The file's tables with what [wider] changes in them: title, counts and numbers."""
-    wider = data.get("wider")
-    if not isinstance(wider, dict):
-        raise _fail(path, "wider", "expected a table")
-    tables = {name: dict(data.get(name, {})) for name in TABLE_NAMES}
-    changed = {key: value for key, value in data.items() if key != "wider"} | tables
-    for key, value in wider.items():
-        table = next((name for name in TABLE_NAMES if key in _keys_of(name)), None)
-        if table:
-            tables[table][key] = value
-        elif key == "title":
-            changed["title"] = value
-        else:
-            raise _fail(path, f"wider.{key}", "unknown key")
-    return changed
-
-
-def _machine(path: Path, data: dict[str, Any]) -> Machine:
-    title = data.pop("title", None)
-    if not isinstance(title, str):
-        raise _fail(path, "title", "missing, or not a text")
-    values: dict[str, object] = {}
-    for name in TABLE_NAMES:
-        values |= _read_table(path, name, data.pop(name, {}))
-    for key, words in TABLES.items():
-        table = data.pop(key, None)
-        if table is None and key in OPTIONAL:
-            continue
-        values |= {word: _gaps(path, key, spread, table) for word, spread in words.items()}
-    for key in data:
-        raise _fail(path, key, "unknown table")
-    _check_groups(path, values)
-    texts = tuple(
-        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in values.items()
+def _text(path: Path, key: str, value: object) -> str:
+    """A number, or the percentiles of a distribution. What else a word must be, the C programs check."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return f"{value:g}"
+    if isinstance(value, list) and len(value) == QUANTILES and value == sorted(value):
+        return ",".join(_text(path, key, entry) for entry in value)
+    raise MachineError(
+        f"{path.name}: {key}: {value!r}: neither a number nor {QUANTILES} ascending percentiles"
     )
-    cpus, smt, llc_cpus, node_cpus = (values[key] for key in COUNTS["cpus"])
-    assert isinstance(cpus, int) and isinstance(smt, int)
-    assert isinstance(llc_cpus, int) and isinstance(node_cpus, int)
-    return Machine(path, title, cpus, texts, smt, llc_cpus, node_cpus)
+
+
+def _gaps(path: Path, key: str, entries: list[dict[str, object]], spread: str) -> str:
+    """[[wake]] idle_us = ..., ns = [...]: in order of idle time, from 0 on."""
+    try:
+        idles_us = [entry["idle_us"] for entry in entries]
+        if idles_us[0] != 0 or idles_us != sorted(set(idles_us)):  # type: ignore[type-var]
+            raise MachineError(f"{path.name}: {key}.idle_us: expected 0 first, then ascending times")
+        texts = [(_text(path, key, entry["idle_us"]), _text(path, key, entry[spread])) for entry in entries]
+    except (IndexError, KeyError, TypeError) as error:
+        raise MachineError(
+            f"{path.name}: {key}: expected tables [[{key}]] with idle_us and {spread}"
+        ) from error
+    return ";".join(f"{idle_us}:{text}" for idle_us, text in texts)
+
+
+def _words(path: Path, values: dict[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        if key not in TABLES:
+            yield f"{key}={_text(path, key, value)}"
+            continue
+        for word, spread in TABLES[key].items():
+            yield f"{word}={_gaps(path, key, value, spread)}"
+
+
+def _machine(path: Path, title: object, values: dict[str, Any]) -> Machine:
+    if not isinstance(title, str):
+        raise MachineError(f"{path.name}: title: missing, or not a text")
+    for key in sorted(values.keys() - REQUIRED - OPTIONAL):
+        raise MachineError(
+            f"{path.name}: {key}: unknown key; known: {', '.join(sorted(REQUIRED | OPTIONAL))}"
+        )
+    for key in sorted(REQUIRED - values.keys()):
+        raise MachineError(f"{path.name}: {key}: missing")
+    words = tuple(_words(path, values))
+    cpus, smt, llc_cpus, node_cpus = (values[key] for key in COUNTS)
+    # CPUs are grouped by number: each group has to hold whole groups of the smaller kind
+    for low, high, key in (
+        (smt, llc_cpus, "llc_cpus"),
+        (llc_cpus, node_cpus, "node_cpus"),
+        (node_cpus, cpus, "cpus"),
+    ):
+        if not isinstance(low, int) or not isinstance(high, int) or low < 1 or high % low:
+            raise MachineError(f"{path.name}: {key}: {high!r} is not a multiple of {low!r}")
+    return Machine(path, title, cpus, words, smt, node_cpus)
 
 
 def read_machine(path: Path) -> Machine:
-    data: dict[str, Any] = _load(path)
-    wider = _machine(path, _widen(path, data)) if "wider" in data else None
-    data.pop("wider", None)
-    machine = _machine(path, data)
-    if wider and wider.cpus <= machine.cpus:
-        raise _fail(path, "wider.cpus", f"expected more than {machine.cpus}")
-    return replace(machine, wider=wider)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise MachineError(f"{path}: {error}") from error
+    title, wider = data.pop("title", None), data.pop("wider", None)
+    values: dict[str, Any] = {}
+    for name in TABLE_NAMES:
+        values |= data.pop(name, {})
+    values |= data
+    machine = _machine(path, title, values)
+    if not wider:
+        return machine
+    wide = _machine(path, wider.pop("title", title), values | wider)
+    if wide.cpus <= machine.cpus:
+        raise MachineError(f"{path.name}: wider.cpus: expected more than {machine.cpus}")
+    return replace(machine, wider=wide)
 
 
 def find_machine(name: str) -> Machine:

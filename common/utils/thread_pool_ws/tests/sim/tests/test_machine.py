@@ -32,26 +32,20 @@ class TestMachines(unittest.TestCase):
     def test_errors_name_file_and_key(self) -> None:
         good = (MACHINES / "grace-72.toml").read_text(encoding="utf-8")
         for old, new, message in (
-            ("llc_ns = 55", "llc_ns = -1", r"some.toml: memory.llc_ns: -1 is not between 0 and"),
-            ("llc_ns = 55", "llc_nz = 55", r"some.toml: memory.llc_nz: unknown key"),
-            ("llc_ns = 55", "", r"some.toml: memory.llc_ns: missing"),
-            ("cpus = 72\n", "cpus = 71\n", r"some.toml: cpus.cpus: 71 is not a multiple of node_cpus"),
-            ("cpus = 72\n", 'cpus = "72"\n', r"some.toml: cpus.cpus: '72' is not an integer"),
-            (
-                "2200, 2700",
-                "2700, 2200",
-                r"some.toml: wake\[0\].ns: the percentiles are not in ascending order",
-            ),
-            (
-                "[[wake]]\nidle_us = 0",
-                "[[wake]]\nidle_us = 5",
-                r"some.toml: wake\[0\].idle_us: expected 0 first",
-            ),
-            ("[memory]", "[memory", r"some.toml: "),
+            ("llc_ns = 55", "llc_ns = -1", "llc_ns: -1: neither a number"),
+            ("llc_ns = 55", "llc_nz = 55", "llc_nz: unknown key"),
+            ("llc_ns = 55", "", "llc_ns: missing"),
+            ("cpus = 72\n", "cpus = 71\n", "cpus: 71 is not a multiple of"),
+            ("2200, 2700", "2700, 2200", "wake: .* ascending percentiles"),
+            ("[[wake]]\nidle_us = 0", "[[wake]]\nidle_us = 5", "wake.idle_us: expected 0 first"),
+            ("[[wake]]\nidle_us = 0", "[[wake]]", "wake: expected tables"),
+            ("[memory]", "[memory", ""),
+            ("[memory]", "[wider]\ncpus = 72\n[memory]", "wider.cpus: expected more than 72"),
+            ("[memory]", "[wider]\ncpus = 144\nlanes = 2\n[memory]", "lanes: unknown key"),
         ):
-            with self.subTest(message):
+            with self.subTest(new):
                 self.assertIn(old, good)
-                with self.assertRaisesRegex(MachineError, message):
+                with self.assertRaisesRegex(MachineError, f"some.toml: {message}"):
                     read_machine(self.written(good.replace(old, new, 1)))
 
     def test_wider_changes_counts_and_numbers(self) -> None:
@@ -60,16 +54,6 @@ class TestMachines(unittest.TestCase):
         self.assertEqual((wide.cpus, wide.smt, wide.wider), (112, 2, None))
         self.assertIn("smt_slowdown=1.6", wide.words)
         self.assertIsNone(find_machine("grace-72").wider)
-
-    def test_errors_of_wider(self) -> None:
-        good = (MACHINES / "grace-72.toml").read_text(encoding="utf-8")
-        for more, message in (
-            ("cpus = 72", r"some.toml: wider.cpus: expected more than 72"),
-            ("cpus = 144\nlanes = 2", r"some.toml: wider.lanes: unknown key"),
-            ("cpus = 80", r"some.toml: cpus.cpus: 80 is not a multiple of node_cpus"),
-        ):
-            with self.subTest(message), self.assertRaisesRegex(MachineError, message):
-                read_machine(self.written(f"{good}\n[wider]\n{more}\n"))
 
 
 class TestWorkloads(unittest.TestCase):

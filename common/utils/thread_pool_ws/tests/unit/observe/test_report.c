@@ -2,10 +2,11 @@
 /// @file test_report.c
 /// The page that a pool prints about itself: complete for any pool, within its bounds for any numbers
 /// (--wrap=ws_pool_prewake_stats_sized), and printed at the stop only for who asked for it.
+#define _GNU_SOURCE // memfd_create
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../../support/ws_death.h"
 #include "../../support/ws_test.h"
 
 #define LINES_MAX 40u
@@ -110,24 +111,20 @@ static void a_pool_that_ran(void)
   test_destroy(pool);
 }
 
-static void a_pool_without_workers(void)
+/// Without workers, and with more than have lines of their own.
+static void any_number_of_workers(void)
 {
-  ws_pool_t *pool = test_pool(0);
-  take_page(pool);
-  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
-  CU_ASSERT_TRUE(page_has("workers", "0 of 0"));
-  test_push(pool, test_empty_task, NULL, NULL);
-  take_page(pool);
-  CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
-  test_destroy(pool);
-}
-
-static void many_workers_are_summed(void)
-{
-  ws_pool_t *pool = test_pool(20);
-  take_page(pool);
+  ws_pool_t *none = test_pool(0), *many = test_pool(20);
+  for (uint32_t round = 0; round < 2; round++) {
+    take_page(none);
+    CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+    CU_ASSERT_TRUE(page_has("workers", "0 of 0"));
+    test_push(none, test_empty_task, NULL, NULL);
+  }
+  take_page(many);
   CU_ASSERT_TRUE(page_has("worker 7", "") && page_has("12 more", ""));
-  test_destroy(pool);
+  test_destroy(none);
+  test_destroy(many);
 }
 
 static void each_mode_is_named(void)
@@ -138,20 +135,16 @@ static void each_mode_is_named(void)
       [WS_SPIN_AUTO] = "auto, busy-polls at most 13 % of a core each; 1 us late weighs as 7 us of CPU time",
       [WS_SPIN_HOT] = "hot: workers busy-poll without a limit",
   };
+  ws_settings_t settings = test_settings(0);
+  settings.spin_price = 7;
+  settings.spin_cpu_max_percent = 13;
+  ws_pool_t *pool = test_create(&settings);
   for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
-    ws_settings_t settings = test_settings(0);
-    settings.spin = (ws_spin_t)spin;
-    settings.spin_lead_ns = 12500;
-    settings.spin_price = 7;
-    settings.spin_cpu_max_percent = 13;
-    ws_pool_t *pool = test_create(&settings);
+    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, (ws_spin_t)spin, 12500), 0); // what holds now
     take_page(pool);
     CU_ASSERT_TRUE(page_has("  spin ", named[spin]));
-    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, 33000), 0);
-    take_page(pool);
-    CU_ASSERT_TRUE(page_has("  spin ", "fixed, 33.0 us")); // what holds now
-    test_destroy(pool);
   }
+  test_destroy(pool);
 }
 
 static const ws_prewake_stats_t some_stats = {
@@ -178,42 +171,51 @@ static const ws_prewake_stats_t some_stats = {
 
 static void what_prewake_says_is_shown(void)
 {
+  static const struct {
+    const char *head, *text;
+  } lines[] = {{"bursts", "2000 after a pause, 1900 of them when expected (95.0 %)"},
+               {"bursts", "17 expected, did not come"},
+               {"period", "500.0 us with 2 bursts"},
+               {"state", "workers: busy-poll after a burst, then sleep; changed 3 times"},
+               {"pre-wakes", "in time 1801, too late 55, for no burst 19; found no task left 5"},
+               {"lead", "p50 22.5 us, p99 61.0 us"},
+               {"busy-poll", "25.0 us a burst, 10.0 % of a core"},
+               {"cut short", "41"},
+               {"cut short", "42"},
+               {"cut short", "43"},
+               {"< 4 ms", "1234     31.2     88.8"},
+               {"longer", "99     11.1     22.2"}};
   prewake.given = true;
   prewake.stats = some_stats;
   ws_pool_t *pool = test_pool(2);
   take_page(pool);
   CU_ASSERT_TRUE(is_complete());
-  CU_ASSERT_TRUE(page_has("bursts", "2000 after a pause, 1900 of them when expected (95.0 %)"));
-  CU_ASSERT_TRUE(page_has("bursts", "17 expected, did not come"));
-  CU_ASSERT_TRUE(page_has("period", "500.0 us with 2 bursts"));
-  CU_ASSERT_TRUE(page_has("state", "workers: busy-poll after a burst, then sleep; changed 3 times"));
-  CU_ASSERT_TRUE(page_has("pre-wakes", "in time 1801, too late 55, for no burst 19; found no task left 5"));
-  CU_ASSERT_TRUE(page_has("lead", "p50 22.5 us, p99 61.0 us"));
-  CU_ASSERT_TRUE(page_has("busy-poll", "25.0 us a burst, 10.0 % of a core"));
-  CU_ASSERT_TRUE(page_has("cut short", "41") && page_has("cut short", "42") && page_has("cut short", "43"));
-  CU_ASSERT_TRUE(page_has("< 4 ms", "1234     31.2     88.8"));
-  CU_ASSERT_TRUE(page_has("longer", "99     11.1     22.2"));
+  for (uint32_t i = 0; i < TEST_COUNT(lines); i++)
+    CU_ASSERT_TRUE(page_has(lines[i].head, lines[i].text));
   prewake.given = false;
   test_destroy(pool);
 }
 
 static void the_state_fits_the_mode(void)
 {
+  static const struct {
+    ws_spin_t spin;
+    uint64_t period_ns;
+    const char *state;
+  } rows[] = {{WS_SPIN_AUTO, 500000, "workers: wake ahead of expected bursts"},
+              {WS_SPIN_AUTO, 0, "no period is known"},
+              {WS_SPIN_OFF, 0, "workers: sleep until a push wakes them"},
+              {WS_SPIN_HOT, 0, "workers: busy-poll; changed"}};
   prewake.given = true;
   prewake.stats = some_stats;
   prewake.stats.level = 2;
   ws_pool_t *pool = test_pool(2);
-  take_page(pool);
-  CU_ASSERT_TRUE(page_has("state", "workers: wake ahead of expected bursts"));
-  prewake.stats.period_ns = 0;
-  take_page(pool);
-  CU_ASSERT_TRUE(page_has("state", "no period is known"));
-  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
-  take_page(pool);
-  CU_ASSERT_TRUE(page_has("state", "workers: sleep until a push wakes them"));
-  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_HOT, 0), 0);
-  take_page(pool);
-  CU_ASSERT_TRUE(page_has("state", "workers: busy-poll; changed"));
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    prewake.stats.period_ns = rows[i].period_ns;
+    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, rows[i].spin, 0), 0);
+    take_page(pool);
+    CU_ASSERT_TRUE(page_has("state", rows[i].state));
+  }
   prewake.given = false;
   test_destroy(pool);
 }
@@ -229,35 +231,30 @@ static void no_number_breaks_the_page(void)
   test_destroy(pool);
 }
 
-static int stop_with_report(void *report)
+static bool reports;
+
+static void stop_twice(void)
 {
   ws_settings_t settings = test_settings(1);
-  settings.report = *(bool *)report;
+  settings.report = reports;
   ws_pool_t *pool = test_create(&settings);
-  char text[8192] = "";
-  int ends[2];
-  const int saved = dup(2);
-  if (pipe(ends) < 0 || saved < 0 || dup2(ends[1], 2) < 0)
-    return TEST_CHILD_SKIP;
   ws_pool_stop(pool, WS_STOP_ABORT);
   test_destroy(pool); // stopped already: says nothing again
-  dup2(saved, 2);
-  close(ends[1]);
-  size_t length = 0;
-  for (ssize_t got; (got = read(ends[0], text + length, sizeof(text) - 1 - length)) > 0;)
-    length += (size_t)got;
-  const char *first = strstr(text, "thread_pool_ws: report of pool ");
-  const bool once = first && strstr(text, "  outside ") && !strstr(strchr(first, '\n'), "report of pool ");
-  return (settings.report ? once : length == 0) ? 0 : 1;
 }
 
 static void printed_at_the_stop_if_asked_for(void)
 {
-  CU_ASSERT_EQUAL(test_in_child(stop_with_report, &(bool){true}), 0);
-  CU_ASSERT_EQUAL(test_in_child(stop_with_report, &(bool){false}), 0);
+  static char text[8192];
+  reports = true;
+  CU_ASSERT_EQUAL(death_status(stop_twice, text, sizeof(text)), 0);
+  const char *first = strstr(text, "thread_pool_ws: report of pool ");
+  CU_ASSERT_TRUE(first && strstr(text, "  outside ") && !strstr(strchr(first, '\n'), "report of pool "));
+  reports = false;
+  CU_ASSERT_EQUAL(death_status(stop_twice, text, sizeof(text)), 0);
+  CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-TEST_MAIN("report", TEST_CASE(a_pool_that_ran), TEST_CASE(a_pool_without_workers),
-          TEST_CASE(many_workers_are_summed), TEST_CASE(each_mode_is_named),
-          TEST_CASE(what_prewake_says_is_shown), TEST_CASE(the_state_fits_the_mode),
-          TEST_CASE(no_number_breaks_the_page), TEST_CASE(printed_at_the_stop_if_asked_for))
+TEST_MAIN("report", TEST_CASE(a_pool_that_ran), TEST_CASE(any_number_of_workers),
+          TEST_CASE(each_mode_is_named), TEST_CASE(what_prewake_says_is_shown),
+          TEST_CASE(the_state_fits_the_mode), TEST_CASE(no_number_breaks_the_page),
+          TEST_CASE(printed_at_the_stop_if_asked_for))

@@ -55,29 +55,22 @@ static uint32_t calls(void)
   return 100 * ws_load_relaxed(&registrations) + ws_load_relaxed(&barriers);
 }
 
-static void without_light_fences_the_kernel_is_not_called(void)
+static void the_kernel_is_asked_once(void)
 {
-  begin(GRANTED);
-  ws_os_fence_heavy(false);
-  CU_ASSERT_EQUAL(calls(), 0);
-}
-
-static void a_kernel_with_heavy_fences_makes_them(void)
-{
-  begin(GRANTED);
-  CU_ASSERT_TRUE(ws_os_fence_begin());
-  CU_ASSERT_EQUAL(calls(), 100);
-  ws_os_fence_heavy(true);
-  ws_os_fence_heavy(true);
-  CU_ASSERT_EQUAL(calls(), 102);
-}
-
-static void a_kernel_that_refuses_is_not_asked_again(void)
-{
-  begin(REFUSED);
-  CU_ASSERT_FALSE(ws_os_fence_begin());
-  ws_os_fence_heavy(false);
-  CU_ASSERT_EQUAL(calls(), 100);
+  static const struct {
+    uint32_t answer;
+    bool has;
+    uint32_t fences, calls; ///< as calls()
+  } rows[] = {{GRANTED, true, 2, 102}, {REFUSED, false, 1, 100}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(rows[i].answer);
+    ws_os_fence_heavy(false); // without light fences
+    CU_ASSERT_EQUAL(calls(), 0);
+    CU_ASSERT_EQUAL(ws_os_fence_begin(), rows[i].has);
+    for (uint32_t k = 0; k < rows[i].fences; k++)
+      ws_os_fence_heavy(rows[i].has);
+    CU_ASSERT_EQUAL(calls(), rows[i].calls);
+  }
 }
 
 /// This machine's.
@@ -107,35 +100,23 @@ static bool is_light(uint32_t workers)
   return light;
 }
 
-static void a_pool_has_no_light_fences_if_the_kernel_refuses(void)
+/// A pool of one worker has no guard that would make the heavy ones.
+static void pools_have_light_fences_if_there_are_heavy_ones(void)
 {
   begin(REFUSED);
   CU_ASSERT_FALSE(is_light(2));
   CU_ASSERT_EQUAL(calls(), 100);
-}
-
-static void pools_have_light_fences_if_there_are_heavy_ones(void)
-{
   begin(PASSED_ON);
   const bool has = ws_os_fence_begin();
   begin(PASSED_ON);
   CU_ASSERT_EQUAL(is_light(2), has);
   CU_ASSERT_EQUAL(ws_load_relaxed(&registrations), 1);
   CU_ASSERT_EQUAL(ws_load_relaxed(&barriers) > 0, has);
-  CU_ASSERT_EQUAL(test_value(&count), 200);
-}
-
-/// It has no guard that would make the heavy ones.
-static void a_pool_of_one_worker_has_no_light_fences(void)
-{
   begin(PASSED_ON);
   CU_ASSERT_FALSE(is_light(1));
   CU_ASSERT_EQUAL(ws_load_relaxed(&registrations), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 300);
 }
 
-TEST_MAIN("fence", TEST_CASE(without_light_fences_the_kernel_is_not_called),
-          TEST_CASE(a_kernel_that_refuses_is_not_asked_again),
-          TEST_CASE(a_pool_has_no_light_fences_if_the_kernel_refuses),
-          TEST_CASE(a_kernel_with_heavy_fences_makes_them), TEST_CASE(what_the_kernel_has_promised_it_does),
-          TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones),
-          TEST_CASE(a_pool_of_one_worker_has_no_light_fences))
+TEST_MAIN("fence", TEST_CASE(the_kernel_is_asked_once), TEST_CASE(what_the_kernel_has_promised_it_does),
+          TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones))

@@ -6,12 +6,16 @@
 
 #include "../../support/ws_test.h"
 
+#define CGROUP "/proc/self/cgroup"
+#define FS "/sys/fs/cgroup/"
+#define QUOTA "cpu.cfs_quota_us"
+#define PERIOD "cpu.cfs_period_us"
+
 typedef struct {
   const char *path, *text;
 } file_t;
 
-static const file_t *files;
-static size_t file_count;
+static const file_t *files; ///< up to one without a path; NULL = this machine's
 
 bool __real_ws_os_read(const char *path, char *text, size_t bytes);
 bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
@@ -20,108 +24,92 @@ bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
 {
   if (!files)
     return __real_ws_os_read(path, text, bytes);
-  for (size_t i = 0; i < file_count; i++)
-    if (strcmp(files[i].path, path) == 0)
-      return snprintf(text, bytes, "%s", files[i].text) > 0;
+  for (const file_t *file = files; file->path; file++)
+    if (strcmp(file->path, path) == 0)
+      return snprintf(text, bytes, "%s", file->text) > 0;
   return false;
 }
 
-static uint32_t read_quota(const file_t *fake, size_t count)
+static uint32_t read_quota(const file_t *fake)
 {
   files = fake;
-  file_count = count;
   const uint32_t cpus = ws_os_quota_cpus();
   files = NULL;
   return cpus;
 }
 
-#define QUOTA(...)                                                                                           \
-  read_quota((const file_t[]){__VA_ARGS__}, sizeof((const file_t[]){__VA_ARGS__}) / sizeof(file_t))
-
-static void unlimited(void)
+static void cpus_of_a_quota(void)
 {
-  CU_ASSERT_EQUAL(QUOTA({"/nothing", ""}), UINT32_MAX);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/\n"}), UINT32_MAX);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "max 100000\n"}),
-                  UINT32_MAX);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "3:cpu,cpuacct:/\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
-                  UINT32_MAX);
-}
-
-static void version_2_rounds_up_and_takes_the_tightest(void)
-{
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "150000 100000\n"}),
-                  2);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", "1000 100000\n"}), 1);
-  CU_ASSERT_EQUAL(
-      QUOTA({"/proc/self/cgroup", "0::/a/b/c\n"}, {"/sys/fs/cgroup/a/b/c/cpu.max", "800000 100000\n"},
-            {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}, {"/sys/fs/cgroup/a/cpu.max", "300000 100000\n"}),
-      3);
-  // in a container
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "400000 100000\n"}), 4);
-}
-
-static void version_1(void)
-{
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "9:memory:/x\n4:cpu,cpuacct:/docker/1\n1:name=systemd:/\n"},
-                        {"/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "250000\n"},
-                        {"/sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n"}),
-                  3);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "1:cpu:/\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
-                  1);
-}
-
-/// Some distributions name the controllers the other way round.
-static void version_1_with_the_controllers_in_another_order(void)
-{
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "4:cpuacct,cpu:/\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
-                  2);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "4:cpuset:/\n5:cpuacct:/\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "200000\n"},
-                        {"/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"}),
-                  UINT32_MAX);
+  static const struct {
+    uint32_t cpus; ///< UINT32_MAX = as many as there are
+    file_t file[5];
+  } rows[] = {
+      {UINT32_MAX, {{"/nothing", ""}}},
+      {UINT32_MAX, {{CGROUP, "0::/\n"}}},
+      {UINT32_MAX, {{CGROUP, "0::/a\n"}, {FS "a/cpu.max", "max 100000\n"}}},
+      // version 2 rounds up and takes the tightest; the last one is in a container
+      {2, {{CGROUP, "0::/a\n"}, {FS "a/cpu.max", "150000 100000\n"}}},
+      {1, {{CGROUP, "0::/a\n"}, {FS "a/cpu.max", "1000 100000\n"}}},
+      {3,
+       {{CGROUP, "0::/a/b/c\n"},
+        {FS "a/b/c/cpu.max", "800000 100000\n"},
+        {FS "a/b/cpu.max", "max 100000\n"},
+        {FS "a/cpu.max", "300000 100000\n"}}},
+      {4, {{CGROUP, "0::/\n"}, {FS "cpu.max", "400000 100000\n"}}},
+      // version 1; some distributions name the controllers the other way round
+      {UINT32_MAX,
+       {{CGROUP, "3:cpu,cpuacct:/\n"}, {FS "cpu/" QUOTA, "-1\n"}, {FS "cpu/" PERIOD, "100000\n"}}},
+      {3,
+       {{CGROUP, "9:memory:/x\n4:cpu,cpuacct:/docker/1\n1:name=systemd:/\n"},
+        {FS "cpu/docker/1/" QUOTA, "250000\n"},
+        {FS "cpu/docker/1/" PERIOD, "100000\n"}}},
+      {1, {{CGROUP, "1:cpu:/\n"}, {FS "cpu/" QUOTA, "50000\n"}, {FS "cpu/" PERIOD, "100000\n"}}},
+      {2, {{CGROUP, "4:cpuacct,cpu:/\n"}, {FS "cpu/" QUOTA, "200000\n"}, {FS "cpu/" PERIOD, "100000\n"}}},
+      {UINT32_MAX,
+       {{CGROUP, "4:cpuset:/\n5:cpuacct:/\n"},
+        {FS "cpu/" QUOTA, "200000\n"},
+        {FS "cpu/" PERIOD, "100000\n"}}},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++)
+    CU_ASSERT_EQUAL(read_quota(rows[i].file), rows[i].cpus);
 }
 
 static void damaged_texts(void)
 {
-  static const char *const text[] = {
-      "", "\n", ":", "::", "0:", "0::", "0::a", "0::/a/", "0::///", "x:cpu", "1:cpu:"};
-  for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
-    CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", text[i]}), UINT32_MAX);
-  static const char *const limit[] = {"garbage", "100000", "0 0", "-5 100000", "100000 -1", "100000 0"};
-  for (size_t i = 0; i < sizeof(limit) / sizeof(limit[0]); i++)
-    CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", "0::/a\n"}, {"/sys/fs/cgroup/a/cpu.max", limit[i]}),
-                    UINT32_MAX);
-  CU_ASSERT_TRUE(QUOTA({"/proc/self/cgroup", "0::/a\n"},
-                       {"/sys/fs/cgroup/a/cpu.max", "9223372036854775807 9223372036854775807"})
-                 >= 1);
   static char long_line[9000];
   memset(long_line, 'a', sizeof(long_line) - 1);
   memcpy(long_line, "0::/", 4);
-  CU_ASSERT_EQUAL(QUOTA({"/proc/self/cgroup", long_line}), UINT32_MAX);
+  const char *const text[] = {
+      "", "\n", ":", "::", "0:", "0::", "0::a", "0::/a/", "0::///", "x:cpu", "1:cpu:", long_line};
+  for (size_t i = 0; i < TEST_COUNT(text); i++)
+    CU_ASSERT_EQUAL(read_quota((const file_t[]){{CGROUP, text[i]}, {NULL, NULL}}), UINT32_MAX);
+  static const char *const limit[] = {"garbage",
+                                      "100000",
+                                      "0 0",
+                                      "-5 100000",
+                                      "100000 -1",
+                                      "100000 0",
+                                      "9223372036854775807 9223372036854775807"};
+  for (size_t i = 0; i < TEST_COUNT(limit); i++) {
+    const file_t fake[] = {{CGROUP, "0::/a\n"}, {FS "a/cpu.max", limit[i]}, {NULL, NULL}};
+    CU_ASSERT_TRUE(read_quota(fake) == (i + 1 < TEST_COUNT(limit) ? UINT32_MAX : 1));
+  }
 }
 
 static void how_often_it_was_used_up(void)
 {
-  static const file_t fake[] = {{"/proc/self/cgroup", "4:cpu,cpuacct:/a\n0::/b\n"},
-                                {"/sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 5\n"},
-                                {"/sys/fs/cgroup/cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\n"},
-                                {"/sys/fs/cgroup/b/cpu.stat", "usage_usec 3\nnr_throttled 2\n"},
-                                {"/sys/fs/cgroup/cpu.stat", "usage_usec 3\n"}};
+  static const file_t fake[] = {{CGROUP, "4:cpu,cpuacct:/a\n0::/b\n"},
+                                {FS "cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 5\n"},
+                                {FS "cpu/cpu.stat", "nr_periods 0\nnr_throttled 0\n"},
+                                {FS "b/cpu.stat", "usage_usec 3\nnr_throttled 2\n"},
+                                {FS "cpu.stat", "usage_usec 3\n"},
+                                {NULL, NULL}};
+  static const file_t only_cgroup[] = {{CGROUP, "4:cpu,cpuacct:/a\n0::/b\n"}, {NULL, NULL}};
   files = fake;
-  file_count = sizeof(fake) / sizeof(fake[0]);
   CU_ASSERT_EQUAL(ws_os_throttled(), 7);
-  file_count = 1;
+  files = only_cgroup;
   CU_ASSERT_EQUAL(ws_os_throttled(), 0);
   files = NULL;
 }
 
-TEST_MAIN("quota", TEST_CASE(unlimited), TEST_CASE(version_2_rounds_up_and_takes_the_tightest),
-          TEST_CASE(version_1), TEST_CASE(version_1_with_the_controllers_in_another_order),
-          TEST_CASE(damaged_texts), TEST_CASE(how_often_it_was_used_up))
+TEST_MAIN("quota", TEST_CASE(cpus_of_a_quota), TEST_CASE(damaged_texts), TEST_CASE(how_often_it_was_used_up))

@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_reduce.c
-/// ws_reduce.h: the result, and the order of its pieces. Their size: test_reduce_grain.c.
+/// ws_reduce.h: the result, the order of its pieces, and into which pieces a range is divided. Pieces, pushes
+/// and threads are counted.
 ///
-/// The clock is virtual: a piece takes as long as the test says. Linked with --wrap of ws_os_now_ns.
+/// The clock is virtual, and a piece takes exactly as long as the test says: threads that read the clock
+/// meanwhile do not count. Linked with --wrap of ws_os_now_ns and ws_pool_push.
 #include "../../../include/ws_reduce.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>
 
 static ws_au64_t clock_ns, element_ns;
+static _Thread_local uint64_t read_ns, piece_ns; ///< the last reading; what the piece since then took
 
 uint64_t __wrap_ws_os_now_ns(void);
 
 uint64_t __wrap_ws_os_now_ns(void)
 {
-  return 1000000 + ws_add_relaxed(&clock_ns, 1);
+  read_ns = piece_ns > 0 ? read_ns + piece_ns : 1000000 + ws_add_relaxed(&clock_ns, 1);
+  piece_ns = 0;
+  return read_ns;
+}
+
+static void pass(uint64_t ns)
+{
+  ws_add_relaxed(&clock_ns, ns);
+  piece_ns += ns;
+}
+
+static ws_au32_t pushes;
+
+int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
+
+int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+{
+  ws_add_relaxed(&pushes, 1);
+  return __real_ws_pool_push(pool, task);
 }
 
 /// Results are segments: they combine only with their neighbours.
@@ -39,7 +61,7 @@ static void add(void *factor, uint64_t first, uint64_t end, void *result)
 {
   segment_t *segment = result;
   ws_add_relaxed(&pieces, 1);
-  ws_add_relaxed(&clock_ns, ws_load_relaxed(&element_ns) * (end - first));
+  pass(1 + ws_load_relaxed(&element_ns) * (end - first));
   uint64_t most = ws_load_relaxed(&longest);
   while (end - first > most && !ws_cas_acq_rel(&longest, &most, end - first))
     ;
@@ -69,24 +91,25 @@ static void begin(uint64_t grain, uint64_t ns)
   sum_of.grain = grain;
   ws_store_relaxed(&element_ns, ns);
   ws_store_relaxed(&pieces, 0);
+  ws_store_relaxed(&pushes, 0);
   ws_store_relaxed(&torn, 0);
   ws_store_relaxed(&longest, 0);
 }
 
-/// Reduce, and check the result.
-static void check(ws_pool_t *pool, uint64_t first, uint64_t end)
+/// @return whether the result is right
+static bool reduces(ws_pool_t *pool, uint64_t first, uint64_t end)
 {
   segment_t result = nothing;
-  CU_ASSERT_EQUAL(ws_reduce(pool, &sum_of, first, end, &result), 0);
   uint64_t expected = 0;
+  if (ws_reduce(pool, &sum_of, first, end, &result) != 0 || ws_load_relaxed(&torn) != 0)
+    return false;
   for (uint64_t i = first; i < end; i++)
     expected += i * factor;
-  CU_ASSERT_EQUAL(result.sum, expected);
-  CU_ASSERT_EQUAL(result.first, first < end ? first : UINT64_MAX);
-  CU_ASSERT_TRUE(first >= end || result.end == end);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&torn), 0);
+  return result.sum == expected
+         && (first < end ? result.first == first && result.end == end : result.first == UINT64_MAX);
 }
 
+/// Also at the end of the numbers, and of an empty range.
 static void each_range_and_grain(void)
 {
   static const uint64_t counts[] = {0, 1, 2, 3, 7, 64, 1000, 4097}, grains[] = {0, 1, 2, 3, 100, UINT64_MAX};
@@ -95,20 +118,14 @@ static void each_range_and_grain(void)
     for (uint32_t i = 0; i < TEST_COUNT(counts); i++)
       for (uint32_t k = 0; k < TEST_COUNT(grains); k++) {
         begin(grains[k], 1);
-        check(pool, 11, 11 + counts[i]);
+        CU_ASSERT_TRUE(reduces(pool, 11, 11 + counts[i]));
         CU_ASSERT_TRUE(workers == 0 || grains[k] == 0 || ws_load_relaxed(&longest) <= grains[k]);
       }
+    begin(10, 1);
+    CU_ASSERT_TRUE(reduces(pool, UINT64_MAX - 100, UINT64_MAX));
+    CU_ASSERT_TRUE(reduces(pool, 5, 4));
     test_destroy(pool);
   }
-}
-
-static void at_the_ends_of_the_numbers(void)
-{
-  ws_pool_t *pool = test_pool(2);
-  begin(10, 1);
-  check(pool, UINT64_MAX - 100, UINT64_MAX);
-  check(pool, 5, 4); // empty
-  test_destroy(pool);
 }
 
 static ws_pool_t *outer_pool;
@@ -142,10 +159,10 @@ static void a_pool_that_is_full_or_stopped(void)
   settings.queue_capacity = 2;
   ws_pool_t *pool = test_create(&settings);
   begin(1, 1);
-  check(pool, 0, 1000);
+  CU_ASSERT_TRUE(reduces(pool, 0, 1000));
   CU_ASSERT_TRUE(ws_pool_stop(pool, WS_STOP_DRAIN) >= 0);
   begin(1, 1);
-  check(pool, 0, 1000);
+  CU_ASSERT_TRUE(reduces(pool, 0, 1000));
   test_destroy(pool);
 }
 
@@ -183,7 +200,7 @@ static void a_pool_that_is_aborted_meanwhile(void)
   CU_ASSERT_TRUE(test_gate_await(&gate, 1));
   begin(10, 1);
   sum_of.piece = add_after_an_abort;
-  check(outer_pool, 0, 100);
+  CU_ASSERT_TRUE(reduces(outer_pool, 0, 100));
   sum_of.piece = add;
   test_join(&aborting);
   CU_ASSERT_TRUE(test_stats(outer_pool).skipped_tasks > 0);
@@ -220,23 +237,182 @@ static void without_a_neutral_value_pieces_begin_with_zero(void)
 static void wrong_arguments(void)
 {
   segment_t result = nothing;
-  ws_reduce_t how = sum_of;
-  how.piece = NULL;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how = sum_of;
-  how.combine = NULL;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how = sum_of;
-  how.bytes = 0;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
-  how.bytes = WS_REDUCE_BYTES_MAX + 1;
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 1, &result), -EINVAL);
+  ws_reduce_t wrong[] = {sum_of, sum_of, sum_of, sum_of};
+  wrong[0].piece = NULL;
+  wrong[1].combine = NULL;
+  wrong[2].bytes = 0;
+  wrong[3].bytes = WS_REDUCE_BYTES_MAX + 1;
+  for (uint32_t i = 0; i < TEST_COUNT(wrong); i++)
+    CU_ASSERT_EQUAL(ws_reduce(NULL, &wrong[i], 0, 1, &result), -EINVAL);
   CU_ASSERT_EQUAL(ws_reduce(NULL, &sum_of, 0, 1, NULL), -EINVAL);
   CU_ASSERT_EQUAL(ws_reduce(NULL, NULL, 0, 1, &result), -EINVAL);
   CU_ASSERT_EQUAL(memcmp(&result, &nothing, sizeof(result)), 0);
 }
 
-TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(at_the_ends_of_the_numbers),
-          TEST_CASE(inside_tasks), TEST_CASE(a_pool_that_is_full_or_stopped),
-          TEST_CASE(a_pool_that_is_aborted_meanwhile),
-          TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments))
+/// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32. Each is called
+/// in two parts, the first of which is timed.
+static void the_grain_follows_the_cost(void)
+{
+  static const struct {
+    uint64_t element_ns, count, longest_min, longest_max;
+    uint32_t pieces_min, pieces_max;
+  } rows[] = {{10000, 1000, 1, 1000 / (4 * 32), 0, UINT32_MAX}, // one element is enough
+              {10, 20000, 251, 1000, 0, UINT32_MAX}, // 10 us are 1000 elements
+              {10, 1000000, 1, UINT64_MAX, 4 * 32, 2 * (4 * 32 * 2) + 64}};
+  ws_pool_t *pool = test_pool(3);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(0, rows[i].element_ns);
+    CU_ASSERT_TRUE(reduces(pool, 0, rows[i].count));
+    const uint64_t most = ws_load_relaxed(&longest);
+    CU_ASSERT_TRUE(most >= rows[i].longest_min && most <= rows[i].longest_max);
+    CU_ASSERT_TRUE(ws_load_relaxed(&pieces) >= rows[i].pieces_min);
+    CU_ASSERT_TRUE(ws_load_relaxed(&pieces) <= rows[i].pieces_max);
+  }
+  test_destroy(pool);
+}
+
+/// A range of fewer elements than a probe needs, or of few for each thread: long elements are single pieces.
+static void long_elements_of_a_small_range(void)
+{
+  static const uint64_t counts[] = {2, 3, 12, 22, 63};
+  for (uint32_t workers = 1; workers <= 7; workers += 2) {
+    ws_pool_t *pool = test_pool(workers);
+    for (uint32_t i = 0; i < TEST_COUNT(counts); i++) {
+      begin(0, 6000);
+      CU_ASSERT_TRUE(reduces(pool, 0, counts[i]));
+      CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), counts[i]);
+    }
+    test_destroy(pool);
+  }
+  ws_pool_t *pool = test_pool(31);
+  begin(0, 28000);
+  CU_ASSERT_TRUE(reduces(pool, 0, 8 * 32 - 1));
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), 8 * 32 - 1);
+  test_destroy(pool);
+}
+
+/// There short elements cost fewer than two pushes for each thread.
+static void short_elements_of_a_small_range(void)
+{
+  for (uint32_t workers = 1; workers <= 7; workers++) {
+    ws_pool_t *pool = test_pool(workers);
+    for (uint64_t count = 1; count < 64; count++) {
+      begin(0, 1);
+      CU_ASSERT_TRUE(reduces(pool, 0, count));
+      CU_ASSERT_TRUE(ws_load_relaxed(&pushes) < 2 * (workers + 1));
+    }
+    test_destroy(pool);
+  }
+}
+
+static test_gate_t together;
+
+static void add_together(void *unused, uint64_t first, uint64_t end, void *result)
+{
+  test_gate_task(&together);
+  add(unused, first, end, result);
+}
+
+typedef struct {
+  ws_pool_t *pool;
+  uint64_t count;
+} range_t;
+
+static void *reduce_range(void *range_arg)
+{
+  const range_t *range = range_arg;
+  return reduces(range->pool, 0, range->count) ? range_arg : NULL;
+}
+
+/// As many pieces as there are threads begin before one has ended: nothing is measured before.
+static void a_small_range_runs_on_all_threads(void)
+{
+  static const range_t cases[] = {{.count = 12}, {.count = 22}, {.count = 63}};
+  for (uint32_t workers = 1; workers <= 11; workers += 5)
+    for (uint32_t i = 0; i < TEST_COUNT(cases); i++) {
+      range_t range = {.pool = test_pool(workers), .count = cases[i].count};
+      test_gate_init(&together);
+      begin(0, 6000);
+      sum_of.piece = add_together;
+      test_threads_t caller = {0};
+      test_spawn(&caller, reduce_range, &range);
+      const uint32_t threads = workers + 1;
+      const bool all = test_gate_await(&together, threads < range.count ? threads : (uint32_t)range.count);
+      test_gate_let(&together, (uint32_t)range.count);
+      test_join(&caller);
+      sum_of.piece = add;
+      test_destroy(range.pool);
+      test_gate_destroy(&together);
+      CU_ASSERT_TRUE_FATAL(all); // the next one would wait for the deadline, too
+    }
+}
+
+static ws_au64_t long_from;
+
+static void add_uneven(void *unused, uint64_t first, uint64_t end, void *result)
+{
+  add(unused, first, end, result);
+  const uint64_t from = ws_load_relaxed(&long_from);
+  pass(end > from ? 28000 * (end - (first > from ? first : from)) : 0);
+}
+
+/// Elements that begin short: a thread that meets a long one divides what is left.
+static void a_piece_may_turn_out_long(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  for (uint64_t from = 0; from <= 8; from++) {
+    begin(0, 1);
+    ws_store_relaxed(&long_from, from);
+    sum_of.piece = add_uneven;
+    CU_ASSERT_TRUE(reduces(pool, 0, 60));
+    sum_of.piece = add;
+    CU_ASSERT_TRUE(ws_load_relaxed(&longest) <= 8);
+    CU_ASSERT_TRUE(ws_load_relaxed(&pieces) >= 60 - 2 * 15);
+  }
+  test_destroy(pool);
+}
+
+static ws_au32_t over;
+
+static bool is_over(void *unused)
+{
+  (void)unused;
+  return ws_load_relaxed(&over) != 0;
+}
+
+static void add_and_end(void *unused, uint64_t first, uint64_t end, void *result)
+{
+  ws_store_relaxed(&over, 1);
+  add(unused, first, end, result);
+}
+
+/// The first piece ends the reduction: the halves that were pushed before it are not divided. The only worker
+/// stands in a gate.
+static void what_is_over_is_not_divided(void)
+{
+  ws_pool_t *pool = test_pool(1);
+  test_gate_init(&gate);
+  test_push(pool, test_gate_task, &gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  for (uint64_t grain = 0; grain <= 1; grain++) {
+    begin(grain, 28000);
+    ws_store_relaxed(&over, 0);
+    sum_of.piece = add_and_end;
+    sum_of.over = is_over;
+    CU_ASSERT_TRUE(reduces(pool, 0, 1u << 16));
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pushes), grain == 0 ? 1 : 16);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), grain == 0 ? 3 : 17);
+  }
+  sum_of.piece = add;
+  sum_of.over = NULL;
+  test_gate_let(&gate, 1);
+  test_destroy(pool);
+  test_gate_destroy(&gate);
+}
+
+TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(inside_tasks),
+          TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
+          TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments),
+          TEST_CASE(the_grain_follows_the_cost), TEST_CASE(long_elements_of_a_small_range),
+          TEST_CASE(short_elements_of_a_small_range), TEST_CASE(a_small_range_runs_on_all_threads),
+          TEST_CASE(a_piece_may_turn_out_long), TEST_CASE(what_is_over_is_not_divided))

@@ -97,38 +97,32 @@ static void scan(ws_pool_t *pool, uint32_t count, bool no_hints)
   CU_ASSERT_EQUAL(ws_load_relaxed(&wrong), 0);
 }
 
+/// Without hints if none are wanted, or the kernel does not tell. The caller scans what the pool does not
+/// take.
 static void each_block_on_its_node(void)
 {
+  static const struct {
+    bool no_hints, refuse;
+    int kernel_says;
+    uint32_t asked, any, of_node; ///< hints for any node, and for each
+  } rows[] = {{false, false, 0, 1, BLOCKS / 3, BLOCKS / 3},
+              {true, false, 0, 0, BLOCKS, 0},
+              {false, false, -EPERM, 1, BLOCKS, 0},
+              {false, true, 0, 1, BLOCKS / 3, BLOCKS / 3}};
   ws_pool_t *pool = test_pool(2);
-  scan(pool, BLOCKS, false);
-  CU_ASSERT_EQUAL(asked, 1);
-  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS / 3);
-  CU_ASSERT_EQUAL(hints[ws_node_hint(0)], BLOCKS / 3);
-  CU_ASSERT_EQUAL(hints[ws_node_hint(1)], BLOCKS / 3);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    kernel_says = rows[i].kernel_says;
+    refuse = rows[i].refuse;
+    scan(pool, BLOCKS, rows[i].no_hints);
+    CU_ASSERT_EQUAL(asked, rows[i].asked);
+    CU_ASSERT_EQUAL(hints[WS_NODE_ANY], rows[i].any);
+    CU_ASSERT_EQUAL(hints[ws_node_hint(0)], rows[i].of_node);
+    CU_ASSERT_EQUAL(hints[ws_node_hint(1)], rows[i].of_node);
+  }
+  kernel_says = 0;
+  refuse = false;
   scan(pool, 1, false);
   scan(pool, 0, false);
-  test_destroy(pool);
-}
-
-static void without_hints(void)
-{
-  ws_pool_t *pool = test_pool(2);
-  scan(pool, BLOCKS, true);
-  CU_ASSERT_EQUAL(asked, 0);
-  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS);
-  kernel_says = -EPERM;
-  scan(pool, BLOCKS, false);
-  kernel_says = 0;
-  CU_ASSERT_EQUAL(hints[WS_NODE_ANY], BLOCKS);
-  test_destroy(pool);
-}
-
-static void the_caller_scans_what_the_pool_does_not_take(void)
-{
-  ws_pool_t *pool = test_pool(1);
-  refuse = true;
-  scan(pool, BLOCKS, false);
-  refuse = false;
   test_destroy(pool);
 }
 
@@ -161,6 +155,5 @@ static void wrong_arguments(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("scan", TEST_CASE(each_block_on_its_node), TEST_CASE(without_hints),
-          TEST_CASE(the_caller_scans_what_the_pool_does_not_take),
-          TEST_CASE(a_pool_that_is_aborted_meanwhile), TEST_CASE(wrong_arguments))
+TEST_MAIN("scan", TEST_CASE(each_block_on_its_node), TEST_CASE(a_pool_that_is_aborted_meanwhile),
+          TEST_CASE(wrong_arguments))

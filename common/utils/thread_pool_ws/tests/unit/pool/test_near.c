@@ -88,29 +88,26 @@ static uint32_t near_mask(void)
   return mask;
 }
 
-static void by_last_level_cache(void)
+static void near_are_those_of_the_same_cache(void)
 {
-  begin(4, 3);
-  CU_ASSERT_EQUAL(pool.caches, 2);
-  CU_ASSERT_EQUAL(near_mask(), 0x30); // on CPUs 4 and 5
-  CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
-  begin(2, 2); // no third level
-  CU_ASSERT_EQUAL(pool.caches, 4);
-  CU_ASSERT_EQUAL(near_mask(), 0);
-  CU_ASSERT_EQUAL(ws_near_count(&pool), 0);
-}
-
-static void all_are_near_where_it_is_not_known(void)
-{
-  begin(0, 3);
-  CU_ASSERT_EQUAL(near_mask(), 0x3f);
-  CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS);
-  begin(8, 3);
-  CU_ASSERT_EQUAL(near_mask(), 0x3f);
-  begin(4, 3);
-  ws_store_relaxed(&pool.producer_cpu, 0); // no thread has pushed yet
-  CU_ASSERT_EQUAL(near_mask(), 0x3f);
-  CU_ASSERT_EQUAL(ws_near_count(&pool), WORKERS);
+  static const struct {
+    uint32_t cpus_a_cache;
+    int32_t level;
+    bool pushed; ///< by the producer
+    uint32_t caches, near;
+  } rows[] = {{4, 3, true, 2, 0x30}, // on CPUs 4 and 5
+              {2, 2, true, 4, 0}, // no third level
+              {0, 3, true, 0, 0x3f}, // all are near where it is not known
+              {8, 3, true, 1, 0x3f},
+              {4, 3, false, 2, 0x3f}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(rows[i].cpus_a_cache, rows[i].level);
+    if (!rows[i].pushed)
+      ws_store_relaxed(&pool.producer_cpu, 0);
+    CU_ASSERT_EQUAL(pool.caches, rows[i].caches);
+    CU_ASSERT_EQUAL(near_mask(), rows[i].near);
+    CU_ASSERT_EQUAL(ws_near_count(&pool), (uint32_t)__builtin_popcount(rows[i].near));
+  }
 }
 
 static void a_worker_that_moves_is_counted_there(void)
@@ -158,5 +155,5 @@ static void near_ones_wake_first(void)
   CU_ASSERT_EQUAL(planned(2), 0x3);
 }
 
-TEST_MAIN("near", TEST_CASE(by_last_level_cache), TEST_CASE(all_are_near_where_it_is_not_known),
+TEST_MAIN("near", TEST_CASE(near_are_those_of_the_same_cache),
           TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_wake_first))

@@ -51,134 +51,83 @@ static uint64_t arrival_ns(void)
   return ws_load_relaxed(&prewake.arrival_ns);
 }
 
-static void only_after_quiet(void)
+/// Short for the tables.
+#define F FIRST_NS
+#define B BOUND_NS
+#define H (10 * FIRST_NS) ///< of a hint, which is valid until H + 10 * B
+enum { NONE, PUSHED, AFTER_PAUSE, OUT_OF_WORK, HINT, HINT_AFTER_PAUSE };
+
+typedef struct {
+  uint32_t what;
+  uint64_t at_ns, arrival_ns; ///< the arrival that is known after it
+} step_t;
+
+static void take(const step_t *step)
 {
-  begin();
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
-  ws_prewake_arrived(&pool, 10 * FIRST_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
+  if (step->what == AFTER_PAUSE || step->what == HINT_AFTER_PAUSE)
+    ws_prewake_quiet(&pool);
+  if (step->what == OUT_OF_WORK)
+    ws_store_relaxed(&prewake.out_of_work_ns, step->at_ns);
+  else if (step->what == HINT || step->what == HINT_AFTER_PAUSE)
+    ws_prewake_announced(&pool, step->at_ns, step->at_ns + 10 * B);
+  else
+    ws_prewake_arrived(&pool, step->at_ns);
 }
 
-/// A worker that began to spin before the burst notes a pause while tasks are pushed. None has run out of
-/// work since.
-static void a_burst_arrives_once(void)
+/// Those who have started count from a new arrival on.
+static void what_is_the_arrival_of_a_burst(void)
 {
-  begin();
-  ws_store_relaxed(&prewake.starters, 7);
-  arrives(FIRST_NS + 2000);
-  arrives(FIRST_NS + BOUND_NS - 1);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), 7);
-}
-
-static void the_next_phase_is_of_the_same_burst(void)
-{
-  begin();
-  ws_store_relaxed(&prewake.out_of_work_ns, FIRST_NS + 3 * BOUND_NS);
-  arrives(FIRST_NS + 4 * BOUND_NS - 1);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
-  arrives(FIRST_NS + 4 * BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS + 4 * BOUND_NS);
-}
-
-/// The thread that pushes runs all tasks itself: no worker runs out of work, and bursts are told apart all
-/// the same.
-static void a_pause_without_a_dry_worker(void)
-{
-  begin();
-  ws_store_relaxed(&prewake.starters, 3);
-  arrives(FIRST_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), 0);
+  static const step_t rows[][3] = {
+      // no pause has been noted
+      {{PUSHED, 10 * F, F}},
+      // a worker that began to spin before the burst notes a pause while tasks are pushed
+      {{AFTER_PAUSE, F + 2000, F}, {AFTER_PAUSE, F + B - 1, F}},
+      // the next phase is of the same burst
+      {{OUT_OF_WORK, F + 3 * B, F}, {AFTER_PAUSE, F + 4 * B - 1, F}, {AFTER_PAUSE, F + 4 * B, F + 4 * B}},
+      // the thread that pushes runs all tasks itself: no worker runs out of work
+      {{AFTER_PAUSE, F + B, F + B}},
+      // the hint has workers awake by the time of the push: so it is what a worker can be late for
+      {{HINT_AFTER_PAUSE, H, H}, {AFTER_PAUSE, H + 5 * B, H}, {AFTER_PAUSE, H + 7 * B, H + 7 * B}},
+      {{HINT_AFTER_PAUSE, H, H}, {HINT_AFTER_PAUSE, H + 8 * B, H}, {AFTER_PAUSE, H + 17 * B, H}},
+      // a push that comes too late, or after other work, is a burst of its own
+      {{HINT_AFTER_PAUSE, H, H}, {AFTER_PAUSE, H + 10 * B + 1, H + 10 * B + 1}},
+      {{HINT_AFTER_PAUSE, H, H}, {OUT_OF_WORK, H + B, H}, {AFTER_PAUSE, H + 3 * B, H + 3 * B}},
+      // while workers are at work a hint announces the next phase of the slot
+      {{HINT, H, F}, {AFTER_PAUSE, H + B, H + B}},
+      {{OUT_OF_WORK, H - B / 2, F}, {HINT_AFTER_PAUSE, H, F}, {AFTER_PAUSE, H + 5 * B, F}},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin();
+    for (uint32_t k = 0; k < 3 && rows[i][k].what != NONE; k++) {
+      const uint64_t before_ns = arrival_ns();
+      ws_store_relaxed(&prewake.starters, 7);
+      take(&rows[i][k]);
+      CU_ASSERT_EQUAL(arrival_ns(), rows[i][k].arrival_ns);
+      CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), arrival_ns() == before_ns ? 7 : 0);
+    }
+  }
 }
 
 /// A worker has been idle for some time, while a burst was handed to others. It need not ask again once there
-/// is a pause.
+/// is a pause, which begins when the last work ends. Before that a push reads no clock.
 static void an_idle_worker_reports_a_pause_when_there_is_one(void)
 {
-  begin();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0);
-  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + 1), FIRST_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS - 1), FIRST_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0); // a push reads no clock
-  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS), UINT64_MAX);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 1);
-  ws_prewake_arrived(&pool, FIRST_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS + BOUND_NS);
-}
-
-/// Another worker has run out of work meanwhile.
-static void a_pause_begins_when_the_last_work_ends(void)
-{
-  begin();
-  ws_store_relaxed(&prewake.out_of_work_ns, FIRST_NS + 3 * BOUND_NS);
-  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + BOUND_NS), FIRST_NS + 4 * BOUND_NS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 0);
-  CU_ASSERT_EQUAL(ws_prewake_idle(&pool, FIRST_NS + 4 * BOUND_NS), UINT64_MAX);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), 1);
-}
-
-#define HINT_NS (10 * FIRST_NS)
-#define UNTIL_NS (HINT_NS + 10 * BOUND_NS)
-
-static void announced(uint64_t at_ns, uint64_t until_ns)
-{
-  ws_prewake_quiet(&pool);
-  ws_prewake_announced(&pool, at_ns, until_ns);
-}
-
-/// The hint has workers awake by the time of the push. So the hint is what a worker can be late for.
-static void a_hint_is_the_arrival(void)
-{
-  begin();
-  ws_store_relaxed(&prewake.starters, 5);
-  announced(HINT_NS, UNTIL_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), 0);
-  arrives(HINT_NS + 5 * BOUND_NS); // later than a pause is long
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
-  arrives(HINT_NS + 7 * BOUND_NS); // the announced push has come
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + 7 * BOUND_NS);
-}
-
-static void a_hint_that_is_repeated(void)
-{
-  begin();
-  announced(HINT_NS, UNTIL_NS);
-  announced(HINT_NS + 8 * BOUND_NS, UNTIL_NS + 8 * BOUND_NS);
-  arrives(UNTIL_NS + 7 * BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS);
-}
-
-/// A push that comes too late, or after other work, is a burst of its own.
-static void a_hint_that_was_wrong(void)
-{
-  begin();
-  announced(HINT_NS, UNTIL_NS);
-  arrives(UNTIL_NS + 1);
-  CU_ASSERT_EQUAL(arrival_ns(), UNTIL_NS + 1);
-  begin();
-  announced(HINT_NS, UNTIL_NS);
-  ws_store_relaxed(&prewake.out_of_work_ns, HINT_NS + BOUND_NS);
-  arrives(HINT_NS + 3 * BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + 3 * BOUND_NS);
-}
-
-/// While workers are at work a hint announces the next phase of the slot. Tasks that are pushed after that
-/// work and a pause are another burst.
-static void a_hint_to_a_pool_at_work(void)
-{
-  begin();
-  ws_prewake_announced(&pool, HINT_NS, UNTIL_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
-  arrives(HINT_NS + BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), HINT_NS + BOUND_NS);
-  begin();
-  ws_store_relaxed(&prewake.out_of_work_ns, HINT_NS - BOUND_NS / 2);
-  announced(HINT_NS, UNTIL_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
-  arrives(HINT_NS + 5 * BOUND_NS);
-  CU_ASSERT_EQUAL(arrival_ns(), FIRST_NS);
+  static const struct {
+    uint64_t out_of_work_ns, at_ns, again_ns;
+    bool quiet;
+  } rows[] = {{0, F + 1, F + B, false},
+              {0, F + B - 1, F + B, false},
+              {0, F + B, UINT64_MAX, true},
+              {F + 3 * B, F + B, F + 4 * B, false},
+              {F + 3 * B, F + 4 * B, UINT64_MAX, true}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin();
+    ws_store_relaxed(&prewake.out_of_work_ns, rows[i].out_of_work_ns);
+    CU_ASSERT_EQUAL(ws_prewake_idle(&pool, rows[i].at_ns), rows[i].again_ns);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.quiet), rows[i].quiet);
+    ws_prewake_arrived(&pool, rows[i].at_ns);
+    CU_ASSERT_EQUAL(arrival_ns(), rows[i].quiet ? rows[i].at_ns : F);
+  }
 }
 
 // Takers: who has taken of a burst is counted when the next one is learnt.
@@ -232,13 +181,6 @@ static int64_t takers_of_phase(uint32_t phase)
   return 10 * ws_window_quantile(counted, 0) + ws_window_quantile(counted, 1000);
 }
 
-/// @return takers_of_phase() of a pattern with one phase
-static int64_t takers(void (*burst)(uint32_t number, uint64_t at_ns), bool learn_first)
-{
-  play(burst, learn_first);
-  return takers_of_phase(0);
-}
-
 static void three_find(uint32_t number, uint64_t at_ns)
 {
   (void)number;
@@ -253,26 +195,12 @@ static void two_or_one_find(uint32_t number, uint64_t at_ns)
     finds(2, at_ns);
 }
 
-static void workers_that_took_tasks_of_a_burst_are_counted(void)
-{
-  for (uint32_t learn_first = 0; learn_first <= 1; learn_first++) {
-    CU_ASSERT_EQUAL(takers(three_find, learn_first), 33);
-    CU_ASSERT_EQUAL(takers(two_or_one_find, learn_first), 12);
-  }
-}
-
 /// Worker 1 took of the first bursts only.
 static void one_finds(uint32_t number, uint64_t at_ns)
 {
   finds(0, at_ns);
   if (number < 3)
     finds(1, at_ns);
-}
-
-static void a_burst_before_does_not_count(void)
-{
-  for (uint32_t learn_first = 0; learn_first <= 1; learn_first++)
-    CU_ASSERT_EQUAL(takers(one_finds, learn_first), 11);
 }
 
 static void two_find_and_one_takes_more(uint32_t number, uint64_t at_ns)
@@ -292,15 +220,6 @@ static void all_take_much_more(uint32_t number, uint64_t at_ns)
   }
 }
 
-/// A worker more could have run each of them, if the pool has it.
-static void tasks_that_had_to_wait_count(void)
-{
-  for (uint32_t learn_first = 0; learn_first <= 1; learn_first++) {
-    CU_ASSERT_EQUAL(takers(two_find_and_one_takes_more, learn_first), 33);
-    CU_ASSERT_EQUAL(takers(all_take_much_more, learn_first), 11 * WORKERS);
-  }
-}
-
 /// The next phase of a slot is no burst of its own: it comes after a gap that is no pause.
 static void one_finds_the_next_phase(uint32_t number, uint64_t at_ns)
 {
@@ -315,10 +234,33 @@ static void the_first_finds_the_next_phase(uint32_t number, uint64_t at_ns)
   ws_prewake_found(&workers[0], at_ns + 5000, BOUND_NS - 1);
 }
 
-static void the_next_phase_has_no_takers(void)
+/// The thread that pushes has run all tasks itself.
+static void none_finds(uint32_t number, uint64_t at_ns)
 {
-  CU_ASSERT_EQUAL(takers(one_finds_the_next_phase, false), 33);
-  CU_ASSERT_EQUAL(takers(the_first_finds_the_next_phase, false), 33);
+  (void)number;
+  (void)at_ns;
+}
+
+/// Whether a worker learns of a burst before others have found tasks of it, or after. Of tasks that had to
+/// wait, a worker more could have run each, if the pool has it.
+static void workers_that_took_tasks_of_a_burst_are_counted(void)
+{
+  static const struct {
+    void (*burst)(uint32_t number, uint64_t at_ns);
+    int64_t takers;
+  } rows[] = {{none_finds, 0},
+              {one_finds, 11},
+              {two_or_one_find, 12},
+              {three_find, 33},
+              {two_find_and_one_takes_more, 33},
+              {all_take_much_more, 11 * WORKERS},
+              {one_finds_the_next_phase, 33},
+              {the_first_finds_the_next_phase, 33}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++)
+    for (uint32_t learn_first = 0; learn_first <= 1; learn_first++) {
+      play(rows[i].burst, learn_first);
+      CU_ASSERT_EQUAL(takers_of_phase(0), rows[i].takers);
+    }
 }
 
 /// Bursts of one and of three takers, by turns, after gaps that are unlike.
@@ -340,24 +282,7 @@ static void each_phase_has_its_takers(void)
   CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.arrived.phase), 11);
 }
 
-static void none_finds(uint32_t number, uint64_t at_ns)
-{
-  (void)number;
-  (void)at_ns;
-}
-
-/// The thread that pushes has run all tasks itself.
-static void a_burst_may_have_no_takers(void)
-{
-  CU_ASSERT_EQUAL(takers(none_finds, false), 0);
-}
-
-TEST_MAIN("arrival", TEST_CASE(only_after_quiet), TEST_CASE(a_burst_arrives_once),
-          TEST_CASE(the_next_phase_is_of_the_same_burst), TEST_CASE(a_pause_without_a_dry_worker),
+TEST_MAIN("arrival", TEST_CASE(what_is_the_arrival_of_a_burst),
           TEST_CASE(an_idle_worker_reports_a_pause_when_there_is_one),
-          TEST_CASE(a_pause_begins_when_the_last_work_ends), TEST_CASE(a_hint_is_the_arrival),
-          TEST_CASE(a_hint_that_is_repeated), TEST_CASE(a_hint_that_was_wrong),
-          TEST_CASE(a_hint_to_a_pool_at_work), TEST_CASE(one_worker_notes_when_a_burst_began),
-          TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted), TEST_CASE(a_burst_before_does_not_count),
-          TEST_CASE(tasks_that_had_to_wait_count), TEST_CASE(the_next_phase_has_no_takers),
-          TEST_CASE(each_phase_has_its_takers), TEST_CASE(a_burst_may_have_no_takers))
+          TEST_CASE(one_worker_notes_when_a_burst_began),
+          TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted), TEST_CASE(each_phase_has_its_takers))

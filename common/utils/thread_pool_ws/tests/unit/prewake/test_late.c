@@ -10,79 +10,64 @@
 #define ARRIVAL_NS 1000000u
 #define PERIOD_NS 500000u
 
-/// A push called the worker at once, and the worker had no timer.
-static ws_late_facts_t called(void)
-{
-  return (ws_late_facts_t){.arrival_ns = ARRIVAL_NS,
-                           .found_ns = ARRIVAL_NS + 40000,
-                           .slept_ns = ARRIVAL_NS - 400000,
-                           .rose_ns = ARRIVAL_NS + 39000,
-                           .called_ns = ARRIVAL_NS + 500,
-                           .unset = WS_LATE_WAKE,
-                           .gap_ns = PERIOD_NS,
-                           .usual_gap_ns = PERIOD_NS};
-}
+/// Times are after the burst; 0 = there is none.
+typedef struct {
+  ws_late_t cause;
+  bool beside; ///< another thread had its CPU
+  bool by_timer;
+  int32_t rise_ns; ///< of its timer, which was set for the burst
+  int32_t rose_ns, called_ns;
+  int32_t gave_up_ns, late_ns_max; ///< it slept again before the burst, which it had expected then
+  uint32_t gap_ns, usual_gap_ns;
+} row_t;
 
-/// A timer woke it, set for shortly before the burst.
-static ws_late_facts_t timed(void)
+static ws_late_facts_t facts_of(const row_t *row, ws_late_t unset)
 {
-  ws_late_facts_t facts = called();
-  facts.called_ns = 0;
-  facts.by_timer = true;
-  facts.plan = (ws_plan_t){.rise_ns = ARRIVAL_NS - 10000, .expected_ns = ARRIVAL_NS};
+  const uint64_t at_ns = ARRIVAL_NS;
+  ws_late_facts_t facts = {.arrival_ns = at_ns,
+                           .found_ns = at_ns + 40000,
+                           .slept_ns = at_ns - 400000,
+                           .rose_ns = at_ns + (uint64_t)(int64_t)row->rose_ns,
+                           .called_ns = row->called_ns ? at_ns + (uint64_t)(int64_t)row->called_ns : 0,
+                           .unset = unset,
+                           .beside = row->beside,
+                           .by_timer = row->by_timer,
+                           .gap_ns = row->gap_ns,
+                           .usual_gap_ns = row->usual_gap_ns};
+  if (row->rise_ns)
+    facts.plan = (ws_plan_t){.rise_ns = at_ns + (uint64_t)(int64_t)row->rise_ns, .expected_ns = at_ns};
+  if (row->gave_up_ns)
+    facts.gave_up = (ws_plan_t){.rise_ns = at_ns - 60000,
+                                .expected_ns = at_ns + (uint64_t)(int64_t)row->gave_up_ns,
+                                .late_ns_max = row->late_ns_max};
   return facts;
 }
 
-static void a_worker_that_was_called(void)
+static void the_cause_follows_from_the_facts(void)
 {
-  ws_late_facts_t facts = called();
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_WAKE);
-  facts.beside = true;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_BUSY_CPU);
+  static const row_t rows[] = {
+      {WS_LATE_WAKE, false, false, 0, 39000, 500, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_BUSY_CPU, true, false, 0, 39000, 500, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_CALL, true, false, 0, 39000, 25000, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_TIMER, false, true, -10000, 39000, 0, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_BUSY_CPU, true, true, -10000, 39000, 0, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_CPU_TAKEN, false, true, -10000, -3000, 0, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_BURST_EARLY, true, true, 1000, 39000, 0, 0, 0, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_BURST_EARLY, true, false, 1000, 39000, 500, 0, 0, PERIOD_NS, PERIOD_NS}, // the push came first
+      {WS_LATE_GAVE_UP, false, false, 0, 39000, 500, -50000, 50000, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_BURST_LATE, false, false, 0, 39000, 500, -50000, 49999, PERIOD_NS, PERIOD_NS},
+      {WS_LATE_WAKE, false, false, 0, 39000, 500, 1, 49999, PERIOD_NS, PERIOD_NS}, // it expected a later one
+      {WS_LATE_PAUSE, false, false, 0, 39000, 500, 0, 0, 4 * PERIOD_NS + 1, PERIOD_NS},
+      {WS_LATE_WAKE, false, false, 0, 39000, 500, 0, 0, 4 * PERIOD_NS + 1, 0}, // no pattern: no pause from it
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const ws_late_facts_t facts = facts_of(&rows[i], WS_LATE_WAKE);
+    CU_ASSERT_EQUAL(ws_late_cause(&facts), rows[i].cause);
+  }
   for (ws_late_t why = WS_LATE_NO_PATTERN; why <= WS_LATE_CAP; why++) {
-    facts.unset = why;
+    const ws_late_facts_t facts = facts_of(&rows[1], why);
     CU_ASSERT_EQUAL(ws_late_cause(&facts), why);
   }
-  facts.called_ns = ARRIVAL_NS + 25000;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_CALL);
-}
-
-static void a_worker_with_a_timer(void)
-{
-  ws_late_facts_t facts = timed();
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_TIMER);
-  facts.beside = true;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_BUSY_CPU);
-  facts.plan.rise_ns = ARRIVAL_NS + 1000;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_BURST_EARLY);
-  facts.by_timer = false; // the push came first
-  facts.called_ns = ARRIVAL_NS + 500;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_BURST_EARLY);
-  facts = timed();
-  facts.rose_ns = ARRIVAL_NS - 3000;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_CPU_TAKEN);
-}
-
-static void a_worker_that_slept_again(void)
-{
-  ws_late_facts_t facts = called();
-  facts.unset = WS_LATE_NO_PATTERN;
-  facts.gave_up =
-      (ws_plan_t){.rise_ns = ARRIVAL_NS - 60000, .expected_ns = ARRIVAL_NS - 50000, .late_ns_max = 50000};
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_GAVE_UP);
-  facts.gave_up.late_ns_max = 49999;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_BURST_LATE);
-  facts.gave_up.expected_ns = ARRIVAL_NS + 1; // a later one: it says nothing of this burst
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_NO_PATTERN);
-}
-
-static void a_pause(void)
-{
-  ws_late_facts_t facts = called();
-  facts.gap_ns = 4 * PERIOD_NS + 1;
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_PAUSE);
-  facts.usual_gap_ns = 0; // no pattern: no pause from it
-  CU_ASSERT_EQUAL(ws_late_cause(&facts), WS_LATE_WAKE);
 }
 
 static void every_cause_has_a_name(void)
@@ -125,53 +110,32 @@ static void equal_starts_are_seldom_late(void)
   CU_ASSERT_TRUE(ws_load_relaxed(&count.bound_ns) <= 5500); // relaxed: one thread
 }
 
-/// Bursts of a pool whose workers set no timer. @return what it has counted
-static ws_prewake_stats_t play(uint32_t bursts)
+/// Bursts of a pool whose workers set no timer. The first start is never late: there is none before with
+/// which it could be compared.
+static void a_pool_counts_them(void)
 {
+  enum { BURSTS = 10 };
   ws_settings_t settings = test_settings(2);
   settings.spin = WS_SPIN_OFF;
   settings.spin_ns_max = 0;
   ws_pool_t *pool = test_create(&settings);
-  ws_prewake_stats_t stats;
-  test_gate_t gate;
-  test_gate_init(&gate);
-  for (uint32_t i = 0; i < bursts; i++) {
-    test_push(pool, test_gate_task, &gate, NULL);
-    CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 1));
-    test_gate_let(&gate, 1);
+  for (uint32_t i = 0; i < BURSTS; i++) {
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    test_push(pool, test_empty_task, NULL, &group);
+    ws_group_wait(&group, NULL); // a worker runs it
     CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   }
+  ws_prewake_stats_t stats;
   ws_pool_prewake_stats(pool, &stats);
   test_destroy(pool);
-  test_gate_destroy(&gate);
-  CU_ASSERT_TRUE(stats.started_bursts > 0 && stats.started_bursts <= bursts);
-  return stats;
-}
-
-static uint64_t late_of(const ws_prewake_stats_t *stats)
-{
   uint64_t late = 0;
   for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    late += stats->late_by[i];
-  return late;
+    late += stats.late_by[i];
+  CU_ASSERT_TRUE(stats.started_bursts > 0 && stats.started_bursts <= BURSTS);
+  CU_ASSERT_TRUE(late < stats.started_bursts);
 }
 
-/// The first start is never late: there is none before with which it could be compared.
-static void a_pool_counts_them(void)
-{
-  const ws_prewake_stats_t stats = play(10);
-  CU_ASSERT_TRUE(late_of(&stats) < stats.started_bursts);
-}
-
-/// The worker slept, was called late, or was awake. A machine that stops this thread makes a pause.
-static void causes_without_timers(void)
-{
-  const ws_prewake_stats_t stats = play(60);
-  CU_ASSERT_EQUAL(late_of(&stats), stats.late_by[WS_LATE_LEVEL] + stats.late_by[WS_LATE_CALL]
-                                       + stats.late_by[WS_LATE_CPU_TAKEN] + stats.late_by[WS_LATE_PAUSE]);
-}
-
-TEST_MAIN("late", TEST_CASE(a_worker_that_was_called), TEST_CASE(a_worker_with_a_timer),
-          TEST_CASE(a_worker_that_slept_again), TEST_CASE(a_pause), TEST_CASE(every_cause_has_a_name),
+TEST_MAIN("late", TEST_CASE(the_cause_follows_from_the_facts), TEST_CASE(every_cause_has_a_name),
           TEST_CASE(one_in_ten_is_above_the_bound), TEST_CASE(equal_starts_are_seldom_late),
-          TEST_CASE(a_pool_counts_them), TEST_ALONE(causes_without_timers))
+          TEST_CASE(a_pool_counts_them))

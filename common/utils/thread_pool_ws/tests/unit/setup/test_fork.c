@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fork.c
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
-/// of a plain thread, of tasks, of a server that forks first, of daemon(), and beside threads that make
-/// pools. Linked with --wrap=pthread_create and --wrap=dl_iterate_phdr.
-#define _GNU_SOURCE // daemon
+/// of a plain thread, of tasks, of a child, and beside a thread that makes a pool. Linked with
+/// --wrap=pthread_create and --wrap=dl_iterate_phdr.
+#define _GNU_SOURCE // dl_iterate_phdr
 #include <errno.h>
 #include <link.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,9 +84,9 @@ static void begin_parents(test_gate_t *gate, ws_group_t *group)
   test_push(parents, test_empty_task, NULL, group);
 }
 
+/// The gate has been opened.
 static void end_parents(test_gate_t *gate, ws_group_t *group)
 {
-  test_gate_let(gate, 1);
   ws_group_wait(group, parents);
   CU_ASSERT_TRUE(ws_group_done(group));
   test_destroy(parents);
@@ -116,34 +114,26 @@ static void fork_task(void *fork_arg)
   of->status = test_in_child(of->body, NULL);
 }
 
-static void a_child_of_a_worker_has_pools(void)
+/// Of a worker, and of a thread that helps while the worker stands: its places and counts are the parent's.
+static void a_child_of_a_task_has_pools(void)
 {
-  parents = test_pool(2);
-  fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
-  for (uint32_t i = 0; i < TEST_COUNT(of); i++) {
-    ws_group_t group;
-    ws_group_init(&group, 1);
-    test_push(parents, fork_task, &of[i], &group);
-    ws_group_wait(&group, NULL); // a worker runs it
-    CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
+  for (uint32_t helps = 0; helps < 2; helps++) {
+    test_gate_t gate;
+    ws_group_t group, held;
+    fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
+    begin_parents(&gate, &held);
+    if (!helps)
+      test_gate_let(&gate, 1);
+    ws_group_init(&group, TEST_COUNT(of));
+    for (uint32_t i = 0; i < TEST_COUNT(of); i++)
+      test_push(parents, fork_task, &of[i], &group);
+    ws_group_wait(&group, helps ? parents : NULL);
+    for (uint32_t i = 0; i < TEST_COUNT(of); i++)
+      CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
+    if (helps)
+      test_gate_let(&gate, 1);
+    end_parents(&gate, &held);
   }
-  test_destroy(parents);
-}
-
-/// The helper's places and counts are the parent's.
-static void a_child_of_a_thread_that_helps_has_pools(void)
-{
-  test_gate_t gate;
-  ws_group_t group, held;
-  begin_parents(&gate, &held);
-  fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
-  ws_group_init(&group, TEST_COUNT(of));
-  for (uint32_t i = 0; i < TEST_COUNT(of); i++)
-    test_push(parents, fork_task, &of[i], &group);
-  ws_group_wait(&group, parents); // the only worker stands in the gate
-  for (uint32_t i = 0; i < TEST_COUNT(of); i++)
-    CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
-  end_parents(&gate, &held);
 }
 
 static int look_at_counts(void *unused)
@@ -163,6 +153,7 @@ static void a_child_counts_anew(void)
   begin_parents(&gate, &group);
   CU_ASSERT_NOT_EQUAL(ws_process_awake(), 0);
   CU_ASSERT_EQUAL(test_in_child(look_at_counts, NULL), HAS_WORKED);
+  test_gate_let(&gate, 1);
   end_parents(&gate, &group);
 }
 
@@ -180,96 +171,6 @@ static void a_child_of_a_child_has_pools(void)
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(test_in_child(fork_once_more, NULL), HAS_WORKED);
   test_destroy(pool);
-}
-
-static int daemon_result[2];
-
-static int become_daemon(void *unused)
-{
-  if (daemon(1, 1) != 0)
-    return 1;
-  const int result = use_own_pool(unused);
-  exit(write(daemon_result[1], &result, sizeof(result)) == sizeof(result) ? 0 : 1);
-}
-
-static void a_daemon_has_pools(void)
-{
-  ws_pool_t *pool = test_pool(2);
-  int result = 0;
-  CU_ASSERT_EQUAL_FATAL(pipe(daemon_result), 0);
-  CU_ASSERT_EQUAL(test_in_child(become_daemon, NULL), 0); // the daemon is a child of that child
-  CU_ASSERT_EQUAL(read(daemon_result[0], &result, sizeof(result)), sizeof(result));
-  CU_ASSERT_EQUAL(result, HAS_WORKED);
-  close(daemon_result[0]);
-  close(daemon_result[1]);
-  test_destroy(pool);
-}
-
-enum { SERVERS = 3, REQUESTS = 60 };
-
-/// Answers each request by the work of a pool of its own, until a request is 'q'.
-static int serve(int listening)
-{
-  for (;;) {
-    char request = 0;
-    const int connection = accept(listening, NULL, NULL);
-    if (connection < 0 || read(connection, &request, 1) != 1)
-      return 1;
-    const char answer = (char)use_own_pool(NULL);
-    if (write(connection, &answer, 1) != 1)
-      return 2;
-    close(connection);
-    if (request == 'q')
-      exit(HAS_WORKED); // as a server ends that knows nothing of the library
-  }
-}
-
-static bool is_served(const struct sockaddr_un *address, char request)
-{
-  char answer = 0;
-  const int connection = socket(AF_UNIX, SOCK_STREAM, 0);
-  const bool served = connect(connection, (const struct sockaddr *)address, sizeof(*address)) == 0
-                      && write(connection, &request, 1) == 1 && read(connection, &answer, 1) == 1
-                      && answer == HAS_WORKED;
-  close(connection);
-  return served;
-}
-
-/// A server that has used a pool before it forks its processes.
-static void a_server_that_forks_first(void)
-{
-  parents = test_pool(2);
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "ws-test-fork-%d", (int)getpid());
-  const int listening = socket(AF_UNIX, SOCK_STREAM, 0);
-  CU_ASSERT_EQUAL_FATAL(bind(listening, (const struct sockaddr *)&address, sizeof(address)), 0);
-  CU_ASSERT_EQUAL_FATAL(listen(listening, REQUESTS), 0);
-  pid_t server[SERVERS];
-  fflush(NULL);
-  for (uint32_t i = 0; i < SERVERS; i++)
-    if ((server[i] = fork()) == 0)
-      _exit(serve(listening));
-  uint32_t served = 0, ended = 0;
-  for (uint32_t i = 0; i < REQUESTS; i++)
-    served += is_served(&address, i < REQUESTS - SERVERS ? 'r' : 'q');
-  CU_ASSERT_EQUAL(served, REQUESTS);
-  for (uint32_t i = 0; i < SERVERS; i++) {
-    int status = 0;
-    ended +=
-        waitpid(server[i], &status, 0) == server[i] && WIFEXITED(status) && WEXITSTATUS(status) == HAS_WORKED;
-  }
-  CU_ASSERT_EQUAL(ended, SERVERS);
-  close(listening);
-  test_destroy(parents);
-}
-
-static ws_au32_t enough;
-
-static void *make_pools(void *unused)
-{
-  while (!ws_load_relaxed(&enough)) // relaxed: the join orders
-    use_own_pool(unused);
-  return NULL;
 }
 
 /// A call of the C library, in the thread that creates a pool, which holds a lock. Another thread forks now.
@@ -348,24 +249,6 @@ static void forks_wait_for_calls_that_lock(void)
   CU_ASSERT_EQUAL(call.forked_in_it, 0);
 }
 
-/// Locks and lists of the process are whole in each child.
-static void forks_beside_threads(void)
-{
-  if (TEST_SANITIZED || TEST_EMULATED) { // a child may inherit a lock of a sanitizer's allocator, or of QEMU
-    printf("(skipped: a sanitizer, or an emulator) ");
-    return;
-  }
-  test_threads_t threads = {0};
-  uint32_t worked = 0;
-  for (uint32_t i = 0; i < 2; i++)
-    test_spawn(&threads, make_pools, NULL);
-  for (uint32_t i = 0; i < 100; i++)
-    worked += test_in_child(use_own_pool_and_exit, NULL) == HAS_WORKED;
-  ws_store_relaxed(&enough, 1); // relaxed: the join orders
-  test_join(&threads);
-  CU_ASSERT_EQUAL(worked, 100);
-}
-
 int main(void)
 {
 #ifdef WS_TSAN
@@ -373,13 +256,8 @@ int main(void)
   return TEST_CHILD_SKIP;
 #endif
   static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
-                                      TEST_CASE(a_child_of_a_worker_has_pools),
-                                      TEST_CASE(a_child_of_a_thread_that_helps_has_pools),
-                                      TEST_CASE(a_child_counts_anew),
+                                      TEST_CASE(a_child_of_a_task_has_pools), TEST_CASE(a_child_counts_anew),
                                       TEST_CASE(a_child_of_a_child_has_pools),
-                                      TEST_CASE(a_daemon_has_pools),
-                                      TEST_CASE(a_server_that_forks_first),
-                                      TEST_CASE(forks_wait_for_calls_that_lock),
-                                      TEST_CASE(forks_beside_threads)};
+                                      TEST_CASE(forks_wait_for_calls_that_lock)};
   return test_main("fork", cases, TEST_COUNT(cases));
 }

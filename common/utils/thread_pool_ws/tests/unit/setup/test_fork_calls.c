@@ -118,31 +118,20 @@ static void no_line(void *unused, const char *text)
   (void)text;
 }
 
+enum { NOW, SOON, PHASE, HOT };
+
 /// @return workers that the child takes to be awake: a hint in a pool of the parent must wake none
-static uint32_t awake_after(void (*hint)(ws_pool_t *pool))
+static uint32_t awake_after(uint32_t hint)
 {
-  hint(core.idle);
+  if (hint == NOW)
+    ws_pool_prewake(core.idle, 1, 1000);
+  else if (hint == SOON)
+    ws_pool_prewake_at(core.idle, 1, test_now_ns() + 1000000);
+  else if (hint == PHASE)
+    ws_pool_phase_begin(core.idle, 1);
+  else
+    ws_pool_set_spin(core.idle, WS_SPIN_HOT, 0);
   return ws_process_awake();
-}
-
-static void hint_now(ws_pool_t *pool)
-{
-  ws_pool_prewake(pool, 1, 1000);
-}
-
-static void hint_soon(ws_pool_t *pool)
-{
-  ws_pool_prewake_at(pool, 1, test_now_ns() + 1000000);
-}
-
-static void hint_phase(ws_pool_t *pool)
-{
-  ws_pool_phase_begin(pool, 1);
-}
-
-static void hint_hot(ws_pool_t *pool)
-{
-  ws_pool_set_spin(pool, WS_SPIN_HOT, 0);
 }
 
 static uint32_t workers_of(void)
@@ -177,11 +166,11 @@ static void try_core(void)
   RETURNS(ws_pool_stats_sized, workers_of(), 1);
   RETURNS(ws_pool_prewake_stats_sized, (ws_pool_prewake_stats_sized(pool, NULL, 0), 0), 0);
   RETURNS(ws_pool_report, (ws_pool_report(pool, no_line, NULL), 0), 0);
-  RETURNS(ws_pool_prewake, awake_after(hint_now), 0);
-  RETURNS(ws_pool_prewake_at, awake_after(hint_soon), 0);
-  RETURNS(ws_pool_phase_begin, awake_after(hint_phase), 0);
+  RETURNS(ws_pool_prewake, awake_after(NOW), 0);
+  RETURNS(ws_pool_prewake_at, awake_after(SOON), 0);
+  RETURNS(ws_pool_phase_begin, awake_after(PHASE), 0);
   RETURNS(ws_pool_phase_end, (ws_pool_phase_end(pool), 0), 0);
-  RETURNS(ws_pool_set_spin, awake_after(hint_hot), 0);
+  RETURNS(ws_pool_set_spin, awake_after(HOT), 0);
   ENDS(ws_group_wait, (ws_group_wait(&core.open, pool), 0));
   ENDS(ws_group_wait, (ws_group_wait(&core.open, core.bare), 0));
   ENDS(ws_group_wait_until, ws_group_wait_until(&core.open, pool, UINT64_MAX - 1));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_pool.c
-/// Settings and their bounds, CPUs that cannot be had, many pools, many workers.
+/// Settings and their bounds, CPUs that cannot be had, many workers, structures of other sizes.
 #include <errno.h>
 #include <string.h>
 
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
 static void refuse(const char *field, const ws_settings_t *settings)
 {
@@ -44,54 +44,41 @@ static void values_out_of_range_are_named(void)
   }
 }
 
-static void priority_is_ignored_where_it_means_nothing(void)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.sched_priority = 1000;
-  test_destroy(test_create(&settings));
-  settings.sched_class = WS_CLASS_OTHER;
-  test_destroy(test_create(&settings));
-  CU_ASSERT_EQUAL(test_warnings.count, 0);
-}
-
 /// A pool of these settings runs what it is given.
 static ws_stats_t try_pool(const ws_settings_t *settings)
 {
   ws_pool_t *pool = test_create(settings);
-  ws_au64_t count = {0};
-  ws_group_t group;
-  ws_group_init(&group, 100);
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, test_count_task, &count, &group);
-  ws_group_wait(&group, pool);
-  CU_ASSERT_EQUAL(test_value(&count), 100);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_TRUE(runs_hundred(pool));
   const ws_stats_t stats = test_stats(pool);
   test_destroy(pool);
   return stats;
 }
 
+/// And a priority is ignored where it means nothing.
 static void bounds_are_allowed(void)
 {
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = 2;
-  settings.lanes = 0;
-  settings.name = NULL;
-  try_pool(&settings);
-  settings.lanes = WS_LANES_MAX;
-  settings.queue_capacity = 3; // rounded up
-  try_pool(&settings);
-  settings.lanes = 1;
-  settings.queue_capacity = 1u << 20;
-  try_pool(&settings);
+  static const struct {
+    uint32_t queue_capacity, lanes; ///< a capacity is rounded up
+    ws_class_t sched_class;
+  } rows[] = {{2, 0, WS_CLASS_INHERIT}, {3, WS_LANES_MAX, WS_CLASS_OTHER}, {1u << 20, 1, WS_CLASS_INHERIT}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_settings_t settings = test_settings(1);
+    settings.queue_capacity = rows[i].queue_capacity;
+    settings.lanes = rows[i].lanes;
+    settings.sched_class = rows[i].sched_class;
+    settings.sched_priority = 1000;
+    settings.name = NULL;
+    try_pool(&settings);
+  }
   for (uint32_t spin = WS_SPIN_OFF; spin <= WS_SPIN_HOT; spin++) {
-    settings = test_settings(2);
+    ws_settings_t settings = test_settings(2);
     settings.spin = (ws_spin_t)spin;
     settings.spin_ns_max = spin ? 0 : WS_SPIN_NS_MAX;
     settings.join_spin_ns_max = 0;
     try_pool(&settings);
   }
   CU_ASSERT_EQUAL(test_warnings.count, 0);
+  ws_pool_destroy(NULL);
 }
 
 static void defaults_are_those_of_the_header(void)
@@ -111,70 +98,40 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
-static void cpus_that_cannot_be_had(void)
+/// With and without a list of cores.
+static void pinned_workers(void)
 {
+  static const int32_t wrong[5] = {100000, 0, 0, -1, -7};
+  static const struct {
+    uint32_t workers, pin_step, core_count, pinned;
+    const int32_t *cores;
+    const char *warnings[3];
+  } rows[] = {{5,
+               0,
+               5,
+               2,
+               wrong,
+               {"worker 0 cannot run on CPU 100000", "cores[2] = 0 is also cores[1]", "cores[4] = -7"}},
+              {3, 0, 1, 1, &wrong[1], {NULL}}, // the others float
+              {0, 0, 1, 0, &wrong[1], {NULL}},
+              {3, 0, 0, 0, NULL, {NULL}},
+              {3, 1, 0, 3, NULL, {NULL}}};
   const uint32_t cpus = test_use_cpus(1);
-  const int32_t cores[5] = {100000, 0, 0, -1, -7};
-  ws_settings_t settings = test_settings(5);
-  settings.cores = cores;
-  settings.core_count = 5;
-  const ws_stats_t stats = try_pool(&settings);
-  CU_ASSERT_EQUAL(test_warnings_with("worker 0 cannot run on CPU 100000"), 1);
-  CU_ASSERT_EQUAL(test_warnings_with("cores[2] = 0 is also cores[1]"), 1);
-  CU_ASSERT_EQUAL(test_warnings_with("cores[4] = -7"), 1);
-  CU_ASSERT_EQUAL(test_warnings.count, 3);
-  CU_ASSERT_EQUAL(stats.workers, 5);
-  CU_ASSERT_EQUAL(stats.workers_pinned, 2);
-  CU_ASSERT_EQUAL(stats.cpus, cpus);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    uint32_t warnings = 0;
+    ws_settings_t settings = test_settings(rows[i].workers);
+    settings.pin_step = rows[i].pin_step;
+    settings.cores = rows[i].cores;
+    settings.core_count = rows[i].core_count;
+    const ws_stats_t stats = try_pool(&settings);
+    for (; warnings < 3 && rows[i].warnings[warnings]; warnings++)
+      CU_ASSERT_EQUAL(test_warnings_with(rows[i].warnings[warnings]), 1);
+    CU_ASSERT_EQUAL(test_warnings.count, warnings);
+    CU_ASSERT_EQUAL(stats.workers, rows[i].workers);
+    CU_ASSERT_EQUAL(stats.workers_pinned, rows[i].pinned);
+    CU_ASSERT_EQUAL(stats.cpus, cpus);
+  }
   test_use_cpus(0);
-}
-
-static void more_workers_than_cores_float(void)
-{
-  const int32_t cores[1] = {0};
-  ws_settings_t settings = test_settings(3);
-  settings.cores = cores;
-  settings.core_count = 1;
-  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 1);
-  settings.workers = 0;
-  CU_ASSERT_EQUAL(try_pool(&settings).workers_pinned, 0);
-  CU_ASSERT_EQUAL(test_warnings.count, 0);
-}
-
-typedef struct {
-  ws_pool_t *pool;
-  ws_au32_t over;
-  ws_au64_t count, pushed;
-} busy_t;
-
-static void *keep_busy(void *busy_arg)
-{
-  busy_t *busy = busy_arg;
-  while (!ws_load_acquire(&busy->over)) {
-    ws_group_t group;
-    ws_group_init(&group, 10);
-    for (uint32_t i = 0; i < 10; i++)
-      test_push(busy->pool, test_count_task, &busy->count, &group);
-    ws_group_wait(&group, busy->pool);
-    ws_add_relaxed(&busy->pushed, 10);
-  }
-  return NULL;
-}
-
-static void pools_come_and_go_while_others_run(void)
-{
-  busy_t busy = {.pool = test_pool(2)};
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 2; i++)
-    test_spawn(&threads, keep_busy, &busy);
-  for (uint32_t round = 0; round < 24; round++) {
-    const ws_settings_t settings = test_settings(round % 4);
-    try_pool(&settings);
-  }
-  ws_store_release(&busy.over, 1);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(test_value(&busy.count), test_value(&busy.pushed));
-  test_destroy(busy.pool);
 }
 
 static bool all_sleep(void *pool)
@@ -202,17 +159,102 @@ static void one_hundred_and_thirty_workers(void)
   }
   test_destroy(pool);
   test_gate_destroy(&gate);
-  settings = test_settings(128);
-  try_pool(&settings);
 }
 
-static void destroy_of_nothing(void)
+// Callers whose structures are shorter or longer than the library's, as those of other versions are.
+
+#define MORE 24u ///< bytes that a newer version has
+#define MARK 0x5a
+
+typedef struct {
+  ws_settings_t settings;
+  char more[MORE];
+} newer_settings_t;
+
+static void settings_of_a_newer_caller(void)
 {
-  ws_pool_destroy(NULL);
+  newer_settings_t newer;
+  memset(&newer, MARK, sizeof(newer));
+  ws_settings_init(&newer.settings, sizeof(newer));
+  CU_ASSERT_EQUAL(newer.settings.size, sizeof(newer));
+  for (uint32_t i = 0; i < MORE; i++)
+    CU_ASSERT_EQUAL(newer.more[i], 0);
+  newer.settings.workers = 1;
+  newer.settings.warn = test_settings(1).warn;
+  ws_pool_t *pool = NULL;
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, &newer.settings), 0);
+  ws_pool_destroy(pool);
+  newer.more[MORE - 1] = 1; // a setting that this library does not know
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, &newer.settings), -EINVAL);
+  CU_ASSERT_EQUAL(test_warnings_with("this version of the library does not have"), 1);
 }
 
-TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named),
-          TEST_CASE(priority_is_ignored_where_it_means_nothing), TEST_CASE(bounds_are_allowed),
-          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(cpus_that_cannot_be_had),
-          TEST_CASE(more_workers_than_cores_float), TEST_CASE(pools_come_and_go_while_others_run),
-          TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(destroy_of_nothing))
+static void settings_that_were_not_set_up(void)
+{
+  ws_settings_t none;
+  memset(&none, 0, sizeof(none)); // prints a line on stderr: warn may not be set either
+  ws_pool_t *pool = NULL;
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, &none), -EINVAL);
+  CU_ASSERT_PTR_NULL(pool);
+}
+
+typedef struct {
+  ws_stats_t stats;
+  char more[MORE];
+} newer_stats_t;
+
+typedef struct {
+  ws_worker_stats_t stats;
+  char more[MORE];
+} newer_worker_t;
+
+/// Of a caller whose statistics have @p bytes, and whose rows of workers are newer than the library.
+static void take_stats(const ws_pool_t *pool, size_t bytes)
+{
+  newer_stats_t total;
+  newer_worker_t worker[2];
+  memset(&total, MARK, sizeof(total));
+  memset(&worker, MARK, sizeof(worker));
+  const ws_stats_out_t out = {&total.stats, bytes, &worker[0].stats, sizeof(worker[0]), 2};
+  CU_ASSERT_EQUAL(ws_pool_stats_sized(pool, &out), 2);
+  ws_stats_t own;
+  ws_worker_stats_t own_worker[2];
+  CU_ASSERT_EQUAL(ws_pool_stats(pool, &own, own_worker, 2), 2);
+  CU_ASSERT_EQUAL(total.stats.workers, own.workers);
+  CU_ASSERT_EQUAL(total.stats.lanes_used, own.lanes_used);
+  for (size_t i = sizeof(ws_stats_t) - 8; i < sizeof(total); i++) // the caller's own memory, or no counter
+    CU_ASSERT_TRUE(((const char *)&total)[i] == (i < bytes ? 0 : MARK) || (i < bytes && i < sizeof(own)));
+  for (uint32_t i = 0; i < 2; i++) {
+    CU_ASSERT_EQUAL(worker[i].stats.run_tasks, own_worker[i].run_tasks);
+    CU_ASSERT_EQUAL(worker[i].stats.cpu, own_worker[i].cpu);
+    CU_ASSERT_EQUAL(worker[i].more[0], 0);
+    CU_ASSERT_EQUAL(worker[i].more[MORE - 1], 0);
+  }
+}
+
+static void statistics_of_other_sizes(void)
+{
+  struct {
+    ws_prewake_stats_t stats;
+    char more[MORE];
+  } prewake;
+  ws_pool_t *pool = test_pool(2);
+  for (uint32_t i = 0; i < 10; i++)
+    test_push(pool, test_empty_task, NULL, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  for (int32_t more = -8; more <= (int32_t)MORE; more += 8)
+    take_stats(pool, (size_t)((int32_t)sizeof(ws_stats_t) + more));
+  memset(&prewake, MARK, sizeof(prewake));
+  ws_pool_prewake_stats_sized(pool, &prewake.stats, sizeof(uint64_t));
+  CU_ASSERT_NOT_EQUAL(prewake.stats.expected_bursts, 0); // untouched
+  ws_pool_prewake_stats_sized(pool, &prewake.stats, sizeof(prewake));
+  CU_ASSERT_EQUAL(prewake.stats.expected_bursts, 0);
+  CU_ASSERT_EQUAL(prewake.more[MORE - 1], 0);
+  test_destroy(pool);
+  CU_ASSERT_EQUAL(ws_version(), WS_VERSION_NUMBER);
+}
+
+TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(bounds_are_allowed),
+          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(pinned_workers),
+          TEST_CASE(one_hundred_and_thirty_workers), TEST_CASE(settings_of_a_newer_caller),
+          TEST_CASE(settings_that_were_not_set_up), TEST_CASE(statistics_of_other_sizes))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_threads.c
-/// What the pool's threads take from their creator, and what processes that a task starts take from them.
+/// The pool's threads: their names, what they take from their creator, and what processes that a task starts
+/// take from them.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../support/ws_test.h"
+
+enum { SLACK_NS = 70000 };
 
 /// @return what the kernel writes of a thread after @p field in its status
 static bool status_of(int32_t tid, const char *field, char *text, int bytes)
@@ -31,32 +33,62 @@ static bool status_of(int32_t tid, const char *field, char *text, int bytes)
   return found;
 }
 
-/// @return the thread called @p name, 0 = none is listed
-static int32_t listed(const char *name)
+typedef struct {
+  const char *name;
+  uint32_t count;
+  int32_t tid; ///< of the last one that was found
+} called_t;
+
+static bool has_as_many(void *called_arg)
 {
-  int32_t found = 0;
+  called_t *called = called_arg;
+  uint32_t found = 0;
   DIR *tasks = opendir("/proc/self/task");
   for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
     char text[256] = "";
     const int32_t tid = atoi(entry->d_name);
-    if (tid > 0 && status_of(tid, "Name:\t", text, sizeof(text)) && strcspn(text, "\n") == strlen(name)
-        && strncmp(text, name, strlen(name)) == 0)
-      found = tid;
+    if (tid <= 0 || !status_of(tid, "Name:\t", text, sizeof(text)))
+      continue;
+    text[strcspn(text, "\n")] = '\0';
+    if (strcmp(text, called->name) != 0)
+      continue;
+    called->tid = tid;
+    found++;
   }
   if (tasks)
     closedir(tasks);
-  return found;
+  return found == called->count;
 }
 
-static bool is_listed(void *name)
+/// A thread that was joined is in /proc for a moment longer, under an emulator for a long one. If it ends
+/// while the kernel lists the threads, those after it are missing.
+static bool are_called(const char *name, uint32_t count)
 {
-  return listed(name) != 0;
+  return test_until(has_as_many, &(called_t){name, count, 0});
 }
 
-/// While a thread of an earlier pool ends, the kernel's list may be cut short.
 static int32_t thread_called(const char *name)
 {
-  return test_until(is_listed, (void *)(uintptr_t)name) ? listed(name) : 0;
+  called_t called = {name, 1, 0};
+  return test_until(has_as_many, &called) ? called.tid : 0;
+}
+
+static void threads_carry_their_names(void)
+{
+  char name[] = "a_very_long_name_of_a_pool";
+  CU_ASSERT_TRUE(are_called("ws_guard", 0)); // of the cases before
+  ws_settings_t settings = test_settings(101);
+  settings.name = name;
+  settings.queue_capacity = 4;
+  ws_pool_t *pool = test_create(&settings);
+  memset(name, 'x', sizeof(name) - 1); // the pool must not need it any more
+  CU_ASSERT_TRUE(are_called("a_very_long_na0", 1));
+  CU_ASSERT_TRUE(are_called("a_very_long_n99", 1));
+  CU_ASSERT_TRUE(are_called("a_very_long_100", 1));
+  CU_ASSERT_TRUE(are_called("ws_guard", 1));
+  test_destroy(pool);
+  CU_ASSERT_TRUE(are_called("a_very_long_na0", 0));
+  CU_ASSERT_TRUE(are_called("ws_guard", 0));
 }
 
 static bool blocks(int32_t tid, int signal_number)
@@ -90,16 +122,18 @@ static void workers_block_what_their_creator_blocks(void)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/// And it preempts no worker: a thread of class BATCH.
 static void no_handler_runs_on_the_guard(void)
 {
   ws_pool_t *pool = test_pool(2);
-  const int32_t guard = pool->guarded || pool->watched ? thread_called("ws_guard") : 0;
-  for (uint32_t i = 0; guard && i < TEST_COUNT(from_outside); i++)
+  const int32_t guard = thread_called("ws_guard");
+  CU_ASSERT_EQUAL(sched_getscheduler(guard), SCHED_BATCH);
+  for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) {
     CU_ASSERT_TRUE(blocks(guard, from_outside[i]));
-  for (uint32_t i = 0; guard && i < TEST_COUNT(from_inside); i++)
+    CU_ASSERT_FALSE(blocks(getpid(), from_outside[i])); // the creator is as it was
+  }
+  for (uint32_t i = 0; i < TEST_COUNT(from_inside); i++)
     CU_ASSERT_FALSE(blocks(guard, from_inside[i]));
-  for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) // the creator is as it was
-    CU_ASSERT_FALSE(blocks(getpid(), from_outside[i]));
   test_destroy(pool);
 }
 
@@ -156,14 +190,8 @@ static void handlers_may_run_on_workers(void)
   sigaction(SIGUSR1, &before, NULL);
 }
 
-typedef struct {
-  uint32_t slack_ns, blocked; ///< of the child
-  int status;
-  uint64_t program_blocks; ///< mask of a program that popen() has started; UINT64_MAX = unknown
-} child_t;
-
 /// @return the signals that a program has blocked which popen() starts: the shell, which may change the mask
-/// of what it starts itself
+/// of what it starts itself; UINT64_MAX = unknown
 static uint64_t blocked_in_program(void)
 {
   char line[256];
@@ -177,30 +205,29 @@ static uint64_t blocked_in_program(void)
   return mask;
 }
 
-static void fork_task(void *child_arg)
+/// @return the signals that it has blocked, of those from outside, and 10 if its timer slack is not the
+/// creator's
+static int look_as_child(void *unused)
 {
-  child_t *child = child_arg;
-  int result[2];
-  const uint64_t program_blocks = blocked_in_program();
-  if (pipe(result) < 0)
-    return;
-  const pid_t pid = fork();
-  if (pid == 0) {
-    sigset_t set;
-    sigprocmask(SIG_BLOCK, NULL, &set);
-    child_t seen = {.slack_ns = (uint32_t)prctl(PR_GET_TIMERSLACK)};
-    for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
-      seen.blocked += sigismember(&set, from_outside[i]) == 1;
-    _exit(write(result[1], &seen, sizeof(seen)) == sizeof(seen) ? 0 : 1);
-  }
-  child_t seen = {0};
-  const bool read_all = pid > 0 && read(result[0], &seen, sizeof(seen)) == sizeof(seen);
-  waitpid(pid, &seen.status, 0);
-  seen.status = read_all ? seen.status : -1;
-  seen.program_blocks = program_blocks;
-  *child = seen;
-  close(result[0]);
-  close(result[1]);
+  (void)unused;
+  sigset_t set;
+  int blocked = prctl(PR_GET_TIMERSLACK) == SLACK_NS ? 0 : 10;
+  sigprocmask(SIG_BLOCK, NULL, &set);
+  for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
+    blocked += sigismember(&set, from_outside[i]) == 1;
+  return blocked;
+}
+
+typedef struct {
+  int status; ///< of the child
+  uint64_t program_blocks;
+} forked_t;
+
+static void fork_task(void *forked_arg)
+{
+  forked_t *forked = forked_arg;
+  forked->program_blocks = blocked_in_program();
+  forked->status = test_in_child(look_as_child, NULL);
 }
 
 /// The creator blocks one signal, and has a timer slack of its own. A program that popen() starts has the
@@ -209,29 +236,19 @@ static void a_child_is_as_the_creator(void)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);
   sigset_t before;
-  prctl(PR_SET_TIMERSLACK, 70000ul);
+  prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK_NS);
   CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
   ws_pool_t *pool = test_pool(1);
-  child_t child = {.status = -1};
+  forked_t forked = {.status = -1};
   ws_group_t group;
   ws_group_init(&group, 1);
-  test_push(pool, fork_task, &child, &group);
+  test_push(pool, fork_task, &forked, &group);
   ws_group_wait(&group, NULL); // the worker runs it
-  CU_ASSERT_EQUAL(child.status, 0);
-  CU_ASSERT_EQUAL(child.slack_ns, 70000);
-  CU_ASSERT_EQUAL(child.blocked, 1);
-  CU_ASSERT_EQUAL(child.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
+  CU_ASSERT_EQUAL(forked.status, 1);
+  CU_ASSERT_EQUAL(forked.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
   test_destroy(pool);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   prctl(PR_SET_TIMERSLACK, (unsigned long)before_ns);
-}
-
-/// A thread of class BATCH preempts no worker.
-static void the_guard_preempts_no_thread(void)
-{
-  ws_pool_t *pool = test_pool(2);
-  CU_ASSERT_EQUAL(sched_getscheduler(thread_called("ws_guard")), SCHED_BATCH);
-  test_destroy(pool);
 }
 
 /// A pinned creator must not keep the guard from the CPU that a blocked worker leaves free.
@@ -267,4 +284,4 @@ static void the_guard_may_run_beside_the_workers(void)
 TEST_MAIN("threads", TEST_CASE(workers_block_what_their_creator_blocks),
           TEST_CASE(no_handler_runs_on_the_guard), TEST_CASE(handlers_may_run_on_workers),
           TEST_CASE(a_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
-          TEST_CASE(the_guard_preempts_no_thread))
+          TEST_CASE(threads_carry_their_names))

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_topo.c
 /// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
-/// CPUs.
+/// CPUs, the nodes that the kernel lists, and where memory lies: made-up machines, and this one.
 #define _GNU_SOURCE
+#include "../../../include/ws_node.h"
 #include "../../../setup/ws_topo.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
 /// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this
 /// one too.
@@ -37,20 +40,24 @@ int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
   return 0;
 }
 
-/// Linked with --wrap=ws_os_read: the kernel's list of online CPUs.
+/// Linked with --wrap=ws_os_read: files of /sys/devices/system.
+typedef struct {
+  const char *name, *text;
+} file_t;
+
 bool __real_ws_os_read(const char *path, char *text, size_t bytes);
 bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
-static const char *online; ///< NULL = there is none
+static const file_t *files; ///< of a made-up machine, up to one without a name; NULL = this machine
 
 bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
 {
-  if (!strstr(path, "cpu/online"))
+  static const char folder[] = "/sys/devices/system/";
+  if (!files)
     return __real_ws_os_read(path, text, bytes);
-  if (!online)
-    return false;
-  strncpy(text, online, bytes - 1);
-  text[bytes - 1] = '\0';
-  return true;
+  for (const file_t *file = files; file->name; file++)
+    if (strncmp(path, folder, sizeof(folder) - 1) == 0 && strcmp(path + sizeof(folder) - 1, file->name) == 0)
+      return snprintf(text, bytes, "%s", file->text) > 0;
+  return false;
 }
 
 /// Linked with --wrap=ws_os_quota_cpus.
@@ -113,18 +120,6 @@ static void each_step_uses_every_cpu(void)
   }
 }
 
-static void without_a_step_workers_float(void)
-{
-  static const uint32_t cpu[] = {0, 1};
-  ws_cpuset_t mask = set_of(cpu, 2);
-  const ws_settings_t settings = test_settings(4);
-  int32_t plan[4];
-  ws_topo_plan(&settings, &mask, plan);
-  for (uint32_t i = 0; i < 4; i++)
-    CU_ASSERT_EQUAL(plan[i], -1);
-  ws_os_cpuset_free(&mask);
-}
-
 static void cpus_that_count(void)
 {
   static const uint32_t cpu[] = {0, 1, 2, 3};
@@ -134,47 +129,15 @@ static void cpus_that_count(void)
   CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 6);
   quota = 3;
   CU_ASSERT_EQUAL(ws_topo_cpus(&mask, outside, 4), 3);
-  quota = UINT32_MAX;
-  ws_cpuset_t none = set_of(cpu, 0);
-  CU_ASSERT_EQUAL(ws_topo_cpus(&none, inside, 0), 1);
-  ws_os_cpuset_free(&mask);
-  ws_os_cpuset_free(&none);
-}
-
-static void quota_bounds_the_pools_cpus(void)
-{
   quota = 1;
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(test_stats(pool).cpus, 1);
   test_destroy(pool);
   quota = UINT32_MAX;
-}
-
-/// Each worker's victims: every other worker, once.
-static void check_victims(const struct ws_pool_s *pool)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    uint64_t seen = 0;
-    for (uint32_t k = 0; k + 1 < pool->workers; k++)
-      seen |= UINT64_C(1) << pool->worker[i]->victims[k];
-    CU_ASSERT_EQUAL(seen, ((UINT64_C(1) << pool->workers) - 1) & ~(UINT64_C(1) << i));
-  }
-}
-
-static void every_other_worker_is_a_victim_once(void)
-{
-  for (uint32_t workers = 1; workers <= 9; workers++) {
-    for (uint32_t step = 0; step <= 1; step++) {
-      ws_settings_t settings = test_settings(workers);
-      settings.pin_step = step;
-      ws_pool_t *pool = test_create(&settings);
-      check_victims(pool);
-      if (!step && workers > 2)
-        CU_ASSERT_EQUAL(pool->worker[1]->victims[0], 2); // floating: in turn from the own index on
-      CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, step ? workers : 0);
-      test_destroy(pool);
-    }
-  }
+  ws_cpuset_t none = set_of(cpu, 0);
+  CU_ASSERT_EQUAL(ws_topo_cpus(&none, inside, 0), 1);
+  ws_os_cpuset_free(&mask);
+  ws_os_cpuset_free(&none);
 }
 
 /// CPUs 0 to 3 have two last-level caches, of the even CPUs and of the odd ones. CPU 5 is not in the mask, so
@@ -224,11 +187,7 @@ static void machine_with_over_1024_cpus(void)
   CU_ASSERT_EQUAL(test_stats(pool).cpus, 2);
   CU_ASSERT_TRUE(ws_os_cpuset_has(&pool->mask, 1500));
   CU_ASSERT_EQUAL(test_warnings_with("CPU 1500"), 1);
-  ws_au64_t count = {0};
-  for (uint32_t i = 0; i < 50; i++)
-    test_push(pool, test_count_task, &count, NULL);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 50);
+  CU_ASSERT_TRUE(runs_hundred(pool));
   test_destroy(pool);
   far_cpu = -1;
 }
@@ -244,7 +203,8 @@ static void cpus_that_are_refused(void)
   for (uint32_t i = 0; i < TEST_COUNT(cases); i++) {
     ws_settings_t settings = test_settings(3);
     refused = cases[i].error;
-    online = cases[i].list;
+    const file_t online[] = {{cases[i].list ? "cpu/online" : NULL, cases[i].list}, {NULL, NULL}};
+    files = online;
     settings.pin_step = 1;
     ws_pool_t *pool = test_create(&settings);
     CU_ASSERT_EQUAL(test_warnings.count, 1);
@@ -252,20 +212,194 @@ static void cpus_that_are_refused(void)
     CU_ASSERT_EQUAL(pool->cpus, cases[i].count);
     CU_ASSERT_EQUAL(test_stats(pool).workers, 3);
     CU_ASSERT_EQUAL(test_stats(pool).workers_pinned, 0);
-    ws_au64_t count = {0};
-    for (uint32_t task = 0; task < 100; task++)
-      test_push(pool, test_count_task, &count, NULL);
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-    CU_ASSERT_EQUAL(test_value(&count), 100);
+    CU_ASSERT_TRUE(runs_hundred(pool));
     test_destroy(pool);
     ws_settings_default(&settings);
     CU_ASSERT_EQUAL(settings.workers, cases[i].count);
     refused = 0;
+    files = NULL;
   }
 }
 
+static ws_machine_nodes_t machine;
+
+static bool read_machine(const file_t *of)
+{
+  memset(&machine, 0, sizeof(machine));
+  files = of;
+  const bool known = ws_numa_read(&machine);
+  files = NULL;
+  return known;
+}
+
+/// Numbers with gaps, CPUs in several ranges and beyond those known, and a node that has memory only.
+static void nodes_cpus_and_distances(void)
+{
+  static const file_t lists[] = {{"node/online", "0,2-3\n"},
+                                 {"node/node0/cpulist", "0-3,8-11\n"},
+                                 {"node/node0/distance", "10 21 17\n"},
+                                 {"node/node2/cpulist", "4,6,1023-1030\n"},
+                                 {"node/node2/distance", "21 10 28\n"},
+                                 {"node/node3/cpulist", "\n"},
+                                 {"node/node3/distance", "17 28 10\n"},
+                                 {NULL, NULL}};
+  CU_ASSERT_TRUE(read_machine(lists));
+  CU_ASSERT_EQUAL(machine.count, 3);
+  CU_ASSERT_EQUAL(machine.number[1], 2);
+  CU_ASSERT_EQUAL(machine.number[2], 3);
+  static const uint8_t of_cpu[] = {1, 1, 1, 1, 2, 0, 2, 0, 1, 1, 1, 1, 0};
+  CU_ASSERT_EQUAL(memcmp(machine.of_cpu, of_cpu, sizeof(of_cpu)), 0);
+  CU_ASSERT_EQUAL(machine.of_cpu[WS_CPUS_MAX - 1], 2);
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    CU_ASSERT_NOT_EQUAL(machine.of_cpu[cpu], 3);
+  CU_ASSERT_EQUAL(machine.distance[0][1], 21);
+  CU_ASSERT_EQUAL(machine.distance[1][2], 28);
+  CU_ASSERT_EQUAL(machine.distance[2][0], 17);
+}
+
+/// A node without a distance is far. Without any, all are alike.
+static void distances_that_are_missing(void)
+{
+  static const file_t lists[] = {{"node/online", "0-2\n"},
+                                 {"node/node0/cpulist", "0\n"},
+                                 {"node/node0/distance", "10 20"},
+                                 {"node/node1/cpulist", "1\n"},
+                                 {"node/node1/distance", "\n"},
+                                 {"node/node2/cpulist", "2\n"},
+                                 {NULL, NULL}};
+  CU_ASSERT_TRUE(read_machine(lists));
+  CU_ASSERT_EQUAL(machine.distance[0][1], 20);
+  CU_ASSERT_EQUAL(machine.distance[0][2], UINT64_MAX);
+  for (uint32_t to = 0; to < 3; to++) {
+    CU_ASSERT_EQUAL(machine.distance[1][to], UINT64_MAX);
+    CU_ASSERT_EQUAL(machine.distance[2][to], UINT64_MAX);
+  }
+}
+
+static void more_nodes_than_are_looked_at(void)
+{
+  static char name[WS_MACHINE_NODES_MAX][25];
+  static file_t lists[WS_MACHINE_NODES_MAX + 2] = {{"node/online", "0-1023\n"}};
+  for (uint32_t i = 0; i < WS_MACHINE_NODES_MAX; i++) {
+    snprintf(name[i], sizeof(name[i]), "node/node%u/cpulist", i);
+    lists[i + 1] = (file_t){name[i], "\n"};
+  }
+  CU_ASSERT_TRUE(read_machine(lists));
+  CU_ASSERT_EQUAL(machine.count, WS_MACHINE_NODES_MAX);
+}
+
+/// Four nodes of two CPUs.
+static const file_t four[] = {{"node/online", "0-3\n"},        {"node/node0/cpulist", "0-1\n"},
+                              {"node/node1/cpulist", "2-3\n"}, {"node/node2/cpulist", "4-5\n"},
+                              {"node/node3/cpulist", "6-7\n"}, {NULL, NULL}};
+static struct ws_pool_s planned;
+
+/// A pool of @p workers workers on a machine with these files; on the CPUs of @p mask if they float.
+static void plan_nodes(const file_t *of, uint32_t workers, uint64_t mask, const int32_t *cpu)
+{
+  static unsigned long word;
+  int32_t floating[16];
+  memset(floating, -1, sizeof(floating));
+  memset(&planned, 0, sizeof(planned));
+  word = (unsigned long)mask;
+  planned.mask = (ws_cpuset_t){.bytes = sizeof(word), .mask = &word};
+  planned.requested = workers;
+  planned.settings = test_settings(workers);
+  files = of;
+  ws_numa_plan(&planned, cpu ? cpu : floating);
+  files = NULL;
+}
+
+/// Where its workers may run: on the mask's CPUs, and where they are pinned, also outside the mask.
+static void mask_and_pins_decide(void)
+{
+  static const int32_t of_one[] = {2, 3}, outside[] = {2, 7}, one_floats[] = {7, -1};
+  static const struct {
+    uint32_t workers;
+    uint64_t mask;
+    const int32_t *cpu;
+    uint32_t nodes;
+  } rows[] = {{4, 0xff, NULL, 4},   {4, 0xc3, NULL, 2},    {4, 0x0c, NULL, 1},
+              {2, 0xff, of_one, 1}, {2, 0x03, outside, 2}, {2, 0x03, one_floats, 2}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    plan_nodes(four, rows[i].workers, rows[i].mask, rows[i].cpu);
+    CU_ASSERT_EQUAL(planned.nodes.count, rows[i].nodes);
+    CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE + (rows[i].nodes > 1 ? rows[i].nodes : 0));
+  }
+  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&planned.nodes, 0), 0);
+  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&planned.nodes, 7), 1);
+}
+
+/// The machine counts as one node, with a warning if the list names more.
+static void files_that_cannot_be_read(void)
+{
+  static const file_t none[] = {{NULL, NULL}};
+  static const file_t no_cpus[] = {{"node/online", "0-1\n"}, {"node/node0/cpulist", "0-1\n"}, {NULL, NULL}};
+  CU_ASSERT_FALSE(read_machine(none));
+  CU_ASSERT_FALSE(read_machine(no_cpus));
+  plan_nodes(none, 2, 0x03, NULL);
+  CU_ASSERT_EQUAL(test_warnings.count, 0);
+  CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE);
+  plan_nodes(no_cpus, 2, 0x03, NULL);
+  CU_ASSERT_EQUAL(test_warnings_with("/sys/devices/system/node"), 1);
+  CU_ASSERT_EQUAL(planned.nodes.count, 0);
+  CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE);
+}
+
+static void hints_and_counts_of_nodes(void)
+{
+  CU_ASSERT_EQUAL(ws_node_hint(-ENOENT), WS_NODE_ANY);
+  CU_ASSERT_EQUAL(ws_node_hint(0), 1);
+  CU_ASSERT_EQUAL(ws_node_hint(7), 8);
+  static const struct {
+    const char *list;
+    uint32_t count;
+  } rows[] = {{"", 1},        {"\n", 1},    {"0\n", 1},           {"0-1\n", 2},
+              {"0-1,4\n", 3}, {"0,8\n", 2}, {"0,2-3,16-19\n", 7}, {"252\n", 1}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const file_t online[] = {{*rows[i].list ? "node/online" : NULL, rows[i].list}, {NULL, NULL}};
+    files = online;
+    CU_ASSERT_EQUAL(ws_os_node_count(), rows[i].count);
+    files = NULL;
+  }
+}
+
+/// The kernel's answers, which it may refuse in a container; for more pages than one system call asks for,
+/// too. Of each page another byte is asked for.
+static void where_memory_lies(void)
+{
+  enum { PAGES = 600 };
+  static void *address[PAGES];
+  static int32_t node[PAGES];
+  const size_t bytes = ws_os_page_bytes();
+  char *memory = mmap(NULL, PAGES * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CU_ASSERT_PTR_NOT_EQUAL_FATAL(memory, MAP_FAILED);
+  const int32_t untouched = ws_node_of(memory + 1);
+  if (untouched == -EPERM || untouched == 0) {
+    printf("  (the kernel does not tell where memory lies)\n");
+    munmap(memory, PAGES * bytes);
+    return;
+  }
+  CU_ASSERT_TRUE(untouched == -ENOENT || untouched == -EFAULT);
+  for (uint32_t i = 0; i < PAGES; i++) {
+    address[i] = memory + i * bytes + i;
+    memory[i * bytes] = 1;
+    node[i] = INT32_MIN;
+  }
+  CU_ASSERT_TRUE(ws_os_nodes_of(PAGES, address, node) >= 0);
+  for (uint32_t i = 0; i < PAGES; i++)
+    CU_ASSERT_TRUE(node[i] >= 0);
+  CU_ASSERT_TRUE(ws_node_of(memory + 1) >= 0);
+  if (ws_node_count() == 1)
+    CU_ASSERT_EQUAL(ws_node_of(memory), ws_node_of(&memory));
+  munmap(memory, PAGES * bytes);
+  CU_ASSERT_TRUE(ws_node_of(memory) == -EFAULT || ws_node_of(memory) == -ENOENT);
+}
+
 TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(without_a_step_workers_float), TEST_CASE(cpus_that_count),
-          TEST_CASE(quota_bounds_the_pools_cpus), TEST_CASE(every_other_worker_is_a_victim_once),
-          TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
-          TEST_CASE(cpus_that_are_refused))
+          TEST_CASE(cpus_that_count), TEST_CASE(victims_of_the_same_cache_come_first),
+          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused),
+          TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
+          TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
+          TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints_and_counts_of_nodes),
+          TEST_CASE(where_memory_lies))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_events.c
-/// What the events of a task say, and where they stand: push, steal, run, complete, join (docs/tracing.md).
-/// Linked with the core that records (ws_recorder.h). test_events_idle.c has those of workers and pools.
+/// What the events of a task say, and in which order they stand: push, steal, run, complete, join
+/// (docs/tracing.md). Linked with the core that records (ws_recorder.h). test_events_idle.c has those of
+/// workers and pools, test_phases.c those of phases.
 #include <errno.h>
 
 #include "../../../include/ws_key.h"
@@ -21,10 +22,14 @@ static void begin_with(const ws_settings_t *settings, void (*look)(const recorde
   scene_begin(settings, look);
 }
 
-static void begin(uint32_t workers)
+/// One worker. @param lanes  0 = tasks go to the overflow queue
+static void begin_lanes(uint32_t lanes, ws_full_t full, void (*look)(const recorded_t *recorded))
 {
-  const ws_settings_t settings = test_settings(workers);
-  begin_with(&settings, NULL);
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = lanes;
+  settings.full = full;
+  settings.queue_capacity = full == WS_FULL_FAIL ? 4 : settings.queue_capacity;
+  begin_with(&settings, look);
 }
 
 static void end_held(void)
@@ -34,26 +39,30 @@ static void end_held(void)
   scene_end();
 }
 
-/// A task's events and its function: in order, in one thread, with these fields.
-static void expect_run(uint32_t arg, int64_t id, int64_t worker, const void *group)
+/// @return whether two events with that value are there once each, in this order, by one thread
+static bool is_pair(const char *first, const char *second, uint32_t field, uint32_t second_field,
+                    int64_t value)
 {
-  const int64_t address = ADDRESS(&scene.arg[arg]);
-  const recorded_t *push = recorder_find("push", F_ARG, address);
-  const recorded_t *run = recorder_find("run_begin", F_ARG, address);
-  const recorded_t *func = recorder_find("func", 0, address);
-  const recorded_t *ran = recorder_find("run_end", F_END_ARG, address);
-  CU_ASSERT_TRUE_FATAL(IN_ORDER(push, run, func, ran));
-  CU_ASSERT_TRUE(RECORDED(run, id, worker, ADDRESS(told_task), address, ADDRESS(group)));
-  CU_ASSERT_TRUE(RECORDED(ran, id, worker, address));
-  CU_ASSERT_TRUE(pthread_equal(run->thread, func->thread) && pthread_equal(ran->thread, func->thread));
-  CU_ASSERT_EQUAL(recorder_count_with("push", F_ARG, address), 1);
-  CU_ASSERT_EQUAL(recorder_count_with("run_begin", F_ARG, address), 1);
-  CU_ASSERT_EQUAL(recorder_count_with("run_end", F_END_ARG, address), 1);
+  const recorded_t *one = recorder_find(first, field, value);
+  const recorded_t *other = recorder_find(second, second_field, value);
+  return one && other && one < other && pthread_equal(one->thread, other->thread)
+         && recorder_count_with(first, field, value) == 1
+         && recorder_count_with(second, second_field, value) == 1;
+}
+
+/// A task's events and its function: in order, in one thread, with these fields.
+static void expect_run(uint32_t arg, int64_t id, int64_t worker, int64_t group)
+{
+  EXPECT({"push", {ANY, ANY, TOLD, ARG(arg), group}}, {"run_begin", {id, worker, TOLD, ARG(arg), group}},
+         {"func", {ARG(arg)}}, {"run_end", {id, worker, ARG(arg)}});
+  CU_ASSERT_TRUE(is_pair("run_begin", "func", F_ARG, 0, ARG(arg)));
+  CU_ASSERT_TRUE(is_pair("run_begin", "run_end", F_ARG, F_END_ARG, ARG(arg)));
+  CU_ASSERT_EQUAL(recorder_count_with("push", F_ARG, ARG(arg)), 1);
 }
 
 static void a_function_stands_between_its_begin_and_its_end(void)
 {
-  begin(1);
+  scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
   push_told(0, &scene.group);
   ws_group_wait(&scene.group, NULL); // the worker runs it
@@ -62,22 +71,21 @@ static void a_function_stands_between_its_begin_and_its_end(void)
   push_told(1, &scene.group);
   ws_group_wait(&scene.group, scene.pool); // who waits runs it
   end_held();
-  expect_run(0, scene.id, 0, &scene.group);
-  expect_run(1, scene.id, -1, &scene.group);
+  expect_run(0, scene.id, 0, GROUP);
+  expect_run(1, scene.id, -1, GROUP);
 }
 
 static void a_task_that_runs_in_its_push_has_the_same_events(void)
 {
-  begin(0);
+  scene_begin_pool(0);
   push_told(0, NULL);
   const ws_task_t batch[2] = {{.func = told_task, .arg = &scene.arg[1]},
                               {.func = told_task, .arg = &scene.arg[2]}};
   CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 2), 2);
   ws_trace_run(told_task, &scene.arg[3]);
   scene_end();
-  for (uint32_t arg = 0; arg < 3; arg++)
-    expect_run(arg, scene.id, -1, NULL);
-  expect_run(3, 0, -1, NULL);
+  for (uint32_t arg = 0; arg < 4; arg++)
+    expect_run(arg, arg < 3 ? scene.id : 0, -1, 0);
 }
 
 /// The function of all tasks of an interface on the pool.
@@ -87,43 +95,30 @@ static void run_users(void *arg)
   told_task(arg);
 }
 
-static void expect_users_function(uint32_t arg)
+/// Of a task of an interface, and of one with a key.
+static void the_users_function_is_told(void)
 {
-  const recorded_t *as = recorder_find("run_as", 1, ADDRESS(&scene.arg[arg]));
-  const recorded_t *func = recorder_find("func", 0, ADDRESS(&scene.arg[arg]));
-  const recorded_t *run = recorder_next(NULL, "run_begin");
-  const recorded_t *ran = recorder_next(NULL, "run_end");
-  CU_ASSERT_TRUE_FATAL(IN_ORDER(run, as, func, ran));
-  CU_ASSERT_TRUE(RECORDED(as, ADDRESS(told_task), ADDRESS(&scene.arg[arg])));
-  CU_ASSERT_TRUE(pthread_equal(run->thread, as->thread));
-  CU_ASSERT_EQUAL(recorder_count("run_as"), 1);
-}
-
-static void a_task_of_an_interface_tells_the_users_function(void)
-{
-  begin(1);
-  test_push(scene.pool, run_users, &scene.arg[0], NULL);
-  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  scene_end();
-  expect_users_function(0);
-}
-
-static void so_does_a_task_with_a_key(void)
-{
-  begin(1);
-  ws_key_t key;
-  ws_key_init(&key);
-  ws_keyed_t keyed = {.key = &key, .func = told_task, .arg = &scene.arg[1]};
-  CU_ASSERT_EQUAL(ws_pool_push_keyed(scene.pool, &keyed), 0);
-  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  scene_end();
-  expect_users_function(1);
+  for (uint32_t arg = 0; arg < 2; arg++) {
+    ws_key_t key;
+    ws_key_init(&key);
+    ws_keyed_t keyed = {.key = &key, .func = told_task, .arg = &scene.arg[1]};
+    scene_begin_pool(1);
+    if (arg == 0)
+      test_push(scene.pool, run_users, &scene.arg[0], NULL);
+    else
+      CU_ASSERT_EQUAL(ws_pool_push_keyed(scene.pool, &keyed), 0);
+    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+    scene_end();
+    EXPECT({"run_begin", {scene.id, ANY, ANY, ANY, ANY}}, {"run_as", {TOLD, ARG(arg)}}, {"func", {ARG(arg)}},
+           {"run_end", {scene.id, ANY, ANY}});
+    CU_ASSERT_TRUE(is_pair("run_as", "func", 1, 0, ARG(arg)));
+    CU_ASSERT_EQUAL(recorder_count("run_as"), 1);
+  }
 }
 
 /// Push a task, and wait for it: no other thread can run it.
 static void run_another(void *pool)
 {
-  WS_PROBE(func, ADDRESS(&scene.arg[0]));
   ws_group_init(&scene.inner, 1);
   push_told(1, &scene.inner);
   ws_group_wait(&scene.inner, pool);
@@ -131,24 +126,17 @@ static void run_another(void *pool)
 
 static void a_task_inside_another_is_nested(void)
 {
-  begin(1);
+  scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
   test_push(scene.pool, run_another, NULL, &scene.group);
   ws_group_wait(&scene.group, NULL);
   scene_end();
-  expect_run(1, scene.id, 0, &scene.inner);
-  const recorded_t *push = recorder_find("push", F_ARG, ADDRESS(&scene.arg[1]));
-  CU_ASSERT_TRUE(
-      RECORDED(push, scene.id, 0, ADDRESS(told_task), ADDRESS(&scene.arg[1]), ADDRESS(&scene.inner)));
-  const recorded_t *join = recorder_find("join_begin", F_JOINED, ADDRESS(&scene.inner));
-  const recorded_t *joined = recorder_find("join_end", F_JOINED, ADDRESS(&scene.inner));
-  CU_ASSERT_TRUE(RECORDED(join, scene.id, 0, ADDRESS(&scene.inner))); // of its own pool: none was given
-  CU_ASSERT_TRUE(RECORDED(joined, scene.id, 0, ADDRESS(&scene.inner)));
-  CU_ASSERT_TRUE(IN_ORDER(recorder_find("run_begin", F_FUNC, ADDRESS(run_another)), push, join,
-                          recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[1])),
-                          recorder_find("run_end", F_END_ARG, ADDRESS(&scene.arg[1])),
-                          recorder_find("complete", F_COMPLETED, ADDRESS(&scene.inner)), joined,
-                          recorder_find("run_end", F_END_ARG, 0)));
+  expect_run(1, scene.id, 0, INNER);
+  EXPECT({"run_begin", {scene.id, 0, ADDRESS(run_another), 0, GROUP}},
+         {"push", {scene.id, 0, TOLD, ARG(1), INNER}},
+         {"join_begin", {scene.id, 0, INNER}}, // of its own pool: none was given
+         {"run_begin", {scene.id, 0, TOLD, ARG(1), INNER}}, {"run_end", {scene.id, 0, ARG(1)}},
+         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER}}, {"run_end", {scene.id, 0, 0}});
 }
 
 /// Nothing can be seen yet, by this thread or another.
@@ -160,75 +148,51 @@ static void look_at_push(const recorded_t *recorded)
   looked.wrong += ws_work_visible(&scene.pool->tasks);
 }
 
-/// @param lanes  0 = tasks go to the overflow queue
-static void look_at_pushes(uint32_t lanes)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = lanes;
-  begin_with(&settings, look_at_push);
-  scene_hold();
-  CU_ASSERT_EQUAL(looked.looks, 1);
-  push_told(0, NULL);
-  CU_ASSERT_EQUAL(looked.looks, 2);
-  CU_ASSERT_EQUAL(looked.wrong, 0);
-  CU_ASSERT_TRUE(ws_work_visible(&scene.pool->tasks));
-  end_held();
-}
-
+/// Of a batch to a lane, all events stand before its first task.
 static void a_push_is_told_before_the_task_can_be_seen(void)
 {
-  look_at_pushes(4);
-  look_at_pushes(0);
-}
-
-static void a_batch_is_an_event_a_task_in_its_order(void)
-{
-  const ws_settings_t settings = test_settings(1);
-  begin_with(&settings, look_at_push);
-  scene_hold();
-  ws_task_t batch[SCENE_TASKS];
-  for (uint32_t i = 0; i < SCENE_TASKS; i++)
-    batch[i] = (ws_task_t){.func = told_task, .arg = &scene.arg[i], .group = i % 2 ? &scene.group : NULL};
-  ws_group_init(&scene.group, SCENE_TASKS / 2);
-  CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, SCENE_TASKS), SCENE_TASKS);
-  CU_ASSERT_EQUAL(looked.looks, 1 + SCENE_TASKS);
-  CU_ASSERT_EQUAL(looked.wrong, 0); // all stand before the first
-  const recorded_t *push = recorder_find("push", F_FUNC, ADDRESS(told_task));
-  for (uint32_t i = 0; i < SCENE_TASKS; i++, push = recorder_next(push, "push"))
-    CU_ASSERT_TRUE_FATAL(
-        RECORDED(push, scene.id, -1, ADDRESS(told_task), ADDRESS(&scene.arg[i]), ADDRESS(batch[i].group)));
-  CU_ASSERT_PTR_NULL(push);
-  end_held();
-}
-
-/// @param lanes  0 = tasks go to the overflow queue
-static void refuse(uint32_t lanes)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = lanes;
-  settings.full = WS_FULL_FAIL;
-  settings.queue_capacity = 4;
-  begin_with(&settings, NULL);
-  scene_hold();
-  const ws_task_t empty = {.func = test_empty_task}, batch[3] = {empty, empty, empty};
-  int64_t taken = ws_pool_push_batch(scene.pool, batch, 3);
-  for (uint32_t i = 0; i < 10; i++)
-    taken += ws_pool_try_push(scene.pool, batch[0]) == 0;
-  taken += ws_pool_push_batch(scene.pool, batch, 3);
-  CU_ASSERT_TRUE(taken > 0 && taken < 16);
-  CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(test_empty_task)), taken);
-  test_gate_let(&scene.gate, 1);
-  CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0);
-  CU_ASSERT_EQUAL(ws_pool_push(scene.pool, batch[0]), -ECANCELED);
-  CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 3), -ECANCELED);
-  CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(test_empty_task)), taken);
-  scene_end();
+  for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
+    begin_lanes(lanes, WS_FULL_GROW, look_at_push);
+    scene_hold();
+    ws_task_t batch[SCENE_TASKS];
+    for (uint32_t i = 0; i < SCENE_TASKS; i++)
+      batch[i] = (ws_task_t){.func = told_task, .arg = &scene.arg[i], .group = i % 2 ? &scene.group : NULL};
+    ws_group_init(&scene.group, SCENE_TASKS / 2);
+    CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, SCENE_TASKS), SCENE_TASKS);
+    CU_ASSERT_EQUAL(looked.looks, 1 + SCENE_TASKS);
+    CU_ASSERT_TRUE(lanes == 0 || looked.wrong == 0);
+    const recorded_t *push = recorder_find("push", F_FUNC, TOLD);
+    for (uint32_t i = 0; i < SCENE_TASKS; i++, push = recorder_next(push, "push"))
+      CU_ASSERT_TRUE_FATAL(RECORDED(push, scene.id, -1, TOLD, ARG(i), ADDRESS(batch[i].group)));
+    CU_ASSERT_PTR_NULL(push);
+    end_held();
+    begin_lanes(lanes, WS_FULL_GROW, look_at_push);
+    scene_hold();
+    push_told(0, NULL);
+    CU_ASSERT_TRUE(looked.looks == 2 && looked.wrong == 0);
+    CU_ASSERT_TRUE(ws_work_visible(&scene.pool->tasks));
+    end_held();
+  }
 }
 
 static void a_push_that_is_refused_is_none(void)
 {
-  refuse(4);
-  refuse(0);
+  for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
+    begin_lanes(lanes, WS_FULL_FAIL, NULL);
+    scene_hold();
+    const ws_task_t empty = {.func = test_empty_task}, batch[3] = {empty, empty, empty};
+    int64_t taken = ws_pool_push_batch(scene.pool, batch, 3);
+    for (uint32_t i = 0; i < 10; i++)
+      taken += ws_pool_try_push(scene.pool, empty) == 0;
+    taken += ws_pool_push_batch(scene.pool, batch, 3);
+    CU_ASSERT_TRUE(taken > 0 && taken < 16);
+    test_gate_let(&scene.gate, 1);
+    CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0);
+    CU_ASSERT_EQUAL(ws_pool_push(scene.pool, empty), -ECANCELED);
+    CU_ASSERT_EQUAL(ws_pool_push_batch(scene.pool, batch, 3), -ECANCELED);
+    CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(test_empty_task)), taken);
+    scene_end();
+  }
 }
 
 /// The units are not completed yet.
@@ -248,57 +212,30 @@ static int64_t units_of(const void *group)
   return units;
 }
 
-/// @param helps  the waiting thread runs them all, else the worker does
-static void complete_batch(bool helps)
-{
-  const ws_settings_t settings = test_settings(1);
-  begin_with(&settings, look_at_complete);
-  scene_hold();
-  ws_group_init(&scene.group, SCENE_TASKS);
-  for (uint32_t i = 0; i < SCENE_TASKS; i++)
-    push_told(i, &scene.group);
-  if (!helps)
-    test_gate_let(&scene.gate, 1);
-  ws_group_wait(&scene.group, helps ? scene.pool : NULL);
-  CU_ASSERT_EQUAL(units_of(&scene.group), SCENE_TASKS);
-  CU_ASSERT_EQUAL(looked.wrong, 0);
-  CU_ASSERT_TRUE(looked.looks > 0);
-  const recorded_t *last = NULL;
-  for (const recorded_t *it = NULL; (it = recorder_next(it, "complete"));)
-    last = it;
-  CU_ASSERT_TRUE(IN_ORDER(last, recorder_find("join_end", F_JOINED, ADDRESS(&scene.group))));
-  if (helps)
-    test_gate_let(&scene.gate, 1);
-  scene_end();
-}
-
+/// Of tasks that the worker runs, or the thread that waits; and by hand.
 static void completions_are_told_before_the_group_can_end(void)
 {
-  complete_batch(false);
-  complete_batch(true);
-}
-
-static void a_completion_by_hand_says_how_many(void)
-{
+  for (uint32_t helps = 0; helps < 2; helps++) {
+    begin_lanes(4, WS_FULL_GROW, look_at_complete);
+    scene_hold();
+    ws_group_init(&scene.group, SCENE_TASKS);
+    for (uint32_t i = 0; i < SCENE_TASKS; i++)
+      push_told(i, &scene.group);
+    test_gate_let(&scene.gate, helps ? 0 : 1);
+    ws_group_wait(&scene.group, helps ? scene.pool : NULL);
+    CU_ASSERT_EQUAL(units_of(&scene.group), SCENE_TASKS);
+    CU_ASSERT_TRUE(looked.looks > 0 && looked.wrong == 0);
+    const recorded_t *joined = recorder_find("join_end", F_JOINED, GROUP);
+    CU_ASSERT_TRUE(joined && !recorder_next(joined, "complete"));
+    test_gate_let(&scene.gate, helps ? 1 : 0);
+    scene_end();
+  }
   recorder_begin(look_at_complete);
-  looked.wrong = 0;
   ws_group_init(&scene.group, 10);
   ws_group_complete(&scene.group, 3);
   ws_group_complete(&scene.group, 7);
-  const recorded_t *first = recorder_next(NULL, "complete");
-  CU_ASSERT_TRUE(RECORDED(first, ADDRESS(&scene.group), 3));
-  CU_ASSERT_TRUE(RECORDED(recorder_next(first, "complete"), ADDRESS(&scene.group), 7));
+  EXPECT({"complete", {GROUP, 3}}, {"complete", {GROUP, 7}});
   CU_ASSERT_EQUAL(looked.wrong, 0);
-}
-
-static void a_task_without_a_group_completes_nothing(void)
-{
-  begin(1);
-  push_told(0, NULL);
-  push_told(1, ws_group_tag(&scene.group));
-  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-  scene_end();
-  CU_ASSERT_EQUAL(recorder_count("complete"), 0);
 }
 
 static void *let_go_when_it_stops(void *unused)
@@ -311,7 +248,7 @@ static void *let_go_when_it_stops(void *unused)
 
 static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
 {
-  begin(1);
+  scene_begin_pool(1);
   scene_hold();
   ws_group_init(&scene.group, 3);
   for (uint32_t i = 0; i < 3; i++)
@@ -321,7 +258,7 @@ static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
   CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_ABORT), 3);
   test_join(&threads);
   scene_end();
-  CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, ADDRESS(told_task)), 3);
+  CU_ASSERT_EQUAL(recorder_count_with("push", F_FUNC, TOLD), 3);
   CU_ASSERT_EQUAL(recorder_count("run_begin"), 1); // of the task in the gate
   CU_ASSERT_EQUAL(recorder_count("run_end"), 1);
   CU_ASSERT_EQUAL(units_of(&scene.group), 3);
@@ -338,34 +275,192 @@ static void rest(void *unused)
   test_sleep_ms(1);
 }
 
+/// It has no units: nothing completes it.
 static void a_tag_is_told_as_the_address_that_it_is_made_of(void)
 {
-  begin(1);
+  scene_begin_pool(1);
   scene_hold();
   const ws_event_t event = {.ready = has_run, .sleep = rest, .arg = &scene.arg[0]};
   push_told(0, ws_group_tag(&scene.group));
   ws_pool_await(scene.pool, ws_group_tag(&scene.group), &event); // this thread runs it
   push_told(1, ws_group_weak_tag(&scene.inner)); // the worker does
   end_held();
-  for (uint32_t i = 0; i < 2; i++) {
-    const void *group = i == 0 ? &scene.group : &scene.inner;
-    CU_ASSERT_EQUAL(ADDRESS(group) % 4, 0);
-    const recorded_t *push = recorder_find("push", F_ARG, ADDRESS(&scene.arg[i]));
-    const recorded_t *run = recorder_find("run_begin", F_ARG, ADDRESS(&scene.arg[i]));
-    CU_ASSERT_TRUE_FATAL(push && run);
-    CU_ASSERT_EQUAL(push->field[F_GROUP], ADDRESS(group));
-    CU_ASSERT_EQUAL(run->field[F_GROUP], ADDRESS(group));
+  CU_ASSERT_TRUE(GROUP % 4 == 0 && INNER % 4 == 0);
+  EXPECT({"push", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_begin", {scene.id, -1, GROUP}},
+         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_end", {scene.id, -1, GROUP}},
+         {"push", {scene.id, -1, TOLD, ARG(1), INNER}}, {"run_begin", {scene.id, ANY, TOLD, ARG(1), INNER}});
+  CU_ASSERT_EQUAL(recorder_count("complete"), 0);
+}
+
+#define NOBODY INT64_MAX
+
+/// @return the victim of the thread's last steal before a task's begin, unless it has begun another since
+static int64_t victim_of(uint32_t arg, int64_t worker)
+{
+  const recorded_t *run = recorder_find("run_begin", F_ARG, ARG(arg)), *stolen = NULL, *other = NULL;
+  CU_ASSERT_TRUE_FATAL(run != NULL);
+  for (const recorded_t *it = NULL; (it = recorder_next(it, "steal")) && it < run;)
+    stolen = pthread_equal(it->thread, run->thread) ? it : stolen;
+  for (const recorded_t *it = NULL; (it = recorder_next(it, "run_begin")) && it < run;)
+    other = pthread_equal(it->thread, run->thread) ? it : other;
+  if (!stolen || (other && other > stolen))
+    return NOBODY;
+  CU_ASSERT_TRUE(RECORDED(stolen, scene.id, worker, stolen->field[F_VICTIM]));
+  return stolen->field[F_VICTIM];
+}
+
+static void *push_elsewhere(void *unused)
+{
+  push_told(1, &scene.group);
+  return unused;
+}
+
+/// Queue 0 is the worker's; who pushes first has the one after it. Without lanes it is the overflow queue.
+static void a_steal_names_the_lane_that_was_pushed_to(void)
+{
+  for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
+    begin_lanes(lanes, WS_FULL_GROW, NULL);
+    scene_hold();
+    ws_group_init(&scene.group, 2);
+    push_told(0, &scene.group);
+    test_threads_t threads = {0};
+    test_spawn(&threads, push_elsewhere, NULL);
+    test_join(&threads);
+    test_gate_let(&scene.gate, 1);
+    ws_group_wait(&scene.group, NULL);
+    scene_end();
+    CU_ASSERT_EQUAL(victim_of(0, 0), lanes ? 1 : -1);
+    CU_ASSERT_EQUAL(victim_of(1, 0), lanes ? 2 : -1);
   }
-  CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "join_begin"), scene.id, -1, ADDRESS(&scene.group)));
-  CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "join_end"), scene.id, -1, ADDRESS(&scene.group)));
+}
+
+/// The middle one of three, which is waited for, lies under the newest.
+static void bury(void *unused)
+{
+  (void)unused;
+  ws_group_init(&scene.inner, 1);
+  push_told(0, &scene.group);
+  push_told(1, &scene.inner);
+  push_told(2, &scene.group);
+  ws_group_wait(&scene.inner, scene.pool);
+}
+
+static void a_steal_of_what_a_join_moved_says_so(void)
+{
+  scene_begin_pool(1);
+  ws_group_init(&scene.group, 3);
+  test_push(scene.pool, bury, NULL, &scene.group);
+  ws_group_wait(&scene.group, NULL);
+  scene_end();
+  CU_ASSERT_EQUAL(victim_of(0, 0), NOBODY); // its own
+  CU_ASSERT_EQUAL(victim_of(1, 0), NOBODY);
+  CU_ASSERT_EQUAL(victim_of(2, 0), -1);
+}
+
+/// The worker has a task in its queue, and stands: only who waits can take it.
+static void stand_over_a_task(void *unused)
+{
+  (void)unused;
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
+  test_gate_task(&scene.gate);
+}
+
+/// In a wait for the pool, and for a group whose task lies below: its join does not look on one CPU.
+static void a_steal_names_the_worker_whose_queue_it_was(void)
+{
+  for (uint32_t joins = 0; joins < 2; joins++) {
+    scene_begin_pool(1);
+    ws_group_init(&scene.group, 1);
+    test_push(scene.pool, stand_over_a_task, NULL, &scene.group);
+    CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+    const bool looks = !joins || scene.pool->cpus > 1;
+    test_gate_let(&scene.gate, looks ? 0 : 1);
+    if (joins)
+      ws_group_wait(&scene.group, scene.pool);
+    else
+      CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+    scene_end();
+    CU_ASSERT_TRUE(!looks || victim_of(0, -1) == 0);
+  }
+}
+
+static int result; ///< of a wait in a task
+
+static void wait_for_its_own_pool(void *arg)
+{
+  told_task(arg);
+  result = ws_pool_wait(scene.pool);
+}
+
+/// For a group, for nothing and no pool, and for the whole pool. A wait that is refused has no event.
+static void a_join_is_told_from_call_to_return(void)
+{
+  scene_begin_pool(1);
+  scene_hold();
+  ws_group_init(&scene.group, 1);
+  push_told(0, &scene.group);
+  ws_group_wait(&scene.group, scene.pool); // this thread runs the task
+  test_gate_let(&scene.gate, 1);
+  ws_group_init(&scene.inner, 0);
+  ws_group_wait(&scene.inner, NULL);
+  scene_end();
+  EXPECT({"join_begin", {scene.id, -1, GROUP}}, {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}},
+         {"complete", {GROUP, 1}}, {"join_end", {scene.id, -1, GROUP}}, {"join_begin", {0, -1, INNER}},
+         {"join_end", {0, -1, INNER}});
+  CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, GROUP));
+  CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, INNER));
+  scene_begin_pool(1);
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, wait_for_its_own_pool, &scene.arg[1], &scene.group);
+  while (!ws_group_done(&scene.group))
+    test_sleep_ms(1);
+  CU_ASSERT_EQUAL(result, -EDEADLK);
+  CU_ASSERT_EQUAL(recorder_count("join_begin") + recorder_count("join_end"), 0);
+  scene_hold();
+  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // this thread runs it, and so the other task ends
+  EXPECT({"join_begin", {scene.id, -1, 0}},
+         {"run_begin", {scene.id, -1, ADDRESS(told_and_let_go), ARG(0), ANY}},
+         {"run_end", {scene.id, 0, ADDRESS(&scene.gate)}}, {"join_end", {scene.id, -1, 0}});
+  CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, 0));
+  scene_end();
+}
+
+/// In a worker of another pool.
+static void push_and_join(void *unused)
+{
+  (void)unused;
+  push_told(0, &scene.group);
+  ws_group_wait(&scene.group, scene.pool); // it runs the task itself
+}
+
+static void a_worker_of_another_pool_is_none_here(void)
+{
+  scene_begin_pool(1);
+  scene_hold();
+  ws_pool_t *other = test_pool(1);
+  const int64_t other_id = (int64_t)other->id;
+  ws_group_init(&scene.group, 1);
+  ws_group_init(&scene.inner, 1);
+  test_push(other, push_and_join, NULL, &scene.inner);
+  ws_group_wait(&scene.inner, NULL);
+  test_destroy(other);
+  test_gate_let(&scene.gate, 1);
+  scene_end();
+  CU_ASSERT_NOT_EQUAL(scene.id, other_id);
+  EXPECT({"run_begin", {other_id, 0, ADDRESS(push_and_join), 0, INNER}},
+         {"push", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_begin", {scene.id, -1, GROUP}},
+         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"run_end", {scene.id, -1, ARG(0)}},
+         {"join_end", {scene.id, -1, GROUP}});
 }
 
 TEST_MAIN("events", TEST_CASE(a_function_stands_between_its_begin_and_its_end),
-          TEST_CASE(a_task_that_runs_in_its_push_has_the_same_events),
-          TEST_CASE(a_task_of_an_interface_tells_the_users_function), TEST_CASE(so_does_a_task_with_a_key),
+          TEST_CASE(a_task_that_runs_in_its_push_has_the_same_events), TEST_CASE(the_users_function_is_told),
           TEST_CASE(a_task_inside_another_is_nested), TEST_CASE(a_push_is_told_before_the_task_can_be_seen),
-          TEST_CASE(a_batch_is_an_event_a_task_in_its_order), TEST_CASE(a_push_that_is_refused_is_none),
-          TEST_CASE(completions_are_told_before_the_group_can_end),
-          TEST_CASE(a_completion_by_hand_says_how_many), TEST_CASE(a_task_without_a_group_completes_nothing),
+          TEST_CASE(a_push_that_is_refused_is_none), TEST_CASE(completions_are_told_before_the_group_can_end),
           TEST_CASE(a_task_that_an_abort_skips_completes_but_does_not_run),
-          TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of))
+          TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of),
+          TEST_CASE(a_steal_names_the_lane_that_was_pushed_to),
+          TEST_CASE(a_steal_of_what_a_join_moved_says_so),
+          TEST_CASE(a_steal_names_the_worker_whose_queue_it_was),
+          TEST_CASE(a_join_is_told_from_call_to_return), TEST_CASE(a_worker_of_another_pool_is_none_here))

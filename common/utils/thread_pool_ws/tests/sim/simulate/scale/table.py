@@ -25,12 +25,10 @@ SLOT_ROWS: tuple[Row, ...] = (
     ("wakes a slot", lambda p: p.get("wakes"), 1),
     ("CPU time / work", lambda p: p.get("cpu_per_work"), 2),
 )
-BURST_ROWS: tuple[Row, ...] = (
-    *(
-        row
-        for row in SLOT_ROWS
-        if row[0] in ("start lag us", "steals a slot", "lost steals a slot", "wakes a slot")
-    ),
+BURST_ROWS = tuple(
+    row
+    for row in SLOT_ROWS
+    if row[0] in ("start lag us", "steals a slot", "lost steals a slot", "wakes a slot")
 )
 RIVAL_ROW: Row = ("p50 / whole tasks", lambda p: p.per_whole, 2)
 HEAD = """SIMULATED: no figure here was measured on such a machine. Of the machine files only vm-2-amd is
@@ -47,12 +45,15 @@ ws: workers = CPUs - producers, pre-wake auto. mutex-queue, mutex-per-worker: wo
 Each figure is the median of the runs."""
 
 
-def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The first column to the left."""
+def layout(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
+    """So many columns to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))
-        yield "  ".join(["  " + row[0].ljust(widths[0]), *cells]).rstrip()
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ]
+        yield "  ".join(["  " + cells[0], *cells[1:]]).rstrip()
 
 
 def text_of(value: float | None, digits: int) -> str:
@@ -98,13 +99,6 @@ def curve_tables(curves: Curves) -> Iterator[str]:
         yield from workload_table(here)
 
 
-def words_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """All columns to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-
-
 def verdict_table(found: Sequence[Verdict]) -> Iterator[str]:
     yield "\nGoals (simulated; ws, one producer; CPUs that share a core are left out)"
     if not found:
@@ -116,7 +110,7 @@ def verdict_table(found: Sequence[Verdict]) -> Iterator[str]:
         [one.goal, one.machine, one.limit, met[one.is_met], f"{one.met} of {one.of}", one.worst]
         for one in found
     ]
-    yield from words_table([heads, *rows])
+    yield from layout([heads, *rows], len(heads))
 
 
 def turn_text(points: Sequence[Point] | None) -> str:
@@ -137,7 +131,7 @@ def turn_table(curves: Curves) -> Iterator[str]:
         name = f"{workload}, {producers} producers" if producers > 1 else workload
         found = (curves.get(Curve(machine, workload, producers, pool)) for pool in pools)
         rows.append([name, machine, *map(turn_text, found)])
-    yield from words_table(rows)
+    yield from layout(rows, len(rows[0]))
     yield '  "perhaps": the runs of the two points overlap.'
 
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_phases.c
+/// Phases of a slot: their events, which tasks they count, and that a forked child may tell some. Linked with
+/// the core that records (ws_recorder.h).
+#include "../../../include/ws_trace.h"
+#include "../../../include/ws_trace_slot.h"
+#include "../../support/ws_scene.h"
+
+/// Of the calling thread: its events of phases as a text, "U7.3.5 u7.3.5:2" for a phase of two tasks, and the
+/// tasks of the last one that ended.
+static _Thread_local struct {
+  char text[128];
+  int64_t tasks;
+} seen;
+
+static void look_at_phases(const recorded_t *recorded)
+{
+  const bool symbols = strncmp(recorded->event, "symbol_processing_", 18) == 0;
+  const bool ends = strstr(recorded->event, "_end") != NULL;
+  if (!symbols && strncmp(recorded->event, "ulsch_decoding_", 15) != 0)
+    return;
+  const size_t length = strlen(seen.text);
+  const int written =
+      snprintf(seen.text + length, sizeof(seen.text) - length, "%s%c%lld.%lld.%lld", length ? " " : "",
+               symbols ? (ends ? 's' : 'S')
+               : ends  ? 'u'
+                       : 'U',
+               (long long)recorded->field[0], (long long)recorded->field[1], (long long)recorded->field[2]);
+  if (!ends)
+    return;
+  seen.tasks = recorded->field[3];
+  if (length + (size_t)written < sizeof(seen.text))
+    snprintf(seen.text + length + written, sizeof(seen.text) - length - (size_t)written, ":%lld",
+             (long long)seen.tasks);
+}
+
+static void begin(ws_trace_phase_t phase)
+{
+  seen.text[0] = '\0';
+  seen.tasks = -1;
+  ws_trace_phase_begin(phase, 1, 2, 3);
+}
+
+/// @return the tasks of the event, -1 when there was none
+static int64_t end(ws_trace_phase_t phase)
+{
+  ws_trace_phase_end(phase);
+  return seen.tasks;
+}
+
+static void push_some(ws_pool_t *pool, ws_au64_t *run, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    test_push(pool, test_count_task, run, NULL);
+}
+
+/// A begin as above, an end by its letter, and '+' with a number of pushes.
+static void play(ws_pool_t *pool, const char *steps)
+{
+  ws_au64_t run = {0};
+  for (const char *at = steps; *at; at += strcspn(at, " "), at += *at == ' ') {
+    uint32_t frame, slot, id;
+    char letter;
+    const ws_trace_phase_t phase =
+        *at == 'S' || *at == 's' ? WS_TRACE_SYMBOL_PROCESSING : WS_TRACE_ULSCH_DECODING;
+    if (sscanf(at, "%c%u.%u.%u", &letter, &frame, &slot, &id) == 4)
+      ws_trace_phase_begin(phase, frame, slot, id);
+    else if (*at == '+')
+      push_some(pool, &run, (uint32_t)strtoul(at + 1, NULL, 10));
+    else
+      ws_trace_phase_end(phase);
+  }
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+}
+
+static void events_of_phases(void)
+{
+  static const struct {
+    const char *steps, *events;
+  } rows[] = {
+      {"S1023.19.7 s U4294967295.0.1 u", "S1023.19.7 s1023.19.7:0 U4294967295.0.1 u4294967295.0.1:0"},
+      {"+5 U1.2.3 +2 u +1 U1.2.3 u", "U1.2.3 u1.2.3:2 U1.2.3 u1.2.3:0"},
+      // several transport blocks that are decoded together: one end ends them
+      {"U7.3.5 +4 U7.3.6 +2 u u", "U7.3.5 U7.3.6 u7.3.5:6"},
+      // the end was missed: a begin in another slot begins anew
+      {"U7.3.5 +4 U7.4.6 +2 U8.4.9 +1 u", "U7.3.5 U7.4.6 U8.4.9 u8.4.9:1"},
+      {"s U1.2.3 s u", "U1.2.3 u1.2.3:0"},
+      {"S1.2.3 +1 U1.2.3 +2 s +4 u", "S1.2.3 U1.2.3 s1.2.3:3 u1.2.3:6"},
+  };
+  recorder_begin(look_at_phases);
+  ws_pool_t *pool = test_pool(1);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    memset(&seen, 0, sizeof(seen));
+    play(pool, rows[i].steps);
+    CU_ASSERT_STRING_EQUAL(seen.text, rows[i].events);
+  }
+  test_destroy(pool);
+}
+
+static void an_unknown_phase_is_ignored(void)
+{
+  static const uint32_t unknown[] = {WS_TRACE_PHASES, WS_TRACE_PHASES + 1, INT32_MAX, UINT32_MAX};
+  recorder_begin(look_at_phases);
+  for (uint32_t i = 0; i < TEST_COUNT(unknown); i++) {
+    ws_trace_phase_t phase;
+    memcpy(&phase, &unknown[i], sizeof(phase)); // no such value need fit the enumeration
+    begin(phase);
+    CU_ASSERT_EQUAL(end(phase), -1);
+    CU_ASSERT_STRING_EQUAL(seen.text, "");
+  }
+}
+
+/// To any pool, and to none.
+static void each_task_counts(void)
+{
+  recorder_begin(look_at_phases);
+  ws_pool_t *pool = test_pool(1), *other = test_pool(2), *inline_pool = test_pool(0);
+  ws_au64_t run = {0};
+  ws_task_t batch[20];
+  for (uint32_t i = 0; i < 20; i++)
+    batch[i] = (ws_task_t){.func = test_count_task, .arg = &run};
+  begin(WS_TRACE_ULSCH_DECODING);
+  push_some(pool, &run, 3);
+  push_some(other, &run, 10);
+  push_some(inline_pool, &run, 100); // the pushing thread runs them
+  CU_ASSERT_EQUAL(ws_pool_push_batch(pool, batch, 20), 20);
+  CU_ASSERT_EQUAL(ws_pool_push_batch(inline_pool, batch, 20), 20);
+  for (uint32_t i = 0; i < 22; i++)
+    ws_trace_run(test_count_task, &run);
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 175);
+  test_destroy(pool);
+  test_destroy(other);
+  test_destroy(inline_pool);
+  CU_ASSERT_EQUAL(test_value(&run), 175);
+}
+
+/// A task that runs in its push counts, one that is refused does not. Without lanes tasks go to the overflow
+/// queue.
+static void tasks_for_a_full_queue(void)
+{
+  for (uint32_t i = 0; i < 4; i++) {
+    ws_settings_t settings = test_settings(1);
+    settings.lanes = i % 2 ? 4 : 0;
+    settings.full = i < 2 ? WS_FULL_FAIL : WS_FULL_INLINE;
+    settings.queue_capacity = 4;
+    scene_begin(&settings, look_at_phases);
+    scene_hold();
+    ws_au64_t run = {0};
+    const ws_task_t task = {.func = test_count_task, .arg = &run};
+    int64_t taken = 0;
+    begin(WS_TRACE_SYMBOL_PROCESSING);
+    for (uint32_t k = 0; k < 20; k++) {
+      taken += ws_pool_push(scene.pool, task) == 0;
+      taken += settings.full == WS_FULL_FAIL && ws_pool_try_push(scene.pool, task) == 0;
+    }
+    CU_ASSERT_TRUE(settings.full == WS_FULL_FAIL ? taken > 0 && taken < 20 : test_value(&run) > 0);
+    CU_ASSERT_EQUAL(end(WS_TRACE_SYMBOL_PROCESSING), taken);
+    test_gate_let(&scene.gate, 1);
+    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
+    scene_end();
+  }
+}
+
+typedef struct {
+  ws_pool_t *pool;
+  uint32_t children, rounds;
+  ws_au64_t run;
+  uint32_t wrong; ///< numbers of tasks
+} told_t;
+
+/// Phases with a join in each, in which the thread may run tasks of others.
+static void tell(void *arg)
+{
+  told_t *told = arg;
+  for (uint32_t round = 0; round < told->rounds; round++) {
+    ws_group_t group;
+    ws_group_init(&group, told->children);
+    begin(WS_TRACE_ULSCH_DECODING);
+    for (uint32_t i = 0; i < told->children; i++)
+      test_push(told->pool, test_count_task, &told->run, &group);
+    ws_group_wait(&group, told->pool);
+    told->wrong += end(WS_TRACE_ULSCH_DECODING) != told->children;
+  }
+}
+
+static void *tell_in_thread(void *told)
+{
+  tell(told);
+  return NULL;
+}
+
+/// Workers and other threads.
+static void each_thread_tells_of_its_own_pushes(void)
+{
+  recorder_begin(look_at_phases);
+  ws_pool_t *pool = test_pool(2);
+  test_threads_t threads = {0};
+  told_t told[8];
+  ws_group_t group;
+  ws_group_init(&group, 4);
+  begin(WS_TRACE_ULSCH_DECODING); // of this thread
+  for (uint32_t i = 0; i < 8; i++) {
+    told[i] = (told_t){.pool = pool, .children = 1 + i, .rounds = i < 4 ? 1 : 50};
+    if (i < 4)
+      test_push(pool, tell, &told[i], &group);
+    else
+      test_spawn(&threads, tell_in_thread, &told[i]);
+  }
+  while (!ws_group_done(&group)) // this thread would run some of them, and their ends would be its own
+    test_sleep_ms(1);
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 4);
+  test_join(&threads);
+  for (uint32_t i = 0; i < 8; i++) {
+    CU_ASSERT_EQUAL(told[i].wrong, 0);
+    CU_ASSERT_EQUAL(test_value(&told[i].run), told[i].rounds * told[i].children);
+  }
+  test_destroy(pool);
+}
+
+static int tell_in_child(void *tasks)
+{
+  seen.text[0] = '\0';
+  ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1, 2, 3);
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
+  return end(WS_TRACE_SYMBOL_PROCESSING) == 0 && end(WS_TRACE_ULSCH_DECODING) == *(int *)tasks ? 0 : 1;
+}
+
+/// Its parent's threads are not there, its pool is dead; but nothing waits for them, and a phase goes on.
+static void a_forked_child_tells_phases(void)
+{
+  recorder_begin(look_at_phases);
+  ws_pool_t *pool = test_pool(2);
+  ws_au64_t run = {0};
+  push_some(pool, &run, 10);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_in_child(tell_in_child, &(int){0}), 0);
+  begin(WS_TRACE_ULSCH_DECODING);
+  push_some(pool, &run, 10);
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_in_child(tell_in_child, &(int){10}), 0);
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 10);
+  test_destroy(pool);
+}
+
+TEST_MAIN("phases", TEST_CASE(events_of_phases), TEST_CASE(an_unknown_phase_is_ignored),
+          TEST_CASE(each_task_counts), TEST_CASE(tasks_for_a_full_queue),
+          TEST_CASE(each_thread_tells_of_its_own_pushes), TEST_CASE(a_forked_child_tells_phases))
