@@ -33,14 +33,14 @@ static void group_is_armed_and_never_joined(void)
 static void group_is_completed_in_part_or_wholly_by_hand(void)
 {
   tpool_t *pool = contract_pool(2);
+  const bool joins_none = contract_ours_only("a join of no units may never return in the host's own");
   for (uint32_t round = 0; round < 1000; round++) {
     const uint32_t tasks = round % 5, alone = round % 3, together = round % 7;
     batch_t batch;
     ws_au64_t ran = {0};
-    batch_begin(&batch, tasks + alone + together);
-    if (tasks + alone + together == 0
-        && !contract_ours_only("a join of no units never returns in the host's own"))
+    if (tasks + alone + together == 0 && !joins_none)
       continue;
+    batch_begin(&batch, tasks + alone + together);
     for (uint32_t i = 0; i < tasks; i++)
       batch_push(&batch, pool, test_count_task, &ran);
     for (uint32_t i = 0; i < alone; i++)
