@@ -160,48 +160,6 @@ static void the_environment_is_read(void)
   CU_ASSERT(reads_environment(begin_and_end));
 }
 
-static void init_null(void)
-{
-  init_task_manager(NULL, 1);
-}
-
-static void init_none(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 0);
-}
-
-static void init_too_many(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1025);
-}
-
-static void async_null(void)
-{
-  async_task_manager(NULL, (task_t){.func = add_one});
-}
-
-static void async_without_func(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1);
-  async_task_manager(&man, (task_t){0});
-}
-
-static void free_twice(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1);
-  free_task_manager(&man, NULL);
-  free_task_manager(&man, NULL);
-}
-
-static void wait_null(void)
-{
-  wait_all_task_manager(NULL);
-}
-
 static void wait_in_task(void *man)
 {
   wait_all_task_manager(man);
@@ -212,36 +170,60 @@ static void free_in_task(void *man)
   free_task_manager(man, NULL);
 }
 
-static void run_inside(void (*func)(void *))
+typedef enum {
+  INIT_NULL,
+  INIT_NONE,
+  INIT_TOO_MANY,
+  ASYNC_NULL,
+  WAIT_NULL,
+  ASYNC_WITHOUT_FUNC,
+  FREE_TWICE,
+  WAIT_INSIDE,
+  FREE_INSIDE
+} misuse_t;
+static const struct {
+  misuse_t misuse;
+  const char *message;
+} misuses[] = {{INIT_NULL, "init_task_manager(): man is NULL"},
+               {INIT_NONE, "init_task_manager(): num_threads is 0"},
+               {INIT_TOO_MANY, "init_task_manager(): Invalid argument"},
+               {INIT_TOO_MANY, "workers"},
+               {ASYNC_NULL, "async_task_manager(): man is NULL"},
+               {WAIT_NULL, "wait_all_task_manager(): man is NULL"},
+               {ASYNC_WITHOUT_FUNC, "async_task_manager(): task.func is NULL"},
+               {FREE_TWICE, "free_task_manager(): man has been freed"},
+               {WAIT_INSIDE, "wait_all_task_manager(): called inside a task of man"},
+               {FREE_INSIDE, "free_task_manager(): called inside a task of man"}};
+static misuse_t misuse;
+
+/// Ends the process.
+static void use_wrongly(void)
 {
+  static const uint32_t threads[] = {[INIT_NONE] = 0,  [INIT_TOO_MANY] = 1025, [ASYNC_WITHOUT_FUNC] = 1,
+                                     [FREE_TWICE] = 1, [WAIT_INSIDE] = 1,      [FREE_INSIDE] = 1};
   task_manager_t man;
-  init_task_manager(&man, 1);
-  async_task_manager(&man, (task_t){.args = &man, .func = func});
-  wait_all_task_manager(&man);
-}
-
-static void wait_inside(void)
-{
-  run_inside(wait_in_task);
-}
-
-static void free_inside(void)
-{
-  run_inside(free_in_task);
+  if (misuse == ASYNC_NULL)
+    async_task_manager(NULL, (task_t){.func = add_one});
+  if (misuse == WAIT_NULL)
+    wait_all_task_manager(NULL);
+  init_task_manager(misuse == INIT_NULL ? NULL : &man, threads[misuse]);
+  if (misuse == ASYNC_WITHOUT_FUNC)
+    async_task_manager(&man, (task_t){0});
+  if (misuse == WAIT_INSIDE || misuse == FREE_INSIDE) {
+    async_task_manager(&man,
+                       (task_t){.args = &man, .func = misuse == WAIT_INSIDE ? wait_in_task : free_in_task});
+    wait_all_task_manager(&man);
+  }
+  free_task_manager(&man, NULL);
+  free_task_manager(&man, NULL);
 }
 
 static void invalid_use_ends_the_process(void)
 {
-  CU_ASSERT(dies_with(init_null, "init_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(init_none, "init_task_manager(): num_threads is 0"));
-  CU_ASSERT(dies_with(init_too_many, "init_task_manager(): Invalid argument"));
-  CU_ASSERT(dies_with(init_too_many, "workers"));
-  CU_ASSERT(dies_with(async_null, "async_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(async_without_func, "async_task_manager(): task.func is NULL"));
-  CU_ASSERT(dies_with(free_twice, "free_task_manager(): man has been freed"));
-  CU_ASSERT(dies_with(wait_null, "wait_all_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(wait_inside, "wait_all_task_manager(): called inside a task of man"));
-  CU_ASSERT(dies_with(free_inside, "free_task_manager(): called inside a task of man"));
+  for (uint32_t i = 0; i < TEST_COUNT(misuses); i++) {
+    misuse = misuses[i].misuse;
+    CU_ASSERT(dies_with(use_wrongly, misuses[i].message));
+  }
 }
 
 TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),

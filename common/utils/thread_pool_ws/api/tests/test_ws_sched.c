@@ -278,31 +278,33 @@ static void too_little_is_told_at_the_start(void)
   threads_left = UINT32_MAX;
 }
 
+/// None of that uses up the only place.
 static void bad_input_is_refused(void)
 {
-  CU_ASSERT_EQUAL(start_error(0, 1), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1025, 1), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1, 0), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1, WS_SCHED_CAPACITY_MAX + 1), EINVAL);
+  static const uint32_t sizes[][2] = {{0, 1}, {1025, 1}, {1, 0}, {1, WS_SCHED_CAPACITY_MAX + 1}};
+  for (uint32_t i = 0; i < TEST_COUNT(sizes); i++)
+    CU_ASSERT_EQUAL(start_error(sizes[i][0], sizes[i][1]), EINVAL);
   ws_sched_t *sched = sched_init(1, 1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  ws_sched_task_t task = {0}, copy;
-  CU_ASSERT_EQUAL(sched_task_init(NULL, test_empty_task, NULL, WS_PRIORITY_NORMAL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, NULL, NULL, WS_PRIORITY_NORMAL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, (ws_priority_t)3), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, (ws_priority_t)-1), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, &task), -EINVAL); // it was not prepared
-  CU_ASSERT_EQUAL(sched_is_complete(&task), -EINVAL);
+  ws_sched_task_t task, copy, raw = {0}; // prepared, copied, not prepared
   CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, WS_PRIORITY_NORMAL), 0);
   memcpy(&copy, &task, sizeof copy);
-  CU_ASSERT_EQUAL(sched_post(sched, &copy), -EINVAL);
-  CU_ASSERT_EQUAL(sched_is_complete(&copy), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(NULL, &task), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_is_complete(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_execute(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_fini(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, &task), 0); // none of that used up its place
+  const int results[] = {sched_task_init(NULL, test_empty_task, NULL, WS_PRIORITY_NORMAL),
+                         sched_task_init(&raw, NULL, NULL, WS_PRIORITY_NORMAL),
+                         sched_task_init(&raw, test_empty_task, NULL, (ws_priority_t)3),
+                         sched_task_init(&raw, test_empty_task, NULL, (ws_priority_t)-1),
+                         sched_post(sched, &raw),
+                         sched_is_complete(&raw),
+                         sched_post(sched, &copy),
+                         sched_is_complete(&copy),
+                         sched_post(NULL, &task),
+                         sched_post(sched, NULL),
+                         sched_is_complete(NULL),
+                         sched_execute(NULL),
+                         sched_fini(NULL)};
+  for (uint32_t i = 0; i < TEST_COUNT(results); i++)
+    CU_ASSERT_EQUAL(results[i], -EINVAL);
+  CU_ASSERT_EQUAL(sched_post(sched, &task), 0);
   CU_ASSERT_EQUAL(sched_fini(sched), 0);
   CU_ASSERT_EQUAL(sched_yield(), 0); // the system's
 }

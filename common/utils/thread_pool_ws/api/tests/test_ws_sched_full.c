@@ -4,7 +4,6 @@
 /// thread outside, of a task, and of more threads than there are lanes. Then all of it in random order.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,36 +169,6 @@ static void exactly_the_capacity_from_more_threads_than_lanes(void)
   test_gate_destroy(&crowd.gate);
 }
 
-/// Look without a pause, then leave the CPU between looks. @return false after the deadline
-static bool until_complete(const ws_sched_task_t *task)
-{
-  test_patience_t patience = {0};
-  for (uint32_t looks = 0; sched_is_complete(task) != 1; looks++) {
-    if (!test_is_patient(&patience))
-      return false;
-    if (looks > 1000)
-      sched_yield();
-  }
-  return true;
-}
-
-/// With one place: a task that is complete has given its place back.
-static void a_complete_task_has_no_place(void)
-{
-  ws_sched_t *sched = sched_init(2, 1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  ws_sched_task_t task[2];
-  ws_au64_t ran = {0};
-  for (uint32_t i = 0; i < 2; i++)
-    sched_task_init(&task[i], test_count_task, &ran, WS_PRIORITY_NORMAL);
-  for (uint32_t i = 0; i < 10000; i++) {
-    CU_ASSERT_EQUAL_FATAL(sched_post(sched, &task[i % 2]), 0);
-    CU_ASSERT_FATAL(until_complete(&task[i % 2]));
-    CU_ASSERT_EQUAL_FATAL(test_value(&ran), i + 1);
-  }
-  CU_ASSERT_EQUAL(sched_fini(sched), 0);
-}
-
 #define STRESS_TASKS 96u
 #define STRESS_POSTS 4000u
 
@@ -340,5 +309,5 @@ static void the_last_lane_helps(void)
 
 TEST_MAIN("ws_sched_full", TEST_CASE(exactly_the_capacity), TEST_CASE(exactly_the_capacity_from_a_task),
           TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes),
-          TEST_CASE(a_complete_task_has_no_place), TEST_CASE(random_posts_are_neither_lost_nor_doubled),
+          TEST_CASE(random_posts_are_neither_lost_nor_doubled),
           TEST_CASE(the_place_is_free_before_the_task_is_complete), TEST_CASE(the_last_lane_helps))
