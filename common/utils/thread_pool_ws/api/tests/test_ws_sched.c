@@ -4,13 +4,11 @@
 /// and what is refused. Linked with --wrap of ws_os_map, pthread_create and ws_pool_push, which can be made
 /// to fail.
 #define _GNU_SOURCE
-#include "../ws_sched.h"
+#include "ws_sched_test.h"
 
 #include <errno.h>
 #include <sched.h> // a program may include both
 #include <string.h>
-
-#include "../../tests/support/ws_test.h"
 
 #define TASKS 200u
 
@@ -118,54 +116,27 @@ static void execute_waits_for_tasks_of_tasks(void)
   CU_ASSERT_EQUAL(sched_fini(tree.sched), 0);
 }
 
-/// A scheduler with one worker, which stands in a gate.
-static struct {
-  ws_sched_t *sched;
-  ws_sched_task_t holder;
-  test_gate_t gate;
-} held;
-
-static void hold(uint32_t capacity)
-{
-  test_gate_init(&held.gate);
-  held.sched = sched_init(1, capacity);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(held.sched);
-  CU_ASSERT_EQUAL(sched_task_init(&held.holder, test_gate_task, &held.gate, WS_PRIORITY_NORMAL), 0);
-  CU_ASSERT_EQUAL(sched_is_complete(&held.holder), 1); // it was never posted
-  CU_ASSERT_EQUAL(sched_post(held.sched, &held.holder), 0);
-  CU_ASSERT_FATAL(test_gate_await(&held.gate, 1));
-}
-
-static void let_go(void)
-{
-  test_gate_let(&held.gate, 1);
-  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
-  CU_ASSERT_EQUAL(sched_fini(held.sched), 0);
-  test_gate_destroy(&held.gate);
-}
-
 static void a_task_in_use_is_refused(void)
 {
   static item_t item = {.number = 7};
-  hold(4);
+  hold(1, 4);
   ws_sched_task_t task;
   CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_LOW), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
-  ws_sched_task_t *const in_use[] = {&task, &held.holder}; // queued, and running
+  ws_sched_task_t *const in_use[] = {&task, held.holder}; // queued, and running
   for (uint32_t i = 0; i < 2; i++) {
     CU_ASSERT_EQUAL(sched_is_complete(in_use[i]), 0);
     CU_ASSERT_EQUAL(sched_post(held.sched, in_use[i]), -EBUSY);
     CU_ASSERT_EQUAL(sched_task_init(in_use[i], test_empty_task, NULL, WS_PRIORITY_HIGH), -EBUSY);
   }
   CU_ASSERT_EQUAL(item.runs, 0);
-  test_gate_let(&held.gate, 1);
-  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
+  let_go();
   CU_ASSERT_EQUAL(item.runs, 1); // with the function of its first preparation
   CU_ASSERT_EQUAL(sched_is_complete(&task), 1);
   CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_HIGH), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
-  test_gate_let(&held.gate, 1);
-  let_go();
+  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
+  end_held();
   CU_ASSERT_EQUAL(item.runs, 2);
 }
 
@@ -210,26 +181,20 @@ static void tasks_post_each_other_and_not_themselves(void)
   CU_ASSERT_EQUAL(sched_fini(turns.sched), 0);
 }
 
-static void open_gate(void *gate)
-{
-  test_gate_let(gate, 1);
-}
-
 static void fini_runs_what_is_posted(void)
 {
   item_t item[10] = {{0}};
   ws_sched_task_t task[11];
-  hold(12);
+  hold(1, 12);
   for (uint32_t i = 0; i < 10; i++) {
     sched_task_init(&task[i], compute, &item[i], WS_PRIORITY_NORMAL);
     CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
   sched_task_init(&task[10], open_gate, &held.gate, WS_PRIORITY_NORMAL);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task[10]), 0); // the thread in sched_fini() runs it
-  CU_ASSERT_EQUAL(sched_fini(held.sched), 0);
+  end_held();
   for (uint32_t i = 0; i < 10; i++)
     CU_ASSERT_EQUAL(item[i].runs, 1);
-  test_gate_destroy(&held.gate);
 }
 
 static int inside[2];

@@ -7,7 +7,7 @@
 
 #include "../../tests/support/ws_death.h"
 #include "../../tests/support/ws_letters.h"
-#include "../ws_sched.h"
+#include "ws_sched_test.h"
 
 static ws_au64_t clock_ns;
 
@@ -29,24 +29,17 @@ static ws_priority_t priority_of(char letter)
 static void one_worker_takes_the_highest_first(void)
 {
   static const char *const letter[LETTERS] = {"a", "1", "A", "b", "2", "B", "c", "3", "C"};
-  test_gate_t gate;
-  test_gate_init(&gate);
+  ws_sched_task_t task[LETTERS];
   setenv("TPOOL_WS_SPIN", "off", 1);
-  ws_sched_task_t holder, task[LETTERS];
-  ws_sched_t *sched = sched_init(1, LETTERS + 1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  CU_ASSERT_EQUAL(sched_task_init(&holder, test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
-  CU_ASSERT_EQUAL(sched_post(sched, &holder), 0);
-  CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+  hold(1, LETTERS + 1);
   test_letters_forget();
   for (uint32_t i = 0; i < LETTERS; i++) {
     sched_task_init(&task[i], test_letter_task, (void *)(uintptr_t)letter[i], priority_of(letter[i][0]));
-    CU_ASSERT_EQUAL(sched_post(sched, &task[i]), 0);
+    CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
-  test_letters_release(&gate, LETTERS); // the thread outside does not help
+  test_letters_release(&held.gate, LETTERS); // the thread outside does not help
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "ABC123abc");
-  CU_ASSERT_EQUAL(sched_fini(sched), 0);
-  test_gate_destroy(&gate);
+  end_held();
   unsetenv("TPOOL_WS_SPIN");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
-/// The program: each test in a child process. `--case <name>` runs one test here, `--list` names them,
+/// The program: each test in a child process. `--case <name>` runs one test here,
 /// `--child <name> <argument>` is for tests about how a process ends.
 #define _GNU_SOURCE
 #include <signal.h>
@@ -102,11 +102,6 @@ static int run_here(const contract_case_t *c)
   return failed;
 }
 
-static int print_name(const contract_case_t *c)
-{
-  return puts(c->name) < 0;
-}
-
 /// @param name  of the case; NULL = each case
 /// @return how often @p run did not return 0, or was not called
 static int for_cases(const char *name, int (*run)(const contract_case_t *))
@@ -139,8 +134,6 @@ int main(int argc, char **argv)
     return run_child(argv[2], argv[3]);
   if (argc == 3 && strcmp(argv[1], "--case") == 0)
     return for_cases(argv[2], run_here);
-  if (argc == 2 && strcmp(argv[1], "--list") == 0)
-    return for_cases(NULL, print_name);
   printf("contract: shape " SHAPE ", " POOL "\n");
   return for_cases(NULL, run_in_child) > 0;
 }
