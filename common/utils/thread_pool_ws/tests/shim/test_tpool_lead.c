@@ -54,55 +54,42 @@ typedef struct {
   ws_tpool_t *pushes_to;
 } step_t;
 
-/// What a thread does, and what is told of it.
+/// What is told of what a thread does.
 typedef struct {
-  const char *what;
+  uint32_t calls, workers; ///< the latter, and the rest, of the last call
+  uint64_t within_ns;
+  const ws_tpool_t *pool;
   struct {
     uint32_t turns;
     step_t step[4];
   } part[3];
-  uint32_t calls, workers; ///< the latter of the last call
-  uint64_t within_ns;
-  const ws_tpool_t *pool;
 } row_t;
 
+#define US 1000u
 static const row_t rows[] = {
-    {"a lead that is kept wakes, from the fourth time on",
-     {{10, {{1, 1, 30000, &first}}}},
-     7,
+    // a lead that is kept wakes, from the fourth time on
+    {7, 1, 45 * US, &first, {{10, {{1, 1, 30 * US, &first}}}}},
+    // as many as are wanted
+    {1, 3, 45450, &first, {{4, {{1, 3, 30 * US, NULL}, {2, 1, 300, &first}}}}},
+    // not if pre-wake is switched off, nor for leads out of bounds
+    {0, 0, 0, NULL, {{10, {{1, 1, 30 * US, &asleep}}}}},
+    {0, 0, 0, NULL, {{10, {{1, 1, 300, &first}, {2, 1, 150 * US, &first}}}}},
+    // nor for a site that often leads to nothing
+    {0, 0, 0, NULL, {{20, {{1, 1, 5000 * US, NULL}, {1, 1, 20 * US, &first}}}}},
+    // the early one of two, as in OAI: channel estimation arms and computes, symbol processing arms and pushes
+    {7, 1, 52800, &first, {{10, {{1, 1, 35 * US, NULL}, {2, 1, 200, &first}}}}},
+    // armed in short order, once for each of two DMRS symbols: the last counts
+    {14, 1, 45 * US, &first, {{10, {{1, 1, 30 * US, NULL}, {1, 1, 30 * US, &first}}}}},
+    // an idle second, without a push, is forgotten at once: a call in each part
+    {3,
      1,
-     45000,
-     &first},
-    {"as many as are wanted", {{4, {{1, 3, 30000, NULL}, {2, 1, 300, &first}}}}, 1, 3, 45450, &first},
-    {"not if pre-wake is switched off", {{10, {{1, 1, 30000, &asleep}}}}, 0, 0, 0, NULL},
-    {"leads out of bounds", {{10, {{1, 1, 300, &first}, {2, 1, 150000, &first}}}}, 0, 0, 0, NULL},
-    {"a site that often leads to nothing",
-     {{20, {{1, 1, 5000000, NULL}, {1, 1, 20000, &first}}}},
-     0,
-     0,
-     0,
-     NULL},
-    // As OAI: channel estimation arms and computes, symbol processing arms and pushes at once.
-    {"the early one of two", {{10, {{1, 1, 35000, NULL}, {2, 1, 200, &first}}}}, 7, 1, 52800, &first},
-    {"armed in short order, once for each of four DMRS symbols: the last counts",
-     {{10, {{1, 1, 30000, NULL}, {1, 1, 30000, NULL}, {1, 1, 30000, NULL}, {1, 1, 30000, &first}}}},
-     28,
-     1,
-     45000,
-     &first},
-    {"an idle second, without a push, is forgotten at once", // a call in each part
-     {{4, {{1, 1, 20000, &first}}}, {1, {{1, 1, 1000000000, &first}}}, {4, {{1, 1, 20000, &first}}}},
-     3,
-     1,
-     30000,
-     &first},
-    {"a site that changes its pool is learnt anew", // a call for each pool, one for the first too late
-     {{4, {{1, 1, 20000, &first}}}, {5, {{1, 1, 20000, &second}}}},
-     3,
-     1,
-     30000,
-     &second},
-    {"more sites than can be kept", {{1000, {{ANY_OF_20, 1, 20000, &first}}}}, 0, 0, 0, NULL},
+     30 * US,
+     &first,
+     {{4, {{1, 1, 20 * US, &first}}}, {1, {{1, 1, 1000000 * US, &first}}}, {4, {{1, 1, 20 * US, &first}}}}},
+    // a site that changes its pool is learnt anew: a call for each pool, one for the first too late
+    {3, 1, 30 * US, &second, {{4, {{1, 1, 20 * US, &first}}}, {5, {{1, 1, 20 * US, &second}}}}},
+    // more sites than can be kept wake no worker
+    {0, 0, 0, NULL, {{1000, {{ANY_OF_20, 1, 20 * US, &first}}}}},
 };
 
 static void do_step(const step_t *step, uint32_t turn)
@@ -141,12 +128,12 @@ static void sites_that_wake(void)
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     const row_t *row = &rows[i];
     in_a_thread(do_row, row);
-    const bool as_wanted = told.calls == row->calls && told.workers == row->workers
-                           && told.within_ns == row->within_ns
-                           && told.pool == (row->pool ? row->pool->pool : NULL);
-    if (!as_wanted)
-      printf("\n  %s: %u calls, the last for %u workers ", row->what, told.calls, told.workers);
-    CU_ASSERT_TRUE(as_wanted);
+    CU_ASSERT_EQUAL(told.calls, row->calls);
+    CU_ASSERT_EQUAL(told.workers, row->workers);
+    CU_ASSERT_EQUAL(told.within_ns, row->within_ns);
+    CU_ASSERT_PTR_EQUAL(told.pool, row->pool ? row->pool->pool : NULL);
+    if (told.calls != row->calls || told.within_ns != row->within_ns)
+      printf("\n  rows[%u]: %u calls, within %u ns ", i, told.calls, (uint32_t)told.within_ns);
     CU_ASSERT_TRUE(first.users == 0 && second.users == 0 && asleep.users == 0);
   }
 }
