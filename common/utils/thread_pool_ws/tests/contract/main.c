@@ -3,10 +3,8 @@
 /// The program: each test in a child process. `--case <name>` runs one test here,
 /// `--child <name> <argument>` is for tests about how a process ends.
 #define _GNU_SOURCE
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "contract.h"
@@ -26,9 +24,6 @@
 #define POOL "the host's own pool"
 #endif
 
-/// Above the deadline: what a single wait gives up on is reported as a failed assertion, not as a hang.
-#define CASE_SECONDS (2 * TEST_DEADLINE_S)
-
 static const contract_case_t *const suites[] = {
     fifo_queue_cases, pools_cases,      nested_cases, order_cases,
 #if CONTRACT_TASKS
@@ -39,30 +34,16 @@ static const contract_case_t *const suites[] = {
     params_cases,     settings_cases,   exit_cases,
 };
 
-static int await(pid_t child)
-{
-  for (uint32_t i = 0; i < CASE_SECONDS * 200; i++) {
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    test_sleep_ms(5);
-  }
-  kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
-  return -1;
-}
-
 static int run_self(const char *option, const char *name, const char *argument, int stderr_to)
 {
-  fflush(NULL);
-  const pid_t child = fork();
+  const pid_t child = test_fork();
   if (child == 0) {
     if (stderr_to >= 0)
       dup2(stderr_to, STDERR_FILENO);
     execl("/proc/self/exe", "contract", option, name, argument, (char *)NULL);
     _exit(127);
   }
-  return await(child);
+  return test_status_of(child);
 }
 
 int contract_run_child(const char *name, const char *argument, char text[CONTRACT_TEXT_SIZE])
