@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_storm.c
-/// Storms: threads that come and go, stops under pushes, blocking tasks among short ones.
+/// Storms: threads that come and go, stops under pushes.
 #include <sched.h>
 
 #include "stress_rounds.h"
 
-#define SHARES 3u
+#define SHARES 2u
 
 typedef struct {
   ws_pool_t *pool;
@@ -90,33 +90,4 @@ static void stops_under_pushes(void)
   } while (stress_goes_on(&left));
 }
 
-/// Short tasks run on while others of the pool stand in a gate, at any number up to one less than the
-/// workers.
-static void blocking_tasks_among_short_ones(void)
-{
-  uint64_t random = test_seed();
-  stress_t left = stress_begin(SHARES, 300);
-  ws_pool_t *pool = test_pool(4);
-  test_gate_t gate;
-  test_gate_init(&gate);
-  do {
-    const uint32_t blocked = 1 + (uint32_t)test_random(&random) % 3;
-    for (uint32_t i = 0; i < blocked; i++)
-      test_push(pool, test_gate_task, &gate, NULL);
-    ws_group_t group;
-    ws_au64_t count = {0};
-    ws_group_init(&group, 10);
-    for (uint32_t i = 0; i < 10; i++)
-      test_push(pool, test_count_task, &count, &group);
-    ws_group_wait(&group, NULL); // only a worker that is not in the gate can run them
-    CU_ASSERT_EQUAL(test_value(&count), 10);
-    CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, blocked));
-    test_gate_let(&gate, blocked);
-    CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  } while (stress_goes_on(&left));
-  test_destroy(pool);
-  test_gate_destroy(&gate);
-}
-
-TEST_MAIN("stress_storm", TEST_CASE(threads_come_and_go), TEST_CASE(stops_under_pushes),
-          TEST_CASE(blocking_tasks_among_short_ones))
+TEST_MAIN("stress_storm", TEST_CASE(threads_come_and_go), TEST_CASE(stops_under_pushes))
