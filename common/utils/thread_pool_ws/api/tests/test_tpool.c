@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool.c
 /// The interface tpool: as a program would use it by the description in its header, the bound of its buffer,
-/// threads and jobs that add to a full one, the number of working threads, threads in several pools. Its ends:
-/// test_tpool_end.c.
+/// threads and jobs that add to a full one, the number of working threads, threads in several pools. Its
+/// ends: test_tpool_end.c.
 #define _GNU_SOURCE
 #include "tpool_test.h"
 

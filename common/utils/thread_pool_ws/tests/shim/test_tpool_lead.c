@@ -76,7 +76,7 @@ static const row_t rows[] = {
     {0, 0, 0, NULL, {{10, {{1, 1, 300, &first}, {2, 1, 150 * US, &first}}}}},
     // nor for a site that often leads to nothing
     {0, 0, 0, NULL, {{20, {{1, 1, 5000 * US, NULL}, {1, 1, 20 * US, &first}}}}},
-    // the early one of two, as in OAI: channel estimation arms and computes, symbol processing arms and pushes
+    // the early one of two: in OAI channel estimation arms and computes, symbol processing arms and pushes
     {7, 1, 52800, &first, {{10, {{1, 1, 35 * US, NULL}, {2, 1, 200, &first}}}}},
     // armed in short order, once for each of two DMRS symbols: the last counts
     {14, 1, 45 * US, &first, {{10, {{1, 1, 30 * US, NULL}, {1, 1, 30 * US, &first}}}}},
