@@ -55,14 +55,13 @@ static void waits_for_tasks_of_tasks(void)
   free_task_manager(&tree, NULL);
 }
 
-/// One worker stands in a task until all other tasks have been cleaned.
+/// One worker stands in a task until the end has taken all others off the queues.
 static struct {
   task_manager_t man;
-  sem_t entered, pushed_all, cleaned_all;
+  sem_t entered, pushed_all;
+  bool pushes_one; ///< once more, then
   ws_au32_t cleaned[TASKS + 1];
-  ws_au64_t count;
-  ws_au32_t inside;
-  ws_au32_t overlaps, ran, late;
+  ws_au32_t inside, overlaps, ran, late;
 } ending;
 
 static void clean(void *index_arg)
@@ -70,8 +69,6 @@ static void clean(void *index_arg)
   if (ws_add_relaxed(&ending.inside, 1) != 0)
     ws_add_relaxed(&ending.overlaps, 1);
   ws_add_relaxed(&ending.cleaned[(uintptr_t)index_arg], 1);
-  if (ws_add_relaxed(&ending.count, 1) + 1 == TASKS)
-    sem_post(&ending.cleaned_all);
   ws_sub_relaxed(&ending.inside, 1);
 }
 
@@ -81,71 +78,45 @@ static void never(void *unused)
   ws_add_relaxed(&ending.ran, 1);
 }
 
-/// Returns when all tasks queued so far have been cleaned; may push one more task then.
-static void stand(void *pushes_one)
+static bool is_empty(void *unused)
+{
+  (void)unused;
+  return test_stats(ending.man.pool).queued_tasks == 0;
+}
+
+static void stand(void *unused)
 {
   sem_post(&ending.entered);
-  if (!test_sem_wait(&ending.cleaned_all))
+  if (!test_sem_wait(&ending.pushed_all) || !test_until(is_empty, unused))
     ws_add_relaxed(&ending.late, 1);
-  if (pushes_one)
+  if (ending.pushes_one)
     async_task_manager(&ending.man, (task_t){.args = (void *)(uintptr_t)TASKS, .func = never});
 }
 
-/// Begins when all tasks are pushed, and returns when the end has taken them off the queues.
-static void stand_until_empty(void *unused)
+static void free_cleans_or_drops_what_never_ran(void)
 {
-  (void)unused;
-  sem_post(&ending.entered);
-  if (!test_sem_wait(&ending.pushed_all))
-    ws_add_relaxed(&ending.late, 1);
-  test_patience_t patience = {0};
-  while (test_stats(ending.man.pool).queued_tasks > 0)
-    if (!test_is_patient(&patience)) {
-      ws_add_relaxed(&ending.late, 1);
-      break;
-    }
-}
-
-static void set_ending(void)
-{
-  memset(&ending, 0, sizeof ending);
-  sem_init(&ending.entered, 0, 0);
-  sem_init(&ending.pushed_all, 0, 0);
-  sem_init(&ending.cleaned_all, 0, 0);
-  init_task_manager(&ending.man, 1);
-}
-
-static void free_cleans_what_never_ran(void)
-{
-  for (uint32_t pushes_one = 0; pushes_one <= 1; pushes_one++) {
-    const uint32_t last = TASKS + pushes_one;
-    set_ending();
-    async_task_manager(&ending.man, (task_t){.args = pushes_one ? &ending : NULL, .func = stand});
+  static const struct {
+    void (*clean)(void *);
+    bool pushes_one;
+  } rows[] = {{NULL, false}, {clean, false}, {clean, true}};
+  for (uint32_t row = 0; row < TEST_COUNT(rows); row++) {
+    memset(&ending, 0, sizeof ending);
+    ending.pushes_one = rows[row].pushes_one;
+    sem_init(&ending.entered, 0, 0);
+    sem_init(&ending.pushed_all, 0, 0);
+    init_task_manager(&ending.man, 1);
+    async_task_manager(&ending.man, (task_t){.func = stand});
     CU_ASSERT_FATAL(test_sem_wait(&ending.entered));
     for (uintptr_t i = 0; i < TASKS; i++)
       async_task_manager(&ending.man, (task_t){.args = (void *)i, .func = never});
-    free_task_manager(&ending.man, clean);
-    CU_ASSERT_EQUAL(test_value(&ending.count), last);
-    for (uint32_t i = 0; i < last; i++)
-      CU_ASSERT_EQUAL_FATAL(ws_load_relaxed(&ending.cleaned[i]), 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.overlaps), 0);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&ending.ran), 0);
+    sem_post(&ending.pushed_all);
+    free_task_manager(&ending.man, rows[row].clean);
+    for (uint32_t i = 0; i <= TASKS; i++)
+      CU_ASSERT_EQUAL_FATAL(ws_load_relaxed(&ending.cleaned[i]),
+                            rows[row].clean && (i < TASKS || rows[row].pushes_one));
+    CU_ASSERT(ws_load_relaxed(&ending.overlaps) == 0 && ws_load_relaxed(&ending.ran) == 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&ending.late), 0);
   }
-}
-
-static void free_without_clean_drops(void)
-{
-  set_ending();
-  async_task_manager(&ending.man, (task_t){.func = stand_until_empty});
-  CU_ASSERT_FATAL(test_sem_wait(&ending.entered));
-  for (uintptr_t i = 0; i < TASKS; i++)
-    async_task_manager(&ending.man, (task_t){.args = (void *)i, .func = never});
-  sem_post(&ending.pushed_all);
-  free_task_manager(&ending.man, NULL);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&ending.ran), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&ending.late), 0);
-  CU_ASSERT_EQUAL(test_value(&ending.count), 0);
 }
 
 static void begin_and_end(void)
@@ -160,48 +131,6 @@ static void the_environment_is_read(void)
   CU_ASSERT(reads_environment(begin_and_end));
 }
 
-static void init_null(void)
-{
-  init_task_manager(NULL, 1);
-}
-
-static void init_none(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 0);
-}
-
-static void init_too_many(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1025);
-}
-
-static void async_null(void)
-{
-  async_task_manager(NULL, (task_t){.func = add_one});
-}
-
-static void async_without_func(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1);
-  async_task_manager(&man, (task_t){0});
-}
-
-static void free_twice(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1);
-  free_task_manager(&man, NULL);
-  free_task_manager(&man, NULL);
-}
-
-static void wait_null(void)
-{
-  wait_all_task_manager(NULL);
-}
-
 static void wait_in_task(void *man)
 {
   wait_all_task_manager(man);
@@ -212,38 +141,62 @@ static void free_in_task(void *man)
   free_task_manager(man, NULL);
 }
 
-static void run_inside(void (*func)(void *))
+typedef enum {
+  INIT_NULL,
+  INIT_NONE,
+  INIT_TOO_MANY,
+  ASYNC_NULL,
+  WAIT_NULL,
+  ASYNC_WITHOUT_FUNC,
+  FREE_TWICE,
+  WAIT_INSIDE,
+  FREE_INSIDE
+} misuse_t;
+static const struct {
+  misuse_t misuse;
+  const char *message;
+} misuses[] = {{INIT_NULL, "init_task_manager(): man is NULL"},
+               {INIT_NONE, "init_task_manager(): num_threads is 0"},
+               {INIT_TOO_MANY, "init_task_manager(): Invalid argument"},
+               {INIT_TOO_MANY, "workers"},
+               {ASYNC_NULL, "async_task_manager(): man is NULL"},
+               {WAIT_NULL, "wait_all_task_manager(): man is NULL"},
+               {ASYNC_WITHOUT_FUNC, "async_task_manager(): task.func is NULL"},
+               {FREE_TWICE, "free_task_manager(): man has been freed"},
+               {WAIT_INSIDE, "wait_all_task_manager(): called inside a task of man"},
+               {FREE_INSIDE, "free_task_manager(): called inside a task of man"}};
+static misuse_t misuse;
+
+/// Ends the process.
+static void use_wrongly(void)
 {
+  static const uint32_t threads[] = {[INIT_NONE] = 0,  [INIT_TOO_MANY] = 1025, [ASYNC_WITHOUT_FUNC] = 1,
+                                     [FREE_TWICE] = 1, [WAIT_INSIDE] = 1,      [FREE_INSIDE] = 1};
   task_manager_t man;
-  init_task_manager(&man, 1);
-  async_task_manager(&man, (task_t){.args = &man, .func = func});
-  wait_all_task_manager(&man);
-}
-
-static void wait_inside(void)
-{
-  run_inside(wait_in_task);
-}
-
-static void free_inside(void)
-{
-  run_inside(free_in_task);
+  if (misuse == ASYNC_NULL)
+    async_task_manager(NULL, (task_t){.func = add_one});
+  if (misuse == WAIT_NULL)
+    wait_all_task_manager(NULL);
+  init_task_manager(misuse == INIT_NULL ? NULL : &man, threads[misuse]);
+  if (misuse == ASYNC_WITHOUT_FUNC)
+    async_task_manager(&man, (task_t){0});
+  if (misuse == WAIT_INSIDE || misuse == FREE_INSIDE) {
+    async_task_manager(&man,
+                       (task_t){.args = &man, .func = misuse == WAIT_INSIDE ? wait_in_task : free_in_task});
+    wait_all_task_manager(&man);
+  }
+  free_task_manager(&man, NULL);
+  free_task_manager(&man, NULL);
 }
 
 static void invalid_use_ends_the_process(void)
 {
-  CU_ASSERT(dies_with(init_null, "init_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(init_none, "init_task_manager(): num_threads is 0"));
-  CU_ASSERT(dies_with(init_too_many, "init_task_manager(): Invalid argument"));
-  CU_ASSERT(dies_with(init_too_many, "workers"));
-  CU_ASSERT(dies_with(async_null, "async_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(async_without_func, "async_task_manager(): task.func is NULL"));
-  CU_ASSERT(dies_with(free_twice, "free_task_manager(): man has been freed"));
-  CU_ASSERT(dies_with(wait_null, "wait_all_task_manager(): man is NULL"));
-  CU_ASSERT(dies_with(wait_inside, "wait_all_task_manager(): called inside a task of man"));
-  CU_ASSERT(dies_with(free_inside, "free_task_manager(): called inside a task of man"));
+  for (uint32_t i = 0; i < TEST_COUNT(misuses); i++) {
+    misuse = misuses[i].misuse;
+    CU_ASSERT(dies_with(use_wrongly, misuses[i].message));
+  }
 }
 
 TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),
-          TEST_CASE(free_cleans_what_never_ran), TEST_CASE(free_without_clean_drops),
-          TEST_CASE(invalid_use_ends_the_process), TEST_CASE(the_environment_is_read))
+          TEST_CASE(free_cleans_or_drops_what_never_ran), TEST_CASE(invalid_use_ends_the_process),
+          TEST_CASE(the_environment_is_read))

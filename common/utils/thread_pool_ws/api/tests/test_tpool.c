@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool.c
 /// The interface tpool: as a program would use it by the description in its header, the bound of its buffer,
-/// threads and jobs that add to a full one, the number of working threads. Its ends: test_tpool_end.c.
+/// threads and jobs that add to a full one, the number of working threads, threads in several pools. Its
+/// ends: test_tpool_end.c.
 #define _GNU_SOURCE
 #include "tpool_test.h"
 
@@ -33,19 +34,21 @@ static void runs_each_job_once(void)
 /// All threads stand in gates, so no job begins: the buffer takes its size, and not one job more.
 static void buffer_holds_its_size(void)
 {
-  static const int buffers[] = {1, 2, 50, 3000};
+  static const int buffers[] = {1, 2, 50, 3000, TPOOL_BUFFER_MAX};
   for (uint32_t threads = 1; threads <= 3; threads += 2) {
-    for (uint32_t b = 0; b < TEST_COUNT(buffers); b++) {
+    for (uint32_t b = 0; b < TEST_COUNT(buffers) - (threads > 1); b++) {
       ws_au64_t ran = {0};
       test_gate_t gate;
       test_gate_init(&gate);
       tpool *pool = tpool_create((int)threads, buffers[b]);
-      for (uint32_t round = 1; round <= 2; round++) {
+      for (uint32_t round = 1; round <= (buffers[b] < TPOOL_BUFFER_MAX ? 2 : 1); round++) {
         for (uint32_t i = 0; i < threads; i++)
           CU_ASSERT_EQUAL_FATAL(tpool_add(pool, test_gate_task, &gate), 0);
         CU_ASSERT_FATAL(test_gate_await(&gate, threads));
-        for (int i = 0; i < buffers[b]; i++)
-          CU_ASSERT_EQUAL_FATAL(tpool_try_add(pool, test_count_task, &ran), 0);
+        int added = 0;
+        while (added <= buffers[b] && tpool_try_add(pool, test_count_task, &ran) == 0)
+          added++;
+        CU_ASSERT_EQUAL(added, buffers[b]);
         CU_ASSERT_EQUAL(tpool_try_add(pool, test_count_task, &ran), -EAGAIN);
         CU_ASSERT_EQUAL(test_value(&ran), (round - 1) * (uint64_t)buffers[b]);
         test_gate_let(&gate, threads);
@@ -62,53 +65,29 @@ static void buffer_holds_its_size(void)
 /// returns when the second begins.
 static void blocked_add_returns_when_a_job_begins(void)
 {
-  test_gate_t first, second;
-  test_gate_init(&first);
-  test_gate_init(&second);
+  test_gate_t gate[2];
   ws_au64_t ran = {0};
   tpool *pool = tpool_create(1, 1);
-  CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &first), 0);
-  CU_ASSERT_FATAL(test_gate_await(&first, 1));
-  CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &second), 0);
+  for (uint32_t i = 0; i < 2; i++) {
+    test_gate_init(&gate[i]);
+    CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate[i]), 0);
+    CU_ASSERT_FATAL(i == 1 || test_gate_await(&gate[i], 1));
+  }
   test_adder_t adder = {.pool = pool, .func = test_count_task, .arg = &ran};
   test_threads_t threads = {0};
   test_spawn(&threads, test_add_one, &adder);
   CU_ASSERT(test_until_blocked(pool, 1));
   CU_ASSERT_EQUAL(ws_load_acquire(&adder.done), 0);
-  test_gate_let(&first, 1);
+  test_gate_let(&gate[0], 1);
   test_join(&threads);
   CU_ASSERT_EQUAL(adder.result, 0);
   CU_ASSERT_EQUAL(test_value(&ran), 0); // the second gate is closed
-  test_gate_let(&second, 1);
+  test_gate_let(&gate[1], 1);
   CU_ASSERT_EQUAL(tpool_wait(pool), 0);
   CU_ASSERT_EQUAL(test_value(&ran), 1);
   tpool_destroy(pool);
-  test_gate_destroy(&first);
-  test_gate_destroy(&second);
-}
-
-#define ADDERS 8u
-
-static void all_blocked_adds_return(void)
-{
-  test_full_t full;
-  CU_ASSERT_FATAL(test_fill(&full, 1));
-  ws_au64_t ran = {0};
-  test_adder_t adder[ADDERS];
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < ADDERS; i++) {
-    adder[i] = (test_adder_t){.pool = full.pool, .func = test_count_task, .arg = &ran};
-    test_spawn(&threads, test_add_one, &adder[i]);
-  }
-  CU_ASSERT(test_until_blocked(full.pool, ADDERS));
-  test_gate_let(&full.gate, 1);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(tpool_wait(full.pool), 0);
-  CU_ASSERT_EQUAL(test_value(&ran), ADDERS);
-  for (uint32_t i = 0; i < ADDERS; i++)
-    CU_ASSERT_EQUAL(adder[i].result, 0);
-  tpool_destroy(full.pool);
-  test_gate_destroy(&full.gate);
+  test_gate_destroy(&gate[0]);
+  test_gate_destroy(&gate[1]);
 }
 
 static struct {
@@ -126,11 +105,11 @@ static void grow(void *depth_arg)
       ws_add_relaxed(&tree.refused, 1);
 }
 
-/// The recursion in which the jobs of the original wait for each other.
+/// The recursion in which the jobs of the original wait for each other. A wait is for jobs of jobs, too.
 static void jobs_add_to_a_full_buffer(void)
 {
   for (int threads = 1; threads <= 8; threads++) {
-    for (int buffer = 1; buffer <= 64; buffer *= 8) {
+    for (int buffer = 1; buffer <= 1000; buffer *= 10) {
       memset(&tree, 0, sizeof tree);
       tree.pool = tpool_create(threads, buffer);
       CU_ASSERT_EQUAL(tpool_add(tree.pool, grow, (void *)(uintptr_t)12), 0);
@@ -142,21 +121,28 @@ static void jobs_add_to_a_full_buffer(void)
   }
 }
 
-/// A task, or a job, of another pool that finds the buffer of the first full.
+/// A task, or a job, of another pool that finds the buffer of the first full: it runs its job itself, as a
+/// thread of that pool for so long.
 typedef struct {
   tpool *full;
-  ws_au64_t ran;
-  int try_result, result, working;
-  uint64_t ran_before_return;
+  int tried, added, working, waited, worked_after;
+  uint32_t runs;
 } visitor_t;
+
+static void look_around(void *visitor_arg)
+{
+  visitor_t *visitor = visitor_arg;
+  visitor->runs++;
+  visitor->working = tpool_count_working_threads(visitor->full);
+  visitor->waited = tpool_wait(visitor->full);
+}
 
 static void visit(void *visitor_arg)
 {
   visitor_t *visitor = visitor_arg;
-  visitor->try_result = tpool_try_add(visitor->full, test_count_task, &visitor->ran);
-  visitor->result = tpool_add(visitor->full, test_count_task, &visitor->ran);
-  visitor->ran_before_return = test_value(&visitor->ran);
-  visitor->working = tpool_count_working_threads(visitor->full);
+  visitor->tried = tpool_try_add(visitor->full, look_around, visitor);
+  visitor->added = tpool_add(visitor->full, look_around, visitor);
+  visitor->worked_after = tpool_count_working_threads(visitor->full);
 }
 
 static void tasks_of_other_pools_run_it_themselves(void)
@@ -171,17 +157,15 @@ static void tasks_of_other_pools_run_it_themselves(void)
   CU_ASSERT_EQUAL(tpool_add(other, visit, &visitor[1]), 0);
   CU_ASSERT_EQUAL(tpool_wait(other), 0);
   for (uint32_t i = 0; i < 2; i++) {
-    CU_ASSERT_EQUAL(visitor[i].try_result, -EAGAIN);
-    CU_ASSERT_EQUAL(visitor[i].result, 0);
-    CU_ASSERT_EQUAL(visitor[i].ran_before_return, 1);
-    CU_ASSERT_EQUAL(visitor[i].working, 1); // the one in the gate
+    CU_ASSERT(visitor[i].tried == -EAGAIN && visitor[i].added == 0 && visitor[i].runs == 1);
+    CU_ASSERT_EQUAL(visitor[i].working, 2); // one stands in the gate
+    CU_ASSERT_EQUAL(visitor[i].waited, -EDEADLK);
+    CU_ASSERT_EQUAL(visitor[i].worked_after, 1);
   }
-  test_gate_let(&full.gate, 1);
-  tpool_destroy(full.pool);
+  test_empty(&full);
   CU_ASSERT_EQUAL(test_value(&full.ran), 2);
   tpool_destroy(other);
   test_destroy(core);
-  test_gate_destroy(&full.gate);
 }
 
 static void *wait_for_all(void *pool)
@@ -194,17 +178,15 @@ static void counts_working_threads(void)
   test_gate_t gate;
   test_gate_init(&gate);
   tpool *pool = tpool_create(3, 10);
-  CU_ASSERT_EQUAL(tpool_count_working_threads(pool), 0);
-  for (int i = 1; i <= 3; i++) {
-    CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate), 0);
-    CU_ASSERT_FATAL(test_gate_await(&gate, 1));
-    CU_ASSERT_EQUAL(tpool_count_working_threads(pool), i);
-  }
   test_threads_t threads = {0};
-  CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate), 0);
-  test_spawn(&threads, wait_for_all, pool);
-  CU_ASSERT_FATAL(test_gate_await(&gate, 1)); // the thread that waits runs it
-  CU_ASSERT_EQUAL(tpool_count_working_threads(pool), 4);
+  for (int i = 0; i <= 4; i++) {
+    CU_ASSERT_FATAL(i == 0 || test_gate_await(&gate, 1));
+    CU_ASSERT_EQUAL(tpool_count_working_threads(pool), i);
+    if (i < 4)
+      CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate), 0);
+    if (i == 3)
+      test_spawn(&threads, wait_for_all, pool); // the thread that waits runs the fourth
+  }
   test_gate_let(&gate, 4);
   test_join(&threads);
   CU_ASSERT_EQUAL(tpool_wait(pool), 0);
@@ -259,61 +241,100 @@ static void jobs_of_one_thread_begin_in_order(void)
   }
 }
 
-/// A job that fills the buffer of its own pool and adds one more, which then runs inside it.
-typedef struct {
-  tpool *pool;
-  ws_au64_t ran;
+/// A job that uses its own pool; also one that waits for another pool, a job of which then runs inside it, on
+/// the same thread, and does that.
+static struct {
+  tpool *outer, *inner;
+  test_gate_t gate; ///< in which the inner pool's worker stands
   sem_t over;
-  int queued, nested, result, after;
-} nest_t;
+  ws_au64_t ran;
+  int waited, filled, added, working, nested, after;
+  int64_t shut;
+} deep;
 
-static void count_inside(void *nest_arg)
+static void count_deep(void *unused)
 {
-  nest_t *nest = nest_arg;
-  nest->result = tpool_count_working_threads(nest->pool);
+  (void)unused;
+  deep.working = tpool_count_working_threads(deep.outer);
+  deep.nested = tpool_wait(deep.outer);
 }
 
-static void fill_and_add(void *nest_arg)
+/// It fills the buffer and adds one more, which then runs inside it. The thread counts once.
+static void use_outer(void *unused)
 {
-  nest_t *nest = nest_arg;
-  nest->queued = tpool_try_add(nest->pool, test_count_task, &nest->ran);
-  nest->nested = tpool_add(nest->pool, count_inside, nest);
-  nest->after = tpool_count_working_threads(nest->pool);
-  sem_post(&nest->over);
+  (void)unused;
+  deep.waited = tpool_wait(deep.outer);
+  deep.shut = tpool_shutdown_now(deep.outer, NULL, NULL);
+  deep.filled = tpool_try_add(deep.outer, test_count_task, &deep.ran);
+  deep.added = tpool_add(deep.outer, count_deep, NULL);
+  deep.after = tpool_count_working_threads(deep.outer);
+  test_gate_let(&deep.gate, 1);
+  sem_post(&deep.over);
 }
 
-static void thread_counts_once(void)
+static void wait_for_inner(void *unused)
 {
-  nest_t nest = {.pool = tpool_create(1, 1)};
-  sem_init(&nest.over, 0, 0);
-  CU_ASSERT_EQUAL(tpool_add(nest.pool, fill_and_add, &nest), 0);
-  CU_ASSERT_FATAL(test_sem_wait(&nest.over)); // tpool_wait() would run the queued job
-  CU_ASSERT_EQUAL(nest.queued, 0);
-  CU_ASSERT_EQUAL(nest.nested, 0);
-  CU_ASSERT_EQUAL(nest.result, 1);
-  CU_ASSERT_EQUAL(nest.after, 1);
-  tpool_destroy(nest.pool);
-  CU_ASSERT_EQUAL(test_value(&nest.ran), 1);
-  sem_destroy(&nest.over);
+  (void)unused;
+  tpool_try_add(deep.inner, use_outer, NULL);
+  tpool_wait(deep.inner);
+  sem_post(&deep.over);
 }
 
-static void wait_inside(void *nest_arg)
+static void jobs_use_their_own_pool(void)
 {
-  nest_t *nest = nest_arg;
-  nest->result = tpool_wait(nest->pool);
+  for (uint32_t nests = 0; nests <= 1; nests++) {
+    memset(&deep, 0, sizeof deep);
+    sem_init(&deep.over, 0, 0);
+    test_gate_init(&deep.gate);
+    deep.outer = tpool_create(1, 1);
+    deep.inner = tpool_create(1, 1);
+    CU_ASSERT_EQUAL(tpool_add(deep.inner, test_gate_task, &deep.gate), 0);
+    CU_ASSERT_FATAL(test_gate_await(&deep.gate, 1));
+    CU_ASSERT_EQUAL(tpool_add(deep.outer, nests ? wait_for_inner : use_outer, NULL), 0);
+    for (uint32_t i = 0; i <= nests; i++)
+      CU_ASSERT_FATAL(test_sem_wait(&deep.over)); // tpool_wait() might run the job
+    CU_ASSERT(deep.waited == -EDEADLK && deep.shut == -EDEADLK && deep.nested == -EDEADLK);
+    CU_ASSERT_FALSE(tpool_is_stopping(deep.outer));
+    CU_ASSERT(deep.filled == 0 && deep.added == 0);
+    CU_ASSERT(deep.working == 1 && deep.after == 1);
+    tpool_destroy(deep.outer);
+    tpool_destroy(deep.inner);
+    CU_ASSERT_EQUAL(test_value(&deep.ran), 1);
+    test_gate_destroy(&deep.gate);
+    sem_destroy(&deep.over);
+  }
 }
 
-static void wait_in_a_job_is_refused(void)
+/// A thread adds to one pool and then runs jobs of another: each pool keeps its places.
+static void a_helper_of_two_pools(void)
 {
-  nest_t nest = {.pool = tpool_create(1, 1)};
-  CU_ASSERT_EQUAL(tpool_add(nest.pool, wait_inside, &nest), 0);
-  CU_ASSERT_EQUAL(tpool_wait(nest.pool), 0);
-  CU_ASSERT_EQUAL(nest.result, -EDEADLK);
-  tpool_destroy(nest.pool);
+  test_gate_t gate[2];
+  tpool *pool[2];
+  ws_au64_t ran = {0};
+  for (uint32_t i = 0; i < 2; i++) {
+    test_gate_init(&gate[i]);
+    pool[i] = tpool_create(1, 3);
+  }
+  CU_ASSERT_EQUAL(tpool_add(pool[0], test_gate_task, &gate[0]), 0);
+  CU_ASSERT_FATAL(test_gate_await(&gate[0], 1));
+  for (uint32_t round = 0; round < 3; round++) {
+    CU_ASSERT_EQUAL(tpool_add(pool[1], test_gate_task, &gate[1]), 0);
+    CU_ASSERT_FATAL(test_gate_await(&gate[1], 1));
+    CU_ASSERT_EQUAL(tpool_try_add(pool[1], test_open_gate, &gate[1]), 0);
+    CU_ASSERT_EQUAL(tpool_try_add(pool[0], test_count_task, &ran), 0);
+    CU_ASSERT_EQUAL(tpool_wait(pool[1]), 0); // this thread opens the gate
+  }
+  CU_ASSERT_EQUAL(tpool_try_add(pool[0], test_count_task, &ran), -EAGAIN);
+  test_gate_let(&gate[0], 1);
+  for (uint32_t i = 0; i < 2; i++) {
+    tpool_destroy(pool[i]);
+    test_gate_destroy(&gate[i]);
+  }
+  CU_ASSERT_EQUAL(test_value(&ran), 3);
 }
 
 TEST_MAIN("tpool", TEST_CASE(runs_each_job_once), TEST_CASE(buffer_holds_its_size),
-          TEST_CASE(blocked_add_returns_when_a_job_begins), TEST_CASE(all_blocked_adds_return),
-          TEST_CASE(jobs_add_to_a_full_buffer), TEST_CASE(tasks_of_other_pools_run_it_themselves),
-          TEST_CASE(counts_working_threads), TEST_CASE(thread_counts_once),
-          TEST_CASE(wait_in_a_job_is_refused), TEST_CASE(jobs_of_one_thread_begin_in_order))
+          TEST_CASE(blocked_add_returns_when_a_job_begins), TEST_CASE(jobs_add_to_a_full_buffer),
+          TEST_CASE(tasks_of_other_pools_run_it_themselves), TEST_CASE(counts_working_threads),
+          TEST_CASE(jobs_of_one_thread_begin_in_order), TEST_CASE(jobs_use_their_own_pool),
+          TEST_CASE(a_helper_of_two_pools))

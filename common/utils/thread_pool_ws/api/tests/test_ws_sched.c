@@ -4,13 +4,11 @@
 /// and what is refused. Linked with --wrap of ws_os_map, pthread_create and ws_pool_push, which can be made
 /// to fail.
 #define _GNU_SOURCE
-#include "../ws_sched.h"
+#include "ws_sched_test.h"
 
 #include <errno.h>
 #include <sched.h> // a program may include both
 #include <string.h>
-
-#include "../../tests/support/ws_test.h"
 
 #define TASKS 200u
 
@@ -93,11 +91,13 @@ static struct {
   ws_au32_t ran[NODES];
 } tree;
 
-/// Node i posts its children, 2 i + 1 and 2 i + 2.
+/// Node i posts its children, 2 i + 1 and 2 i + 2. It cannot post itself.
 static void grow(void *ran_arg)
 {
   const uint32_t node = (uint32_t)((ws_au32_t *)ran_arg - tree.ran);
   ws_add_relaxed(&tree.ran[node], 1);
+  if (sched_post(tree.sched, &tree.task[node]) != -EBUSY)
+    ws_add_relaxed(&test_refused, 1);
   for (uint32_t child = 2 * node + 1; child <= 2 * node + 2 && child < NODES; child++)
     if (sched_post(tree.sched, &tree.task[child]) != 0)
       ws_add_relaxed(&test_refused, 1);
@@ -118,118 +118,44 @@ static void execute_waits_for_tasks_of_tasks(void)
   CU_ASSERT_EQUAL(sched_fini(tree.sched), 0);
 }
 
-/// A scheduler with one worker, which stands in a gate.
-static struct {
-  ws_sched_t *sched;
-  ws_sched_task_t holder;
-  test_gate_t gate;
-} held;
-
-static void hold(uint32_t capacity)
-{
-  test_gate_init(&held.gate);
-  held.sched = sched_init(1, capacity);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(held.sched);
-  CU_ASSERT_EQUAL(sched_task_init(&held.holder, test_gate_task, &held.gate, WS_PRIORITY_NORMAL), 0);
-  CU_ASSERT_EQUAL(sched_is_complete(&held.holder), 1); // it was never posted
-  CU_ASSERT_EQUAL(sched_post(held.sched, &held.holder), 0);
-  CU_ASSERT_FATAL(test_gate_await(&held.gate, 1));
-}
-
-static void let_go(void)
-{
-  test_gate_let(&held.gate, 1);
-  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
-  CU_ASSERT_EQUAL(sched_fini(held.sched), 0);
-  test_gate_destroy(&held.gate);
-}
-
 static void a_task_in_use_is_refused(void)
 {
   static item_t item = {.number = 7};
-  hold(4);
+  hold(1, 4);
   ws_sched_task_t task;
   CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_LOW), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
-  ws_sched_task_t *const in_use[] = {&task, &held.holder}; // queued, and running
+  ws_sched_task_t *const in_use[] = {&task, held.holder}; // queued, and running
   for (uint32_t i = 0; i < 2; i++) {
     CU_ASSERT_EQUAL(sched_is_complete(in_use[i]), 0);
     CU_ASSERT_EQUAL(sched_post(held.sched, in_use[i]), -EBUSY);
     CU_ASSERT_EQUAL(sched_task_init(in_use[i], test_empty_task, NULL, WS_PRIORITY_HIGH), -EBUSY);
   }
   CU_ASSERT_EQUAL(item.runs, 0);
-  test_gate_let(&held.gate, 1);
-  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
+  let_go();
   CU_ASSERT_EQUAL(item.runs, 1); // with the function of its first preparation
   CU_ASSERT_EQUAL(sched_is_complete(&task), 1);
   CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_HIGH), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
-  test_gate_let(&held.gate, 1);
-  let_go();
+  CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
+  end_held();
   CU_ASSERT_EQUAL(item.runs, 2);
-}
-
-static struct {
-  ws_sched_t *sched;
-  ws_sched_task_t task[2];
-  uint32_t runs[2], answers[2];
-  sem_t over;
-} turns;
-
-#define TURNS 100u
-
-/// A task that tries to post itself, then posts the other one. There is one worker, and the thread outside
-/// does not help: the other task is done when this one runs.
-static void take_turn(void *self_arg)
-{
-  const uint32_t self = self_arg == &turns.task[1];
-  turns.runs[self]++;
-  turns.answers[self] += sched_post(turns.sched, &turns.task[self]) == -EBUSY;
-  if (self == 1 && turns.runs[self] == TURNS)
-    sem_post(&turns.over);
-  else if (sched_post(turns.sched, &turns.task[1 - self]) != 0)
-    ws_add_relaxed(&test_refused, 1);
-}
-
-static void tasks_post_each_other_and_not_themselves(void)
-{
-  memset(&turns, 0, sizeof turns);
-  sem_init(&turns.over, 0, 0);
-  turns.sched = sched_init(1, 2);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(turns.sched);
-  for (uint32_t i = 0; i < 2; i++)
-    CU_ASSERT_EQUAL(sched_task_init(&turns.task[i], take_turn, &turns.task[i], WS_PRIORITY_NORMAL), 0);
-  CU_ASSERT_EQUAL(sched_post(turns.sched, &turns.task[0]), 0);
-  CU_ASSERT_FATAL(test_sem_wait(&turns.over));
-  CU_ASSERT_EQUAL(sched_execute(turns.sched), 0);
-  for (uint32_t i = 0; i < 2; i++) {
-    CU_ASSERT_EQUAL(turns.runs[i], TURNS);
-    CU_ASSERT_EQUAL(turns.answers[i], TURNS);
-  }
-  CU_ASSERT_EQUAL(ws_load_relaxed(&test_refused), 0);
-  CU_ASSERT_EQUAL(sched_fini(turns.sched), 0);
-}
-
-static void open_gate(void *gate)
-{
-  test_gate_let(gate, 1);
 }
 
 static void fini_runs_what_is_posted(void)
 {
   item_t item[10] = {{0}};
   ws_sched_task_t task[11];
-  hold(12);
+  hold(1, 12);
   for (uint32_t i = 0; i < 10; i++) {
     sched_task_init(&task[i], compute, &item[i], WS_PRIORITY_NORMAL);
     CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
   sched_task_init(&task[10], open_gate, &held.gate, WS_PRIORITY_NORMAL);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task[10]), 0); // the thread in sched_fini() runs it
-  CU_ASSERT_EQUAL(sched_fini(held.sched), 0);
+  end_held();
   for (uint32_t i = 0; i < 10; i++)
     CU_ASSERT_EQUAL(item[i].runs, 1);
-  test_gate_destroy(&held.gate);
 }
 
 static int inside[2];
@@ -278,31 +204,33 @@ static void too_little_is_told_at_the_start(void)
   threads_left = UINT32_MAX;
 }
 
+/// None of that uses up the only place.
 static void bad_input_is_refused(void)
 {
-  CU_ASSERT_EQUAL(start_error(0, 1), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1025, 1), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1, 0), EINVAL);
-  CU_ASSERT_EQUAL(start_error(1, WS_SCHED_CAPACITY_MAX + 1), EINVAL);
+  static const uint32_t sizes[][2] = {{0, 1}, {1025, 1}, {1, 0}, {1, WS_SCHED_CAPACITY_MAX + 1}};
+  for (uint32_t i = 0; i < TEST_COUNT(sizes); i++)
+    CU_ASSERT_EQUAL(start_error(sizes[i][0], sizes[i][1]), EINVAL);
   ws_sched_t *sched = sched_init(1, 1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  ws_sched_task_t task = {0}, copy;
-  CU_ASSERT_EQUAL(sched_task_init(NULL, test_empty_task, NULL, WS_PRIORITY_NORMAL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, NULL, NULL, WS_PRIORITY_NORMAL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, (ws_priority_t)3), -EINVAL);
-  CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, (ws_priority_t)-1), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, &task), -EINVAL); // it was not prepared
-  CU_ASSERT_EQUAL(sched_is_complete(&task), -EINVAL);
+  ws_sched_task_t task, copy, raw = {0}; // prepared, copied, not prepared
   CU_ASSERT_EQUAL(sched_task_init(&task, test_empty_task, NULL, WS_PRIORITY_NORMAL), 0);
   memcpy(&copy, &task, sizeof copy);
-  CU_ASSERT_EQUAL(sched_post(sched, &copy), -EINVAL);
-  CU_ASSERT_EQUAL(sched_is_complete(&copy), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(NULL, &task), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_is_complete(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_execute(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_fini(NULL), -EINVAL);
-  CU_ASSERT_EQUAL(sched_post(sched, &task), 0); // none of that used up its place
+  const int results[] = {sched_task_init(NULL, test_empty_task, NULL, WS_PRIORITY_NORMAL),
+                         sched_task_init(&raw, NULL, NULL, WS_PRIORITY_NORMAL),
+                         sched_task_init(&raw, test_empty_task, NULL, (ws_priority_t)3),
+                         sched_task_init(&raw, test_empty_task, NULL, (ws_priority_t)-1),
+                         sched_post(sched, &raw),
+                         sched_is_complete(&raw),
+                         sched_post(sched, &copy),
+                         sched_is_complete(&copy),
+                         sched_post(NULL, &task),
+                         sched_post(sched, NULL),
+                         sched_is_complete(NULL),
+                         sched_execute(NULL),
+                         sched_fini(NULL)};
+  for (uint32_t i = 0; i < TEST_COUNT(results); i++)
+    CU_ASSERT_EQUAL(results[i], -EINVAL);
+  CU_ASSERT_EQUAL(sched_post(sched, &task), 0);
   CU_ASSERT_EQUAL(sched_fini(sched), 0);
   CU_ASSERT_EQUAL(sched_yield(), 0); // the system's
 }
@@ -326,7 +254,6 @@ static void a_refused_post_keeps_no_place(void)
 }
 
 TEST_MAIN("ws_sched", TEST_CASE(runs_each_task_once), TEST_CASE(execute_waits_for_tasks_of_tasks),
-          TEST_CASE(a_task_in_use_is_refused), TEST_CASE(tasks_post_each_other_and_not_themselves),
-          TEST_CASE(fini_runs_what_is_posted), TEST_CASE(waits_inside_a_task_are_refused),
-          TEST_CASE(too_little_is_told_at_the_start), TEST_CASE(bad_input_is_refused),
-          TEST_CASE(a_refused_post_keeps_no_place))
+          TEST_CASE(a_task_in_use_is_refused), TEST_CASE(fini_runs_what_is_posted),
+          TEST_CASE(waits_inside_a_task_are_refused), TEST_CASE(too_little_is_told_at_the_start),
+          TEST_CASE(bad_input_is_refused), TEST_CASE(a_refused_post_keeps_no_place))

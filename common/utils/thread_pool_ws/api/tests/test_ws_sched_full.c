@@ -4,12 +4,10 @@
 /// thread outside, of a task, and of more threads than there are lanes. Then all of it in random order.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tests/support/ws_test.h"
-#include "../ws_sched.h"
+#include "ws_sched_test.h"
 
 #define CAPACITY_MAX 130u
 
@@ -30,49 +28,25 @@ int32_t __wrap_ws_worker_index(void)
   return __real_ws_worker_index();
 }
 
-/// A scheduler whose workers stand in a gate.
+/// Tasks for a scheduler that is held.
 static struct {
-  ws_sched_t *sched;
-  test_gate_t gate;
-  uint32_t workers;
-  ws_sched_task_t holder[4];
   ws_sched_task_t task[CAPACITY_MAX + 1];
   ws_au64_t ran[CAPACITY_MAX + 1];
 } full;
 
-static void hold(uint32_t workers, uint32_t capacity)
+static void hold_for(uint32_t workers, uint32_t capacity)
 {
   memset(&full, 0, sizeof full);
-  full.workers = workers;
-  test_gate_init(&full.gate);
-  full.sched = sched_init(workers, capacity);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(full.sched);
-  for (uint32_t i = 0; i < workers; i++) {
-    sched_task_init(&full.holder[i], test_gate_task, &full.gate, WS_PRIORITY_NORMAL);
-    CU_ASSERT_EQUAL_FATAL(sched_post(full.sched, &full.holder[i]), 0);
-  }
-  CU_ASSERT_FATAL(test_gate_await(&full.gate, workers));
+  hold(workers, capacity);
   for (uint32_t i = 0; i <= CAPACITY_MAX; i++)
     sched_task_init(&full.task[i], test_count_task, &full.ran[i], (ws_priority_t)(i % 3));
-}
-
-static void let_go(void)
-{
-  test_gate_let(&full.gate, full.workers);
-  CU_ASSERT_EQUAL(sched_execute(full.sched), 0);
-}
-
-static void end(void)
-{
-  CU_ASSERT_EQUAL(sched_fini(full.sched), 0);
-  test_gate_destroy(&full.gate);
 }
 
 /// @return how many of the first @p count tasks were posted, up to the first that was refused
 static uint32_t post_up_to(uint32_t count, int *error)
 {
   uint32_t posted = 0;
-  while (posted < count && (*error = sched_post(full.sched, &full.task[posted])) == 0)
+  while (posted < count && (*error = sched_post(held.sched, &full.task[posted])) == 0)
     posted++;
   return posted;
 }
@@ -84,7 +58,7 @@ static void exactly_the_capacity(void)
     for (uint32_t workers = 1; workers <= 3 && workers <= capacity[c]; workers++) {
       const uint32_t rest = capacity[c] - workers; // the tasks in the gate are not done
       int error = 0;
-      hold(workers, capacity[c]);
+      hold_for(workers, capacity[c]);
       CU_ASSERT_EQUAL(post_up_to(rest + 1, &error), rest);
       CU_ASSERT_EQUAL(error, -EAGAIN);
       CU_ASSERT_EQUAL(sched_is_complete(&full.task[rest]), 1); // it is not in use
@@ -92,7 +66,7 @@ static void exactly_the_capacity(void)
       for (uint32_t i = 0; i <= rest; i++)
         CU_ASSERT_EQUAL(test_value(&full.ran[i]), i < rest);
       CU_ASSERT_EQUAL(post_up_to(rest + 1, &error), rest + 1); // every place is free again
-      end();
+      end_held();
       CU_ASSERT_EQUAL(test_value(&full.ran[rest]), 1);
     }
 }
@@ -107,23 +81,23 @@ static void post_inside(void *unused)
 {
   (void)unused;
   seen.posted = post_up_to(CAPACITY_MAX, &seen.error);
-  test_gate_task(&full.gate);
+  test_gate_task(&held.gate);
 }
 
 static void exactly_the_capacity_from_a_task(void)
 {
   ws_sched_task_t poster;
-  hold(1, 40);
+  hold_for(1, 40);
   let_go();
   sched_task_init(&poster, post_inside, NULL, WS_PRIORITY_NORMAL);
-  CU_ASSERT_EQUAL(sched_post(full.sched, &poster), 0);
-  CU_ASSERT_FATAL(test_gate_await(&full.gate, 1));
+  CU_ASSERT_EQUAL(sched_post(held.sched, &poster), 0);
+  CU_ASSERT_FATAL(test_gate_await(&held.gate, 1));
   CU_ASSERT(seen.posted == 39 && seen.error == -EAGAIN); // the poster has a place itself
-  CU_ASSERT_EQUAL(sched_post(full.sched, &full.holder[0]), -EAGAIN);
+  CU_ASSERT_EQUAL(sched_post(held.sched, &held.holder[0]), -EAGAIN);
   let_go();
   for (uint32_t i = 0; i < CAPACITY_MAX; i++)
     CU_ASSERT_EQUAL(test_value(&full.ran[i]), i < 39);
-  end();
+  end_held();
 }
 
 #define THREADS (WS_SCHED_LANES + 5)
@@ -139,7 +113,7 @@ static void *post_some(void *unused)
   (void)unused;
   const uint32_t first = ws_add_relaxed(&crowd.next, 1) * EACH;
   for (uint32_t i = first; i < first + EACH; i++) {
-    const int error = sched_post(full.sched, &full.task[i]);
+    const int error = sched_post(held.sched, &full.task[i]);
     ws_add_relaxed(error == 0 ? &crowd.posted : error == -EAGAIN ? &crowd.refused : &crowd.other, 1);
   }
   test_gate_task(&crowd.gate);
@@ -151,7 +125,7 @@ static void exactly_the_capacity_from_more_threads_than_lanes(void)
   const uint32_t capacity = THREADS * EACH - 7;
   memset(&crowd, 0, sizeof crowd);
   test_gate_init(&crowd.gate);
-  hold(2, capacity + 2);
+  hold_for(2, capacity + 2);
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < THREADS; i++)
     test_spawn(&threads, post_some, NULL);
@@ -166,38 +140,8 @@ static void exactly_the_capacity_from_more_threads_than_lanes(void)
   CU_ASSERT_EQUAL(ran, capacity);
   test_gate_let(&crowd.gate, THREADS);
   test_join(&threads);
-  end();
+  end_held();
   test_gate_destroy(&crowd.gate);
-}
-
-/// Look without a pause, then leave the CPU between looks. @return false after the deadline
-static bool until_complete(const ws_sched_task_t *task)
-{
-  test_patience_t patience = {0};
-  for (uint32_t looks = 0; sched_is_complete(task) != 1; looks++) {
-    if (!test_is_patient(&patience))
-      return false;
-    if (looks > 1000)
-      sched_yield();
-  }
-  return true;
-}
-
-/// With one place: a task that is complete has given its place back.
-static void a_complete_task_has_no_place(void)
-{
-  ws_sched_t *sched = sched_init(2, 1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  ws_sched_task_t task[2];
-  ws_au64_t ran = {0};
-  for (uint32_t i = 0; i < 2; i++)
-    sched_task_init(&task[i], test_count_task, &ran, WS_PRIORITY_NORMAL);
-  for (uint32_t i = 0; i < 10000; i++) {
-    CU_ASSERT_EQUAL_FATAL(sched_post(sched, &task[i % 2]), 0);
-    CU_ASSERT_FATAL(until_complete(&task[i % 2]));
-    CU_ASSERT_EQUAL_FATAL(test_value(&ran), i + 1);
-  }
-  CU_ASSERT_EQUAL(sched_fini(sched), 0);
 }
 
 #define STRESS_TASKS 96u
@@ -304,16 +248,11 @@ static void the_place_is_free_before_the_task_is_complete(void)
   CU_ASSERT_EQUAL(sched_fini(sched), 0);
 }
 
-static void open_gate(void *gate)
-{
-  test_gate_let(gate, 1);
-}
-
 /// All workers stand in the gate, so this returns only if the thread runs its task itself.
 static void *help_yourself(void *task)
 {
-  ws_add_relaxed(&crowd.posted, sched_post(full.sched, task) == 0);
-  ws_add_relaxed(&crowd.other, sched_execute(full.sched) != 0);
+  ws_add_relaxed(&crowd.posted, sched_post(held.sched, task) == 0);
+  ws_add_relaxed(&crowd.other, sched_execute(held.sched) != 0);
   return NULL;
 }
 
@@ -322,23 +261,23 @@ static void the_last_lane_helps(void)
 {
   memset(&crowd, 0, sizeof crowd);
   test_gate_init(&crowd.gate);
-  hold(1, CAPACITY_MAX); // this thread has the first
+  hold_for(1, CAPACITY_MAX); // this thread has the first
   test_threads_t threads = {0}, last = {0};
   for (uint32_t i = 0; i < WS_SCHED_LANES - 2; i++)
     test_spawn(&threads, post_some, NULL);
   CU_ASSERT_FATAL(test_gate_await(&crowd.gate, WS_SCHED_LANES - 2));
-  sched_task_init(&full.task[CAPACITY_MAX], open_gate, &full.gate, WS_PRIORITY_NORMAL);
+  sched_task_init(&full.task[CAPACITY_MAX], open_gate, &held.gate, WS_PRIORITY_NORMAL);
   test_spawn(&last, help_yourself, &full.task[CAPACITY_MAX]);
   test_join(&last);
   CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.posted), (WS_SCHED_LANES - 2) * EACH + 1);
   CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.other), 0);
   test_gate_let(&crowd.gate, WS_SCHED_LANES - 2);
   test_join(&threads);
-  end();
+  end_held();
   test_gate_destroy(&crowd.gate);
 }
 
 TEST_MAIN("ws_sched_full", TEST_CASE(exactly_the_capacity), TEST_CASE(exactly_the_capacity_from_a_task),
           TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes),
-          TEST_CASE(a_complete_task_has_no_place), TEST_CASE(random_posts_are_neither_lost_nor_doubled),
+          TEST_CASE(random_posts_are_neither_lost_nor_doubled),
           TEST_CASE(the_place_is_free_before_the_task_is_complete), TEST_CASE(the_last_lane_helps))

@@ -4,13 +4,10 @@
 /// that no task is taken early because it has waited long. Linked with --wrap of ws_os_now_ns.
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "../../tests/support/ws_death.h"
 #include "../../tests/support/ws_letters.h"
-#include "../ws_sched.h"
+#include "ws_sched_test.h"
 
 static ws_au64_t clock_ns;
 
@@ -28,53 +25,32 @@ static ws_priority_t priority_of(char letter)
 
 #define LETTERS 9u
 
+/// Without timers: they would follow the clock above.
 static void one_worker_takes_the_highest_first(void)
 {
   static const char *const letter[LETTERS] = {"a", "1", "A", "b", "2", "B", "c", "3", "C"};
-  test_gate_t gate;
-  test_gate_init(&gate);
-  ws_sched_task_t holder, task[LETTERS];
-  ws_sched_t *sched = sched_init(1, LETTERS + 1);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-  CU_ASSERT_EQUAL(sched_task_init(&holder, test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
-  CU_ASSERT_EQUAL(sched_post(sched, &holder), 0);
-  CU_ASSERT_FATAL(test_gate_await(&gate, 1));
+  ws_sched_task_t task[LETTERS];
+  setenv("TPOOL_WS_SPIN", "off", 1);
+  hold(1, LETTERS + 1);
   test_letters_forget();
   for (uint32_t i = 0; i < LETTERS; i++) {
     sched_task_init(&task[i], test_letter_task, (void *)(uintptr_t)letter[i], priority_of(letter[i][0]));
-    CU_ASSERT_EQUAL(sched_post(sched, &task[i]), 0);
+    CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
-  test_letters_release(&gate, LETTERS); // the thread outside does not help
+  test_letters_release(&held.gate, LETTERS); // the thread outside does not help
   CU_ASSERT_STRING_EQUAL(test_letters_ran(), "ABC123abc");
-  CU_ASSERT_EQUAL(sched_fini(sched), 0);
-  test_gate_destroy(&gate);
-}
-
-/// Without timers: they would follow the clock above.
-static void priorities_without_timers(void)
-{
-  setenv("TPOOL_WS_SPIN", "off", 1);
-  one_worker_takes_the_highest_first();
+  end_held();
   unsetenv("TPOOL_WS_SPIN");
 }
 
-static int print_a_report(void *stderr_copy)
+static void begin_and_end(void)
 {
-  dup2(*(int *)stderr_copy, STDERR_FILENO);
-  setenv("TPOOL_WS_REPORT", "1", 1);
-  setenv("TPOOL_WS_SPIN", "off", 1);
-  ws_sched_t *sched = sched_init(1, 1);
-  return sched ? sched_fini(sched) : 1;
+  sched_fini(sched_init(1, 1));
 }
 
 static void the_environment_is_read(void)
 {
-  char text[200] = "";
-  int stderr_copy = memfd_create("stderr", 0);
-  CU_ASSERT_EQUAL(test_in_child(print_a_report, &stderr_copy), 0);
-  CU_ASSERT(pread(stderr_copy, text, sizeof text - 1, 0) > 0);
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, "spin       off"));
-  close(stderr_copy);
+  CU_ASSERT(reads_environment(begin_and_end));
 }
 
-TEST_MAIN("ws_sched_order", TEST_CASE(priorities_without_timers), TEST_CASE(the_environment_is_read))
+TEST_MAIN("ws_sched_order", TEST_CASE(one_worker_takes_the_highest_first), TEST_CASE(the_environment_is_read))

@@ -39,6 +39,17 @@ static inline bool test_is_closed(void *pool)
   return tpool_room_is_closed(test_room(pool));
 }
 
+/// @return whether a thread waits until all that are blocked have left
+static inline bool test_is_awaited(void *pool)
+{
+  return ws_load_acquire(&test_room(pool)->sleepers) >> 31 != 0;
+}
+
+static inline void test_open_gate(void *gate)
+{
+  test_gate_let(gate, 1);
+}
+
 /// A pool of one thread that stands in a gate, with a full buffer of jobs that count.
 typedef struct {
   tpool *pool;
@@ -55,6 +66,14 @@ static inline bool test_fill(test_full_t *full, int buffer)
   for (int i = 0; i < buffer && is_full; i++)
     is_full = tpool_try_add(full->pool, test_count_task, &full->ran) == 0;
   return is_full;
+}
+
+/// Let the thread go and end the pool.
+static inline void test_empty(test_full_t *full)
+{
+  test_gate_let(&full->gate, 1);
+  tpool_destroy(full->pool);
+  test_gate_destroy(&full->gate);
 }
 
 /// A thread outside that adds one job.

@@ -18,10 +18,10 @@ extern "C" {
 #if !defined(CONTRACT_SHAPE_A)
 #include "notified_fifo.h"
 #endif
+#include "cxx_layout.h"
 }
 
 bool cxx_plain();
-extern "C" size_t contract_layout(uint32_t i);
 
 namespace {
 
@@ -44,29 +44,14 @@ void run(void *jobArg)
 #endif
 }
 
-#if defined(CONTRACT_SHAPE_A)
-int sum(tpool_t *pool)
-{
-  notifiedFIFO_t response;
-  initNotifiedFIFO(&response);
-  for (int i = 0; i < Jobs; i++) {
-    notifiedFIFO_elt_t *elt = newNotifiedFIFO_elt(sizeof(Job), 0, &response, run);
-    static_cast<Job *>(NotifiedFifoData(elt))->in = i;
-    pushTpool(pool, elt);
-  }
-  int total = 0;
-  for (int i = 0; i < Jobs; i++) {
-    notifiedFIFO_elt_t *elt = pullTpool(&response, pool);
-    total += static_cast<Job *>(NotifiedFifoData(elt))->out;
-    delNotifiedFIFO_elt(elt);
-  }
-  return total;
-}
-#else
 int sum(tpool_t *pool)
 {
   static Job job[Jobs];
-#if defined(CONTRACT_SHAPE_B1)
+  int total = 0;
+#if defined(CONTRACT_SHAPE_A)
+  notifiedFIFO_t response;
+  initNotifiedFIFO(&response);
+#elif defined(CONTRACT_SHAPE_B1)
   static task_ans_t ans[Jobs];
 #else
   static task_ans_t ans[1];
@@ -74,43 +59,41 @@ int sum(tpool_t *pool)
 #endif
   for (int i = 0; i < Jobs; i++) {
     job[i].in = i;
+#if defined(CONTRACT_SHAPE_A)
+    notifiedFIFO_elt_t *elt = newNotifiedFIFO_elt(0, 0, &response, run);
+    elt->msgData = &job[i];
+    pushTpool(pool, elt);
+#else
     job[i].ans = &ans[static_cast<std::size_t>(i) % (sizeof(ans) / sizeof(ans[0]))];
     task_t task = {&job[i], run};
     pushTpool(pool, task);
+#endif
   }
-#if defined(CONTRACT_SHAPE_B1)
+#if defined(CONTRACT_SHAPE_A)
+  for (int i = 0; i < Jobs; i++)
+    delNotifiedFIFO_elt(pullTpool(&response, pool));
+#elif defined(CONTRACT_SHAPE_B1)
   join_task_ans(ans, Jobs);
 #else
   join_task_ans(ans);
 #endif
-  int total = 0;
   for (const Job &each : job)
     total += each.out;
   return total;
 }
-#endif
-
-} // namespace
 
 /// The host's C and C++ files pass each other these objects.
 bool layout_is_as_in_c()
 {
-  const std::size_t here[] = {
-    sizeof(tpool_t),
-    alignof(tpool_t),
-#if !defined(CONTRACT_SHAPE_A)
-    sizeof(task_ans_t),
-    alignof(task_ans_t),
-    sizeof(thread_info_tm_t),
-    offsetof(tpool_t, len_thr),
-#endif
-  };
+  const std::size_t here[] = {CONTRACT_LAYOUT(alignof)};
   uint32_t i = 0;
   for (const std::size_t each : here)
     if (contract_layout(i++) != each)
       return false;
   return contract_layout(i) == 0;
 }
+
+} // namespace
 
 int main()
 {

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,20 +14,11 @@
 #define PIPE_VARIABLE "OAI_THREADPOOLMEASUREMENTS"
 #define ELEMENTS 20
 
-static void spend_time(void *counter)
+static void spend_time(void *unused)
 {
+  (void)unused;
   for (volatile uint32_t i = 0; i < 1000; i++)
     ;
-  ++*(uint32_t *)counter;
-}
-
-static tpool_t *measured_pool(const char *params, bool measure)
-{
-  char text[32];
-  strcpy(text, params);
-  tpool_t *pool = contract_memory();
-  initTpool(text, pool, measure);
-  return pool;
 }
 
 static bool in_order(const notifiedFIFO_elt_t *elt)
@@ -40,11 +33,8 @@ static uint32_t push_and_pull(tpool_t *pool, notifiedFIFO_elt_t copy[ELEMENTS], 
   notifiedFIFO_t response;
   uint32_t good = 0;
   initNotifiedFIFO(&response);
-  for (uint64_t key = 0; key < ELEMENTS; key++) {
-    notifiedFIFO_elt_t *elt = newNotifiedFIFO_elt(sizeof(uint32_t), key, &response, spend_time);
-    *(uint32_t *)NotifiedFifoData(elt) = 0;
-    pushTpool(pool, elt);
-  }
+  for (uint64_t key = 0; key < ELEMENTS; key++)
+    pushTpool(pool, newNotifiedFIFO_elt(0, key, &response, spend_time));
   for (uint32_t i = 0; i < ELEMENTS; i++) {
     notifiedFIFO_elt_t *elt = NULL;
     while (!elt)
@@ -58,37 +48,11 @@ static uint32_t push_and_pull(tpool_t *pool, notifiedFIFO_elt_t copy[ELEMENTS], 
   return good;
 }
 
-static void measure_flag_stamps_elements(void)
+/// The raw element, its size and members as they are in memory, once for each element pulled.
+static void check_pipe(int reader, const notifiedFIFO_elt_t copy[ELEMENTS])
 {
-  notifiedFIFO_elt_t copy[ELEMENTS];
-  unsetenv(PIPE_VARIABLE);
-  tpool_t *pool = measured_pool("-1,-1", true);
-  CU_ASSERT_EQUAL(push_and_pull(pool, copy, false), ELEMENTS);
-  CU_ASSERT_EQUAL(push_and_pull(pool, copy, true), ELEMENTS);
-  contract_end(pool);
-}
-
-static void measure_flag_stamps_inline_elements(void)
-{
-  notifiedFIFO_elt_t copy[ELEMENTS];
-  unsetenv(PIPE_VARIABLE);
-  CU_ASSERT_EQUAL(push_and_pull(measured_pool("n", true), copy, false), ELEMENTS);
-}
-
-static void measure_pipe(bool poll)
-{
-  char directory[] = P_tmpdir "/contract-XXXXXX", path[sizeof(directory) + 8];
-  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
-  snprintf(path, sizeof(path), "%s/pipe", directory);
-  setenv(PIPE_VARIABLE, path, 1);
-  tpool_t *pool = measured_pool("-1,-1", false);
-  struct stat status;
-  CU_ASSERT_EQUAL(stat(path, &status), 0);
-  CU_ASSERT_TRUE(S_ISFIFO(status.st_mode));
-  const int reader = open(path, O_RDONLY | O_NONBLOCK);
+  notifiedFIFO_elt_t read_back;
   CU_ASSERT_TRUE_FATAL(reader >= 0);
-  notifiedFIFO_elt_t copy[ELEMENTS], read_back;
-  CU_ASSERT_EQUAL(push_and_pull(pool, copy, poll), ELEMENTS);
   for (uint32_t i = 0; i < ELEMENTS; i++) {
     CU_ASSERT_EQUAL(read(reader, &read_back, sizeof(read_back)), (ssize_t)sizeof(read_back));
     CU_ASSERT_EQUAL(read_back.key, copy[i].key);
@@ -96,27 +60,45 @@ static void measure_pipe(bool poll)
     CU_ASSERT_EQUAL(read_back.returnTime, copy[i].returnTime);
   }
   CU_ASSERT_TRUE(read(reader, &read_back, 1) <= 0);
-  close(reader);
-  contract_end(pool);
+}
+
+/// A pipe measures without the flag.
+static const struct {
+  const char *params;
+  bool pipe, poll;
+} rows[] = {{"-1,-1", false, false},
+            {"-1,-1", false, true},
+            {"n", false, false},
+            {"-1,-1", true, false},
+            {"-1,-1", true, true}};
+
+static void elements_are_stamped_and_written_to_a_pipe(void)
+{
+  char directory[] = P_tmpdir "/contract-XXXXXX", path[sizeof(directory) + 8], params[8];
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
+  snprintf(path, sizeof(path), "%s/pipe", directory);
+  unsetenv(PIPE_VARIABLE);
+  for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+    notifiedFIFO_elt_t copy[ELEMENTS];
+    struct stat status = {0};
+    tpool_t *pool = contract_memory();
+    if (rows[i].pipe)
+      setenv(PIPE_VARIABLE, path, 1);
+    snprintf(params, sizeof(params), "%s", rows[i].params);
+    initTpool(params, pool, !rows[i].pipe);
+    CU_ASSERT_TRUE(!rows[i].pipe || (stat(path, &status) == 0 && S_ISFIFO(status.st_mode)));
+    const int reader = rows[i].pipe ? open(path, O_RDONLY | O_NONBLOCK) : -1;
+    CU_ASSERT_EQUAL(push_and_pull(pool, copy, rows[i].poll), ELEMENTS);
+    if (rows[i].pipe)
+      check_pipe(reader, copy);
+    close(reader);
+    contract_end(pool);
+  }
   unlink(path);
   rmdir(directory);
 }
 
-/// The raw element, its size and members as they are in memory, once for each element pulled.
-static void measure_pipe_gets_each_element_pulled(void)
-{
-  measure_pipe(false);
-}
-
-static void measure_pipe_gets_each_element_polled(void)
-{
-  measure_pipe(true);
-}
-
 const contract_case_t fifo_measure_cases[] = {
-    CASE(measure_flag_stamps_elements),
-    CASE(measure_flag_stamps_inline_elements),
-    CASE(measure_pipe_gets_each_element_pulled),
-    CASE(measure_pipe_gets_each_element_polled),
-    CASES_END,
+    CASE(elements_are_stamped_and_written_to_a_pipe),
+    {NULL, NULL},
 };

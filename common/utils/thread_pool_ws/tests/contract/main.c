@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
-/// The program: each test in a child process. `--case <name>` runs one test here, `--list` names them,
+/// The program: each test in a child process. `--case <name>` runs one test here,
 /// `--child <name> <argument>` is for tests about how a process ends.
 #define _GNU_SOURCE
-#include <CUnit/Basic.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "contract.h"
@@ -20,60 +18,32 @@
 #else
 #define SHAPE "B2"
 #endif
-
-/// Above the deadline: what a single wait gives up on is reported as a failed assertion, not as a hang.
-#define CASE_SECONDS (2 * CONTRACT_DEADLINE_S)
-
-static const struct {
-  const char *name;
-  const contract_case_t *cases;
-} suites[] = {
-    {"fifo_queue", fifo_queue_cases},
-#if CONTRACT_TASKS
-    {"task_pool", task_pool_cases},
-    {"task_groups", task_groups_cases},
-    {"task_joiners", task_joiners_cases},
-    {"task_abort", task_abort_cases},
-    {"newest", newest_cases},
+#ifdef CONTRACT_OURS
+#define POOL "our pool"
 #else
-    {"fifo_pool", fifo_pool_cases},   {"fifo_wait", fifo_wait_cases}, {"fifo_measure", fifo_measure_cases},
-    {"fifo_abort", fifo_abort_cases},
+#define POOL "the host's own pool"
 #endif
-    {"pools", pools_cases},
-    {"nested", nested_cases},
-    {"unjoined", unjoined_cases},
-    {"params", params_cases},
-    {"settings", settings_cases},
-    {"exit", exit_cases},
+
+static const contract_case_t *const suites[] = {
+    fifo_queue_cases, pools_cases,      nested_cases, order_cases,
+#if CONTRACT_TASKS
+    task_cases,       task_abort_cases,
+#else
+    fifo_pool_cases,  fifo_abort_cases, fifo_measure_cases,
+#endif
+    params_cases,     settings_cases,   exit_cases,
 };
-#define SUITES (sizeof(suites) / sizeof(suites[0]))
-
-static const contract_case_t *next;
-
-static int await(pid_t child)
-{
-  for (uint32_t i = 0; i < CASE_SECONDS * 200; i++) {
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    contract_sleep_ms(5);
-  }
-  kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
-  return CONTRACT_HUNG;
-}
 
 static int run_self(const char *option, const char *name, const char *argument, int stderr_to)
 {
-  fflush(NULL);
-  const pid_t child = fork();
+  const pid_t child = test_fork();
   if (child == 0) {
     if (stderr_to >= 0)
       dup2(stderr_to, STDERR_FILENO);
     execl("/proc/self/exe", "contract", option, name, argument, (char *)NULL);
     _exit(127);
   }
-  return await(child);
+  return test_status_of(child);
 }
 
 int contract_run_child(const char *name, const char *argument, char text[CONTRACT_TEXT_SIZE])
@@ -89,77 +59,53 @@ int contract_run_child(const char *name, const char *argument, char text[CONTRAC
   return status;
 }
 
-static void run_in_process_of_its_own(void)
+static int run_in_child(const contract_case_t *c)
 {
-  const int status = run_self("--case", next->name, NULL, -1);
-  if (status == CONTRACT_HUNG)
-    printf("%s: does not end\n", next->name);
-  else if (status != 0)
-    printf("%s: exit status %d\n", next->name, status);
-  next++;
-  CU_ASSERT_EQUAL(status, 0);
+  const int status = run_self("--case", c->name, NULL, -1);
+  printf("%s: ", c->name);
+  printf(status == 0  ? "passed\n"
+         : status < 0 ? "FAILED: does not end\n"
+                      : "FAILED: exit status %d\n",
+         status);
+  return status != 0;
 }
 
-static int run_all(void)
+static int run_here(const contract_case_t *c)
 {
-  CU_basic_set_mode(CU_BRM_VERBOSE);
-  for (size_t i = 0; i < SUITES; i++) {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-      return 1;
-    CU_pSuite suite = CU_add_suite(suites[i].name, NULL, NULL);
-    uint32_t count = 0;
-    for (next = suites[i].cases; suite && next->name; next++)
-      count += CU_add_test(suite, next->name, run_in_process_of_its_own) != NULL;
-    next = suites[i].cases;
-    CU_basic_run_tests();
-    const bool good = suite && count > 0 && CU_get_number_of_tests_run() == count;
-    static uint32_t failures;
-    failures += CU_get_number_of_failures() + (good ? 0 : 1);
-    CU_cleanup_registry();
-    if (i + 1 == SUITES)
-      return failures ? 1 : 0;
-  }
-  return 1;
+  if (CU_initialize_registry() != CUE_SUCCESS)
+    return 1;
+  CU_add_test(CU_add_suite("contract", NULL, NULL), c->name, c->run);
+  CU_run_all_tests();
+  const bool failed = CU_get_number_of_tests_run() != 1 || CU_get_number_of_failures() > 0;
+  if (failed)
+    CU_basic_show_failures(CU_get_failure_list());
+  CU_cleanup_registry();
+  return failed;
 }
 
-static int run_case(const char *name)
+/// @param name  of the case; NULL = each case
+/// @return how often @p run did not return 0, or was not called
+static int for_cases(const char *name, int (*run)(const contract_case_t *))
 {
-  for (size_t i = 0; i < SUITES; i++) {
-    for (const contract_case_t *c = suites[i].cases; c->name; c++) {
-      if (strcmp(c->name, name) != 0)
-        continue;
-      if (CU_initialize_registry() != CUE_SUCCESS)
-        return 1;
-      CU_add_test(CU_add_suite(suites[i].name, NULL, NULL), name, c->run);
-      CU_basic_set_mode(CU_BRM_SILENT);
-      CU_basic_run_tests();
-      const bool failed = CU_get_number_of_tests_run() != 1 || CU_get_number_of_failures() > 0;
-      if (failed)
-        CU_basic_show_failures(CU_get_failure_list());
-      CU_cleanup_registry();
-      return failed ? 1 : 0;
-    }
-  }
-  fprintf(stderr, "no test %s\n", name);
-  return 127;
+  int failures = 0;
+  uint32_t count = 0;
+  for (size_t i = 0; i < TEST_COUNT(suites); i++)
+    for (const contract_case_t *c = suites[i]; c->name; c++)
+      if (!name || strcmp(c->name, name) == 0) {
+        failures += run(c);
+        count++;
+      }
+  return failures + (count == 0);
 }
 
 static int run_child(const char *name, const char *argument)
 {
-  const contract_child_t *const lists[] = {exit_children, params_children, settings_children};
-  for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+  const contract_child_t *const lists[] = {exit_children, settings_children};
+  for (size_t i = 0; i < TEST_COUNT(lists); i++)
     for (const contract_child_t *child = lists[i]; child->name; child++)
       if (strcmp(child->name, name) == 0)
         return child->run(argument);
   return 127;
-}
-
-static int list(void)
-{
-  for (size_t i = 0; i < SUITES; i++)
-    for (const contract_case_t *c = suites[i].cases; c->name; c++)
-      printf("%s\n", c->name);
-  return 0;
 }
 
 int main(int argc, char **argv)
@@ -168,13 +114,7 @@ int main(int argc, char **argv)
   if (argc == 4 && strcmp(argv[1], "--child") == 0)
     return run_child(argv[2], argv[3]);
   if (argc == 3 && strcmp(argv[1], "--case") == 0)
-    return run_case(argv[2]);
-  if (argc == 2 && strcmp(argv[1], "--list") == 0)
-    return list();
-#ifdef CONTRACT_OURS
-  printf("contract: shape " SHAPE ", our pool\n");
-#else
-  printf("contract: shape " SHAPE ", the host's own pool\n");
-#endif
-  return run_all();
+    return for_cases(argv[2], run_here);
+  printf("contract: shape " SHAPE ", " POOL "\n");
+  return for_cases(NULL, run_in_child) > 0;
 }

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file nested.c
-/// Every shape: jobs that push jobs and wait for them, with few workers and with many.
-#include "contract.h"
+/// Every shape: jobs that push jobs and wait for them, and jobs that block on what other jobs feed.
+#include <stdio.h>
 
-#if CONTRACT_TASKS
-#include "task_group.h"
-#endif
+#include "contract.h"
 
 #define FAN 3
 
 typedef struct {
   tpool_t *pool; ///< for the children
   tpool_t *other; ///< for theirs; they alternate
-  uint32_t depth;
-  ws_au32_t *leaves;
+  uint32_t roots, depth, rounds;
+  ws_au64_t *leaves;
 } node_t;
 
 static void run_node(void *node_arg)
 {
   const node_t *node = node_arg;
   if (node->depth == 0) {
-    ws_add_acq_rel(node->leaves, 1);
+    test_count_task(node->leaves);
     return;
   }
   node_t child = {.pool = node->other, .other = node->pool, .depth = node->depth - 1, .leaves = node->leaves};
@@ -31,172 +29,252 @@ static void run_node(void *node_arg)
   batch_end(&batch, node->pool);
 }
 
-/// @return whether each of @p roots trees of jobs reached all its leaves, round after round
-static bool run_trees(tpool_t *pool, tpool_t *other, uint32_t roots, uint32_t depth, uint32_t rounds)
+/// @return NULL if each of the trees reached all its leaves, round after round
+static void *run_trees(void *node_arg)
 {
-  uint32_t leaves_due = roots;
-  for (uint32_t i = 0; i < depth; i++)
+  static char failed;
+  node_t root = *(node_t *)node_arg;
+  uint64_t leaves_due = root.roots;
+  for (uint32_t i = 0; i < root.depth; i++)
     leaves_due *= FAN;
-  for (uint32_t round = 0; round < rounds; round++) {
-    ws_au32_t leaves = {0};
-    node_t root = {.pool = pool, .other = other, .depth = depth, .leaves = &leaves};
+  for (uint32_t round = 0; round < root.rounds; round++) {
+    ws_au64_t leaves = {0};
+    root.leaves = &leaves;
     batch_t batch;
-    batch_begin(&batch, roots);
-    for (uint32_t i = 0; i < roots; i++)
-      batch_push(&batch, pool, run_node, &root);
-    batch_end(&batch, pool);
-    if (ws_load_acquire(&leaves) != leaves_due)
-      return false;
+    batch_begin(&batch, root.roots);
+    for (uint32_t i = 0; i < root.roots; i++)
+      batch_push(&batch, root.pool, run_node, &root);
+    batch_end(&batch, root.pool);
+    if (test_value(&leaves) != leaves_due)
+      return &failed;
   }
-  return true;
+  return NULL;
 }
 
-static void check_trees(int workers, uint32_t roots, uint32_t depth, uint32_t rounds)
+/// Which pools can run such trees. The task pools of the host queue behind a worker that waits.
+typedef enum { ANY, NOT_BEHIND, HELPS } needs_t;
+static const struct {
+  int workers;
+  uint32_t roots, depth, rounds;
+  uint32_t threads; ///< that push roots
+  bool two_pools;
+  needs_t needs;
+} trees[] = {
+    {0, 2, 3, 20, 1, false, ANY},          {2, 1, 1, 500, 1, false, NOT_BEHIND},
+    {24, 1, 3, 100, 1, false, NOT_BEHIND}, {2, 1, 3, 100, 1, false, HELPS},
+    {1, 1, 3, 100, 1, false, HELPS},       {2, 20, 2, 50, 1, false, HELPS},
+    {2, 1, 2, 100, 1, true, HELPS},        {2, 2, 2, 50, 4, false, HELPS},
+};
+
+static bool can_run(needs_t needs)
 {
-  tpool_t *pool = contract_pool(workers);
-  CU_ASSERT_TRUE(run_trees(pool, pool, roots, depth, rounds));
-  contract_end(pool);
+  return needs == ANY || (needs == NOT_BEHIND && !CONTRACT_TASKS)
+         || contract_ours_only("needs a worker that runs the jobs it waits for");
 }
 
-static void nested_inline(void)
+static void trees_of_jobs(void)
 {
-  check_trees(0, 2, 3, 20);
+  for (size_t i = 0; i < TEST_COUNT(trees); i++) {
+    if (!can_run(trees[i].needs))
+      continue;
+    tpool_t *pool = contract_pool(trees[i].workers);
+    tpool_t *other = trees[i].two_pools ? contract_pool(trees[i].workers) : pool;
+    node_t root = {.pool = pool, .other = other, .roots = trees[i].roots};
+    root.depth = trees[i].depth;
+    root.rounds = trees[i].rounds;
+    pthread_t thread[4];
+    for (uint32_t t = 0; t < trees[i].threads; t++)
+      CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[t], NULL, run_trees, &root), 0);
+    for (uint32_t t = 0; t < trees[i].threads; t++) {
+      void *failed = NULL;
+      pthread_join(thread[t], &failed);
+      if (failed)
+        printf("trees[%zu]\n", i);
+      CU_ASSERT_PTR_NULL(failed);
+    }
+    contract_end(pool);
+    if (other != pool)
+      contract_end(other);
+  }
 }
 
-/// Shape A: one worker waits, the other one works. The task pools queue behind a worker that waits.
-static void nested_one_level_two_workers(void)
-{
-  if (!CONTRACT_TASKS || contract_ours_only("the host's own may queue a task behind a worker that joins"))
-    check_trees(2, 1, 1, 500);
-}
-
-static void nested_three_levels_with_workers_to_spare(void)
-{
-  if (!CONTRACT_TASKS || contract_ours_only("the host's own may queue a task behind a worker that joins"))
-    check_trees(24, 1, 3, 100);
-}
-
-static void nested_three_levels_two_workers(void)
-{
-  if (contract_ours_only("needs a worker that runs the jobs it waits for"))
-    check_trees(2, 1, 3, 100);
-}
-
-static void nested_three_levels_one_worker(void)
-{
-  if (contract_ours_only("needs a worker that runs the jobs it waits for"))
-    check_trees(1, 1, 3, 100);
-}
-
+/// A slot: a job that receives, one that transmits when it is told, and what they count.
 typedef struct {
   tpool_t *pool;
-  ws_au32_t *leaves;
-} caller_t;
+  notifiedFIFO_t fifo;
+  ws_au64_t ended, unrelated;
+} slot_t;
 
-static void run_leaf(void *caller_arg)
+static void leaf(void *slot)
 {
-  const caller_t *caller = caller_arg;
-  ws_add_acq_rel(caller->leaves, 1);
+  test_count_task(&((slot_t *)slot)->ended);
 }
 
-static void push_and_wait(caller_t *caller, uint32_t count)
+static void push_leaves(batch_t *batch, slot_t *slot, uint32_t count)
+{
+  batch_begin(batch, count);
+  for (uint32_t i = 0; i < count; i++)
+    batch_push(batch, slot->pool, leaf, slot);
+}
+
+static void run_leaves(slot_t *slot, uint32_t count)
 {
   batch_t batch;
-  batch_begin(&batch, count);
-  for (uint32_t i = 0; i < count; i++)
-    batch_push(&batch, caller->pool, run_leaf, caller);
-  batch_end(&batch, caller->pool);
-}
-
-/// A join that finds all done: its caller has run the only part itself.
-static void wait_for_what_is_done(void)
-{
-#if CONTRACT_TASKS
-  group_t group;
-  group_init(&group, 1);
-  completed_task_ans(group_unit(&group, 0));
-  group_join(&group);
-#endif
+  push_leaves(&batch, slot, count);
+  batch_end(&batch, slot->pool);
 }
 
 /// As a job that runs its last part itself, and that one has jobs of its own.
-static void wait_between_push_and_wait(void *caller_arg)
+static void wait_between_push_and_wait(void *slot)
 {
-  caller_t *caller = caller_arg;
   batch_t batch;
-  batch_begin(&batch, 2);
-  batch_push(&batch, caller->pool, run_leaf, caller);
-  batch_push(&batch, caller->pool, run_leaf, caller);
-  wait_for_what_is_done();
-  push_and_wait(caller, 1);
-  push_and_wait(caller, 2);
-  batch_end(&batch, caller->pool);
+  push_leaves(&batch, slot, 2);
+#if CONTRACT_TASKS
+  batch_t done; // a join that finds all done: its caller has run the only part itself
+  batch_begin(&done, 1);
+  batch_complete(&done, 1);
+  batch_end(&done, ((slot_t *)slot)->pool);
+#endif
+  run_leaves(slot, 1);
+  run_leaves(slot, 2);
+  batch_end(&batch, ((slot_t *)slot)->pool);
 }
 
 static void nested_wait_between_push_and_wait(void)
 {
-  if (!contract_ours_only("needs a worker that runs the jobs it waits for"))
+  if (!can_run(HELPS))
     return;
-  tpool_t *pool = contract_pool(1);
-  ws_au32_t leaves = {0};
-  caller_t caller = {.pool = pool, .leaves = &leaves};
+  slot_t slot = {.pool = contract_pool(1)};
   for (uint32_t round = 1; round <= 20; round++) {
     batch_t batch;
     batch_begin(&batch, 1);
-    batch_push(&batch, pool, wait_between_push_and_wait, &caller);
-    batch_end(&batch, pool);
-    CU_ASSERT_EQUAL(ws_load_acquire(&leaves), 5 * round);
+    batch_push(&batch, slot.pool, wait_between_push_and_wait, &slot);
+    batch_end(&batch, slot.pool);
+    CU_ASSERT_EQUAL(test_value(&slot.ended), 5 * round);
   }
-  contract_end(pool);
+  contract_end(slot.pool);
 }
 
-static void nested_many_at_once(void)
+static void consumer(void *slot_arg)
 {
-  if (contract_ours_only("needs a worker that runs the jobs it waits for"))
-    check_trees(2, 20, 2, 50);
+  slot_t *slot = slot_arg;
+  notifiedFIFO_elt_t *message = pullNotifiedFIFO(&slot->fifo);
+  if (message)
+    delNotifiedFIFO_elt(message);
+  leaf(slot);
 }
 
-static void nested_across_two_pools(void)
+static void producer(void *slot_arg)
 {
-  if (!contract_ours_only("needs a worker that runs the jobs it waits for"))
-    return;
-  tpool_t *pool = contract_pool(2), *other = contract_pool(2);
-  CU_ASSERT_TRUE(run_trees(pool, other, 1, 2, 100));
-  contract_end(pool);
-  contract_end(other);
+  slot_t *slot = slot_arg;
+  pushNotifiedFIFO(&slot->fifo, newNotifiedFIFO_elt(0, 0, NULL, NULL));
+  leaf(slot);
 }
 
-static void *run_trees_here(void *pool)
+/// What a receiver does: some sub-jobs, their results, then the word to the job that transmits.
+static void receiver(void *slot_arg)
 {
-  static char failed;
-  return run_trees(pool, pool, 2, 2, 50) ? NULL : &failed;
+  run_leaves(slot_arg, 6);
+  producer(slot_arg);
 }
 
-static void nested_from_several_threads(void)
+static const struct {
+  int workers;
+  void (*feeds)(void *); ///< the job that the consumer waits for; either is the older one in turn
+  needs_t needs;
+} slots[] = {
+    {2, producer, NOT_BEHIND}, // two workers are enough
+    {4, receiver, NOT_BEHIND},
+    {2, receiver, HELPS}, // one waits for the other, which needs a third for its sub-jobs
+};
+
+static void a_job_waits_for_another(void)
 {
-  if (!contract_ours_only("needs a worker that runs the jobs it waits for"))
-    return;
-  tpool_t *pool = contract_pool(2);
-  pthread_t thread[4];
-  for (uint32_t i = 0; i < 4; i++)
-    pthread_create(&thread[i], NULL, run_trees_here, pool);
-  for (uint32_t i = 0; i < 4; i++) {
-    void *failed = NULL;
-    pthread_join(thread[i], &failed);
-    CU_ASSERT_PTR_NULL(failed);
+  for (size_t i = 0; i < TEST_COUNT(slots); i++) {
+    if (!can_run(slots[i].needs))
+      continue;
+    tpool_t *pool = contract_pool(slots[i].workers);
+    for (uint32_t round = 0; round < 300; round++) {
+      slot_t slot = {.pool = pool};
+      batch_t batch;
+      initNotifiedFIFO(&slot.fifo);
+      batch_begin(&batch, 2);
+      batch_push(&batch, pool, round % 2 ? consumer : slots[i].feeds, &slot);
+      batch_push(&batch, pool, round % 2 ? slots[i].feeds : consumer, &slot);
+      batch_end(&batch, pool);
+      CU_ASSERT_EQUAL(test_value(&slot.ended), slots[i].feeds == receiver ? 8 : 2);
+    }
+    contract_end(pool);
   }
-  contract_end(pool);
+}
+
+static bool all_have_ended(void *slot)
+{
+  return test_value(&((slot_t *)slot)->ended) == BATCH_MAX;
+}
+
+/// Oldest first: with producers in front, any number of consumers can wait. This thread does not help, for it
+/// would begin with the newest.
+static void jobs_wait_for_older_jobs(void)
+{
+  if (!can_run(NOT_BEHIND))
+    return;
+  slot_t slot = {.pool = contract_pool(2)};
+  batch_t batch;
+  initNotifiedFIFO(&slot.fifo);
+  batch_begin(&batch, BATCH_MAX);
+  for (uint32_t i = 0; i < BATCH_MAX; i++)
+    batch_push(&batch, slot.pool, i % 2 ? consumer : producer, &slot);
+  CU_ASSERT_TRUE(test_until(all_have_ended, &slot));
+  batch_end(&batch, slot.pool);
+  contract_end(slot.pool);
+}
+
+static _Thread_local bool this_thread_waits;
+
+static void unrelated(void *slot_arg)
+{
+  slot_t *slot = slot_arg;
+  if (this_thread_waits)
+    test_count_task(&slot->unrelated);
+  leaf(slot);
+}
+
+static void wait_among_unrelated_jobs(void *slot_arg)
+{
+  batch_t batch;
+  push_leaves(&batch, slot_arg, 4);
+  this_thread_waits = true;
+  batch_end(&batch, ((slot_t *)slot_arg)->pool);
+  this_thread_waits = false;
+}
+
+/// A worker waits for its own sub-jobs while other jobs queue: it runs none of those.
+static void worker_that_waits_runs_no_unrelated_job(void)
+{
+  if (!can_run(NOT_BEHIND))
+    return;
+  slot_t slot = {.pool = contract_pool(4)};
+  for (uint32_t round = 0; round < 300; round++) {
+    batch_t mine, others;
+    batch_begin(&mine, 1);
+    batch_push(&mine, slot.pool, wait_among_unrelated_jobs, &slot);
+    batch_begin(&others, 5);
+    for (uint32_t i = 0; i < 5; i++)
+      batch_push(&others, slot.pool, unrelated, &slot);
+    batch_end(&mine, slot.pool);
+    batch_end(&others, slot.pool);
+  }
+  CU_ASSERT_EQUAL(test_value(&slot.unrelated), 0);
+  CU_ASSERT_EQUAL(test_value(&slot.ended), 300 * 9);
+  contract_end(slot.pool);
 }
 
 const contract_case_t nested_cases[] = {
-    CASE(nested_inline),
-    CASE(nested_one_level_two_workers),
-    CASE(nested_three_levels_with_workers_to_spare),
-    CASE(nested_three_levels_two_workers),
-    CASE(nested_three_levels_one_worker),
+    CASE(trees_of_jobs),
     CASE(nested_wait_between_push_and_wait),
-    CASE(nested_many_at_once),
-    CASE(nested_across_two_pools),
-    CASE(nested_from_several_threads),
-    CASES_END,
+    CASE(a_job_waits_for_another),
+    CASE(jobs_wait_for_older_jobs),
+    CASE(worker_that_waits_runs_no_unrelated_job),
+    {NULL, NULL},
 };

@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file params.c
-/// Every shape: the parameter string, and what the host's threadCreate() is asked for.
+/// Every shape: the parameter string, what the host's threadCreate() is asked for, and pools without workers.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../host/host_threads.h"
 #include "contract.h"
 
 #define NAME_MAX_PTHREAD 16
-
-static tpool_t *pool_of(const char *params, const char *name)
-{
-  char *text = strdup(params), name_copy[64];
-  tpool_t *pool = contract_memory();
-  snprintf(name_copy, sizeof(name_copy), "%s", name ? name : "");
-  initNamedTpool(text, pool, false, name ? name_copy : NULL);
-  CU_ASSERT_STRING_EQUAL(text, params); // the string is the caller's
-  free(text);
-  memset(name_copy, '?', sizeof(name_copy)); // so is the name
-  return pool;
-}
-
-/// @return the only thread of that name; fails the test without it
-static host_thread_t thread_named(const char *name)
-{
-  host_thread_t found = {.affinity = -2};
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < host_threads_count(); i++) {
-    const host_thread_t thread = host_thread(i);
-    if (strcmp(thread.name, name) == 0) {
-      found = thread;
-      count++;
-    }
-  }
-  if (count != 1)
-    printf("%u threads are named %s\n", count, name);
-  CU_ASSERT_EQUAL_FATAL(count, 1);
-  return found;
-}
 
 static bool is_expected_priority(int priority)
 {
@@ -50,23 +22,53 @@ static bool is_expected_priority(int priority)
 #endif
 }
 
-static void check_thread(const char *name, int affinity)
+static void check_thread(const host_thread_t *thread, int core)
 {
-  const host_thread_t thread = thread_named(name);
-  CU_ASSERT_EQUAL(thread.affinity, affinity);
-  CU_ASSERT_TRUE(is_expected_priority(thread.priority));
+  CU_ASSERT_EQUAL(thread->affinity, core);
+  CU_ASSERT_TRUE(is_expected_priority(thread->priority));
   char real_name[NAME_MAX_PTHREAD] = "";
-  pthread_getname_np(thread.thread, real_name, sizeof(real_name));
-  if (strlen(name) < NAME_MAX_PTHREAD)
-    CU_ASSERT_STRING_EQUAL(real_name, name);
+  pthread_getname_np(thread->thread, real_name, sizeof(real_name));
+  if (strlen(thread->name) < NAME_MAX_PTHREAD) // a longer name is no reason to fail
+    CU_ASSERT_STRING_EQUAL(real_name, thread->name);
+  if (core >= 0 && has_cap_sys_nice()) {
+    cpu_set_t set;
+    pthread_getaffinity_np(thread->thread, sizeof(set), &set);
+    CU_ASSERT_TRUE(CPU_COUNT(&set) == 1 && CPU_ISSET((size_t)core, &set));
+  }
 }
 
-static uint32_t threads_of(const char *prefix)
+/// @return how many of the threads made since @p first have this name
+static uint32_t count_threads(uint32_t first, const char *name, int core)
 {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < host_threads_count(); i++)
-    count += strncmp(host_thread(i).name, prefix, strlen(prefix)) == 0;
+  for (uint32_t i = first; i < host_threads_count(); i++) {
+    const host_thread_t thread = host_thread(i);
+    if (strcmp(thread.name, name) != 0)
+      continue;
+    check_thread(&thread, core);
+    count++;
+  }
   return count;
+}
+
+/// @param cores  the core of each thread, in the order of their numbers
+static void check_threads(const tpool_t *pool, uint32_t first, const char *name, const char *cores)
+{
+  uint32_t threads = 0;
+  for (const char *core = cores; core && *core; core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL) {
+    char full_name[64];
+    snprintf(full_name, sizeof(full_name), "%s%u_%d", name ? name : "Tpool", threads++, atoi(core));
+    const uint32_t found = count_threads(first, full_name, atoi(core));
+    if (found != 1)
+      printf("%u threads are named %s\n", found, full_name);
+    CU_ASSERT_EQUAL(found, 1);
+  }
+#ifndef CONTRACT_OURS
+  if (!CONTRACT_TASKS && threads == 0) // beside an n it makes the threads of the other entries all the same
+    return;
+#endif
+  CU_ASSERT_EQUAL(host_threads_count() - first, threads);
+  CU_ASSERT_EQUAL(contract_threads(pool), threads);
 }
 
 /// Two processors that the process may use; the same one twice where there is only one.
@@ -75,91 +77,27 @@ static void find_cpus(int cpu[2])
   cpu_set_t set;
   sched_getaffinity(0, sizeof(set), &set);
   cpu[0] = cpu[1] = -1;
-  for (int i = 0; i < CPU_SETSIZE; i++) {
-    if (CPU_ISSET(i, &set)) {
-      if (cpu[0] >= 0 && cpu[1] < 0)
-        cpu[1] = i;
-      if (cpu[0] < 0)
-        cpu[0] = i;
+  for (int i = CPU_SETSIZE - 1; i >= 0; i--) {
+    if (CPU_ISSET((size_t)i, &set)) {
+      cpu[1] = cpu[0] < 0 ? i : cpu[0];
+      cpu[0] = i;
     }
   }
-  if (cpu[1] < 0)
-    cpu[1] = cpu[0];
 }
 
-static void threads_have_name_core_and_priority(void)
+/// Write @p text with the two processors' numbers in place of # and @.
+static void with_cpus(char *out, size_t bytes, const char *text)
 {
   int cpu[2];
-  char params[64], name[3][64];
   find_cpus(cpu);
-  snprintf(params, sizeof(params), "%d,-1,%d", cpu[0], cpu[1]);
-  tpool_t *pool = pool_of(params, "Abc");
-  snprintf(name[0], sizeof(name[0]), "Abc0_%d", cpu[0]);
-  snprintf(name[1], sizeof(name[1]), "Abc1_-1");
-  snprintf(name[2], sizeof(name[2]), "Abc2_%d", cpu[1]);
-  CU_ASSERT_EQUAL(threads_of("Abc"), 3);
-  check_thread(name[0], cpu[0]);
-  check_thread(name[1], -1);
-  check_thread(name[2], cpu[1]);
-  CU_ASSERT_TRUE(pool_works(pool));
-  if (has_cap_sys_nice()) {
-    cpu_set_t set;
-    pthread_getaffinity_np(thread_named(name[2]).thread, sizeof(set), &set);
-    CU_ASSERT_EQUAL(CPU_COUNT(&set), 1);
-    CU_ASSERT_TRUE(CPU_ISSET((size_t)cpu[1], &set));
+  out[0] = '\0';
+  for (; *text; text++) {
+    const size_t length = strlen(out);
+    if (*text == '#' || *text == '@')
+      snprintf(out + length, bytes - length, "%d", cpu[*text == '@']);
+    else
+      snprintf(out + length, bytes - length, "%c", *text);
   }
-  contract_end(pool);
-}
-
-static void threads_without_a_name_are_named_tpool(void)
-{
-  tpool_t *pool = pool_of("-1,-1", NULL);
-  CU_ASSERT_EQUAL(threads_of("Tpool"), 2);
-  check_thread("Tpool0_-1", -1);
-  check_thread("Tpool1_-1", -1);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
-  tpool_t *floating = contract_memory();
-  static char name[] = "float";
-  initFloatingCoresTpool(2, floating, false, name);
-  check_thread("float0_-1", -1);
-  check_thread("float1_-1", -1);
-  contract_end(floating);
-}
-
-/// The system takes 15 characters; a longer name is no reason to fail.
-static void name_too_long_for_the_system(void)
-{
-  tpool_t *pool = pool_of("-1", "a_name_of_twenty_five_chr");
-  check_thread("a_name_of_twenty_five_chr0_-1", -1);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
-}
-
-static void params_may_hold_spaces(void)
-{
-  int cpu[2];
-  char params[64], name[64];
-  find_cpus(cpu);
-  snprintf(params, sizeof(params), " -1, %d ,-1", cpu[0]);
-  tpool_t *pool = pool_of(params, "sp");
-  snprintf(name, sizeof(name), "sp1_%d", cpu[0]);
-  CU_ASSERT_EQUAL(threads_of("sp"), 3);
-  check_thread("sp0_-1", -1);
-  check_thread(name, cpu[0]);
-  check_thread("sp2_-1", -1);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
-}
-
-static void params_skip_empty_entries(void)
-{
-  tpool_t *pool = pool_of(",-1,,-1,", "emp");
-  CU_ASSERT_EQUAL(threads_of("emp"), 2);
-  check_thread("emp0_-1", -1);
-  check_thread("emp1_-1", -1);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
 }
 
 typedef struct {
@@ -174,173 +112,144 @@ static void note_thread(void *note_arg)
   sem_post(&note->ran);
 }
 
-/// Waits before it joins: a joiner may run jobs itself.
+/// Without workers a push runs its job before it returns. A joiner may run jobs itself, so this waits before.
 static bool runs_inline(tpool_t *pool)
 {
   note_t note;
+  int ran = 0;
   batch_t batch;
   sem_init(&note.ran, 0, 0);
   batch_begin(&batch, 1);
   batch_push(&batch, pool, note_thread, &note);
-  CU_ASSERT_TRUE(contract_sem_wait(&note.ran));
+  sem_getvalue(&note.ran, &ran);
+  CU_ASSERT_TRUE(test_sem_wait(&note.ran));
   batch_end(&batch, pool);
-  return pthread_equal(note.thread, pthread_self());
+  return ran == 1 && pthread_equal(note.thread, pthread_self());
 }
 
-static void params_n_means_inline(void)
+static void check_pool(tpool_t *pool, uint32_t first, const char *name, const char *cores)
 {
-  static const char *const none[] = {"n", "N", "no", "n,n", "N,n"};
-  for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-    tpool_t *pool = pool_of(none[i], "inl");
-    CU_ASSERT_TRUE(runs_inline(pool));
-    CU_ASSERT_TRUE(pool_works(pool));
-    contract_end(pool);
-  }
-  CU_ASSERT_EQUAL(threads_of("inl"), 0);
-}
-
-/// Shape A: all inline, whatever else there is. Tasks: the entry makes no thread, the others do.
-static void params_n_beside_cores(void)
-{
-  tpool_t *pool = pool_of("-1,n,-1", "mix");
-  CU_ASSERT_EQUAL(runs_inline(pool), !CONTRACT_TASKS);
-  if (CONTRACT_TASKS) {
-    CU_ASSERT_EQUAL(threads_of("mix"), 2);
-    check_thread("mix0_-1", -1);
-    check_thread("mix1_-1", -1);
-  }
+  check_threads(pool, first, name, cores);
+  CU_ASSERT_EQUAL(runs_inline(pool), *cores == '\0');
+  CU_ASSERT_TRUE(contract_runs(pool, 200));
+  CU_ASSERT_EQUAL(runs_inline(pool), *cores == '\0');
   contract_end(pool);
 }
 
-static int init_with(const char *params)
+/// The string and the name are the caller's.
+static void check_list(const char *params, const char *name, const char *cores)
 {
-  char text[256];
-  snprintf(text, sizeof(text), "%s", params);
-  initTpool(text, contract_memory(), false);
-  return 33;
+  const uint32_t first = host_threads_count();
+  char *text = strdup(params), *name_copy = name ? strdup(name) : NULL;
+  tpool_t *pool = contract_memory();
+  initNamedTpool(text, pool, true, name_copy);
+  CU_ASSERT_STRING_EQUAL(text, params);
+  free(text);
+  free(name_copy);
+  check_pool(pool, first, name, cores);
 }
 
-const contract_child_t params_children[] = {
-    {"init_with", init_with},
-    {NULL, NULL},
+static const struct {
+  const char *params, *name;
+  const char *cores; ///< of the threads; none: a push runs its job
+} lists[] = {
+    {"#,-1,@", "Abc", "#,-1,@"},
+    {"-1,-1", NULL, "-1,-1"},
+    {"-1", "a_name_of_twenty_five_chr", "-1"},
+    {" -1, # ,-1", "sp", "-1,#,-1"},
+    {",-1,,-1,", "emp", "-1,-1"},
+    {"n", "inl", ""},
+    {"N", "inl", ""},
+    {"no", "inl", ""},
+    {"n,n", "inl", ""},
+    {"N,n", "inl", ""},
+#if CONTRACT_TASKS
+    {"", NULL, ""},
+    {"-1,n,-1", "mix", "-1,-1"}, // the entry makes no thread, the others do
+#else
+    {"-1,n,-1", "mix", ""}, // all inline, whatever else there is
+    {"n,-1", "mix", ""},
+#endif
 };
 
-static void params_empty_string(void)
+static void lists_of_cores(void)
 {
-#if CONTRACT_TASKS
-  tpool_t *pool = pool_of("", NULL);
-  CU_ASSERT_TRUE(runs_inline(pool));
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
-#else
-  CU_ASSERT_EQUAL(contract_run_child("init_with", "", NULL), 1);
-#endif
+  for (size_t i = 0; i < TEST_COUNT(lists); i++) {
+    char params[64], cores[64];
+    with_cpus(params, sizeof(params), lists[i].params);
+    with_cpus(cores, sizeof(cores), lists[i].cores);
+    check_list(params, lists[i].name, cores);
+  }
 }
 
-/// The host's own uses the result of atoi(). Ours names the error and the entry, and ends the process.
-static void params_bad_entry_ends_the_process(void)
+/// Threads that float, given by their number, and as a list.
+static void many_floating_threads(void)
 {
-  static const struct {
-    const char *params, *entry, *position;
-  } bad[] = {
-      {"1,x,2", "\"x\"", "entry 2"},
-      {"-3", "\"-3\"", "entry 1"},
-      {"-1,99999999999", "\"99999999999\"", "entry 2"},
-      {"-1,-1,4294967296", "\"4294967296\"", "entry 3"},
-      {"0x1", "\"0x1\"", "entry 1"},
-      {"1 2", "\"1 2\"", "entry 1"},
-      {"-1,-", "\"-\"", "entry 2"},
-      {"1;2", "\"1;2\"", "entry 1"},
-  };
+  static const int counts[] = {0, 1, 2, 3, 127, 150, 200};
+  for (size_t i = 0; i < TEST_COUNT(counts); i++) {
+    static char name[] = "float", cores[3 * 200 + 1];
+    if (CONTRACT_TASKS && counts[i] > 128
+        && !contract_ours_only("the host's own writes past an array of 128"))
+      return;
+    cores[0] = '\0';
+    for (int entry = 0; entry < counts[i]; entry++)
+      memcpy(cores + 3 * entry, "-1,", 4);
+    const uint32_t first = host_threads_count();
+    tpool_t *pool = contract_memory();
+    initFloatingCoresTpool(counts[i], pool, false, name);
+    check_pool(pool, first, name, cores);
+    if (counts[i] > 0)
+      check_list(cores, "many", cores);
+  }
+}
+
+static void expect_exit(const char *params, int expected, const char *said)
+{
+  char text[CONTRACT_TEXT_SIZE] = "";
+  const int status = contract_run_child("work_and_end", params, text);
+  if (status != expected || !strstr(text, said))
+    printf("\"%s\": exit status %d, \"%s\"\n", params, status, text);
+  CU_ASSERT_EQUAL(status, expected);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, said));
+}
+
+/// The host's own uses the result of atoi(). Ours names the error and the entry, and ends the process. The
+/// entries themselves: tests/shim/test_tpool_params.c.
+static void lists_that_end_the_process(void)
+{
+  if (!CONTRACT_TASKS)
+    expect_exit("", EXIT_FAILURE, "");
   if (!contract_ours_only("a bad entry is undefined in the host's own"))
     return;
-  for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-    char text[CONTRACT_TEXT_SIZE] = "";
-    const int status = contract_run_child("init_with", bad[i].params, text);
-    if (status != EXIT_FAILURE)
-      printf("\"%s\": exit status %d\n", bad[i].params, status);
-    CU_ASSERT_EQUAL(status, EXIT_FAILURE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, bad[i].entry));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, bad[i].position));
-  }
-}
-
-/// @return a core that no thread of this process can be pinned to, -1 = all that there can be are there
-static int absent_core(void)
-{
-  cpu_set_t before, one;
-  int absent = -1;
-  sched_getaffinity(0, sizeof(before), &before);
-  for (int core = CPU_SETSIZE - 1; core >= 0 && absent < 0; core--) {
-    CPU_ZERO(&one);
-    CPU_SET((size_t)core, &one);
-    if (sched_setaffinity(0, sizeof(one), &one) != 0)
-      absent = core;
-  }
-  sched_setaffinity(0, sizeof(before), &before);
-  return absent;
+  expect_exit("1,x,2", EXIT_FAILURE, "entry 2 \"x\"");
+  expect_exit("-1,-1,4294967296", EXIT_FAILURE, "entry 3 \"4294967296\"");
 }
 
 /// The host's threadCreate would end the process, with an assertion that names neither. Where it does not
 /// pin, the thread floats.
-static void params_absent_core_ends_the_process(void)
+static void absent_core_ends_the_process(void)
 {
-  int cpu[2];
-  char params[64], entry[64], text[CONTRACT_TEXT_SIZE] = "";
-  const int absent = absent_core();
-  if (absent < 0 || !contract_ours_only("the host's own ends in an assertion"))
+  cpu_set_t before, last;
+  char params[64];
+  sched_getaffinity(0, sizeof(before), &before);
+  CPU_ZERO(&last);
+  CPU_SET(CPU_SETSIZE - 1, &last);
+  const bool is_there = sched_setaffinity(0, sizeof(last), &last) == 0;
+  sched_setaffinity(0, sizeof(before), &before);
+  if (is_there || !contract_ours_only("the host's own ends in an assertion"))
     return;
-  find_cpus(cpu);
-  snprintf(params, sizeof(params), "-1,,%d,%d", cpu[0], absent);
-  snprintf(entry, sizeof(entry), "entry 4 \"%d\"", absent);
-  const int status = contract_run_child("init_with", params, text);
-  CU_ASSERT_EQUAL(status, has_cap_sys_nice() ? EXIT_FAILURE : 33);
-  if (!has_cap_sys_nice())
-    return;
-  CU_ASSERT_PTR_NOT_NULL(strstr(text, entry));
-  const char *there = strstr(text, "(cores: ");
-  CU_ASSERT_PTR_NOT_NULL_FATAL(there);
-  const int first = atoi(there + strlen("(cores: "));
-  CU_ASSERT_TRUE(first >= 0 && first <= cpu[0]);
-}
-
-static void params_of_more_than_128_entries(void)
-{
-  enum { ENTRIES = 150 };
-  if (CONTRACT_TASKS && !contract_ours_only("the host's own writes past an array of 128"))
-    return;
-  char params[ENTRIES * 3 + 1] = "";
-  for (size_t i = 0; i < ENTRIES; i++)
-    memcpy(params + 3 * i, "-1,", 4);
-  tpool_t *pool = pool_of(params, "many");
-  CU_ASSERT_EQUAL(threads_of("many"), ENTRIES);
-  check_thread("many149_-1", -1);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
-}
-
-static void floating_count_above_128(void)
-{
-  if (CONTRACT_TASKS && !contract_ours_only("the host's own writes past an array of 128"))
-    return;
-  tpool_t *pool = contract_pool(200);
-  CU_ASSERT_EQUAL(threads_of("contract"), 200);
-  CU_ASSERT_TRUE(pool_works(pool));
-  contract_end(pool);
+  with_cpus(params, sizeof(params), ",#,1023");
+  if (has_cap_sys_nice())
+    expect_exit(params, EXIT_FAILURE,
+                "entry 3 \"1023\" of the list of cores is not a core that this process can use (cores: ");
+  else
+    expect_exit(params, EXIT_SUCCESS, "");
 }
 
 const contract_case_t params_cases[] = {
-    CASE(threads_have_name_core_and_priority),
-    CASE(threads_without_a_name_are_named_tpool),
-    CASE(name_too_long_for_the_system),
-    CASE(params_may_hold_spaces),
-    CASE(params_skip_empty_entries),
-    CASE(params_n_means_inline),
-    CASE(params_n_beside_cores),
-    CASE(params_empty_string),
-    CASE(params_bad_entry_ends_the_process),
-    CASE(params_absent_core_ends_the_process),
-    CASE(params_of_more_than_128_entries),
-    CASE(floating_count_above_128),
-    CASES_END,
+    CASE(lists_of_cores),
+    CASE(many_floating_threads),
+    CASE(lists_that_end_the_process),
+    CASE(absent_core_ends_the_process),
+    {NULL, NULL},
 };

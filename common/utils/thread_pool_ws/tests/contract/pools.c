@@ -1,86 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file pools.c
-/// Every shape: many workers, many pools, many threads that push, what a joiner sees and what it may run.
+/// Every shape: many pools, many threads that push, what a joiner sees and what it may run, and whose memory
+/// a batch is in.
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "contract.h"
 
-static bool run_counted(tpool_t *pool, uint32_t jobs)
+/// A pool may stand at any address that malloc() returns, inside another object; init may not read it.
+static void pool_anywhere_in_memory(void)
 {
-  batch_t batch;
-  ws_au32_t counter = {0};
-  batch_begin(&batch, jobs);
-  for (uint32_t i = 0; i < jobs; i++)
-    batch_push(&batch, pool, count_job, &counter);
-  batch_end(&batch, pool);
-  return ws_load_acquire(&counter) == jobs;
-}
-
-/// The host keeps its pools in memory from malloc(): init may not read it.
-static void pool_in_memory_with_garbage(void)
-{
-  static char params[] = "-1,-1";
-  for (int fill = 0; fill < 256; fill += 85) {
-    tpool_t *pool = contract_memory();
-    memset(pool, fill, sizeof(*pool));
-    initTpool(params, pool, false);
-    CU_ASSERT_TRUE(run_counted(pool, 50));
-    contract_end(pool);
-  }
-}
-
-/// A pool may stand at any address that malloc() returns, inside another object.
-static void pool_inside_another_object(void)
-{
+  enum { FILLS = 4 };
   static struct {
     uint64_t before;
     tpool_t pool;
     uint64_t after;
-  } owner = {.before = 17, .after = 18};
-  static char name[] = "owner";
+  } owner[FILLS];
+  static char params[] = "-1,-1";
   CU_ASSERT_TRUE(_Alignof(tpool_t) <= _Alignof(max_align_t));
-  initFloatingCoresTpool(2, &owner.pool, false, name);
-  CU_ASSERT_TRUE(run_counted(&owner.pool, 50));
-  CU_ASSERT_EQUAL(owner.before, 17);
-  CU_ASSERT_EQUAL(owner.after, 18);
+  for (int i = 0; i < FILLS; i++) {
+    memset(&owner[i].pool, 85 * i, sizeof(owner[i].pool));
+    owner[i].before = owner[i].after = 17;
+    initTpool(params, &owner[i].pool, false);
+    CU_ASSERT_TRUE(contract_runs(&owner[i].pool, 50));
+    CU_ASSERT_TRUE(owner[i].before == 17 && owner[i].after == 17);
+  }
 }
 
-static void pool_of_127_workers(void)
-{
-  tpool_t *pool = contract_pool(127);
-  for (uint32_t round = 0; round < 20; round++)
-    CU_ASSERT_TRUE(run_counted(pool, BATCH_MAX));
-  contract_end(pool);
-}
-
+/// The batches begin first. Pushes and joins follow in other orders.
 static void several_pools_one_thread(void)
 {
-  enum { POOLS = 4 };
+  enum { POOLS = 4, BATCHES = 2 * POOLS };
   tpool_t *pool[POOLS];
   for (int i = 0; i < POOLS; i++)
     pool[i] = contract_pool(i + 1);
   for (uint32_t round = 0; round < 300; round++) {
-    batch_t batch[POOLS];
-    ws_au32_t counter = {0};
-    for (uint32_t i = 0; i < POOLS; i++)
+    static batch_t batch[BATCHES];
+    ws_au64_t ran = {0};
+    for (uint32_t i = 0; i < BATCHES; i++)
       batch_begin(&batch[i], 8);
-    for (uint32_t j = 0; j < 8; j++)
-      for (uint32_t i = 0; i < POOLS; i++)
-        batch_push(&batch[i], pool[i], count_job, &counter);
-    for (uint32_t i = 0; i < POOLS; i++)
-      batch_end(&batch[(i + round) % POOLS], pool[(i + round) % POOLS]);
-    CU_ASSERT_EQUAL(ws_load_acquire(&counter), POOLS * 8);
+    for (uint32_t j = 0; j < 8 * BATCHES; j++)
+      batch_push(&batch[(j + round) % BATCHES], pool[(j + round) % POOLS], test_count_task, &ran);
+    for (uint32_t i = 0; i < BATCHES; i++)
+      batch_end(&batch[(5 * i + round) % BATCHES], pool[(5 * i + round) % POOLS]);
+    CU_ASSERT_EQUAL(test_value(&ran), 8 * BATCHES);
   }
   for (uint32_t i = 0; i < POOLS; i++)
     contract_end(pool[i]);
 }
 
+/// A pool may end as soon as its last jobs were joined, or without any.
 static void pools_come_and_go(void)
 {
   for (uint32_t round = 0; round < 60; round++) {
     tpool_t *pool = contract_pool(1 + (int)(round % 4));
     if (round % 3)
-      CU_ASSERT_TRUE(run_counted(pool, round));
+      CU_ASSERT_TRUE(contract_runs(pool, round));
     contract_end(pool);
   }
 }
@@ -88,45 +64,62 @@ static void pools_come_and_go(void)
 static void *push_batches(void *pool)
 {
   static char failed;
-  for (uint32_t round = 0; round < 200; round++)
-    if (!run_counted(pool, 1 + round % 32))
+  for (uint32_t round = 0; round < 16; round++)
+    if (!contract_runs(pool, 1 + 2 * round))
       return &failed;
   return NULL;
 }
 
-static void several_threads_push(void)
-{
-  tpool_t *pool = contract_pool(3);
-  pthread_t thread[6];
-  for (uint32_t i = 0; i < 6; i++)
-    pthread_create(&thread[i], NULL, push_batches, pool);
-  for (uint32_t i = 0; i < 6; i++) {
-    void *failed = NULL;
-    pthread_join(thread[i], &failed);
-    CU_ASSERT_PTR_NULL(failed);
-  }
-  contract_end(pool);
-}
-
-static void *push_once(void *pool)
-{
-  static char failed;
-  return run_counted(pool, 4) ? NULL : &failed;
-}
-
 static void threads_that_push_come_and_go(void)
 {
-  tpool_t *pool = contract_pool(2);
-  for (uint32_t round = 0; round < 500; round++) {
-    pthread_t thread;
-    void *failed = NULL;
-    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, push_once, pool), 0);
-    pthread_join(thread, &failed);
-    CU_ASSERT_PTR_NULL(failed);
+  tpool_t *pool = contract_pool(3);
+  for (uint32_t round = 0; round < 80; round++) {
+    pthread_t thread[6];
+    for (uint32_t i = 0; i < 6; i++)
+      CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, push_batches, pool), 0);
+    for (uint32_t i = 0; i < 6; i++) {
+      void *failed = NULL;
+      pthread_join(thread[i], &failed);
+      CU_ASSERT_PTR_NULL(failed);
+    }
   }
   contract_end(pool);
 }
 
+typedef struct {
+  batch_t batch;
+  tpool_t *pool;
+} joined_t;
+
+static void *join_here(void *joined_arg)
+{
+  joined_t *joined = joined_arg;
+  batch_end(&joined->batch, joined->pool);
+  return NULL;
+}
+
+/// Before the pushes, or after them.
+static void another_thread_joins(void)
+{
+  static joined_t joined;
+  joined.pool = contract_pool(2);
+  ws_au64_t ran = {0};
+  for (uint32_t round = 0; round < 200; round++) {
+    test_threads_t threads = {0};
+    batch_begin(&joined.batch, 4);
+    if (round % 2)
+      test_spawn(&threads, join_here, &joined);
+    for (uint32_t i = 0; i < 4; i++)
+      batch_push(&joined.batch, joined.pool, test_count_task, &ran);
+    if (round % 2 == 0)
+      test_spawn(&threads, join_here, &joined);
+    test_join(&threads);
+    CU_ASSERT_EQUAL(test_value(&ran), 4 * (round + 1));
+  }
+  contract_end(joined.pool);
+}
+
+enum { CELLS = 24 };
 typedef struct {
   uint64_t in, out[4];
 } cell_t;
@@ -138,62 +131,106 @@ static void fill_cell(void *cell_arg)
     cell->out[i] = cell->in * (i + 2);
 }
 
-/// Plain writes, both ways, by every job and not only by the last one.
-static void what_jobs_wrote_is_visible_to_the_joiner(void)
+/// Plain writes, both ways, by every job and not only by the last one. Some batches are of two pools.
+/// @return words that are wrong
+static __attribute__((noinline)) uint32_t fill_cells(batch_t *batch, tpool_t *const pool[2], uint64_t round)
 {
-  tpool_t *pool = contract_pool(3);
+  cell_t cell[CELLS];
+  const uint32_t count = 1 + (uint32_t)round % CELLS;
   uint32_t wrong = 0;
-  for (uint64_t round = 0; round < 500; round++) {
-    batch_t batch;
-    cell_t cell[24];
-    batch_begin(&batch, 24);
-    for (uint64_t i = 0; i < 24; i++) {
-      cell[i].in = round * 100 + i + 1;
-      batch_push(&batch, pool, fill_cell, &cell[i]);
-    }
-    batch_end(&batch, pool);
-    for (uint64_t i = 0; i < 24; i++)
-      for (uint64_t j = 0; j < 4; j++)
-        wrong += cell[i].out[j] != (round * 100 + i + 1) * (j + 2);
+  batch_begin(batch, count);
+  for (uint32_t i = 0; i < count; i++) {
+    cell[i].in = round * 100 + i + 1;
+    batch_push(batch, pool[round % 4 == 3 ? i % 2 : 0], fill_cell, &cell[i]);
   }
-  CU_ASSERT_EQUAL(wrong, 0);
-  contract_end(pool);
+  batch_end(batch, pool[0]);
+  for (uint32_t i = 0; i < count; i++)
+    for (uint64_t j = 0; j < 4; j++)
+      wrong += cell[i].out[j] != (round * 100 + i + 1) * (j + 2);
+  memset(batch, 0xDD, sizeof(*batch)); // dead: a worker that still touches it trips here
+  __asm__ volatile("" ::"r"(batch) : "memory");
+  return wrong;
 }
 
-/// The unrelated task blocks until the wait has returned: a thread that ran it while waiting would never
-/// return.
-static void wait_returns_while_an_unrelated_task_blocks(void)
+/// Its memory is the caller's again when the join has returned: on the stack, on the heap, where a worker
+/// that comes late meets the address sanitizer, or used again.
+static void what_jobs_wrote_is_there_and_the_batch_is_dead(void)
+{
+  tpool_t *const pool[] = {contract_pool(2), contract_pool(1)};
+  static batch_t again;
+  uint32_t wrong = 0;
+  for (uint64_t round = 0; round < 6000; round++) {
+    batch_t on_stack;
+    void *on_heap = NULL;
+    CU_ASSERT_EQUAL_FATAL(posix_memalign(&on_heap, 64, sizeof(batch_t)), 0);
+    batch_t *const places[] = {&on_stack, on_heap, &again};
+    wrong += fill_cells(places[round % 3], pool, round);
+    free(on_heap);
+  }
+  CU_ASSERT_EQUAL(wrong, 0);
+  contract_end(pool[0]);
+  contract_end(pool[1]);
+}
+
+/// o, m: begin the others' batch, mine; O, M: push for the others, for mine
+static const char *const meetings[] = {"oOmM", "mMoO", "omOM", "omMO", "moOM", "moMO"};
+
+/// The other batch's job blocks until the join has returned. One worker stands with it, so the joiner has
+/// every reason to help. A thread that ran that job while it joins would never return.
+static void joiner_runs_no_unrelated_job(void)
 {
   if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind a job that blocks"))
     return;
   tpool_t *pool = contract_pool(2);
-  static gate_t gate;
-  gate_init(&gate);
-  for (uint32_t round = 0; round < 500; round++) {
+  test_gate_t gate;
+  test_gate_init(&gate);
+  for (uint32_t round = 0; round < 300 * TEST_COUNT(meetings); round++) {
     batch_t others, mine;
-    ws_au32_t counter = {0};
-    batch_begin(&others, 1);
-    batch_begin(&mine, 2);
-    batch_push(&others, pool, gate_job, &gate);
-    batch_push(&mine, pool, count_job, &counter);
-    batch_push(&mine, pool, count_job, &counter);
+    ws_au64_t ran = {0};
+    for (const char *step = meetings[round % TEST_COUNT(meetings)]; *step; step++) {
+      if (*step == 'o')
+        batch_begin(&others, 1);
+      else if (*step == 'm')
+        batch_begin(&mine, 3);
+      else if (*step == 'O')
+        batch_push(&others, pool, test_gate_task, &gate);
+      for (uint32_t i = 0; *step == 'M' && i < 3; i++)
+        batch_push(&mine, pool, test_count_task, &ran);
+    }
     batch_end(&mine, pool);
-    gate_let(&gate, 1);
+    CU_ASSERT_EQUAL(test_value(&ran), 3);
+    test_gate_let(&gate, 1);
     batch_end(&others, pool);
-    CU_ASSERT_TRUE(gate_await(&gate, 1));
+    CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  }
+  contract_end(pool);
+}
+
+/// Two jobs that meet need two workers at once: a push wakes another worker although one is awake.
+static void jobs_run_at_the_same_time(void)
+{
+  if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind one that blocks"))
+    return;
+  tpool_t *pool = contract_pool(2);
+  static test_gate_t gate;
+  test_gate_init(&gate);
+  for (uint32_t round = 0; round < 300; round++) {
+    push_alone(pool, test_gate_task, &gate);
+    push_alone(pool, test_gate_task, &gate);
+    CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 2));
+    test_gate_let(&gate, 2);
   }
   contract_end(pool);
 }
 
 const contract_case_t pools_cases[] = {
-    CASE(pool_in_memory_with_garbage),
-    CASE(pool_inside_another_object),
-    CASE(pool_of_127_workers),
+    CASE(pool_anywhere_in_memory),
     CASE(several_pools_one_thread),
     CASE(pools_come_and_go),
-    CASE(several_threads_push),
     CASE(threads_that_push_come_and_go),
-    CASE(what_jobs_wrote_is_visible_to_the_joiner),
-    CASE(wait_returns_while_an_unrelated_task_blocks),
-    CASES_END,
+    CASE(another_thread_joins),
+    CASE(what_jobs_wrote_is_there_and_the_batch_is_dead),
+    CASE(joiner_runs_no_unrelated_job),
+    CASE(jobs_run_at_the_same_time),
+    {NULL, NULL},
 };

@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_abort.c
 /// Shapes B, the end of a pool: it runs what is queued, joins its threads and frees everything.
+#include <sched.h>
+#include <stdlib.h>
+
 #include "contract.h"
 
-#include <sched.h>
+#define TASKS 200000u
 
-static void abort_runs_what_is_queued(void)
+static ws_au64_t ran;
+
+static bool all_ran(void *unused)
 {
-  if (!contract_ours_only("the host's own may lose tasks that are still queued"))
-    return;
-  for (uint32_t round = 0; round < 50; round++) {
-    tpool_t *pool = contract_pool(1 + (int)(round % 3));
-    ws_au32_t runs = {0};
-    for (uint32_t i = 0; i < 2000; i++)
-      pushTpool(pool, (task_t){.func = count_job, .args = &runs});
-    contract_end(pool);
-    CU_ASSERT_EQUAL(ws_load_acquire(&runs), 2000);
-  }
+  (void)unused;
+  return test_value(&ran) == TASKS;
 }
 
-static void abort_runs_200000_queued_tasks(void)
+/// No bound: as many tasks from one thread while both workers stand still, and no wait among them. The abort
+/// runs them.
+static void push_takes_any_number_and_abort_runs_them(void)
 {
+  tpool_t *pool = contract_pool(2);
+  static test_gate_t gate;
+  test_gate_init(&gate);
+  for (uint32_t i = 0; i < 2; i++)
+    push_alone(pool, test_gate_task, &gate);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&gate, 2));
+  for (uint32_t i = 0; i < TASKS; i++)
+    push_alone(pool, test_count_task, &ran);
+  CU_ASSERT_EQUAL(test_value(&ran), 0); // none ran here
+  test_gate_let(&gate, 2);
   if (!contract_ours_only("the host's own may lose tasks that are still queued"))
-    return;
-  tpool_t *pool = contract_pool(4);
-  static ws_au32_t runs;
-  for (uint32_t i = 0; i < 200000; i++)
-    pushTpool(pool, (task_t){.func = count_job, .args = &runs});
+    CU_ASSERT_TRUE(test_until(all_ran, NULL));
   contract_end(pool);
-  CU_ASSERT_EQUAL(ws_load_acquire(&runs), 200000);
+  CU_ASSERT_TRUE(all_ran(NULL));
 }
 
 typedef struct {
   tpool_t *pool;
-  ws_au32_t runs;
-} parent_t;
+  test_gate_t gate;
+  ws_au64_t ran, pushed;
+  ws_au32_t stop;
+} scene_t;
 
-static void count_child(void *parent)
+static void push_children(void *scene_arg)
 {
-  ws_add_acq_rel(&((parent_t *)parent)->runs, 1);
-}
-
-static void push_children(void *parent_arg)
-{
-  parent_t *parent = parent_arg;
+  scene_t *scene = scene_arg;
   for (uint32_t i = 0; i < 3; i++)
-    pushTpool(parent->pool, (task_t){.func = count_child, .args = parent});
-  ws_add_acq_rel(&parent->runs, 1);
+    push_alone(scene->pool, test_count_task, &scene->ran);
+  test_count_task(&scene->ran);
 }
 
 /// Tasks that queued tasks push while the pool ends run as well.
@@ -54,129 +56,111 @@ static void abort_runs_what_queued_tasks_push(void)
 {
   if (!contract_ours_only("the host's own may lose tasks that are still queued"))
     return;
-  for (uint32_t round = 0; round < 50; round++) {
-    parent_t parent = {.pool = contract_pool(2)};
-    for (uint32_t i = 0; i < 200; i++)
-      pushTpool(parent.pool, (task_t){.func = push_children, .args = &parent});
-    contract_end(parent.pool);
-    CU_ASSERT_EQUAL(ws_load_acquire(&parent.runs), 800);
+  for (int round = 0; round < 60; round++) {
+    scene_t scene = {.pool = contract_pool(1 + round % 3)};
+    for (uint32_t i = 0; i < 400; i++)
+      push_alone(scene.pool, push_children, &scene);
+    contract_end(scene.pool);
+    CU_ASSERT_EQUAL(test_value(&scene.ran), 1600);
   }
 }
 
-static void abort_and_free(tpool_t *pool)
+static void stand(void *scene_arg)
 {
-  abortTpool(pool);
-  free(pool);
+  scene_t *scene = scene_arg;
+  test_gate_task(&scene->gate);
+  test_count_task(&scene->ran);
 }
 
 static void *let_later(void *gate)
 {
-  contract_sleep_ms(30);
-  gate_let(gate, 1);
+  test_sleep_ms(30);
+  test_gate_let(gate, 1);
   return NULL;
 }
 
 /// abortTpool() joins: a task that runs has ended when it returns.
 static void abort_waits_for_running_tasks(void)
 {
-  tpool_t *pool = contract_pool(1);
-  threads_t threads = {.count = 0};
-  gate_t gate;
-  gate_init(&gate);
-  pushTpool(pool, (task_t){.func = gate_job, .args = &gate});
-  CU_ASSERT_TRUE_FATAL(gate_await(&gate, 1));
-  threads_start(&threads, let_later, &gate);
-  abort_and_free(pool);
-  CU_ASSERT_EQUAL(ws_load_acquire(&gate.left), 1);
-  threads_join(&threads);
+  scene_t scene = {.pool = contract_pool(1)};
+  test_threads_t threads = {0};
+  test_gate_init(&scene.gate);
+  push_alone(scene.pool, stand, &scene);
+  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
+  test_spawn(&threads, let_later, &scene.gate);
+  abortTpool(scene.pool);
+  CU_ASSERT_EQUAL(test_value(&scene.ran), 1);
+  test_join(&threads);
+  free(scene.pool);
 }
 
-static void abort_of_inline_pools_and_of_one_worker(void)
-{
-  static char none[] = "n", empty[] = "";
-  tpool_t *pool = contract_memory();
-  initTpool(none, pool, false);
-  abort_and_free(pool);
-  pool = contract_memory();
-  initTpool(empty, pool, false);
-  abort_and_free(pool);
-  for (uint32_t round = 0; round < 20; round++)
-    abort_and_free(contract_pool(1));
-}
-
-static void abort_of_idle_workers(void)
-{
-  if (!contract_ours_only("the host's own may hand its end to a worker that has ended, and hang"))
-    return;
-  for (int round = 0; round < 40; round++)
-    abort_and_free(contract_pool(2 + round % 20));
-}
-
-/// The same tpool_t serves again after its end.
+/// The same tpool_t serves again after its end, with one worker or with none.
 static void pool_starts_again_after_its_abort(void)
 {
-  static char params[] = "-1";
   tpool_t *pool = contract_memory();
   for (uint32_t round = 0; round < 50; round++) {
-    ws_au32_t runs = {0};
-    batch_t batch;
-    initTpool(params, pool, false);
-    batch_begin(&batch, 20);
-    for (uint32_t i = 0; i < 20; i++)
-      batch_push(&batch, pool, count_job, &runs);
-    batch_end(&batch, pool);
-    CU_ASSERT_EQUAL(ws_load_acquire(&runs), 20);
+    char params[] = "-1", none[] = "n";
+    initTpool(round % 2 ? params : none, pool, false);
+    CU_ASSERT_TRUE(contract_runs(pool, 20));
     abortTpool(pool);
   }
   free(pool);
 }
 
-/// The radio unit's thread of the host goes on while its pool is ended.
-typedef struct {
-  tpool_t *pool;
-  ws_au32_t runs, pushed, stop;
-} pusher_t;
-
-static void *push_until_told(void *pusher_arg)
+/// Callers compute chunks from the number of threads: after the abort tasks run in the push, and there is one
+/// chunk.
+static void a_push_after_the_abort_runs_its_task(void)
 {
-  pusher_t *pusher = pusher_arg;
-  while (!ws_load_acquire(&pusher->stop)) {
+  if (!contract_ours_only("the host's own is gone"))
+    return;
+  tpool_t *pool = contract_pool(3);
+  ws_au64_t here = {0};
+  abortTpool(pool);
+  CU_ASSERT_EQUAL(contract_threads(pool), 0);
+  push_alone(pool, test_count_task, &here);
+  CU_ASSERT_EQUAL(test_value(&here), 1);
+  free(pool);
+}
+
+static void *push_until_told(void *scene_arg)
+{
+  scene_t *scene = scene_arg;
+  while (!ws_load_acquire(&scene->stop)) {
     batch_t batch;
     batch_begin(&batch, 4);
     for (uint32_t i = 0; i < 4; i++)
-      batch_push(&batch, pusher->pool, count_job, &pusher->runs);
-    batch_end(&batch, pusher->pool);
-    ws_add_acq_rel(&pusher->pushed, 4);
+      batch_push(&batch, scene->pool, test_count_task, &scene->ran);
+    batch_end(&batch, scene->pool);
+    ws_add_acq_rel(&scene->pushed, 4);
   }
   return NULL;
 }
 
+/// The radio unit's thread of the host goes on while its pool is ended.
 static void abort_while_a_thread_pushes_and_joins(void)
 {
   if (!contract_ours_only("the host's own frees its queues under a thread that pushes"))
     return;
   for (uint32_t round = 0; round < 80; round++) {
-    pusher_t pusher = {.pool = contract_pool(2)};
-    threads_t threads = {.count = 0};
-    threads_start(&threads, push_until_told, &pusher);
-    while (ws_load_acquire(&pusher.pushed) < 4 * (round % 8))
+    scene_t scene = {.pool = contract_pool(2)};
+    test_threads_t threads = {0};
+    test_spawn(&threads, push_until_told, &scene);
+    while (test_value(&scene.pushed) < 4 * (round % 8))
       sched_yield();
-    abortTpool(pusher.pool);
-    ws_store_release(&pusher.stop, 1);
-    threads_join(&threads);
-    CU_ASSERT_EQUAL(ws_load_acquire(&pusher.runs), ws_load_acquire(&pusher.pushed));
-    free(pusher.pool);
+    abortTpool(scene.pool);
+    ws_store_release(&scene.stop, 1);
+    test_join(&threads);
+    CU_ASSERT_EQUAL(test_value(&scene.ran), test_value(&scene.pushed));
+    free(scene.pool);
   }
 }
 
 const contract_case_t task_abort_cases[] = {
-    CASE(abort_runs_what_is_queued),
-    CASE(abort_runs_200000_queued_tasks),
+    CASE(push_takes_any_number_and_abort_runs_them),
     CASE(abort_runs_what_queued_tasks_push),
     CASE(abort_waits_for_running_tasks),
-    CASE(abort_of_inline_pools_and_of_one_worker),
-    CASE(abort_of_idle_workers),
     CASE(pool_starts_again_after_its_abort),
+    CASE(a_push_after_the_abort_runs_its_task),
     CASE(abort_while_a_thread_pushes_and_joins),
-    CASES_END,
+    {NULL, NULL},
 };

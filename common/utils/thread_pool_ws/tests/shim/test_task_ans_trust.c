@@ -5,6 +5,8 @@
 #include "../../shim/oai_task_counter/task_ans_trust.h"
 #include "../support/ws_test.h"
 
+#include <stdio.h>
+
 const ws_task_t *__wrap_ws_current_task(void);
 
 static _Thread_local const ws_task_t *current;
@@ -16,89 +18,61 @@ const ws_task_t *__wrap_ws_current_task(void)
 
 static uint64_t answer[4];
 
-/// Functions are numbers here: they are compared, never called. Each test uses its own.
+/// Functions are numbers here: they are compared, never called.
 static void (*function(uintptr_t number))(void *)
 {
   return (void (*)(void *))(0x10000 + 16 * number);
 }
 
-/// A task of the function, pushed when @p tagged was armed, completes @p completed @p times times.
-static void runs(uintptr_t number, const void *tagged, bool weak, const void *completed, uint32_t times)
+typedef enum { NO_TASK, NO_TAG, STRONG, WEAK } tag_t;
+
+/// A task of the function, pushed when @p tagged was armed, completes @p completed @p times times, while its
+/// thread has armed @p own.
+static void runs(uintptr_t number, tag_t tag, uint32_t tagged, uint32_t completed, uint32_t times,
+                 const void *own)
 {
-  const ws_task_t task = {
-      .func = function(number),
-      .group = weak ? ws_group_weak_tag(tagged) : ws_group_tag(tagged),
-  };
-  current = &task;
+  ws_group_t *const groups[] = {NULL, NULL, ws_group_tag(&answer[tagged]),
+                                ws_group_weak_tag(&answer[tagged])};
+  const ws_task_t task = {.func = function(number), .group = groups[tag]};
+  current = tag == NO_TASK ? NULL : &task;
   for (uint32_t i = 0; i < times; i++)
-    ws_tpool_judge(completed, NULL);
+    ws_tpool_judge(&answer[completed], own);
   current = NULL;
 }
 
-static void trust_is_earned(void)
-{
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(1)));
-  runs(1, &answer[0], true, &answer[0], 7);
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(1)));
-  runs(1, &answer[1], true, &answer[1], 1);
-  CU_ASSERT_TRUE(ws_tpool_trusts(function(1)));
-  runs(1, &answer[0], false, &answer[0], 100);
-  CU_ASSERT_TRUE(ws_tpool_trusts(function(1)));
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(2)));
-}
+static const struct {
+  uintptr_t number;
+  tag_t tag;
+  uint32_t tagged, completed, times;
+  bool is_own; ///< the task has armed what it completes, and completes a part by hand: that proves nothing
+  bool trusted; ///< afterwards
+} rows[] = {
+    {1, WEAK, 0, 0, 7, false, false}, // trust is earned
+    {1, WEAK, 1, 1, 1, false, true},     {1, STRONG, 0, 0, 100, false, true},
+    {2, WEAK, 0, 0, 0, false, false},    {3, WEAK, 0, 0, 8, false, true},
+    {3, STRONG, 0, 1, 1, false, false}, // one wrong answer ends it
+    {3, WEAK, 0, 0, 100, false, false},  {4, WEAK, 0, 1, 1, false, false},
+    {4, WEAK, 0, 0, 100, false, false},  {5, WEAK, 0, 0, 8, false, true},
+    {5, STRONG, 0, 2, 1, true, true},    {6, NO_TASK, 0, 0, 20, false, false},
+    {6, NO_TAG, 0, 0, 20, false, false},
+};
 
-static void one_wrong_answer_ends_it(void)
+static void trust_is_earned_and_lost(void)
 {
-  runs(3, &answer[0], true, &answer[0], 8);
-  CU_ASSERT_TRUE(ws_tpool_trusts(function(3)));
-  runs(3, &answer[0], false, &answer[1], 1);
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(3)));
-  runs(3, &answer[0], true, &answer[0], 100);
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(3)));
-  runs(4, &answer[0], true, &answer[1], 1);
-  runs(4, &answer[0], true, &answer[0], 100);
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(4)));
-}
-
-/// A task that arms an answer of its own, pushes for it and completes a part by hand.
-static void own_answers_prove_nothing(void)
-{
-  runs(5, &answer[0], true, &answer[0], 8);
-  const ws_task_t task = {.func = function(5), .group = ws_group_tag(&answer[0])};
-  current = &task;
-  ws_tpool_judge(&answer[2], &answer[2]);
-  current = NULL;
-  CU_ASSERT_TRUE(ws_tpool_trusts(function(5)));
-}
-
-static void without_task_or_tag_nothing_happens(void)
-{
-  const ws_task_t untagged = {.func = function(6)};
-  for (uint32_t i = 0; i < 20; i++) {
-    ws_tpool_judge(&answer[0], NULL);
-    current = &untagged;
-    ws_tpool_judge(&answer[0], NULL);
-    current = NULL;
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const void *own = rows[i].is_own ? &answer[rows[i].completed] : NULL;
+    runs(rows[i].number, rows[i].tag, rows[i].tagged, rows[i].completed, rows[i].times, own);
+    if (ws_tpool_trusts(function(rows[i].number)) != rows[i].trusted)
+      printf("\n  rows[%u] ", i);
+    CU_ASSERT_EQUAL(ws_tpool_trusts(function(rows[i].number)), rows[i].trusted);
   }
-  CU_ASSERT_FALSE(ws_tpool_trusts(function(6)));
-}
-
-static void functions_beyond_the_table_are_not_trusted(void)
-{
-  uint32_t trusted = 0;
-  for (uintptr_t number = 100; number < 300; number++) {
-    runs(number, &answer[0], true, &answer[0], 8);
-    trusted += ws_tpool_trusts(function(number));
-  }
-  CU_ASSERT_TRUE(trusted > 0 && trusted <= 64);
-  CU_ASSERT_TRUE(ws_tpool_trusts(function(1)));
 }
 
 static void *many_run(void *unused)
 {
   for (uint32_t i = 0; i < 10000; i++) {
-    runs(7, &answer[0], true, &answer[0], 1);
-    runs(8, &answer[0], true, &answer[i % 100 == 99], 1);
+    runs(7, WEAK, 0, 0, 1, NULL);
+    runs(8, WEAK, 0, i % 100 == 99, 1, NULL);
   }
   return unused;
 }
@@ -113,6 +87,16 @@ static void several_threads(void)
   CU_ASSERT_FALSE(ws_tpool_trusts(function(8)));
 }
 
-TEST_MAIN("task_ans_trust", TEST_CASE(trust_is_earned), TEST_CASE(one_wrong_answer_ends_it),
-          TEST_CASE(own_answers_prove_nothing), TEST_CASE(without_task_or_tag_nothing_happens),
-          TEST_CASE(several_threads), TEST_CASE(functions_beyond_the_table_are_not_trusted))
+static void functions_beyond_the_table_are_not_trusted(void)
+{
+  uint32_t trusted = 0;
+  for (uintptr_t number = 100; number < 300; number++) {
+    runs(number, WEAK, 0, 0, 8, NULL);
+    trusted += ws_tpool_trusts(function(number));
+  }
+  CU_ASSERT_TRUE(trusted > 0 && trusted <= 64);
+  CU_ASSERT_TRUE(ws_tpool_trusts(function(1)));
+}
+
+TEST_MAIN("task_ans_trust", TEST_CASE(trust_is_earned_and_lost), TEST_CASE(several_threads),
+          TEST_CASE(functions_beyond_the_table_are_not_trusted))

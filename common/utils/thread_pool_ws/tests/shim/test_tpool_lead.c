@@ -5,6 +5,7 @@
 #include "../../shim/common/ws_tpool_lead.h"
 #include "../support/ws_test.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,217 +44,119 @@ static ws_tpool_t first = {.pool = (ws_pool_t *)(void *)&first_pool, .hints = tr
 static ws_tpool_t second = {.pool = (ws_pool_t *)(void *)&second_pool, .hints = true};
 static ws_tpool_t asleep = {.pool = (ws_pool_t *)(void *)&first_pool}; // its pre-wake is off
 
-/// A thread's learnt sites end with it, so each case runs in a new thread. @return calls that it has made
-static uint32_t in_a_thread(void *(*body)(void *))
+#define ANY_OF_20 1000u ///< a site: another one in each turn
+
+/// Arm at a site; some time later push, if there is a pool, and let the rest of the slot pass.
+typedef struct {
+  uint32_t site; ///< 0 = no step
+  uint32_t workers;
+  uint64_t lead_ns;
+  ws_tpool_t *pushes_to;
+} step_t;
+
+/// What is told of what a thread does.
+typedef struct {
+  uint32_t calls, workers; ///< the latter, and the rest, of the last call
+  uint64_t within_ns;
+  const ws_tpool_t *pool;
+  struct {
+    uint32_t turns;
+    step_t step[4];
+  } part[3];
+} row_t;
+
+#define US 1000u
+static const row_t rows[] = {
+    // a lead that is kept wakes, from the fourth time on
+    {7, 1, 45 * US, &first, {{10, {{1, 1, 30 * US, &first}}}}},
+    // as many as are wanted
+    {1, 3, 45450, &first, {{4, {{1, 3, 30 * US, NULL}, {2, 1, 300, &first}}}}},
+    // not if pre-wake is switched off, nor for leads out of bounds
+    {0, 0, 0, NULL, {{10, {{1, 1, 30 * US, &asleep}}}}},
+    {0, 0, 0, NULL, {{10, {{1, 1, 300, &first}, {2, 1, 150 * US, &first}}}}},
+    // nor for a site that often leads to nothing
+    {0, 0, 0, NULL, {{20, {{1, 1, 5000 * US, NULL}, {1, 1, 20 * US, &first}}}}},
+    // the early one of two: in OAI channel estimation arms and computes, symbol processing arms and pushes
+    {7, 1, 52800, &first, {{10, {{1, 1, 35 * US, NULL}, {2, 1, 200, &first}}}}},
+    // armed in short order, once for each of two DMRS symbols: the last counts
+    {14, 1, 45 * US, &first, {{10, {{1, 1, 30 * US, NULL}, {1, 1, 30 * US, &first}}}}},
+    // an idle second, without a push, is forgotten at once: a call in each part
+    {3,
+     1,
+     30 * US,
+     &first,
+     {{4, {{1, 1, 20 * US, &first}}}, {1, {{1, 1, 1000000 * US, &first}}}, {4, {{1, 1, 20 * US, &first}}}}},
+    // a site that changes its pool is learnt anew: a call for each pool, one for the first too late
+    {3, 1, 30 * US, &second, {{4, {{1, 1, 20 * US, &first}}}, {5, {{1, 1, 20 * US, &second}}}}},
+    // more sites than can be kept wake no worker
+    {0, 0, 0, NULL, {{1000, {{ANY_OF_20, 1, 20 * US, &first}}}}},
+};
+
+static void do_step(const step_t *step, uint32_t turn)
 {
+  const uint32_t site = step->site == ANY_OF_20 ? turn % 20 : step->site;
+  ws_tpool_lead_arm((const void *)(uintptr_t)(0x1000 + site), step->workers);
+  fake_ns += step->lead_ns;
+  if (step->pushes_to) {
+    ws_tpool_lead_push(step->pushes_to);
+    fake_ns += 1000000;
+  }
+}
+
+static void *do_row(void *row_arg)
+{
+  const row_t *row = row_arg;
+  fake_ns = 1;
+  for (uint32_t p = 0; p < TEST_COUNT(row->part); p++)
+    for (uint32_t turn = 0; turn < row->part[p].turns; turn++)
+      for (uint32_t s = 0; s < TEST_COUNT(row->part[p].step) && row->part[p].step[s].site; s++)
+        do_step(&row->part[p].step[s], turn);
+  return NULL;
+}
+
+/// A thread's learnt sites end with it, so each runs in a new thread.
+static void in_a_thread(void *(*body)(void *), const row_t *row)
+{
+  test_threads_t threads = {0};
   memset(&told, 0, sizeof(told));
-  pthread_t thread;
-  CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, body, NULL), 0);
-  pthread_join(thread, NULL);
-  return told.calls;
+  test_spawn(&threads, body, (void *)(uintptr_t)row);
+  test_join(&threads);
 }
 
-static const void *site(uint32_t number)
+static void sites_that_wake(void)
 {
-  return (const void *)(uintptr_t)(0x1000 + number);
-}
-
-/// Arm at a site, and push @p lead_ns later; then the rest of a slot.
-static void slot(uint32_t number, uint64_t lead_ns, ws_tpool_t *tpool)
-{
-  ws_tpool_lead_arm(site(number), 1);
-  fake_ns += lead_ns;
-  ws_tpool_lead_push(tpool);
-  fake_ns += 1000000;
-}
-
-static void *same_lead(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 10; i++)
-    slot(1, 30000, &first);
-  return unused;
-}
-
-static void *three_wanted(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 4; i++) {
-    ws_tpool_lead_arm(site(1), 3);
-    fake_ns += 30000;
-    slot(2, 300, &first);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const row_t *row = &rows[i];
+    in_a_thread(do_row, row);
+    CU_ASSERT_EQUAL(told.calls, row->calls);
+    CU_ASSERT_EQUAL(told.workers, row->workers);
+    CU_ASSERT_EQUAL(told.within_ns, row->within_ns);
+    CU_ASSERT_PTR_EQUAL(told.pool, row->pool ? row->pool->pool : NULL);
+    if (told.calls != row->calls || told.within_ns != row->within_ns)
+      printf("\n  rows[%u]: %u calls, within %u ns ", i, told.calls, (uint32_t)told.within_ns);
+    CU_ASSERT_TRUE(first.users == 0 && second.users == 0 && asleep.users == 0);
   }
-  return unused;
-}
-
-static void as_many_are_woken_as_are_wanted(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(three_wanted), 1);
-  CU_ASSERT_EQUAL(told.workers, 3);
-}
-
-static void a_lead_that_is_kept_wakes(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(same_lead), 7); // from the fourth time on
-  CU_ASSERT_PTR_EQUAL(told.pool, first.pool);
-  CU_ASSERT_EQUAL(told.workers, 1);
-  CU_ASSERT_EQUAL(told.within_ns, 45000);
-  CU_ASSERT_EQUAL(first.users, 0);
-}
-
-static void *pushes_go_to_a_pool_that_sleeps(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 10; i++)
-    slot(1, 30000, &asleep);
-  return unused;
-}
-
-static void who_switched_pre_wake_off_is_not_woken(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(pushes_go_to_a_pool_that_sleeps), 0);
-  CU_ASSERT_EQUAL(asleep.users, 0);
-}
-
-static void *too_short_or_too_long(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 10; i++) {
-    slot(1, 300, &first);
-    slot(2, 150000, &first);
-  }
-  return unused;
-}
-
-static void leads_out_of_bounds_do_not(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(too_short_or_too_long), 0);
-}
-
-static void *armed_for_nothing(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 20; i++) {
-    ws_tpool_lead_arm(site(1), 1);
-    fake_ns += 5000000;
-    slot(1, 20000, &first);
-  }
-  return unused;
-}
-
-static void a_site_that_often_leads_to_nothing_does_not(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(armed_for_nothing), 0);
-}
-
-/// As OAI: channel estimation arms and computes, symbol processing arms and pushes at once.
-static void *two_sites_a_push(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 10; i++) {
-    ws_tpool_lead_arm(site(1), 1);
-    fake_ns += 35000;
-    slot(2, 200, &first);
-  }
-  return unused;
-}
-
-static void the_early_one_of_two_wakes(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(two_sites_a_push), 7);
-  CU_ASSERT_EQUAL(told.within_ns, 35200 + 35200 / 2);
-}
-
-/// An estimation for each of four DMRS symbols.
-static void *armed_several_times(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 10; i++) {
-    for (uint32_t symbol = 0; symbol < 3; symbol++) {
-      ws_tpool_lead_arm(site(1), 1);
-      fake_ns += 30000;
-    }
-    slot(1, 30000, &first);
-  }
-  return unused;
-}
-
-static void armings_in_short_order_count_as_one(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(armed_several_times), 7 * 4);
-  CU_ASSERT_EQUAL(told.within_ns, 45000);
-}
-
-static void *an_idle_second(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 4; i++)
-    slot(1, 20000, &first); // 1 call
-  slot(1, 1000000000, &first); // 1 call, without a push
-  for (uint32_t i = 0; i < 4; i++)
-    slot(1, 20000, &first); // 1 call
-  return unused;
-}
-
-static void an_idle_second_is_forgotten_at_once(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(an_idle_second), 3);
-  CU_ASSERT_EQUAL(told.within_ns, 30000);
-}
-
-static void *another_pool(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 4; i++)
-    slot(1, 20000, &first); // 1 call
-  for (uint32_t i = 0; i < 4; i++)
-    slot(1, 20000, &second); // 1 call for the first pool; after three more for the second
-  slot(1, 20000, &second);
-  return unused;
-}
-
-static void a_site_that_changes_its_pool_is_learnt_anew(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(another_pool), 3);
-  CU_ASSERT_PTR_EQUAL(told.pool, second.pool);
-}
-
-static void *many_sites(void *unused)
-{
-  fake_ns = 1;
-  for (uint32_t i = 0; i < 1000; i++)
-    slot(i % 20, 20000, &first);
-  return unused;
-}
-
-static void more_sites_than_can_be_kept_wake_no_worker(void)
-{
-  CU_ASSERT_EQUAL(in_a_thread(many_sites), 0);
 }
 
 static void *closed(void *unused)
 {
   fake_ns = 1;
-  for (uint32_t i = 0; i < 4; i++)
-    slot(1, 20000, &first); // 1 call
-  first.users = 1;
-  slot(1, 20000, &first);
+  for (uint32_t turn = 0; turn < 5; turn++) {
+    if (turn == 4) // after one call
+      first.users = 1;
+    do_step(&(step_t){1, 1, 20000, &first}, turn);
+  }
   return unused;
 }
 
 static void a_closed_pool_is_left_alone(void)
 {
-  ws_tpool_t before = first;
+  const ws_tpool_t before = first;
   first.pool = NULL; // nothing to free
-  CU_ASSERT_EQUAL(in_a_thread(closed), 1);
+  in_a_thread(closed, NULL);
+  CU_ASSERT_EQUAL(told.calls, 1);
   CU_ASSERT_EQUAL(first.users, 1);
   first = before;
 }
 
-TEST_MAIN("tpool_lead", TEST_CASE(a_lead_that_is_kept_wakes), TEST_CASE(as_many_are_woken_as_are_wanted),
-          TEST_CASE(leads_out_of_bounds_do_not), TEST_CASE(a_site_that_often_leads_to_nothing_does_not),
-          TEST_CASE(the_early_one_of_two_wakes), TEST_CASE(armings_in_short_order_count_as_one),
-          TEST_CASE(an_idle_second_is_forgotten_at_once),
-          TEST_CASE(a_site_that_changes_its_pool_is_learnt_anew),
-          TEST_CASE(more_sites_than_can_be_kept_wake_no_worker), TEST_CASE(a_closed_pool_is_left_alone),
-          TEST_CASE(who_switched_pre_wake_off_is_not_woken))
+TEST_MAIN("tpool_lead", TEST_CASE(sites_that_wake), TEST_CASE(a_closed_pool_is_left_alone))

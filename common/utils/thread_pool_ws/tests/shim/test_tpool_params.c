@@ -65,6 +65,7 @@ static void bad_entries_are_named(void)
   CU_ASSERT_TRUE(refuses("1,2 3", "entry 2 \"2 3\""));
   CU_ASSERT_TRUE(refuses("-", "entry 1 \"-\""));
   CU_ASSERT_TRUE(refuses("0x3", "entry 1 \"0x3\""));
+  CU_ASSERT_TRUE(refuses("-1,4294967296", "entry 2 \"4294967296\""));
   CU_ASSERT_TRUE(refuses("spin=auto,spi=off", "entry 2 \"spi=off\""));
   CU_ASSERT_TRUE(refuses("1,cpu_max=5", "entry 2 \"cpu_max=5\""));
   CU_ASSERT_TRUE(refuses("spin=auto,1x", "entry 2 \"1x\""));

@@ -88,13 +88,36 @@ static void act_two_groups(actor_t *actor, uint32_t count)
   ws_group_wait(&group[1 - first], actor->pool);
 }
 
+/// A task that adds children to a group that others wait for, and leaves them behind.
+static void leave_children(void *node_arg)
+{
+  const node_t *node = node_arg;
+  ws_add_relaxed(&node->actor->ran, 1);
+  for (uint32_t i = 0; i < 3; i++) {
+    ws_group_add(node->group, 1);
+    if (ws_pool_push(node->actor->pool, (ws_task_t){.func = leaf, .arg = node->actor, .group = node->group})
+        == 0)
+      ws_add_relaxed(&node->actor->taken_inside, 1);
+    else
+      ws_group_complete(node->group, 1);
+  }
+}
+
+static void act_growing_group(actor_t *actor, node_t *node)
+{
+  ws_group_init(node->group, 4);
+  for (uint32_t i = 0; i < 4; i++)
+    push_one(actor, leave_children, node, node->group);
+  ws_group_wait(node->group, actor->pool);
+}
+
 static void act(actor_t *actor)
 {
   const uint64_t random = test_random(&actor->random);
   const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
   ws_group_t group;
   node_t node = {.actor = actor, .group = &group, .depth = (uint32_t)(random >> 20) % 4};
-  switch (random % 8) {
+  switch (random % 9) {
     case 0:
     case 1:
       act_batch(actor, count);
@@ -115,6 +138,9 @@ static void act(actor_t *actor)
     case 6:
       if (random >> 60 == 0)
         actor->wrong += ws_pool_wait(actor->pool) != 0;
+      break;
+    case 7:
+      act_growing_group(actor, &node);
       break;
     default:
       if (random >> 61 == 0)

@@ -74,32 +74,24 @@ static void check(const job_t *job, long round)
     REQUIRE(job[i].out == round + i + 1);
 }
 
-static void wait_for_groups(ws_pool_t *pool)
+static void wait_for_groups_and_pools(ws_pool_t *pool)
 {
   static job_t job[TASKS];
-  for (long round = 0; round < ROUNDS; round++) {
+  for (long round = 0; round < 2 * ROUNDS; round++) {
     ws_group_t group;
     ws_group_init(&group, TASKS);
     push_each(pool, job, &group, round);
-    if (round % 3 == 0)
+    if (round % 4 == 0)
       ws_group_wait(&group, pool);
-    else if (round % 3 == 1)
+    else if (round % 4 == 1)
       ws_group_wait(&group, NULL); // does not help
-    else
+    else if (round % 4 == 2)
       REQUIRE(ws_group_wait_until(&group, pool, UINT64_MAX) == 0);
+    else
+      REQUIRE(ws_pool_wait(pool) == 0);
     check(job, round);
     while (!ws_group_done(&group))
       ;
-  }
-}
-
-static void wait_for_pools(ws_pool_t *pool)
-{
-  static job_t job[TASKS];
-  for (long round = 0; round < ROUNDS; round++) {
-    push_each(pool, job, NULL, round);
-    REQUIRE(ws_pool_wait(pool) == 0);
-    check(job, round);
   }
 }
 
@@ -213,8 +205,7 @@ int main(void)
   REQUIRE(ws_pool_create(&pool, &settings) == 0);
   for (int i = 0; i < 4; i++)
     REQUIRE(observed[i] == 1);
-  wait_for_groups(pool);
-  wait_for_pools(pool);
+  wait_for_groups_and_pools(pool);
   complete_in_tasks(pool);
   cancel(pool);
   ws_pool_destroy(pool);
