@@ -23,6 +23,11 @@
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
+  X(unsigned long, getauxval, (unsigned long type), (type))                                                  \
+  X(int, pthread_create, (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg), \
+    (thread, attr, body, arg))                                                                               \
+  X(int, pthread_key_create, (pthread_key_t * key, void (*end)(void *)), (key, end))                         \
+  X(int, pthread_key_delete, (pthread_key_t key), (key))                                                     \
   X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
@@ -30,6 +35,7 @@
   X(uint64_t, ws_grouped_depth, (const ws_deque_t *deque, const ws_group_t *group, bool weak),               \
     (deque, group, weak))                                                                                    \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
+  V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(ws_claim_t, ws_inbox_claim, (const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most),                   \
     (tasks, mask, most))                                                                                     \
   X(bool, ws_inbox_claim_more, (const ws_tasks_t *tasks, ws_queue_t *claimer), (tasks, claimer))             \
@@ -38,10 +44,12 @@
     (tasks, own, claim, task))                                                                               \
   X(bool, ws_inbox_open, (ws_inbox_t * inbox, ws_au64_t * mask), (inbox, mask))                              \
   X(bool, ws_inbox_shut, (ws_tasks_t * tasks, ws_inbox_t * inbox), (tasks, inbox))                           \
+  X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
   V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
+  X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
   V(ws_os_fence_heavy, (void), ())                                                                           \
   X(int, ws_os_futex_wait, (ws_au32_t * word, uint32_t expected, uint64_t timeout_ns),                       \
     (word, expected, timeout_ns))                                                                            \
@@ -49,17 +57,24 @@
     (word, expected, deadline_ns))                                                                           \
   V(ws_os_futex_wake, (ws_au32_t * word, uint32_t count), (word, count))                                     \
   X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
+  X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
+  X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
   X(bool, ws_os_thread_sleeps, (int32_t tid), (tid))                                                         \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
+  V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
   V(ws_place_free, (ws_worker_t * worker), (worker))                                                         \
   V(ws_place_leave, (ws_worker_t * worker), (worker))                                                        \
+  V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \
+    (pool, stats, bytes))                                                                                    \
+  X(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task), (pool, task))                                     \
+  X(ws_plan_t, ws_prewake_plan, (ws_worker_t * worker), (worker))                                            \
   X(bool, ws_prewake_rests, (const struct ws_pool_s *pool), (pool))                                          \
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
@@ -90,7 +105,6 @@
   X(bool, ws_os_close_pages, (void *memory, size_t bytes), (memory, bytes))                                  \
   X(bool, ws_os_open_pages, (void *memory, size_t bytes), (memory, bytes))                                   \
   X(size_t, ws_os_page_bytes, (void), ())                                                                    \
-  X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(void *, ws_os_reserve, (size_t bytes), (bytes))                                                          \
   X(size_t, ws_os_signal_frame_bytes, (void), ())                                                            \
   V(ws_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))                           \

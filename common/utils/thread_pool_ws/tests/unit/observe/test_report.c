@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../support/ws_death.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define LINES_MAX 40u
@@ -22,12 +23,8 @@ static struct {
   ws_prewake_stats_t stats;
 } prewake;
 
-void __real_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats,
-                                        size_t bytes);
-void __wrap_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats,
-                                        size_t bytes);
-
-void __wrap_ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
+static void ws_pool_prewake_stats_sized_seam(const struct ws_pool_s *pool, ws_prewake_stats_t *stats,
+                                             size_t bytes)
 {
   if (prewake.given)
     *stats = prewake.stats;
@@ -254,7 +251,12 @@ static void printed_at_the_stop_if_asked_for(void)
   CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-TEST_MAIN("report", TEST_CASE(a_pool_that_ran), TEST_CASE(any_number_of_workers),
-          TEST_CASE(each_mode_is_named), TEST_CASE(what_prewake_says_is_shown),
-          TEST_CASE(the_state_fits_the_mode), TEST_CASE(no_number_breaks_the_page),
-          TEST_CASE(printed_at_the_stop_if_asked_for))
+static void test_seams(void)
+{
+  seam.ws_pool_prewake_stats_sized = ws_pool_prewake_stats_sized_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "report", TEST_CASE(a_pool_that_ran), TEST_CASE(any_number_of_workers),
+                TEST_CASE(each_mode_is_named), TEST_CASE(what_prewake_says_is_shown),
+                TEST_CASE(the_state_fits_the_mode), TEST_CASE(no_number_breaks_the_page),
+                TEST_CASE(printed_at_the_stop_if_asked_for))

@@ -2,15 +2,14 @@
 /// @file test_state.c
 /// States of workers and the time in each. The clock is virtual: it advances by 1 ns at each look, and when a
 /// test advances it. Linked with --wrap of ws_os_now_ns.
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define STEP_NS 1000000000u
 
 static ws_au64_t clock_ns;
 
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return STEP_NS + ws_add_relaxed(&clock_ns, 1);
 }
@@ -142,13 +141,13 @@ static void the_states_add_up(void)
   create(1, WS_SPIN_AUTO);
   CU_ASSERT_TRUE(test_until_quiet(pool)); // no other thread looks at the clock between these two
   const ws_worker_stats_t before = worker_stats(0);
-  const uint64_t begin_ns = __wrap_ws_os_now_ns();
+  const uint64_t begin_ns = ws_os_now_ns_seam();
   for (uint32_t i = 0; i < 1000; i++)
     test_push(pool, test_empty_task, NULL, NULL);
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
   CU_ASSERT_TRUE(test_until_quiet(pool));
   const ws_worker_stats_t after = worker_stats(0);
-  const uint64_t end_ns = __wrap_ws_os_now_ns();
+  const uint64_t end_ns = ws_os_now_ns_seam();
   uint64_t sum_ns = 0;
   for (uint32_t i = 0; i < WS_WORKER_STATES; i++)
     sum_ns += after.state_ns[i] - before.state_ns[i];
@@ -162,5 +161,11 @@ static void the_states_add_up(void)
   ws_pool_destroy(pool);
 }
 
-TEST_MAIN("state", TEST_CASE(a_task_makes_its_worker_busy), TEST_CASE(a_worker_that_spins_is_switching),
-          TEST_CASE(a_worker_that_wakes_is_switching), TEST_CASE(the_states_add_up))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "state", TEST_CASE(a_task_makes_its_worker_busy),
+                TEST_CASE(a_worker_that_spins_is_switching), TEST_CASE(a_worker_that_wakes_is_switching),
+                TEST_CASE(the_states_add_up))

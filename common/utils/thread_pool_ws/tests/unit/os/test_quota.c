@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define CGROUP "/proc/self/cgroup"
@@ -17,10 +18,7 @@ typedef struct {
 
 static const file_t *files; ///< up to one without a path; NULL = this machine's
 
-bool __real_ws_os_read(const char *path, char *text, size_t bytes);
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
-
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 {
   if (!files)
     return __real_ws_os_read(path, text, bytes);
@@ -112,4 +110,10 @@ static void how_often_it_was_used_up(void)
   files = NULL;
 }
 
-TEST_MAIN("quota", TEST_CASE(cpus_of_a_quota), TEST_CASE(damaged_texts), TEST_CASE(how_often_it_was_used_up))
+static void test_seams(void)
+{
+  seam.ws_os_read = ws_os_read_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "quota", TEST_CASE(cpus_of_a_quota), TEST_CASE(damaged_texts),
+                TEST_CASE(how_often_it_was_used_up))

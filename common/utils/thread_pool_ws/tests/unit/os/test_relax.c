@@ -2,6 +2,7 @@
 /// @file test_relax.c
 /// How many pauses fill an iteration, by a clock of the test (--wrap=ws_os_now_ns). They are measured once.
 #include "../../../os/ws_relax.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 static struct {
@@ -9,9 +10,7 @@ static struct {
   ws_au32_t looks;
 } world;
 
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return 1000000000u + world.step_ns * ws_add_relaxed(&world.looks, 1);
 }
@@ -63,4 +62,10 @@ static void many_threads_measure_once(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&world.looks), 6); // before and after each of three tries
 }
 
-TEST_MAIN("relax", TEST_CASE(pauses_that_fill_an_iteration), TEST_CASE(many_threads_measure_once))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "relax", TEST_CASE(pauses_that_fill_an_iteration),
+                TEST_CASE(many_threads_measure_once))

@@ -6,6 +6,7 @@
 /// The clock is virtual, and a piece takes exactly as long as the test says: threads that read the clock
 /// meanwhile do not count. Linked with --wrap of ws_os_now_ns and ws_pool_push.
 #include "../../../include/ws_reduce.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>
@@ -13,9 +14,7 @@
 static ws_au64_t clock_ns, element_ns;
 static _Thread_local uint64_t read_ns, piece_ns; ///< the last reading; what the piece since then took
 
-uint64_t __wrap_ws_os_now_ns(void);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   read_ns = piece_ns > 0 ? read_ns + piece_ns : 1000000 + ws_add_relaxed(&clock_ns, 1);
   piece_ns = 0;
@@ -30,10 +29,7 @@ static void pass(uint64_t ns)
 
 static ws_au32_t pushes;
 
-int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+static int ws_pool_push_seam(ws_pool_t *pool, ws_task_t task)
 {
   ws_add_relaxed(&pushes, 1);
   return __real_ws_pool_push(pool, task);
@@ -410,9 +406,15 @@ static void what_is_over_is_not_divided(void)
   test_gate_destroy(&gate);
 }
 
-TEST_MAIN("reduce", TEST_CASE(each_range_and_grain), TEST_CASE(inside_tasks),
-          TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
-          TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments),
-          TEST_CASE(the_grain_follows_the_cost), TEST_CASE(long_elements_of_a_small_range),
-          TEST_CASE(short_elements_of_a_small_range), TEST_CASE(a_small_range_runs_on_all_threads),
-          TEST_CASE(a_piece_may_turn_out_long), TEST_CASE(what_is_over_is_not_divided))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_pool_push = ws_pool_push_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "reduce", TEST_CASE(each_range_and_grain), TEST_CASE(inside_tasks),
+                TEST_CASE(a_pool_that_is_full_or_stopped), TEST_CASE(a_pool_that_is_aborted_meanwhile),
+                TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments),
+                TEST_CASE(the_grain_follows_the_cost), TEST_CASE(long_elements_of_a_small_range),
+                TEST_CASE(short_elements_of_a_small_range), TEST_CASE(a_small_range_runs_on_all_threads),
+                TEST_CASE(a_piece_may_turn_out_long), TEST_CASE(what_is_over_is_not_divided))

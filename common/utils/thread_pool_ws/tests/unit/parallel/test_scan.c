@@ -7,6 +7,7 @@
 #include "../../../include/ws_node.h"
 #include "../../../include/ws_scan.h"
 #include "../../../pool/ws_types.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>
@@ -20,12 +21,7 @@ static int kernel_says; ///< 0, or why it does not tell
 static uint32_t hints[3], asked;
 static bool refuse;
 
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu);
-int __wrap_ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
-int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-
-void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
+static void ws_numa_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2;
@@ -34,7 +30,7 @@ void __wrap_ws_numa_plan(struct ws_pool_s *of, const int32_t *cpu)
 }
 
 /// Every third block has no memory yet; the others lie on both nodes by turns.
-int __wrap_ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
+static int ws_os_nodes_of_seam(uint32_t count, void *const *address, int32_t *node)
 {
   asked++;
   for (uint32_t i = 0; i < count; i++)
@@ -42,7 +38,7 @@ int __wrap_ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
   return kernel_says;
 }
 
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+static int ws_pool_push_seam(ws_pool_t *pool, ws_task_t task)
 {
   hints[task.node < 3 ? task.node : 0]++;
   return refuse ? -ECANCELED : __real_ws_pool_push(pool, task);
@@ -155,5 +151,12 @@ static void wrong_arguments(void)
   test_destroy(pool);
 }
 
-TEST_MAIN("scan", TEST_CASE(each_block_on_its_node), TEST_CASE(a_pool_that_is_aborted_meanwhile),
-          TEST_CASE(wrong_arguments))
+static void test_seams(void)
+{
+  seam.ws_numa_plan = ws_numa_plan_seam;
+  seam.ws_os_nodes_of = ws_os_nodes_of_seam;
+  seam.ws_pool_push = ws_pool_push_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "scan", TEST_CASE(each_block_on_its_node),
+                TEST_CASE(a_pool_that_is_aborted_meanwhile), TEST_CASE(wrong_arguments))

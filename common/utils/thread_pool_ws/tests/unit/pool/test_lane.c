@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 enum { POOLS = 20, CAPACITY = 64, MANY = 40 * CAPACITY };
@@ -316,10 +317,8 @@ static void host_without_a_free_key(void)
 enum { KEY_WAS_DELETED = 42 };
 
 static bool end_at_delete;
-int __real_pthread_key_delete(pthread_key_t key);
-int __wrap_pthread_key_delete(pthread_key_t key);
 
-int __wrap_pthread_key_delete(pthread_key_t key)
+static int pthread_key_delete_seam(pthread_key_t key)
 {
   const int result = __real_pthread_key_delete(key);
   if (end_at_delete)
@@ -347,10 +346,8 @@ enum { CHILD_HAS_EXITED = 43 };
 
 static test_gate_t key_gate;
 static bool stand_in_create;
-int __real_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
-int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *));
 
-TEST_BEFORE_SANITIZER int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+TEST_BEFORE_SANITIZER static int pthread_key_create_seam(pthread_key_t *key, void (*destructor)(void *))
 {
   if (stand_in_create)
     test_gate_task(&key_gate);
@@ -388,9 +385,16 @@ static void forked_child_exits(void)
   CU_ASSERT_EQUAL(test_in_child(fork_in_first_push, NULL), CHILD_HAS_EXITED);
 }
 
-TEST_MAIN("lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
-          TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
-          TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
-          TEST_CASE(one_thread_alternates_between_20_pools), TEST_CASE(lane_is_reused_after_its_thread_ended),
-          TEST_CASE(overflow_queue_full_under_each_policy), TEST_CASE(stale_entries_of_destroyed_pools),
-          TEST_CASE(push_from_a_thread_that_ends))
+static void test_seams(void)
+{
+  seam.pthread_key_delete = pthread_key_delete_seam;
+  seam.pthread_key_create = pthread_key_create_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
+                TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
+                TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
+                TEST_CASE(one_thread_alternates_between_20_pools),
+                TEST_CASE(lane_is_reused_after_its_thread_ended),
+                TEST_CASE(overflow_queue_full_under_each_policy), TEST_CASE(stale_entries_of_destroyed_pools),
+                TEST_CASE(push_from_a_thread_that_ends))

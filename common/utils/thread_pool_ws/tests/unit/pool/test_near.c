@@ -9,14 +9,11 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define CPUS 8u
 #define WORKERS 6u
-
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
-bool __wrap_ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
-uint64_t __wrap_ws_os_now_ns(void);
 
 static struct ws_pool_s pool;
 static ws_worker_t workers[WORKERS];
@@ -27,7 +24,7 @@ static uint32_t cpus_a_cache; ///< 0 = the system does not say
 static int32_t level; ///< of the last-level cache
 static uint64_t now_ns;
 
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 {
   unsigned cpu;
   int index;
@@ -40,13 +37,13 @@ bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
   return true;
 }
 
-bool __wrap_ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
+static bool ws_os_cpuset_has_seam(const ws_cpuset_t *set, uint32_t cpu)
 {
   (void)set;
   return cpu < CPUS;
 }
 
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   return now_ns;
 }
@@ -155,5 +152,12 @@ static void near_ones_wake_first(void)
   CU_ASSERT_EQUAL(planned(2), 0x3);
 }
 
-TEST_MAIN("near", TEST_CASE(near_are_those_of_the_same_cache),
-          TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_wake_first))
+static void test_seams(void)
+{
+  seam.ws_os_read = ws_os_read_seam;
+  seam.ws_os_cpuset_has = ws_os_cpuset_has_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "near", TEST_CASE(near_are_those_of_the_same_cache),
+                TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_wake_first))

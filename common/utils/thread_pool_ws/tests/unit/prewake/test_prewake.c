@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../../pool/ws_process.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 /// Longer than any pause of the machine that a test could meet, unless the whole machine stops.
@@ -19,34 +20,25 @@ static ws_au64_t stands_at_ns; ///< the time, for all; 0 = the clock goes
 static ws_au32_t may_spin; ///< bool: each worker, at any time
 static ws_au64_t turns; ///< of workers that look
 
-uint64_t __real_ws_os_now_ns(void);
-uint64_t __wrap_ws_os_now_ns(void);
-void __real_ws_relax(void);
-void __wrap_ws_relax(void);
-bool __real_ws_may_spin(const struct ws_pool_s *seen);
-bool __wrap_ws_may_spin(const struct ws_pool_s *seen);
-bool __real_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu);
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu);
-
-uint64_t __wrap_ws_os_now_ns(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   const uint64_t at_ns = ws_hint_load(&stands_at_ns);
   return at_ns ? at_ns : __real_ws_os_now_ns();
 }
 
-void __wrap_ws_relax(void)
+static void ws_relax_seam(void)
 {
   ws_stat_add(&turns, 1);
   __real_ws_relax();
 }
 
-bool __wrap_ws_may_spin(const struct ws_pool_s *seen)
+static bool ws_may_spin_seam(const struct ws_pool_s *seen)
 {
   // relaxed: the test waits for what follows from it
   return ws_load_relaxed(&may_spin) ? ws_load_relaxed(&seen->state) == WS_RUNNING : __real_ws_may_spin(seen);
 }
 
-bool __wrap_ws_producer_on_cpu(const struct ws_pool_s *seen, int32_t cpu)
+static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
 {
   return !ws_load_relaxed(&may_spin) && __real_ws_producer_on_cpu(seen, cpu); // relaxed: as above
 }
@@ -283,7 +275,15 @@ static void storms_at_the_time_of_the_alarm(void)
   pthread_barrier_destroy(&storm.announced);
 }
 
-TEST_MAIN("prewake", TEST_CASE(workers_wake_look_and_sleep_again),
-          TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_no_worker),
-          TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(a_wrong_mode_changes_nothing),
-          TEST_CASE(from_hot_to_all_others), TEST_CASE(storms_at_the_time_of_the_alarm))
+static void test_seams(void)
+{
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_relax = ws_relax_seam;
+  seam.ws_may_spin = ws_may_spin_seam;
+  seam.ws_producer_on_cpu = ws_producer_on_cpu_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "prewake", TEST_CASE(workers_wake_look_and_sleep_again),
+                TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_no_worker),
+                TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(a_wrong_mode_changes_nothing),
+                TEST_CASE(from_hot_to_all_others), TEST_CASE(storms_at_the_time_of_the_alarm))

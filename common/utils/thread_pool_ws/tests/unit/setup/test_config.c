@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define LEAD_UNTOUCHED 777u
@@ -16,10 +17,7 @@
 
 static bool privileged; ///< the process has more rights than its user
 
-unsigned long __real_getauxval(unsigned long type);
-unsigned long __wrap_getauxval(unsigned long type);
-
-unsigned long __wrap_getauxval(unsigned long type)
+static unsigned long getauxval_seam(unsigned long type)
 {
   return privileged && type == AT_SECURE ? 1 : __real_getauxval(type);
 }
@@ -320,7 +318,13 @@ static void one_entry_three_ways(void)
   }
 }
 
-TEST_MAIN("config", TEST_CASE(lists), TEST_CASE(wrong_arguments), TEST_CASE(wrong_modes_are_off_and_said),
-          TEST_CASE(texts_by_chance), TEST_CASE(wrong_percentages), TEST_CASE(one_entry_three_ways),
-          TEST_CASE(variables), TEST_CASE(mistyped_names_are_warned_about),
-          TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))
+static void test_seams(void)
+{
+  seam.getauxval = getauxval_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "config", TEST_CASE(lists), TEST_CASE(wrong_arguments),
+                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(texts_by_chance),
+                TEST_CASE(wrong_percentages), TEST_CASE(one_entry_three_ways), TEST_CASE(variables),
+                TEST_CASE(mistyped_names_are_warned_about),
+                TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "../../../setup/ws_settings.h"
 #include "../../../setup/ws_start.h"
+#include "../../support/ws_seam.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -18,8 +19,6 @@
 
 /// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got
 /// one.
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
 static ws_au32_t threads_left = {UINT32_MAX}; ///< UINT32_MAX = as many as there are
 
 /// Limits are set while one thread runs; threads that push side by side meet no limit.
@@ -31,7 +30,8 @@ static bool take_one(ws_au32_t *left)
   return count > 0;
 }
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+static int pthread_create_seam(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *),
+                               void *arg)
 {
   if (!take_one(&threads_left))
     return EAGAIN;
@@ -39,14 +39,10 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 }
 
 /// Memory that pools have mapped and not given back (--wrap of ws_os_map and ws_os_unmap).
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-void __real_ws_os_unmap(void *memory, size_t bytes);
-void __wrap_ws_os_unmap(void *memory, size_t bytes);
 static ws_au64_t mapped_bytes;
 static ws_au32_t maps_left = {UINT32_MAX}; ///< as above
 
-void *__wrap_ws_os_map(size_t bytes)
+static void *ws_os_map_seam(size_t bytes)
 {
   if (!take_one(&maps_left))
     return NULL;
@@ -54,7 +50,7 @@ void *__wrap_ws_os_map(size_t bytes)
   return __real_ws_os_map(bytes);
 }
 
-void __wrap_ws_os_unmap(void *memory, size_t bytes)
+static void ws_os_unmap_seam(void *memory, size_t bytes)
 {
   if (memory)
     ws_add_relaxed(&mapped_bytes, 0 - (uint64_t)bytes);
@@ -283,6 +279,14 @@ static void a_worker_without_a_cpu(void)
   }
 }
 
-TEST_MAIN("start", TEST_CASE(a_worker_without_a_cpu), TEST_CASE(host_creates_the_threads),
-          TEST_CASE(real_time_class_with_and_without_the_privilege), TEST_CASE(names_are_cut_indices_never),
-          TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(reserved_memory_is_given_back))
+static void test_seams(void)
+{
+  seam.pthread_create = pthread_create_seam;
+  seam.ws_os_map = ws_os_map_seam;
+  seam.ws_os_unmap = ws_os_unmap_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "start", TEST_CASE(a_worker_without_a_cpu), TEST_CASE(host_creates_the_threads),
+                TEST_CASE(real_time_class_with_and_without_the_privilege),
+                TEST_CASE(names_are_cut_indices_never), TEST_CASE(as_many_workers_as_threads_can_be_had),
+                TEST_CASE(reserved_memory_is_given_back))

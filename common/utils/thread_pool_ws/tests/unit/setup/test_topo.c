@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_topo.h"
+#include "../../support/ws_seam.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -17,12 +18,10 @@
 
 /// Linked with --wrap=sched_getaffinity: a kernel with room for 4096 CPUs, of which the process may use this
 /// one too.
-int __real_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set);
 static int32_t far_cpu = -1;
 static int refused; ///< the error number of a seccomp filter; 0 = there is none
 
-int __wrap_sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *set)
+static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
   if (refused) {
     errno = refused;
@@ -45,11 +44,9 @@ typedef struct {
   const char *name, *text;
 } file_t;
 
-bool __real_ws_os_read(const char *path, char *text, size_t bytes);
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes);
 static const file_t *files; ///< of a made-up machine, up to one without a name; NULL = this machine
 
-bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
+static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 {
   static const char folder[] = "/sys/devices/system/";
   if (!files)
@@ -61,11 +58,9 @@ bool __wrap_ws_os_read(const char *path, char *text, size_t bytes)
 }
 
 /// Linked with --wrap=ws_os_quota_cpus.
-uint32_t __real_ws_os_quota_cpus(void);
-uint32_t __wrap_ws_os_quota_cpus(void);
 static uint32_t quota = UINT32_MAX;
 
-uint32_t __wrap_ws_os_quota_cpus(void)
+static uint32_t ws_os_quota_cpus_seam(void)
 {
   return quota;
 }
@@ -396,10 +391,17 @@ static void where_memory_lies(void)
   CU_ASSERT_TRUE(ws_node_of(memory) == -EFAULT || ws_node_of(memory) == -ENOENT);
 }
 
-TEST_MAIN("topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
-          TEST_CASE(cpus_that_count), TEST_CASE(victims_of_the_same_cache_come_first),
-          TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused),
-          TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
-          TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
-          TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints_and_counts_of_nodes),
-          TEST_CASE(where_memory_lies))
+static void test_seams(void)
+{
+  seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.ws_os_read = ws_os_read_seam;
+  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(each_step_uses_every_cpu),
+                TEST_CASE(cpus_that_count), TEST_CASE(victims_of_the_same_cache_come_first),
+                TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused),
+                TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
+                TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
+                TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints_and_counts_of_nodes),
+                TEST_CASE(where_memory_lies))

@@ -10,21 +10,12 @@
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../support/ws_scene.h"
+#include "../../support/ws_seam.h"
 
 #define RISE_NS 1000 // has passed
 #define BURST_NS 3000
 #define ONE_CPU 5
 
-void __real_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count);
-ws_plan_t __real_ws_prewake_plan(ws_worker_t *worker);
-ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker);
-bool __real_ws_may_rise(const struct ws_pool_s *pool);
-bool __wrap_ws_may_rise(const struct ws_pool_s *pool);
-int32_t __real_ws_os_cpu(void);
-int32_t __wrap_ws_os_cpu(void);
-void __real_ws_guard_start(struct ws_pool_s *pool);
-void __wrap_ws_guard_start(struct ws_pool_s *pool);
 static struct {
   ws_aptr_t looked_at; ///< the pool, for looks of its workers
   ws_au32_t looks, wrong; ///< of a look
@@ -37,13 +28,13 @@ static struct {
 /// The pools that the calling thread makes have no guard. It would wake one more if a woken one has no CPU.
 static _Thread_local bool has_no_guard;
 
-void __wrap_ws_os_futex_wake(ws_au32_t *word, uint32_t count)
+static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
   WS_PROBE(futex_wake, (uintptr_t)word);
   __real_ws_os_futex_wake(word, count);
 }
 
-ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker)
+static ws_plan_t ws_prewake_plan_seam(ws_worker_t *worker)
 {
   const ws_plan_t plan = __real_ws_prewake_plan(worker);
   const bool is_told = ws_xchg_acq_rel(&idle.plans, 0) == 1;
@@ -53,17 +44,17 @@ ws_plan_t __wrap_ws_prewake_plan(ws_worker_t *worker)
   return is_told ? worker->prewake->plan : plan;
 }
 
-bool __wrap_ws_may_rise(const struct ws_pool_s *pool)
+static bool ws_may_rise_seam(const struct ws_pool_s *pool)
 {
   return ws_load_acquire(&idle.rises) || __real_ws_may_rise(pool);
 }
 
-int32_t __wrap_ws_os_cpu(void)
+static int32_t ws_os_cpu_seam(void)
 {
   return ws_load_acquire(&idle.one_cpu) ? ONE_CPU : __real_ws_os_cpu();
 }
 
-void __wrap_ws_guard_start(struct ws_pool_s *pool)
+static void ws_guard_start_seam(struct ws_pool_s *pool)
 {
   if (!has_no_guard)
     __real_ws_guard_start(pool);
@@ -290,10 +281,20 @@ static void a_stop_wakes_all_and_names_no_waker(void)
   CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
 }
 
-TEST_MAIN("events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
-          TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_stopped_producer_is_told),
-          TEST_CASE(a_wake_names_the_worker_that_wakes), TEST_CASE(who_sees_work_before_it_sleeps_says_so),
-          TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
-          TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
-          TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
-          TEST_CASE(a_stop_wakes_all_and_names_no_waker))
+static void test_seams(void)
+{
+  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
+  seam.ws_prewake_plan = ws_prewake_plan_seam;
+  seam.ws_may_rise = ws_may_rise_seam;
+  seam.ws_os_cpu = ws_os_cpu_seam;
+  seam.ws_guard_start = ws_guard_start_seam;
+}
+
+TEST_MAIN_SEAMS(test_seams, "events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
+                TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_stopped_producer_is_told),
+                TEST_CASE(a_wake_names_the_worker_that_wakes),
+                TEST_CASE(who_sees_work_before_it_sleeps_says_so),
+                TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
+                TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
+                TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
+                TEST_CASE(a_stop_wakes_all_and_names_no_waker))
