@@ -68,7 +68,8 @@ SCENES("queues",
   {"a_task_in_any_workers_queue_is_found",
    "pool workers=70\n"
    "busy: push a in=g; block; gate; unblock\n"
-   "push busy 69; until entered 69; wait g alone; is ran a 69; push a; until ran a 70"},
+   "push busy 69; until entered 69; wait g alone; is ran a 69; let 69; settle\n"
+   "push busy 69; until entered 138; wait g alone; is ran a 138; push a; until ran a 139"},
   {"nested_tasks_run_once_in_a_wide_pool",
    "pool workers=40\n"
    "root: push inner 2 in=a; push inner 2 in=b; wait b; wait a\n"
