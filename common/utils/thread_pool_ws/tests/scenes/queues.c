@@ -43,11 +43,12 @@ SCENES("queues",
    "own: let; until entered second; push late in=g\n"
    "b: gate second\n"
    "push a; push own in=g; push b; push c; push last in=g; wait g; is ran late; is ran c 0"},
-  {"a_wait_goes_on_where_others_took_the_next_two_tasks",
+  {"a_wait_goes_on_where_another_wait_took_the_next_task",
    "pool workers=1 lanes=0; stand\n"
-   "own: let; until entered second; push late in=g\n"
-   "c: gate second\n"
-   "push a; push own in=g; push b; push c; push d; push last in=g; wait g; is ran late; is ran d 0"},
+   "own: thread other; until ran b; push late in=g\n"
+   "other: wait h\n"
+   "push a; push own in=g; push b in=h; push c; push last in=g\n"
+   "wait g; is ran late; is ran last; is ran a 0; is ran c 0"},
   {"a_cancel_takes_tasks_from_the_middle_and_the_others_keep_their_order",
    "pool workers=1; stand\n"
    "push a high; push x 3 key=k high; push b high; push x key=k high; push c high; push y key=k low\n"
