@@ -18,7 +18,6 @@
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
-#include "../../tasks/ws_grouped.h"
 #include "../../tasks/ws_inbox.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
@@ -32,8 +31,6 @@
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
   X(uint32_t, ws_deal_circles, (uint32_t count), (count))                                                    \
-  X(uint64_t, ws_grouped_depth, (const ws_deque_t *deque, const ws_group_t *group, bool weak),               \
-    (deque, group, weak))                                                                                    \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(ws_claim_t, ws_inbox_claim, (const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most),                   \
@@ -82,7 +79,6 @@
   V(ws_relax, (void), ())                                                                                    \
   V(ws_spin_found, (ws_worker_t * worker), (worker))                                                         \
   X(bool, ws_steal, (struct ws_pool_s * pool, ws_here_t here, ws_task_t * task), (pool, here, task))         \
-  X(uint32_t, ws_summary_words, (uint32_t workers), (workers))                                               \
   X(bool, ws_work_visible, (ws_tasks_t * tasks), (tasks))
 
 /// In programs with fibers.

@@ -29,7 +29,6 @@ extern char __start_sim_local[] __attribute__((weak)), __stop_sim_local[] __attr
 
 static struct {
   void *engine; ///< where the engine goes on
-  sim_fiber_t *running;
   sim_fiber_t *local_of; ///< whose thread-local variables lie in the section
   void (*entry)(void);
   char *first_local; ///< the section as the program found it
@@ -111,7 +110,6 @@ static void take_local(sim_fiber_t *fiber)
 void sim_fiber_run(sim_fiber_t *fiber)
 {
   take_local(fiber);
-  fibers.running = fiber;
   fiber->context = jump_fcontext(fiber->context, (void *)fibers.entry).from;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_libc_sync.c
 /// Mutexes, condition variables, semaphores and once, on simulated futexes, as the C library makes them
-/// (Drepper, Futexes Are Tricky, 2011). Each lies in the memory of the C library's own type.
+/// (Drepper, Futexes Are Tricky, 2011). Each lies in the memory of the C library's own type, whose init
+/// functions make the first words what they must be: 0, and a semaphore's count.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <string.h>
 
 #include "sim_libc.h"
 #include "sim_seam_points.h"
@@ -26,13 +26,6 @@ typedef struct {
   uint32_t count;
   uint32_t waiters;
 } semaphore_t;
-
-int __wrap_pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attr)
-{
-  (void)attr;
-  memset(lock, 0, sizeof(*lock));
-  return 0;
-}
 
 int __wrap_pthread_mutex_destroy(pthread_mutex_t *lock)
 {
@@ -86,19 +79,6 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
   return 0;
 }
 
-int __wrap_pthread_cond_init(pthread_cond_t *variable, const pthread_condattr_t *attr)
-{
-  (void)attr;
-  memset(variable, 0, sizeof(*variable));
-  return 0;
-}
-
-int __wrap_pthread_cond_destroy(pthread_cond_t *variable)
-{
-  (void)variable;
-  return 0;
-}
-
 int __wrap_pthread_cond_wait(pthread_cond_t *variable, pthread_mutex_t *lock)
 {
   cond_t *cond = (cond_t *)variable;
@@ -149,19 +129,6 @@ int __wrap_pthread_once(pthread_once_t *once, void (*func)(void))
   }
   while (*state == RUNS)
     sim_futex_wait(state, RUNS, 0);
-  return 0;
-}
-
-int __wrap_sem_init(sem_t *sem, int shared, unsigned count)
-{
-  (void)shared;
-  *(semaphore_t *)sem = (semaphore_t){.count = count};
-  return 0;
-}
-
-int __wrap_sem_destroy(sem_t *sem)
-{
-  (void)sem;
   return 0;
 }
 

@@ -126,14 +126,6 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
   return 0;
 }
 
-int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
-{
-  (void)prepare;
-  (void)parent;
-  (void)child;
-  return 0;
-}
-
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
   for (uint32_t i = 0; i < SIM_KEYS_MAX; i++) {

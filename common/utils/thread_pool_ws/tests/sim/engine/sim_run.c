@@ -16,7 +16,7 @@ sim_thread_t *sim_thread[SIM_THREADS_MAX];
 uint32_t sim_threads;
 sim_cpu_t sim_cpu[SIM_CPUS_MAX];
 sim_thread_t *sim_self;
-uint64_t sim_points, sim_switches;
+uint64_t sim_points;
 sim_ps_t sim_ahead_ps;
 uint32_t sim_generation;
 
@@ -71,7 +71,6 @@ sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), vo
 static void switch_away(void)
 {
   sim_thread_t *self = sim_self;
-  sim_switches++;
   sim_fiber_leave();
   sim_self = self;
 }

@@ -71,7 +71,6 @@ static void take(uint32_t index, sim_thread_t *thread, sim_ps_t at_ps)
   if (cpu->idle_since_ps >= cpu->busy_since_ps)
     cpu->busy_since_ps = at_ps;
   cpu->current = thread;
-  cpu->last = thread->index + 1;
   thread->state = SIM_RUNNING;
   thread->taken_ps = at_ps;
   thread->now_ps = at_ps + thread->left_ps;

@@ -8,7 +8,6 @@
 #ifndef SIM_THREAD_H
 #define SIM_THREAD_H
 
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,14 +66,13 @@ typedef struct {
   bool balances; ///< a tick will look for an idle CPU for its ready threads
   sim_ps_t weighted_ps; ///< the fair class's clock: newcomers begin there
   uint32_t generation; ///< of its slice
-  uint32_t last; ///< index + 1 of the thread that it ran last
 } sim_cpu_t;
 
 extern sim_thread_t *sim_thread[SIM_THREADS_MAX];
 extern uint32_t sim_threads; ///< ever made
 extern sim_cpu_t sim_cpu[SIM_CPUS_MAX];
 extern sim_thread_t *sim_self; ///< the thread that runs now; NULL = the engine does
-extern uint64_t sim_points, sim_switches;
+extern uint64_t sim_points;
 /// How far a thread may run ahead of the others before it lets them go first. 0 = exact. Less than a line
 /// takes from one CPU to the next changes nothing that hardware promises, and saves most switches of fibers.
 extern sim_ps_t sim_ahead_ps;

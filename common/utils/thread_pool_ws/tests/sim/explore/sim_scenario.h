@@ -24,8 +24,7 @@ typedef enum {
   SIM_SHAPE_CORE, ///< its own interface
   SIM_SHAPE_FIFO, ///< the shim of shape A: elements, response FIFOs
   SIM_SHAPE_ARRAY, ///< B1: arrays of answers
-  SIM_SHAPE_COUNTER, ///< B2: answers that count
-  SIM_SHAPES
+  SIM_SHAPE_COUNTER ///< B2: answers that count
 } sim_shape_t;
 
 /// What a task does.
@@ -37,7 +36,6 @@ typedef enum {
   SIM_TASK_BLOCK, ///< sleeps between ws_blocking_begin and ws_blocking_end
   SIM_TASK_CROSS, ///< pushes tasks to the next pool and waits for them
   SIM_TASK_PAIR, ///< every second task waits for the one before it, 20 ms at most
-  SIM_TASK_KINDS
 } sim_task_kind_t;
 
 typedef enum { SIM_BY_PUSH, SIM_BY_BATCH, SIM_BY_TRY, SIM_BY_KINDS } sim_push_by_t;

@@ -2,10 +2,13 @@
 /// @file test_alone.c
 /// What is learnt about bursts that the pushing thread finishes alone: after how many its pushes wake no
 /// worker, for how many tasks, and what takes that back.
+#include <stdio.h>
 #include <string.h>
 
 #include "../../../tasks/ws_alone.h"
 #include "../../support/ws_test.h"
+
+#define MOST 40u ///< no burst of the table has more tasks
 
 static void learn(ws_alone_site_t *site, uint64_t tasks, bool alone, uint32_t times)
 {
@@ -13,83 +16,66 @@ static void learn(ws_alone_site_t *site, uint64_t tasks, bool alone, uint32_t ti
     ws_alone_learn(site, &(ws_alone_burst_t){.tasks = tasks, .alone = alone});
 }
 
-static void bursts_alone_spare_wakes(void)
+/// @return up to how many waiting tasks a push wakes no worker
+static uint64_t spares(const ws_alone_site_t *site)
 {
-  ws_alone_site_t site = {0};
-  learn(&site, 2, true, WS_ALONE_ENOUGH - 1);
-  CU_ASSERT_FALSE(ws_alone_spares(&site, 1));
-  learn(&site, 2, true, 1);
-  CU_ASSERT_TRUE(ws_alone_spares(&site, 1));
-  CU_ASSERT_TRUE(ws_alone_spares(&site, 2));
-  CU_ASSERT_FALSE(ws_alone_spares(&site, 3));
+  uint64_t waiting = 0;
+  while (waiting < MOST && ws_alone_spares(site, waiting + 1))
+    waiting++;
+  return waiting;
 }
 
-static void a_rare_mistake_changes_nothing_and_two_in_a_row_end_it(void)
+static void histories_spare_wakes_for_so_many_tasks(void)
 {
-  ws_alone_site_t site = {0};
-  learn(&site, 2, true, 1000);
-  for (uint32_t i = 0; i < 100; i++) {
-    learn(&site, 2, false, 1);
-    CU_ASSERT_TRUE(ws_alone_spares(&site, 2));
-    learn(&site, 2, true, 60);
+  static const struct {
+    const char *what;
+    uint32_t alone; ///< bursts of two tasks, at first
+    struct {
+      uint32_t times;
+      uint64_t tasks;
+      bool alone;
+    } then[2];
+    uint32_t rounds; ///< of these
+    uint64_t spares; ///< after each round
+  } rows[] = {
+      {"one burst too few", WS_ALONE_ENOUGH - 1, {{0}}, 1, 0},
+      {"enough", WS_ALONE_ENOUGH, {{0}}, 1, 2},
+      {"rare bursts with help change nothing", 1000, {{60, 2, true}, {1, 2, false}}, 100, 2},
+      {"two of them in a row end it", 1000, {{2, 2, false}}, 1, 0},
+      {"bursts that are often helped", 0, {{9, 2, true}, {1, 2, false}}, 1000, 0},
+      {"a wider burst with help tells nothing", WS_ALONE_ENOUGH, {{1, 2, true}, {1, 38, false}}, 100, 2},
+      {"a wider burst alone widens", WS_ALONE_ENOUGH, {{1, 5, true}}, 1, 5},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_alone_site_t site = {0};
+    uint32_t wrong = 0;
+    learn(&site, 2, true, rows[i].alone);
+    for (uint32_t round = 0; round < rows[i].rounds; round++) {
+      for (uint32_t k = 0; k < 2; k++)
+        learn(&site, rows[i].then[k].tasks, rows[i].then[k].alone, rows[i].then[k].times);
+      wrong += spares(&site) != rows[i].spares;
+    }
+    if (wrong > 0)
+      printf("\n    %s: %u rounds\n", rows[i].what, wrong);
+    CU_ASSERT_EQUAL(wrong, 0);
   }
-  learn(&site, 2, false, 2);
-  CU_ASSERT_FALSE(ws_alone_spares(&site, 1));
 }
 
-static void bursts_that_are_often_helped_spare_nothing(void)
+static void other(void *unused)
 {
-  ws_alone_site_t site = {0};
-  for (uint32_t i = 0; i < 1000; i++) {
-    learn(&site, 2, true, 9);
-    learn(&site, 2, false, 1);
-    CU_ASSERT_FALSE(ws_alone_spares(&site, 1));
-  }
-}
-
-static void a_wider_burst_with_help_says_nothing_about_narrow_ones(void)
-{
-  ws_alone_site_t site = {0};
-  for (uint32_t i = 0; i < WS_ALONE_ENOUGH; i++) {
-    learn(&site, 2, true, 1);
-    learn(&site, 38, false, 1);
-  }
-  CU_ASSERT_TRUE(ws_alone_spares(&site, 2));
-  CU_ASSERT_FALSE(ws_alone_spares(&site, 3));
-}
-
-static void a_wider_burst_alone_widens(void)
-{
-  ws_alone_site_t site = {0};
-  learn(&site, 2, true, WS_ALONE_ENOUGH);
-  learn(&site, 5, true, 1);
-  CU_ASSERT_TRUE(ws_alone_spares(&site, 5));
-}
-
-static void one(void *arg)
-{
-  (void)arg;
-}
-
-static void two(void *arg)
-{
-  (void)arg;
+  (void)unused;
 }
 
 static void functions_have_sites_of_their_own(void)
 {
   ws_alone_t its;
   memset(&its, 0, sizeof(its));
-  const uint32_t at = ws_alone_find(&its, one);
+  const uint32_t at = ws_alone_find(&its, test_empty_task);
   learn(&its.site[at], 2, true, WS_ALONE_ENOUGH);
-  CU_ASSERT_EQUAL(ws_alone_find(&its, one), at);
-  CU_ASSERT_TRUE(ws_alone_spares(&its.site[at], 2));
-  const uint32_t other = ws_alone_find(&its, two); // perhaps in the same place
-  CU_ASSERT_FALSE(ws_alone_spares(&its.site[other], 1));
+  CU_ASSERT_EQUAL(ws_alone_find(&its, test_empty_task), at);
+  CU_ASSERT_EQUAL(spares(&its.site[at]), 2);
+  CU_ASSERT_EQUAL(spares(&its.site[ws_alone_find(&its, other)]), 0); // perhaps in the same place
 }
 
-TEST_MAIN("alone", TEST_CASE(bursts_alone_spare_wakes),
-          TEST_CASE(a_rare_mistake_changes_nothing_and_two_in_a_row_end_it),
-          TEST_CASE(bursts_that_are_often_helped_spare_nothing),
-          TEST_CASE(a_wider_burst_with_help_says_nothing_about_narrow_ones),
-          TEST_CASE(a_wider_burst_alone_widens), TEST_CASE(functions_have_sites_of_their_own))
+TEST_MAIN("alone", TEST_CASE(histories_spare_wakes_for_so_many_tasks),
+          TEST_CASE(functions_have_sites_of_their_own))

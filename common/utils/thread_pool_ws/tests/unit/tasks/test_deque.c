@@ -1,112 +1,186 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deque.c
-/// One thread: order, wrap-around, growth, shrinking, loose pages, what a thief remembers. Thieves:
-/// test_deque_race.c.
+/// A deque: what each operation returns, as a table. Then its owner against thieves: each task is taken once.
 #include "../../../tasks/ws_deque.h"
 
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../support/ws_test.h"
 
-static ws_cell_t cells[16];
+static ws_cell_t cells[64];
 static ws_deque_t deque;
+static ws_steal_memo_t memo[2]; ///< of two thieves
+static uint64_t pushed; ///< tasks are numbered from 1
 
-static void fresh(uint64_t capacity)
+static void begin(uint64_t capacity)
 {
   memset(cells, 0, sizeof(cells));
+  memset(memo, 0, sizeof(memo));
+  pushed = 0;
   ws_deque_init(&deque, cells, capacity);
 }
 
-static ws_task_t numbered(uint64_t number)
+/// Push the next @p count tasks.
+static void put(uint64_t count)
 {
-  return (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)number};
+  ws_task_t tasks[16];
+  for (uint64_t i = 0; i < count; i++)
+    tasks[i] = (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)++pushed};
+  while (!ws_deque_has_room(&deque, count))
+    if (!ws_deque_grow(&deque))
+      sched_yield(); // pages are being trimmed
+  ws_deque_push(&deque, tasks, count);
 }
 
-static void put(uint64_t number)
+static uint64_t number_of(const ws_task_t *task)
 {
-  const ws_task_t task = numbered(number);
-  while (!ws_deque_has_room(&deque, 1))
-    if (!ws_deque_grow(&deque))
-      return;
-  ws_deque_push(&deque, &task, 1);
+  return (uint64_t)(uintptr_t)task->arg;
 }
 
 /// 0 = nothing
 static uint64_t take(void)
 {
   ws_task_t task;
-  return ws_deque_take(&deque, &task) ? (uint64_t)(uintptr_t)task.arg : 0;
+  return ws_deque_take(&deque, &task) ? number_of(&task) : 0;
 }
 
-static uint64_t steal(ws_steal_memo_t *memo)
+static uint64_t steal(ws_steal_memo_t *memo_of)
 {
   ws_task_t task;
-  return ws_deque_steal(&deque, memo, &task) == WS_STEAL_GOT ? (uint64_t)(uintptr_t)task.arg : 0;
+  return ws_deque_steal(&deque, memo_of, &task) == WS_STEAL_GOT ? number_of(&task) : 0;
 }
 
-static void owner_takes_newest_thief_oldest(void)
+static uint64_t room(void)
 {
-  fresh(8);
-  ws_steal_memo_t memo = {0};
-  for (uint64_t i = 1; i <= 6; i++)
-    put(i);
-  CU_ASSERT_EQUAL(ws_deque_size(&deque), 6);
-  CU_ASSERT_EQUAL(take(), 6);
-  CU_ASSERT_EQUAL(steal(&memo), 1);
-  CU_ASSERT_EQUAL(steal(&memo), 2);
-  CU_ASSERT_EQUAL(take(), 5);
-  CU_ASSERT_EQUAL(steal(&memo), 3);
-  CU_ASSERT_EQUAL(take(), 4);
-  CU_ASSERT_EQUAL(take(), 0);
-  CU_ASSERT_EQUAL(steal(&memo), 0);
-  CU_ASSERT_EQUAL(ws_deque_size(&deque), 0);
+  uint64_t count = 0;
+  while (ws_deque_has_room(&deque, count + 1))
+    count++;
+  return count;
 }
 
-static void peek_sees_both_ends_and_takes_nothing(void)
+static uint64_t do_letter(char letter)
 {
-  fresh(4);
+  static uint64_t peeked;
   ws_task_t task;
-  CU_ASSERT_FALSE(ws_deque_peek(&deque, &task));
-  put(1);
-  put(2);
-  put(3);
-  CU_ASSERT_TRUE(ws_deque_peek(&deque, &task) && task.arg == (void *)3);
-  CU_ASSERT_EQUAL(ws_deque_size(&deque), 3);
-}
-
-static void batch_wraps_around(void)
-{
-  fresh(4);
-  ws_steal_memo_t memo = {0};
-  const ws_task_t three[3] = {numbered(1), numbered(2), numbered(3)};
-  for (uint64_t lap = 0; lap < 1000; lap++) {
-    CU_ASSERT_TRUE_FATAL(ws_deque_has_room(&deque, 3));
-    ws_deque_push(&deque, three, 3);
-    CU_ASSERT_FALSE_FATAL(ws_deque_has_room(&deque, 2));
-    CU_ASSERT_EQUAL_FATAL(steal(&memo), 1);
-    CU_ASSERT_EQUAL_FATAL(take(), 3);
-    CU_ASSERT_EQUAL_FATAL(steal(&memo), 2);
+  switch (letter) {
+    case 't':
+      return take();
+    case 's': // by the first thief
+    case 'S': // by the second one
+      return steal(&memo[letter == 'S']);
+    case 'm': // tasks that the first thief need not look for
+      return memo[0].bottom - ws_load_relaxed(&deque.top);
+    case 'k': // the first half of a steal
+      return ws_deque_steal_peek(&deque, &memo[0], &task, &peeked) ? number_of(&task) : 0;
+    case 'c': // its second half
+      return ws_deque_steal_commit(&deque, peeked);
+    case 'q': // what the next take returns
+      return ws_deque_peek(&deque, &task) ? number_of(&task) : 0;
+    case 'z':
+      return ws_deque_size(&deque);
+    case 'r':
+      return room();
+    case 'g':
+      return ws_deque_grow(&deque);
+    case 'x':
+      ws_deque_shrink(&deque);
+      return deque.level;
+    case 'b':
+      return ws_load_relaxed(&deque.grown_bytes) / sizeof(ws_cell_t);
+    case 'o':
+      return ws_load_relaxed(&deque.loose);
+    case 'i':
+      ws_deque_trim(&deque);
+      return ws_load_relaxed(&deque.loose);
+    default: // another thread begins or ends a trim
+      ws_store_relaxed(&deque.loose, letter == '(' ? WS_LOOSE_TRIMMING : WS_LOOSE_NONE);
+      return ws_load_relaxed(&deque.loose);
   }
 }
 
-/// Random pushes, takes and steals against a plain array.
-static void agrees_with_a_model(void)
+/// "p" pushes one task, "3p" three at once; each other letter returns a number.
+static void each_operation_returns_what_it_should(void)
 {
-  fresh(4);
+  static const struct {
+    const char *what;
+    uint64_t capacity;
+    const char *letters, *returned;
+  } rows[] = {
+      {"the owner takes the newest, thieves the oldest", 8, "6p z tsstst ts z", "6 6 1 2 5 3 4 0 0 0"},
+      {"a peek sees the newest, and takes nothing", 4, "q 3p qz t q", "0 3 3 3 2"},
+      {"batches go round the ring", 4, "3pr sts 3pr sts 3pr sts r", "1 1 3 2 1 4 6 5 1 7 9 8 4"},
+      {"growth keeps the order", 2, "2p s 16p b 4p b 3p sst zb", "1 32 32 2 3 25 21 32"},
+      {"only an empty ring shrinks", 2, "3p xb i tttx bo i o", "1 4 0 3 2 1 0 0 1 0 0"},
+      {"growth takes loose pages back", 2, "3p tttx o 2p g o i tt", "3 2 1 0 1 1 0 0 5 4"},
+      {"growth does not wait for a trim without end", 2, "3p tttx ( g x o ) g x", "3 2 1 0 2 0 0 2 0 1 0"},
+      {"a memo saves looks", 8, "4p s m s m", "1 3 2 2"},
+      {"a take makes a memo void", 8, "4p s ttt s p s 2p SsSs", "1 4 3 2 0 5 6 7 0 0"},
+      {"another thief was faster", 4, "p k S c", "1 1 0"},
+      {"the owner took the last task meanwhile", 4, "p k t c z", "1 1 0 0"},
+      {"the owner took all meanwhile", 4, "3p k ttt c s", "1 3 2 1 0 0"},
+      {"a task lies in the place of the one that was read", 2, "2p k SS 2p c ss", "1 1 2 0 3 4"},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    char returned[256] = "";
+    size_t length = 0;
+    uint64_t count = 0;
+    begin(rows[i].capacity);
+    for (const char *letter = rows[i].letters; *letter; letter++) {
+      if (*letter >= '0' && *letter <= '9') {
+        count = 10 * count + (uint64_t)(*letter - '0');
+      } else if (*letter == 'p') {
+        put(count ? count : 1);
+        count = 0;
+      } else if (*letter != ' ') {
+        length += (size_t)snprintf(returned + length, sizeof(returned) - length, " %llu",
+                                   (unsigned long long)do_letter(*letter));
+      }
+    }
+    if (strcmp(returned + 1, rows[i].returned) != 0)
+      printf("\n    %s: %s\n", rows[i].what, returned);
+    CU_ASSERT_STRING_EQUAL(returned + 1, rows[i].returned);
+    ws_deque_free(&deque);
+  }
+}
+
+/// A thief's memo of another deque, whose count of takes is the same.
+static void a_memo_of_another_deque_is_not_used(void)
+{
+  begin(8);
+  put(2);
+  memo[0] = (ws_steal_memo_t){.deque = NULL, .bottom = UINT64_MAX / 2, .takes = 0};
+  CU_ASSERT_TRUE(steal(&memo[0]) == 1 && steal(&memo[0]) == 2 && steal(&memo[0]) == 0);
+}
+
+/// The most tasks that lay there: looked at once in a while, so it may be an eighth too low.
+static void the_high_water_is_counted(void)
+{
+  begin(64);
+  for (uint32_t i = 0; i < 64; i++)
+    put(1);
+  const uint64_t most = ws_load_relaxed(&deque.high_water);
+  CU_ASSERT_TRUE(most <= 64 && most >= 64 - 64 / 8 - 1);
+}
+
+/// Random pushes, takes and steals against a plain array.
+static void it_agrees_with_a_model(void)
+{
   static uint64_t model[1 << 12];
-  uint64_t head = 0, tail = 0, number = 1, random = test_seed();
-  ws_steal_memo_t memo = {0};
+  uint64_t head = 0, tail = 0, random = test_seed();
+  begin(4);
   for (uint32_t step = 0; step < 200000; step++) {
     const uint64_t choice = test_random(&random) % 8;
     if (choice < 4 && tail - head < TEST_COUNT(model)) {
-      model[tail++ % TEST_COUNT(model)] = number;
-      put(number++);
+      put(1);
+      model[tail++ % TEST_COUNT(model)] = pushed;
     } else if (choice < 6) {
       const uint64_t expected = tail > head ? model[--tail % TEST_COUNT(model)] : 0;
       CU_ASSERT_EQUAL_FATAL(take(), expected);
     } else {
       const uint64_t expected = tail > head ? model[head++ % TEST_COUNT(model)] : 0;
-      CU_ASSERT_EQUAL_FATAL(steal(&memo), expected);
+      CU_ASSERT_EQUAL_FATAL(steal(&memo[0]), expected);
     }
     if (tail == head)
       ws_deque_shrink(&deque);
@@ -115,134 +189,88 @@ static void agrees_with_a_model(void)
   ws_deque_free(&deque);
 }
 
-static void growth_keeps_order_and_counts(void)
+#define TASKS (TEST_SANITIZED ? 50000u : 200000u)
+
+static ws_au32_t taken[TASKS + 1]; ///< by number; [0] = nothing was there
+static ws_au32_t over;
+static ws_au32_t thieves; ///< that have begun
+
+static void *be_thief(void *trims)
 {
-  fresh(2);
-  ws_steal_memo_t memo = {0};
-  put(1);
-  put(2);
-  CU_ASSERT_EQUAL(steal(&memo), 1);
-  for (uint64_t i = 3; i <= 100; i++)
-    put(i);
-  CU_ASSERT_EQUAL(deque.level, 6);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.grown_bytes), 128 * sizeof(ws_cell_t));
-  const uint64_t most = ws_load_relaxed(&deque.high_water);
-  CU_ASSERT_TRUE(most <= 99 && most >= 99 - 99 / 8 - 1);
-  for (uint64_t i = 2; i <= 50; i++)
-    CU_ASSERT_EQUAL_FATAL(steal(&memo), i);
-  for (uint64_t i = 100; i > 50; i--)
-    CU_ASSERT_EQUAL_FATAL(take(), i);
-  CU_ASSERT_EQUAL(take(), 0);
-  ws_deque_free(&deque);
+  ws_steal_memo_t mine = {0};
+  ws_add_acq_rel(&thieves, 1);
+  for (uint32_t idle = 1; !ws_load_acquire(&over); idle++) {
+    const uint64_t number = steal(&mine);
+    ws_add_relaxed(&taken[number], 1);
+    if (number > 0)
+      idle = 0;
+    else if (idle % 64 == 0)
+      sched_yield();
+    if (trims)
+      ws_deque_trim(&deque);
+  }
+  return NULL;
 }
 
-static void shrinks_only_when_empty_and_pages_become_loose(void)
+typedef struct {
+  uint64_t capacity;
+  uint32_t thieves;
+  uint64_t pushes_max, takes_max; ///< in a row
+  bool drains; ///< waits until thieves have emptied the deque after each round
+  bool trims;
+} shape_t;
+
+static void be_owner(const shape_t *shape, uint64_t tasks)
 {
-  fresh(2);
-  for (uint64_t i = 1; i <= 3; i++)
-    put(i);
-  ws_deque_shrink(&deque);
-  CU_ASSERT_EQUAL(deque.level, 1);
-  ws_deque_trim(&deque); // nothing is loose: the tasks must stay
-  CU_ASSERT_EQUAL(take(), 3);
-  CU_ASSERT_EQUAL(take(), 2);
-  CU_ASSERT_EQUAL(take(), 1);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_NONE);
-  ws_deque_shrink(&deque);
-  CU_ASSERT_EQUAL(deque.level, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.grown_bytes), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_PAGES);
-  ws_deque_trim(&deque);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_NONE);
-  for (uint64_t i = 1; i <= 20; i++)
-    put(i);
-  CU_ASSERT_EQUAL(deque.level, 4);
-  for (uint64_t i = 20; i >= 1; i--)
-    CU_ASSERT_EQUAL_FATAL(take(), i);
-  ws_deque_free(&deque);
+  uint64_t random = test_seed();
+  while (pushed + 16 <= tasks) {
+    put(1 + test_random(&random) % shape->pushes_max);
+    for (uint64_t k = test_random(&random) % (shape->takes_max + 1); k > 0; k--)
+      ws_add_relaxed(&taken[take()], 1);
+    for (uint32_t turn = 0; shape->drains && ws_deque_size(&deque) > 0; turn++)
+      if (turn % 256 == 255)
+        sched_yield();
+    ws_deque_shrink(&deque);
+  }
+  put(tasks - pushed);
+  while (ws_deque_size(&deque) > 0)
+    ws_add_relaxed(&taken[take()], 1);
 }
 
-/// A trim's thread may get no CPU: growth must not wait for it without a bound, and must not use the pages.
-static void growth_waits_for_a_trim_but_not_without_end(void)
+static void each_task_is_taken_once(void)
 {
-  fresh(2);
-  for (uint64_t i = 1; i <= 3; i++)
-    put(i);
-  while (take())
-    ;
-  ws_deque_shrink(&deque);
-  ws_store_relaxed(&deque.loose, WS_LOOSE_TRIMMING); // this thread is at it
-  CU_ASSERT_FALSE(ws_deque_grow(&deque));
-  CU_ASSERT_EQUAL(deque.level, 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_TRIMMING);
-  ws_store_release(&deque.loose, WS_LOOSE_NONE);
-  CU_ASSERT_TRUE(ws_deque_grow(&deque));
-  CU_ASSERT_EQUAL(deque.level, 1);
-  ws_deque_free(&deque);
+  static const shape_t shapes[] = {
+      {.capacity = 2, .thieves = 1, .pushes_max = 1, .takes_max = 1}, // the last task
+      {.capacity = 64, .thieves = 3, .pushes_max = 8, .takes_max = 8},
+      {.capacity = 64, .thieves = 1, .pushes_max = 16, .takes_max = 1, .drains = true}, // memos during a take
+      {.capacity = 64, .thieves = 2, .pushes_max = 16, .takes_max = 2, .drains = true},
+      {.capacity = 2, .thieves = 3, .pushes_max = 16, .takes_max = 12}, // growth
+      {.capacity = 2, .thieves = 2, .pushes_max = 16, .takes_max = 16, .trims = true},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(shapes); i++) {
+    const uint64_t tasks = shapes[i].drains ? TASKS / 5 : TASKS; // each round waits until a thief has a CPU
+    test_threads_t threads = {0};
+    memset(taken, 0, sizeof(taken));
+    ws_store_relaxed(&over, 0);
+    ws_store_relaxed(&thieves, 0);
+    begin(shapes[i].capacity);
+    for (uint32_t k = 0; k < shapes[i].thieves; k++)
+      test_spawn(&threads, be_thief, shapes[i].trims && k == 0 ? &deque : NULL);
+    while (ws_load_acquire(&thieves) < shapes[i].thieves)
+      sched_yield();
+    be_owner(&shapes[i], tasks);
+    ws_store_release(&over, 1);
+    test_join(&threads);
+    uint64_t wrong = 0;
+    for (uint32_t k = 1; k <= tasks; k++)
+      wrong += ws_load_relaxed(&taken[k]) != 1;
+    if (wrong > 0)
+      printf("\n    shape %u: %llu tasks were not taken once\n", i, (unsigned long long)wrong);
+    CU_ASSERT_EQUAL(wrong, 0);
+    ws_deque_free(&deque);
+  }
 }
 
-static void growth_takes_loose_pages_back(void)
-{
-  fresh(2);
-  for (uint64_t i = 1; i <= 3; i++)
-    put(i);
-  while (take())
-    ;
-  ws_deque_shrink(&deque);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_PAGES);
-  put(1);
-  put(2);
-  CU_ASSERT_TRUE(ws_deque_grow(&deque));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&deque.loose), WS_LOOSE_NONE);
-  ws_deque_trim(&deque);
-  CU_ASSERT_EQUAL(take(), 2);
-  CU_ASSERT_EQUAL(take(), 1);
-  ws_deque_free(&deque);
-}
-
-static void memo_saves_a_look_and_is_void_after_a_take(void)
-{
-  fresh(8);
-  ws_steal_memo_t memo = {0};
-  for (uint64_t i = 1; i <= 4; i++)
-    put(i);
-  CU_ASSERT_EQUAL(steal(&memo), 1);
-  CU_ASSERT_EQUAL(memo.bottom - ws_load_relaxed(&deque.top), 3);
-  CU_ASSERT_EQUAL(take(), 4); // the memo still speaks of index 4
-  CU_ASSERT_EQUAL(take(), 3);
-  CU_ASSERT_EQUAL(take(), 2);
-  CU_ASSERT_EQUAL(steal(&memo), 0);
-  put(5);
-  CU_ASSERT_EQUAL(steal(&memo), 5);
-  put(6);
-  put(7);
-  ws_steal_memo_t other = {.deque = NULL, .bottom = UINT64_MAX / 2, .takes = ws_load_relaxed(&deque.takes)};
-  CU_ASSERT_EQUAL(steal(&other), 6); // of another deque: not used
-  CU_ASSERT_EQUAL(steal(&other), 7);
-  CU_ASSERT_EQUAL(steal(&other), 0);
-}
-
-/// A peek reads, a commit decides: a task that another thread took meanwhile is void.
-static void commit_fails_when_the_task_is_gone(void)
-{
-  fresh(4);
-  ws_steal_memo_t memo = {0}, second = {0};
-  ws_task_t task;
-  uint64_t index = 0;
-  put(1);
-  CU_ASSERT_TRUE(ws_deque_steal_peek(&deque, &memo, &task, &index));
-  CU_ASSERT_EQUAL(steal(&second), 1);
-  CU_ASSERT_FALSE(ws_deque_steal_commit(&deque, index));
-  put(2);
-  CU_ASSERT_TRUE(ws_deque_steal_peek(&deque, &memo, &task, &index));
-  CU_ASSERT_EQUAL(take(), 2); // the owner's last task: taken by the same CAS
-  CU_ASSERT_FALSE(ws_deque_steal_commit(&deque, index));
-}
-
-TEST_MAIN("deque", TEST_CASE(owner_takes_newest_thief_oldest),
-          TEST_CASE(peek_sees_both_ends_and_takes_nothing), TEST_CASE(batch_wraps_around),
-          TEST_CASE(agrees_with_a_model), TEST_CASE(growth_keeps_order_and_counts),
-          TEST_CASE(shrinks_only_when_empty_and_pages_become_loose), TEST_CASE(growth_takes_loose_pages_back),
-          TEST_CASE(growth_waits_for_a_trim_but_not_without_end),
-          TEST_CASE(memo_saves_a_look_and_is_void_after_a_take),
-          TEST_CASE(commit_fails_when_the_task_is_gone))
+TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
+          TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(the_high_water_is_counted),
+          TEST_CASE(it_agrees_with_a_model), TEST_CASE(each_task_is_taken_once))

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file queues.c
+/// Scenes: the queues that all threads of a pool share (for high and low priority, and for threads without a
+/// lane), the tasks that a waiting worker is handed, and the queues of a wide pool.
+#include "scene.h"
+
+// clang-format off
+SCENES("queues",
+  {"a_queue_that_all_share_holds_its_capacity",
+   "pool workers=1 lanes=0 queue_capacity=4 full=fail; stand\n"
+   "times 5: push a 4; push x = -EAGAIN; push x try = -EAGAIN; push h 4 high; push x high = -EAGAIN;"
+   " push l 4 low; push x low = -EAGAIN; is queued_tasks 12; let; until queued_tasks 0; stand\n"
+   "is ran a 20; is ran h 20; is ran l 20; is queue_bytes 0"},
+  {"a_task_from_the_middle_leaves_room_at_once",
+   "pool workers=1 queue_capacity=4 full=fail; stand\n"
+   "push a high; push own high in=g; push b high; push own high in=g; push x high = -EAGAIN\n"
+   "wait g; push c 2 high; push x high = -EAGAIN; forget; let; until ran c 2; is order a b c c"},
+  {"a_queue_that_all_share_grows_and_keeps_its_order",
+   "pool workers=1 lanes=0 queue_capacity=4; stand; push stand; push a 3; let; until entered 2\n"
+   "push b; push c 4; push d 2; is queue_bytes >= 1; forget; let; until ran d 2\n"
+   "is order a a a b c c c c d d"},
+  {"a_wait_without_a_lane_takes_its_groups_tasks_and_no_others",
+   "pool workers=1 lanes=0; stand\n"
+   "push a; push own in=g; push weak weak=g; push b in=h; push own in=g low; push own in=g high\n"
+   "push a high; wait g; is ran own 3; is ran weak 0; is ran a 0; is ran b 0"},
+  {"a_task_takes_weak_tags_of_its_group_too",
+   "pool workers=1 lanes=0; stand; group g 1\n"
+   "weak: complete g\n"
+   "outer: push a high; push weak high weak=g; push a high; wait g; is ran a 0\n"
+   "push outer in=x; wait x; is ran weak"},
+  {"a_wait_runs_what_its_task_pushed_to_a_queue_that_all_share",
+   "pool workers=1; stand; group g 1\n"
+   "own: push child low\n"
+   "child: complete g\n"
+   "push other high; push own tag=g; wait g; is ran other 0"},
+  {"a_wait_goes_on_where_it_stopped",
+   "pool workers=1 lanes=0; stand\n"
+   "own: let; until entered second; push late in=g\n"
+   "a: gate second\n"
+   "push a; push own in=g; push b; push c; push last in=g; wait g; is ran late; is ran b 0"},
+  {"a_wait_goes_on_where_others_took_the_next_task",
+   "pool workers=1 lanes=0; stand\n"
+   "own: let; until entered second; push late in=g\n"
+   "b: gate second\n"
+   "push a; push own in=g; push b; push c; push last in=g; wait g; is ran late; is ran c 0"},
+  {"a_wait_goes_on_where_another_wait_took_the_next_task",
+   "pool workers=1 lanes=0; stand\n"
+   "own: thread other; until ran b; push late in=g\n"
+   "other: wait h\n"
+   "push a; push own in=g; push b in=h; push c; push last in=g\n"
+   "wait g; is ran late; is ran last; is ran a 0; is ran c 0"},
+  {"a_cancel_takes_tasks_from_the_middle_and_the_others_keep_their_order",
+   "pool workers=1; stand\n"
+   "push a high; push x 3 key=k high; push b high; push x key=k high; push c high; push y key=k low\n"
+   "cancel k wait = 5; is cancelled x 4; is cancelled y; forget; let; until ran c; is order a b c"},
+  {"several_threads_without_a_lane_run_each_task_once",
+   "pool workers=2 lanes=0 queue_capacity=16; group g 300; group h 300\n"
+   "pusher: times 100: push a tag=g; push b tag=h high; push other\n"
+   "a: complete g\n"
+   "b: complete h\n"
+   "taker: wait g; wait h\n"
+   "times 3: thread pusher; thread taker\n"
+   "join; settle; is ran a 300; is ran b 300; is ran other 300"},
+  {"tasks_of_a_thread_that_has_ended_run",
+   "pool workers=1 lanes=1; stand\n"
+   "pusher: push a 3; push b high\n"
+   "times 3: thread pusher; join; is lanes_used 1\n"
+   "let; until ran a 9; until ran b 3"},
+  {"a_task_in_any_workers_queue_is_found",
+   "pool workers=70\n"
+   "busy: push a in=g; block; gate; unblock\n"
+   "push busy 69; until entered 69; wait g alone; is ran a 69; let 69; settle\n"
+   "push busy 69; until entered 138; wait g alone; is ran a 138; push a; until ran a 139"},
+  {"nested_tasks_run_once_in_a_wide_pool",
+   "pool workers=40\n"
+   "root: push inner 2 in=a; push inner 2 in=b; wait b; wait a\n"
+   "inner: push leaf 3; push last 2 in=c; wait c\n"
+   "times 30: push root 3 in=g; wait g\n"
+   "settle; is ran root 90; is ran inner 360; is ran leaf 1080; is ran last 720"},
+  {"a_task_for_a_worker_that_spins_runs_once",
+   "pool workers=3 spin=hot\n"
+   "times 100: push a in=g; wait g; push a 3 in=g; push b; wait g\n"
+   "settle; is ran a 400; is ran b 100"},
+  {"a_task_for_a_worker_that_leaves_runs_once",
+   "pool workers=2 spin_ns_max=2000 join_spin_ns_max=0\n"
+   "pusher: times 60: push a 2 in=g; push b\n"
+   "times 2: thread pusher\n"
+   "times 60: push c in=h; push b; wait h\n"
+   "join; wait g; settle; is ran a 240; is ran b 180; is ran c 60"},
+  {"a_task_for_a_worker_that_spins_ends_with_its_pool",
+   "times 10: pool workers=2 spin=hot; push a 5 in=g; destroy; is done g\n"
+   "times 10: pool workers=2 spin=hot; push a 5 in=g; settle; stop drain; push x = -ECANCELED; destroy\n"
+   "is ran a 100"},
+  {"an_abort_skips_or_runs_what_was_for_a_worker_that_spins",
+   "pool workers=2 spin=hot\n"
+   "aborter: stop abort = any\n"
+   "push a 20 in=g; thread aborter; join; wait g"},
+)
+// clang-format on
