@@ -13,31 +13,20 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../core/ws_find.h"
 #include "../../core/ws_push.h"
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
 #include "../../tasks/ws_grouped.h"
-#include "../../tasks/ws_inbox.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
   X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
-  X(uint32_t, ws_deal_circles, (uint32_t count), (count))                                                    \
   X(uint64_t, ws_grouped_depth, (const ws_deque_t *deque, const ws_group_t *group, bool weak),               \
     (deque, group, weak))                                                                                    \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
-  X(ws_claim_t, ws_inbox_claim, (const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most),                   \
-    (tasks, mask, most))                                                                                     \
-  X(bool, ws_inbox_claim_more, (const ws_tasks_t *tasks, ws_queue_t *claimer), (tasks, claimer))             \
-  X(bool, ws_inbox_give,                                                                                     \
-    (const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task),                    \
-    (tasks, own, claim, task))                                                                               \
-  X(bool, ws_inbox_open, (ws_inbox_t * inbox, ws_au64_t * mask), (inbox, mask))                              \
-  X(bool, ws_inbox_shut, (ws_tasks_t * tasks, ws_inbox_t * inbox), (tasks, inbox))                           \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
   V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
@@ -53,6 +42,7 @@
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
+  X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
   X(bool, ws_os_thread_sleeps, (int32_t tid), (tid))                                                         \
@@ -65,8 +55,6 @@
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
   V(ws_relax, (void), ())                                                                                    \
-  V(ws_spin_found, (ws_worker_t * worker), (worker))                                                         \
-  X(bool, ws_steal, (struct ws_pool_s * pool, ws_here_t here, ws_task_t * task), (pool, here, task))         \
   X(uint32_t, ws_summary_words, (uint32_t workers), (workers))                                               \
   X(bool, ws_work_visible, (ws_tasks_t * tasks), (tasks))
 
