@@ -20,11 +20,15 @@ SCENES("event",
    "own: is worker; complete g\n"
    "lets: sleep 1ms; let\n"
    "thread lets; wait g; join; is began own 40"},
-  {"a_worker_runs_tasks_with_a_weak_tag", WEAK "pool workers=1; push waiter in=all; wait all alone; is ran own 40"},
-  {"a_task_outside_runs_tasks_with_a_weak_tag", WEAK "pool workers=1; stand; push waiter in=all; wait all; is ran own 40"},
-  {"a_tag_completes_nothing", "pool workers=2; group g 1; push a 40 tag=g; settle; is done g 0; complete g; is run_tasks 40"},
+  {"a_worker_runs_tasks_with_a_weak_tag", WEAK "pool workers=1; push waiter in=all; wait all alone; "
+  "is ran own 40"},
+  {"a_task_outside_runs_tasks_with_a_weak_tag", WEAK "pool workers=1; stand; push waiter in=all; "
+  "wait all; is ran own 40"},
+  {"a_tag_completes_nothing",
+   "pool workers=2; group g 1; push a 40 tag=g; settle; is done g 0; complete g; is run_tasks 40"},
   {"an_event_has_its_own_tasks_run_only",
-   "pool workers=1; stand; push other tag=h; push makes tag=g; push other; await e tag=g; is ran makes; is ran other 0\n"
+   "pool workers=1; stand; push other tag=h; push makes tag=g; push other; await e tag=g; is ran makes; "
+   "is ran other 0\n"
    "makes: is worker 0; let e"},
   {"an_event_that_a_worker_makes_ready_ends_the_sleep",
    "pool workers=1; stand; push makes; let; await e tag=g; push more; await f tag=h\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file lanes.c
-/// Scenes: threads that have no queue of their own (lane) in the pool. The workers stand, or wait themselves: no
-/// other thread can run what these threads wait for.
+/// Scenes: threads that have no queue of their own (lane) in the pool. The workers stand, or wait themselves:
+/// no other thread can run what these threads wait for.
 #include "scene.h"
 
 // clang-format off
@@ -22,7 +22,8 @@ SCENES("lanes",
    "y: push z in=i @pool; wait i @pool\n"
    "push x 100 in=g @pool; wait g alone; is ran z 100"},
   {"a_wait_finds_what_was_pushed_without_a_lane",
-   WITHOUT "push own in=g; is lanes_used 1; let lane; join; push other; is lanes_used 1; wait g; is ran own; is ran other 0"},
+   WITHOUT "push own in=g; is lanes_used 1; let lane; join; push other; is lanes_used 1; wait g; "
+   "is ran own; is ran other 0"},
   {"a_wait_goes_on_with_a_lane_that_it_gets",
    WITHOUT "gets: let lane; join; push own 10 in=g\n"
    "push gets in=g; is began gets 0; wait g; is ran own 10"},
@@ -46,10 +47,12 @@ SCENES("lanes",
    "inner: gate c; push own @pool\n"
    "stopper: stop drain @pool\n"
    "watcher: until stopping @pool; let c\n"
-   "push holds; until entered a 1; push outer in=g; thread stopper; thread watcher; wait g; let a; join; is ran own"},
+   "push holds; until entered a 1; push outer in=g; thread stopper; thread watcher; wait g; let a; join; "
+   "is ran own"},
   {"a_wait_for_an_event_runs_no_children",
    WITHOUT "parent: push child\n"
    "later: sleep 1ms; let e\n"
-   "push parent tag=g; let lane; join; push other; thread later; await e tag=g; join; is ran child 0; is ran other 0"},
+   "push parent tag=g; let lane; join; push other; thread later; await e tag=g; join; is ran child 0; "
+   "is ran other 0"},
 )
 // clang-format on

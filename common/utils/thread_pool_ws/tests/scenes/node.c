@@ -12,7 +12,9 @@
   "push stands 2; until entered w0 1; until entered w1 1; forget\n"
 #define PAIR "pool workers=2 pin_step=2 spin=off\n" STANDING
 /// a1, a2 are for node 0, b1, b2 for node 1.
-#define SIX(g) "push a1 node=0" g "; push n1" g "; push b1 node=1" g "; push a2 node=0" g "; push n2" g "; push b2 node=1" g
+#define SIX(g)                                                                                               \
+  "push a1 node=0" g "; push n1" g "; push b1 node=1" g "; push a2 node=0" g "; push n2" g                   \
+  "; push b2 node=1" g
 SCENES("node",
   {"a_worker_takes_its_node_first",
    NODES PAIR SIX(" in=g") "; is queued_tasks 6; let w0; wait g alone; is order a1 a2 n1 n2 b1 b2"},
@@ -31,11 +33,14 @@ SCENES("node",
   {"a_priority_goes_before_a_node",
    NODES PAIR "push b1 node=1 in=g; push h high node=0 in=g; let w1; wait g alone; is order h b1"},
   {"a_wrong_hint_makes_no_difference",
-   NODES PAIR "push a node=77 in=g; push b node=1000000 in=g; push c node=2147483646 in=g; let w1; wait g alone; is order a b c"},
+   NODES PAIR "push a node=77 in=g; push b node=1000000 in=g; push c node=2147483646 in=g; let w1; "
+   "wait g alone; is order a b c"},
   {"a_wait_reaches_its_tasks_on_each_node",
-   NODES PAIR SIX(" in=g") "; " SIX("") "; wait g; is queued_tasks 6; let w0; let w1; settle; is ran a1 2; is ran b2 2"},
+   NODES PAIR SIX(" in=g") "; " SIX("") "; wait g; is queued_tasks 6; let w0; let w1; settle; "
+   "is ran a1 2; is ran b2 2"},
   {"a_batch_keeps_its_hints",
-   NODES PAIR "push a1 2 node=0 batch in=g; push b1 2 node=1 batch in=g; let w1; wait g alone; is order b1 b1 a1 a1"},
+   NODES PAIR "push a1 2 node=0 batch in=g; push b1 2 node=1 batch in=g; let w1; wait g alone; "
+   "is order b1 b1 a1 a1"},
   {"a_drain_runs_tasks_for_each_node",
    NODES PAIR SIX(" in=g") "; let w0; let w1; stop drain; is done g; is queued_tasks 0; is skipped_tasks 0"},
   {"an_abort_skips_tasks_for_each_node",

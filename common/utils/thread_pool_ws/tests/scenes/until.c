@@ -19,7 +19,8 @@ SCENES("until",
    "pool none workers=0; wait g within=1ms = -ETIMEDOUT; complete g; wait g within=1ms"},
   {"a_worker_waits_again_for_what_is_left", SLOW
    "pool workers=1\n"
-   "nested: push slow 5 in=g; wait g within=10ms = -ETIMEDOUT; is began slow <= 1; wait g alone within=0 = -ETIMEDOUT\n"
+   "nested: push slow 5 in=g; wait g within=10ms = -ETIMEDOUT; is began slow <= 1; "
+   "wait g alone within=0 = -ETIMEDOUT\n"
    "nested: wait g within=never; is ran slow 5\n"
    "push nested in=all; wait all alone"},
   {"the_waits_around_a_late_one_run_what_is_left", SLOW

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_inbox.c
 /// A task is handed to a worker that waits. The worker leaves, comes back, or gets no CPU. Single steps of
-/// two threads: test_inbox_steps.c. All at once: test_inbox_race.c. Pushes: test_hand.c.
+/// two threads: test_inbox_steps.c. All at once: test_inbox_race.c.
 #include "../../../tasks/ws_places.h"
 #include "inbox_scene.h"
 
