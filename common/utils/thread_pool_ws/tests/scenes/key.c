@@ -77,7 +77,7 @@ SCENES("key",
    "thread waiter; sleep 5ms; push stand; push later key=k; let; join; is ran later 0; let; settle; "
    "is ran later"},
   {"an_early_cancel_does_not_take_the_count_of_a_later_one",
-   "simulated cpus=4; " HELD "push early key=k low; times 16: cancel k\n"
+   "simulated cpus=4; " HELD "push early key=k; times 16: cancel k\n"
    "waiter: cancel k wait = 1\n"
    "push late key=k high; thread waiter; sleep 5ms; let; join; is cancelled early; is cancelled late"},
   {"cancels_and_starts_at_once",

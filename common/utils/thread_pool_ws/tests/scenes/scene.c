@@ -197,10 +197,13 @@ static void cancel_task(void *run_arg)
 static void settle_record(ws_record_t *record, int why)
 {
   run_t *run = (run_t *)(void *)record;
-  if (why == WS_RECORD_RUN)
+  if (why == WS_RECORD_RUN) {
     run_task(run);
-  else
-    ws_add_release(&run->task->skipped, 1);
+    return;
+  }
+  if (ws_current_task())
+    scene_fail("the record of %s is skipped inside a task", run->task->name);
+  ws_add_release(&run->task->skipped, 1);
 }
 
 /// Of tasks that an abort skips.
@@ -208,8 +211,8 @@ static void skip_task(void *unused, const ws_task_t *task)
 {
   (void)unused;
   const run_t *run = task->arg;
-  if (ws_current_task())
-    scene_fail("%s is skipped inside a task", run->task->name);
+  if (ws_current_task() || run->record.settle)
+    scene_fail("%s is skipped inside a task, or has a record", run->task->name);
   ws_add_release(&run->task->skipped, 1);
 }
 

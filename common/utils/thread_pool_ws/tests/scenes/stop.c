@@ -39,6 +39,10 @@ SCENES("stop",
   STOPS("an_abort_of_workers_that_spin", "workers=3 spin=hot", "stop abort = any"),
   STOPS("an_abort_with_full_queues", "workers=1 queue_capacity=32 full=inline", "stop abort = any"),
   STOPS("an_abort_with_a_lane", "workers=3 queue_capacity=32 lanes=1", "stop abort = any"),
+  {"tasks_for_workers_that_spin_at_the_moment_of_a_drain",
+   "pool workers=2 spin=hot\n"
+   "pusher: times 100: push a refused\n"
+   "thread pusher; thread pusher; until ran a >= 3; stop drain; is skipped_tasks 0; join"},
   {"batches_at_the_moment_of_a_drain",
    "pool workers=2 queue_capacity=32\n"
    "pusher: push a 20000 batch = any\n"
