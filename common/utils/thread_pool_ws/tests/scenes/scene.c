@@ -615,7 +615,8 @@ static const scene_operation_t operations[] = {
     {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
     {"join", join},       {"block", block},       {"unblock", unblock},
     {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"sleep", sleep_for},   {"simulated", nothing}, {NULL, NULL}};
+    {"until", until},     {"sleep", sleep_for},   {"simulated", nothing},
+    {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {

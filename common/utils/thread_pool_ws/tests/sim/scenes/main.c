@@ -4,8 +4,8 @@
 ///
 ///   ws_sim_scenes [first=N] [count=N] [NAME]...   scenes or tables, each with these seeds (1 to 20)
 ///
-/// Of a scene that begins with "simulated [cpus=N] [nodes=N]", a seed draws only how long wakes take: it may assert
-/// what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
+/// Of a scene that begins with "simulated [cpus=N] [nodes=N]", a seed draws only how long wakes take: it may
+/// assert what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
 /// Exit status: 0, 1 = a scene failed, 2 = it could not run.
 #include <stdio.h>
 #include <stdlib.h>

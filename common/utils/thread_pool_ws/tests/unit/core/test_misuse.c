@@ -65,7 +65,8 @@ static void wrong_tasks(void)
   ws_key_t key;
   ws_key_init(&key);
   const ws_task_t good = {.func = test_count_task, .arg = &count};
-  ws_task_t bad[2] = {{.arg = &count}, {.func = test_count_task, .arg = &count, .priority = (ws_priority_t)3}};
+  ws_task_t bad[2] = {{.arg = &count},
+                      {.func = test_count_task, .arg = &count, .priority = (ws_priority_t)3}};
   ws_keyed_t keyed[] = {{.func = test_count_task, .arg = &count},
                         {.key = &key, .arg = &count},
                         {.key = &key, .func = test_count_task, .arg = &count, .priority = (ws_priority_t)7}};

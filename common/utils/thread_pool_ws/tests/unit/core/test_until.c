@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_until.c
-/// What a wait with a deadline does at that moment. The clock is the test's: it goes on by 1 ns a look, and to
-/// the deadline in each sleep with one. What such waits run: scenes/until.c.
+/// What a wait with a deadline does at that moment. The clock is the test's: it goes on by 1 ns a look, and
+/// to the deadline in each sleep with one. What such waits run: scenes/until.c.
 #include <errno.h>
 
 #include "../../support/ws_seam.h"
