@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file scene.c
 /// The interpreter of scenes (SCENES.md). Whatever the text says, each scene also checks that a wait runs
-/// only tasks of its group and what those have pushed, and that no task ends twice.
+/// only tasks of its group and what those have pushed, that a task knows itself, and that each task that was
+/// pushed has ended once.
 #define _GNU_SOURCE
 #include "scene.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #include "../../include/ws_key.h"
+#include "../../include/ws_node.h"
+#include "../../include/ws_record.h"
 #include "../../include/ws_stats.h"
 #include "../../os/ws_os.h"
 #include "scene_value.h"
@@ -27,8 +30,10 @@
 /// several.
 typedef struct {
   const char *name, *body;
-  ws_au32_t pushed, began, ran, cancelled; ///< as a task
+  ws_au32_t pushed, began, ran, cancelled, skipped; ///< as a task
+  ws_aptr_t last; ///< its run_t that was pushed last
   ws_group_t group;
+  uint32_t life; ///< number of groups of the name so far
   bool has_group;
   ws_key_t key;
   ws_au32_t entered, tickets; ///< as a gate
@@ -37,8 +42,12 @@ typedef struct {
 
 /// A task that was pushed.
 typedef struct run_s {
+  ws_record_t record; ///< first
   ws_keyed_t keyed;
+  ws_pool_t *pool;
+  ws_priority_t priority;
   thing_t *task, *group;
+  uint32_t life; ///< of the group
   const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
 } run_t;
 
@@ -46,6 +55,7 @@ typedef struct run_s {
 typedef struct wait_s {
   const thing_t *group;
   const run_t *inside;
+  bool is_event; ///< it runs no task that others have pushed
 } wait_t;
 
 static struct {
@@ -122,7 +132,7 @@ static uint32_t number(scene_words_t words, uint32_t otherwise)
   return otherwise;
 }
 
-/// A statement's result is what stands behind its "=", which may be "any"; without one, @p usual.
+/// A statement's result is what stands behind its "="; without one, @p usual. "= any" allows all.
 static void expect(scene_words_t words, int64_t result, int64_t usual)
 {
   while (*words && strcmp(*words, "=") != 0)
@@ -135,10 +145,10 @@ static void expect(scene_words_t words, int64_t result, int64_t usual)
 }
 
 /// The thread sleeps for a moment, on both kinds of machine.
-static void nap(void)
+static void nap(uint64_t ns)
 {
   static ws_au32_t never;
-  ws_os_futex_wait(&never, 0, POLL_NS);
+  ws_os_futex_wait(&never, 0, ns);
 }
 
 static void play(const char *text);
@@ -146,8 +156,8 @@ static void play(const char *text);
 /// A wait runs tasks of its group, and what those have pushed.
 static bool may_run(const run_t *run)
 {
-  for (; run; run = run->pusher)
-    if (run->group == waiting.group || run == waiting.inside)
+  for (; run; run = waiting.is_event ? NULL : run->pusher)
+    if (run == waiting.inside || (run->group == waiting.group && run->life == waiting.group->life))
       return run != waiting.inside;
   return false;
 }
@@ -155,6 +165,9 @@ static bool may_run(const run_t *run)
 static void run_task(void *run_arg)
 {
   run_t *run = run_arg;
+  const ws_task_t *task = ws_current_task();
+  if (!task || task->arg != (run->keyed.key ? (void *)&run->keyed : run) || task->priority != run->priority)
+    scene_fail("%s has another task in its place", run->task->name);
   const run_t *const outer = running;
   const wait_t outer_wait = waiting;
   if (waiting.group && !may_run(run))
@@ -163,7 +176,7 @@ static void run_task(void *run_arg)
   if (place < sizeof(scene.ordered) / sizeof(scene.ordered[0]))
     ws_store_release(&scene.ordered[place], run->task);
   running = run;
-  waiting = (wait_t){NULL, NULL};
+  waiting = (wait_t){NULL, NULL, false};
   ws_add_release(&run->task->began, 1);
   if (run->task->body)
     play(run->task->body);
@@ -172,10 +185,35 @@ static void run_task(void *run_arg)
   waiting = outer_wait;
 }
 
+/// As in any task, a wait for all others would not end.
 static void cancel_task(void *run_arg)
 {
   const run_t *run = run_arg;
+  if (ws_pool_wait(run->pool) != -EDEADLK || !ws_current_task())
+    scene_fail("on_cancel of %s is not inside a task", run->task->name);
   ws_add_release(&run->task->cancelled, 1);
+}
+
+static void settle_record(ws_record_t *record, int why)
+{
+  run_t *run = (run_t *)(void *)record;
+  if (why == WS_RECORD_RUN) {
+    run_task(run);
+    return;
+  }
+  if (ws_current_task())
+    scene_fail("the record of %s is skipped inside a task", run->task->name);
+  ws_add_release(&run->task->skipped, 1);
+}
+
+/// Of tasks that an abort skips.
+static void skip_task(void *unused, const ws_task_t *task)
+{
+  (void)unused;
+  const run_t *run = task->arg;
+  if (ws_current_task() || run->record.settle)
+    scene_fail("%s is skipped inside a task, or has a record", run->task->name);
+  ws_add_release(&run->task->skipped, 1);
 }
 
 static ws_group_t *group_of(run_t *run, scene_words_t words)
@@ -184,6 +222,7 @@ static ws_group_t *group_of(run_t *run, scene_words_t words)
   if (!group && !tag && !weak)
     return NULL;
   thing_t *thing = run->group = find(group ? group : tag ? tag : weak);
+  run->life = thing->life;
   if (tag || weak)
     return tag ? ws_group_tag(&thing->group) : ws_group_weak_tag(&thing->group);
   if (!thing->has_group)
@@ -204,39 +243,82 @@ static run_t *new_run(scene_words_t words)
   return run;
 }
 
-/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N] [try | batch]
+static ws_task_t new_task(run_t *run, scene_words_t words)
+{
+  const char *node = option(words, "node");
+  const bool has_record = has(words, "record");
+  if (has_record)
+    run->record.settle = settle_record;
+  run->priority = has(words, "high")  ? WS_PRIORITY_HIGH
+                  : has(words, "low") ? WS_PRIORITY_LOW
+                                      : WS_PRIORITY_NORMAL;
+  return (ws_task_t){.func = has_record ? ws_record_func() : run_task,
+                     .arg = run,
+                     .group = group_of(run, words),
+                     .priority = run->priority,
+                     .node = node ? ws_node_hint((int32_t)scene_number(node)) : WS_NODE_ANY};
+}
+
+/// @return what the push of one task returns
+static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
+{
+  const char *key = option(words, "key");
+  const ws_task_t task = new_task(run, words);
+  run->pool = pool;
+  ws_add_relaxed(&run->task->pushed, 1);
+  ws_store_release(&run->task->last, run);
+  if (key)
+    run->keyed =
+        (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, run->priority, NULL, 0};
+  const int result = key                 ? ws_pool_push_keyed(pool, &run->keyed)
+                     : has(words, "try") ? ws_pool_try_push(pool, task)
+                                         : ws_pool_push(pool, task);
+  if (result != 0)
+    ws_sub_relaxed(&run->task->pushed, 1);
+  return result;
+}
+
+/// @return how many tasks were taken, or the error
+static int64_t push_batch(ws_pool_t *pool, uint32_t count, scene_words_t words)
+{
+  ws_task_t batch[64];
+  thing_t *thing = find(words[0]);
+  for (uint32_t i = 0; i < count; i++)
+    batch[i] = new_task(new_run(words), words);
+  ws_add_relaxed(&thing->pushed, count);
+  const int64_t taken = ws_pool_push_batch(pool, batch, count);
+  ws_sub_relaxed(&thing->pushed, count - (taken > 0 ? (uint32_t)taken : 0));
+  return taken;
+}
+
+/// @return how many tasks batches of 64 have taken; what a batch returns that takes none
+static int64_t push_batches(ws_pool_t *pool, uint32_t count, scene_words_t words)
+{
+  int64_t sum = 0, taken = 0;
+  for (uint32_t left = count, size; left > 0; left -= size) {
+    size = left < 64 ? left : 64;
+    taken = push_batch(pool, size, words);
+    sum += taken > 0 ? taken : 0;
+    if (taken < size)
+      break;
+  }
+  return sum > 0 ? sum : taken;
+}
+
+/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY | record] [high | low] [node=N]
+/// [try | batch | refused]
 static void push(scene_words_t words)
 {
   const uint32_t count = number(words + 1, 1);
-  const char *key = option(words, "key"), *node = option(words, "node");
   ws_pool_t *pool = pool_of(words);
-  ws_task_t batch[64];
+  if (has(words, "batch")) {
+    expect(words, push_batches(pool, count, words), count);
+    return;
+  }
   for (uint32_t i = 0; i < count; i++) {
-    run_t *run = new_run(words);
-    ws_task_t task = {.func = run_task, .arg = run, .group = group_of(run, words)};
-    task.priority = has(words, "high")  ? WS_PRIORITY_HIGH
-                    : has(words, "low") ? WS_PRIORITY_LOW
-                                        : WS_PRIORITY_NORMAL;
-    task.node = node ? (uint32_t)scene_number(node) : WS_NODE_ANY;
-    ws_add_relaxed(&run->task->pushed, 1);
-    int64_t result = 0;
-    if (has(words, "batch"))
-      batch[i % 64] = task;
-    if (key) {
-      run->keyed =
-          (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, task.priority, NULL, 0};
-      result = ws_pool_push_keyed(pool, &run->keyed);
-    } else if (has(words, "try")) {
-      result = ws_pool_try_push(pool, task);
-    } else if (!has(words, "batch")) {
-      result = ws_pool_push(pool, task);
-    } else if (i + 1 == count || i % 64 == 63) {
-      result = ws_pool_push_batch(pool, batch, i % 64 + 1);
-      if (result == (int64_t)(i % 64) + 1)
-        result = 0;
-    }
-    if (result != 0)
-      ws_sub_relaxed(&run->task->pushed, 1);
+    const int result = push_one(pool, new_run(words), words);
+    if (result == -ECANCELED && has(words, "refused"))
+      return;
     expect(words, result, 0);
   }
 }
@@ -270,6 +352,7 @@ static void create(scene_words_t words)
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.queue_capacity = 256;
+  settings.skipped = skip_task;
   thing_t *thing = find(words[0] && !strchr(words[0], '=') ? words[0] : "pool");
   for (; *words; words++)
     if (strchr(*words, '=') && !scene_setting(&settings, *words))
@@ -286,6 +369,7 @@ static void make_group(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
   ws_group_init(&thing->group, number(words, 0));
+  thing->life++;
   thing->has_group = true;
 }
 
@@ -299,42 +383,54 @@ static void complete(scene_words_t words)
   ws_group_complete(&find(words[0])->group, number(words, 1));
 }
 
-/// wait GROUP [alone] [within=NS]
+/// @return the end of "within=TIME", which may be "never"; 0 = the statement has none
+static uint64_t deadline_of(scene_words_t words)
+{
+  const char *within = option(words, "within");
+  return !within                        ? 0
+         : strcmp(within, "never") == 0 ? UINT64_MAX
+                                        : ws_os_now_ns() + (uint64_t)scene_number(within);
+}
+
+/// wait GROUP [alone] [within=TIME]
 static void wait_group(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
-  const char *within = option(words, "within");
+  const uint64_t until_ns = deadline_of(words);
   ws_pool_t *pool = has(words, "alone") ? NULL : pool_of(words);
   const wait_t outer = waiting;
-  waiting = (wait_t){thing, running};
-  if (within)
-    expect(words, ws_group_wait_until(&thing->group, pool, ws_os_now_ns() + (uint64_t)scene_number(within)),
-           0);
+  waiting = (wait_t){thing, running, false};
+  if (until_ns > 0)
+    expect(words, ws_group_wait_until(&thing->group, pool, until_ns), 0);
   else
     ws_group_wait(&thing->group, pool);
   waiting = outer;
 }
 
-/// settle [within=NS]: wait for all tasks of the pool.
+/// settle [within=TIME]: wait for all tasks of the pool.
 static void settle(scene_words_t words)
 {
-  const char *within = option(words, "within");
+  const uint64_t until_ns = deadline_of(words);
   ws_pool_t *pool = pool_of(words);
-  expect(words,
-         within ? ws_pool_wait_until(pool, ws_os_now_ns() + (uint64_t)scene_number(within))
-                : ws_pool_wait(pool),
-         0);
+  expect(words, until_ns > 0 ? ws_pool_wait_until(pool, until_ns) : ws_pool_wait(pool), 0);
+}
+
+/// sleep TIME: tasks may run meanwhile, but none need have begun.
+static void sleep_for(scene_words_t words)
+{
+  nap((uint64_t)scene_number(words[0]));
 }
 
 static bool has_tickets(void *thing)
 {
-  return ws_load_acquire(&((thing_t *)thing)->tickets) > 0;
+  return ws_load_acquire(&((thing_t *)thing)->tickets) > 0 || ws_load_acquire(&scene.failed) != 0;
 }
 
 static void sleep_at_gate(void *thing_arg)
 {
   thing_t *thing = thing_arg;
-  ws_os_futex_wait(&thing->tickets, 0, 0);
+  ws_add_release(&thing->entered, 1);
+  ws_os_futex_wait(&thing->tickets, 0, 1000000000); // whether the scene has failed
 }
 
 /// await GATE [tag=GROUP]: an event, which a "let" makes ready.
@@ -344,20 +440,25 @@ static void await(scene_words_t words)
   thing_t *thing = find(words[0]);
   const wait_t outer = waiting;
   if (tag)
-    waiting = (wait_t){find(tag), running};
+    waiting = (wait_t){find(tag), running, true};
   ws_pool_await(pool_of(words), tag ? ws_group_tag(&find(tag)->group) : NULL,
                 &(ws_event_t){has_tickets, sleep_at_gate, thing});
   waiting = outer;
 }
 
-/// cancel KEY [wait]
+/// cancel KEY [wait]; cancel TASK one: the one that was pushed last
 static void cancel(scene_words_t words)
 {
-  ws_key_t *key = &find(words[0])->key;
-  if (has(words, "wait"))
-    expect(words, ws_pool_cancel_wait(pool_of(words), key), 0);
+  thing_t *thing = find(words[0]);
+  ws_pool_t *pool = pool_of(words);
+  if (has(words, "one"))
+    expect(words, ws_pool_cancel_task(pool, &((run_t *)ws_load_acquire(&thing->last))->keyed), 0);
+  else if (has(words, "wait"))
+    expect(words, ws_pool_cancel_wait(pool, &thing->key), 0);
+  else if (has(words, "="))
+    expect(words, ws_pool_cancel(pool, &thing->key), 0);
   else
-    ws_pool_cancel(pool_of(words), key);
+    ws_pool_cancel(pool, &thing->key);
 }
 
 /// stop drain | abort
@@ -389,6 +490,7 @@ static void start_thread(scene_words_t words)
   if (!thing->body || scene.threads == THREADS_MAX
       || pthread_create(&scene.thread[scene.threads++], NULL, play_thread, thing) != 0)
     scene_fail("no such thread, or too many");
+  ws_add_relaxed(&thing->pushed, 1);
 }
 
 static void join(scene_words_t words)
@@ -433,14 +535,15 @@ static bool is_in_order(scene_words_t words)
 /// @return what a condition is about. @param rest  the words behind it
 static int64_t value(scene_words_t words, scene_words_t *rest)
 {
-  const char *of[] = {"ran", "began", "cancelled", "entered"};
+  const char *of[] = {"ran", "began", "cancelled", "skipped", "entered"};
   *rest = words + 1;
   for (uint32_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
     if (strcmp(words[0], of[i]) != 0)
       continue;
     thing_t *thing = find(words[1] && !isdigit((unsigned char)*words[1]) ? words[1] : "gate");
     *rest = words + 1 + (thing->name == words[1] || (words[1] && strcmp(thing->name, words[1]) == 0));
-    ws_au32_t *const counter[] = {&thing->ran, &thing->began, &thing->cancelled, &thing->entered};
+    ws_au32_t *const counter[] = {&thing->ran, &thing->began, &thing->cancelled, &thing->skipped,
+                                  &thing->entered};
     return ws_load_acquire(counter[i]);
   }
   if (strcmp(words[0], "done") == 0) {
@@ -449,6 +552,10 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   }
   if (strcmp(words[0], "worker") == 0)
     return ws_worker_index() >= 0;
+  if (strcmp(words[0], "index") == 0)
+    return ws_worker_index();
+  if (strcmp(words[0], "stopping") == 0)
+    return ws_pool_push_batch(pool_of(words), NULL, 0) == -ECANCELED;
   int64_t count = 0;
   if (!scene_counter(pool_of(words), words[0], &count))
     scene_fail("\"%s\" is no condition", words[0]);
@@ -480,7 +587,7 @@ static void is(scene_words_t words)
 static void until(scene_words_t words)
 {
   for (int64_t found; !holds(words, &found) && ws_load_acquire(&scene.failed) == 0;)
-    nap();
+    nap(POLL_NS);
 }
 
 /// stand [COUNT]: so many workers stand in the gate.
@@ -492,7 +599,7 @@ static void stand(scene_words_t words)
   snprintf(count, sizeof(count), "%u", number(words, 1));
   push((const char *const[]){"stand", count, NULL});
   while (ws_load_acquire(&thing->entered) < all)
-    nap();
+    nap(POLL_NS);
 }
 
 static void nothing(scene_words_t words)
@@ -508,7 +615,8 @@ static const scene_operation_t operations[] = {
     {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
     {"join", join},       {"block", block},       {"unblock", unblock},
     {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"simulated", nothing}, {NULL, NULL}};
+    {"until", until},     {"sleep", sleep_for},   {"simulated", nothing},
+    {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {
@@ -521,33 +629,50 @@ static bool operate(const scene_operation_t *operation, scene_words_t words)
   return false;
 }
 
+/// @return the words of a statement. @param copy  that they are in
+static scene_words_t words_of(char *copy, const char **words)
+{
+  uint32_t count = 0;
+  for (char *word; (word = strtok_r(copy, " ", &copy)) && count < SCENE_WORDS_MAX;)
+    words[count++] = word;
+  return words;
+}
+
 /// Play one statement.
 static void play_one(const char *text, size_t length)
 {
   char copy[256], outer[256];
   const char *words[SCENE_WORDS_MAX + 2] = {NULL};
-  uint32_t count = 0;
   snprintf(copy, sizeof(copy), "%.*s", (int)length, text);
   memcpy(outer, statement, sizeof(outer));
   memcpy(statement, copy, sizeof(copy));
-  char *rest = copy;
-  for (char *word; (word = strtok_r(rest, " ", &rest)) && count < SCENE_WORDS_MAX;)
-    words[count++] = word;
-  if (count > 0 && !operate(operations, words) && !operate(scene_more_operations, words))
+  words_of(copy, words);
+  if (words[0] && !operate(operations, words) && !operate(scene_more_operations, words))
     scene_fail("there is no operation \"%s\"", words[0]);
   memcpy(statement, outer, sizeof(outer));
 }
 
-/// Play statements one after the other. "times COUNT: ..." repeats the rest of its line.
+/// @return how often "times COUNT:" or "unless CONDITION:" has the rest of its line played
+static uint32_t times_of(const char *text, size_t length)
+{
+  char copy[256];
+  const char *words[SCENE_WORDS_MAX + 2] = {NULL};
+  int64_t found = 0;
+  snprintf(copy, sizeof(copy), "%.*s", (int)length, text);
+  words_of(copy, words);
+  return strcmp(words[0], "times") == 0 ? number(words, 0) : !holds(words + 1, &found);
+}
+
+/// Play statements one after the other.
 static void play(const char *text)
 {
   while (*text && ws_load_acquire(&scene.failed) == 0) {
     text += strspn(text, " ;\n");
     const size_t length = strcspn(text, ";\n"), line = strcspn(text, "\n");
-    if (strncmp(text, "times ", 6) == 0) {
+    if (strncmp(text, "times ", 6) == 0 || strncmp(text, "unless ", 7) == 0) {
       const char *colon = strchr(text, ':');
       char *repeated = strndup(colon + 1, line - (size_t)(colon + 1 - text));
-      for (uint32_t i = (uint32_t)strtoul(text + 6, NULL, 10); repeated && i > 0; i--)
+      for (uint32_t i = times_of(text, (size_t)(colon - text)); repeated && i > 0; i--)
         play(repeated);
       free(repeated);
       text += line;
@@ -574,6 +699,16 @@ static thing_t *name_thing(const char *name, size_t length)
   return thing;
 }
 
+/// Add a line to what a name does.
+static void add_line(thing_t *thing, const char *line, size_t length)
+{
+  char *body = NULL;
+  if (asprintf(&body, "%s%.*s\n", thing->body ? thing->body : "", (int)length, line) < 0)
+    abort();
+  free((char *)(uintptr_t)thing->body);
+  thing->body = body;
+}
+
 /// Each word may be a name. Lines "NAME: ..." are taken out of the text: what NAME does.
 static void read_scene(const char *text)
 {
@@ -597,21 +732,22 @@ static void read_scene(const char *text)
       word += letters + (letters == 0);
     }
     if (name > 0 && line[name] == ':')
-      name_thing(line, name)->body = strndup(line + name + 1, length - name - 1);
+      add_line(name_thing(line, name), line + name + 1, length - name - 1);
     else
       strncat(scene.main, line, length + (line[length] == '\n'));
   }
 }
 
-/// Whatever the scene says: each task that was taken ended once.
+/// Whatever the scene says: each task that was taken ended once. All pools have ended.
 static void check_tasks(void)
 {
   for (uint32_t i = 0; i < scene.things; i++) {
     thing_t *thing = &scene.thing[i];
-    const uint32_t ended = ws_load_acquire(&thing->ran) + ws_load_acquire(&thing->cancelled),
-                   pushed = ws_load_acquire(&thing->pushed);
-    if (pushed > 0 && ended > pushed)
-      scene_fail("%s was pushed %u times, and ended %u times", thing->name, pushed, ended);
+    const uint32_t pushed = ws_load_acquire(&thing->pushed), ran = ws_load_acquire(&thing->ran),
+                   cancelled = ws_load_acquire(&thing->cancelled), skipped = ws_load_acquire(&thing->skipped);
+    if (pushed != ran + cancelled + skipped && pushed > 0)
+      scene_fail("%s was pushed %u times, ran %u, was cancelled %u, and skipped %u", thing->name, pushed, ran,
+                 cancelled, skipped);
   }
 }
 

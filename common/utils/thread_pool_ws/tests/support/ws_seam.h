@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../core/ws_find.h"
 #include "../../core/ws_push.h"
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
@@ -30,17 +29,8 @@
   X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
-  X(uint32_t, ws_deal_circles, (uint32_t count), (count))                                                    \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
-  X(ws_claim_t, ws_inbox_claim, (const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most),                   \
-    (tasks, mask, most))                                                                                     \
-  X(bool, ws_inbox_claim_more, (const ws_tasks_t *tasks, ws_queue_t *claimer), (tasks, claimer))             \
-  X(bool, ws_inbox_give,                                                                                     \
-    (const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task),                    \
-    (tasks, own, claim, task))                                                                               \
-  X(bool, ws_inbox_open, (ws_inbox_t * inbox, ws_au64_t * mask), (inbox, mask))                              \
-  X(bool, ws_inbox_shut, (ws_tasks_t * tasks, ws_inbox_t * inbox), (tasks, inbox))                           \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
   V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
@@ -77,8 +67,6 @@
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
   V(ws_relax, (void), ())                                                                                    \
-  V(ws_spin_found, (ws_worker_t * worker), (worker))                                                         \
-  X(bool, ws_steal, (struct ws_pool_s * pool, ws_here_t here, ws_task_t * task), (pool, here, task))         \
   X(bool, ws_work_visible, (ws_tasks_t * tasks), (tasks))
 
 /// In programs with fibers.

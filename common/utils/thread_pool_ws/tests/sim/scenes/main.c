@@ -4,8 +4,8 @@
 ///
 ///   ws_sim_scenes [first=N] [count=N] [NAME]...   scenes or tables, each with these seeds (1 to 20)
 ///
-/// Of a scene that begins with "simulated [cpus=N]", a seed draws only how long wakes take: it may assert
-/// what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
+/// Of a scene that begins with "simulated [cpus=N] [nodes=N]", a seed draws only how long wakes take: it may
+/// assert what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
 /// Exit status: 0, 1 = a scene failed, 2 = it could not run.
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +39,19 @@ static void *play(void *unused)
   return unused;
 }
 
-static uint32_t cpus_of(const scene_t *scene)
+/// @return the number of "simulated cpus=N nodes=N"; 0 = the scene has none
+static uint32_t number_of(const scene_t *scene, const char *key)
 {
-  const char *cpus = strstr(scene->text, "cpus=");
-  return scene_is_simulated(scene) && cpus ? (uint32_t)atoi(cpus + 5)
-                                           : 1 + (uint32_t)sim_random_below(CPUS_MAX);
+  const char *word = scene_is_simulated(scene) ? strstr(scene->text, key) : NULL;
+  return word ? (uint32_t)atoi(word + strlen(key)) : 0;
+}
+
+static void set_machine(const scene_t *scene)
+{
+  const uint32_t cpus = number_of(scene, "cpus="), nodes = number_of(scene, "nodes=");
+  sim_machine_default();
+  sim_machine.cpus = cpus ? cpus : 1 + (uint32_t)sim_random_below(CPUS_MAX);
+  sim_machine.llc_cpus = sim_machine.node_cpus = sim_machine.cpus / (nodes ? nodes : 1);
 }
 
 /// In a process of its own: nothing of one scene reaches the next.
@@ -52,8 +60,7 @@ static void run(const scene_t *scene, uint64_t seed)
   static const sim_order_t orders[] = {SIM_ORDER_COSTS, SIM_ORDER_RANDOM, SIM_ORDER_PCT};
   played = scene;
   sim_random_seed(seed);
-  sim_machine_default();
-  sim_machine.cpus = sim_machine.llc_cpus = sim_machine.node_cpus = cpus_of(scene);
+  set_machine(scene);
   sim_fault_t fault = {.order = SIM_ORDER_COSTS};
   if (!scene_is_simulated(scene))
     fault = (sim_fault_t){.order = orders[seed % 3],

@@ -33,53 +33,31 @@ static void end(void)
   test_gate_destroy(&gate);
 }
 
-static void in_a_group_wait(void)
+static enum { IN_GROUP_WAIT, IN_POOL_WAIT, IN_STOP, IN_PUSH, IN_WORKER, PLACES } place;
+
+static void end_a_thread(void)
 {
   ws_group_t group;
-  begin(1);
+  begin(place != IN_PUSH);
   ws_group_init(&group, 1);
   test_push(pool, end_the_thread, NULL, &group);
-  ws_group_wait(&group, pool);
-}
-
-static void in_a_pool_wait(void)
-{
-  begin(1);
-  test_push(pool, end_the_thread, NULL, NULL);
-  ws_pool_wait(pool);
-}
-
-static void in_a_stop(void)
-{
-  begin(1);
-  test_push(pool, end_the_thread, NULL, NULL);
-  ws_pool_stop(pool, WS_STOP_DRAIN);
-}
-
-static void in_a_push(void)
-{
-  begin(0);
-  test_push(pool, end_the_thread, NULL, NULL);
-}
-
-static void in_a_worker(void)
-{
-  ws_group_t group;
-  begin(1);
-  ws_group_init(&group, 1);
-  test_push(pool, end_the_thread, NULL, &group);
-  test_gate_let(&gate, 1);
-  ws_group_wait(&group, NULL);
+  if (place == IN_WORKER)
+    test_gate_let(&gate, 1);
+  if (place == IN_POOL_WAIT)
+    ws_pool_wait(pool);
+  else if (place == IN_STOP)
+    ws_pool_stop(pool, WS_STOP_DRAIN);
+  else
+    ws_group_wait(&group, place == IN_WORKER ? NULL : pool);
 }
 
 static void the_process_ends(void)
 {
-  static void (*const places[])(void) = {in_a_group_wait, in_a_pool_wait, in_a_stop, in_a_push, in_a_worker};
   char message[100];
   snprintf(message, sizeof message, "a task (function %p, argument (nil)) ended its thread",
            (void *)(uintptr_t)end_the_thread);
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    CU_ASSERT_TRUE(dies_with(places[i], message));
+  for (place = 0; place < PLACES; place++)
+    CU_ASSERT_TRUE(dies_with(end_a_thread, message));
 }
 
 static ws_au64_t ran, after_wait;
@@ -140,36 +118,23 @@ static void stop_the_other(void)
   ws_add_relaxed(&ran, 2);
 }
 
-/// The thread runs all tasks of the wait, or ends the pool, and ends then.
-static void a_thread_is_cancelled_after_its_wait(void)
+/// The thread runs all tasks of the wait or of its pushes, or ends the pool, and ends then.
+static void a_thread_is_cancelled_after_its_call(void)
 {
-  static void (*const waits[])(void) = {wait_for_two, wait_for_one_that_waits, stop_the_other};
-  begin(1);
-  other = test_pool(1);
-  for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+  static void (*const calls[])(void) = {wait_for_two, wait_for_one_that_waits, stop_the_other, push_two};
+  for (size_t i = 0; i < TEST_COUNT(calls); i++) {
+    begin(calls[i] != push_two); // without workers a push runs its task
+    other = test_pool(1);
     ran = after_wait = (ws_au64_t){0};
     test_threads_t threads = {0};
-    test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&waits[i]);
+    test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&calls[i]);
     test_join(&threads);
     CU_ASSERT_EQUAL(test_value(&ran), 2);
     CU_ASSERT_EQUAL(test_value(&after_wait), 1);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
+    test_destroy(other);
+    end();
   }
-  test_destroy(other);
-  end();
-}
-
-static void a_thread_is_cancelled_after_its_pushes(void)
-{
-  static void (*const push)(void) = push_two;
-  begin(0); // a push runs its task
-  ran = after_wait = (ws_au64_t){0};
-  test_threads_t threads = {0};
-  test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&push);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(test_value(&ran), 2);
-  CU_ASSERT_EQUAL(test_value(&after_wait), 1);
-  end();
 }
 
 static void a_worker_is_not_cancelled(void)
@@ -213,11 +178,27 @@ static bool has_begun(void *unused)
   return test_value(&ran) > 0;
 }
 
-/// It leaves no place behind, and no mark in its lane.
+static void run_here(void *thread)
+{
+  ws_add_relaxed(&after_wait, (uint64_t)pthread_equal(*(pthread_t *)thread, pthread_self()) != 0);
+}
+
+static void *push_and_wait(void *unused)
+{
+  pthread_t self = pthread_self();
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(pool, test_empty_task, NULL, NULL);
+  test_push(pool, run_here, &self, &group);
+  ws_group_wait(&group, pool);
+  return unused;
+}
+
+/// It leaves no place behind, and the next thread can wait in its lane.
 static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
 {
   begin(1);
-  ran = (ws_au64_t){0};
+  ran = after_wait = (ws_au64_t){0};
   test_threads_t threads = {0};
   test_spawn(&threads, await_without_end, NULL);
   CU_ASSERT_TRUE_FATAL(test_until(has_begun, NULL));
@@ -225,13 +206,12 @@ static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
   test_join(&threads);
   CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
   CU_ASSERT_EQUAL(ws_process_helpers(), 0);
-  for (uint32_t i = pool->workers; i < ws_queue_count(&pool->tasks); i++) {
-    CU_ASSERT_PTR_NULL(pool->tasks.queue[i]->mark);
-    CU_ASSERT_EQUAL(pool->tasks.queue[i]->depth, 0);
-  }
+  test_spawn(&threads, push_and_wait, NULL);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(test_value(&after_wait), 1);
+  CU_ASSERT_EQUAL(test_stats(pool).lanes_used, 2);
   end();
 }
 
-TEST_MAIN("escape", TEST_CASE(the_process_ends), TEST_CASE(a_thread_is_cancelled_after_its_wait),
-          TEST_CASE(a_thread_is_cancelled_after_its_pushes), TEST_CASE(a_worker_is_not_cancelled),
-          TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event))
+TEST_MAIN("escape", TEST_CASE(the_process_ends), TEST_CASE(a_thread_is_cancelled_after_its_call),
+          TEST_CASE(a_worker_is_not_cancelled), TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event))

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file lanes.c
+/// Scenes: threads that have no queue of their own (lane) in the pool. The workers stand, or wait themselves:
+/// no other thread can run what these threads wait for.
+#include "scene.h"
+
+// clang-format off
+/// Another thread has the only lane, until "let lane; join". The worker stands.
+#define WITHOUT                                                                \
+  "pool workers=1 lanes=1\n"                                                   \
+  "holder: stand; gate lane\n"                                                 \
+  "thread holder; until entered lane 1\n"
+SCENES("lanes",
+  {"a_wait_without_a_lane_runs_its_own_tasks_only",
+   "pool workers=1 lanes=0; stand\n"
+   "times 20: push other; push own in=g; push other in=h\n"
+   "wait g; is ran own 20; is ran other 0\n"
+   "let; wait h; settle; is ran other 40"},
+  {"waits_across_two_pools_end",
+   "pool b workers=1 lanes=0; pool workers=1 lanes=0\n"
+   "x: push y in=h @b; wait h @b\n"
+   "y: push z in=i @pool; wait i @pool\n"
+   "push x 100 in=g @pool; wait g alone; is ran z 100"},
+  {"a_wait_finds_what_was_pushed_without_a_lane",
+   WITHOUT "push own in=g; is lanes_used 1; let lane; join; push other; is lanes_used 1; wait g; "
+   "is ran own; is ran other 0"},
+  {"a_wait_goes_on_with_a_lane_that_it_gets",
+   WITHOUT "gets: let lane; join; push own 10 in=g\n"
+   "push gets in=g; is began gets 0; wait g; is ran own 10"},
+  {"a_wait_for_the_pool_helps",
+   "pool workers=1 lanes=0; stand; push lets; settle\n"
+   "lets: let"},
+  {"a_wait_for_the_pool_goes_on_with_a_lane_that_it_gets",
+   WITHOUT "gets: let lane; join; push lets\n"
+   "lets: let\n"
+   "push gets; settle"},
+  {"tasks_that_a_wait_takes_leave_room",
+   "pool workers=1 lanes=0 full=fail queue_capacity=2; stand\n"
+   "times 100: push own 2 in=g; push own = -EAGAIN; wait g\n"
+   "is ran own 200"},
+  {"a_wait_with_a_deadline_takes_what_was_pushed_without_a_lane",
+   "pool workers=1 lanes=0; stand; push own 3 in=g; wait g within=never; is ran own 3"},
+  {"a_task_may_push_to_a_pool_around_it_that_drains",
+   "pool b workers=1 lanes=0; stand; pool workers=1 lanes=0\n"
+   "holds: gate a\n"
+   "outer: push inner in=h @b; wait h @b\n"
+   "inner: gate c; push own @pool\n"
+   "stopper: stop drain @pool\n"
+   "watcher: until stopping @pool; let c\n"
+   "push holds; until entered a 1; push outer in=g; thread stopper; thread watcher; wait g; let a; join; "
+   "is ran own"},
+  {"a_wait_for_an_event_runs_no_children",
+   WITHOUT "parent: push child\n"
+   "later: sleep 1ms; let e\n"
+   "push parent tag=g; let lane; join; push other; thread later; await e tag=g; join; is ran child 0; "
+   "is ran other 0"},
+)
+// clang-format on
