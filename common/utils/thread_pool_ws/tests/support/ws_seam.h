@@ -46,6 +46,7 @@
   X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
   X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
+  X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
