@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_starve.c
 /// A real-time thread that busy-polls on the CPU of one worker must not keep bursts waiting: the other worker
-/// runs them. Bursts come until the guard has stopped relying on the worker without a CPU. test_search.c has
+/// runs them. Bursts come until the guard has stopped relying on the worker without a CPU. scenes/awake.c has
 /// the cases that need no real CPU.
 #define _GNU_SOURCE
 #include <sched.h>

@@ -67,6 +67,7 @@ static _Thread_local char statement[256];
 
 scene_table_t *scene_tables;
 const scene_operation_t *scene_more_operations;
+const scene_operation_t *scene_machine_operations;
 
 void scene_fail(const char *format, ...)
 {
@@ -133,10 +134,10 @@ static void expect(scene_words_t words, int64_t result, int64_t usual)
 }
 
 /// The thread sleeps for a moment, on both kinds of machine.
-static void nap(void)
+static void nap(uint64_t ns)
 {
   static ws_au32_t never;
-  ws_os_futex_wait(&never, 0, POLL_NS);
+  ws_os_futex_wait(&never, 0, ns);
 }
 
 static void play(const char *text);
@@ -253,6 +254,15 @@ static void gate(scene_words_t words)
   }
 }
 
+/// poll NAME: the calling thread uses its CPU until a "let", which lets all go on.
+static void poll_gate(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  ws_add_release(&thing->entered, 1);
+  while (ws_load_acquire(&thing->tickets) == 0)
+    ws_os_yield();
+}
+
 /// let [NAME] [COUNT]
 static void let(scene_words_t words)
 {
@@ -322,6 +332,12 @@ static void settle(scene_words_t words)
          within ? ws_pool_wait_until(pool, ws_os_now_ns() + (uint64_t)scene_number(within))
                 : ws_pool_wait(pool),
          0);
+}
+
+/// sleep TIME: tasks may run meanwhile, but none need have begun.
+static void sleep_for(scene_words_t words)
+{
+  nap((uint64_t)scene_number(words[0]));
 }
 
 static bool has_tickets(void *thing)
@@ -413,6 +429,18 @@ static void prewake(scene_words_t words)
   ws_pool_prewake(pool_of(words), number(words, 1), 1000000);
 }
 
+/// spin off | auto | hot
+static void set_spin(scene_words_t words)
+{
+  expect(words, ws_pool_set_spin(pool_of(words), (ws_spin_t)scene_number(words[0]), 0), 0);
+}
+
+/// note: "more COUNTER" is what a counter has grown by since then.
+static void note(scene_words_t words)
+{
+  scene_note(pool_of(words));
+}
+
 static void forget(scene_words_t words)
 {
   (void)words;
@@ -448,8 +476,10 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   if (strcmp(words[0], "worker") == 0)
     return ws_worker_index() >= 0;
   int64_t count = 0;
-  if (!scene_counter(pool_of(words), words[0], &count))
-    scene_fail("\"%s\" is no condition", words[0]);
+  const bool more = strcmp(words[0], "more") == 0;
+  *rest += more;
+  if (!scene_counter(pool_of(words), words[more], more, &count))
+    scene_fail("\"%s\" is no condition", words[more]);
   return count;
 }
 
@@ -478,7 +508,7 @@ static void is(scene_words_t words)
 static void until(scene_words_t words)
 {
   for (int64_t found; !holds(words, &found) && ws_load_acquire(&scene.failed) == 0;)
-    nap();
+    nap(POLL_NS);
 }
 
 /// stand [COUNT]: so many workers stand in the gate.
@@ -490,7 +520,7 @@ static void stand(scene_words_t words)
   snprintf(count, sizeof(count), "%u", number(words, 1));
   push((const char *const[]){"stand", count, NULL});
   while (ws_load_acquire(&thing->entered) < all)
-    nap();
+    nap(POLL_NS);
 }
 
 static void nothing(scene_words_t words)
@@ -506,7 +536,9 @@ static const scene_operation_t operations[] = {
     {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
     {"join", join},       {"block", block},       {"unblock", unblock},
     {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"simulated", nothing}, {NULL, NULL}};
+    {"until", until},     {"sleep", sleep_for},   {"poll", poll_gate},
+    {"spin", set_spin},   {"note", note},         {"simulated", nothing},
+    {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {
@@ -531,7 +563,8 @@ static void play_one(const char *text, size_t length)
   char *rest = copy;
   for (char *word; (word = strtok_r(rest, " ", &rest)) && count < SCENE_WORDS_MAX;)
     words[count++] = word;
-  if (count > 0 && !operate(operations, words) && !operate(scene_more_operations, words))
+  if (count > 0 && !operate(operations, words) && !operate(scene_more_operations, words)
+      && !operate(scene_machine_operations, words))
     scene_fail("there is no operation \"%s\"", words[0]);
   memcpy(statement, outer, sizeof(outer));
 }

@@ -39,10 +39,8 @@
   X(bool, ws_inbox_open, (ws_inbox_t * inbox, ws_au64_t * mask), (inbox, mask))                              \
   X(bool, ws_inbox_shut, (ws_tasks_t * tasks, ws_inbox_t * inbox), (tasks, inbox))                           \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
-  V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
-  V(ws_os_fence_heavy, (void), ())                                                                           \
   X(int, ws_os_futex_wait, (ws_au32_t * word, uint32_t expected, uint64_t timeout_ns),                       \
     (word, expected, timeout_ns))                                                                            \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
@@ -55,12 +53,9 @@
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
-  X(bool, ws_os_thread_sleeps, (int32_t tid), (tid))                                                         \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_yield, (void), ())                                                                                 \
-  V(ws_place_free, (ws_worker_t * worker), (worker))                                                         \
   V(ws_place_leave, (ws_worker_t * worker), (worker))                                                        \
-  X(bool, ws_prewake_rests, (const struct ws_pool_s *pool), (pool))                                          \
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
