@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file awake.c
-/// Scenes: how many workers are awake, whom a push wakes, and that a pool at rest stands still.
+/// Scenes: how many workers are awake, which of them a push wakes, and that a pool at rest stands still.
 #include "scene.h"
 
 // clang-format off
@@ -12,13 +12,15 @@
 SCENES("awake",
   // The cap: no more workers than CPUs that other threads leave, unless tasks block.
   {"as_many_workers_work_as_there_are_cpus",
-   "simulated cpus=2; pool workers=8 spin=off; " ALL_SLEEP "push busy 40 in=g; until workers_awake 2; wait g alone\n"
+   "simulated cpus=2; pool workers=8 spin=off; " ALL_SLEEP
+   "push busy 40 in=g; until workers_awake 2; wait g alone\n"
    "busy: work 1ms; is workers_awake <= 2"},
-  {"no_more_than_the_cpus_that_they_are_pinned_to",
+  {"no_more_than_cpus_that_the_process_may_use",
    "simulated cpus=8; on 7; pool workers=8 spin=off; " ALL_SLEEP "push busy 40 in=g; wait g alone\n"
    "busy: work 1ms; is workers_awake 1"},
   {"the_cap_holds_again_after_a_rest", // but for a worker that was woken beside another one, and has no CPU
-   "simulated cpus=2; pool workers=8 spin=off; stand 8; let 8; settle; " ALL_SLEEP "push busy 40 in=g; wait g alone\n"
+   "simulated cpus=2; pool workers=8 spin=off; stand 8; let 8; settle; " ALL_SLEEP
+   "push busy 40 in=g; wait g alone\n"
    "busy: work 1ms; is workers_awake <= 3"},
   {"the_cap_holds_again_while_tasks_come",
    "simulated cpus=1; pool workers=3 spin=off; stand 3; let 3\n"
@@ -48,11 +50,14 @@ SCENES("awake",
    ALL_SLEEP "note; push held 2 batch; until entered door 3; is more wakes_sent 2; let door 2; settle\n"
    ALL_SLEEP "note; push held 3 batch; until entered door 6; is more wakes_sent 3; let door 3; settle"},
   {"a_push_wakes_one_worker_however_many_tasks_it_brings",
-   "simulated cpus=8; pool workers=4 spin=off; " ALL_SLEEP "note; push task 60 batch; is more wakes_sent 1; settle"},
+   "simulated cpus=8; pool workers=4 spin=off; " ALL_SLEEP
+   "note; push task 60 batch; is more wakes_sent 1; settle"},
   {"a_push_wakes_no_worker_where_none_sleeps",
-   "simulated cpus=2; pool workers=1 spin=off; stand; note; push task 200; is more wakes_sent 0; let; settle"},
+   "simulated cpus=2; pool workers=1 spin=off; stand; note; push task 200\n"
+   "is more wakes_sent 0; let; settle"},
   {"a_push_wakes_no_worker_while_one_searches",
-   "simulated cpus=4; pool workers=3 spin=hot; until workers_awake 3; note; push task 3; settle; is more wakes_sent 0"},
+   "simulated cpus=4; pool workers=3 spin=hot; until workers_awake 3; note; push task 3; settle\n"
+   "is more wakes_sent 0"},
 
   // Bursts that are over before a worker could help.
   {"short_bursts_wake_no_worker",
@@ -79,9 +84,11 @@ SCENES("awake",
    "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 0; " ALL_SLEEP "note; push task 10\n"
    "is more wakes_sent 0; is more spared_wakes 10; prewake 1; is more wakes_sent 0; settle"},
   {"the_guard_wakes_it_if_the_producer_does_not_wait",
-   "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 0; " ALL_SLEEP "push task; work 10ms; is ran task"},
+   "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 0; " ALL_SLEEP
+   "push task; work 10ms; is ran task"},
   {"another_worker_is_woken",
-   "simulated cpus=4; pool workers=2 pin_step=1 spin=off; on 0; " ALL_SLEEP "note; push task; work 100us; is ran task\n"
+   "simulated cpus=4; pool workers=2 pin_step=1 spin=off; on 0; " ALL_SLEEP
+   "note; push task; work 100us; is ran task\n"
    "is more wakes_sent 1; is more spared_wakes 0"},
   {"a_producer_elsewhere_wakes_it",
    "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 1; " ALL_SLEEP "note; push task\n"
@@ -94,13 +101,13 @@ SCENES("awake",
    ALL_SLEEP "push task in=g; wait g alone within=100us\n"
    "sleep 200ms; times 4: stand 2; let 2; settle"},
   {"a_spinning_worker_without_a_cpu_delays_no_task",
-   "simulated cpus=3; pool workers=2 pin_step=1 spin=hot; on 2; sleep 1ms; hog 0 4ms; hog 1 1ms; sleep 200us\n"
-   "times 3: push task 4 in=g; wait g alone within=3ms\n"
-   "is starved_searches >= 1; spin off; sleep 20ms; times 4: stand 2; let 2; settle"},
+   "simulated cpus=3; pool workers=2 pin_step=1 spin=hot; on 2; sleep 1ms\n"
+   "hog 0 4ms; hog 1 1ms; sleep 200us; times 3: push task 4 in=g; wait g alone within=3ms; is starved_searches >= 1\n"
+   "spin off; sleep 20ms; times 4: stand 2; let 2; settle"},
   {"workers_without_cpus_do_not_hide_the_others",
    "simulated cpus=14; pool workers=12 pin_step=1 spin=off; on 13; " ALL_SLEEP
-   "hog 0 1s; hog 1 1s; hog 2 1s; hog 3 1s; hog 4 1s; hog 5 1s; hog 6 1s; hog 7 1s; hog 8 1s; hog 9 1s; hog 10 1s\n"
-   "push task in=g; wait g alone within=5ms"},
+   "hog 0 1s; hog 1 1s; hog 2 1s; hog 3 1s; hog 4 1s; hog 5 1s; hog 6 1s; hog 7 1s; hog 8 1s; hog 9 1s\n"
+   "hog 10 1s; push task in=g; wait g alone within=5ms"},
 
   // Hot pools.
   {"workers_of_a_hot_pool_stay_awake",
@@ -113,7 +120,8 @@ SCENES("awake",
    "simulated cpus=3; pool a workers=2 spin=hot; sleep 300us; pool b workers=1 spin=hot; sleep 300us\n"
    "is workers_awake >= 1 @a; destroy b; sleep 5ms; is workers_awake 2 @a"},
   {"a_hot_pool_needs_no_guard",
-   "simulated cpus=2; pool workers=2 spin=hot; push task 3; settle; sleep 16ms; note; sleep 2ms; is more guard_looks 0"},
+   "simulated cpus=2; pool workers=2 spin=hot; push task 3; settle; is guard_looks >= 1\n"
+   "sleep 16ms; note; sleep 2ms; is more guard_looks 0"},
   {"hot_workers_leave_a_cpu_to_other_threads",
    "simulated cpus=2; pool workers=3 spin=hot; sleep 1ms; is workers_awake 1"},
 

@@ -241,7 +241,7 @@ static void a_push_wakes_the_best_sleeper(void)
     const char *sleeper[WORKERS - SLEEPERS_FIRST];
     uint32_t node; ///< of the task, if the machine has nodes
     uint32_t outside, priority; ///< of the thread that pushes: it needs a CPU
-    uint32_t woken; ///< NONE = the push wakes nobody, and the guard stands
+    uint32_t woken; ///< NONE = the push wakes no worker, and the guard stands
   } rows[] = {
       {{"", "", "", ""}, 0, 1, 0, 0}, // the lowest, so that the same few stay warm
       {{"h", "", "", ""}, 0, 1, 0, 1}, // one that is elsewhere

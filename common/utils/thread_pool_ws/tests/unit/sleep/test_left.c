@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_left.c
 /// A fill of an inbox may become visible late, from a store buffer: when its worker has left the inbox and is
-/// about to sleep, or when the pool stops. The task is run. What happens on the worker's way to its sleep, and
-/// while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted.
+/// about to sleep, or when the pool stops. The task is run. What happens on the worker's way to its sleep,
+/// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted.
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_inbox.h"

@@ -51,7 +51,7 @@ static bool has_seen(void *throttled_arg)
   return stats(seen->pool).throttled_looks >= seen->looks;
 }
 
-/// What happened before the first look says nothing: the quota is used up more and more until the guard sees it.
+/// What happened before the first look says nothing: the quota is used up again until the guard sees it.
 static bool is_throttled(void *throttled_arg)
 {
   ws_add_relaxed(&throttled, 1);
