@@ -30,13 +30,25 @@ SCENES("awake",
    "busy: work 1ms; is workers_awake 1"},
   {"a_worker_that_runs_its_own_tasks_does_not_stall",
    "simulated cpus=1; pool workers=2 fifo=1 spin=off; " ALL_SLEEP "push first in=g; wait g alone\n"
-   "first: push own 40 in=g\n"
+   "first: push own 100 in=g\n"
    "own: work 1ms; is workers_awake 1"},
+
+  {"a_task_that_polls_for_another_on_the_only_cpu_lifts_the_cap",
+   "simulated cpus=1; pool workers=2 spin=off; " ALL_SLEEP "push poller; until entered answer; push answerer in=g\n"
+   "wait g alone within=100ms\n"
+   "poller: poll answer\n"
+   "answerer: let answer"},
+  {"threads_that_block_as_they_help_need_no_cpu",
+   "simulated cpus=2; pool workers=2 spin=off; stand 2; times 6: thread helper\n"
+   "until entered door 6; let 2; until ran stand 2; " ALL_SLEEP "push poller 2; until entered go 2; let go; let door 6\n"
+   "helper: push held in=h; wait h\n"
+   "held: gate door\n"
+   "poller: poll go"},
 
   // A thread that makes room under the cap wakes a worker itself, and does not leave that to the guard.
   {"a_worker_that_blocks_makes_room",
    "simulated cpus=1; pool workers=2 spin=off; " ALL_SLEEP "push blocker in=g; wait g alone\n"
-   "blocker: push other in=h; block; wait h alone within=100us; unblock"},
+   "blocker: push other; is workers_awake 1; block; is workers_awake 2; unblock"},
   {"a_thread_that_sleeps_in_a_wait_makes_room",
    "simulated cpus=2; pool workers=2 spin=off join_spin_ns_max=0; push busy; until entered go; sleep 50ms\n"
    "group g 1; push other; wait g within=100us; let go\n"
@@ -56,8 +68,8 @@ SCENES("awake",
    "simulated cpus=2; pool workers=1 spin=off; stand; note; push task 200\n"
    "is more wakes_sent 0; let; settle"},
   {"a_push_wakes_no_worker_while_one_searches",
-   "simulated cpus=4; pool workers=3 spin=hot; until workers_awake 3; note; push task 3; settle\n"
-   "is more wakes_sent 0"},
+   "simulated cpus=3; pool workers=4 spin=hot; sleep 1ms; is workers_awake 2; note; push task 6 batch\n"
+   "is more wakes_sent 0; settle"},
 
   // Bursts that are over before a worker could help.
   {"short_bursts_wake_no_worker",
@@ -73,7 +85,7 @@ SCENES("awake",
    "simulated cpus=4; " LEARNT "times 20: push tiny in=g; wait g alone; sleep 1ms\n"
    "is more wakes_spared <= 3"},
   {"without_a_guard_no_wake_is_spared",
-   "simulated cpus=4; pool workers=1 spin=off spin_ns_max=0; times 60: push tiny 2 in=g; wait g; sleep 1ms\n"
+   "simulated cpus=4; pool workers=1 spin=off spin_ns_max=0; times 200: push tiny 2 in=g; wait g; sleep 1ms\n"
    "is wakes_spared 0"},
   {"no_wake_is_spared_while_prewake_learns_the_bursts",
    "simulated cpus=4; pool workers=3; times 50: push tiny 2 in=g; wait g; sleep 500us\n"
@@ -98,12 +110,12 @@ SCENES("awake",
   {"a_woken_worker_without_a_cpu_delays_no_task",
    "simulated cpus=4; pool workers=2 pin_step=1 spin=off; on 3; " ALL_SLEEP "hog 0 100ms\n"
    "push task 4 in=g; wait g alone within=5ms; is starved_searches >= 1\n"
-   ALL_SLEEP "push task in=g; wait g alone within=100us\n"
+   "sleep 20ms; push task in=g; wait g alone within=100us\n"
    "sleep 200ms; times 4: stand 2; let 2; settle"},
   {"a_spinning_worker_without_a_cpu_delays_no_task",
    "simulated cpus=3; pool workers=2 pin_step=1 spin=hot; on 2; sleep 1ms\n"
-   "hog 0 4ms; hog 1 1ms; sleep 200us; times 3: push task 4 in=g; wait g alone within=3ms; is starved_searches >= 1\n"
-   "spin off; sleep 20ms; times 4: stand 2; let 2; settle"},
+   "hog 0 4ms; hog 1 1ms; sleep 200us; times 3: push task 4 in=g; wait g alone within=3ms\n"
+   "is starved_searches >= 1; spin off; sleep 20ms; times 4: stand 2; let 2; settle"},
   {"workers_without_cpus_do_not_hide_the_others",
    "simulated cpus=14; pool workers=12 pin_step=1 spin=off; on 13; " ALL_SLEEP
    "hog 0 1s; hog 1 1s; hog 2 1s; hog 3 1s; hog 4 1s; hog 5 1s; hog 6 1s; hog 7 1s; hog 8 1s; hog 9 1s\n"
@@ -120,8 +132,8 @@ SCENES("awake",
    "simulated cpus=3; pool a workers=2 spin=hot; sleep 300us; pool b workers=1 spin=hot; sleep 300us\n"
    "is workers_awake >= 1 @a; destroy b; sleep 5ms; is workers_awake 2 @a"},
   {"a_hot_pool_needs_no_guard",
-   "simulated cpus=2; pool workers=2 spin=hot; push task 3; settle; is guard_looks >= 1\n"
-   "sleep 16ms; note; sleep 2ms; is more guard_looks 0"},
+   "simulated cpus=2; pool workers=2 spin=off; " ALL_SLEEP "push task 3; settle\n"
+   "spin hot; sleep 16ms; is guard_looks >= 1; note; sleep 2ms; is more guard_looks 0"},
   {"hot_workers_leave_a_cpu_to_other_threads",
    "simulated cpus=2; pool workers=3 spin=hot; sleep 1ms; is workers_awake 1"},
 
@@ -131,7 +143,7 @@ SCENES("awake",
    "is more parks 0; is more spins 0; is more guard_looks 0; is more wakes_sent 0; is workers_active 0"},
   {"a_wait_on_the_only_cpu_does_not_spin",
    "simulated cpus=1; pool workers=1 join_spin_ns_max=1000000000\n"
-   "busy: work 1ms\n"
-   "push busy in=g; until began busy; wait g within=2ms; push busy; until began busy 2; settle within=2ms"},
+   "busy: work 10ms\n"
+   "push busy in=g; until began busy; wait g within=13ms; push busy; until began busy 2; settle within=13ms"},
 )
 // clang-format on

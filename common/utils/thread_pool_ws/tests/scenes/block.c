@@ -50,7 +50,7 @@ SCENES("block",
    "times 300: push task in=g; wait g alone"},
   {"a_task_is_run_whose_push_woke_no_worker",
    "pool workers=3 spin=off spin_ns_max=0\n"
-   "times 60: push tiny 2 in=g; wait g\n"
+   "times 200: push tiny 2 in=g; wait g; sleep 100us\n"
    "times 30: push tiny in=g; wait g alone"},
 )
 // clang-format on
