@@ -23,7 +23,7 @@ SCENES("awake",
    "push busy 40 in=g; wait g alone\n"
    "busy: work 1ms; is workers_awake <= 3"},
   {"the_cap_holds_again_while_tasks_come",
-   "simulated cpus=1; pool workers=3 spin=off; stand 3; let 3\n"
+   "simulated cpus=1; pool workers=3 spin=off; " ALL_SLEEP "stand 3; let 3\n"
    "times 40: push task in=g; wait g alone; sleep 600us\n"
    "task: work 200us\n"
    "push busy 9 in=h; wait h alone\n"
