@@ -77,6 +77,7 @@ static _Thread_local char statement[256];
 
 scene_table_t *scene_tables;
 const scene_operation_t *scene_more_operations;
+const scene_operation_t *scene_machine_operations;
 
 void scene_fail(const char *format, ...)
 {
@@ -337,6 +338,15 @@ static void gate(scene_words_t words)
   }
 }
 
+/// poll NAME: the calling thread uses its CPU until a "let", which lets all go on.
+static void poll_gate(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  ws_add_release(&thing->entered, 1);
+  while (ws_load_acquire(&thing->tickets) == 0)
+    ws_os_yield();
+}
+
 /// let [NAME] [COUNT]
 static void let(scene_words_t words)
 {
@@ -517,6 +527,18 @@ static void prewake(scene_words_t words)
   ws_pool_prewake(pool_of(words), number(words, 1), 1000000);
 }
 
+/// spin off | auto | hot
+static void set_spin(scene_words_t words)
+{
+  expect(words, ws_pool_set_spin(pool_of(words), (ws_spin_t)scene_number(words[0]), 0), 0);
+}
+
+/// note: "more COUNTER" is what a counter has grown by since then.
+static void note(scene_words_t words)
+{
+  scene_note(pool_of(words));
+}
+
 static void forget(scene_words_t words)
 {
   (void)words;
@@ -557,8 +579,10 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   if (strcmp(words[0], "stopping") == 0)
     return ws_pool_push_batch(pool_of(words), NULL, 0) == -ECANCELED;
   int64_t count = 0;
-  if (!scene_counter(pool_of(words), words[0], &count))
-    scene_fail("\"%s\" is no condition", words[0]);
+  const bool more = strcmp(words[0], "more") == 0;
+  *rest += more;
+  if (!scene_counter(pool_of(words), words[more], more, &count))
+    scene_fail("\"%s\" is no condition", words[more]);
   return count;
 }
 
@@ -615,7 +639,8 @@ static const scene_operation_t operations[] = {
     {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
     {"join", join},       {"block", block},       {"unblock", unblock},
     {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"sleep", sleep_for},   {"simulated", nothing},
+    {"until", until},     {"sleep", sleep_for},   {"poll", poll_gate},
+    {"spin", set_spin},   {"note", note},         {"simulated", nothing},
     {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
@@ -647,7 +672,8 @@ static void play_one(const char *text, size_t length)
   memcpy(outer, statement, sizeof(outer));
   memcpy(statement, copy, sizeof(copy));
   words_of(copy, words);
-  if (words[0] && !operate(operations, words) && !operate(scene_more_operations, words))
+  if (words[0] && !operate(operations, words) && !operate(scene_more_operations, words)
+      && !operate(scene_machine_operations, words))
     scene_fail("there is no operation \"%s\"", words[0]);
   memcpy(statement, outer, sizeof(outer));
 }

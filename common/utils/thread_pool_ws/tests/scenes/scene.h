@@ -45,6 +45,8 @@ typedef struct {
 } scene_operation_t;
 /// Operations of another file, such as those of fibers. Ends with a NULL name.
 extern const scene_operation_t *scene_more_operations;
+/// Operations of the simulated machine.
+extern const scene_operation_t *scene_machine_operations;
 
 /// @brief Play a scene from begin to end.
 /// @return what was not as the scene says; NULL = all was

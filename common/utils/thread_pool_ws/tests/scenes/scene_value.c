@@ -62,6 +62,25 @@ typedef struct {
   bool of_worker;
 } counter_t;
 
+/// All counters of a pool at one time.
+typedef struct {
+  ws_stats_t total;
+  ws_worker_stats_t worker[64];
+  uint32_t filled;
+} counted_t;
+
+static counted_t noted;
+
+static void read_counters(ws_pool_t *pool, counted_t *counted)
+{
+  counted->filled = ws_pool_stats(pool, &counted->total, counted->worker, COUNT(counted->worker));
+}
+
+void scene_note(ws_pool_t *pool)
+{
+  read_counters(pool, &noted);
+}
+
 static int64_t read_counter(const counter_t *counter, const void *stats)
 {
   uint64_t value = 0;
@@ -69,7 +88,17 @@ static int64_t read_counter(const counter_t *counter, const void *stats)
   return (int64_t)value;
 }
 
-bool scene_counter(ws_pool_t *pool, const char *name, int64_t *count)
+static int64_t sum(const counter_t *counter, const counted_t *counted)
+{
+  if (!counter->of_worker)
+    return read_counter(counter, &counted->total);
+  int64_t count = read_counter(counter, &counted->total.outside);
+  for (uint32_t w = 0; w < counted->filled; w++)
+    count += read_counter(counter, &counted->worker[w]);
+  return count;
+}
+
+bool scene_counter(ws_pool_t *pool, const char *name, bool more, int64_t *count)
 {
 #define TOTAL(name)                                                                                          \
   {                                                                                                          \
@@ -85,16 +114,12 @@ bool scene_counter(ws_pool_t *pool, const char *name, int64_t *count)
       TOTAL(guard_looks),   TOTAL(starved_searches), TOTAL(spared_wakes),    WORKER(run_tasks),
       WORKER(stolen_tasks), WORKER(inline_tasks),    WORKER(parks),          WORKER(wakes_sent),
       WORKER(wakes_spared), WORKER(spins),           WORKER(growths),        WORKER(high_water_tasks)};
-  ws_stats_t total;
-  ws_worker_stats_t worker[64];
-  const uint32_t filled = ws_pool_stats(pool, &total, worker, COUNT(worker));
+  counted_t now;
+  read_counters(pool, &now);
   for (uint32_t i = 0; i < COUNT(known); i++) {
     if (strcmp(name, known[i].name) != 0)
       continue;
-    *count =
-        read_counter(&known[i], known[i].of_worker ? (const void *)&total.outside : (const void *)&total);
-    for (uint32_t w = 0; known[i].of_worker && w < filled; w++)
-      *count += read_counter(&known[i], &worker[w]);
+    *count = sum(&known[i], &now) - (more ? sum(&known[i], &noted) : 0);
     return true;
   }
   return false;

@@ -13,7 +13,11 @@ int64_t scene_number(const char *text);
 bool scene_setting(ws_settings_t *settings, const char *word);
 
 /// @brief A counter of ws_stats_t, or of ws_worker_stats_t, summed over the workers and the threads outside.
+/// @param more  what it has grown by since scene_note()
 /// @return false: there is none of that name
-bool scene_counter(ws_pool_t *pool, const char *name, int64_t *count);
+bool scene_counter(ws_pool_t *pool, const char *name, bool more, int64_t *count);
+
+/// @brief Keep the counters as they are now.
+void scene_note(ws_pool_t *pool);
 
 #endif

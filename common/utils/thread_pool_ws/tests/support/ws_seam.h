@@ -33,11 +33,9 @@
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
-  V(ws_near_plan, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
-  V(ws_os_fence_heavy, (void), ())                                                                           \
   X(int, ws_os_futex_wait, (ws_au32_t * word, uint32_t expected, uint64_t timeout_ns),                       \
     (word, expected, timeout_ns))                                                                            \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
@@ -46,24 +44,21 @@
   X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
   X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
-  X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
+  X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
-  X(bool, ws_os_thread_sleeps, (int32_t tid), (tid))                                                         \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
-  V(ws_place_free, (ws_worker_t * worker), (worker))                                                         \
   V(ws_place_leave, (ws_worker_t * worker), (worker))                                                        \
   V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \
     (pool, stats, bytes))                                                                                    \
   X(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task), (pool, task))                                     \
   X(ws_plan_t, ws_prewake_plan, (ws_worker_t * worker), (worker))                                            \
-  X(bool, ws_prewake_rests, (const struct ws_pool_s *pool), (pool))                                          \
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \

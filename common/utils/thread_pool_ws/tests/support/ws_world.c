@@ -73,8 +73,6 @@ void world_seams(void)
   seam.ws_may_spin = ws_may_spin_seam;
   seam.ws_process_awake_leave = ws_process_awake_leave_seam;
   seam.ws_producer_on_cpu = ws_producer_on_cpu_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
 void world_begin(ws_spin_t spin)

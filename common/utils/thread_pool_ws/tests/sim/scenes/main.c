@@ -14,14 +14,49 @@
 #include <unistd.h>
 
 #include "../../scenes/scene.h"
+#include "../../scenes/scene_value.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_machine.h"
 #include "sim_random.h"
+#include "sim_work.h"
 
 #define END_PS (120 * SIM_PS_PER_S)
 #define CPUS_MAX 8u
+#define SLICE_PS (10 * SIM_PS_PER_US)
+
+// Operations that scenes on real threads do not have.
+
+static uint64_t number(scene_words_t words)
+{
+  return words[0] ? strtoull(words[0], NULL, 10) : 0;
+}
+
+/// work TIME: the thread computes for so long. In slices, for a step counts as CPU time when it begins.
+static void work(scene_words_t words)
+{
+  for (sim_ps_t left_ps = scene_number(words[0]) * SIM_PS_PER_NS; left_ps > 0; left_ps -= SLICE_PS)
+    sim_work(left_ps < SLICE_PS ? left_ps : SLICE_PS);
+}
+
+/// on CPU: the thread may run there only.
+static void move_to(scene_words_t words)
+{
+  sim_self->allowed[0] = UINT64_C(1) << number(words);
+  sim_thread_settle(sim_self, sim_self->now_ps);
+  sim_step(0);
+}
+
+/// hog CPU TIME: a thread of the highest priority takes a CPU for so long.
+static void hog(scene_words_t words)
+{
+  sim_fault_hog((uint32_t)number(words), sim_self->now_ps, scene_number(words[1]) * SIM_PS_PER_NS);
+  sim_step(0);
+}
+
+static const scene_operation_t machine_operations[] = {
+    {"work", work}, {"on", move_to}, {"hog", hog}, {NULL, NULL}};
 
 static const scene_t *played;
 static const char *failure;
@@ -121,6 +156,7 @@ static uint64_t option(char **words, const char *key, uint64_t otherwise)
 int main(int count, char **words)
 {
   (void)count;
+  scene_machine_operations = machine_operations;
   const uint64_t first = option(words + 1, "first=", 1), seeds = option(words + 1, "count=", 20);
   uint32_t passed = 0, failed = 0;
   for (const scene_table_t *table = scene_tables; table; table = table->next) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_circle.c
 /// Workers that search are counted by circle (ws_search.c). The last one of all circles must look for work
-/// in the place of the pushes that relied on it. One thread plays all workers. What happens while the guard
-/// takes a worker off is the test's (--wrap=ws_os_now_ns).
+/// in the place of the pushes that relied on it. And which sleeper a push wakes (ws_wake.c). One thread plays
+/// all workers. What happens while the guard takes a worker off is the test's.
+#include <stdio.h>
 #include <string.h>
 
-#include "../../../pool/ws_near.h"
+#include "../../../pool/ws_process.h"
+#include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_seam.h"
@@ -15,6 +17,7 @@
 #define CIRCLES 2u
 #define LANE WORKERS
 #define CELLS 8u
+#define NONE UINT32_MAX
 /// Workers of circle 0, of circle 1, and those that sleep.
 enum { A, B, C, D, SLEEPERS_FIRST };
 
@@ -24,14 +27,17 @@ static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
 static ws_circle_t circles[CIRCLES];
 
-static void (*clock_is_read)(void);
+/// What happens while the clock is read: steps, as below.
+static const char *meanwhile;
+
+static void play(const char *steps);
 
 static uint64_t ws_os_now_ns_seam(void)
 {
-  void (*step)(void) = clock_is_read;
-  clock_is_read = NULL;
-  if (step)
-    step();
+  const char *steps = meanwhile;
+  meanwhile = NULL;
+  if (steps)
+    play(steps);
   return __real_ws_os_now_ns();
 }
 
@@ -80,6 +86,12 @@ static uint32_t counted(uint32_t circle)
   return ws_load_relaxed(&pool.searching[circle].workers);
 }
 
+/// Other suites may run in this process.
+static void end(void)
+{
+  ws_process_awake_sub(ws_process_awake());
+}
+
 /// @return how many sleepers were woken
 static uint32_t woken(void)
 {
@@ -89,223 +101,214 @@ static uint32_t woken(void)
   return count;
 }
 
-static void workers_are_counted_in_their_circle(void)
+/// Steps: a letter for what happens, and one for the worker.
+static void play(const char *steps)
 {
-  begin(0, CIRCLES);
-  CU_ASSERT_FALSE(ws_is_searched(&pool));
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[A]); // it is counted already
-  ws_search_begin(&workers[C]);
-  ws_search_begin(&workers[D]);
-  CU_ASSERT_EQUAL(counted(0), 1);
-  CU_ASSERT_EQUAL(counted(1), 2);
-  CU_ASSERT_EQUAL(ws_searching(&pool), 3);
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[A]), 1);
-  CU_ASSERT_TRUE(ws_is_searched(&pool));
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[C]), 2);
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[C]), 0); // it is off already
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[D]), 1);
-  CU_ASSERT_FALSE(ws_is_searched(&pool));
-  CU_ASSERT_EQUAL(ws_searching(&pool), 0);
-}
-
-static void a_small_pool_has_one_count(void)
-{
-  begin(0, 0);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  CU_ASSERT_EQUAL(counted(0), 2);
-  CU_ASSERT_TRUE(ws_is_searched(&pool));
-  CU_ASSERT_EQUAL(ws_searching(&pool), 2);
-  ws_store_relaxed(&pool.searching[1].workers, 5); // not in use
-  CU_ASSERT_EQUAL(ws_searching(&pool), 2);
-}
-
-/// It is another circle's when the worker leaves its search.
-static void a_worker_that_has_moved_is_taken_off_where_it_was_counted(void)
-{
-  begin(0, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  moves_to(A, 1);
-  CU_ASSERT_EQUAL(ws_near_circle(&workers[A]), 1);
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[A]), 1);
-  CU_ASSERT_EQUAL(counted(0), 0);
-  CU_ASSERT_EQUAL(counted(1), 1);
-  ws_search_begin(&workers[A]);
-  CU_ASSERT_EQUAL(counted(1), 2);
-}
-
-static void the_last_searcher_wakes_a_worker_for_what_is_left(void)
-{
-  begin(1, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_found(&workers[A]);
-  CU_ASSERT_FALSE(workers[A].searching);
-  CU_ASSERT_EQUAL(woken(), 1);
-  CU_ASSERT_EQUAL(ws_searching(&pool), 1); // the woken one
-  begin(0, CIRCLES); // nothing is left
-  ws_search_begin(&workers[A]);
-  ws_search_found(&workers[A]);
-  CU_ASSERT_EQUAL(woken(), 0);
-  CU_ASSERT_EQUAL(ws_searching(&pool), 0);
-}
-
-static void the_last_of_a_circle_leaves_the_look_to_other_circles(void)
-{
-  begin(5, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  ws_search_found(&workers[A]);
-  CU_ASSERT_EQUAL(woken(), 0);
-  CU_ASSERT_EQUAL(ws_searching(&pool), 1);
-  ws_search_found(&workers[C]);
-  CU_ASSERT_EQUAL(woken(), 1);
-}
-
-static void one_of_several_of_a_circle_does_not_look(void)
-{
-  begin(5, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[B]);
-  ws_search_found(&workers[A]);
-  CU_ASSERT_EQUAL(woken(), 0);
-  ws_search_found(&workers[B]);
-  CU_ASSERT_EQUAL(woken(), 1);
-}
-
-/// So a wide burst has its workers soon.
-static void a_worker_that_was_woken_wakes_two_though_others_search(void)
-{
-  begin(5, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  workers[A].claimed = true;
-  ws_search_found(&workers[A]);
-  CU_ASSERT_FALSE(workers[A].claimed);
-  CU_ASSERT_EQUAL(woken(), 2);
-  begin(2, CIRCLES); // fewer tasks: the second one woken is one too many
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  workers[A].claimed = true;
-  ws_search_found(&workers[A]);
-  CU_ASSERT_EQUAL(woken(), 1);
-}
-
-static void the_guard_takes_a_worker_off_where_it_was_counted(void)
-{
-  begin(5, CIRCLES);
-  ws_search_begin(&workers[A]);
-  ws_search_begin(&workers[C]);
-  moves_to(A, 1);
-  CU_ASSERT_TRUE(ws_search_starved(&workers[A]));
-  CU_ASSERT_EQUAL(counted(0), 0);
-  CU_ASSERT_EQUAL(counted(1), 1);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 1);
-  CU_ASSERT_FALSE(ws_search_starved(&workers[A])); // once
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 1);
-  ws_search_found(&workers[A]); // the guard has looked in its place
-  CU_ASSERT_EQUAL(woken(), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 0);
-  CU_ASSERT_EQUAL(ws_searching(&pool), 1);
-  CU_ASSERT_NOT_EQUAL(ws_load_relaxed(&workers[A].shun_until_ns), 0);
-}
-
-/// It was the last one: the guard has looked when it took the worker off.
-static void a_starved_worker_does_not_look(void)
-{
-  begin(5, CIRCLES);
-  ws_search_begin(&workers[A]);
-  CU_ASSERT_TRUE(ws_search_starved(&workers[A]));
-  ws_search_found(&workers[A]);
-  CU_ASSERT_FALSE(workers[A].searching);
-  CU_ASSERT_EQUAL(woken(), 0);
-}
-
-static void a_starved_worker_is_counted_again_where_it_is_now(void)
-{
-  begin(0, CIRCLES);
-  ws_search_begin(&workers[A]);
-  CU_ASSERT_TRUE(ws_search_starved(&workers[A]));
-  CU_ASSERT_FALSE(ws_is_searched(&pool));
-  moves_to(A, 1);
-  ws_search_begin(&workers[A]);
-  CU_ASSERT_EQUAL(counted(0), 0);
-  CU_ASSERT_EQUAL(counted(1), 1);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 0);
-}
-
-// The worker goes on while the guard takes it off.
-
-static void worker_leaves(void)
-{
-  ws_search_leave(&workers[C]);
-}
-
-static void worker_searches_elsewhere(void)
-{
-  ws_search_leave(&workers[C]);
-  moves_to(C, 0);
-  ws_search_begin(&workers[C]);
-}
-
-static void worker_searches_again(void)
-{
-  ws_search_leave(&workers[C]);
-  ws_search_begin(&workers[C]);
-}
-
-static void a_worker_that_goes_on_is_taken_off_once(void)
-{
-  static const struct {
-    void (*step)(void);
-    bool starved;
-    uint32_t counted[CIRCLES];
-  } wanted[] = {{worker_leaves, false, {0, 1}},
-                {worker_searches_elsewhere, false, {1, 1}},
-                {worker_searches_again, true, {0, 1}}};
-  for (uint32_t i = 0; i < TEST_COUNT(wanted); i++) {
-    begin(0, CIRCLES);
-    ws_search_begin(&workers[C]);
-    ws_search_begin(&workers[D]);
-    clock_is_read = wanted[i].step;
-    CU_ASSERT_EQUAL(ws_search_starved(&workers[C]), wanted[i].starved);
-    CU_ASSERT_EQUAL(counted(0), wanted[i].counted[0]);
-    CU_ASSERT_EQUAL(counted(1), wanted[i].counted[1]);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), wanted[i].starved);
-    ws_search_leave(&workers[C]);
-    CU_ASSERT_EQUAL(counted(0), 0);
-    CU_ASSERT_EQUAL(counted(1), 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.tasks.starved), 0);
+  for (; *steps; steps += steps[2] ? 3 : 2) {
+    ws_worker_t *worker = &workers[steps[1] - 'A'];
+    switch (*steps) {
+      case 's': // it searches
+        ws_search_begin(worker);
+        break;
+      case 'l': // it leaves its search
+        ws_search_leave(worker);
+        break;
+      case 'f': // it has found a task
+        ws_search_found(worker);
+        break;
+      case 'w': // it was woken by another thread
+        worker->claimed = true;
+        break;
+      case 'm': // it moves to the other circle
+        moves_to(worker->index, worker->cache == 1);
+        break;
+      case 'c': // it sleeps, and another thread claims it
+        ws_claim(&pool, worker->index);
+        break;
+      case 'g': // the guard takes it off, for it has no CPU
+        ws_search_starved(worker);
+        break;
+      default:
+        CU_FAIL("no such step");
+    }
   }
 }
 
-static void a_sleeper_is_counted_in_its_circle_by_its_claimer(void)
+static void searchers_are_counted_and_the_last_one_wakes_another(void)
 {
-  begin(0, CIRCLES);
-  moves_to(SLEEPERS_FIRST, 1);
-  CU_ASSERT_TRUE(ws_claim(&pool, SLEEPERS_FIRST));
-  CU_ASSERT_FALSE(ws_claim(&pool, SLEEPERS_FIRST));
-  CU_ASSERT_EQUAL(counted(1), 1);
-  CU_ASSERT_EQUAL(counted(0), 0);
-  CU_ASSERT_EQUAL(ws_search_leave(&workers[SLEEPERS_FIRST]), 1);
-  CU_ASSERT_EQUAL(counted(1), 0);
+  static const struct {
+    uint32_t circles; ///< 0 = the pool is small
+    uint32_t tasks;
+    const char *steps, *meanwhile;
+    uint32_t counted[CIRCLES], starved, woken;
+  } rows[] = {
+      // a searcher is counted once, in its circle; a small pool has one count
+      {2, 0, "sA sA sC sD", NULL, {1, 2}, 0, 0},
+      {2, 0, "sA sC sD lA lC lC", NULL, {0, 1}, 0, 0},
+      {0, 0, "sA sC", NULL, {2, 0}, 0, 0},
+      // and taken off where it was counted, also if it has moved
+      {2, 0, "sA sC mA lA", NULL, {0, 1}, 0, 0},
+      {2, 0, "sA sC mA lA sA", NULL, {0, 2}, 0, 0},
+      // a sleeper is counted by its claimer, once
+      {2, 0, "mE cE cE", NULL, {0, 1}, 0, 0},
+      {2, 0, "mE cE cE lE", NULL, {0, 0}, 0, 0},
+      // the last searcher wakes a worker, which is counted, for what is left
+      {2, 1, "sA fA", NULL, {1, 0}, 0, 1},
+      {2, 0, "sA fA", NULL, {0, 0}, 0, 0},
+      // the last of a circle leaves that to other circles, one of several to the others
+      {2, 5, "sA sC fA", NULL, {0, 1}, 0, 0},
+      {2, 5, "sA sC fA fC", NULL, {1, 0}, 0, 1},
+      {2, 5, "sA sB fA", NULL, {1, 0}, 0, 0},
+      {2, 5, "sA sB fA fB", NULL, {1, 0}, 0, 1},
+      // a worker that was woken wakes two though others search, so a wide burst has its workers soon; but
+      // not more than tasks wait
+      {2, 5, "sA sC wA fA", NULL, {2, 1}, 0, 2},
+      {2, 2, "sA sC wA fA", NULL, {1, 1}, 0, 1},
+      // the guard takes a worker off where it was counted, once, and has looked in its place
+      {2, 5, "sA sC mA gA gA", NULL, {0, 1}, 1, 0},
+      {2, 5, "sA sC mA gA fA", NULL, {0, 1}, 0, 0},
+      {2, 5, "sA gA fA", NULL, {0, 0}, 0, 0},
+      // the worker has a CPU again: it is counted where it is now
+      {2, 0, "sA gA mA sA", NULL, {0, 1}, 0, 0},
+      // the worker goes on while the guard takes it off
+      {2, 0, "sC sD gC", "lC", {0, 1}, 0, 0},
+      {2, 0, "sC sD gC", "lC mC sC", {1, 1}, 0, 0},
+      {2, 0, "sC sD gC lC", "lC mC sC", {0, 1}, 0, 0},
+      {2, 0, "sC sD gC", "lC sC", {0, 1}, 1, 0},
+      {2, 0, "sC sD gC lC", "lC sC", {0, 1}, 0, 0},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(rows[i].tasks, rows[i].circles);
+    meanwhile = rows[i].meanwhile;
+    play(rows[i].steps);
+    const uint32_t starved = ws_load_relaxed(&pool.tasks.starved);
+    const bool good = counted(0) == rows[i].counted[0] && counted(1) == rows[i].counted[1]
+                      && starved == rows[i].starved && woken() == rows[i].woken;
+    if (!good)
+      printf("\nrow %u, %s: %u and %u counted, %u starved, %u woken\n", i, rows[i].steps, counted(0),
+             counted(1), starved, woken());
+    CU_ASSERT_TRUE(good);
+    CU_ASSERT_EQUAL(ws_is_searched(&pool), counted(0) + counted(1) > 0);
+    end();
+  }
+}
+
+#define HERE 0 ///< CPU of the thread that pushes
+#define FAR 4 ///< a CPU of the second cache and node
+
+static uint32_t priority; ///< of the thread that pushes
+
+static int32_t ws_os_cpu_seam(void)
+{
+  return HERE;
+}
+
+static uint32_t ws_os_priority_seam(void)
+{
+  return priority;
+}
+
+/// It would be the test's own thread's.
+static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+  (void)pid;
+  (void)bytes;
+  (void)set;
+  return 0;
+}
+
+/// What is known of a sleeper, by letters.
+static void describe(ws_worker_t *sleeper, const char *letters)
+{
+  ws_store_relaxed(&sleeper->seen_cpu, HERE + 2 + 1);
+  for (; *letters; letters++) {
+    if (*letters == 'h') // last seen here
+      ws_store_relaxed(&sleeper->seen_cpu, HERE + 1);
+    else if (*letters == 'f') // far away
+      ws_store_relaxed(&sleeper->seen_cpu, FAR + 1);
+    else if (*letters == 's') // it had no CPU lately
+      ws_store_relaxed(&sleeper->shun_until_ns, UINT64_MAX);
+    else if (*letters == 't') // it has a timer
+      ws_store_relaxed(&sleeper->alarm_ns, UINT64_MAX);
+    else if (*letters == 'p') // it is pinned to the CPU of the thread that pushes
+      sleeper->cpu = HERE;
+  }
+}
+
+static void a_push_wakes_the_best_sleeper(void)
+{
+  static const struct {
+    const char *sleeper[WORKERS - SLEEPERS_FIRST];
+    uint32_t node; ///< of the task, if the machine has nodes
+    uint32_t outside, priority; ///< of the thread that pushes: it needs a CPU
+    uint32_t woken; ///< NONE = the push wakes no worker, and the guard stands
+  } rows[] = {
+      {{"", "", "", ""}, 0, 1, 0, 0}, // the lowest, so that the same few stay warm
+      {{"h", "", "", ""}, 0, 1, 0, 1}, // one that is elsewhere
+      {{"f", "", "", ""}, 0, 1, 0, 1}, // one that is near
+      {{"f", "h", "h", "h"}, 0, 1, 0, 0}, // elsewhere counts for more
+      {{"", "t", "", ""}, 0, 1, 0, 1}, // one that rises anyway
+      {{"ft", "", "", ""}, 0, 1, 0, 1}, // near counts for more
+      {{"s", "s", "h", "s"}, 0, 1, 0, 2}, // one that got a CPU lately: that counts for most
+      {{"s", "s", "s", "s"}, 0, 1, 0, 0}, // but of those that did not it is one, too
+      {{"", "", "f", ""}, 1, 1, 0, 2}, // one on the task's node
+      {{"f", "f", "", ""}, 0, 1, 0, 2},
+      {{"p", "ps", "fs", "p"}, 0, 1, 0, 2}, // one that does not stop the thread that pushes
+      {{"p", "p", "p", "p"}, 0, 1, 0, NONE},
+      {{"p", "p", "p", "p"}, 0, 0, 0, 0}, // unless that thread needs no CPU,
+      {{"p", "p", "p", "p"}, 0, 1, 1, 0}, // or goes before the worker
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(1, 0);
+    pool.cache_of[FAR] = pool.nodes.of_cpu[FAR] = 1;
+    pool.nodes.count = 2;
+    pool.pinned = pool.watched = 1;
+    ws_store_relaxed(&pool.armed, 1);
+    ws_store_relaxed(&pool.shunned, 1);
+    ws_store_relaxed(&pool.outside, rows[i].outside);
+    priority = rows[i].priority;
+    for (uint32_t k = 0; k < TEST_COUNT(rows[i].sleeper); k++)
+      describe(&workers[SLEEPERS_FIRST + k], rows[i].sleeper[k]);
+    ws_post_kind(&pool, (ws_here_t){.queue = &lane}, rows[i].node ? WS_KIND_NODE + 1 : WS_KIND_NORMAL);
+    const uint32_t expected = rows[i].woken;
+    CU_ASSERT_EQUAL(woken(), expected != NONE);
+    CU_ASSERT_TRUE(expected == NONE || ws_load_relaxed(&workers[SLEEPERS_FIRST + expected].token) == 1);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.guard) == WS_GUARD_STANDING, expected == NONE);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.spared_wakes), expected == NONE || priority > 0);
+    end();
+  }
+}
+
+/// As many awake workers as CPUs that threads outside leave, but at least one, and no more than they have
+/// CPUs; all while tasks block, and where no guard could lift the cap.
+static void the_cap_leaves_cpus_to_threads_outside(void)
+{
+  static const struct {
+    uint32_t cpus, worker_cpus, outside, helpers;
+    bool capped, lifted;
+    uint32_t cap;
+  } rows[] = {{8, 8, 0, 0, true, false, 8},  {8, 8, 1, 0, true, false, 7}, {8, 8, 1, 3, true, false, 5},
+              {8, 8, 1, 20, true, false, 1}, {8, 2, 1, 0, true, false, 2}, {8, 1, 1, 20, true, true, 8},
+              {8, 8, 1, 20, false, false, 8}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(0, 0);
+    pool.cpus = rows[i].cpus;
+    pool.worker_cpus = rows[i].worker_cpus;
+    pool.capped = rows[i].capped;
+    ws_store_relaxed(&pool.outside, rows[i].outside);
+    ws_store_relaxed(&pool.helpers, rows[i].helpers);
+    ws_store_relaxed(&pool.lifted, rows[i].lifted);
+    CU_ASSERT_EQUAL(ws_awake_limit(&pool), rows[i].cap);
+  }
 }
 
 static void test_seams(void)
 {
   seam.ws_os_now_ns = ws_os_now_ns_seam;
+  seam.ws_os_cpu = ws_os_cpu_seam;
+  seam.ws_os_priority = ws_os_priority_seam;
+  seam.sched_setaffinity = sched_setaffinity_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "circle", TEST_CASE(workers_are_counted_in_their_circle),
-                TEST_CASE(a_small_pool_has_one_count),
-                TEST_CASE(a_worker_that_has_moved_is_taken_off_where_it_was_counted),
-                TEST_CASE(the_last_searcher_wakes_a_worker_for_what_is_left),
-                TEST_CASE(the_last_of_a_circle_leaves_the_look_to_other_circles),
-                TEST_CASE(one_of_several_of_a_circle_does_not_look),
-                TEST_CASE(a_worker_that_was_woken_wakes_two_though_others_search),
-                TEST_CASE(the_guard_takes_a_worker_off_where_it_was_counted),
-                TEST_CASE(a_starved_worker_does_not_look),
-                TEST_CASE(a_starved_worker_is_counted_again_where_it_is_now),
-                TEST_CASE(a_worker_that_goes_on_is_taken_off_once),
-                TEST_CASE(a_sleeper_is_counted_in_its_circle_by_its_claimer))
+TEST_MAIN_SEAMS(test_seams, "circle", TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another),
+                TEST_CASE(a_push_wakes_the_best_sleeper), TEST_CASE(the_cap_leaves_cpus_to_threads_outside))

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_watch.c
 /// What the guard's thread sees once a second of activity: a quota that is used up, CPUs that are taken away.
-/// The test says what the system says, and makes looks due without waiting for the second.
-#include "../../../prewake/ws_prewake_state.h"
+/// The test says what the system says, and makes the clock go.
 #include "../../../sleep/ws_guard.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
+#include "../../support/ws_world.h"
 
-static ws_au64_t throttled;
+static ws_au64_t throttled, ahead_ns;
 static ws_au32_t cpus, quota = {UINT32_MAX};
 
 static uint64_t ws_os_throttled_seam(void)
@@ -25,99 +24,81 @@ static uint32_t ws_os_quota_cpus_seam(void)
   return ws_load_relaxed(&quota); // relaxed: as above
 }
 
-static ws_pool_t *pool;
-
-static bool has_looked(void *unused)
+static uint64_t ws_os_now_ns_seam(void)
 {
-  (void)unused;
-  return ws_load_relaxed(&pool->watch_due) == 0; // relaxed: as above
+  return __real_ws_os_now_ns() + ws_load_relaxed(&ahead_ns); // relaxed: any time will do
 }
 
-/// What the guard found is in the pool when the next look has begun and ended.
-static void look(void)
-{
-  for (uint32_t twice = 0; twice < 2; twice++) {
-    ws_store_relaxed(&pool->watch_due, 1); // relaxed: as in ws_watch_tick
-    for (uint32_t turn = 0; turn < 1000 && !has_looked(NULL); turn++) {
-      ws_os_futex_wake(&pool->guard, 1); // it may not sleep yet
-      test_sleep_ms(1);
-    }
-    CU_ASSERT_TRUE(test_until(has_looked, NULL));
-  }
-}
-
-static bool create(void)
-{
-  ws_store_relaxed(&cpus, test_cpus()); // relaxed: as above
-  pool = test_pool(2);
-  if (pool->watched)
-    return true;
-  printf("(skipped: one CPU) ");
-  test_destroy(pool);
-  return false;
-}
-
-static ws_prewake_stats_t stats(void)
+static ws_prewake_stats_t stats(ws_pool_t *pool)
 {
   ws_prewake_stats_t now;
   ws_pool_prewake_stats(pool, &now);
   return now;
 }
 
+typedef struct {
+  ws_pool_t *pool;
+  uint64_t looks;
+} throttled_t;
+
+/// Two seconds pass, with a task in them.
+static bool has_seen(void *throttled_arg)
+{
+  const throttled_t *seen = throttled_arg;
+  ws_add_relaxed(&ahead_ns, 2000 * MS);
+  test_push(seen->pool, test_empty_task, NULL, NULL);
+  CU_ASSERT_EQUAL(ws_pool_wait(seen->pool), 0);
+  return stats(seen->pool).throttled_looks >= seen->looks;
+}
+
+/// What happened before the first look says nothing: the quota is used up again until the guard sees it.
+static bool is_throttled(void *throttled_arg)
+{
+  ws_add_relaxed(&throttled, 1);
+  return has_seen(throttled_arg);
+}
+
 static void a_quota_that_is_used_up_lowers_the_level(void)
 {
-  ws_store_relaxed(&throttled, 7); // relaxed: as above; what happened before says nothing
-  if (!create())
+  if (test_cpus() < 2) {
+    printf("(skipped: one CPU) ");
     return;
-  look();
-  CU_ASSERT_EQUAL(stats().level, 2);
-  for (uint32_t fall = 1; fall <= 3; fall++) {
-    ws_store_relaxed(&throttled, 7 + fall); // relaxed: as above
-    look();
-    CU_ASSERT_EQUAL(stats().level, fall == 1 ? 1 : 0);
-    CU_ASSERT_EQUAL(stats().throttled_looks, fall);
   }
-  look(); // no more of it: not yet up again
-  CU_ASSERT_EQUAL(stats().level, 0);
-  CU_ASSERT_EQUAL(stats().throttled_looks, 3);
-  CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0); // the guard's thread has ended
-  CU_ASSERT_TRUE(ws_load_relaxed(&pool->prewake->span_ns) >= 4 * UINT64_C(2000000000)); // longer each time
+  ws_store_relaxed(&cpus, test_cpus()); // relaxed: as above
+  ws_pool_t *pool = test_pool(2);
+  CU_ASSERT_TRUE(has_seen(&(throttled_t){pool, 0}));
+  CU_ASSERT_EQUAL(stats(pool).level, 2);
+  CU_ASSERT_TRUE(test_until(is_throttled, &(throttled_t){pool, 1}));
+  CU_ASSERT_TRUE(stats(pool).level < 2);
+  CU_ASSERT_TRUE(test_until(is_throttled, &(throttled_t){pool, 3}));
+  CU_ASSERT_EQUAL(stats(pool).level, 0);
   test_destroy(pool);
 }
 
+/// A pool of four CPUs.
 static void without_cpus_no_worker_spins(void)
 {
-  if (!create())
-    return;
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), pool->cpus); // relaxed: as above
-  ws_store_relaxed(&cpus, 1); // relaxed: as above
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), 1); // relaxed: as above
-  ws_store_relaxed(&cpus, 0); // relaxed: as above; it could not be told
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), 1); // relaxed: as above
-  ws_store_relaxed(&cpus, 64); // relaxed: as above; more than at the start: the cap reckons with those
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), pool->cpus); // relaxed: as above
-  ws_store_relaxed(&quota, 1); // relaxed: as above
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), 1); // relaxed: as above
+  static const struct {
+    uint32_t at_start, now, quota, spin_cpus;
+  } rows[] = {
+      {4, 4, UINT32_MAX, 4},  {4, 1, UINT32_MAX, 1}, // three have gone
+      {4, 0, UINT32_MAX, 1}, // it cannot be told: as before
+      {4, 64, UINT32_MAX, 4}, // more than at the start: the cap reckons with those
+      {4, 4, 1, 1}, // of a quota
+      {1, 1, UINT32_MAX, 4}, // workers are pinned to CPUs which the creator may not use (isolated ones)
+  };
+  world_begin(WS_SPIN_AUTO);
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_watch_t watch;
+    ws_store_relaxed(&cpus, rows[i].at_start); // relaxed: one thread
+    ws_watch_begin(&watch);
+    ws_store_relaxed(&cpus, rows[i].now); // relaxed: as above
+    ws_store_relaxed(&quota, rows[i].quota); // relaxed: as above
+    ws_store_relaxed(&world_pool.watch_due, 1); // relaxed: as above
+    ws_watch_look(&world_pool, &watch);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&world_pool.spin_cpus), rows[i].spin_cpus); // relaxed: as above
+  }
   ws_store_relaxed(&quota, UINT32_MAX); // relaxed: as above
-  test_destroy(pool);
-}
-
-/// Workers that are pinned to CPUs which the creator may not use (isolated ones) are in the pool's count.
-static void cpus_outside_the_creators_set_are_not_missing(void)
-{
-  if (!create())
-    return;
-  test_destroy(pool);
-  ws_store_relaxed(&cpus, 1); // relaxed: as above; at the start of the guard's thread, too
-  pool = test_pool(2);
-  look();
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpus), pool->cpus); // relaxed: as above
-  test_destroy(pool);
 }
 
 static void test_seams(void)
@@ -125,8 +106,8 @@ static void test_seams(void)
   seam.ws_os_throttled = ws_os_throttled_seam;
   seam.ws_os_process_cpu_count = ws_os_process_cpu_count_seam;
   seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
+  seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
 TEST_MAIN_SEAMS(test_seams, "watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level),
-                TEST_CASE(without_cpus_no_worker_spins),
-                TEST_CASE(cpus_outside_the_creators_set_are_not_missing))
+                TEST_CASE(without_cpus_no_worker_spins))
