@@ -135,6 +135,12 @@ void batch_end(batch_t *batch, tpool_t *pool)
 }
 #endif
 
+uint32_t contract_deadline_s(void)
+{
+  const char *seconds = getenv("WS_TEST_DEADLINE_S");
+  return seconds ? (uint32_t)atoi(seconds) : 240;
+}
+
 bool contract_sem_wait(sem_t *sem)
 {
   for (uint32_t second = 0; second < CONTRACT_DEADLINE_S; second++) { // a stopped process loses one of them

@@ -11,6 +11,7 @@ VERBS = {
     "corpus": ("corpus", "stored seeds again: those that have found something"),
     "replay": ("replay", "one of them again: seed=N"),
     "mutants": ("mutants", "is each known defect found when it is put back into the core"),
+    "kills": ("kills", "which suite of tests, and which test, finds which mutant"),
     "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
     "scale": ("scale.command", "time against CPUs: every slot case, three pools, goals"),
 }
