@@ -12,7 +12,6 @@
 
 #include "../../setup/ws_settings.h"
 
-#define WATCHDOG_S (2 * TEST_DEADLINE_S)
 #define POOLS_MAX 64
 
 static struct {
@@ -65,10 +64,9 @@ static void bark(int signal_number)
 
 static void watch(const char *test)
 {
-  const char *seconds = getenv("WS_WATCHDOG_SECONDS");
   const char *stress = getenv("WS_STRESS_SECONDS");
   running.test = test;
-  alarm((seconds ? (unsigned)atoi(seconds) : WATCHDOG_S) + (stress ? (unsigned)atoi(stress) : 0));
+  alarm(2 * (unsigned)TEST_DEADLINE_S + (stress ? (unsigned)atoi(stress) : 0));
 }
 
 static struct {
@@ -122,6 +120,7 @@ static void next_case(void)
     test_seams_reset();
   if (plan.suite->seams)
     plan.suite->seams();
+  fflush(stdout); // the case's name, in case it crashes
   test->run();
   CU_ASSERT_EQUAL(ws_load_relaxed(&test_refused), 0);
   ws_store_relaxed(&test_refused, 0);

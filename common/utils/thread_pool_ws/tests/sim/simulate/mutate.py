@@ -38,13 +38,16 @@ class Edit:
     old: str
     new: str
 
-    def apply(self, module: Path) -> None:
-        path = module / self.file
-        text = path.read_text()
+    def change(self, text: str) -> str:
         if text.count(self.old) != 1:
             raise MutantError(f"{self.file} has the old text {text.count(self.old)} times instead of once")
+        return text.replace(self.old, self.new)
+
+    def apply(self, module: Path) -> None:
+        path = module / self.file
+        text = self.change(path.read_text())
         path.unlink()  # a link
-        path.write_text(text.replace(self.old, self.new))
+        path.write_text(text)
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ class Mutant:
         path.write_text(text.replace("\n\n[[edit]]", f"\nseed = {seed}\n\n[[edit]]", 1))
 
 
-def find_mutants() -> list[Mutant]:
+def find_mutants(folder: Path = MUTANTS) -> list[Mutant]:
     found = []
-    for path in sorted(MUTANTS.glob("*.toml")):
+    for path in sorted(folder.glob("*.toml")):
         words = tomllib.loads(path.read_text())
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
         found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))
@@ -124,20 +127,20 @@ def simulated_compilations() -> list[Compilation]:
     return found
 
 
-def ninja(*words: str) -> str:
-    done = subprocess.run(["ninja", "-C", str(build_folder()), *words], capture_output=True, text=True)
+def ninja(folder: Path, *words: str) -> str:
+    done = subprocess.run(["ninja", "-C", str(folder), *words], capture_output=True, text=True)
     if done.returncode != 0:
-        raise MutantError(done.stderr.strip())
+        raise MutantError(done.stderr.strip() or "\n".join(done.stdout.splitlines()[-20:]))
     return done.stdout
 
 
 @cache
-def read_files() -> dict[str, set[str]]:
-    """Of each object: its source and all headers."""
+def read_files(folder: Path) -> dict[str, list[str]]:
+    """Of each object: its source, then all headers."""
     files = {}
-    for block in ninja("-t", "deps").strip().split("\n\n"):
+    for block in ninja(folder, "-t", "deps").strip().split("\n\n"):
         made, *names = block.splitlines()
-        files[made.partition(":")[0]] = {os.path.normpath(build_folder() / name.strip()) for name in names}
+        files[made.partition(":")[0]] = [os.path.normpath(folder / name.strip()) for name in names]
     return files
 
 
@@ -148,7 +151,7 @@ def target() -> Path:
 @cache
 def link_command() -> str:
     """How Ninja links the program."""
-    return ninja("-t", "commands", str(target())).strip().splitlines()[-1]
+    return ninja(build_folder(), "-t", "commands", str(target())).strip().splitlines()[-1]
 
 
 def run(command: str, folder: str) -> None:
@@ -161,7 +164,7 @@ def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
     """@return object of the program -> object of the mutant"""
     objects = {}
     for number, made in enumerate(simulated_compilations()):
-        if read_files()[made.output] & files:
+        if files.intersection(read_files(build_folder())[made.output]):
             output = folder / f"{number}.o"
             made.compile(folder / "module", output)
             objects[made.output] = str(output)

@@ -163,7 +163,7 @@ static void polls_let_others_run(void)
   ws_group_init(&scene.group, 2);
   push_fiber(hold_mutex, NULL, &scene.group);
   push_fiber(poll_all, NULL, &scene.group);
-  const uint64_t deadline_ns = test_now_ns() + TEST_DEADLINE_S * UINT64_C(1000000000);
+  const uint64_t deadline_ns = test_now_ns() + (uint64_t)TEST_DEADLINE_S * 1000000000;
   CU_ASSERT_EQUAL(ws_group_wait_until(&scene.group, NULL, deadline_ns), 0);
   scene_end();
 }

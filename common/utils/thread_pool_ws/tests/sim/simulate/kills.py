@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ci/simulate kills: which suite of tests, and which test, finds which mutant?
+
+Each mutant is put into a copy of the checkout, which is then built and tested. The suites are units
+(tests/unit, stress and shim), scenes, contract (with the tests of other pools' interfaces), and explore,
+which is the mutant's stored seed. Each result is written at once into tests/sim/kills.csv: what has failed,
+as "suite: case", or "-". The cell of a run that is missing is empty. A result is kept until the mutant, the
+files that it changes, or the sources of the suite change. Another call goes on where the last one stopped."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import resource
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from simulate.kill_tree import MODULE, Program, Tree, list_programs
+from simulate.mutants import share
+from simulate.mutate import PROGRAM, SIM, Mutant, MutantError, find_mutants, ninja
+from simulate.program import HOST_CPUS
+from simulate.table import print_line
+
+# The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
+SUITES = {
+    "units": set("core fiber observe os pool prewake setup sleep stress sync tasks trace shim".split()),
+    "scenes": {"scenes"},
+    "contract": {"contract", "api"},
+    "explore": {"explore"},
+}
+OF_SHIM, NOT_OF_SHIM = {"shim", "contract", "explore"}, {"shim"}
+HEADS = ("mutant", "keys", *SUITES)
+NAMES_MAX = 30
+# A program that fails has as long as this, and four times what it takes without a mutant.
+LIMIT_S = 60.0
+# So few programs that hang may have starved: they run again.
+HANGING_MAX = 2
+Rows = dict[str, dict[str, str]]
+
+
+def room_of(mutant: Mutant) -> str:
+    return mutant.edits[0].file.split("/")[0]
+
+
+def read_table(path: Path, mutants: list[Mutant]) -> Rows:
+    """A row for each mutant, and none for what is no mutant any more."""
+    stored: Rows = {}
+    if path.exists():
+        with path.open(newline="") as file:
+            stored = {row["mutant"]: row for row in csv.DictReader(file)}
+    empty = dict.fromkeys(HEADS, "")
+    return {one.name: empty | stored.get(one.name, {}) | {"mutant": one.name} for one in mutants}
+
+
+def write_table(path: Path, rows: Rows) -> None:
+    new = path.with_suffix(".new")
+    with new.open("w", newline="") as file:
+        writer = csv.DictWriter(file, HEADS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
+    new.replace(path)
+
+
+def keys_of(row: dict[str, str]) -> dict[str, str]:
+    """@return suite -> the hash of what it was run with"""
+    return dict(key.split("=") for key in row["keys"].split())
+
+
+def store(row: dict[str, str], suite: str, key: str, found: list[str]) -> None:
+    more = [f"and {len(found) - NAMES_MAX} more"] if len(found) > NAMES_MAX else []
+    row[suite] = "; ".join(found[:NAMES_MAX] + more) or "-"
+    row["keys"] = " ".join(f"{name}={text}" for name, text in (keys_of(row) | {suite: key}).items())
+
+
+class Suites:
+    """The programs of the suites, and how long they take without a mutant."""
+
+    def __init__(self, tree: Tree, jobs: int, suites: list[str]) -> None:
+        self.tree, self.jobs = tree, jobs
+        self.programs: list[Program] = []
+        self.seconds: dict[Program, float] = {}
+        tree.change(())
+        if "explore" in suites:
+            tree.configure("machine")
+            self.build("machine", [PROGRAM])
+        labels = {label for suite in suites if suite != "explore" for label in SUITES[suite]}
+        if labels:
+            tree.configure("tests")
+        for _ in range(2 if labels else 0):  # ctest has the words of a program that was built
+            self.programs = [one for one in list_programs(tree.folder / "tests") if one.labels & labels]
+            self.build("tests", self.targets(self.programs))
+        for one, (failed, seconds) in self.run(self.programs).items():
+            if failed:
+                print(f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}", flush=True)
+            else:
+                self.seconds[one] = seconds
+
+    def build(self, preset: str, targets: list[str]) -> None:
+        if targets:
+            ninja(self.tree.folder / preset, "-j", str(self.jobs), *targets)
+
+    def targets(self, programs: list[Program]) -> list[str]:
+        return sorted({name for one in programs for name in one.targets(self.tree.folder / "tests")})
+
+    def of(self, mutant: Mutant, suite: str) -> list[Program]:
+        labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
+        return [one for one in self.programs if one.labels & labels]
+
+    def has(self, suite: str) -> bool:
+        return suite == "explore" or any(one.labels & SUITES[suite] for one in self.programs)
+
+    def run(self, programs: list[Program]) -> dict[Program, tuple[list[str], float]]:
+        limits = [LIMIT_S + 4 * self.seconds.get(one, 0) for one in programs]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return dict(zip(programs, pool.map(Program.run, programs, limits)))
+
+    def key(self, mutant: Mutant, suite: str) -> str:
+        if suite == "explore":
+            return self.tree.digest("machine", [PROGRAM], mutant.edits, repr((mutant.edits, mutant.seed)))
+        targets = self.targets(self.of(mutant, suite))
+        return self.tree.digest("tests", targets, mutant.edits, repr(mutant.edits))
+
+    def find(self, mutant: Mutant, suite: str) -> list[str]:
+        """@return what has failed"""
+        self.tree.change(mutant.edits)
+        if suite == "explore" and mutant.seed is None:
+            return []
+        if suite == "explore":
+            self.build("machine", [PROGRAM])
+            folder = self.tree.folder / "machine" / MODULE / "tests" / "sim"
+            command = (str(folder / PROGRAM), f"first={mutant.seed}", "count=1", "jobs=1")
+            return Program(PROGRAM, frozenset(), command, folder).run(LIMIT_S)[0]
+        programs = [one for one in self.of(mutant, suite) if one in self.seconds]
+        self.build("tests", self.targets(programs))
+        outcomes = self.run(programs)
+        hanging = [one for one, (failed, _) in outcomes.items() if any("(hang)" in text for text in failed)]
+        if len(hanging) <= HANGING_MAX:
+            outcomes |= self.run(hanging)
+        return sorted({text for failed, _ in outcomes.values() for text in failed})
+
+
+def summary(rows: Rows, mutants: list[Mutant]) -> Iterator[str]:
+    """The table on one screen. Suites without any result are left out."""
+    suites = [suite for suite in SUITES if any(row[suite] for row in rows.values())]
+    by = {name: [suite for suite in suites if row[suite] not in ("", "-")] for name, row in rows.items()}
+    whole = [name for name, row in rows.items() if all(row[suite] for suite in suites)]
+    rooms: dict[str, list[str]] = {room: [] for room in sorted(map(room_of, mutants))}
+    for mutant in mutants:
+        rooms[room_of(mutant)].append(mutant.name)
+    heads = ("mutants", *suites, "one suite", "none", "not run")
+    yield "room".ljust(8) + "".join(head.rjust(10) for head in heads)
+    for room, names in (rooms | {"all": list(rows)}).items():
+        counts = [len(names), *(sum(suite in by[name] for name in names) for suite in suites)]
+        counts += [sum(len(by[name]) == number for name in names if name in whole) for number in (1, 0)]
+        counts.append(sum(name not in whole for name in names))
+        yield room.ljust(8) + "".join(str(count).rjust(10) for count in counts)
+    for suite in (*suites, ""):
+        if names := [name for name in whole if by[name] == [suite] * bool(suite)]:
+            head = f"{suite} only" if suite else "no suite"
+            yield textwrap.fill(f"{head} ({len(names)}): {', '.join(names)}", 110, subsequent_indent="  ")
+
+
+def read(arguments: list[str]) -> argparse.Namespace:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="ci/simulate kills", description=__doc__, formatter_class=form)
+    add = parser.add_argument
+    add("--slice", type=float, default=60.0, metavar="MINUTES", help="begin no run after so long (60)")
+    add("--room", type=lambda text: text.split(","), default=[], help="mutants of core,tasks,... (all)")
+    add("--suite", type=lambda text: text.split(","), default=list(SUITES), help="units,contract,... (all)")
+    add("--module", type=Path, default=SIM.parents[4], help="another checkout, with a table of its own")
+    add("--jobs", type=int, default=2 * HOST_CPUS, help="programs at once (two a CPU, as many wait)")
+    add("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
+    add("--show", action="store_true", help="print a summary of the table, run nothing")
+    add("only", nargs="*", help="mutants (all)")
+    return parser.parse_args(arguments)
+
+
+def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen: list[Mutant]) -> int:
+    """@return how many do not fit, or do not build"""
+    end, bad = time.monotonic() + 60 * options.slice, 0
+    suites = Suites(Tree(options.module), options.jobs, options.suite)
+    runs = [(mutant, suite) for mutant in chosen for suite in options.suite if suites.has(suite)]
+    keys = {(mutant.name, suite): suites.key(mutant, suite) for mutant, suite in runs}
+    rows = read_table(path, mutants)
+    runs = [
+        (one, suite) for one, suite in runs if keys_of(rows[one.name]).get(suite) != keys[one.name, suite]
+    ]
+    for number, (mutant, suite) in enumerate(runs):
+        if time.monotonic() > end:
+            print(f"{len(runs) - number} of {len(runs)} runs are left for another slice")
+            break
+        began = time.monotonic()
+        try:
+            found = suites.find(mutant, suite)
+        except MutantError as error:
+            print(f"{mutant.name}, {suite}: {error}", file=sys.stderr)
+            bad += 1
+            continue
+        rows = read_table(path, mutants)
+        store(rows[mutant.name], suite, keys[mutant.name, suite], found)
+        write_table(path, rows)
+        seconds, first = f"{time.monotonic() - began:.0f} s", f"{len(found)}: {found[0]}" if found else "-"
+        print_line((mutant.name, suite, seconds, first), (32, 8, 5, 0), 2)
+    return bad
+
+
+def main(arguments: list[str]) -> int:
+    options = read(arguments)
+    options.module = options.module.resolve()
+    sim = options.module / MODULE / "tests" / "sim"
+    mutants, path, (number, shares) = find_mutants(sim / "mutants"), sim / "kills.csv", options.shard
+    known = {one.name for one in mutants} | {room_of(one) for one in mutants} | SUITES.keys()
+    unknown = {*options.only, *options.room, *options.suite} - known
+    if unknown or not mutants:
+        print(f"ci/simulate kills: {sim} has no {', '.join(sorted(unknown)) or 'mutants'}", file=sys.stderr)
+        return 2
+    rows = read_table(path, mutants)
+    write_table(path, rows)
+    if options.show:
+        print("\n".join(summary(rows, mutants)))
+        return 0
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # mutants crash
+    chosen = [one for one in mutants if not options.only or one.name in options.only]
+    chosen = [one for one in chosen if not options.room or room_of(one) in options.room]
+    try:
+        return 1 if fill(options, path, mutants, chosen[number - 1 :: shares]) else 0
+    except MutantError as error:
+        print(f"ci/simulate kills: {error}", file=sys.stderr)
+        return 2
