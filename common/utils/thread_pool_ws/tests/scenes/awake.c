@@ -34,13 +34,14 @@ SCENES("awake",
    "own: work 1ms; is workers_awake 1"},
 
   {"a_task_that_polls_for_another_on_the_only_cpu_lifts_the_cap",
-   "simulated cpus=1; pool workers=2 spin=off; " ALL_SLEEP "push poller; until entered answer; push answerer in=g\n"
-   "wait g alone within=100ms\n"
+   "simulated cpus=1; pool workers=2 spin=off; " ALL_SLEEP "push poller; until entered answer\n"
+   "push answerer in=g; wait g alone within=100ms\n"
    "poller: poll answer\n"
    "answerer: let answer"},
   {"threads_that_block_as_they_help_need_no_cpu",
    "simulated cpus=2; pool workers=2 spin=off; stand 2; times 6: thread helper\n"
-   "until entered door 6; let 2; until ran stand 2; " ALL_SLEEP "push poller 2; until entered go 2; let go; let door 6\n"
+   "until entered door 6; let 2; until ran stand 2; " ALL_SLEEP
+   "push poller 2; until entered go 2; let go; let door 6\n"
    "helper: push held in=h; wait h\n"
    "held: gate door\n"
    "poller: poll go"},
