@@ -17,8 +17,9 @@
 #include "../../include/ws_stats.h"
 #include "../../os/ws_os.h"
 #include "scene_value.h"
+#include "scene_words.h"
 
-#define THINGS_MAX 96u
+#define THINGS_MAX SCENE_NAMES_MAX
 #define RUNS_MAX (1u << 17)
 #define THREADS_MAX 16u
 #define POLL_NS 200000u
@@ -39,6 +40,7 @@ typedef struct {
 typedef struct run_s {
   ws_keyed_t keyed;
   thing_t *task, *group;
+  bool is_fiber;
   const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
 } run_t;
 
@@ -61,12 +63,27 @@ static struct {
   uint32_t threads;
 } scene;
 
-static _Thread_local const run_t *running;
-static _Thread_local wait_t waiting;
-static _Thread_local char statement[256];
+/// What the calling thread, or fiber, plays. Each use asks here(): a fiber may go on on another thread.
+typedef struct {
+  const run_t *running;
+  wait_t waiting;
+  char statement[256];
+} here_t;
+#define running (here()->running)
+#define waiting (here()->waiting)
+#define statement (here()->statement)
 
 scene_table_t *scene_tables;
-const scene_operation_t *scene_more_operations;
+const scene_more_t *scene_more;
+
+/// A function of its own: the compiler may keep the address of thread-local data within one (ws_fiber.h).
+__attribute__((noinline)) static here_t *here(void)
+{
+  static _Thread_local here_t of_thread;
+  __asm__ volatile("");
+  here_t *of_fiber = scene_more ? scene_more->here() : NULL;
+  return of_fiber ? of_fiber : &of_thread;
+}
 
 void scene_fail(const char *format, ...)
 {
@@ -75,8 +92,10 @@ void scene_fail(const char *format, ...)
   va_start(list, format);
   vsnprintf(text, sizeof(text), format, list);
   va_end(list);
-  if (ws_add_acq_rel(&scene.failed, 1) == 0)
-    snprintf(scene.failure, sizeof(scene.failure), "\"%.80s\": %s", statement, text);
+  if (ws_add_acq_rel(&scene.failed, 1) > 0)
+    return;
+  snprintf(scene.failure, sizeof(scene.failure), "\"%.80s\": %s", statement, text);
+  fprintf(stderr, "\n%s\n", scene.failure); // it may not come to its end
 }
 
 static thing_t *find(const char *name)
@@ -88,48 +107,17 @@ static thing_t *find(const char *name)
   return &scene.thing[0];
 }
 
+uint32_t scene_name(const char *name)
+{
+  return (uint32_t)(find(name) - scene.thing);
+}
+
 static ws_pool_t *pool_of(scene_words_t words)
 {
   for (; *words; words++)
     if (**words == '@')
       return find(*words + 1)->pool;
   return scene.pool->pool;
-}
-
-/// @return the word's value, "key" of "key=value"; NULL = the statement has none
-static const char *option(scene_words_t words, const char *key)
-{
-  const size_t length = strlen(key);
-  for (; *words; words++)
-    if (strncmp(*words, key, length) == 0 && (*words)[length] == '=')
-      return *words + length + 1;
-  return NULL;
-}
-
-static bool has(scene_words_t words, const char *word)
-{
-  while (*words && strcmp(*words, word) != 0)
-    words++;
-  return *words != NULL;
-}
-
-/// @return the first number among the words
-static uint32_t number(scene_words_t words, uint32_t otherwise)
-{
-  for (; *words && strcmp(*words, "=") != 0; words++)
-    if (isdigit((unsigned char)**words))
-      return (uint32_t)strtoul(*words, NULL, 10);
-  return otherwise;
-}
-
-/// A statement's result is what stands behind its "="; without one, @p usual.
-static void expect(scene_words_t words, int64_t result, int64_t usual)
-{
-  while (*words && strcmp(*words, "=") != 0)
-    words++;
-  const int64_t wanted = *words ? scene_number(words[1]) : usual;
-  if (result != wanted)
-    scene_fail("it returned %lld instead of %lld", (long long)result, (long long)wanted);
 }
 
 /// The thread sleeps for a moment, on both kinds of machine.
@@ -141,11 +129,13 @@ static void nap(void)
 
 static void play(const char *text);
 
-/// A wait runs tasks of its group, and what those have pushed.
+/// A wait runs tasks of its group, and what those have pushed; and what fibers push that have their turn there.
 static bool may_run(const run_t *run)
 {
   for (; run; run = run->pusher)
-    if (run->group == waiting.group || run == waiting.inside)
+    if (run->is_fiber)
+      return true;
+    else if (run->group == waiting.group || run == waiting.inside)
       return run != waiting.inside;
   return false;
 }
@@ -168,6 +158,17 @@ static void run_task(void *run_arg)
   ws_add_release(&run->task->ran, 1);
   running = outer;
   waiting = outer_wait;
+}
+
+/// Whatever the scene says: the current task is the fiber as it was pushed, after all its waits.
+static void run_fiber(void *run_arg)
+{
+  here_t of_fiber = {0};
+  scene_more->keep(&of_fiber);
+  run_task(run_arg);
+  const ws_task_t *task = ws_current_task();
+  if (!task || task->func != run_fiber || task->arg != run_arg)
+    scene_fail("%s does not know itself at its end", ((const run_t *)run_arg)->task->name);
 }
 
 static void cancel_task(void *run_arg)
@@ -202,7 +203,7 @@ static run_t *new_run(scene_words_t words)
   return run;
 }
 
-/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N] [try | batch]
+/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N] [try | batch | fiber]
 static void push(scene_words_t words)
 {
   const uint32_t count = number(words + 1, 1);
@@ -224,6 +225,10 @@ static void push(scene_words_t words)
       run->keyed =
           (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, task.priority, NULL, 0};
       result = ws_pool_push_keyed(pool, &run->keyed);
+    } else if (has(words, "fiber")) {
+      run->is_fiber = true;
+      task.func = run_fiber;
+      result = scene_more->push(pool, &task, words);
     } else if (has(words, "try")) {
       result = ws_pool_try_push(pool, task);
     } else if (!has(words, "batch")) {
@@ -251,6 +256,11 @@ static void gate(scene_words_t words)
         return;
     ws_os_futex_wait(&thing->tickets, 0, 0);
   }
+}
+
+void scene_stand(void)
+{
+  gate((const char *const[]){NULL});
 }
 
 /// let [NAME] [COUNT]
@@ -384,6 +394,7 @@ static void *play_thread(void *thing_arg)
 static void start_thread(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
+  ws_add_relaxed(&thing->pushed, 1);
   if (!thing->body || scene.threads == THREADS_MAX
       || pthread_create(&scene.thread[scene.threads++], NULL, play_thread, thing) != 0)
     scene_fail("no such thread, or too many");
@@ -413,6 +424,17 @@ static void prewake(scene_words_t words)
   ws_pool_prewake(pool_of(words), number(words, 1), 1000000);
 }
 
+/// mark NAME: it is in the order of tasks, and has run once more.
+static void mark(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  const uint32_t place = ws_add_relaxed(&scene.order, 1);
+  if (place < sizeof(scene.ordered) / sizeof(scene.ordered[0]))
+    ws_store_release(&scene.ordered[place], thing);
+  ws_add_relaxed(&thing->pushed, 1);
+  ws_add_release(&thing->ran, 1);
+}
+
 static void forget(scene_words_t words)
 {
   (void)words;
@@ -426,6 +448,11 @@ static bool is_in_order(scene_words_t words)
     if (place >= ws_load_acquire(&scene.order) || ws_load_acquire(&scene.ordered[place]) != find(*words))
       return false;
   return place == ws_load_acquire(&scene.order);
+}
+
+ws_pool_t *scene_pool(scene_words_t words)
+{
+  return pool_of(words);
 }
 
 /// @return what a condition is about. @param rest  the words behind it
@@ -447,7 +474,11 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   }
   if (strcmp(words[0], "worker") == 0)
     return ws_worker_index() >= 0;
+  if (strcmp(words[0], "events") == 0)
+    return ws_load_acquire(&scene.order);
   int64_t count = 0;
+  if (scene_more && scene_more->value(words, rest, &count))
+    return count;
   if (!scene_counter(pool_of(words), words[0], &count))
     scene_fail("\"%s\" is no condition", words[0]);
   return count;
@@ -506,7 +537,8 @@ static const scene_operation_t operations[] = {
     {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
     {"join", join},       {"block", block},       {"unblock", unblock},
     {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"simulated", nothing}, {NULL, NULL}};
+    {"until", until},     {"mark", mark},         {"simulated", nothing},
+    {"apart", nothing},   {"dies", nothing},      {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {
@@ -531,22 +563,41 @@ static void play_one(const char *text, size_t length)
   char *rest = copy;
   for (char *word; (word = strtok_r(rest, " ", &rest)) && count < SCENE_WORDS_MAX;)
     words[count++] = word;
-  if (count > 0 && !operate(operations, words) && !operate(scene_more_operations, words))
+  if (count > 0 && !operate(operations, words) && !operate(scene_more ? scene_more->operations : NULL, words))
     scene_fail("there is no operation \"%s\"", words[0]);
   memcpy(statement, outer, sizeof(outer));
 }
 
-/// Play statements one after the other. "times COUNT: ..." repeats the rest of its line.
+/// "times COUNT: ..." repeats the rest of its line so often, "till CONDITION: ..." until that holds.
+static void repeat(const char *head, size_t length, const char *repeated)
+{
+  char copy[256], *rest = copy;
+  const char *words[SCENE_WORDS_MAX + 2] = {NULL};
+  uint32_t count = 0;
+  int64_t found;
+  snprintf(copy, sizeof(copy), "%.*s", (int)length, head);
+  for (char *word; (word = strtok_r(rest, " ", &rest)) && count < SCENE_WORDS_MAX;)
+    words[count++] = word;
+  if (strcmp(words[0], "till") == 0) {
+    while (ws_load_acquire(&scene.failed) == 0 && !holds(words + 1, &found))
+      play(repeated);
+  } else {
+    for (uint32_t i = number(words, 0); i > 0; i--)
+      play(repeated);
+  }
+}
+
+/// Play statements one after the other.
 static void play(const char *text)
 {
   while (*text && ws_load_acquire(&scene.failed) == 0) {
     text += strspn(text, " ;\n");
     const size_t length = strcspn(text, ";\n"), line = strcspn(text, "\n");
-    if (strncmp(text, "times ", 6) == 0) {
+    if (strncmp(text, "times ", 6) == 0 || strncmp(text, "till ", 5) == 0) {
       const char *colon = strchr(text, ':');
       char *repeated = strndup(colon + 1, line - (size_t)(colon + 1 - text));
-      for (uint32_t i = (uint32_t)strtoul(text + 6, NULL, 10); repeated && i > 0; i--)
-        play(repeated);
+      if (repeated)
+        repeat(text, (size_t)(colon - text), repeated);
       free(repeated);
       text += line;
     } else {
@@ -572,6 +623,16 @@ static thing_t *name_thing(const char *name, size_t length)
   return thing;
 }
 
+/// Add a line to what a name does.
+static void add_line(thing_t *thing, const char *line, size_t length)
+{
+  char *body = NULL;
+  if (asprintf(&body, "%s%.*s\n", thing->body ? thing->body : "", (int)length, line) < 0)
+    abort();
+  free((char *)(uintptr_t)thing->body);
+  thing->body = body;
+}
+
 /// Each word may be a name. Lines "NAME: ..." are taken out of the text: what NAME does.
 static void read_scene(const char *text)
 {
@@ -595,7 +656,7 @@ static void read_scene(const char *text)
       word += letters + (letters == 0);
     }
     if (name > 0 && line[name] == ':')
-      name_thing(line, name)->body = strndup(line + name + 1, length - name - 1);
+      add_line(name_thing(line, name), line + name + 1, length - name - 1);
     else
       strncat(scene.main, line, length + (line[length] == '\n'));
   }
@@ -617,15 +678,20 @@ const char *scene_play(const scene_t *played)
 {
   static char failure[256];
   read_scene(played->text);
+  if (scene_more)
+    scene_more->begin();
   play(scene.main);
   for (uint32_t i = 0; i < scene.things; i++) { // what still stands goes on
     ws_add_release(&scene.thing[i].tickets, RUNS_MAX);
     ws_os_futex_wake(&scene.thing[i].tickets, INT32_MAX);
   }
   join(NULL);
-  for (uint32_t i = 0; i < scene.things; i++)
+  for (uint32_t i = 0; i < scene.things; i++) {
+    if (scene.thing[i].pool && ws_load_acquire(&scene.failed) != 0)
+      ws_pool_stop(scene.thing[i].pool, WS_STOP_ABORT); // ends what still waits
     if (scene.thing[i].pool)
       ws_pool_destroy(scene.thing[i].pool);
+  }
   check_tasks();
   memcpy(failure, scene.failure, sizeof(failure));
   const bool failed = ws_load_acquire(&scene.failed) != 0;
