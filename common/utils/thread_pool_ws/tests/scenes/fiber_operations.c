@@ -115,7 +115,7 @@ static int begin_wait(void)
 /// A wait that fails, or blocks the worker, may have made a system call.
 static void end_wait(int own, int result)
 {
-  if (own != 0 && result >= 0 && !fiber_seam_denies() && errno_of_now() != own)
+  if (own != 0 && result >= 0 && ws_load_acquire(&fiber_seam.denied) == 0 && errno_of_now() != own)
     scene_fail("errno is %d instead of %d", errno_of_now(), own);
 }
 
@@ -182,7 +182,7 @@ static uint64_t deadline_of(scene_words_t words)
 {
   const char *within = option(words, "within"), *at = option(words, "at");
   if (at)
-    return fiber_seam_zero() + (uint64_t)scene_number(at);
+    return ws_load_acquire(&fiber_seam.zero_ns) + (uint64_t)scene_number(at);
   if (!within || strcmp(within, "never") == 0)
     return NEVER;
   const uint64_t ns = (uint64_t)scene_number(within);
@@ -429,10 +429,12 @@ static bool value(scene_words_t words, scene_words_t *after, int64_t *found)
                {"ended", stats.ended - at_begin.ended},
                {"dropped", stats.dropped - at_begin.dropped},
                {"stacks", stats.stacks},
+               {"sharedstacks", stats.stacks_free},
                {"passing", ws_load_acquire(&passing)},
-               {"expired", fiber_seam_expired()},
-               {"reads", fiber_seam_reads()},
-               {"blocked", fiber_seam_blocked()},
+               {"expired", ws_load_acquire(&fiber_seam.expired)},
+               {"reads", ws_load_acquire(&fiber_seam.reads)},
+               {"wakes", ws_load_acquire(&fiber_seam.wakes)},
+               {"blocked", ws_load_acquire(&fiber_seam.blocked)},
                {"fiber", ws_fiber_self() != NULL}};
   for (uint32_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
     *found = (int64_t)known[i].value;
@@ -449,41 +451,16 @@ static bool value(scene_words_t words, scene_words_t *after, int64_t *found)
   return strcmp(words[0], "quiet") == 0 || strcmp(words[0], "stopping") == 0;
 }
 
-static const scene_operation_t operations[] = {{"yield", yield},
-                                               {"mutex", make},
-                                               {"cond", make},
-                                               {"sem", make},
-                                               {"latch", make},
-                                               {"barrier", make},
-                                               {"door", make},
-                                               {"token", make},
-                                               {"pass", pass},
-                                               {"lock", pass},
-                                               {"rest", rest},
-                                               {"try", try_once},
-                                               {"poll", poll_until},
-                                               {"unlock", give},
-                                               {"signal", give},
-                                               {"post", give},
-                                               {"down", give},
-                                               {"open", give},
-                                               {"request", give},
-                                               {"broadcast", broadcast},
-                                               {"shut", shut},
-                                               {"use", use},
-                                               {"pair", pair},
-                                               {"ready", ready},
-                                               {"read", read_byte},
-                                               {"write", write_byte},
-                                               {"fill", fill},
-                                               {"drain", drain},
-                                               {"hangup", hang_up},
-                                               {"clock", fiber_seam_clock},
-                                               {"attend", attend},
-                                               {"elapse", fiber_seam_elapse},
-                                               {"hold", fiber_seam_hold},
-                                               {"deny", fiber_seam_deny},
-                                               {NULL, NULL}};
+static const scene_operation_t operations[] = {
+    {"yield", yield},     {"mutex", make},     {"cond", make},        {"sem", make},
+    {"latch", make},      {"barrier", make},   {"door", make},        {"token", make},
+    {"pass", pass},       {"lock", pass},      {"rest", rest},        {"try", try_once},
+    {"poll", poll_until}, {"unlock", give},    {"signal", give},      {"post", give},
+    {"down", give},       {"open", give},      {"request", give},     {"broadcast", broadcast},
+    {"shut", shut},       {"use", use},        {"attend", attend},    {"pair", pair},
+    {"ready", ready},     {"read", read_byte}, {"write", write_byte}, {"fill", fill},
+    {"drain", drain},     {"hangup", hang_up}, {"clock", seam_clock}, {"elapse", seam_elapse},
+    {"hold", seam_hold},  {"deny", seam_deny}, {NULL, NULL}};
 
 __attribute__((constructor)) static void add(void)
 {

@@ -11,18 +11,17 @@
 #include "../support/ws_seam.h"
 #include "scene_words.h"
 
-static ws_au32_t has_clock;
-static ws_au64_t zero_ns, ahead_ns; ///< the scene's clock; without it: ahead of the machine's
-static ws_au64_t reads, expired;
-static ws_au32_t blocked;
+fiber_seam_t fiber_seam;
 
-/// Places, in the order of their names in fiber_seam_hold().
+static ws_au32_t has_clock;
+static ws_au64_t ahead_ns; ///< of zero_ns; without the scene's clock: of the machine's
+
+/// Places, in the order of their names in seam_hold().
 enum { BEFORE, ENTERED, MOVE, UNPARK, UNLOCKED, WOKEN, LIMIT, MOVES };
 static _Thread_local uint32_t held; ///< bits
 
-/// Resources, in the order of their names in fiber_seam_deny().
-enum { THREADS, EPOLL, MEMORY };
-static ws_au32_t denied; ///< bits
+/// Resources, in the order of their names in seam_deny().
+enum { THREADS, EPOLL, MEMORY, ADDRESSES, PAGES };
 static int epoll;
 
 static void stand_at(uint32_t place)
@@ -38,8 +37,8 @@ static uint64_t now_ns(void)
   if (!ws_load_acquire(&has_clock))
     return __real_ws_os_now_ns() + ws_load_acquire(&ahead_ns);
   if (ws_worker_index() >= 0)
-    ws_add_relaxed(&reads, 1);
-  return ws_load_acquire(&zero_ns) + ws_add_acq_rel(&ahead_ns, 1);
+    ws_add_relaxed(&fiber_seam.reads, 1);
+  return ws_load_acquire(&fiber_seam.zero_ns) + ws_add_acq_rel(&ahead_ns, 1);
 }
 
 /// A sleep with a limit looks at the scene's clock now and then.
@@ -51,7 +50,7 @@ static int sleep_until(ws_au32_t *word, uint32_t seen, uint64_t deadline_ns)
     __real_ws_os_futex_wait_until(word, seen, __real_ws_os_now_ns() + 1000000);
   if (now_ns() < deadline_ns)
     return 0;
-  ws_add_relaxed(&expired, held >> LIMIT & 1);
+  ws_add_relaxed(&fiber_seam.expired, held >> LIMIT & 1);
   return -ETIMEDOUT;
 }
 
@@ -90,30 +89,42 @@ static void unlock(ws_mutex_t *mutex)
 
 static void wake(ws_au32_t *word, uint32_t count)
 {
+  if (ws_worker_index() >= 0)
+    ws_add_relaxed(&fiber_seam.wakes, 1);
   __real_ws_os_futex_wake(word, count);
   stand_at(WOKEN);
 }
 
 static void begin_block(void)
 {
-  ws_add_acq_rel(&blocked, 1);
+  ws_add_acq_rel(&fiber_seam.blocked, 1);
   __real_ws_blocking_begin();
 }
 
 static void end_block(void)
 {
   __real_ws_blocking_end();
-  ws_sub_acq_rel(&blocked, 1);
+  ws_sub_acq_rel(&fiber_seam.blocked, 1);
 }
 
 static bool has_no(uint32_t resource)
 {
-  return ws_load_acquire(&denied) >> resource & 1;
+  return ws_load_acquire(&fiber_seam.denied) >> resource & 1;
 }
 
 static void *map(size_t bytes)
 {
   return has_no(MEMORY) ? NULL : __real_ws_os_map(bytes);
+}
+
+static void *reserve(size_t bytes)
+{
+  return has_no(ADDRESSES) ? NULL : __real_ws_os_reserve(bytes);
+}
+
+static bool open_pages(void *memory, size_t bytes)
+{
+  return !has_no(PAGES) && __real_ws_os_open_pages(memory, bytes);
 }
 
 static int create_thread(pthread_t *thread, void *(*func)(void *), void *arg)
@@ -133,66 +144,42 @@ void fiber_seam_begin(void)
   if (ws_load_acquire(&has_clock)) // it goes on from where it is
     ws_store_release(&ahead_ns, now_ns() - __real_ws_os_now_ns());
   ws_store_release(&has_clock, 0);
-  ws_store_release(&denied, 0);
-  ws_store_relaxed(&expired, 0);
+  ws_store_release(&fiber_seam.denied, 0);
+  ws_store_relaxed(&fiber_seam.expired, 0);
   held = 0;
 }
 
-void fiber_seam_clock(scene_words_t words)
+void seam_clock(scene_words_t words)
 {
   (void)words;
-  ws_store_release(&zero_ns, now_ns());
+  ws_store_release(&fiber_seam.zero_ns, now_ns());
   ws_store_release(&ahead_ns, 0);
-  ws_store_relaxed(&reads, 0);
+  ws_store_relaxed(&fiber_seam.reads, 0);
+  ws_store_relaxed(&fiber_seam.wakes, 0);
   ws_store_release(&has_clock, 1);
 }
 
-void fiber_seam_elapse(scene_words_t words)
+void seam_elapse(scene_words_t words)
 {
   ws_add_acq_rel(&ahead_ns, (uint64_t)scene_number(words[0]));
 }
 
-uint64_t fiber_seam_zero(void)
-{
-  return ws_load_acquire(&zero_ns);
-}
-
-uint64_t fiber_seam_reads(void)
-{
-  return ws_load_relaxed(&reads);
-}
-
-uint64_t fiber_seam_expired(void)
-{
-  return ws_load_relaxed(&expired);
-}
-
-uint32_t fiber_seam_blocked(void)
-{
-  return ws_load_acquire(&blocked);
-}
-
-void fiber_seam_hold(scene_words_t words)
+void seam_hold(scene_words_t words)
 {
   static const char *const places[] = {"before", "entered", "move", "unpark", "unlocked", "woken", "limit"};
   for (uint32_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
     held |= has(words, places[i]) ? 1u << i : 0;
 }
 
-void fiber_seam_deny(scene_words_t words)
+void seam_deny(scene_words_t words)
 {
-  static const char *const resources[] = {"threads", "epoll", "memory"};
+  static const char *const resources[] = {"threads", "epoll", "memory", "addresses", "pages"};
   uint32_t bits = 0;
   for (uint32_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
     bits |= has(words, resources[i]) ? 1u << i : 0;
-  ws_store_release(&denied, bits);
+  ws_store_release(&fiber_seam.denied, bits);
   if (has(words, "reactor"))
     syscall(SYS_close, epoll); // not close(): ThreadSanitizer would report the misuse first
-}
-
-bool fiber_seam_denies(void)
-{
-  return ws_load_acquire(&denied) != 0;
 }
 
 __attribute__((constructor)) static void set_seams(void)
@@ -208,6 +195,8 @@ __attribute__((constructor)) static void set_seams(void)
   seam.ws_blocking_begin = begin_block;
   seam.ws_blocking_end = end_block;
   seam.ws_os_map = map;
+  seam.ws_os_reserve = reserve;
+  seam.ws_os_open_pages = open_pages;
   seam.ws_os_thread_create = create_thread;
   seam.epoll_create1 = create_epoll;
 }

@@ -8,25 +8,25 @@
 #include "../../os/ws_os.h"
 #include "scene.h"
 
+/// What the functions in the seam have seen.
+typedef struct {
+  ws_au64_t zero_ns; ///< the time of the last "clock"
+  ws_au64_t reads, wakes; ///< since then, by workers: looks at the clock, wakes of threads
+  ws_au64_t expired; ///< sleeps with "hold limit" that ended by their time limit
+  ws_au32_t blocked; ///< threads between ws_blocking_begin() and ws_blocking_end()
+  ws_au32_t denied; ///< resources: bits
+} fiber_seam_t;
+extern fiber_seam_t fiber_seam;
+
 /// A scene begins: the machine's clock, no holds, all resources.
 void fiber_seam_begin(void);
 
 /// "clock": time passes by "elapse TIME" only, from now on.
-void fiber_seam_clock(scene_words_t words);
-void fiber_seam_elapse(scene_words_t words);
-/// @return the time of the last "clock"
-uint64_t fiber_seam_zero(void);
-/// @return looks of workers at it since then
-uint64_t fiber_seam_reads(void);
-/// @return sleeps of threads outside that ended by their time limit
-uint64_t fiber_seam_expired(void);
-/// @return threads between ws_blocking_begin() and ws_blocking_end()
-uint32_t fiber_seam_blocked(void);
-
+void seam_clock(scene_words_t words);
+void seam_elapse(scene_words_t words);
 /// "hold PLACE": the calling thread stands in the scene's gate at its next step of that kind.
-void fiber_seam_hold(scene_words_t words);
+void seam_hold(scene_words_t words);
 /// "deny RESOURCE": there is none from now on. "deny none": there is all.
-void fiber_seam_deny(scene_words_t words);
-bool fiber_seam_denies(void);
+void seam_deny(scene_words_t words);
 
 #endif

@@ -50,6 +50,13 @@ static inline void scene_end(void)
   test_destroy(scene.pool);
 }
 
+/// @return what a child returns: whether all was good, also what its fibers noted
+static inline int child_result(bool good)
+{
+  scene_end();
+  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+}
+
 static inline void write_letter(char letter)
 {
   const uint32_t index = ws_add_acq_rel(&scene.letters, 1);

@@ -229,8 +229,7 @@ static int jump_unguarded(void *unused)
   note(test_until(is_written, NULL));
   ws_latch_count_down(&latch, 1);
   ws_pool_wait(scene.pool);
-  scene_end();
-  return ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  return child_result(true);
 }
 
 static void test_jump_unguarded(void)
