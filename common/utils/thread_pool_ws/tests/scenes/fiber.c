@@ -100,8 +100,8 @@ SCENES("fiber",
    "r: mark up\n"
    "r: till ran go: yield\n"
    "aborter: stop abort = 5\n"
-   "push r fiber; until ran up; stand; push x 5 fiber in=g; thread aborter; until stopping; mark go; let; join\n"
-   "is done g; is ran x 0; is ran r; is dropped 5; is begun 1"},
+   "push r fiber; until ran up; stand; push x 5 fiber in=g; thread aborter; until stopping\n"
+   "mark go; let; join; is done g; is ran x 0; is ran r; is dropped 5; is begun 1"},
   {"an_abort_ends_waits_that_can_be_cancelled",
    "pool workers=2; sem s 0; mutex m\n"
    "holds: lock m; pass s = -ECANCELED; unlock m\n"

@@ -16,7 +16,8 @@ SCENES("fiber_memory",
    "is stacks 100; is ran n 50"},
   {"stacks_that_are_idle_for_long_are_unmapped",
    STACKS
-   "push w 100 fiber in=g; until parked 100; is stacks 100; down l; until done g; destroy; elapse 5s; until stacks 0\n"
+   "push w 100 fiber in=g; until parked 100; is stacks 100; down l; until done g; destroy\n"
+   "elapse 5s; until stacks 0\n"
    "pool workers=1; latch l 1; push w 100 fiber in=h; until parked 100; down l; until done h; destroy\n"
    "elapse 5s; until stacks 0"},
   {"a_thread_keeps_no_large_stack",
@@ -47,7 +48,8 @@ SCENES("fiber_memory",
    "a: pass end\n"
    "b: times 1000: pass q at=14400s; post p\n"
    "b: pass end\n"
-   "push w1 fiber; until parked 1; until quiet; clock; push w2 fiber; push w3 fiber; push a fiber; push b fiber\n"
-   "until passing 2005; until parked 5; is wakes 0; push w4 fiber; until parked 6; is wakes 1; post end 6; settle"},
+   "push w1 fiber; until parked 1; until quiet; clock; push w2 fiber; push w3 fiber\n"
+   "push a fiber; push b fiber; until passing 2005; until parked 5; is wakes 0\n"
+   "push w4 fiber; until parked 6; is wakes 1; post end 6; settle"},
 )
 // clang-format on

@@ -177,7 +177,7 @@ static int pass_sem(object_t *it, bool limited, uint64_t until_ns)
   return result;
 }
 
-/// @return the end of a wait: "within=TIME", or "at=TIME" of the scene's clock; NEVER = the statement has none
+/// @return the end of a wait: "within=TIME", or "at=TIME" of the scene's clock; NEVER = there is none
 static uint64_t deadline_of(scene_words_t words)
 {
   const char *within = option(words, "within"), *at = option(words, "at");

@@ -129,7 +129,7 @@ static void nap(void)
 
 static void play(const char *text);
 
-/// A wait runs tasks of its group, and what those have pushed; and what fibers push that have their turn there.
+/// A wait runs tasks of its group, and what those have pushed; and what fibers push that have a turn there.
 static bool may_run(const run_t *run)
 {
   for (; run; run = run->pusher)
@@ -203,7 +203,8 @@ static run_t *new_run(scene_words_t words)
   return run;
 }
 
-/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N] [try | batch | fiber]
+/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY] [high | low] [node=N]
+/// [try | batch | fiber]
 static void push(scene_words_t words)
 {
   const uint32_t count = number(words + 1, 1);

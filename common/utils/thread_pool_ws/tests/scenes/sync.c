@@ -9,7 +9,8 @@
 
 /// A fiber, a task and a thread wait in each way, until HOW ends all waits.
 #define ENDS(name, how, result, rested) {name, \
-   "clock; pool workers=9; mutex m; mutex o; cond c; sem s 0; latch l 1; door d; barrier b 2; token t; lock m\n" \
+   "clock; pool workers=9; mutex m; mutex o; cond c; sem s 0; latch l 1; door d; barrier b 2; token t\n" \
+   "lock m\n" \
    "w1: use t; pass m within=1800s = " result "; use none\n" \
    "w2: use t; pass s within=1800s = " result "; use none\n" \
    "w3: use t; lock o; pass c o within=1800s = " result "; try o = 0; unlock o; use none\n" \
@@ -19,8 +20,8 @@
    "w7: use t; pass b within=1800s = " result "; use none\n" \
    "push w1; push w2; push w3; push w4; push w5; push w6\n" \
    "thread w1; thread w2; thread w3; thread w4; thread w5; thread w6\n" \
-   "push w1 fiber; push w2 fiber; push w3 fiber; push w4 fiber; push w5 fiber; push w6 fiber; push w7 fiber\n" \
-   "until parked 7; until passing 23\n" \
+   "push w1 fiber; push w2 fiber; push w3 fiber; push w4 fiber; push w5 fiber; push w6 fiber\n" \
+   "push w7 fiber; until parked 7; until passing 23\n" \
    how "; join; settle; is parked 0\n" /* nothing is left of the waits that were given up */ \
    "unlock m; try m; post s 2; try s; try s; try s = 0\n" \
    "p: pass b\n" \
@@ -35,7 +36,8 @@ SCENES("sync",
   DIES("too_many_parties", "ws_barrier_init(): 2147483648 parties", "barrier b 2147483648"),
   DIES("no_parties", "ws_barrier_init(): 0 parties", "barrier b 0"),
   DIES("no_parties_in_a_wait", "ws_barrier_wait(): the barrier has 0 parties", "barrier b 0 static; pass b"),
-  DIES("a_latch_below_0", "ws_latch_count_down(): 2 to count down, but the latch waits for 1", "latch l 1; down l 2"),
+  DIES("a_latch_below_0", "ws_latch_count_down(): 2 to count down, but the latch waits for 1",
+   "latch l 1; down l 2"),
   DIES("waits_with_two_mutexes", "ws_cond_wait(): two waits at one time",
    "pool workers=1; mutex m; mutex n; cond c\n"
    "w: lock m; pass c m\n"
@@ -119,7 +121,8 @@ SCENES("sync",
    "r3: rest at=8100s\n"
    "r4: rest at=11700s\n"
    "times 50: push r3 fiber; push r1 fiber; push r4 fiber; push r2 fiber\n"
-   "until parked 200; elapse 3600s; until ran r1 50; is parked 150; elapse 3600s; until ran r2 50; is parked 100\n"
+   "until parked 200; elapse 3600s; until ran r1 50; is parked 150\n"
+   "elapse 3600s; until ran r2 50; is parked 100\n"
    "elapse 3600s; until ran r3 50; is parked 50; elapse 3600s; settle; is ran r4 50"},
   {"a_task_that_waits_lets_another_worker_run",
    "pool workers=1; sem s 0\n"

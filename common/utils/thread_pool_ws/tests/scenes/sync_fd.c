@@ -8,14 +8,15 @@
 #define ENDS(name, how, within, result) {name, \
    "pool workers=3; pair a b; token t\n" \
    "w: use t; ready a in" within " = " result "; use none\n" \
-   "push w fiber; push w; thread w; until passing 3; until quiet" how "; join; settle; is ran w 3; is parked 0"}
+   "push w fiber; push w; thread w; until passing 3; until quiet" how "; join; settle\n" \
+   "is ran w 3; is parked 0"}
 #define SHARE(name, first, then) {"an_event_ends_the_waits_that_it_is_for_" name, \
    "pool workers=1; pair a b; fill a\n" \
    "r: read a\n" \
    "w: ready a out\n" \
    "e: ready a both = 4\n" \
-   "push " first " fiber; until parked 1; push e fiber; until parked 2; push " then " fiber; until parked 3\n" \
-   "drain b; until ran w; until ran e; until parked 1; write b; settle; is ran r"}
+   "push " first " fiber; until parked 1; push e fiber; until parked 2; push " then " fiber\n" \
+   "until parked 3; drain b; until ran w; until ran e; until parked 1; write b; settle; is ran r"}
 
 // A line of text is a line of the scene. The first ones are in processes of their own: fiber.c.
 SCENES("sync_fd",
@@ -37,7 +38,8 @@ SCENES("sync_fd",
   {"each_byte_is_for_one_reader",
    "pool workers=2; pair a b\n"
    "r: read a\n"
-   "push r 5 fiber; until parked 5; write b; until ran r 1; until parked 4; write b; until ran r 2; until parked 3\n"
+   "push r 5 fiber; until parked 5; write b; until ran r 1; until parked 4; write b; until ran r 2\n"
+   "until parked 3\n"
    "times 3: write b\n"
    "settle; is ran r 5"},
   {"a_descriptors_number_is_used_again",

@@ -12,7 +12,7 @@
    "w: lock m; hold unlocked; pass c m; unlock m\n" \
    start "; until entered; " signal " c; cond c; let; " end "; is ran w; try m"}
 
-/// The fiber is resumed, and ends, while the thread that enqueued it has not moved on: its stack is used again.
+/// The fiber ends while the thread that enqueued it has not moved on, and its stack is used again.
 #define REUSED(how, result) {"a_fiber_ends_before_its_thread_moves_on_" how, \
    "pool workers=2; sem s 0; token t\n" \
    "w: hold entered; pass s = " result "\n" \
@@ -91,8 +91,8 @@ SCENES("sync_hold",
    "w: pass s\n"
    "p: hold woken; post s\n"
    "stopper: stop drain\n"
-   "push w fiber; until parked 1; until quiet; thread p; until entered; until ran w; thread stopper; until quiet\n"
-   "is ran stopper 0; let; join; is ran stopper"},
+   "push w fiber; until parked 1; until quiet; thread p; until entered; until ran w; thread stopper\n"
+   "until quiet; is ran stopper 0; let; join; is ran stopper"},
   {"a_stop_does_not_wait_for_a_thread_that_resumes_elsewhere",
    "pool workers=1; sem s 0\n"
    "w: pass s\n"

@@ -14,7 +14,6 @@
 #include <sched.h>
 
 #include "../../core/ws_find.h"
-#include "../../core/ws_push.h"
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
@@ -92,9 +91,7 @@
   X(size_t, ws_os_page_bytes, (void), ())                                                                    \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(void *, ws_os_reserve, (size_t bytes), (bytes))                                                          \
-  X(size_t, ws_os_signal_frame_bytes, (void), ())                                                            \
-  V(ws_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))                           \
-  X(bool, ws_try_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))
+  X(size_t, ws_os_signal_frame_bytes, (void), ())
 
 #define WS_SEAM_REAL(result, name, parameters, arguments) result __real_##name parameters;
 #define WS_SEAM_REAL_VOID(name, parameters, arguments) void __real_##name parameters;

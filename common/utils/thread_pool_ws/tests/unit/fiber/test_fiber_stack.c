@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_stack.c
-/// Stacks: the memory of many parked fibers, how it is counted, and overflow. Linked with --wrap=ws_os_read:
-/// the kernel's limit on mappings is the test's; and with --wrap=mincore: what happens while memory is
-/// counted.
+/// Stacks: the memory of many parked fibers, how it is counted, and overflow. The kernel's
+/// limit on mappings is the test's, and so is what happens while memory is counted.
 #define _GNU_SOURCE // memfd_create, mincore
 #include <stdio.h>
 #include <stdlib.h>

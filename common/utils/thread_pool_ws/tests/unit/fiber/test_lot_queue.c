@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lot_queue.c
 /// The tree of queues in a bucket of the lot, without a pool: order within each queue, removal at any place,
-/// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: which waits
-/// a wake takes, and how many waits for other addresses it looks at.
+/// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: which
+/// waits a wake takes, and how many waits for other addresses it looks at.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
