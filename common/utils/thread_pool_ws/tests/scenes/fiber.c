@@ -87,10 +87,6 @@ SCENES("fiber",
    "pool workers=1; group g 2\n"
    "w: wait g\n"
    "push w 5 fiber; until parked 5; complete g; is parked 5; complete g; settle; is ran w 5"},
-  {"an_event_may_park_the_fiber",
-   "pool workers=1; sem unit 0; door d\n"
-   "w: attend d\n"
-   "push w fiber; until parked 1; post unit; until quiet; is ran w 0; open d; post unit; settle; is ran w"},
   {"a_fiber_may_destroy_its_pool",
    "pool workers=1\n"
    "d: destroy; rest 1us; mark end\n"

@@ -2,7 +2,7 @@
 /// @file fiber_operations.c
 /// Operations of scenes with fibers: fibers themselves, and what fibers, tasks and threads wait for. Whatever
 /// the text says, each scene also checks that one at a time has a mutex, that errno is kept, that a barrier
-/// lets nobody pass too early, and that no sleep is too short.
+/// lets no caller pass too early, and that no sleep is too short.
 #define _GNU_SOURCE // SOCK_NONBLOCK, POLLRDHUP
 #include <errno.h>
 #include <poll.h>
@@ -330,26 +330,6 @@ static void shut(scene_words_t words)
   ws_gate_close(&object(words[0])->is.door);
 }
 
-static bool is_open(void *door)
-{
-  return ws_gate_is_open(&((object_t *)door)->is.door);
-}
-
-static void sleep_for_unit(void *door)
-{
-  object_t *sem = object("unit");
-  (void)door;
-  if (ws_sem_wait(&sem->is.sem) != 0)
-    scene_fail("no unit");
-}
-
-/// attend DOOR: ws_pool_await() for an event that is ready when the door is open. It sleeps for a unit of
-/// the semaphore "unit".
-static void attend(scene_words_t words)
-{
-  ws_pool_await(scene_pool(words), NULL, &(ws_event_t){is_open, sleep_for_unit, object(words[0])});
-}
-
 /// use TOKEN | none: it ends the waits of the calling fiber or thread from now on.
 static void use(scene_words_t words)
 {
@@ -386,29 +366,19 @@ static void ready(scene_words_t words)
 }
 
 /// read FD, write FD: a byte.
-static void read_byte(scene_words_t words)
+static void move_byte(scene_words_t words)
 {
-  char byte = 0;
-  expect(words, ws_fd_read(object(words[0])->is.fd, &byte, 1, deadline_of(words)), 1);
-}
-
-static void write_byte(scene_words_t words)
-{
-  expect(words, ws_fd_write(object(words[0])->is.fd, "x", 1, deadline_of(words)), 1);
+  char byte = 'x';
+  const int fd = object(words[0])->is.fd;
+  expect(words, *words[-1] == 'r' ? ws_fd_read(fd, &byte, 1, NEVER) : ws_fd_write(fd, &byte, 1, NEVER), 1);
 }
 
 /// fill FD, drain FD: as many bytes as it takes, or has.
-static void fill(scene_words_t words)
+static void move_all(scene_words_t words)
 {
   char bytes[1024] = {0};
-  while (write(object(words[0])->is.fd, bytes, sizeof(bytes)) > 0)
-    ;
-}
-
-static void drain(scene_words_t words)
-{
-  char bytes[1024];
-  while (read(object(words[0])->is.fd, bytes, sizeof(bytes)) > 0)
+  const int fd = object(words[0])->is.fd;
+  while ((*words[-1] == 'f' ? write(fd, bytes, sizeof(bytes)) : read(fd, bytes, sizeof(bytes))) > 0)
     ;
 }
 
@@ -452,15 +422,15 @@ static bool value(scene_words_t words, scene_words_t *after, int64_t *found)
 }
 
 static const scene_operation_t operations[] = {
-    {"yield", yield},     {"mutex", make},     {"cond", make},        {"sem", make},
-    {"latch", make},      {"barrier", make},   {"door", make},        {"token", make},
-    {"pass", pass},       {"lock", pass},      {"rest", rest},        {"try", try_once},
-    {"poll", poll_until}, {"unlock", give},    {"signal", give},      {"post", give},
-    {"down", give},       {"open", give},      {"request", give},     {"broadcast", broadcast},
-    {"shut", shut},       {"use", use},        {"attend", attend},    {"pair", pair},
-    {"ready", ready},     {"read", read_byte}, {"write", write_byte}, {"fill", fill},
-    {"drain", drain},     {"hangup", hang_up}, {"clock", seam_clock}, {"elapse", seam_elapse},
-    {"hold", seam_hold},  {"deny", seam_deny}, {NULL, NULL}};
+    {"yield", yield},     {"mutex", make},       {"cond", make},          {"sem", make},
+    {"latch", make},      {"barrier", make},     {"door", make},          {"token", make},
+    {"pass", pass},       {"lock", pass},        {"rest", rest},          {"try", try_once},
+    {"poll", poll_until}, {"unlock", give},      {"signal", give},        {"post", give},
+    {"down", give},       {"open", give},        {"request", give},       {"broadcast", broadcast},
+    {"shut", shut},       {"use", use},          {"pair", pair},          {"ready", ready},
+    {"read", move_byte},  {"write", move_byte},  {"fill", move_all},      {"drain", move_all},
+    {"hangup", hang_up},  {"clock", seam_clock}, {"elapse", seam_elapse}, {"hold", seam_hold},
+    {"deny", seam_deny},  {NULL, NULL}};
 
 __attribute__((constructor)) static void add(void)
 {

@@ -4,7 +4,6 @@
 #include "fiber_seam.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -129,7 +129,7 @@ static void nap(void)
 
 static void play(const char *text);
 
-/// A wait runs tasks of its group, and what those have pushed; and what fibers push that have a turn there.
+/// A wait runs tasks of its group, and what those have pushed; and what fibers push that run there meanwhile.
 static bool may_run(const run_t *run)
 {
   for (; run; run = run->pusher)

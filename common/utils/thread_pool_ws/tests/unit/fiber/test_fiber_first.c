@@ -3,7 +3,6 @@
 /// What the first fiber of a process changes for signals.
 #include <sched.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "fiber_scene.h"
 
@@ -38,28 +37,12 @@ static int raise_ignored(void *unused)
   return 3;
 }
 
-static void end_with_four(int number)
-{
-  (void)number;
-  _exit(4);
-}
-
-static int raise_handled(void *unused)
-{
-  (void)unused;
-  signal(SIGSEGV, end_with_four);
-  run_one();
-  raise(SIGSEGV);
-  return 0;
-}
-
 /// A SIGSEGV that a program sends does what it did before there were fibers.
 static void test_sent_signal(void)
 {
   const int by_default = test_in_child(raise_default, NULL);
   CU_ASSERT(TEST_SANITIZED ? by_default != 0 : by_default == 128 + SIGSEGV);
   CU_ASSERT_EQUAL(test_in_child(raise_ignored, NULL), 3);
-  CU_ASSERT_EQUAL(test_in_child(raise_handled, NULL), 4);
 }
 
 enum { INTERRUPTED_FIBERS = 8, TURNS = 100 };
