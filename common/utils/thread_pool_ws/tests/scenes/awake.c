@@ -36,7 +36,7 @@ SCENES("awake",
   {"a_task_that_polls_for_another_on_the_only_cpu_lifts_the_cap",
    "simulated cpus=1; pool workers=2 spin=off; " ALL_SLEEP "push poller; until entered answer\n"
    "push answerer in=g; wait g alone within=100ms\n"
-   "poller: poll answer\n"
+   "poller: busy answer\n"
    "answerer: let answer"},
   {"threads_that_block_as_they_help_need_no_cpu",
    "simulated cpus=2; pool workers=2 spin=off; stand 2; times 6: thread helper\n"
@@ -44,7 +44,7 @@ SCENES("awake",
    "push poller 2; until entered go 2; let go; let door 6\n"
    "helper: push held in=h; wait h\n"
    "held: gate door\n"
-   "poller: poll go"},
+   "poller: busy go"},
 
   // A thread that makes room under the cap wakes a worker itself, and does not leave that to the guard.
   {"a_worker_that_blocks_makes_room",
@@ -53,7 +53,7 @@ SCENES("awake",
   {"a_thread_that_sleeps_in_a_wait_makes_room",
    "simulated cpus=2; pool workers=2 spin=off join_spin_ns_max=0; push busy; until entered go; sleep 50ms\n"
    "group g 1; push other; wait g within=100us; let go\n"
-   "busy: poll go\n"
+   "busy: busy go\n"
    "other: complete g"},
 
   // Wakes.

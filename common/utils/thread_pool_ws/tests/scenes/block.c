@@ -19,7 +19,7 @@ SCENES("block",
    "times 20: push consumer 4 in=g; push producer 4 in=g; wait g alone"},
   {"a_task_polls_for_a_later_one",
    "pool workers=2\n"
-   "poller: poll answer\n"
+   "poller: busy answer\n"
    "answerer: let answer\n"
    "push poller; until entered answer; push answerer; until ran poller"},
   {"threads_that_help_and_block_keep_no_worker_from_its_task",

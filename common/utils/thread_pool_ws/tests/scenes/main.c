@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
 /// test_scenes: the scenes on real threads. Each table is a suite, each scene a case.
+#define _GNU_SOURCE // memfd_create
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/ws_death.h"
 #include "../support/ws_test.h"
 #include "scene.h"
+
+enum { CHILD_GOOD = 9 }; ///< not 0: a fiber that goes astray ends its process with that
+
+static const scene_t *apart;
+
+static int play_in_child(void *unused)
+{
+  (void)unused;
+  return scene_play(apart) ? 1 : CHILD_GOOD;
+}
+
+static void play_to_death(void)
+{
+  scene_play(apart);
+}
+
+/// "apart": in a process of its own. "dies MESSAGE": in one that must end with that message.
+static void run_apart(const scene_t *scene)
+{
+  char message[128] = "";
+  apart = scene;
+  const bool dies = sscanf(scene->text, "dies %127[^\n]", message) == 1;
+  CU_ASSERT_TRUE(dies ? dies_with(play_to_death, message) : test_in_child(play_in_child, NULL) == CHILD_GOOD);
+}
 
 static void run_scene(void)
 {
@@ -14,10 +40,11 @@ static void run_scene(void)
     for (size_t i = 0; strcmp(table->name, test_suite_name()) == 0 && i < table->count; i++) {
       if (strcmp(table->scene[i].name, test_case_name()) != 0)
         continue;
-      const char *failure = scene_play(&table->scene[i]);
-      if (failure)
-        fprintf(stderr, "\n%s: %s: %s\n", table->name, table->scene[i].name, failure);
-      CU_ASSERT_PTR_NULL(failure);
+      if (strncmp(table->scene[i].text, "dies ", 5) == 0 || strncmp(table->scene[i].text, "apart", 5) == 0) {
+        run_apart(&table->scene[i]);
+        return;
+      }
+      CU_ASSERT_PTR_NULL(scene_play(&table->scene[i]));
       return;
     }
   }
@@ -40,5 +67,6 @@ int main(int count, char **words)
 {
   for (const scene_table_t *table = scene_tables; table; table = table->next)
     add_suite(table);
+  test_seams_reset = NULL; // what operations have in the seam stays there
   return test_run(count - 1, words + 1);
 }

@@ -20,8 +20,9 @@
 #include "../../include/ws_stats.h"
 #include "../../os/ws_os.h"
 #include "scene_value.h"
+#include "scene_words.h"
 
-#define THINGS_MAX 96u
+#define THINGS_MAX SCENE_NAMES_MAX
 #define RUNS_MAX (1u << 17)
 #define THREADS_MAX 16u
 #define POLL_NS 200000u
@@ -48,6 +49,7 @@ typedef struct run_s {
   ws_priority_t priority;
   thing_t *task, *group;
   uint32_t life; ///< of the group
+  bool is_fiber;
   const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
 } run_t;
 
@@ -71,13 +73,28 @@ static struct {
   uint32_t threads;
 } scene;
 
-static _Thread_local const run_t *running;
-static _Thread_local wait_t waiting;
-static _Thread_local char statement[256];
+/// What the calling thread, or fiber, plays. Each use asks here(): a fiber may go on on another thread.
+typedef struct {
+  const run_t *running;
+  wait_t waiting;
+  char statement[256];
+} here_t;
+#define running (here()->running)
+#define waiting (here()->waiting)
+#define statement (here()->statement)
 
 scene_table_t *scene_tables;
-const scene_operation_t *scene_more_operations;
 const scene_operation_t *scene_machine_operations;
+const scene_more_t *scene_more;
+
+/// A function of its own: the compiler may keep the address of thread-local data within one (ws_fiber.h).
+__attribute__((noinline)) static here_t *here(void)
+{
+  static _Thread_local here_t of_thread;
+  __asm__ volatile("");
+  here_t *of_fiber = scene_more ? scene_more->here() : NULL;
+  return of_fiber ? of_fiber : &of_thread;
+}
 
 void scene_fail(const char *format, ...)
 {
@@ -86,8 +103,10 @@ void scene_fail(const char *format, ...)
   va_start(list, format);
   vsnprintf(text, sizeof(text), format, list);
   va_end(list);
-  if (ws_add_acq_rel(&scene.failed, 1) == 0)
-    snprintf(scene.failure, sizeof(scene.failure), "\"%.80s\": %s", statement, text);
+  if (ws_add_acq_rel(&scene.failed, 1) > 0)
+    return;
+  snprintf(scene.failure, sizeof(scene.failure), "\"%.80s\": %s", statement, text);
+  fprintf(stderr, "\n%s\n", scene.failure); // it may not come to its end
 }
 
 static thing_t *find(const char *name)
@@ -99,50 +118,17 @@ static thing_t *find(const char *name)
   return &scene.thing[0];
 }
 
+uint32_t scene_name(const char *name)
+{
+  return (uint32_t)(find(name) - scene.thing);
+}
+
 static ws_pool_t *pool_of(scene_words_t words)
 {
   for (; *words; words++)
     if (**words == '@')
       return find(*words + 1)->pool;
   return scene.pool->pool;
-}
-
-/// @return the word's value, "key" of "key=value"; NULL = the statement has none
-static const char *option(scene_words_t words, const char *key)
-{
-  const size_t length = strlen(key);
-  for (; *words; words++)
-    if (strncmp(*words, key, length) == 0 && (*words)[length] == '=')
-      return *words + length + 1;
-  return NULL;
-}
-
-static bool has(scene_words_t words, const char *word)
-{
-  while (*words && strcmp(*words, word) != 0)
-    words++;
-  return *words != NULL;
-}
-
-/// @return the first number among the words
-static uint32_t number(scene_words_t words, uint32_t otherwise)
-{
-  for (; *words && strcmp(*words, "=") != 0; words++)
-    if (isdigit((unsigned char)**words))
-      return (uint32_t)strtoul(*words, NULL, 10);
-  return otherwise;
-}
-
-/// A statement's result is what stands behind its "="; without one, @p usual. "= any" allows all.
-static void expect(scene_words_t words, int64_t result, int64_t usual)
-{
-  while (*words && strcmp(*words, "=") != 0)
-    words++;
-  if (*words && strcmp(words[1], "any") == 0)
-    return;
-  const int64_t wanted = *words ? scene_number(words[1]) : usual;
-  if (result != wanted)
-    scene_fail("it returned %lld instead of %lld", (long long)result, (long long)wanted);
 }
 
 /// The thread sleeps for a moment, on both kinds of machine.
@@ -154,11 +140,13 @@ static void nap(uint64_t ns)
 
 static void play(const char *text);
 
-/// A wait runs tasks of its group, and what those have pushed.
+/// A wait runs tasks of its group, and what those have pushed; and what fibers push that run there meanwhile.
 static bool may_run(const run_t *run)
 {
   for (; run; run = waiting.is_event ? NULL : run->pusher)
-    if (run == waiting.inside || (run->group == waiting.group && run->life == waiting.group->life))
+    if (run->is_fiber)
+      return true;
+    else if (run == waiting.inside || (run->group == waiting.group && run->life == waiting.group->life))
       return run != waiting.inside;
   return false;
 }
@@ -184,6 +172,17 @@ static void run_task(void *run_arg)
   ws_add_release(&run->task->ran, 1);
   running = outer;
   waiting = outer_wait;
+}
+
+/// Whatever the scene says: the current task is the fiber as it was pushed, after all its waits.
+static void run_fiber(void *run_arg)
+{
+  here_t of_fiber = {0};
+  scene_more->keep(&of_fiber);
+  run_task(run_arg);
+  const ws_task_t *task = ws_current_task();
+  if (!task || task->func != run_fiber || task->arg != run_arg)
+    scene_fail("%s does not know itself at its end", ((const run_t *)run_arg)->task->name);
 }
 
 /// As in any task, a wait for all others would not end.
@@ -253,7 +252,10 @@ static ws_task_t new_task(run_t *run, scene_words_t words)
   run->priority = has(words, "high")  ? WS_PRIORITY_HIGH
                   : has(words, "low") ? WS_PRIORITY_LOW
                                       : WS_PRIORITY_NORMAL;
-  return (ws_task_t){.func = has_record ? ws_record_func() : run_task,
+  run->is_fiber = has(words, "fiber");
+  return (ws_task_t){.func = has_record      ? ws_record_func()
+                             : run->is_fiber ? run_fiber
+                                             : run_task,
                      .arg = run,
                      .group = group_of(run, words),
                      .priority = run->priority,
@@ -271,9 +273,10 @@ static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
   if (key)
     run->keyed =
         (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, run->priority, NULL, 0};
-  const int result = key                 ? ws_pool_push_keyed(pool, &run->keyed)
-                     : has(words, "try") ? ws_pool_try_push(pool, task)
-                                         : ws_pool_push(pool, task);
+  const int result = key                   ? ws_pool_push_keyed(pool, &run->keyed)
+                     : has(words, "fiber") ? scene_more->push(pool, &task, words)
+                     : has(words, "try")   ? ws_pool_try_push(pool, task)
+                                           : ws_pool_push(pool, task);
   if (result != 0)
     ws_sub_relaxed(&run->task->pushed, 1);
   return result;
@@ -307,7 +310,7 @@ static int64_t push_batches(ws_pool_t *pool, uint32_t count, scene_words_t words
 }
 
 /// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY | record] [high | low] [node=N]
-/// [try | batch | refused]
+/// [try | batch | refused | fiber]
 static void push(scene_words_t words)
 {
   const uint32_t count = number(words + 1, 1);
@@ -338,13 +341,18 @@ static void gate(scene_words_t words)
   }
 }
 
-/// poll NAME: the calling thread uses its CPU until a "let", which lets all go on.
-static void poll_gate(scene_words_t words)
+/// busy NAME: the calling thread uses its CPU until a "let", which lets all go on.
+static void busy_until_let(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
   ws_add_release(&thing->entered, 1);
   while (ws_load_acquire(&thing->tickets) == 0)
     ws_os_yield();
+}
+
+void scene_stand(void)
+{
+  gate((const char *const[]){NULL});
 }
 
 /// let [NAME] [COUNT]
@@ -497,10 +505,10 @@ static void *play_thread(void *thing_arg)
 static void start_thread(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
+  ws_add_relaxed(&thing->pushed, 1);
   if (!thing->body || scene.threads == THREADS_MAX
       || pthread_create(&scene.thread[scene.threads++], NULL, play_thread, thing) != 0)
     scene_fail("no such thread, or too many");
-  ws_add_relaxed(&thing->pushed, 1);
 }
 
 static void join(scene_words_t words)
@@ -539,6 +547,17 @@ static void note(scene_words_t words)
   scene_note(pool_of(words));
 }
 
+/// mark NAME: it is in the order of tasks, and has run once more.
+static void mark(scene_words_t words)
+{
+  thing_t *thing = find(words[0]);
+  const uint32_t place = ws_add_relaxed(&scene.order, 1);
+  if (place < sizeof(scene.ordered) / sizeof(scene.ordered[0]))
+    ws_store_release(&scene.ordered[place], thing);
+  ws_add_relaxed(&thing->pushed, 1);
+  ws_add_release(&thing->ran, 1);
+}
+
 static void forget(scene_words_t words)
 {
   (void)words;
@@ -552,6 +571,11 @@ static bool is_in_order(scene_words_t words)
     if (place >= ws_load_acquire(&scene.order) || ws_load_acquire(&scene.ordered[place]) != find(*words))
       return false;
   return place == ws_load_acquire(&scene.order);
+}
+
+ws_pool_t *scene_pool(scene_words_t words)
+{
+  return pool_of(words);
 }
 
 /// @return what a condition is about. @param rest  the words behind it
@@ -578,7 +602,11 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
     return ws_worker_index();
   if (strcmp(words[0], "stopping") == 0)
     return ws_pool_push_batch(pool_of(words), NULL, 0) == -ECANCELED;
+  if (strcmp(words[0], "events") == 0)
+    return ws_load_acquire(&scene.order);
   int64_t count = 0;
+  if (scene_more && scene_more->value(words, rest, &count))
+    return count;
   const bool more = strcmp(words[0], "more") == 0;
   *rest += more;
   if (!scene_counter(pool_of(words), words[more], more, &count))
@@ -631,17 +659,37 @@ static void nothing(scene_words_t words)
   (void)words;
 }
 
-static const scene_operation_t operations[] = {
-    {"push", push},       {"gate", gate},         {"let", let},
-    {"stand", stand},     {"pool", create},       {"group", make_group},
-    {"add", add},         {"complete", complete}, {"wait", wait_group},
-    {"settle", settle},   {"await", await},       {"cancel", cancel},
-    {"stop", stop},       {"destroy", destroy},   {"thread", start_thread},
-    {"join", join},       {"block", block},       {"unblock", unblock},
-    {"prewake", prewake}, {"forget", forget},     {"is", is},
-    {"until", until},     {"sleep", sleep_for},   {"poll", poll_gate},
-    {"spin", set_spin},   {"note", note},         {"simulated", nothing},
-    {NULL, NULL}};
+static const scene_operation_t operations[] = {{"push", push},
+                                               {"gate", gate},
+                                               {"let", let},
+                                               {"stand", stand},
+                                               {"pool", create},
+                                               {"group", make_group},
+                                               {"add", add},
+                                               {"complete", complete},
+                                               {"wait", wait_group},
+                                               {"settle", settle},
+                                               {"await", await},
+                                               {"cancel", cancel},
+                                               {"stop", stop},
+                                               {"destroy", destroy},
+                                               {"thread", start_thread},
+                                               {"join", join},
+                                               {"block", block},
+                                               {"unblock", unblock},
+                                               {"prewake", prewake},
+                                               {"forget", forget},
+                                               {"is", is},
+                                               {"until", until},
+                                               {"sleep", sleep_for},
+                                               {"busy", busy_until_let},
+                                               {"spin", set_spin},
+                                               {"note", note},
+                                               {"mark", mark},
+                                               {"simulated", nothing},
+                                               {"apart", nothing},
+                                               {"dies", nothing},
+                                               {NULL, NULL}};
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {
@@ -672,21 +720,27 @@ static void play_one(const char *text, size_t length)
   memcpy(outer, statement, sizeof(outer));
   memcpy(statement, copy, sizeof(copy));
   words_of(copy, words);
-  if (words[0] && !operate(operations, words) && !operate(scene_more_operations, words)
+  if (words[0] && !operate(operations, words) && !operate(scene_more ? scene_more->operations : NULL, words)
       && !operate(scene_machine_operations, words))
     scene_fail("there is no operation \"%s\"", words[0]);
   memcpy(statement, outer, sizeof(outer));
 }
 
-/// @return how often "times COUNT:" or "unless CONDITION:" has the rest of its line played
-static uint32_t times_of(const char *text, size_t length)
+/// "times COUNT: ..." plays the rest of its line so often, "unless CONDITION: ..." if that does not hold,
+/// "till CONDITION: ..." until it holds.
+static void repeat(const char *head, size_t length, const char *repeated)
 {
   char copy[256];
   const char *words[SCENE_WORDS_MAX + 2] = {NULL};
-  int64_t found = 0;
-  snprintf(copy, sizeof(copy), "%.*s", (int)length, text);
+  int64_t found;
+  snprintf(copy, sizeof(copy), "%.*s", (int)length, head);
   words_of(copy, words);
-  return strcmp(words[0], "times") == 0 ? number(words, 0) : !holds(words + 1, &found);
+  const bool till = strcmp(words[0], "till") == 0, unless = strcmp(words[0], "unless") == 0;
+  for (uint32_t i = till ? UINT32_MAX : unless ? 1 : number(words, 0); i > 0; i--) {
+    if (ws_load_acquire(&scene.failed) != 0 || ((till || unless) && holds(words + 1, &found)))
+      return;
+    play(repeated);
+  }
 }
 
 /// Play statements one after the other.
@@ -695,11 +749,12 @@ static void play(const char *text)
   while (*text && ws_load_acquire(&scene.failed) == 0) {
     text += strspn(text, " ;\n");
     const size_t length = strcspn(text, ";\n"), line = strcspn(text, "\n");
-    if (strncmp(text, "times ", 6) == 0 || strncmp(text, "unless ", 7) == 0) {
+    if (strncmp(text, "times ", 6) == 0 || strncmp(text, "unless ", 7) == 0
+        || strncmp(text, "till ", 5) == 0) {
       const char *colon = strchr(text, ':');
       char *repeated = strndup(colon + 1, line - (size_t)(colon + 1 - text));
-      for (uint32_t i = times_of(text, (size_t)(colon - text)); repeated && i > 0; i--)
-        play(repeated);
+      if (repeated)
+        repeat(text, (size_t)(colon - text), repeated);
       free(repeated);
       text += line;
     } else {
@@ -781,15 +836,20 @@ const char *scene_play(const scene_t *played)
 {
   static char failure[256];
   read_scene(played->text);
+  if (scene_more)
+    scene_more->begin();
   play(scene.main);
   for (uint32_t i = 0; i < scene.things; i++) { // what still stands goes on
     ws_add_release(&scene.thing[i].tickets, RUNS_MAX);
     ws_os_futex_wake(&scene.thing[i].tickets, INT32_MAX);
   }
   join(NULL);
-  for (uint32_t i = 0; i < scene.things; i++)
+  for (uint32_t i = 0; i < scene.things; i++) {
+    if (scene.thing[i].pool && ws_load_acquire(&scene.failed) != 0)
+      ws_pool_stop(scene.thing[i].pool, WS_STOP_ABORT); // ends what still waits
     if (scene.thing[i].pool)
       ws_pool_destroy(scene.thing[i].pool);
+  }
   check_tasks();
   memcpy(failure, scene.failure, sizeof(failure));
   const bool failed = ws_load_acquire(&scene.failed) != 0;

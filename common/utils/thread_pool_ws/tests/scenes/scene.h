@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../include/ws_pool.h"
+
 typedef struct {
   const char *name;
   const char *text;
@@ -41,12 +43,31 @@ typedef const char *const *scene_words_t;
 
 typedef struct {
   const char *name;
-  void (*run)(scene_words_t words); ///< those after the name
+  void (*run)(scene_words_t words); ///< those after the name; words[-1] is the name
 } scene_operation_t;
-/// Operations of another file, such as those of fibers. Ends with a NULL name.
-extern const scene_operation_t *scene_more_operations;
 /// Operations of the simulated machine.
 extern const scene_operation_t *scene_machine_operations;
+
+/// What another file adds to the language: fibers, and what they wait for.
+typedef struct {
+  const scene_operation_t *operations; ///< ends with a NULL name
+  void (*begin)(void); ///< a scene begins
+  /// Push a fiber that runs the task's function. @return as ws_fiber_push()
+  int (*push)(ws_pool_t *pool, const ws_task_t *task, scene_words_t words);
+  void (*keep)(void *here); ///< called in a new fiber: here() returns the value there from now on
+  void *(*here)(void); ///< NULL = no fiber calls
+  /// What a condition is about. @param rest  the words behind it. @return false: it is no such condition
+  bool (*value)(scene_words_t words, scene_words_t *rest, int64_t *found);
+} scene_more_t;
+extern const scene_more_t *scene_more;
+
+#define SCENE_NAMES_MAX 96u
+/// @return a name's number, below SCENE_NAMES_MAX
+uint32_t scene_name(const char *name);
+/// @return the pool that a statement is about
+ws_pool_t *scene_pool(scene_words_t words);
+/// The calling thread stands in the scene's gate.
+void scene_stand(void);
 
 /// @brief Play a scene from begin to end.
 /// @return what was not as the scene says; NULL = all was

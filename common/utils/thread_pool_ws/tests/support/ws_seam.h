@@ -36,8 +36,6 @@
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
-  X(int, ws_os_futex_wait, (ws_au32_t * word, uint32_t expected, uint64_t timeout_ns),                       \
-    (word, expected, timeout_ns))                                                                            \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
     (word, expected, deadline_ns))                                                                           \
   V(ws_os_futex_wake, (ws_au32_t * word, uint32_t count), (word, count))                                     \
@@ -86,9 +84,7 @@
   X(bool, ws_os_open_pages, (void *memory, size_t bytes), (memory, bytes))                                   \
   X(size_t, ws_os_page_bytes, (void), ())                                                                    \
   X(void *, ws_os_reserve, (size_t bytes), (bytes))                                                          \
-  X(size_t, ws_os_signal_frame_bytes, (void), ())                                                            \
-  V(ws_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))                           \
-  X(bool, ws_try_push_again, (struct ws_pool_s * pool, const ws_task_t *task), (pool, task))
+  X(size_t, ws_os_signal_frame_bytes, (void), ())
 
 #define WS_SEAM_REAL(result, name, parameters, arguments) result __real_##name parameters;
 #define WS_SEAM_REAL_VOID(name, parameters, arguments) void __real_##name parameters;

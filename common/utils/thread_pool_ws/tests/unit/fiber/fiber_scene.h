@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file fiber_scene.h
-/// What the tests of fibers share: a pool, a gate, letters in the order in which fibers write them, and
-/// errors that fibers note, for CUnit is for the main thread only.
+/// What the tests of fibers share: a pool, a gate, and errors that fibers note, for CUnit is for the main
+/// thread only.
 #ifndef FIBER_SCENE_H
 #define FIBER_SCENE_H
 
@@ -13,8 +13,6 @@
 #include "../../../include/ws_sync.h"
 #include "../../support/ws_test.h"
 
-#define LETTERS_MAX 256
-
 /// What a child process returns that has found no error. Not 0: Boost.Context ends the process with that when
 /// a fiber goes astray.
 #define CHILD_GOOD 9
@@ -23,24 +21,16 @@ static struct {
   ws_pool_t *pool;
   ws_group_t group;
   test_gate_t gate;
-  char letter[LETTERS_MAX];
-  ws_au32_t letters, value, errors;
+  ws_au32_t count, value, errors;
 } scene;
-
-static inline void scene_begin_with(const ws_settings_t *settings)
-{
-  scene.pool = test_create(settings);
-  ws_store_relaxed(&scene.letters, 0);
-  ws_store_relaxed(&scene.value, 0);
-  ws_store_relaxed(&scene.errors, 0);
-  memset(scene.letter, 0, sizeof scene.letter);
-  test_gate_init(&scene.gate);
-}
 
 static inline void scene_begin(uint32_t workers)
 {
-  const ws_settings_t settings = test_settings(workers);
-  scene_begin_with(&settings);
+  scene.pool = test_pool(workers);
+  ws_store_relaxed(&scene.count, 0);
+  ws_store_relaxed(&scene.value, 0);
+  ws_store_relaxed(&scene.errors, 0);
+  test_gate_init(&scene.gate);
 }
 
 static inline void scene_end(void)
@@ -50,11 +40,11 @@ static inline void scene_end(void)
   test_destroy(scene.pool);
 }
 
-static inline void write_letter(char letter)
+/// @return what a child returns: whether all was good, also what its fibers noted
+static inline int child_result(bool good)
 {
-  const uint32_t index = ws_add_acq_rel(&scene.letters, 1);
-  if (index + 1 < LETTERS_MAX)
-    scene.letter[index] = letter;
+  scene_end();
+  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
 
 static inline void note(bool good)
@@ -67,13 +57,6 @@ static inline void set_value(void *unused)
 {
   (void)unused;
   ws_store_release(&scene.value, 1);
-}
-
-static inline void yield_until_set(void *unused)
-{
-  (void)unused;
-  while (!ws_load_acquire(&scene.value))
-    note(ws_yield());
 }
 
 static inline void push_fiber(void (*func)(void *), const void *arg, ws_group_t *group)

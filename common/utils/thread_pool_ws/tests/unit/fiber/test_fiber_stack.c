@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_stack.c
-/// Stacks: the memory of many parked fibers, how it is counted, and overflow. Linked with --wrap=ws_os_read:
-/// the kernel's limit on mappings is the test's; and with --wrap=mincore: what happens while memory is
-/// counted.
+/// Stacks: the memory of many parked fibers, how it is counted, and overflow. The kernel's
+/// limit on mappings is the test's, and so is what happens while memory is counted.
 #define _GNU_SOURCE // memfd_create, mincore
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,10 +129,16 @@ static bool is_written(void *unused)
   return ws_load_relaxed(&scene.value) == 'x';
 }
 
+typedef struct {
+  void (*func)(void *);
+  int copy;
+} overflow_t;
+
 /// Its stack lies below and above those of parked fibers.
-static int overflow_child(void (*func)(void *), int copy)
+static int overflow_child(void *overflow_arg)
 {
-  dup2(copy, STDERR_FILENO);
+  const overflow_t *how = overflow_arg;
+  dup2(how->copy, STDERR_FILENO);
   scene_begin(1);
   ws_latch_init(&latch, 1);
   ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
@@ -141,42 +146,28 @@ static int overflow_child(void (*func)(void *), int copy)
     ws_fiber_push(scene.pool, wait_for_latch, NULL, NULL, &options);
   await_parked(8);
   options.name = "a deep one";
-  ws_fiber_push(scene.pool, func, NULL, NULL, &options);
+  ws_fiber_push(scene.pool, how->func, NULL, NULL, &options);
   ws_latch_count_down(&latch, 1);
   ws_pool_wait(scene.pool);
   return 0;
 }
 
-static int recurse_child(void *copy)
+static void check_overflow(void (*func)(void *))
 {
-  return overflow_child(overflow, *(const int *)copy);
-}
-
-static int jump_child(void *copy)
-{
-  return overflow_child(jump, *(const int *)copy);
-}
-
-static void check_overflow(int (*child)(void *))
-{
-  int copy = memfd_create("stderr", 0);
-  const int status = test_in_child(child, &copy);
+  overflow_t how = {func, memfd_create("stderr", 0)};
+  const int status = test_in_child(overflow_child, &how);
   char text[4096] = "";
-  CU_ASSERT(pread(copy, text, sizeof text - 1, 0) > 0);
-  close(copy);
+  CU_ASSERT(pread(how.copy, text, sizeof text - 1, 0) > 0);
+  close(how.copy);
   CU_ASSERT_PTR_NOT_NULL(strstr(text, "fiber \"a deep one\" has overflowed its stack of "));
   CU_ASSERT(TEST_SANITIZED ? status != 0 : status == 128 + SIGSEGV);
 }
 
+/// A frame that is larger than a page does not step over the guard, either.
 static void test_overflow(void)
 {
-  check_overflow(recurse_child);
-}
-
-/// A frame that is larger than a page does not step over the guard.
-static void test_overflow_jumps(void)
-{
-  check_overflow(jump_child);
+  check_overflow(overflow);
+  check_overflow(jump);
 }
 
 /// Write to the lowest word of the own stack, as an overflow would.
@@ -229,8 +220,7 @@ static int jump_unguarded(void *unused)
   note(test_until(is_written, NULL));
   ws_latch_count_down(&latch, 1);
   ws_pool_wait(scene.pool);
-  scene_end();
-  return ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  return child_result(true);
 }
 
 static void test_jump_unguarded(void)
@@ -330,5 +320,5 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded),
-                TEST_CASE(test_overflow), TEST_CASE(test_overflow_jumps), TEST_CASE(test_overflow_unguarded),
-                TEST_CASE(test_jump_unguarded), TEST_CASE(test_chain), TEST_CASE(test_count))
+                TEST_CASE(test_overflow), TEST_CASE(test_overflow_unguarded), TEST_CASE(test_jump_unguarded),
+                TEST_CASE(test_chain), TEST_CASE(test_count))

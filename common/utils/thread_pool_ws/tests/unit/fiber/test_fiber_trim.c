@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_trim.c
-/// Stacks that are idle for long: their memory and their mappings go back, by a call and by the thread for
-/// time limits. Linked with --wrap=ws_os_now_ns and --wrap=ws_os_futex_wait_until: the clock is the test's,
-/// and the sleeps of that thread are counted; and with --wrap=ws_os_close_pages: the kernel may refuse.
+/// Stacks that are idle for long: their memory and their mappings go back. The clock is the test's, and the
+/// kernel may refuse. That the thread for time limits does so is a scene.
 #include <stdio.h>
 
 #include "../../../fiber/ws_stack.h"
 #include "../../support/ws_seam.h"
-#include "fiber_jump.h"
 #include "fiber_scene.h"
-
-static ws_au32_t timed_sleeps, untimed_sleeps; ///< of the thread for time limits
 
 static bool refuses; ///< to close stacks
 static uint32_t refused;
@@ -21,21 +17,10 @@ static bool ws_os_close_pages_seam(void *memory, size_t bytes)
   return !refuses && __real_ws_os_close_pages(memory, bytes);
 }
 
-/// So slow that no stack is idle for long before a jump.
+/// So slow that no stack is idle for long.
 static uint64_t ws_os_now_ns_seam(void)
 {
-  return __real_ws_os_now_ns() / 64 + ws_load_acquire(&jumped_ns);
-}
-
-/// Sleeps with a time limit last until the word changes: time passes by jump() only.
-static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
-{
-  if (word != &ws_fiber_process.alarm_changed)
-    return __real_ws_os_futex_wait_until(word, expected, deadline_ns);
-  ws_add_acq_rel(deadline_ns ? &timed_sleeps : &untimed_sleeps, 1);
-  if (deadline_ns && deadline_ns <= ws_os_now_ns_seam())
-    return -ETIMEDOUT; // a jump after the thread has read the clock
-  return __real_ws_os_futex_wait_until(word, expected, 0);
+  return __real_ws_os_now_ns() / 64;
 }
 
 static ws_latch_t latch;
@@ -135,8 +120,7 @@ static int trim_by_call(void *unused)
   good = good && shared() == 0 && stacks() == 0 && !any_slab();
   good = good && during >= before + 2 * FIBERS && (TEST_SANITIZED || after <= before + OTHER_MAPPINGS_MAX);
   good = good && use_stacks(WS_FIBER_STACK_BYTES) == FIBERS; // new ones
-  scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  return child_result(good);
 }
 
 /// Some stacks are in use, one in each slab: the mappings of the others go back all the same.
@@ -161,8 +145,7 @@ static int trim_around(void *unused)
     ws_stack_put(&stack[i]);
   trim_all();
   good = good && stacks() == 0 && !any_slab();
-  scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  return child_result(good);
 }
 
 /// The kernel refuses, for it has too many mappings: the stacks stay, are tried again later, and can be used.
@@ -181,70 +164,7 @@ static int trim_refused(void *unused)
   refuses = false;
   trim_all();
   good = good && stacks() == 0;
-  scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
-}
-
-/// A thread keeps no large stack: all are shared, also while the thread lives.
-static int share_large(void *unused)
-{
-  (void)unused;
-  const ws_fiber_options_t options = {.stack_bytes = 1u << 20};
-  scene_begin(1);
-  ws_latch_init(&latch, 1);
-  for (uint32_t i = 0; i < 5; i++)
-    note(ws_fiber_push(scene.pool, wait_for_latch, NULL, NULL, &options) == 0);
-  note(await_parked(5));
-  ws_latch_count_down(&latch, 1);
-  ws_pool_wait(scene.pool);
-  const uint64_t count = shared();
-  scene_end();
-  return count == 5 && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
-}
-
-static void nap(void *unused)
-{
-  (void)unused;
-  note(ws_sem_wait_until(&(ws_sem_t)WS_SEM_INIT(0), 1) == -ETIMEDOUT);
-}
-
-static bool sleeps_untimed(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&untimed_sleeps) > 0;
-}
-
-static bool sleeps_timed(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&timed_sleeps) > 0;
-}
-
-static bool none_shared(void *unused)
-{
-  (void)unused;
-  return shared() == 0 && stacks() <= 1; // a worker may keep that of nap()
-}
-
-/// The thread sleeps without limit, for there is nothing to do. Stacks become free: it sets a time, and trims
-/// then; and once more for stacks that become free later.
-static int trim_by_thread(void *unused)
-{
-  (void)unused;
-  scene_begin(1);
-  push_fiber(nap, NULL, NULL);
-  ws_pool_wait(scene.pool);
-  bool good = test_until(sleeps_untimed, NULL);
-  for (uint32_t i = 0; i < 2; i++) {
-    ws_store_release(&timed_sleeps, 0);
-    ws_store_release(&untimed_sleeps, 0);
-    use_stacks(WS_FIBER_STACK_BYTES);
-    good = good && test_until(sleeps_timed, NULL);
-    jump();
-    good = good && test_until(none_shared, NULL) && test_until(sleeps_untimed, NULL);
-  }
-  scene_end();
-  return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
+  return child_result(good);
 }
 
 static void test_trims(void)
@@ -252,15 +172,12 @@ static void test_trims(void)
   CU_ASSERT_EQUAL(test_in_child(trim_by_call, NULL), CHILD_GOOD);
   CU_ASSERT_EQUAL(test_in_child(trim_around, NULL), CHILD_GOOD);
   CU_ASSERT_EQUAL(test_in_child(trim_refused, NULL), CHILD_GOOD);
-  CU_ASSERT_EQUAL(test_in_child(share_large, NULL), CHILD_GOOD);
-  CU_ASSERT_EQUAL(test_in_child(trim_by_thread, NULL), CHILD_GOOD);
 }
 
 static void test_seams(void)
 {
   seam.ws_os_close_pages = ws_os_close_pages_seam;
   seam.ws_os_now_ns = ws_os_now_ns_seam;
-  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
 }
 
 TEST_MAIN_SEAMS(test_seams, "fiber_trim", TEST_CASE(test_trims))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_local.c
-/// What belongs to a fiber: values of variables (ws_local.h), its address; loops that poll in fibers.
+/// What belongs to a fiber: values of variables (ws_local.h), its address.
 #include "../../../include/ws_local.h"
 
 #include "fiber_scene.h"
@@ -124,62 +124,5 @@ static void values_of_threads(void)
   scene_end();
 }
 
-static ws_mutex_t mutex;
-static ws_sem_t sem;
-static ws_latch_t latch;
-
-static void hold_mutex(void *unused)
-{
-  (void)unused;
-  ws_mutex_lock(&mutex);
-  ws_yield(); // to poll()
-  ws_mutex_unlock(&mutex);
-  ws_yield();
-  ws_sem_post(&sem, 1);
-  ws_yield();
-  ws_latch_count_down(&latch, 1);
-}
-
-static void poll_all(void *unused)
-{
-  (void)unused;
-  while (!ws_mutex_trylock(&mutex))
-    ;
-  while (!ws_sem_trywait(&sem))
-    ;
-  while (!ws_latch_try(&latch))
-    ws_yield_sometimes();
-  ws_mutex_unlock(&mutex);
-}
-
-/// One worker: a fiber that polls without end would keep it from the one that it waits for.
-static void polls_let_others_run(void)
-{
-  begin(1);
-  mutex = (ws_mutex_t)WS_MUTEX_INIT;
-  ws_sem_init(&sem, 0);
-  ws_latch_init(&latch, 1);
-  CU_ASSERT_FALSE(ws_yield_sometimes());
-  ws_group_init(&scene.group, 2);
-  push_fiber(hold_mutex, NULL, &scene.group);
-  push_fiber(poll_all, NULL, &scene.group);
-  const uint64_t deadline_ns = test_now_ns() + (uint64_t)TEST_DEADLINE_S * 1000000000;
-  CU_ASSERT_EQUAL(ws_group_wait_until(&scene.group, NULL, deadline_ns), 0);
-  scene_end();
-}
-
-static void options_of_later_versions_are_refused(void)
-{
-  begin(1);
-  ws_fiber_options_t options;
-  memset(&options, 0xff, sizeof options);
-  ws_fiber_options_default(&options);
-  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, leave_value, NULL, NULL, &options), 0);
-  options.spare[3] = 1;
-  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, leave_value, NULL, NULL, &options), -EINVAL);
-  scene_end();
-}
-
 TEST_MAIN("local", TEST_CASE(values_belong_to_fibers), TEST_CASE(ends_run_in_their_fiber),
-          TEST_CASE(values_of_threads), TEST_CASE(polls_let_others_run),
-          TEST_CASE(options_of_later_versions_are_refused))
+          TEST_CASE(values_of_threads))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lot_queue.c
 /// The tree of queues in a bucket of the lot, without a pool: order within each queue, removal at any place,
-/// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: how many
-/// waits for other addresses a wake looks at.
+/// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: which
+/// waits a wake takes, and how many waits for other addresses it looks at.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -29,14 +29,6 @@ static void *address_number(uint64_t number, bool alike)
 {
   const uint64_t low = alike ? number : (number * UINT64_C(0xD1B54A32D192ED03)) >> WS_LOT_BUCKET_BITS;
   return address_of(BUCKET_HASH | low);
-}
-
-static void test_addresses(void)
-{
-  for (uint64_t i = 0; i < 100; i++) {
-    CU_ASSERT_EQUAL(ws_lot_hash(address_number(i, true)), BUCKET_HASH | i);
-    CU_ASSERT_EQUAL(ws_lot_hash(address_number(i, false)) >> (64 - WS_LOT_BUCKET_BITS), 3);
-  }
 }
 
 static uint32_t ways_longest;
@@ -164,6 +156,57 @@ static void test_random_order(void)
   check_random(true);
 }
 
+static bool may_always(void *unused)
+{
+  (void)unused;
+  return true;
+}
+
+static bool enter_lot(ws_waiter_t *waiter, uint64_t number)
+{
+  *waiter = (ws_waiter_t){.may_park = may_always, .deadline_ns = UINT64_MAX};
+  ws_store_relaxed(&waiter->address, address_number(number, false));
+  return ws_lot_enter(waiter);
+}
+
+typedef struct {
+  uint32_t woken;
+  bool more, locked;
+} settled_t;
+
+/// A condition and the list change under one hold of the bucket's lock, on the side of the wake, too.
+static void keep_settled(void *settled, uint32_t woken, bool more)
+{
+  pthread_mutex_t *lock = &ws_fiber_process.bucket[BUCKET_HASH >> (64 - WS_LOT_BUCKET_BITS)].lock;
+  const bool locked = pthread_mutex_trylock(lock) != 0;
+  if (!locked)
+    pthread_mutex_unlock(lock);
+  *(settled_t *)settled = (settled_t){woken, more, locked};
+}
+
+/// Waits for two addresses stand one after the other in one bucket: a wake takes the oldest of its address.
+static void test_wakes(void)
+{
+  static const struct {
+    uint32_t address, count, woken;
+    bool more;
+  } wakes[] = {{0, 0, 0, true},  {1, 1, 1, true},  {0, 2, 2, true},
+               {0, 2, 1, false}, {0, 2, 0, false}, {1, UINT32_MAX, 2, false}};
+  ws_waiter_t *next[] = {&wait[0], &wait[1]};
+  ws_fiber_process_begin();
+  for (uint32_t i = 0; i < 6; i++)
+    CU_ASSERT_TRUE_FATAL(enter_lot(&wait[i], i % 2)); // 0 1 0 1 ..
+  for (uint32_t i = 0; i < TEST_COUNT(wakes); i++) {
+    ws_waiter_t **oldest = &next[wakes[i].address];
+    settled_t settled;
+    ws_lot_unpark(address_number(wakes[i].address, false), wakes[i].count, keep_settled, &settled);
+    CU_ASSERT(settled.woken == wakes[i].woken && settled.more == wakes[i].more && settled.locked);
+    for (uint32_t woken = 0; woken < wakes[i].woken; woken++, *oldest += 2)
+      CU_ASSERT_EQUAL((*oldest)->ended_by, WS_ENDED_WAKE);
+    CU_ASSERT(!settled.more || (*oldest)->ended_by != WS_ENDED_WAKE);
+  }
+}
+
 // Waits in the lot, each on a page of its own. The pages are closed: an access opens its page and is counted.
 
 #define PARKED 4096u
@@ -182,12 +225,6 @@ static void open_page(int number, siginfo_t *info, void *context)
   touched++;
 }
 
-static bool may_always(void *unused)
-{
-  (void)unused;
-  return true;
-}
-
 static ws_waiter_t *wait_on_page(uint64_t number)
 {
   return (ws_waiter_t *)(void *)(pages + number * page_bytes);
@@ -201,12 +238,9 @@ static int wake_touches(void *unused)
   page_bytes = ws_os_page_bytes();
   pages = ws_os_map(PARKED * page_bytes);
   ws_fiber_process_begin();
-  for (uint64_t i = 0; i < PARKED; i++) {
-    *wait_on_page(i) = (ws_waiter_t){.may_park = may_always, .deadline_ns = UINT64_MAX};
-    ws_store_relaxed(&wait_on_page(i)->address, address_number(i, false));
-    if (!ws_lot_enter(wait_on_page(i)))
+  for (uint64_t i = 0; i < PARKED; i++)
+    if (!enter_lot(wait_on_page(i), i))
       return 1;
-  }
   sigaction(SIGSEGV, &action, NULL);
   int most = 0;
   for (uint64_t i = 0; i < PARKED; i += 64) {
@@ -226,5 +260,5 @@ static void test_wake_touches_few(void)
   CU_ASSERT_EQUAL(test_in_child(wake_touches, NULL), CHILD_GOOD);
 }
 
-TEST_MAIN("lot_queue", TEST_CASE(test_addresses), TEST_CASE(test_ways), TEST_CASE(test_random_order),
+TEST_MAIN("lot_queue", TEST_CASE(test_ways), TEST_CASE(test_random_order), TEST_CASE(test_wakes),
           TEST_CASE(test_wake_touches_few))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_service.c
-/// The class of the threads that serve fibers of all pools: ws_alarm and ws_reactor. Linked with
-/// --wrap=pthread_getschedparam and --wrap=pthread_setschedparam: threads seem to have the class that the
-/// test names, and the changes of a class are recorded. Each case is a process of its own.
+/// The class of the threads that serve fibers of all pools: ws_alarm and ws_reactor. Threads seem to have the
+/// class that the test names, and the changes of a class are recorded. Each case is a process of its own.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>

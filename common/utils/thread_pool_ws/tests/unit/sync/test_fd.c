@@ -1,133 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fd.c
-/// Fibers that read, write and accept; several at one descriptor; many descriptors.
+/// Waits for descriptors: many of them, accept, bad input. What they promise besides are scenes
+/// (tests/scenes/sync_fd.c).
 #define _GNU_SOURCE // SOCK_NONBLOCK
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/un.h>
 
 #include "fd_scene.h"
-
-#define PASSES 1000u
-
-static void play(void *fd_arg)
-{
-  const int fd = *(const int *)fd_arg;
-  for (uint32_t i = 0; i < PASSES; i++) {
-    uint32_t ball = 0;
-    note(ws_fd_read(fd, &ball, sizeof ball, NEVER) == (int64_t)sizeof ball);
-    note(ball / 2 == i && ball % 2 == (fd == ends[1]));
-    ball++;
-    note(ws_fd_write(fd, &ball, sizeof ball, NEVER) == (int64_t)sizeof ball);
-  }
-  ws_add_relaxed(&scene.value, 1);
-}
-
-/// Two fibers on one worker pass a counted ball: each must wait for the other.
-static void test_ping_pong(void)
-{
-  begin(1);
-  uint32_t ball = 0;
-  push_fiber(play, &ends[0], NULL);
-  push_fiber(play, &ends[1], NULL);
-  CU_ASSERT(await_parked(2));
-  CU_ASSERT_EQUAL(write(ends[1], &ball, sizeof ball), sizeof ball); // to the player at ends[0]
-  ws_pool_wait(scene.pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.value), 2);
-  CU_ASSERT_EQUAL(recv(ends[0], &ball, sizeof ball, 0), sizeof ball);
-  CU_ASSERT_EQUAL(ball, 2 * PASSES);
-  end();
-}
-
-static void wait_to_write(void *unused)
-{
-  (void)unused;
-  note(ws_fd_wait_until(ends[0], POLLOUT, NEVER) == POLLOUT);
-  write_letter('w');
-}
-
-static void wait_for_either(void *unused)
-{
-  (void)unused;
-  note(ws_fd_wait_until(ends[0], POLLIN | POLLOUT, NEVER) == POLLOUT);
-  write_letter('e');
-}
-
-static void read_one(void *unused)
-{
-  (void)unused;
-  char byte;
-  note(ws_fd_read(ends[0], &byte, 1, NEVER) == 1 && byte == 'x');
-  write_letter('r');
-}
-
-static bool has_letters(void *count)
-{
-  return ws_load_acquire(&scene.letters) == *(const uint32_t *)count;
-}
-
-/// One fiber waits to read and others to write, at one descriptor: each event ends the waits that it is for.
-static void share(bool reader_first)
-{
-  char bytes[4096] = {0};
-  const uint32_t two = 2;
-  begin(1);
-  while (write(ends[0], bytes, sizeof bytes) > 0)
-    ;
-  if (reader_first)
-    push_fiber(read_one, NULL, NULL);
-  push_fiber(wait_to_write, NULL, NULL);
-  push_fiber(wait_for_either, NULL, NULL);
-  CU_ASSERT(await_parked(2 + reader_first));
-  if (!reader_first)
-    push_fiber(read_one, NULL, NULL);
-  CU_ASSERT(await_parked(3));
-  while (read(ends[1], bytes, sizeof bytes) > 0)
-    ;
-  CU_ASSERT(test_until(has_letters, (void *)(uintptr_t)&two));
-  CU_ASSERT(await_parked(1)); // the reader waits again
-  send_byte(ends[1]);
-  ws_pool_wait(scene.pool);
-  CU_ASSERT_EQUAL(scene.letter[2], 'r');
-  end();
-}
-
-static void test_shared(void)
-{
-  share(true);
-  share(false);
-}
-
-/// Readers of one descriptor: each byte is for one of them, the others wait again.
-static void test_readers(void)
-{
-  enum { READERS = 5 };
-  begin(2);
-  for (uint32_t i = 0; i < READERS; i++)
-    push_fiber(read_one, NULL, NULL);
-  CU_ASSERT(await_parked(READERS));
-  for (uint32_t i = 1; i <= READERS; i++) {
-    send_byte(ends[1]);
-    CU_ASSERT(test_until(has_letters, &i));
-    CU_ASSERT(await_parked(READERS - i));
-  }
-  ws_pool_wait(scene.pool);
-  end();
-}
-
-/// A descriptor's number is used again for another file: its first wait finds a registration that is gone.
-static void test_number_again(void)
-{
-  for (uint32_t i = 0; i < 3; i++) {
-    begin(1);
-    push_fiber(read_one, NULL, NULL);
-    CU_ASSERT(await_parked(1));
-    send_byte(ends[1]);
-    ws_pool_wait(scene.pool);
-    end();
-  }
-}
 
 #define MANY 400u
 
@@ -210,5 +92,49 @@ static void test_accept(void)
   end();
 }
 
-TEST_MAIN("fd", TEST_CASE(test_ping_pong), TEST_CASE(test_shared), TEST_CASE(test_readers),
-          TEST_CASE(test_number_again), TEST_CASE(test_many), TEST_CASE(test_accept))
+/// The pool's threads open files now and then, which get the lowest free number: none gets one from here on.
+#define UNUSED_FD 200
+
+static void check_bad_input(void *unused)
+{
+  (void)unused;
+  char byte;
+  FILE *file = tmpfile();
+  const int regular = fileno(file), closed = fcntl(regular, F_DUPFD, UNUSED_FD);
+  close(closed);
+  note(ws_fd_wait_until(ends[0], 0, NEVER) == -EINVAL);
+  note(ws_fd_wait_until(ends[0], POLLIN | POLLNVAL, NEVER) == -EINVAL);
+  note(ws_fd_wait_until(ends[0], UINT32_C(1) << 31, NEVER) == -EINVAL);
+  note(ws_fd_wait_until(-1, POLLIN, NEVER) == -EBADF);
+  note(ws_fd_wait_until(closed, POLLIN, NEVER) == -EBADF);
+  note(ws_fd_read(closed, &byte, 1, NEVER) == -EBADF);
+  note(ws_fd_write(closed, &byte, 1, NEVER) == -EBADF);
+  note(ws_fd_accept(regular, NEVER) == -ENOTSOCK);
+  note(ws_fd_wait_until(regular, POLLIN, NEVER) == POLLIN);
+  note(ws_fd_wait_until(regular, POLLIN | POLLOUT, NEVER) == (POLLIN | POLLOUT));
+  note(ws_fd_wait_until(regular, POLLPRI, NEVER) == -EPERM);
+  note(ws_fd_write(regular, "y", 1, NEVER) == 1 && ws_fd_read(regular, &byte, 1, NEVER) == 0);
+  fclose(file);
+}
+
+static void *check_bad_input_by_thread(void *unused)
+{
+  check_bad_input(unused);
+  return NULL;
+}
+
+/// Bad descriptors, bad events, regular files: in a fiber, a task and a thread.
+static void test_bad_input(void)
+{
+  begin(1);
+  push_fiber(check_bad_input, NULL, NULL);
+  ws_pool_wait(scene.pool);
+  test_push(scene.pool, check_bad_input, NULL, NULL);
+  ws_pool_wait(scene.pool);
+  test_threads_t threads = {0};
+  test_spawn(&threads, check_bad_input_by_thread, NULL);
+  test_join(&threads);
+  end();
+}
+
+TEST_MAIN("fd", TEST_CASE(test_many), TEST_CASE(test_accept), TEST_CASE(test_bad_input))
