@@ -11,6 +11,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -38,6 +43,16 @@ inline ws_settings_t settings_of(std::uint32_t workers)
 {
   return test_settings(workers);
 }
+
+/// A case that has a pool of so many workers: POOL_CASE(name, 1) { pool.push(...); }
+#define POOL_CASE(name, workers)                                                                             \
+  static void name##_in(ws::pool &pool);                                                                     \
+  CASE(name)                                                                                                 \
+  {                                                                                                          \
+    ws::pool pool(settings_of(workers));                                                                     \
+    name##_in(pool);                                                                                         \
+  }                                                                                                          \
+  static void name##_in(ws::pool &pool)
 
 /// A gate that is destroyed with its scope.
 struct gate {

@@ -5,7 +5,6 @@
 #define CXX_WAYS_HPP
 
 #include <list>
-#include <memory>
 
 #include "cxx_scene.hpp"
 

@@ -3,64 +3,43 @@
 /// ws::channel: order, limit, end, time limits, cancels, and values that throw.
 #include "../../include/ws_channel.hpp"
 
-#include <memory>
-#include <stdexcept>
-#include <string>
-
 #include "cxx_scene.hpp"
-
-namespace {
 
 using status = ws::channel_status;
 
-/// Two fibers on one worker.
-CASE(values_keep_their_order_within_the_limit)
-{
-  constexpr int COUNT = 1000;
-  ws::pool pool(settings_of(1));
-  ws::channel<std::unique_ptr<int>> channel(3);
-  int received = 0;
-  bool good = true;
-  ws::group group;
-  group.run(pool, [&](ws::context &) {
-    for (int i = 0; i < COUNT; i++)
-      channel.send(std::make_unique<int>(i));
-    channel.close();
-  });
-  group.run(pool, [&](ws::context &) {
-    while (std::optional<std::unique_ptr<int>> value = channel.receive())
-      good = good && **value == received++ && channel.size() <= channel.places();
-  });
-  group.wait();
-  CU_ASSERT_TRUE(good && received == COUNT);
-}
-
-/// Fibers, tasks and threads, on both sides: each value comes out once.
-CASE(every_kind_of_caller_may_use_it)
+/// Fibers, tasks and threads, on both sides: each value comes out once, in the order of its sender.
+POOL_CASE(values_keep_their_order_within_the_limit, 4) // two tasks keep two workers
 {
   constexpr int EACH = 500, SIDES = 3;
-  ws::pool pool(settings_of(4)); // two tasks keep two workers
-  ws::channel<int> channel(2);
-  std::atomic<int> count{0}, sum{0}, left{SIDES};
-  const auto sender = [&] {
+  struct sent {
+    int side, number;
+  };
+  ws::channel<sent> channel(2);
+  std::atomic<int> count{0}, sum{0}, wrong{0}, left{SIDES};
+  const auto send = [&](int side) {
     for (int i = 1; i <= EACH; i++)
-      channel.send(i);
+      channel.send({side, i});
     if (--left == 0)
       channel.close();
   };
-  const auto receiver = [&] {
-    for (int value; channel.receive(value) == status::done; count++)
-      sum += value;
+  const auto receive = [&] {
+    int last[SIDES] = {};
+    for (sent value; channel.receive(value) == status::done; count++) {
+      wrong += value.number <= std::exchange(last[value.side], value.number);
+      wrong += channel.size() > channel.places();
+      sum += value.number;
+    }
   };
   ws::group group;
-  group.run(pool, sender);
-  group.run(pool, receiver);
-  group.run(pool, [&](ws::context &) { sender(); });
-  group.run(pool, [&](ws::context &) { receiver(); });
-  std::thread sends(sender), receives(receiver);
+  group.run(pool, [&] { send(0); });
+  group.run(pool, receive);
+  group.run(pool, [&](ws::context &) { send(1); });
+  group.run(pool, [&](ws::context &) { receive(); });
+  std::thread sends([&] { send(2); }), receives(receive);
   sends.join();
   receives.join();
   group.wait();
+  CU_ASSERT_EQUAL(wrong, 0);
   CU_ASSERT_EQUAL(count, SIDES * EACH);
   CU_ASSERT_EQUAL(sum, SIDES * EACH * (EACH + 1) / 2);
 }
@@ -93,9 +72,8 @@ CASE(a_call_that_does_not_end_with_done_changes_nothing)
 }
 
 /// Fibers that wait for a place, and others that wait for a value.
-CASE(closes_cancels_and_aborts_end_waits)
+POOL_CASE(closes_cancels_and_aborts_end_waits, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::channel<int> full(1), empty(1), other(1);
   full.send(0);
   ws_cancel_t cancel = WS_CANCEL_INIT;
@@ -154,9 +132,8 @@ struct fragile {
 };
 
 /// A sender that is woken for the one place, and throws, leaves it to the next; so does a receiver.
-CASE(a_copy_that_throws_changes_nothing)
+POOL_CASE(a_copy_that_throws_changes_nothing, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::channel<fragile> channel(1);
   std::atomic<int> first_copy{1}, second_copy{2};
   const fragile first(1, nullptr), second(2, nullptr), broken(3, &first_copy), breaks_later(4, &second_copy);
@@ -207,5 +184,3 @@ CASE(a_channel_has_a_place)
 {
   CU_ASSERT_TRUE(dies({"ws::channel::channel: 0 places", [](ws::pool &) { ws::channel<int> channel(0); }}));
 }
-
-} // namespace

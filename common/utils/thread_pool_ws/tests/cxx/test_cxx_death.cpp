@@ -3,19 +3,16 @@
 /// What ends the process: misuse of the C++ headers, with a message that names the call, and exceptions that
 /// nobody can get. A C++ exception leaves a task of the C interface: no handler of the thread that runs it gets
 /// it. test_escape.c has all places where tasks run.
-#include <stdexcept>
 
 #include "cxx_scene.hpp"
 
-namespace {
-
-void thrower(void *)
+static void thrower(void *)
 {
   throw std::runtime_error("of a task");
 }
 
 /// The second look comes from within the wait's loop.
-bool throw_at_second_look(void *looks)
+static bool throw_at_second_look(void *looks)
 {
   if ((*static_cast<int *>(looks))++ > 0)
     thrower(nullptr);
@@ -71,5 +68,3 @@ CASE(misuse_and_lost_exceptions_end_the_process)
   for (const death &of : deaths)
     CU_ASSERT_TRUE(dies(of));
 }
-
-} // namespace

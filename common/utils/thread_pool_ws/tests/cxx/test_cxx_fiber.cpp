@@ -5,42 +5,19 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <stdexcept>
-#include <string>
-
 #include "../../include/ws_fiber.hpp"
 #include "cxx_scene.hpp"
 
-namespace {
-
 /// A task, and a fiber, wait for a fiber that is queued behind them, on one worker.
-CASE(one_worker_is_enough)
+POOL_CASE(one_worker_is_enough, 1)
 {
-  ws::pool pool(settings_of(1));
-  const auto inner = [](ws::context &context) {
-    context.yield();
-    return 5;
-  };
-  CU_ASSERT_EQUAL(pool.submit([&] { return pool.submit(inner).get(); }).get(), 5);
-  CU_ASSERT_EQUAL(pool.submit([&](ws::context &) { return pool.submit(inner).get(); }).get(), 5);
-  int sum = 0;
-  pool.submit([&](ws::context &) {
-        ws::group group;
-        group.run(pool, [&](ws::context &context) {
-          context.yield();
-          sum += 2;
-        });
-        group.run(pool, [&] { sum += 3; });
-        group.wait();
-      })
-      .get();
-  CU_ASSERT_EQUAL(sum, 5);
-  ws::future<void> failed = pool.submit([](ws::context &context) {
+  const auto inner = [](ws::context &context) -> int {
     context.yield();
     throw std::runtime_error("in a fiber");
-  });
-  pool.wait(); // thread sanitizer does not see libstdc++'s count of who holds an exception
-  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get(); }));
+  };
+  const auto is_thrown = [&] { return throws<std::runtime_error>([&] { pool.submit(inner).get(); }); };
+  CU_ASSERT_TRUE(pool.submit(is_thrown).get());
+  CU_ASSERT_TRUE(pool.submit([&](ws::context &) { return is_thrown(); }).get());
 }
 
 /// The task is queued behind the fiber that waits for it. It runs on the worker's own stack, while the fiber
@@ -72,9 +49,8 @@ CASE(a_fiber_parks_for_a_queued_task)
 }
 
 /// The only worker runs others until the time is over, also the task that is waited for.
-CASE(waits_with_a_limit_park)
+POOL_CASE(waits_with_a_limit_park, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::promise<void> open;
   ws::future<void> opened = open.get_future();
   ws::future<bool> fiber = pool.submit([&](ws::context &) {
@@ -89,9 +65,8 @@ CASE(waits_with_a_limit_park)
   CU_ASSERT_TRUE(fiber.get());
 }
 
-CASE(contexts_wait_for_descriptors_and_times)
+POOL_CASE(contexts_wait_for_descriptors_and_times, 1)
 {
-  ws::pool pool(settings_of(1));
   int ends[2];
   CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
   const auto past = steady_clock::time_point::min();
@@ -118,7 +93,7 @@ CASE(contexts_wait_for_descriptors_and_times)
   CU_ASSERT_FALSE(hours.get() || seconds.get());
 }
 
-std::atomic<int> alive{0};
+static std::atomic<int> alive{0};
 struct counted {
   int number = 0;
   counted() { alive++; }
@@ -127,9 +102,8 @@ struct counted {
   ~counted() { alive--; }
 };
 
-CASE(fibers_have_ids_and_variables)
+POOL_CASE(fibers_have_ids_and_variables, 3)
 {
-  ws::pool pool(settings_of(3));
   static ws::fiber_local<counted> local;
   std::atomic<int> wrong{0};
   const ws::fiber_id here = ws::this_fiber::get_id();
@@ -166,9 +140,8 @@ CASE(fibers_have_ids_and_variables)
   return sizeof(frame) + static_cast<std::size_t>(frame[0]);
 }
 
-CASE(fibers_have_options)
+POOL_CASE(fibers_have_options, 2)
 {
-  ws::pool pool(settings_of(2));
   const ws::fiber_options options = {"wide", 1 << 20};
   const auto name = [] { return std::string(ws_fiber_name() ? ws_fiber_name() : "none"); };
   CU_ASSERT_EQUAL(pool.submit(ws::fiber(options, name)).get(), "wide");
@@ -190,5 +163,3 @@ CASE(fibers_have_options)
   pool.wait();
   CU_ASSERT_EQUAL(wide, 3);
 }
-
-} // namespace

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_future.cpp
 /// ws::future: results, exceptions, the life of callables, and waits, which help inside tasks.
-#include <functional>
-#include <memory>
-#include <string>
 
 #include "cxx_scene.hpp"
 
@@ -13,9 +10,8 @@ static_assert(
 constexpr auto ready = std::future_status::ready;
 constexpr auto timeout = std::future_status::timeout;
 
-CASE(results)
+POOL_CASE(results, 2)
 {
-  ws::pool pool(settings_of(2));
   int place = 3;
   CU_ASSERT_EQUAL(pool.submit([] { return std::string("text"); }).get(), "text");
   CU_ASSERT_EQUAL(*pool.submit([] { return std::make_unique<int>(5); }).get(), 5);
@@ -39,9 +35,8 @@ struct counter {
 
 /// Callables that only move, that are copied, and that could be called with a ws::context as well: these are
 /// plain tasks. The body of the generic lambda does not compile with one.
-CASE(callables)
+POOL_CASE(callables, 1)
 {
-  ws::pool pool(settings_of(1));
   CU_ASSERT_EQUAL(pool.submit([owned = std::make_unique<int>(7)] { return *owned; }).get(), 7);
   counter one;
   ws::group group;
@@ -77,9 +72,8 @@ struct uncopied {
   void operator()() {}
 };
 
-CASE(copies_and_moves_that_throw)
+POOL_CASE(copies_and_moves_that_throw, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::group group;
   const uncopied callable;
   CU_ASSERT_TRUE(throws<int>([&] { group.run(pool, callable); }));
@@ -158,9 +152,8 @@ CASE(claimed_task_in_an_abort)
 }
 
 /// The one worker is busy with a task that waits: get(), and with limits. If the time is over, it runs nothing.
-CASE(a_wait_in_a_task_runs_no_other)
+POOL_CASE(a_wait_in_a_task_runs_no_other, 1)
 {
-  ws::pool pool(settings_of(1));
   int others = 0; // of the worker, and then of the wait for the pool
   const int answer = pool.submit([&] {
                            pool.push([&others] { others++; });
@@ -218,9 +211,8 @@ CASE(future_waits_have_limits)
 }
 
 /// Futures that do not know their task: another worker runs in the waiting one's place.
-CASE(futures_without_a_task)
+POOL_CASE(futures_without_a_task, 2)
 {
-  ws::pool pool(settings_of(2));
   std::promise<int> elsewhere;
   std::shared_future<int> shared = elsewhere.get_future().share();
   ws::future<int> sum = pool.submit([&pool, shared] {

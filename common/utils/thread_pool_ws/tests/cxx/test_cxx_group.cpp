@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_group.cpp
 /// ws::group: exceptions, skipped tasks, limits, and the destructor.
-#include <string>
 
 #include "cxx_scene.hpp"
 
@@ -64,9 +63,8 @@ CASE(group_waits_have_limits)
   CU_ASSERT_TRUE(group.wait_until(system_clock::time_point::min())); // complete
 }
 
-CASE(destructor_waits)
+POOL_CASE(destructor_waits, 2)
 {
-  ws::pool pool(settings_of(2));
   gate door;
   std::atomic<int> ran{0};
   std::thread opener([&door] {

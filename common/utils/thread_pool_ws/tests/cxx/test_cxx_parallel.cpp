@@ -3,9 +3,7 @@
 /// ws::parallel_for, ws::parallel_reduce and ws::parallel_invoke: each number once, types of numbers and
 /// results, order of the combinations, exceptions.
 #include <array>
-#include <functional>
 #include <limits>
-#include <string>
 
 #include "cxx_scene.hpp"
 
@@ -170,9 +168,8 @@ CASE(reduction_throws_and_leaves_nothing)
 }
 
 /// Called where they are: a callable that could not be moved or copied.
-CASE(invoke)
+POOL_CASE(invoke, 2)
 {
-  ws::pool pool(settings_of(2));
   struct rooted {
     std::atomic<int> sum{0};
     int operator()() { return ++sum; }

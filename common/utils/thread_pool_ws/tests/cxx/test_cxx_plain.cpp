@@ -2,15 +2,13 @@
 /// @file test_cxx_plain.cpp
 /// The headers in a program without exceptions, run-time types and fibers: what a function cannot return ends
 /// the process, with a message.
-#include <functional>
 
 #include "cxx_scene.hpp"
 
 static_assert(!WS_EXCEPTIONS, "this program is built with -fno-exceptions");
 
-CASE(tasks_run)
+POOL_CASE(tasks_run, 2)
 {
-  ws::pool pool(settings_of(2));
   std::atomic<int> ran{0};
   std::promise<int> promise;
   ws::promise<int> own;

@@ -2,7 +2,6 @@
 /// @file test_cxx_pool.cpp
 /// ws::pool and ws::key: creation, moves, the end, hints, what becomes of tasks that do not run, cancels.
 #include <cstdlib>
-#include <string>
 
 #include "cxx_ways.hpp"
 
@@ -27,9 +26,8 @@ CASE(bad_settings_are_named)
   CU_ASSERT_EQUAL(test_stats(three.native()).workers, 3);
 }
 
-CASE(each_way_runs_with_its_hint)
+POOL_CASE(each_way_runs_with_its_hint, 1)
 {
-  ws::pool pool(settings_of(1));
   const ws::hint hints[] = {{}, ws::priority::high, ws::priority::low, ws::node{1}, ws::node{-1}};
   for (int round = 0; round < 20; round++)
     for (const ws::hint &with : hints)
@@ -106,9 +104,8 @@ CASE(the_last_reference_goes_in_a_task)
 }
 
 /// The pool of before ends later, the new one is there at once.
-CASE(a_pool_is_assigned_in_its_task)
+POOL_CASE(a_pool_is_assigned_in_its_task, 1)
 {
-  ws::pool pool(settings_of(1));
   const ws_pool_t *const before = pool.native();
   pool.submit([&pool] { pool = ws::pool(settings_of(2)); }).get();
   CU_ASSERT_PTR_NOT_EQUAL(pool.native(), before);
@@ -211,10 +208,9 @@ CASE(a_future_cancels_its_task)
 }
 
 /// Tasks begin and are cancelled at once: each runs, or is cancelled by one call.
-CASE(cancels_race_with_begins)
+POOL_CASE(cancels_race_with_begins, 2)
 {
   constexpr int JOBS = 5000;
-  ws::pool pool(settings_of(2));
   ws::key key;
   std::atomic<int> ran{0}, over{0};
   std::uint64_t by_key = 0, by_future = 0, skipped = 0;

@@ -2,13 +2,8 @@
 /// @file test_cxx_promise.cpp
 /// ws::promise and ws::future::then(): results, exceptions, both orders of set and get, chains, pools that
 /// stop.
-#include <memory>
-#include <stdexcept>
-#include <string>
 
 #include "cxx_scene.hpp"
-
-namespace {
 
 struct throws_when_copied {
   throws_when_copied() = default;
@@ -55,9 +50,8 @@ CASE(promises_need_no_future_and_no_result)
 }
 
 /// A task waits, and destroys the promise as soon as it has the result.
-CASE(the_waiting_thread_may_destroy_the_promise)
+POOL_CASE(the_waiting_thread_may_destroy_the_promise, 1)
 {
-  ws::pool pool(settings_of(1));
   for (int i = 0; i < 200; i++) {
     auto promise = std::make_unique<ws::promise<int>>();
     ws::future<int> future = promise->get_future();
@@ -95,16 +89,15 @@ CASE(chains_run_in_order)
   const auto add = [](int value) { return value + 1; };
   const auto in_a_task = [&] { return scene.pool.submit([] { return 1; }).then(scene.pool, add).get(); };
   CU_ASSERT_EQUAL(scene.pool.submit(in_a_task).get(), 2);
-  ws::promise<int> ready;
-  ready.set_value(4);
+  ws::promise<int> done;
+  done.set_value(4);
   const auto priority = [](int) { return ws_current_task()->priority; };
-  ws::future<ws_priority_t> hinted = ready.get_future().then(scene.pool, priority, ws::priority::high);
+  ws::future<ws_priority_t> hinted = done.get_future().then(scene.pool, priority, ws::priority::high);
   CU_ASSERT_EQUAL(hinted.get(), WS_PRIORITY_HIGH);
 }
 
-CASE(errors_pass_through)
+POOL_CASE(errors_pass_through, 1)
 {
-  ws::pool pool(settings_of(1));
   bool called = false;
   ws::future<void> failed =
       pool.submit([]() -> int { throw std::runtime_error("first"); }).then(pool, [&](int) { called = true; });
@@ -141,10 +134,9 @@ CASE(continuations_that_do_not_run)
 }
 
 /// Results, then() and the end of futures at the same moment.
-CASE(continuations_race_with_results)
+POOL_CASE(continuations_race_with_results, 3)
 {
   constexpr int ROUNDS = 2000;
-  ws::pool pool(settings_of(3));
   std::atomic<int> ran{0};
   for (int i = 0; i < ROUNDS; i++) {
     ws::future<int> future = pool.submit([] { return 1; });
@@ -160,10 +152,9 @@ CASE(continuations_race_with_results)
 #if WS_TEST_FIBERS
 /// Each push of the chain runs its task, or is refused, inside the one before: no stack grows with it. A
 /// fiber's stack is small.
-CASE(long_chains_need_no_stack)
+POOL_CASE(long_chains_need_no_stack, 1)
 {
   constexpr int LENGTH = 5000;
-  ws::pool pool(settings_of(1));
   for (const std::uint32_t workers : {0U, 1U}) {
     ws::pool other(settings_of(workers));
     ws::promise<int> first;
@@ -181,5 +172,3 @@ CASE(long_chains_need_no_stack)
 #else
 void long_chains_need_no_stack() {}
 #endif
-
-} // namespace

@@ -6,21 +6,17 @@
 #include "../../include/ws_coroutine.hpp"
 #include "cxx_scene.hpp"
 
-namespace {
-
-std::atomic<ws_pool_t *> target{nullptr};
-std::atomic<int> held_pushes{0}, other_pushes{0};
-thread_local int holds = 0; ///< of the target
+static std::atomic<ws_pool_t *> target{nullptr};
+static std::atomic<int> held_pushes{0}, other_pushes{0};
+static thread_local int holds = 0; ///< of the target
 
 /// @return @p pool
-ws_pool_t *note_push(ws_pool_t *pool)
+static ws_pool_t *note_push(ws_pool_t *pool)
 {
   if (pool == target)
     (holds > 0 ? held_pushes : other_pushes)++;
   return pool;
 }
-
-} // namespace
 
 extern "C" {
 int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
@@ -57,11 +53,9 @@ void __wrap_ws_pool_release(ws_pool_t *pool)
 }
 }
 
-namespace {
-
 /// @param begin  begins one step from one pool to the other, which makes 2 of it
 template <typename Begin>
-void is_held(Begin begin)
+static void is_held(Begin begin)
 {
   ws::pool from(settings_of(1)), into(settings_of(1));
   held_pushes = other_pushes = 0;
@@ -73,18 +67,18 @@ void is_held(Begin begin)
 }
 
 template <typename Step>
-ws::coroutine<int> hop(Step step)
+static ws::coroutine<int> hop(Step step)
 {
   co_await step;
   co_return 2;
 }
-ws::coroutine<int> hop_plainly(ws::pool &into)
+static ws::coroutine<int> hop_plainly(ws::pool &into)
 {
   co_await into;
   co_return 2;
 }
 
-ws::coroutine<int> wait_for_group(ws::pool &into, gate &door)
+static ws::coroutine<int> wait_for_group(ws::pool &into, gate &door)
 {
   ws::group group;
   target = nullptr; // not this push, whose return the coroutine waits for
@@ -112,5 +106,3 @@ CASE(pushes_of_steps)
     return result;
   });
 }
-
-} // namespace

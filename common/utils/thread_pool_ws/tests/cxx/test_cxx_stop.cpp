@@ -2,10 +2,6 @@
 /// @file test_cxx_stop.cpp
 /// Requests to stop: what has not begun does not run. Built for C++17, with the tokens of ws_stop.hpp, and for
 /// C++20, with those of the standard library.
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 
 #include "cxx_scene.hpp"
 

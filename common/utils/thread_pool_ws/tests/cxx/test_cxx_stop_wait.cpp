@@ -4,14 +4,11 @@
 #include "../../include/ws_channel.hpp"
 #include "cxx_scene.hpp"
 
-namespace {
-
 using status = ws::channel_status;
 
 /// Waits of fibers, of a group's fiber, and of a loop of one source end; those of another go on.
-CASE(one_source_stops_all)
+POOL_CASE(one_source_stops_all, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::stop_source source, other;
   ws::channel<int> channel(1);
   const auto receive = [&](ws::context &) {
@@ -63,9 +60,8 @@ CASE(scopes_nest)
   CU_ASSERT_TRUE(fiber.get());
 }
 
-CASE(conditions_take_tokens)
+POOL_CASE(conditions_take_tokens, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::stop_source source, never;
   ws::mutex mutex;
   ws::condition_variable changed;
@@ -118,9 +114,8 @@ struct plain_token {
   bool stop_possible() const noexcept { return inner.stop_possible(); }
 };
 
-CASE(tokens_of_the_program_work)
+POOL_CASE(tokens_of_the_program_work, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::stop_source source;
   ws::counting_semaphore<> units(0);
   const auto wait = [&](ws::context &) { units.acquire(); };
@@ -134,5 +129,3 @@ CASE(tokens_of_the_program_work)
   ws::future<void> late = pool.submit(wait, plain_token{source.get_token()});
   CU_ASSERT_TRUE(end_of([&] { late.get(); }) == SKIPPED);
 }
-
-} // namespace

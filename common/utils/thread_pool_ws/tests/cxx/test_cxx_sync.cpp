@@ -3,22 +3,18 @@
 /// ws_sync.hpp under the wrappers of the standard library, in fibers, tasks and threads.
 #include "../../include/ws_sync.hpp"
 
-#include <memory>
 #include <mutex>
 #include <shared_mutex>
-#include <string>
 
 #include "../../include/ws_fiber.hpp"
 #include "cxx_scene.hpp"
-
-namespace {
 
 static_assert(!std::is_copy_constructible_v<ws::mutex> && !std::is_copy_constructible_v<ws::latch>);
 
 /// Calls @p body of each number below @p count at once: fibers, tasks and threads in turn. The pool needs a
 /// worker more than there are tasks.
 template <typename Body>
-void at_once(ws::pool &pool, int count, Body body)
+static void at_once(ws::pool &pool, int count, Body body)
 {
   ws::group group;
   std::vector<std::thread> threads;
@@ -38,7 +34,7 @@ void at_once(ws::pool &pool, int count, Body body)
 /// @p held is locked, and @p lock is another lock of its mutex: tries in a fiber fail, with and without limits,
 /// and by a cancel; then they succeed.
 template <typename Held, typename Lock>
-void tries(ws::pool &pool, Held &held, Lock &lock)
+static void tries(ws::pool &pool, Held &held, Lock &lock)
 {
   ws_cancel_t cancel = WS_CANCEL_INIT;
   ws::future<bool> failed = pool.submit([&](ws::context &) {
@@ -59,9 +55,8 @@ void tries(ws::pool &pool, Held &held, Lock &lock)
   }));
 }
 
-CASE(time_limits_and_cancels_end_tries)
+POOL_CASE(time_limits_and_cancels_end_tries, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::mutex mutex;
   ws::recursive_mutex recursive;
   ws::shared_mutex shared;
@@ -78,10 +73,9 @@ CASE(time_limits_and_cancels_end_tries)
 }
 
 /// The owner is the fiber, also after it has moved to another worker.
-CASE(a_recursive_mutex_knows_its_fiber)
+POOL_CASE(a_recursive_mutex_knows_its_fiber, 3)
 {
   constexpr int FIBERS = 400;
-  ws::pool pool(settings_of(3));
   ws::recursive_mutex mutex;
   int count = 0;
   ws::group group;
@@ -98,17 +92,16 @@ CASE(a_recursive_mutex_knows_its_fiber)
 }
 
 template <typename Lock>
-bool locks(Lock &held, int how)
+static bool locks(Lock &held, int how)
 {
   if (how % 3 == 0)
     held.lock();
   return how % 3 == 0 || (how % 3 == 1 ? held.try_lock() : held.try_lock_for(1h));
 }
 
-CASE(a_shared_mutex_has_readers_or_a_writer)
+POOL_CASE(a_shared_mutex_has_readers_or_a_writer, 4)
 {
   constexpr int CALLERS = 9, ROUNDS = 200;
-  ws::pool pool(settings_of(4));
   ws::shared_mutex mutex;
   long first = 0, second = 0; // equal outside a writer
   std::atomic<int> unequal{0}, wrote{0};
@@ -131,9 +124,8 @@ CASE(a_shared_mutex_has_readers_or_a_writer)
 }
 
 /// Two readers are inside at once. A writer that waits goes before a reader that comes later.
-CASE(readers_and_writers_take_turns)
+POOL_CASE(readers_and_writers_take_turns, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::shared_mutex mutex;
   std::string order;
   std::shared_lock first(mutex), second(mutex);
@@ -158,32 +150,29 @@ CASE(readers_and_writers_take_turns)
 
 CASE(conditions_are_waited_for)
 {
-  constexpr int CALLERS = 6, ROUNDS = 60;
-  ws::pool pool(settings_of(3));
   ws::mutex mutex;
   ws::condition_variable changed;
-  int turn = 0;
-  at_once(pool, CALLERS, [&](int caller) {
-    for (int i = 0; i < ROUNDS; i++) {
-      std::unique_lock<ws::mutex> held(mutex);
-      changed.wait(held, [&] { return turn % CALLERS == caller; });
-      turn++;
-      changed.notify_all();
-    }
-  });
-  CU_ASSERT_EQUAL(turn, CALLERS * ROUNDS);
   std::unique_lock<ws::mutex> held(mutex);
   const auto status = TIMED(changed.wait, held, limit);
   CU_ASSERT_TRUE(ends_at_limits([&](auto limit) { return status(limit) != std::cv_status::timeout; }));
   CU_ASSERT_TRUE(ends_at_limits(TIMED(changed.wait, held, limit, [] { return false; })));
   CU_ASSERT_TRUE(ends_within_limits(TIMED(changed.wait, held, limit, [] { return true; })));
-  CU_ASSERT_TRUE(held.owns_lock());
+  int turn = 0;
+  std::thread other([&] { // each waits for the other, in all ways
+    std::unique_lock<ws::mutex> lock(mutex);
+    for (; turn < 6; turn++, changed.notify_one())
+      changed.wait(lock, [&] { return turn % 2 == 1; });
+  });
+  const auto is_mine = [&] { return turn % 2 == 0; };
+  for (; turn < 6; turn++, changed.notify_all())
+    CU_ASSERT_TRUE((changed.wait(held, is_mine), changed.wait_for(held, 1h, is_mine)));
+  held.unlock();
+  other.join();
 }
 
 /// Each wait that cannot return a cancel throws it, with the lock held where there is one.
-CASE(cancels_are_thrown)
+POOL_CASE(cancels_are_thrown, 1)
 {
-  ws::pool pool(settings_of(1));
   ws::mutex mutex;
   ws::condition_variable changed;
   ws::counting_semaphore<> units(0);
@@ -223,33 +212,27 @@ CASE(cancels_are_thrown)
   barrier.arrive_and_wait(); // the fiber's arrival counts
 }
 
-CASE(semaphores_and_latches_count)
+POOL_CASE(semaphores_and_latches_count, 1)
 {
-  ws::pool pool(settings_of(4));
-  ws::counting_semaphore<9> units(2);
-  ws::latch all(9);
-  std::atomic<int> inside{0}, too_many{0};
-  at_once(pool, 9, [&](int) {
-    units.acquire();
-    too_many += ++inside > 2;
-    ws::this_fiber::yield();
-    inside--;
-    units.release();
-    all.arrive_and_wait();
-  });
-  CU_ASSERT_EQUAL(too_many, 0);
-  CU_ASSERT_TRUE(all.try_wait() && !ws::latch(1).try_wait());
   ws::binary_semaphore one(0);
   CU_ASSERT_TRUE(!one.try_acquire() && ends_at_limits(TIMED(one.try_acquire, limit)));
-  one.release(8);
+  one.release(7);
   CU_ASSERT_TRUE(ends_within_limits(TIMED(one.try_acquire, limit)));
-  CU_ASSERT_TRUE(one.try_acquire_until(steady_clock::now() - 1h) && !one.try_acquire()); // it need not wait
+  ws::latch two(2);
+  pool.push([&](ws::context &) {
+    one.acquire();
+    two.arrive_and_wait();
+  });
+  CU_ASSERT_TRUE(await_parked(1));
+  CU_ASSERT_FALSE(two.try_wait());
+  one.release();
+  two.arrive_and_wait();
+  CU_ASSERT_TRUE(two.try_wait());
 }
 
-CASE(barriers_have_phases)
+POOL_CASE(barriers_have_phases, 3)
 {
   constexpr int PARTIES = 6, ROUNDS = 100;
-  ws::pool pool(settings_of(3));
   std::atomic<int> arrived{0}, wrong{0};
   int phases = 0;
   const auto complete = [&]() noexcept {
@@ -299,5 +282,3 @@ CASE(misuse_ends_the_process)
   for (const death &of : deaths)
     CU_ASSERT_TRUE(dies(of));
 }
-
-} // namespace
