@@ -105,6 +105,32 @@ struct held_pool {
   }
 };
 
+/// Counts its objects. The copy or move that brings throws_in to 0 throws.
+struct watched {
+  static inline std::atomic<int> alive{0}, throws_in{0};
+  int value;
+  watched(int of = 0) : value(of) { alive++; }
+  watched(const watched &other) : value(other.value)
+  {
+    check();
+    alive++;
+  }
+  watched &operator=(const watched &other)
+  {
+    check();
+    value = other.value;
+    return *this;
+  }
+  ~watched() { alive--; }
+  static void check()
+  {
+#if WS_EXCEPTIONS
+    if (--throws_in == 0)
+      throw std::range_error("of a copy");
+#endif
+  }
+};
+
 /// @return fibers that wait right now
 inline std::uint64_t parked()
 {

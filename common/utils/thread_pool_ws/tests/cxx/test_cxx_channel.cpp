@@ -112,72 +112,54 @@ POOL_CASE(closes_cancels_and_aborts_end_waits, 1)
   ws_cancel_use(before);
 }
 
-/// The copy throws that makes the count 0; nullptr = none does.
-struct fragile {
-  int number;
-  std::atomic<int> *until;
-  fragile(int value, std::atomic<int> *copies) : number(value), until(copies) {}
-  fragile(const fragile &other) : number(other.number), until(other.until) { other.check(); }
-  fragile &operator=(const fragile &other)
-  {
-    other.check();
-    number = other.number;
-    return *this;
-  }
-  void check() const
-  {
-    if (until && --*until == 0)
-      throw std::runtime_error("no copy");
-  }
-};
-
 /// A sender that is woken for the one place, and throws, leaves it to the next; so does a receiver.
 POOL_CASE(a_copy_that_throws_changes_nothing, 1)
 {
-  ws::channel<fragile> channel(1);
-  std::atomic<int> first_copy{1}, second_copy{2};
-  const fragile first(1, nullptr), second(2, nullptr), broken(3, &first_copy), breaks_later(4, &second_copy);
-  fragile into(0, nullptr);
-  CU_ASSERT(channel.send(first) == status::done);
-  ws::future<status> throws_in_send = pool.submit([&](ws::context &) { return channel.send(broken); });
+  ws::channel<watched> channel(1);
+  const watched first(1), second(2), third(3);
+  watched into;
+  const auto send = [&](const watched &value) {
+    return pool.submit([&](ws::context &) { return end_of([&] { channel.send(value); }); });
+  };
+  channel.send(first);
+  ws::future<int> throws_in_send = send(second);
   CU_ASSERT_TRUE_FATAL(await_parked(1));
-  ws::future<status> next = pool.submit([&](ws::context &) { return channel.send(second); });
+  ws::future<int> sends = send(third);
   CU_ASSERT_TRUE_FATAL(await_parked(2));
-  CU_ASSERT(channel.receive(into) == status::done);
-  CU_ASSERT_EQUAL(into.number, 1);
-  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { throws_in_send.get(); }));
-  CU_ASSERT(next.get() == status::done);
-  CU_ASSERT(channel.receive(into) == status::done);
-  CU_ASSERT_EQUAL(into.number, 2);
-
+  watched::throws_in = 2; // after that of the receive
+  channel.receive(into);
+  CU_ASSERT_EQUAL(into.value, 1);
+  CU_ASSERT_EQUAL(throws_in_send.get(), OTHER);
+  CU_ASSERT_EQUAL(sends.get(), 0);
+  channel.receive(into);
+  CU_ASSERT_EQUAL(into.value, 3);
   const auto receive = [&](ws::context &) {
-    fragile to(0, nullptr);
-    channel.receive(to);
-    return to.number;
+    watched to;
+    return end_of([&] { channel.receive(to); }) * 100 + to.value;
   };
   ws::future<int> throws_in_receive = pool.submit(receive);
   CU_ASSERT_TRUE_FATAL(await_parked(1));
   ws::future<int> receives = pool.submit(receive);
   CU_ASSERT_TRUE_FATAL(await_parked(2));
-  CU_ASSERT(channel.send(breaks_later) == status::done); // its second copy throws
-  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { throws_in_receive.get(); }));
-  CU_ASSERT_EQUAL(receives.get(), 4);
+  watched::throws_in = 2; // after that of the send
+  channel.send(second);
+  CU_ASSERT_EQUAL(throws_in_receive.get(), OTHER * 100);
+  CU_ASSERT_EQUAL(receives.get(), 2);
 }
 
 CASE(values_that_are_left_are_destroyed)
 {
-  const std::shared_ptr<int> value = std::make_shared<int>(1);
   {
-    ws::channel<std::shared_ptr<int>> channel(3);
+    ws::channel<watched> channel(3);
     for (int i = 0; i < 5; i++) {
-      channel.send(value);
+      channel.send(i);
       if (i < 3)
         channel.receive();
     }
-    CU_ASSERT_EQUAL(value.use_count(), 3);
+    CU_ASSERT_EQUAL(watched::alive, 2);
     CU_ASSERT_EQUAL(channel.size(), 2);
   }
-  CU_ASSERT_EQUAL(value.use_count(), 1);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 CASE(a_channel_has_a_place)

@@ -9,22 +9,14 @@
 
 namespace {
 
-/// Lives in the frames of coroutines: how many frames are left. None is when a future is ready.
-std::atomic<int> alive{0};
-struct counted {
-  counted() noexcept { alive++; }
-  counted(const counted &) noexcept { alive++; }
-  counted &operator=(const counted &) noexcept = default;
-  ~counted() { alive--; }
-};
-
-ws::coroutine<int> worker_of(ws::pool &pool, counted = {})
+/// Each frame has an object that is counted: none is left when a future is ready.
+ws::coroutine<int> worker_of(ws::pool &pool, watched = {})
 {
   co_await pool;
   co_return ws_worker_index();
 }
 
-ws::coroutine<std::string> add(ws::pool &pool, std::thread::id outside, counted = {})
+ws::coroutine<std::string> add(ws::pool &pool, std::thread::id outside, watched = {})
 {
   std::string text = co_await pool.submit([] { return std::string("a"); });
   co_await pool;
@@ -43,7 +35,7 @@ ws::coroutine<std::string> add(ws::pool &pool, std::thread::id outside, counted 
 POOL_CASE(coroutines_continue_on_pools, 2)
 {
   CU_ASSERT_EQUAL(ws::start(pool, add(pool, std::this_thread::get_id()), ws::priority::low).get(), "abcco1d");
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 ws::coroutine<long> same(long value)
@@ -51,14 +43,14 @@ ws::coroutine<long> same(long value)
   co_return value;
 }
 /// A loop of awaits that are ready.
-ws::coroutine<long> sum_to(long n, counted = {})
+ws::coroutine<long> sum_to(long n, watched = {})
 {
   long sum = 0;
   for (long i = 1; i <= n; i++)
     sum += co_await same(i);
   co_return sum;
 }
-ws::coroutine<long> depth(long n, counted = {})
+ws::coroutine<long> depth(long n, watched = {})
 {
   if (n == 0)
     co_return 0;
@@ -72,7 +64,7 @@ ws::coroutine<long> laps(ws::pool &pool, long rounds)
     co_await pool;
   co_return done;
 }
-ws::coroutine<long> next_of(ws::future<long> before, counted = {})
+ws::coroutine<long> next_of(ws::future<long> before, watched = {})
 {
   const long value = co_await std::move(before);
   co_return value + 1;
@@ -100,7 +92,7 @@ CASE(no_stack_grows_with_the_steps)
   pool.wait(); // all of them wait
   in_fiber(pool, [&] { first.set_value(0); });
   CU_ASSERT_EQUAL(last.get(), STEPS);
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 ws::coroutine<int &> reference_to(int &place)
@@ -127,14 +119,14 @@ POOL_CASE(results_of_all_kinds, 1)
   CU_ASSERT_EQUAL(ws::start(pool, moves(std::make_unique<int>(5))).then(pool, next).get(), 6);
 }
 
-ws::coroutine<int> fails(ws::pool &pool, bool before, counted = {})
+ws::coroutine<int> fails(ws::pool &pool, bool before, watched = {})
 {
   if (before)
     throw std::runtime_error("before");
   co_await pool.submit([] { throw std::runtime_error("in a task"); });
   co_return 1;
 }
-ws::coroutine<std::string> catches(ws::pool &pool, bool before, counted = {})
+ws::coroutine<std::string> catches(ws::pool &pool, bool before, watched = {})
 {
   try {
     co_await fails(pool, before);
@@ -151,11 +143,11 @@ POOL_CASE(exceptions_go_to_who_awaits, 2)
   ws::future<int> failed = ws::start(pool, fails(pool, true));
   pool.wait(); // thread sanitizer does not see libstdc++'s count of who holds an exception
   CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get(); }));
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 /// Continues in a fiber, so a wait there parks.
-ws::coroutine<int> joins(ws::pool &pool, ws::latch &latch, counted = {})
+ws::coroutine<int> joins(ws::pool &pool, ws::latch &latch, watched = {})
 {
   ws::group group;
   std::atomic<int> ran{0};
@@ -186,10 +178,10 @@ POOL_CASE(groups_are_awaited, 1)
   latch.count_down();
   CU_ASSERT_EQUAL(first.get(), 20);
   CU_ASSERT_EQUAL(second.get(), 20);
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
-ws::coroutine<int> hops(ws::pool &from, ws::pool &to, counted = {})
+ws::coroutine<int> hops(ws::pool &from, ws::pool &to, watched = {})
 {
   co_await from;
   co_await to;
@@ -206,11 +198,11 @@ POOL_CASE(refused_and_skipped_steps_throw, 1)
   CU_ASSERT_EQUAL(end_of([&] { skipped.get(); }), SKIPPED);
   CU_ASSERT_EQUAL(end_of([&] { ws::start(pool, hops(pool, held.pool)).get(); }), ECANCELED);
   CU_ASSERT_EQUAL(end_of([&] { ws::start(held.pool, hops(pool, pool)).get(); }), ECANCELED);
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 /// A coroutine that was not started, and one whose frame goes while it waits for a future.
-ws::coroutine<int> waits(ws::future<int> future, counted = {})
+ws::coroutine<int> waits(ws::future<int> future, watched = {})
 {
   co_return co_await std::move(future);
 }
@@ -224,7 +216,7 @@ struct by_hand {
   };
   std::coroutine_handle<promise_type> handle;
 };
-by_hand run_by_hand(ws::future<int> future, counted = {})
+by_hand run_by_hand(ws::future<int> future, watched = {})
 {
   co_await waits(std::move(future));
 }
@@ -234,19 +226,19 @@ CASE(frames_may_go_early)
   ws::promise<int> never, later;
   {
     const ws::coroutine<int> unused = waits(never.get_future());
-    CU_ASSERT_TRUE(unused && alive == 1);
+    CU_ASSERT_TRUE(unused && watched::alive == 1);
   }
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
   const by_hand waiting = run_by_hand(later.get_future());
-  CU_ASSERT(alive >= 2);
+  CU_ASSERT(watched::alive >= 2);
   CU_ASSERT_FALSE(waiting.handle.done());
   waiting.handle.destroy();
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
   later.set_value(1); // continues nothing
 }
 
 /// Results at the same moment as the awaits.
-ws::coroutine<int> hurries(ws::pool &pool, counted = {})
+ws::coroutine<int> hurries(ws::pool &pool, watched = {})
 {
   int sum = 0;
   for (int i = 0; i < 100; i++)
@@ -261,7 +253,7 @@ POOL_CASE(many_coroutines_at_once, 3)
     results.push_back(ws::start(pool, hurries(pool)));
   for (ws::future<int> &result : results)
     CU_ASSERT_EQUAL(result.get(), 100);
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
 ws::coroutine<> awaits_twice()

@@ -93,18 +93,9 @@ POOL_CASE(contexts_wait_for_descriptors_and_times, 1)
   CU_ASSERT_FALSE(hours.get() || seconds.get());
 }
 
-static std::atomic<int> alive{0};
-struct counted {
-  int number = 0;
-  counted() { alive++; }
-  counted(const counted &) = delete;
-  counted &operator=(const counted &) = delete;
-  ~counted() { alive--; }
-};
-
 POOL_CASE(fibers_have_ids_and_variables, 3)
 {
-  static ws::fiber_local<counted> local;
+  static ws::fiber_local<watched> local;
   std::atomic<int> wrong{0};
   const ws::fiber_id here = ws::this_fiber::get_id();
   CU_ASSERT_FALSE(ws::this_fiber::is_fiber());
@@ -115,10 +106,10 @@ POOL_CASE(fibers_have_ids_and_variables, 3)
     group.run(pool, [&, i](ws::context &) {
       const ws::fiber_id own = ws::this_fiber::get_id();
       wrong += local.has_value() || !ws::this_fiber::is_fiber() || own == here;
-      local->number = i;
+      local->value = i;
       for (int turn = 0; turn < 20; turn++) {
         ws::this_fiber::yield();
-        wrong += (*local).number != i || ws::this_fiber::get_id() != own;
+        wrong += (*local).value != i || ws::this_fiber::get_id() != own;
       }
       wrong += !ws::this_fiber::sleep_for(1us);
       wrong += !ws::this_fiber::sleep_until(system_clock::now() + 1us);
@@ -126,40 +117,22 @@ POOL_CASE(fibers_have_ids_and_variables, 3)
   group.wait();
   pool.wait(); // the group is complete before the fibers have ended
   CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_EQUAL(alive, 0);
-  std::thread([] { CU_ASSERT_EQUAL(local->number, 0); }).join(); // a thread has its own
-  CU_ASSERT_EQUAL(alive, 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
+  std::thread([] { CU_ASSERT_EQUAL(local->value, 0); }).join(); // a thread has its own
+  CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
-/// Frames that fit into the stack that was asked for only.
-[[gnu::noinline]] std::size_t use_stack()
+POOL_CASE(fibers_have_options, 1)
 {
-  volatile char frame[768 * 1024];
-  frame[0] = 1;
-  frame[sizeof(frame) - 1] = 2;
-  return sizeof(frame) + static_cast<std::size_t>(frame[0]);
-}
-
-POOL_CASE(fibers_have_options, 2)
-{
-  const ws::fiber_options options = {"wide", 1 << 20};
-  const auto name = [] { return std::string(ws_fiber_name() ? ws_fiber_name() : "none"); };
+  const auto name = [](auto &...) { return std::string(ws_fiber_name() ? ws_fiber_name() : "none"); };
+  const auto in_context = [&](ws::context &) { return name(); };
+  ws::fiber_options options = {"wide", 1 << 20};
   CU_ASSERT_EQUAL(pool.submit(ws::fiber(options, name)).get(), "wide");
-  CU_ASSERT_EQUAL(pool.submit(ws::fiber(name), ws::priority::high).get(), "fiber");
-  CU_ASSERT_EQUAL(pool.submit([&](ws::context &) { return name(); }).get(), "fiber");
+  CU_ASSERT_EQUAL(pool.submit(ws::fiber(options, in_context), ws::priority::high).get(), "wide");
+  CU_ASSERT_EQUAL(pool.submit(ws::fiber(name)).get(), "fiber");
+  CU_ASSERT_EQUAL(pool.submit(in_context).get(), "fiber");
   CU_ASSERT_EQUAL(pool.submit(name).get(), "none");
-  CU_ASSERT(pool.submit(ws::fiber(options, use_stack)).get() > 768 * 1024);
-  std::atomic<int> wide{0};
-  const auto note = [&](ws::context &context) {
-    context.yield();
-    wide += name() == "wide";
-  };
-  ws::group group;
-  group.run(pool, ws::fiber(options, note));
-  group.wait();
-  pool.push(ws::fiber(options, note));
-  CU_ASSERT_EQUAL(pool.try_push(ws::fiber(options, note)), 0);
-  CU_ASSERT_EQUAL(pool.try_push(ws::fiber({"small", 1}, note)), -EINVAL);
-  pool.wait();
-  CU_ASSERT_EQUAL(wide, 3);
+  options.stack_bytes = 1;
+  CU_ASSERT_EQUAL(pool.try_push(ws::fiber(options, name)), -EINVAL);
+  CU_ASSERT_EQUAL(end_of([&] { ws::group().run(pool, ws::fiber(options, name)); }), EINVAL);
 }

@@ -122,34 +122,14 @@ CASE(neighbours_are_combined_left_before_right)
   CU_ASSERT_EQUAL(std::memcmp(&sum, &other, sizeof(sum)), 0);
 }
 
-/// Counts its objects, and throws where it is asked to.
-struct counted {
-  static std::atomic<int> alive, copies_left;
-  int value = 0;
-  explicit counted(int of) : value(of) { alive++; }
-  counted(const counted &other) : value(other.value)
-  {
-    if (copies_left-- == 0)
-      throw 1;
-    alive++;
-  }
-  counted(counted &&other) noexcept : value(other.value) { alive++; }
-  counted &operator=(counted &&) = default;
-  ~counted() { alive--; }
-};
-std::atomic<int> counted::alive{0}, counted::copies_left{1000000};
-
 static bool reduction_throws(ws::pool &pool, int map_throws, int combine_throws)
 {
-  return throws<int>([&] {
-    const counted total = ws::parallel_reduce(
-        pool, 0, 1000, counted(0), [=](int i) { return i == map_throws ? throw 1 : counted(i); },
-        [=](counted left, counted right) {
-          return right.value >= combine_throws ? throw 1 : counted(left.value + right.value);
-        },
-        10);
-    CU_ASSERT_EQUAL(total.value, 499500);
-  });
+  const auto map = [=](int i) { return i == map_throws ? throw std::range_error("map") : watched(i); };
+  const auto add = [=](watched left, watched right) {
+    return right.value >= combine_throws ? throw std::range_error("add") : watched(left.value + right.value);
+  };
+  return throws<std::range_error>(
+      [&] { CU_ASSERT_EQUAL(ws::parallel_reduce(pool, 0, 1000, watched(), map, add, 10).value, 499500); });
 }
 
 CASE(reduction_throws_and_leaves_nothing)
@@ -157,13 +137,11 @@ CASE(reduction_throws_and_leaves_nothing)
   for (std::uint32_t workers = 0; workers <= 2; workers++) {
     ws::pool pool(settings_of(workers));
     CU_ASSERT_FALSE(reduction_throws(pool, -1, 1000000));
-    CU_ASSERT_EQUAL(counted::alive, 0);
     CU_ASSERT_TRUE(reduction_throws(pool, 500, 1000000)); // in a piece
     CU_ASSERT_TRUE(reduction_throws(pool, -1, 999)); // in a piece, or between two
-    counted::copies_left = 0; // of the neutral value
+    watched::throws_in = 1; // of the neutral value
     CU_ASSERT_TRUE(reduction_throws(pool, -1, 1000000));
-    counted::copies_left = 1000000;
-    CU_ASSERT_EQUAL(counted::alive, 0);
+    CU_ASSERT_EQUAL(watched::alive, 0);
   }
 }
 

@@ -103,15 +103,6 @@ CASE(the_last_reference_goes_in_a_task)
   }
 }
 
-/// The pool of before ends later, the new one is there at once.
-POOL_CASE(a_pool_is_assigned_in_its_task, 1)
-{
-  const ws_pool_t *const before = pool.native();
-  pool.submit([&pool] { pool = ws::pool(settings_of(2)); }).get();
-  CU_ASSERT_PTR_NOT_EQUAL(pool.native(), before);
-  CU_ASSERT_EQUAL(pool.submit([] { return 3; }).get(), 3);
-}
-
 CASE(a_task_calls_exit)
 {
   const auto exits = [](void *) -> int {

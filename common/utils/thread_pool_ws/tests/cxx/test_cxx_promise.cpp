@@ -5,11 +5,6 @@
 
 #include "cxx_scene.hpp"
 
-struct throws_when_copied {
-  throws_when_copied() = default;
-  throws_when_copied(const throws_when_copied &) { throw std::logic_error("copy"); }
-};
-
 CASE(results_of_promises)
 {
   ws::promise<std::unique_ptr<int>> value;
@@ -25,10 +20,11 @@ CASE(results_of_promises)
   ws::promise<int> failed;
   failed.set_exception(std::make_exception_ptr(std::runtime_error("no")));
   CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get_future().get(); }));
-  ws::promise<throws_when_copied> copied;
-  const throws_when_copied source;
+  ws::promise<watched> copied;
+  const watched source;
+  watched::throws_in = 1;
   copied.set_value(source);
-  CU_ASSERT_TRUE(throws<std::logic_error>([&] { copied.get_future().get(); }));
+  CU_ASSERT_TRUE(throws<std::range_error>([&] { copied.get_future().get(); }));
 }
 
 CASE(promises_need_no_future_and_no_result)
