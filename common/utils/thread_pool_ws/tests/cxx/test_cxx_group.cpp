@@ -23,13 +23,11 @@ CASE(wait_helps_and_throws)
     });
   CU_ASSERT_TRUE(throws<std::string>([&] { group.wait(); }));
   CU_ASSERT_EQUAL(ran, 20);
-  group.run(scene.pool, [&ran] { ran++; });
-  CU_ASSERT_TRUE(group.wait());
   source.request_stop();
+  const auto count = [&ran] { ran++; };
   const auto run = [&] {
-    group.run(scene.pool, [&ran] { ran++; });
-    group.run(
-        scene.pool, [&ran] { ran += 100; }, source.get_token());
+    group.run(scene.pool, count);
+    group.run(scene.pool, count, source.get_token());
   };
   run();
   CU_ASSERT_EQUAL(end_of([&] { group.wait(); }), SKIPPED);
@@ -37,7 +35,7 @@ CASE(wait_helps_and_throws)
   run();
   group.run(scene.pool, [] { throw 1; });
   CU_ASSERT_TRUE(throws<int>([&] { group.wait(); })); // an exception goes before it
-  CU_ASSERT_EQUAL(ran, 23);
+  CU_ASSERT_EQUAL(ran, 22);
 }
 
 /// What a group's tasks threw is thrown when all have ended, not before.
@@ -90,13 +88,7 @@ POOL_CASE(destructor_waits, 2)
 
 CASE(group_outlives_its_pool)
 {
-  std::atomic<int> ran{0};
-  ws::group group, failed;
-  {
-    ws::pool pool(settings_of(2));
-    group.run(pool, [&ran] { ran++; });
-    failed.run(pool, [] { throw 1; });
-  }
-  CU_ASSERT_EQUAL(ran, 1);
-  CU_ASSERT_TRUE(throws<int>([&] { failed.wait(); }));
+  ws::group group;
+  group.run(*std::make_unique<ws::pool>(settings_of(2)), [] { throw 1; });
+  CU_ASSERT_TRUE(throws<int>([&] { group.wait(); }));
 }

@@ -129,22 +129,6 @@ CASE(continuations_that_do_not_run)
   CU_ASSERT_EQUAL(ran, 0);
 }
 
-/// Results, then() and the end of futures at the same moment.
-POOL_CASE(continuations_race_with_results, 3)
-{
-  constexpr int ROUNDS = 2000;
-  std::atomic<int> ran{0};
-  for (int i = 0; i < ROUNDS; i++) {
-    ws::future<int> future = pool.submit([] { return 1; });
-    ws::future<int> next = future.then(pool, [&ran](int value) { return ran += value; });
-    if (i % 3 > 0)
-      CU_ASSERT(next.get() > 0);
-  }
-  // a wait for the pool does not see tasks that are not pushed yet
-  const auto have_run = [](void *of) { return static_cast<std::atomic<int> *>(of)->load() == ROUNDS; };
-  CU_ASSERT_TRUE(test_until(have_run, &ran));
-}
-
 #if WS_TEST_FIBERS
 /// Each push of the chain runs its task, or is refused, inside the one before: no stack grows with it. A
 /// fiber's stack is small.

@@ -157,17 +157,7 @@ CASE(conditions_are_waited_for)
   CU_ASSERT_TRUE(ends_at_limits([&](auto limit) { return status(limit) != std::cv_status::timeout; }));
   CU_ASSERT_TRUE(ends_at_limits(TIMED(changed.wait, held, limit, [] { return false; })));
   CU_ASSERT_TRUE(ends_within_limits(TIMED(changed.wait, held, limit, [] { return true; })));
-  int turn = 0;
-  std::thread other([&] { // each waits for the other, in all ways
-    std::unique_lock<ws::mutex> lock(mutex);
-    for (; turn < 6; turn++, changed.notify_one())
-      changed.wait(lock, [&] { return turn % 2 == 1; });
-  });
-  const auto is_mine = [&] { return turn % 2 == 0; };
-  for (; turn < 6; turn++, changed.notify_all())
-    CU_ASSERT_TRUE((changed.wait(held, is_mine), changed.wait_for(held, 1h, is_mine)));
-  held.unlock();
-  other.join();
+  CU_ASSERT_TRUE(held.owns_lock());
 }
 
 /// Each wait that cannot return a cancel throws it, with the lock held where there is one.
@@ -257,8 +247,8 @@ POOL_CASE(barriers_have_phases, 3)
   smaller.arrive_and_wait(); // alone
 }
 
-const death deaths[] = {
-    {"ws_mutex_unlock(): the mutex is not locked", [](ws::pool &) { ws::mutex().unlock(); }},
+/// test_sync.c has the misuse that the functions of C report.
+static const death deaths[] = {
     {"ws::recursive_mutex::unlock: the caller does not own it",
      [](ws::pool &) { ws::recursive_mutex().unlock(); }},
     {"ws::shared_mutex::unlock_shared: no reader", [](ws::pool &) { ws::shared_mutex().unlock_shared(); }},
@@ -268,10 +258,7 @@ const death deaths[] = {
        std::unique_lock<ws::mutex> lock(mutex, std::defer_lock);
        ws::condition_variable().wait(lock);
      }},
-    {"ws_sem", [](ws::pool &) { ws::counting_semaphore<> units(-1); }},
-    {"ws_sem", [](ws::pool &) { ws::counting_semaphore<>(1).release(ws::counting_semaphore<>::max()); }},
     {"ws::latch::latch: the number is below 0", [](ws::pool &) { ws::latch latch(-1); }},
-    {"ws_latch", [](ws::pool &) { ws::latch(1).count_down(2); }},
     {"ws::barrier::barrier: the number of parties is below 0", [](ws::pool &) { ws::barrier<> barrier(-1); }},
     {"ws::barrier::arrive: more callers than parties",
      [](ws::pool &) { static_cast<void>(ws::barrier<>(1).arrive(2)); }},
