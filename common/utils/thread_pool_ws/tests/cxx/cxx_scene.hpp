@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file cxx_scene.hpp
-/// What the C++ tests share: pools whose workers stand in a gate, time limits of all kinds, and how a call ends.
+/// What the C++ tests share: pools whose workers stand in a gate, time limits of all kinds, and how calls
+/// end.
 #ifndef CXX_SCENE_HPP
 #define CXX_SCENE_HPP
 
@@ -66,13 +67,6 @@ struct gate {
   void let(std::uint32_t count) { test_gate_let(&c, count); }
 };
 
-/// Returns when another thread has begun to stop the pool. A queue that is full says nothing about that.
-inline void await_stop(ws::pool &pool)
-{
-  while (pool.try_push([] {}) != -ECANCELED)
-    std::this_thread::yield();
-}
-
 /// A pool all of whose workers stand in a gate until let() or the end.
 struct held_pool {
   gate door; // first: it outlives the pool
@@ -96,7 +90,8 @@ struct held_pool {
   std::int64_t abort()
   {
     std::thread opener([this] {
-      await_stop(pool);
+      while (pool.try_push([] {}) != -ECANCELED) // until it has begun; a full queue does not show that
+        std::this_thread::yield();
       let();
     });
     const std::int64_t skipped = pool.stop(WS_STOP_ABORT);
@@ -178,7 +173,7 @@ bool ends_within_limits(Wait wait)
          && wait(system_clock::now() + 1h) && wait(system_clock::time_point::max());
 }
 
-/// @return 0; SKIPPED: @p body throws ws::cancelled; the code of a std::system_error; OTHER: it throws another
+/// @return 0; SKIPPED: @p body throws ws::cancelled; the code of a std::system_error; OTHER: another one
 enum { SKIPPED = -1, OTHER = -2 };
 template <typename Body>
 int end_of(Body &&body)

@@ -99,10 +99,10 @@ inline void give(given &to, int how, ws::pool &pool, std::shared_ptr<seen> owned
 }
 
 /// Give @p pool a task in each way, and wait after @p meanwhile.
-/// @return whether each has ended with @p end, is destroyed, and has run with the hint if the end is 0. A pool
-/// whose queues can be full has no fibers
-template <typename Meanwhile>
-bool all_end_with(int end, ws::pool &pool, give_t by, Meanwhile meanwhile, ws::hint with = {})
+/// @return whether each has ended with @p end, is destroyed, and has run with the hint if the end is 0. A
+/// pool whose queues can be full has no fibers
+inline bool all_end_with(
+    int end, ws::pool &pool, give_t by, ws::hint with = {}, const std::function<void()> &meanwhile = [] {})
 {
   const ws_task_t hint = with.on({});
   std::list<given> all;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_death.cpp
 /// What ends the process: misuse of the C++ headers, with a message that names the call, and exceptions that
-/// nobody can get. A C++ exception leaves a task of the C interface: no handler of the thread that runs it gets
-/// it. test_escape.c has all places where tasks run.
-
+/// no caller can get. A C++ exception leaves a task of the C interface: no handler of the thread that runs it
+/// gets it. test_escape.c has all places where tasks run.
 #include "cxx_scene.hpp"
 
 static void thrower(void *)

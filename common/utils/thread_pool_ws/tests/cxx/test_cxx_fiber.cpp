@@ -121,7 +121,7 @@ POOL_CASE(fibers_have_ids_and_variables, 3)
 
 POOL_CASE(fibers_have_options, 1)
 {
-  const auto name = [](auto &...) { return std::string(ws_fiber_name() ? ws_fiber_name() : "none"); };
+  const auto name = [] { return std::string(ws_fiber_name() ? ws_fiber_name() : "none"); };
   const auto in_context = [&](ws::context &) { return name(); };
   ws::fiber_options options = {"wide", 1 << 20};
   CU_ASSERT_EQUAL(pool.submit(ws::fiber(options, name)).get(), "wide");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_group.cpp
 /// ws::group: exceptions, skipped tasks, limits, and the destructor.
-
 #include "cxx_scene.hpp"
 
 static_assert(!std::is_move_constructible_v<ws::group>);

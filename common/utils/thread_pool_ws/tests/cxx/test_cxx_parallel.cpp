@@ -58,16 +58,8 @@ CASE(loop_throws_the_first_exception)
   for (std::uint32_t workers = 0; workers <= 2; workers++) {
     ws::pool pool(settings_of(workers));
     std::atomic<int> calls{0};
-    const auto loop = [&] {
-      ws::parallel_for(
-          pool, std::uint64_t{0}, std::uint64_t{1} << 32,
-          [&](std::uint64_t i) {
-            calls++;
-            if (i == 41)
-              throw std::string("here");
-          },
-          1);
-    };
+    const auto call = [&](std::uint64_t i) { return ++calls > 0 && i == 41 ? throw std::string("here") : i; };
+    const auto loop = [&] { ws::parallel_for(pool, std::uint64_t{0}, std::uint64_t{1} << 32, call, 1); };
     CU_ASSERT_TRUE(throws<std::string>(loop));
     CU_ASSERT_TRUE(calls >= 1 && (workers > 0 || calls == 42));
     CU_ASSERT_TRUE(calls_each_once(pool, 0, 100, 0));
@@ -153,18 +145,17 @@ POOL_CASE(invoke, 2)
     int operator()() { return ++sum; }
   } own;
   std::atomic<int> sum{0};
-  const auto once = [&] {
-    ws::parallel_invoke(
-        pool, own, [&sum] { sum += 10; }, [&sum]() mutable { sum += 100; });
-  };
+  auto add = [&sum]() mutable { sum += 100; };
+  const auto once = [&] { ws::parallel_invoke(pool, own, add, add); };
+  const auto fail = [] { throw 3; };
   once();
   pool.submit(once).get();
   CU_ASSERT_TRUE(throws<int>([&] {
     ws::parallel_invoke(
-        pool, [] {}, [] { throw 3; });
+        pool, [] {}, fail);
   }));
   pool.stop(WS_STOP_DRAIN);
   once();
   CU_ASSERT_EQUAL(own.sum.load(), 3);
-  CU_ASSERT_EQUAL(sum.load(), 330);
+  CU_ASSERT_EQUAL(sum.load(), 600);
 }

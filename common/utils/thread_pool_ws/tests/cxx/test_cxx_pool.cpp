@@ -31,8 +31,7 @@ POOL_CASE(each_way_runs_with_its_hint, 1)
   const ws::hint hints[] = {{}, ws::priority::high, ws::priority::low, ws::node{1}, ws::node{-1}};
   for (int round = 0; round < 20; round++)
     for (const ws::hint &with : hints)
-      CU_ASSERT_TRUE(all_end_with(
-          0, pool, give, [] {}, with));
+      CU_ASSERT_TRUE(all_end_with(0, pool, give, with));
   CU_ASSERT_EQUAL(hints[3].on({}).node, ws_node_hint(1));
   CU_ASSERT_EQUAL(hints[4].on({}).node, WS_NODE_ANY);
   CU_ASSERT_TRUE(ws::node_of(hints).number < static_cast<int>(ws_node_count()));
@@ -46,9 +45,10 @@ CASE(tasks_that_do_not_run)
   held_pool full(1, settings), aborted(1);
   while (full.pool.try_push([] {}) == 0)
     ;
-  CU_ASSERT_TRUE(all_end_with(EAGAIN, full.pool, give, [] {}));
-  CU_ASSERT_TRUE(all_end_with(SKIPPED, aborted.pool, give, [&] { CU_ASSERT(aborted.abort() >= ALL_WAYS); }));
-  CU_ASSERT_TRUE(all_end_with(ECANCELED, aborted.pool, give, [] {}));
+  CU_ASSERT_TRUE(all_end_with(EAGAIN, full.pool, give));
+  CU_ASSERT_TRUE(
+      all_end_with(SKIPPED, aborted.pool, give, {}, [&] { CU_ASSERT(aborted.abort() >= ALL_WAYS); }));
+  CU_ASSERT_TRUE(all_end_with(ECANCELED, aborted.pool, give));
 }
 
 CASE(pools_move)
@@ -64,7 +64,7 @@ CASE(pools_move)
   ws::pool moved = std::move(pools[0]);
   CU_ASSERT_PTR_EQUAL(moved.native(), native);
   CU_ASSERT_PTR_NULL(pools[0].native());
-  CU_ASSERT_TRUE(all_end_with(EINVAL, pools[0], give, [] {}));
+  CU_ASSERT_TRUE(all_end_with(EINVAL, pools[0], give));
   CU_ASSERT_EQUAL(end_of([&] { pools[0].wait(); }), EINVAL);
   moved = std::move(pools[1]); // the pool that was there drains
   CU_ASSERT_TRUE(ran >= 100);
@@ -96,8 +96,8 @@ CASE(the_last_reference_goes_in_a_task)
     give(task, how, of, std::shared_ptr<seen>(&written, [last = std::move(pool)](seen *) {}), {});
     CU_ASSERT_EQUAL(ended, 0);
     door.let(1);
-    CU_ASSERT_TRUE(
-        test_until([](void *count) { return *static_cast<std::atomic<int> *>(count) == 1; }, &ended));
+    const auto has_ended = [](void *count) { return *static_cast<std::atomic<int> *>(count) == 1; };
+    CU_ASSERT_TRUE(test_until(has_ended, &ended));
     CU_ASSERT_EQUAL(end_of([&] { task.wait(how); }), 0);
     CU_ASSERT_EQUAL(written.ran, 1);
   }
@@ -119,7 +119,7 @@ CASE(a_child_of_fork_leaves_the_pool)
 {
   const auto leave = [](void *of) {
     auto *parents = static_cast<ws::pool *>(of);
-    const bool all_refused = all_end_with(ESRCH, *parents, give, [] {});
+    const bool all_refused = all_end_with(ESRCH, *parents, give);
     const int wait = end_of([&] { parents->wait(); });
     delete parents;
     return all_refused && wait == ESRCH ? 42 : 1;
@@ -153,18 +153,18 @@ CASE(a_key_counts_what_would_run)
   ws::group group;
   int ran = 0;
   std::uint32_t when_begun = 1;
+  const auto count = [&ran] { ran++; };
+  const auto cancel = [&] { when_begun = key.cancel(); };
   CU_ASSERT_EQUAL(key.cancel(), 0);
   ws::future<int> kept = scene.pool.submit([] { return 1; }, key);
   ws::future<int> dropped = scene.pool.submit([] { return 2; }, key);
   ws::future<int> other = scene.pool.submit([] { return 3; });
   for (int i = 0; i < 5; i++)
-    group.run(
-        scene.pool, [&ran] { ran++; }, key);
+    group.run(scene.pool, count, key);
   CU_ASSERT_TRUE(dropped.cancel());
   CU_ASSERT_EQUAL(key.cancel(), 6);
   CU_ASSERT_EQUAL(key.cancel(), 0);
-  group.run(
-      scene.pool, [&] { when_begun = key.cancel(); }, key); // it can be used again
+  group.run(scene.pool, cancel, key); // it can be used again
   CU_ASSERT_EQUAL(end_of([&] { group.wait(); }), SKIPPED);
   CU_ASSERT_EQUAL(ran, 0);
   CU_ASSERT_EQUAL(when_begun, 0);

@@ -2,7 +2,6 @@
 /// @file test_cxx_promise.cpp
 /// ws::promise and ws::future::then(): results, exceptions, both orders of set and get, chains, pools that
 /// stop.
-
 #include "cxx_scene.hpp"
 
 CASE(results_of_promises)
@@ -103,8 +102,8 @@ POOL_CASE(errors_pass_through, 1)
   CU_ASSERT_TRUE(throws<std::logic_error>([&] { second.get(); }));
 }
 
-/// The pool of the continuation is stopped, or that of the first task is aborted: what was cancelled is passed
-/// on. A cancel destroys the callable, and with it the future that it waits for.
+/// The pool of the continuation is stopped, or that of the first task is aborted: what was cancelled is
+/// passed on. A cancel destroys the callable, and with it the future that it waits for.
 CASE(continuations_that_do_not_run)
 {
   ws::pool stopped(settings_of(1)), pool(settings_of(1));

@@ -12,8 +12,8 @@ CASE(code_of_two_standards)
   ws::key key;
   ws::group group;
   std::stop_source source;
-  group.run(
-      scene.pool, [&count] { count += 100; }, key);
+  const auto cancelled = [&count] { count += 100; };
+  group.run(scene.pool, cancelled, key);
   ws::future<int> stopped = scene.pool.submit([] { return 1; }, source.get_token());
   source.request_stop();
   ws::future<std::uint32_t> future = use_17(scene.pool, group, key, count);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_stop.cpp
-/// Requests to stop: what has not begun does not run. Built for C++17, with the tokens of ws_stop.hpp, and for
-/// C++20, with those of the standard library.
-
+/// Requests to stop: what has not begun does not run. Built for C++17, with the tokens of ws_stop.hpp, and
+/// for C++20, with those of the standard library.
 #include "cxx_scene.hpp"
 
 static_assert(WS_STD_STOP == (__cplusplus >= 202002L), "this build tests the other kind of token");
@@ -26,12 +25,11 @@ CASE(what_has_begun_ends)
   held_pool scene(1);
   ws::stop_source source;
   int ran = 0;
-  ws::future<int> begun = scene.pool.submit(
-      [&] {
-        scene.door.stand();
-        return 4;
-      },
-      source.get_token());
+  const auto stand = [&] {
+    scene.door.stand();
+    return 4;
+  };
+  ws::future<int> begun = scene.pool.submit(stand, source.get_token());
   ws::future<int> stopped = scene.pool.submit([&ran] { return ++ran; }, source.get_token());
   ws::future<int> other = scene.pool.submit([] { return 3; }, ws::stop_token());
   scene.let();

@@ -19,8 +19,8 @@ POOL_CASE(one_source_stops_all, 1)
   ws::future<status> goes_on = pool.submit(receive, other.get_token());
   ws::group group;
   ws::latch never(1);
-  group.run(
-      pool, [&](ws::context &) { never.wait(); }, source.get_token());
+  const auto wait = [&](ws::context &) { never.wait(); };
+  group.run(pool, wait, source.get_token());
   CU_ASSERT_TRUE_FATAL(await_parked(3));
   CU_ASSERT_TRUE(source.request_stop());
   CU_ASSERT(stopped.get() == status::cancelled);

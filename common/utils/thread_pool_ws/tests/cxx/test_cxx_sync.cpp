@@ -31,8 +31,8 @@ static void at_once(ws::pool &pool, int count, Body body)
   group.wait();
 }
 
-/// @p held is locked, and @p lock is another lock of its mutex: tries in a fiber fail, with and without limits,
-/// and by a cancel; then they succeed.
+/// @p held is locked, and @p lock is another lock of its mutex: tries in a fiber fail, with and without
+/// limits, and by a cancel; then they succeed.
 template <typename Held, typename Lock>
 static void tries(ws::pool &pool, Held &held, Lock &lock)
 {
