@@ -34,11 +34,15 @@ inline std::vector<test_case_t> &cases_of_program()
   return cases;
 }
 
-/// A case of the program: CASE(name) { ... }. A program has each name once.
-#define CASE(name)                                                                                           \
+/// A case of the program: CASE(name) { ... }. A program has each name once. Those that fork come first: thread
+/// sanitizer does not let the child begin threads if the parent has any, as the fibers' library keeps.
+#define CASE_AT(name, place)                                                                                 \
   static void name();                                                                                        \
-  static const bool name##_is_added = (cases_of_program().push_back({#name, name, false}), true);            \
+  static const auto name##_is_added =                                                                        \
+      cases_of_program().insert(cases_of_program().place(), {#name, name, false});                           \
   static void name()
+#define CASE(name) CASE_AT(name, end)
+#define FORK_CASE(name) CASE_AT(name, begin)
 
 inline ws_settings_t settings_of(std::uint32_t workers)
 {

@@ -263,7 +263,7 @@ ws::coroutine<> awaits_twice()
   co_await std::move(once);
 }
 
-CASE(misuse_ends_the_process)
+FORK_CASE(misuse_ends_the_process)
 {
   CU_ASSERT_TRUE(dies({"co_await of a ws::coroutine: it was awaited before",
                        [](ws::pool &pool) { ws::start(pool, awaits_twice()).get(); }}));

@@ -62,7 +62,7 @@ const death deaths[] = {
      [](ws::pool &pool) { ws::future<int>().then(pool, [](int) {}); }},
 };
 
-CASE(misuse_and_lost_exceptions_end_the_process)
+FORK_CASE(misuse_and_lost_exceptions_end_the_process)
 {
   for (const death &of : deaths)
     CU_ASSERT_TRUE(dies(of));

@@ -63,7 +63,7 @@ static const death deaths[] = {
      [](ws::pool &) { static_cast<void>(ws::promise<int>().get_future()); }},
 };
 
-CASE(errors_end_the_process)
+FORK_CASE(errors_end_the_process)
 {
   for (const death &of : deaths)
     CU_ASSERT_TRUE(dies(of));

@@ -103,7 +103,7 @@ CASE(the_last_reference_goes_in_a_task)
   }
 }
 
-CASE(a_task_calls_exit)
+FORK_CASE(a_task_calls_exit)
 {
   const auto exits = [](void *) -> int {
     static ws::pool pool(settings_of(2));
@@ -115,7 +115,7 @@ CASE(a_task_calls_exit)
 }
 
 /// The child ends as a program ends whose pools are static: they are destroyed in exit().
-CASE(a_child_of_fork_leaves_the_pool)
+FORK_CASE(a_child_of_fork_leaves_the_pool)
 {
   const auto leave = [](void *of) {
     auto *parents = static_cast<ws::pool *>(of);

@@ -264,7 +264,7 @@ static const death deaths[] = {
      [](ws::pool &) { static_cast<void>(ws::barrier<>(1).arrive(2)); }},
 };
 
-CASE(misuse_ends_the_process)
+FORK_CASE(misuse_ends_the_process)
 {
   for (const death &of : deaths)
     CU_ASSERT_TRUE(dies(of));
