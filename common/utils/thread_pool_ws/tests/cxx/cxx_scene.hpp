@@ -34,8 +34,8 @@ inline std::vector<test_case_t> &cases_of_program()
   return cases;
 }
 
-/// A case of the program: CASE(name) { ... }. A program has each name once. Those that fork come first: thread
-/// sanitizer does not let the child begin threads if the parent has any, as the fibers' library keeps.
+/// A case of the program: CASE(name) { ... }. A program has each name once. Those that fork come first. Under
+/// thread sanitizer the child of a process with threads begins none, and the library of fibers keeps threads.
 #define CASE_AT(name, place)                                                                                 \
   static void name();                                                                                        \
   static const auto name##_is_added =                                                                        \
