@@ -84,7 +84,7 @@ int use_all(ws_settings_t settings)
 }
 
 template class ws::barrier<>;
-template class ws::binary_semaphore;
+template class ws::counting_semaphore<9>;
 template class ws::channel<std::string>;
 template class ws::fiber_local<std::string>;
 
