@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file cxx_scene.hpp
-/// What the C++ tests share: pools whose workers stand in a gate, and expected exceptions.
+/// What the C++ tests share: pools whose workers stand in a gate, time limits of all kinds, and how calls
+/// end.
 #ifndef CXX_SCENE_HPP
 #define CXX_SCENE_HPP
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "../../include/ws_pool.hpp"
 #include "../support/ws_test.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define CXX_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CXX_TSAN 1
-#endif
-#endif
-#ifndef CXX_TSAN
-#define CXX_TSAN 0
-#endif
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
 
 /// The cases of a program's files, which cxx_main.cpp runs.
 inline std::vector<test_case_t> &cases_of_program()
@@ -30,17 +34,30 @@ inline std::vector<test_case_t> &cases_of_program()
   return cases;
 }
 
-/// The cases of a file, with a name that no other file of the program uses.
-#define TEST_SUITE(suite, ...)                                                                               \
-  static const bool suite##_is_added = [] {                                                                  \
-    cases_of_program().insert(cases_of_program().end(), {__VA_ARGS__});                                      \
-    return true;                                                                                             \
-  }();
+/// A case of the program: CASE(name) { ... }. A program has each name once. Those that fork come first. Under
+/// thread sanitizer the child of a process with threads begins none, and the library of fibers keeps threads.
+#define CASE_AT(name, place)                                                                                 \
+  static void name();                                                                                        \
+  static const auto name##_is_added =                                                                        \
+      cases_of_program().insert(cases_of_program().place(), {#name, name, false});                           \
+  static void name()
+#define CASE(name) CASE_AT(name, end)
+#define FORK_CASE(name) CASE_AT(name, begin)
 
 inline ws_settings_t settings_of(std::uint32_t workers)
 {
   return test_settings(workers);
 }
+
+/// A case that has a pool of so many workers: POOL_CASE(name, 1) { pool.push(...); }
+#define POOL_CASE(name, workers)                                                                             \
+  static void name##_in(ws::pool &pool);                                                                     \
+  CASE(name)                                                                                                 \
+  {                                                                                                          \
+    ws::pool pool(settings_of(workers));                                                                     \
+    name##_in(pool);                                                                                         \
+  }                                                                                                          \
+  static void name##_in(ws::pool &pool)
 
 /// A gate that is destroyed with its scope.
 struct gate {
@@ -73,13 +90,112 @@ struct held_pool {
     door.let(held);
     held = 0;
   }
+  /// @brief Abort the pool, and let the workers go when that has begun. @return as ws::pool::stop()
+  std::int64_t abort()
+  {
+    std::thread opener([this] {
+      while (pool.try_push([] {}) != -ECANCELED) // until it has begun; a full queue does not show that
+        std::this_thread::yield();
+      let();
+    });
+    const std::int64_t skipped = pool.stop(WS_STOP_ABORT);
+    opener.join();
+    return skipped;
+  }
 };
 
-/// Returns when another thread has begun to stop the pool. A queue that is full says nothing about that.
-inline void await_stop(ws::pool &pool)
+/// Counts its objects. The copy or move that brings throws_in to 0 throws.
+struct watched {
+  static inline std::atomic<int> alive{0}, throws_in{0};
+  int value;
+  watched(int of = 0) : value(of) { alive++; }
+  watched(const watched &other) : value(other.value)
+  {
+    check();
+    alive++;
+  }
+  watched &operator=(const watched &other)
+  {
+    check();
+    value = other.value;
+    return *this;
+  }
+  ~watched() { alive--; }
+  static void check()
+  {
+#if WS_EXCEPTIONS
+    if (--throws_in == 0)
+      throw std::range_error("of a copy");
+#endif
+  }
+};
+
+/// @return fibers that wait right now
+inline std::uint64_t parked()
 {
-  while (pool.try_push([] {}) != -ECANCELED)
-    std::this_thread::yield();
+  ws_fiber_stats_t stats;
+  ws_fiber_stats(&stats);
+  return stats.parked;
+}
+
+/// @return false when fewer than @p count fibers wait after the deadline
+inline bool await_parked(std::uint64_t count)
+{
+  const auto are_parked = [](void *wanted) { return parked() == *static_cast<std::uint64_t *>(wanted); };
+  return test_until(are_parked, &count);
+}
+
+template <typename T>
+constexpr bool is_duration = false;
+template <typename Rep, typename Period>
+constexpr bool is_duration<std::chrono::duration<Rep, Period>> = true;
+
+/// A callable that takes a time limit of any kind: TIMED(group.wait, limit) calls wait_for() or wait_until().
+#define TIMED(call, ...)                                                                                     \
+  [&](auto limit) {                                                                                          \
+    if constexpr (is_duration<decltype(limit)>)                                                              \
+      return call##_for(__VA_ARGS__);                                                                        \
+    else                                                                                                     \
+      return call##_until(__VA_ARGS__);                                                                      \
+  }
+
+/// @return whether @p wait returns false at each limit that is over, or soon is
+template <typename Wait>
+bool ends_at_limits(Wait wait)
+{
+  return !wait(0s) && !wait(-1h) && !wait(1ms) && !wait(steady_clock::now() + 1ms)
+         && !wait(system_clock::now() + 1ms) && !wait(steady_clock::time_point::min())
+         && !wait(system_clock::time_point::min());
+}
+
+/// @return whether @p wait returns true within each limit, also if it is too long to count
+template <typename Wait>
+bool ends_within_limits(Wait wait)
+{
+  return wait(1h) && wait(std::chrono::hours::max()) && wait(std::chrono::duration<double>::max())
+         && wait(steady_clock::now() + 1h) && wait(steady_clock::time_point::max())
+         && wait(system_clock::now() + 1h) && wait(system_clock::time_point::max());
+}
+
+/// @return 0; SKIPPED: @p body throws ws::cancelled; the code of a std::system_error; OTHER: another one
+enum { SKIPPED = -1, OTHER = -2 };
+template <typename Body>
+int end_of(Body &&body)
+{
+#if WS_EXCEPTIONS
+  try {
+    body();
+  } catch (const ws::cancelled &) {
+    return SKIPPED;
+  } catch (const std::system_error &error) {
+    return error.code().value();
+  } catch (...) {
+    return OTHER;
+  }
+#else
+  body();
+#endif
+  return 0;
 }
 
 #if WS_EXCEPTIONS
@@ -95,19 +211,51 @@ bool throws(Body &&body)
   }
   return false;
 }
+#endif
 
-/// @return the code of the std::system_error that @p body throws; 0 = it throws none
-template <typename Body>
-int error_of(Body &&body)
+/// A call that must end the process, or whose pool must, which has one worker.
+struct death {
+  const char *message; ///< on stderr
+  void (*call)(ws::pool &pool);
+  int stderr_copy = -1;
+};
+
+[[noreturn]] inline void report_terminate()
 {
+#if WS_EXCEPTIONS
   try {
-    body();
-  } catch (const std::system_error &error) {
-    return error.code().value();
-  } catch (...) {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "terminated by: %s\n", error.what());
   }
+#endif
+  std::abort();
+}
+
+inline int die(void *death_arg)
+{
+  const death *of = static_cast<const death *>(death_arg);
+  dup2(of->stderr_copy, STDERR_FILENO);
+  ws::pool pool(settings_of(1));
+  std::set_terminate(report_terminate);
+  static_cast<void>(end_of([&] { of->call(pool); })); // no handler of the caller gets the exception
   return 0;
 }
-#endif
+
+/// @return whether abort() ends a process that makes the call, with the message. No pool may be running
+inline bool dies(death of)
+{
+  of.stderr_copy = memfd_create("stderr", 0);
+  const int status = test_in_child(die, &of);
+  char text[1024];
+  const ssize_t length = pread(of.stderr_copy, text, sizeof(text) - 1, 0);
+  text[length > 0 ? length : 0] = 0;
+  close(of.stderr_copy);
+  const bool is_dead = status == 128 + SIGABRT && std::strstr(text, of.message);
+  if (!is_dead)
+    std::printf("\n    wanted: abort with \"%s\"\n    got: status %d, stderr: %s\n", of.message, status,
+                text);
+  return is_dead;
+}
 
 #endif

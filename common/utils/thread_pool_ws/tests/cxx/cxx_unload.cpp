@@ -46,8 +46,8 @@ extern "C" int unload_work(void (*ended)())
     group.run(pool, [&sum] { sum++; });
   group.wait();
   ws::parallel_for(pool, 0, 10, [&sum](int) { sum++; });
-  sum += ws::parallel_reduce(
-      pool, 0, 10, 0, [](int) { return 1; }, std::plus<>());
+  const auto one = [](int) { return 1; };
+  sum += ws::parallel_reduce(pool, 0, 10, 0, one, std::plus<>());
   sum += pool.submit([] { return 1; }, source.get_token()).get();
   sum += pool.submit([] { return 1; }, key).get();
   std::promise<int> plain;

@@ -14,172 +14,121 @@
 #include <shared_mutex>
 #include <string>
 
-int use_all(ws_settings_t settings);
-
-static int submits(ws::pool &pool, const ws::stop_source &source)
+template <typename... Hint>
+static int submits(ws::pool &pool, ws::stop_token token, ws::key &key, Hint... with)
 {
   int place = 0;
-  auto owned = std::make_unique<int>(1);
   std::promise<std::string> promise;
-  pool.push([&place, owned = std::move(owned)] { place = *owned; }, ws::priority::low);
-  pool.submit([] { return std::string(); }, &promise, ws::node_of(&place));
-  pool.submit([&place]() -> int & { return place; }, source.get_token()).get() = 1;
-  std::future<int> converted = pool.submit([] { return 1; }, ws::node{0});
-  std::shared_future<void> shared = pool.submit([] {}).share();
+  pool.push([&place, owned = std::make_unique<int>(1)] { place = *owned; }, with...);
+  pool.push([](ws::context &context) { context.sleep_for(std::chrono::milliseconds(1)); }, with...);
+  pool.push(std::bind([](int) {}, 1), with...);
+  pool.submit([] { return std::string(); }, &promise, with...);
+  pool.submit([&place]() -> int & { return place; }, token, with...).get() = 1;
+  pool.submit([](ws::context &context) { context.yield(); }, token, with...).get();
+  std::future<int> converted = pool.submit([] { return 1; }, key, with...);
+  std::shared_future<void> shared = pool.submit([] {}, with...).share();
   pool.get(shared);
-  pool.push(std::bind([](int) {}, 1));
-  pool.submit([](auto &&...all) { return (0 + ... + all); }).get();
-  return pool.try_push(ws::task([] {})) + pool.get(converted);
-}
-
-static int joins(ws::pool &pool, const ws::stop_source &source)
-{
   ws::group group;
   group.run(
-      pool, [] {}, ws::priority::high);
+      pool, [](auto &&...all) { return (0 + ... + all); }, with...);
   group.run(
-      pool, [] { return 1; }, source.get_token());
-  const auto wide = ws::parallel_reduce(
-      pool, 0, 9, std::string(), [](int i) { return std::to_string(i); }, std::plus<>());
+      pool, [](ws::context &context) { context.yield(); }, token, with...);
+  group.run(
+      pool, [] { return 1; }, key, with...);
+  return pool.try_push(ws::task([] {}), with...) + pool.get(converted) + (group.wait() ? 1 : 0);
+}
+
+static int loops(ws::pool &pool, ws::stop_token token)
+{
+  const auto text = [](int i) { return std::to_string(i); };
+  const auto same = [](long i) { return i; };
+  const std::string wide = ws::parallel_reduce(pool, 0, 9, std::string(), text, std::plus<>());
   ws::parallel_for(pool, short{0}, short{9}, [](short) {});
   ws::parallel_for(pool, 0, wide.size(), [](std::size_t) {});
   ws::parallel_invoke(
       pool, [] {}, [] { return 1; }, std::bind([](int) {}, 1));
   const bool all = ws::parallel_for(
-      pool, 0ul, 9ul, [](unsigned long) {}, source.get_token(), 1);
-  const std::optional<long> sum = ws::parallel_reduce(
-      pool, 0l, 9l, 0l, [](long i) { return i; }, std::plus<>(), source.get_token(), 1);
-  return (group.wait() && all && sum ? 1 : 0) + static_cast<int>(wide.size());
+      pool, 0ul, 9ul, [](unsigned long) {}, token, 1);
+  const std::optional<long> sum = ws::parallel_reduce(pool, 0l, 9l, 0l, same, std::plus<>(), token, 1);
+  return all && sum ? 1 : 0;
 }
-
-#if WS_EXCEPTIONS
-static std::uint32_t cancels(ws::pool &pool)
-{
-  ws::key key;
-  ws::group group;
-  group.run(
-      pool, [] {}, key);
-  ws::future<int> future = pool.submit([] { return 1; }, key, ws::priority::low);
-  return (future.cancel() ? 1 : 0) + key.cancel();
-}
-#else
-static std::uint32_t cancels(ws::pool &)
-{
-  return 0;
-}
-#endif
 
 static bool limits(ws::pool &pool)
 {
   using namespace std::chrono;
   ws::group group;
   ws::future<void> future = pool.submit([] {});
+#if WS_EXCEPTIONS
+  future.cancel();
+#endif
   const bool all = group.wait_for(milliseconds(1)) && group.wait_until(system_clock::now() + hours(1));
   const bool ready = future.wait_for(duration<float>(1)) == std::future_status::ready
                      && future.wait_until(steady_clock::now()) == std::future_status::ready;
   return all && ready && pool.wait_for(seconds(1)) && pool.wait_until(system_clock::now());
 }
 
+int use_all(ws_settings_t settings);
 int use_all(ws_settings_t settings)
 {
   ws::stop_source source;
-  ws::pool pool(settings), other(std::move(pool));
-  pool = ws::pool(2);
-  const int both = submits(pool, source) + joins(other, source) + limits(pool) + (cancels(pool) ? 1 : 0);
-  source.request_stop();
-  pool.wait();
-  return both + (pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
-}
-
-int fibers(ws::pool &pool, ws::stop_source &source)
-{
-  ws::group group;
-  group.run(
-      pool, [](ws::context &context) { context.yield(); }, ws::priority::low);
-  pool.push([](ws::context &context) { context.sleep_for(std::chrono::milliseconds(1)); });
-  std::promise<int> promise;
-  pool.submit([](ws::context &) { return 1; }, &promise);
-  return pool.submit([](ws::context &) { return 1; }, source.get_token()).get() + (group.wait() ? 1 : 0);
-}
-
-bool locks(ws::mutex &mutex, ws::shared_mutex &shared, ws::condition_variable &changed)
-{
-  using namespace std::chrono;
-  std::scoped_lock both(mutex, shared);
-  std::unique_lock<ws::timed_mutex> held(mutex, std::defer_lock);
-  std::shared_lock<ws::shared_timed_mutex> reads(shared, steady_clock::now() + seconds(1));
-  changed.wait(held);
-  changed.wait(held, [] { return true; });
-  const bool late = changed.wait_for(held, seconds(1)) == std::cv_status::timeout
-                    || changed.wait_until(held, system_clock::now()) == std::cv_status::timeout
-                    || changed.wait_for(held, seconds(1), [] { return true; })
-                    || changed.wait_until(held, steady_clock::now(), [] { return true; });
-  changed.notify_one();
-  changed.notify_all();
-  return held.try_lock_for(seconds(1)) && shared.try_lock() && shared.try_lock_for(seconds(1)) && late;
-}
-
-bool fibers_own(ws::pool &pool, ws::fiber_local<std::string> &local, ws::recursive_timed_mutex &mutex)
-{
-  const ws::fiber_id own = ws::this_fiber::get_id();
-  const std::lock_guard<ws::recursive_timed_mutex> held(mutex);
-  pool.push(ws::fiber([] {}));
-  pool.push(ws::fiber({"name", WS_FIBER_STACK_BYTES_MIN}, [](ws::context &context) { context.yield(); }));
-  ws::this_fiber::yield();
-  return ws::this_fiber::sleep_for(std::chrono::seconds(1)) && local.has_value() && !local->empty()
-         && std::hash<ws::fiber_id>()(own) != 0 && ws::this_fiber::is_fiber()
-         && ws::this_fiber::sleep_until(std::chrono::system_clock::now());
-}
-
-bool stops(ws::stop_source &source, std::unique_lock<ws::mutex> &held, ws::condition_variable &changed)
-{
   ws::key key;
   const ws::stop_callback cancels(source.get_token(), [&key] { key.cancel(); });
-  const ws::stop_scope<ws::stop_token> scope(source.get_token());
-  return changed.wait(held, source.get_token(), [] { return true; });
+  ws::pool pool(settings), other(std::move(pool));
+  pool = ws::pool(2);
+  const int sum =
+      submits(pool, source.get_token(), key) + submits(pool, source.get_token(), key, ws::priority::low)
+      + submits(pool, source.get_token(), key, ws::node_of(&key)) + loops(other, source.get_token());
+  source.request_stop();
+  pool.wait();
+  return sum + (limits(pool) && pool.stop(WS_STOP_ABORT) < 0 ? 1 : 0);
 }
 
-bool counts(ws::latch &latch, ws::barrier<> &barrier)
-{
-  ws::counting_semaphore<9> units(9);
-  ws::binary_semaphore one(1);
-  units.release(2);
-  one.acquire();
-  latch.arrive_and_wait();
-  barrier.wait(barrier.arrive());
-  barrier.arrive_and_wait();
-  barrier.arrive_and_drop();
-  return units.try_acquire() && units.try_acquire_for(std::chrono::seconds(1)) && latch.try_wait()
-         && one.try_acquire_until(std::chrono::system_clock::now());
-}
+template class ws::barrier<>;
+template class ws::counting_semaphore<9>;
+template class ws::channel<std::string>;
+template class ws::fiber_local<std::string>;
 
-bool channels(ws::channel<std::string> &channel, std::string &text)
+template <typename Lock>
+static bool locks(Lock &&held)
 {
   using namespace std::chrono;
-  using ws::channel_status;
-  const bool sent = channel.send(text) == channel_status::done
-                    && channel.try_send(std::move(text)) == channel_status::full
-                    && channel.send_for("text", seconds(1)) == channel_status::timeout
-                    && channel.send_until(text, system_clock::now()) == channel_status::closed;
-  const bool received = channel.receive(text) == channel_status::cancelled
-                        && channel.try_receive(text) == channel_status::empty
-                        && channel.receive_for(text, seconds(1)) == channel_status::done
-                        && channel.receive_until(text, steady_clock::now()) == channel_status::done;
-  channel.close();
-  return sent && received && channel.receive().has_value() && channel.is_closed() && channel.size() == 0;
+  return held.try_lock_for(seconds(1)) && held.try_lock_until(system_clock::now());
 }
+
+bool fibers(ws::mutex &mutex, ws::recursive_mutex &recursive, ws::shared_mutex &shared, ws::stop_token token)
+{
+  using namespace std::chrono;
+  const ws::stop_scope<ws::stop_token> scope(token);
+  const auto is_ready = [] { return true; };
+  ws::condition_variable changed;
+  ws::binary_semaphore unit(1);
+  ws::channel<std::string> channel(1);
+  std::string text;
+  std::scoped_lock both(mutex, shared);
+  std::unique_lock<ws::timed_mutex> held(mutex, std::defer_lock);
+  changed.wait(held, is_ready);
+  changed.wait(held, token, is_ready);
+  return locks(held) && locks(std::unique_lock(recursive)) && locks(std::unique_lock(shared))
+         && locks(std::shared_lock(shared)) && changed.wait_for(held, seconds(1), is_ready)
+         && changed.wait_until(held, system_clock::now(), is_ready) && unit.try_acquire_for(seconds(1))
+         && unit.try_acquire_until(system_clock::now()) && ws::this_fiber::sleep_for(seconds(1))
+         && ws::this_fiber::sleep_until(system_clock::now())
+         && channel.send_for(text, seconds(1)) == channel.send_until("text", system_clock::now())
+         && channel.receive_for(text, seconds(1)) == channel.receive_until(text, system_clock::now());
+}
+
+template class ws::promise<std::string>;
+template class ws::promise<int &>;
+template class ws::promise<void>;
 
 int promises(ws::pool &pool, ws::promise<std::string> promise)
 {
-  ws::future<std::string> future = promise.get_future();
+  const auto size = [](const std::string &text) { return static_cast<int>(text.size()); };
   promise.set_value("text");
-  ws::future<int> next =
-      future.then(pool, [](const std::string &text) { return static_cast<int>(text.size()); });
-  ws::promise<void> none;
-  none.set_value();
-  return next
+  return promise.get_future()
+      .then(pool, size)
       .then(
-          pool, [](int size) { return size; }, ws::priority::high)
+          pool, [](int of) { return of; }, ws::priority::high)
       .get();
 }
 

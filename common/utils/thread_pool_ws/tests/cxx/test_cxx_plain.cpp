@@ -1,97 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_plain.cpp
-/// The headers in a program without exceptions and without run-time types: what a function cannot return ends
+/// The headers in a program without exceptions, run-time types and fibers: what a function cannot return ends
 /// the process, with a message.
-#include <csignal>
-#include <functional>
 
 #include "cxx_scene.hpp"
 
 static_assert(!WS_EXCEPTIONS, "this program is built with -fno-exceptions");
 
-static void tasks_run()
+POOL_CASE(tasks_run, 2)
 {
-  ws::pool pool(settings_of(2));
   std::atomic<int> ran{0};
   std::promise<int> promise;
-  CU_ASSERT_EQUAL(pool.submit([] { return 5; }).get(), 5);
+  ws::promise<int> own;
+  ws::group group;
   pool.submit([] { return 6; }, &promise);
   CU_ASSERT_EQUAL(promise.get_future().get(), 6);
-  ws::group group;
+  own.set_value(7);
+  CU_ASSERT_EQUAL(own.get_future().then(pool, [](int value) { return value + 1; }).get(), 8);
   group.run(pool, [&ran] { ran++; });
   CU_ASSERT_TRUE(group.wait());
   ws::parallel_for(pool, 0, 100, [&ran](int) { ran++; });
   CU_ASSERT_EQUAL(ran, 101);
-  const int sum = ws::parallel_reduce(
-      pool, 0, 100, 0, [](int i) { return i; }, std::plus<>());
-  CU_ASSERT_EQUAL(sum, 4950);
+  const auto same = [](int i) { return i; };
+  CU_ASSERT_EQUAL(ws::parallel_reduce(pool, 0, 100, 0, same, std::plus<>()), 4950);
 }
 
-static void skipped_tasks_are_returned()
+/// Also after a wait with a limit, which leaves the answer to wait().
+CASE(what_does_not_run_is_returned)
 {
   held_pool scene(1);
   ws::stop_source source;
   ws::group group;
   std::atomic<int> ran{0};
-  group.run(
-      scene.pool, [&ran] { ran++; }, source.get_token());
+  const auto run = [&ran] { ran++; };
   source.request_stop();
+  group.run(scene.pool, run, source.get_token());
   CU_ASSERT_FALSE(group.wait());
-  CU_ASSERT_FALSE(ws::parallel_for(
-      scene.pool, 0, 9, [&ran](int) { ran++; }, source.get_token()));
+  group.run(scene.pool, run, source.get_token());
+  CU_ASSERT_TRUE(group.wait_for(1h));
+  CU_ASSERT_FALSE(group.wait());
+  CU_ASSERT_TRUE(group.wait());
+  const auto count = [&ran](int) { ran++; };
+  CU_ASSERT_FALSE(ws::parallel_for(scene.pool, 0, 9, count, source.get_token()));
+  scene.let();
+  scene.pool.stop(WS_STOP_DRAIN);
+  CU_ASSERT_EQUAL(scene.pool.try_push(run), -ECANCELED);
   CU_ASSERT_EQUAL(ran, 0);
 }
 
-/// The wait with a limit leaves the answer to wait().
-static void skipped_tasks_are_returned_after_a_limit()
+static ws::pool &stopped(ws::pool &pool)
 {
-  held_pool scene(1);
-  ws::stop_source source;
-  ws::group group;
-  group.run(
-      scene.pool, [] {}, source.get_token());
-  source.request_stop();
-  CU_ASSERT_TRUE(group.wait_for(std::chrono::hours(1)));
-  CU_ASSERT_FALSE(group.wait());
-  CU_ASSERT_TRUE(group.wait());
-}
-
-static void refused_pushes_are_returned()
-{
-  ws::pool pool(settings_of(1));
   pool.stop(WS_STOP_DRAIN);
-  CU_ASSERT_EQUAL(pool.try_push([] {}), -ECANCELED);
+  return pool;
 }
 
-static int create_badly(void *)
+static const death deaths[] = {
+    {"workers = 1000000 is out of range", [](ws::pool &) { ws::pool pool(1000000u); }},
+    {"ws::pool::push: ", [](ws::pool &pool) { stopped(pool).push([] {}); }},
+    {"ws::pool: a task with a future does not run: ", [](ws::pool &pool) { stopped(pool).submit([] {}); }},
+    {"ws::group::run: ", [](ws::pool &pool) { ws::group().run(stopped(pool), [] {}); }},
+    {"ws::promise::~promise: there is no result for its future",
+     [](ws::pool &) { static_cast<void>(ws::promise<int>().get_future()); }},
+};
+
+FORK_CASE(errors_end_the_process)
 {
-  ws::pool pool(1000000u);
-  return 0;
+  for (const death &of : deaths)
+    CU_ASSERT_TRUE(dies(of));
 }
-
-static int push_to_a_stopped_pool(void *)
-{
-  ws::pool pool(settings_of(1));
-  pool.stop(WS_STOP_DRAIN);
-  pool.push([] {});
-  return 0;
-}
-
-static int submit_to_a_stopped_pool(void *)
-{
-  ws::pool pool(settings_of(1));
-  pool.stop(WS_STOP_DRAIN);
-  pool.submit([] {});
-  return 0;
-}
-
-static void errors_end_the_process()
-{
-  CU_ASSERT_EQUAL(test_in_child(create_badly, nullptr), 128 + SIGABRT);
-  CU_ASSERT_EQUAL(test_in_child(push_to_a_stopped_pool, nullptr), 128 + SIGABRT);
-  CU_ASSERT_EQUAL(test_in_child(submit_to_a_stopped_pool, nullptr), 128 + SIGABRT);
-}
-
-TEST_MAIN("cxx_plain", TEST_CASE(errors_end_the_process), TEST_CASE(tasks_run),
-          TEST_CASE(skipped_tasks_are_returned), TEST_CASE(skipped_tasks_are_returned_after_a_limit),
-          TEST_CASE(refused_pushes_are_returned))

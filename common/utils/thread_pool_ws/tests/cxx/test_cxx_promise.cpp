@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_promise.cpp
 /// ws::promise and ws::future::then(): results, exceptions, both orders of set and get, chains, pools that
-/// stop. Built for C++17 and C++20.
-#include <memory>
-#include <stdexcept>
-#include <string>
+/// stop.
+#include "cxx_scene.hpp"
 
-#include "cxx_fibers.hpp"
-
-namespace {
-
-void results_reach_the_future()
+CASE(results_of_promises)
 {
   ws::promise<std::unique_ptr<int>> value;
   ws::future<std::unique_ptr<int>> future = value.get_future();
-  CU_ASSERT(future.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
+  CU_ASSERT(future.wait_for(0s) == std::future_status::timeout);
   CU_ASSERT_FALSE(future.cancel()); // there is no task
   value.set_value(std::make_unique<int>(3));
   CU_ASSERT_EQUAL(*future.get(), 3);
@@ -22,9 +16,17 @@ void results_reach_the_future()
   ws::promise<int &> reference;
   reference.set_value(place);
   CU_ASSERT_PTR_EQUAL(&reference.get_future().get(), &place);
+  ws::promise<int> failed;
+  failed.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get_future().get(); }));
+  ws::promise<watched> copied;
+  const watched source;
+  watched::throws_in = 1;
+  copied.set_value(source);
+  CU_ASSERT_TRUE(throws<std::range_error>([&] { copied.get_future().get(); }));
 }
 
-void promises_need_no_future_and_no_result()
+CASE(promises_need_no_future_and_no_result)
 {
   ws::promise<void> unused;
   ws::promise<int> without_future, moved;
@@ -37,45 +39,14 @@ void promises_need_no_future_and_no_result()
     moved = ws::promise<int>();
   }
   CU_ASSERT_TRUE(throws<std::future_error>([&] { broken.get(); }));
-  ws::promise<int> failed;
-  ws::future<int> failure = failed.get_future();
-  failed.set_exception(std::make_exception_ptr(std::runtime_error("no")));
-  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failure.get(); }));
   ws::future<int> dropped = moved.get_future();
   dropped = ws::future<int>(); // before the result
   moved.set_value(1);
 }
 
-struct throws_when_copied {
-  throws_when_copied() = default;
-  throws_when_copied(const throws_when_copied &) { throw std::logic_error("copy"); }
-};
-
-void an_exception_of_the_copy_goes_to_the_future()
+/// A task waits, and destroys the promise as soon as it has the result.
+POOL_CASE(the_waiting_thread_may_destroy_the_promise, 1)
 {
-  ws::promise<throws_when_copied> promise;
-  ws::future<throws_when_copied> future = promise.get_future();
-  const throws_when_copied value;
-  promise.set_value(value);
-  CU_ASSERT_TRUE(throws<std::logic_error>([&] { future.get(); }));
-}
-
-/// One worker: the fiber parks, and the worker runs the task that gives the result.
-void fibers_park_for_promises()
-{
-  ws::pool pool(settings_of(1));
-  ws::promise<int> promise;
-  ws::future<int> future = promise.get_future();
-  ws::future<int> fiber = pool.submit([&](ws::context &) { return future.get() + 1; });
-  CU_ASSERT_TRUE(await_parked(1));
-  pool.push([&] { promise.set_value(5); });
-  CU_ASSERT_EQUAL(fiber.get(), 6);
-}
-
-/// A task waits, and a thread gives the result and destroys the promise's owner.
-void tasks_and_threads_wait_for_promises()
-{
-  ws::pool pool(settings_of(1));
   for (int i = 0; i < 200; i++) {
     auto promise = std::make_unique<ws::promise<int>>();
     ws::future<int> future = promise->get_future();
@@ -89,53 +60,39 @@ void tasks_and_threads_wait_for_promises()
   }
 }
 
-void chains_run_in_order()
+/// The first task stands in a gate when then() is called. In a task get() runs what has not begun. A result
+/// that is ready continues at once, with the hint.
+CASE(chains_run_in_order)
 {
-  ws::pool pool(settings_of(2));
+  held_pool scene(1);
   std::string order;
-  ws::future<std::string> chain =
-      pool.submit([&order] {
-            order += 'a';
-            return 1;
-          })
-          .then(pool,
-                [&order](int value) {
-                  order += 'b';
-                  return std::make_unique<int>(value + 1);
-                })
-          .then(pool, [&order](std::unique_ptr<int> value) { order += "cdef"[*value]; })
-          .then(
-              pool, [&order] { return order + '.'; }, ws::priority::high);
-  CU_ASSERT_EQUAL(chain.get(), "abe.");
-}
-
-/// The task stands in a gate when then() is called, and has ended when it is called again.
-void continuations_come_before_or_after_the_result()
-{
-  ws::pool pool(settings_of(2));
-  gate door;
-  ws::future<int> stands = pool.submit([&door] {
-    door.stand();
+  ws::future<int> first = scene.pool.submit([&order] {
+    order += 'a';
     return 1;
   });
-  CU_ASSERT_TRUE_FATAL(door.await(1));
-  ws::future<int> next = stands.then(pool, [](int value) { return value + 1; });
-  CU_ASSERT_FALSE(stands.valid());
-  door.let(1);
-  CU_ASSERT_EQUAL(next.get(), 2);
-  ws::future<int> ready = pool.submit([] { return 3; });
-  ready.wait();
-  CU_ASSERT_EQUAL(ready.then(pool, [](int value) { return value + 1; }).get(), 4);
-  ws::promise<void> promise;
-  ws::future<int> later = promise.get_future().then(pool, [] { return 5; });
-  CU_ASSERT(later.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout);
-  promise.set_value();
-  CU_ASSERT_EQUAL(later.get(), 5);
+  ws::future<std::unique_ptr<int>> second = first.then(scene.pool, [&order](int value) {
+    order += 'b';
+    return std::make_unique<int>(value + 1);
+  });
+  ws::future<void> third =
+      second.then(scene.pool, [&order](std::unique_ptr<int> value) { order += "cdef"[*value]; });
+  ws::future<std::string> chain = third.then(scene.pool, [&order] { return order + '.'; });
+  CU_ASSERT_FALSE(first.valid());
+  CU_ASSERT(chain.wait_for(0s) == std::future_status::timeout);
+  scene.let();
+  CU_ASSERT_EQUAL(chain.get(), "abe.");
+  const auto add = [](int value) { return value + 1; };
+  const auto in_a_task = [&] { return scene.pool.submit([] { return 1; }).then(scene.pool, add).get(); };
+  CU_ASSERT_EQUAL(scene.pool.submit(in_a_task).get(), 2);
+  ws::promise<int> done;
+  done.set_value(4);
+  const auto priority = [](int) { return ws_current_task()->priority; };
+  ws::future<ws_priority_t> hinted = done.get_future().then(scene.pool, priority, ws::priority::high);
+  CU_ASSERT_EQUAL(hinted.get(), WS_PRIORITY_HIGH);
 }
 
-void errors_pass_through()
+POOL_CASE(errors_pass_through, 1)
 {
-  ws::pool pool(settings_of(1));
   bool called = false;
   ws::future<void> failed =
       pool.submit([]() -> int { throw std::runtime_error("first"); }).then(pool, [&](int) { called = true; });
@@ -145,99 +102,38 @@ void errors_pass_through()
   CU_ASSERT_TRUE(throws<std::logic_error>([&] { second.get(); }));
 }
 
-/// In a task get() runs what has not begun: the whole chain, on one held worker.
-void get_runs_a_chain()
+/// The pool of the continuation is stopped, or that of the first task is aborted: what was cancelled is
+/// passed on. A cancel destroys the callable, and with it the future that it waits for.
+CASE(continuations_that_do_not_run)
 {
-  ws::pool pool(settings_of(1));
-  const int result = pool.submit([&] {
-                           ws::future<int> chain = pool.submit([] { return 1; })
-                                                       .then(pool, [](int value) { return value + 1; })
-                                                       .then(pool, [](int value) { return value * 10; });
-                           return chain.get();
-                         })
-                         .get();
-  CU_ASSERT_EQUAL(result, 20);
-  pool.wait();
-}
-
-void stopped_pools_refuse_continuations()
-{
-  ws::promise<int> promise;
-  ws::future<int> next, skipped;
-  std::atomic<int> ran{0};
+  ws::pool stopped(settings_of(1)), pool(settings_of(1));
   held_pool held(1);
-  ws::pool other(settings_of(1));
-  next = promise.get_future().then(other, [&ran](int) { return ++ran; });
-  skipped = held.pool.submit([] { return 1; }).then(other, [&ran](int) { return ++ran; });
-  other.stop(WS_STOP_DRAIN);
+  ws::promise<int> promise, other;
+  std::atomic<int> ran{0};
+  const auto run = [&ran](int) { return ++ran; };
+  ws::future<int> refused = promise.get_future().then(stopped, run);
+  ws::future<int> skipped = held.pool.submit([] { return 1; }).then(pool, run);
+  ws::future<int> refused_later = held.pool.submit([] { return 1; }).then(stopped, run);
+  ws::future<int> cancelled = other.get_future().then(pool, run);
+  CU_ASSERT_TRUE(cancelled.cancel());
+  stopped.stop(WS_STOP_DRAIN);
   promise.set_value(1);
-  CU_ASSERT_EQUAL(error_of([&] { next.get(); }), ECANCELED);
-  std::thread stopper([&] { held.pool.stop(WS_STOP_ABORT); });
-  CU_ASSERT(skipped.wait_for(std::chrono::seconds(TEST_DEADLINE_S)) == std::future_status::ready);
-  held.let();
-  stopper.join();
-  CU_ASSERT_EQUAL(error_of([&] { skipped.get(); }), ECANCELED);
-  CU_ASSERT_EQUAL(ran, 0);
-}
-
-/// The cancel destroys the callable, and with it the future that it waits for.
-void cancelled_continuations_do_not_run()
-{
-  ws::pool pool(settings_of(1));
-  ws::promise<int> promise;
-  std::atomic<int> ran{0};
-  ws::future<int> next = promise.get_future().then(pool, [&ran](int) { return ++ran; });
-  CU_ASSERT_TRUE(next.cancel());
-  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { next.get(); }));
-  promise.set_value(1); // continues nothing
+  other.set_value(1); // continues nothing
+  held.abort();
+  CU_ASSERT_EQUAL(end_of([&] { refused.get(); }), ECANCELED);
+  CU_ASSERT_EQUAL(end_of([&] { skipped.get(); }), SKIPPED);
+  CU_ASSERT_EQUAL(end_of([&] { refused_later.get(); }), ECANCELED);
+  CU_ASSERT_EQUAL(end_of([&] { cancelled.get(); }), SKIPPED);
   pool.wait();
   CU_ASSERT_EQUAL(ran, 0);
 }
 
-/// The first task is skipped: the second is pushed all the same, and passes that on.
-void aborts_cancel_chains()
-{
-  ws::pool pool(settings_of(1));
-  std::atomic<int> ran{0};
-  held_pool held(1);
-  ws::future<int> next = held.pool.submit([&ran] { return ++ran; }).then(pool, [&ran](int) { return ++ran; });
-  std::thread stopper([&held] { held.pool.stop(WS_STOP_ABORT); });
-  await_stop(held.pool);
-  held.let();
-  stopper.join();
-  CU_ASSERT_TRUE(throws<ws::cancelled>([&] { next.get(); }));
-  CU_ASSERT_EQUAL(ran, 0);
-}
-
-/// Results, then() and the end of futures at the same moment.
-void continuations_race_with_results()
-{
-  constexpr int ROUNDS = 2000;
-  ws::pool pool(settings_of(3));
-  std::atomic<int> ran{0};
-  int kept = 0, dropped = 0;
-  for (int i = 0; i < ROUNDS; i++) {
-    ws::future<int> future = pool.submit([] { return 1; });
-    ws::future<int> next = future.then(pool, [&ran](int value) { return ran += value; });
-    if (i % 3 == 0) {
-      dropped++;
-      continue;
-    }
-    kept++;
-    CU_ASSERT(next.get() > 0);
-  }
-  pool.wait(); // of a chain it does not see tasks that are not pushed yet
-  const auto have_run = [](void *of) { return static_cast<std::atomic<int> *>(of)->load() == ROUNDS; };
-  CU_ASSERT_TRUE(test_until(have_run, &ran));
-  CU_ASSERT_EQUAL(kept + dropped, ROUNDS);
-}
-
+#if WS_TEST_FIBERS
 /// Each push of the chain runs its task, or is refused, inside the one before: no stack grows with it. A
 /// fiber's stack is small.
-void long_chains_need_no_stack()
+POOL_CASE(long_chains_need_no_stack, 1)
 {
   constexpr int LENGTH = 5000;
-  ws::pool pool(settings_of(1));
   for (const std::uint32_t workers : {0U, 1U}) {
     ws::pool other(settings_of(workers));
     ws::promise<int> first;
@@ -247,19 +143,11 @@ void long_chains_need_no_stack()
     if (workers > 0)
       other.stop(WS_STOP_DRAIN);
     pool.submit([&](ws::context &) { first.set_value(0); }).get();
-    if (workers > 0)
-      CU_ASSERT_EQUAL(error_of([&] { last.get(); }), ECANCELED)
-    else
-      CU_ASSERT_EQUAL(last.get(), LENGTH)
+    int result = 0;
+    CU_ASSERT_EQUAL(end_of([&] { result = last.get(); }), workers > 0 ? ECANCELED : 0);
+    CU_ASSERT_EQUAL(result, workers > 0 ? 0 : LENGTH);
   }
 }
-
-} // namespace
-
-TEST_SUITE(promise, TEST_CASE(results_reach_the_future), TEST_CASE(promises_need_no_future_and_no_result),
-           TEST_CASE(an_exception_of_the_copy_goes_to_the_future), TEST_CASE(fibers_park_for_promises),
-           TEST_CASE(tasks_and_threads_wait_for_promises), TEST_CASE(chains_run_in_order),
-           TEST_CASE(continuations_come_before_or_after_the_result), TEST_CASE(errors_pass_through),
-           TEST_CASE(get_runs_a_chain), TEST_CASE(stopped_pools_refuse_continuations),
-           TEST_CASE(cancelled_continuations_do_not_run), TEST_CASE(aborts_cancel_chains),
-           TEST_CASE(continuations_race_with_results), TEST_CASE(long_chains_need_no_stack))
+#else
+void long_chains_need_no_stack() {}
+#endif

@@ -1,138 +1,92 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_step.cpp
 /// Steps from one pool to another: the other pool may be destroyed when the result is there, while the step's
-/// push has not returned. Linked with --wrap=ws_pool_push and --wrap=ws_fiber_push.
-#include <memory>
-
+/// push has not returned. So each push is made while its thread holds the pool: test_destroy.c has what that
+/// does. Linked with --wrap=ws_pool_push, ws_pool_hold and ws_pool_release.
 #include "../../include/ws_coroutine.hpp"
 #include "cxx_scene.hpp"
 
-namespace {
-
-/// The pool whose pushes stand in a gate when the task is queued.
-struct target {
-  std::atomic<ws_pool_t *> pool{nullptr};
-  gate door;
-  std::atomic<bool> left{false};
-};
-target *held;
-
-int stand_after(int result, const ws_pool_t *pool)
-{
-  if (held && pool == held->pool) {
-    held->door.stand();
-    held->left = true;
-  }
-  return result;
-}
-
-} // namespace
+static std::atomic<ws_pool_t *> target{nullptr};
+static std::atomic<int> all_holds{0}, other_pushes{0};
+static thread_local int holds = 0; ///< of the target
 
 extern "C" {
 int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
 int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
 int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
 {
-  return stand_after(__real_ws_pool_push(pool, task), pool);
+  other_pushes += pool == target && holds == 0;
+  return __real_ws_pool_push(pool, task);
 }
 
-int __real_ws_fiber_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group,
-                         const ws_fiber_options_t *options);
-int __wrap_ws_fiber_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group,
-                         const ws_fiber_options_t *options);
-int __wrap_ws_fiber_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group,
-                         const ws_fiber_options_t *options)
+void __real_ws_pool_hold(ws_pool_t *pool);
+void __wrap_ws_pool_hold(ws_pool_t *pool);
+void __wrap_ws_pool_hold(ws_pool_t *pool)
 {
-  return stand_after(__real_ws_fiber_push(pool, func, arg, group, options), pool);
+  holds += pool == target;
+  all_holds += pool == target;
+  __real_ws_pool_hold(pool);
+}
+
+void __real_ws_pool_release(ws_pool_t *pool);
+void __wrap_ws_pool_release(ws_pool_t *pool);
+void __wrap_ws_pool_release(ws_pool_t *pool)
+{
+  holds -= pool == target;
+  __real_ws_pool_release(pool);
 }
 }
 
-namespace {
-
-/// @param begin  begins a step from one pool to the other, and returns what makes its result ready
+/// @param begin  begins one step from one pool to the other, which makes 2 of it
 template <typename Begin>
-void is_outlived(Begin begin)
+static void is_held(Begin begin)
 {
-  target scene;
-  gate go;
-  ws::pool from(settings_of(1));
-  auto into = std::make_unique<ws::pool>(settings_of(1));
-  ws::future<int> result = begin(from, *into, go);
-  held = &scene;
-  scene.pool = into->native();
-  go.let(1);
-  CU_ASSERT_TRUE_FATAL(scene.door.await(1));
-  go.let(1);
-  CU_ASSERT_EQUAL(result.get(), 2);
-  std::atomic<bool> is_destroyed{false};
-  bool was_left = false;
-  std::thread end([&] {
-    into.reset();
-    was_left = scene.left;
-    is_destroyed = true;
-  });
-  const auto ended_or_waits = [](void *flag) {
-    return static_cast<std::atomic<bool> *>(flag)->load() || test_others_sleep();
-  };
-  CU_ASSERT_TRUE(test_until(ended_or_waits, &is_destroyed));
-  scene.door.let(1);
-  end.join();
-  CU_ASSERT_TRUE(was_left);
-  held = nullptr;
-}
-
-void pushes_of_then()
-{
-  is_outlived([](ws::pool &from, ws::pool &into, gate &go) {
-    return from
-        .submit([&go] {
-          go.stand();
-          return 1;
-        })
-        .then(into, [](int one) { return one + 1; });
-  });
+  ws::pool from(settings_of(1)), into(settings_of(1));
+  all_holds = other_pushes = 0;
+  target = into.native();
+  CU_ASSERT_EQUAL(begin(from, into).get(), 2);
+  target = nullptr;
+  CU_ASSERT_EQUAL(all_holds, 1);
+  CU_ASSERT_EQUAL(other_pushes, 0);
 }
 
 template <typename Step>
-ws::coroutine<int> hop(gate &go, Step step)
+static ws::coroutine<int> hop(Step step)
 {
-  go.stand();
   co_await step;
   co_return 2;
 }
-
-void pushes_of_hops()
+static ws::coroutine<int> hop_plainly(ws::pool &into)
 {
-  is_outlived([](ws::pool &from, ws::pool &into, gate &go) {
-    return ws::start(from, hop(go, ws::on(into, ws::priority::high)));
-  });
-  is_outlived([](ws::pool &from, ws::pool &into, gate &go) {
-    return ws::start(from, [](gate &door, ws::pool &to) -> ws::coroutine<int> {
-      door.stand();
-      co_await to;
-      co_return 2;
-    }(go, into));
-  });
-  is_outlived(
-      [](ws::pool &from, ws::pool &into, gate &go) { return ws::start(from, hop(go, ws::on_fiber(into))); });
+  co_await into;
+  co_return 2;
 }
 
-/// A fiber of the group's pool waits for the group, until a task of it is let go.
-void pushes_of_waits_for_groups()
+static ws::coroutine<int> wait_for_group(ws::pool &into, gate &door)
 {
-  is_outlived([](ws::pool &from, ws::pool &into, gate &go) {
-    return ws::start(from, [](gate &door, ws::pool &to) -> ws::coroutine<int> {
-      ws::group group;
-      door.stand();
-      held->pool = nullptr; // not this push, whose return the coroutine waits for
-      group.run(to, [&door] { door.stand(); });
-      held->pool = to.native();
-      co_await group;
-      co_return 2;
-    }(go, into));
-  });
+  ws::group group;
+  target = nullptr; // not this push, whose return the coroutine waits for
+  group.run(into, [&door] { door.stand(); });
+  target = into.native();
+  co_await group;
+  co_return 2;
 }
 
-} // namespace
-
-TEST_SUITE(step, TEST_CASE(pushes_of_then), TEST_CASE(pushes_of_hops), TEST_CASE(pushes_of_waits_for_groups))
+CASE(pushes_of_steps)
+{
+  is_held([](ws::pool &from, ws::pool &into) {
+    return from.submit([] { return 1; }).then(into, [](int one) { return one + 1; });
+  });
+  is_held(
+      [](ws::pool &from, ws::pool &into) { return ws::start(from, hop(ws::on(into, ws::priority::high))); });
+  is_held([](ws::pool &from, ws::pool &into) { return ws::start(from, hop(ws::on_fiber(into))); });
+  is_held([](ws::pool &from, ws::pool &into) { return ws::start(from, hop_plainly(into)); });
+  gate door;
+  is_held([&door](ws::pool &from, ws::pool &into) {
+    ws::future<int> result = ws::start(from, wait_for_group(into, door));
+    while (all_holds == 0)
+      std::this_thread::yield();
+    door.let(1);
+    return result;
+  });
+}

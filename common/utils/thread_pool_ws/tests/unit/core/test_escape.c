@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_escape.c
 /// A task must return (ws_escape.h): one that ends its thread ends the process, wherever it runs. A request
-/// to cancel a thread that runs tasks acts when it runs none. test_cxx_escape.cpp has the exceptions.
+/// to cancel a thread that runs tasks acts when it runs none. test_cxx_death.cpp has the exceptions.
 #define _GNU_SOURCE
 #include "../../support/ws_death.h"
 
