@@ -21,7 +21,7 @@ static _Thread_local uint32_t held; ///< bits
 
 /// Resources, in the order of their names in seam_deny().
 enum { THREADS, EPOLL, MEMORY, ADDRESSES, PAGES };
-static int epoll;
+static ws_au32_t epoll; ///< the library's descriptor
 
 static void stand_at(uint32_t place)
 {
@@ -134,8 +134,9 @@ static int create_thread(pthread_t *thread, void *(*func)(void *), void *arg)
 static int create_epoll(int flags)
 {
   errno = EMFILE;
-  epoll = has_no(EPOLL) ? -1 : __real_epoll_create1(flags);
-  return epoll;
+  const int created = has_no(EPOLL) ? -1 : __real_epoll_create1(flags);
+  ws_store_release(&epoll, (uint32_t)created);
+  return created;
 }
 
 void fiber_seam_begin(void)
@@ -178,7 +179,8 @@ void seam_deny(scene_words_t words)
     bits |= has(words, resources[i]) ? 1u << i : 0;
   ws_store_release(&fiber_seam.denied, bits);
   if (has(words, "reactor"))
-    syscall(SYS_close, epoll); // not close(): ThreadSanitizer would report the misuse first
+    // not close(): ThreadSanitizer would report the misuse first
+    syscall(SYS_close, (int)ws_load_acquire(&epoll));
 }
 
 __attribute__((constructor)) static void set_seams(void)
