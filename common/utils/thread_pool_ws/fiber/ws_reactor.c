@@ -37,7 +37,7 @@ static int start(void)
   const int result =
       ws_service_start(&ws_fiber_process.reactor_thread, "ws_reactor", run, (void *)(intptr_t)epoll);
   if (result == 0)
-    ws_store_relaxed(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // relaxed: nothing else is read by it
+    ws_store_release(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // [edge REACTOR release] it exists
   else
     close(epoll);
   return result;
@@ -49,7 +49,8 @@ int ws_reactor_begin(void)
   ws_service_t *service = &ws_fiber_process.reactor_thread;
   const ws_fiber_t *fiber = ws_fiber_here();
   const uint32_t priority = ws_service_priority(fiber);
-  if (ws_load_relaxed(reactor) != 0 && !ws_service_must_rise(service, priority)) // relaxed: as above
+  // [edge REACTOR acquire] it exists
+  if (ws_load_acquire(reactor) != 0 && !ws_service_must_rise(service, priority))
     return 0;
   ws_fiber_process_begin();
   pthread_mutex_lock(&ws_fiber_process.reactor_lock);
@@ -62,7 +63,7 @@ int ws_reactor_begin(void)
 
 int ws_reactor_arm(int fd, uint32_t events)
 {
-  const int epoll = (int)ws_load_relaxed(&ws_fiber_process.reactor) - 1; // relaxed: as above
+  const int epoll = (int)ws_load_acquire(&ws_fiber_process.reactor) - 1; // [edge REACTOR acquire]
   struct epoll_event event = {.events = events | EPOLLONESHOT, .data.fd = fd};
   if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0)
     return 0;

@@ -41,8 +41,8 @@ typedef struct {
   uint32_t level;
 } throttled_t;
 
-/// Two seconds pass, with a task in them, and the quota is used up once more. What happened before the first look
-/// says nothing.
+/// Two seconds pass, with a task in them, and the quota is used up once more. What happened before the first
+/// look says nothing.
 static bool is_down_at(void *throttled_arg)
 {
   const throttled_t *wanted = throttled_arg;
