@@ -247,7 +247,7 @@ POOL_CASE(barriers_have_phases, 3)
   smaller.arrive_and_wait(); // alone
 }
 
-/// test_sync.c has the misuse that the functions of C report.
+/// scenes/sync.c has the misuse that the functions of C report.
 static const death deaths[] = {
     {"ws::recursive_mutex::unlock: the caller does not own it",
      [](ws::pool &) { ws::recursive_mutex().unlock(); }},

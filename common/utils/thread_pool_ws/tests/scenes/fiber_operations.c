@@ -252,7 +252,7 @@ static void pass(scene_words_t words)
 static void rest(scene_words_t words)
 {
   const bool is_never = strcmp(words[0], "never") == 0, is_at = option(words, "at") != NULL;
-  const uint64_t ns = is_never ? UINT64_MAX : (uint64_t)scene_number(words[0]);
+  const uint64_t ns = is_never || is_at ? UINT64_MAX : (uint64_t)scene_number(words[0]);
   const uint64_t end_ns = is_at ? deadline_of(words) : is_never ? NEVER : ws_os_now_ns() + ns;
   const int own = begin_wait();
   const int result = is_at ? ws_sleep_until(end_ns) : ws_sleep_ns(ns);
@@ -422,15 +422,23 @@ static bool value(scene_words_t words, scene_words_t *after, int64_t *found)
 }
 
 static const scene_operation_t operations[] = {
-    {"yield", yield},     {"mutex", make},       {"cond", make},          {"sem", make},
-    {"latch", make},      {"barrier", make},     {"door", make},          {"token", make},
-    {"pass", pass},       {"lock", pass},        {"rest", rest},          {"try", try_once},
-    {"poll", poll_until}, {"unlock", give},      {"signal", give},        {"post", give},
-    {"down", give},       {"open", give},        {"request", give},       {"broadcast", broadcast},
-    {"shut", shut},       {"use", use},          {"pair", pair},          {"ready", ready},
-    {"read", move_byte},  {"write", move_byte},  {"fill", move_all},      {"drain", move_all},
-    {"hangup", hang_up},  {"clock", seam_clock}, {"elapse", seam_elapse}, {"hold", seam_hold},
-    {"deny", seam_deny},  {NULL, NULL}};
+    {"yield", yield, 0, NULL},        {"mutex", make, 0, NULL},
+    {"cond", make, 0, NULL},          {"sem", make, 0, NULL},
+    {"latch", make, 0, NULL},         {"barrier", make, 0, NULL},
+    {"door", make, 0, NULL},          {"token", make, 0, NULL},
+    {"pass", pass, 0, NULL},          {"lock", pass, 0, NULL},
+    {"rest", rest, 0, NULL},          {"try", try_once, 0, NULL},
+    {"poll", poll_until, 0, NULL},    {"unlock", give, 0, NULL},
+    {"signal", give, 0, NULL},        {"post", give, 0, NULL},
+    {"down", give, 0, NULL},          {"open", give, 0, NULL},
+    {"request", give, 0, NULL},       {"broadcast", broadcast, 0, NULL},
+    {"shut", shut, 0, NULL},          {"use", use, 0, NULL},
+    {"pair", pair, 0, NULL},          {"ready", ready, 0, NULL},
+    {"read", move_byte, 0, NULL},     {"write", move_byte, 0, NULL},
+    {"fill", move_all, 0, NULL},      {"drain", move_all, 0, NULL},
+    {"hangup", hang_up, 0, NULL},     {"clock", seam_clock, 0, NULL},
+    {"elapse", seam_elapse, 0, NULL}, {"hold", seam_hold, 0, NULL},
+    {"deny", seam_deny, 0, NULL},     {NULL, NULL, 0, NULL}};
 
 __attribute__((constructor)) static void add(void)
 {

@@ -40,11 +40,13 @@ static uint64_t now_ns(void)
   return ws_load_acquire(&fiber_seam.zero_ns) + ws_add_acq_rel(&ahead_ns, 1);
 }
 
-/// A sleep with a limit looks at the scene's clock now and then.
+/// A sleep with a limit looks at the scene's clock now and then, so a wake that it misses shows as a delay only.
 static int sleep_until(ws_au32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
-  if (deadline_ns == 0 || (!ws_load_acquire(&has_clock) && ws_load_acquire(&ahead_ns) == 0))
-    return __real_ws_os_futex_wait_until(word, seen, deadline_ns);
+  if (deadline_ns == 0)
+    return __real_ws_os_futex_wait_until(word, seen, 0);
+  if (!ws_load_acquire(&has_clock) && now_ns() < deadline_ns)
+    return __real_ws_os_futex_wait_until(word, seen, deadline_ns - ws_load_acquire(&ahead_ns));
   if (now_ns() < deadline_ns)
     __real_ws_os_futex_wait_until(word, seen, __real_ws_os_now_ns() + 1000000);
   if (now_ns() < deadline_ns)

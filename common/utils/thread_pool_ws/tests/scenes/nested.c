@@ -18,6 +18,9 @@ SCENES("nested",
    "pool workers=1 fifo=1; stand\n"
    "push own in=g; push a; push b; push c; push d\n"
    "wait g; forget; let; until ran d; is order a b c d"},
+  {"a_thread_outside_finds_its_task_under_1000_others",
+   "pool workers=1; stand; push z; push own in=g; push other 1000\n"
+   "wait g; is ran own 1; is ran other 0; is ran z 0; let; settle; is ran other 1000"},
   {"a_wait_takes_its_tasks_from_a_full_queue_and_there_is_room_again",
    "pool workers=1 fifo=1 queue_capacity=8 full=fail; stand\n"
    "push a; push own in=g; push b; push c; push own in=g; push d; push e; push f; push x = -EAGAIN\n"

@@ -31,7 +31,8 @@
 /// several.
 typedef struct {
   const char *name, *body;
-  ws_au32_t pushed, began, ran, cancelled, skipped; ///< as a task
+  ws_au32_t began, ran, cancelled, skipped; ///< as a task
+  ws_au32_t used, asked; ///< bools: by a statement that is no condition; by a condition
   ws_aptr_t last; ///< its run_t that was pushed last
   ws_group_t group;
   uint32_t life; ///< number of groups of the name so far
@@ -51,6 +52,7 @@ typedef struct run_s {
   uint32_t life; ///< of the group
   bool is_fiber;
   const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
+  ws_au32_t taken, ends; ///< bool: the pool has taken it; times that it ran, was cancelled or skipped
 } run_t;
 
 /// What the calling thread waits for.
@@ -109,13 +111,28 @@ void scene_fail(const char *format, ...)
   fprintf(stderr, "\n%s\n", scene.failure); // it may not come to its end
 }
 
-static thing_t *find(const char *name)
+static thing_t *look_up(const char *name)
 {
   for (uint32_t i = 0; name && i < scene.things; i++)
     if (strcmp(scene.thing[i].name, name) == 0)
       return &scene.thing[i];
   scene_fail("\"%s\" is no name", name ? name : "");
   return &scene.thing[0];
+}
+
+static thing_t *find(const char *name)
+{
+  thing_t *thing = look_up(name);
+  ws_store_relaxed(&thing->used, 1);
+  return thing;
+}
+
+/// For conditions. At the end of the scene a statement must have used the name, too.
+static thing_t *ask(const char *name)
+{
+  thing_t *thing = look_up(name);
+  ws_store_relaxed(&thing->asked, 1);
+  return thing;
 }
 
 uint32_t scene_name(const char *name)
@@ -169,6 +186,7 @@ static void run_task(void *run_arg)
   ws_add_release(&run->task->began, 1);
   if (run->task->body)
     play(run->task->body);
+  ws_add_relaxed(&run->ends, 1);
   ws_add_release(&run->task->ran, 1);
   running = outer;
   waiting = outer_wait;
@@ -188,9 +206,10 @@ static void run_fiber(void *run_arg)
 /// As in any task, a wait for all others would not end.
 static void cancel_task(void *run_arg)
 {
-  const run_t *run = run_arg;
+  run_t *run = run_arg;
   if (ws_pool_wait(run->pool) != -EDEADLK || !ws_current_task())
     scene_fail("on_cancel of %s is not inside a task", run->task->name);
+  ws_add_relaxed(&run->ends, 1);
   ws_add_release(&run->task->cancelled, 1);
 }
 
@@ -203,6 +222,7 @@ static void settle_record(ws_record_t *record, int why)
   }
   if (ws_current_task())
     scene_fail("the record of %s is skipped inside a task", run->task->name);
+  ws_add_relaxed(&run->ends, 1);
   ws_add_release(&run->task->skipped, 1);
 }
 
@@ -210,9 +230,10 @@ static void settle_record(ws_record_t *record, int why)
 static void skip_task(void *unused, const ws_task_t *task)
 {
   (void)unused;
-  const run_t *run = task->arg;
+  run_t *run = task->arg;
   if ((ws_current_task() && !run->is_fiber) || run->record.settle)
     scene_fail("%s is skipped inside a task, or has a record", run->task->name);
+  ws_add_relaxed(&run->ends, 1);
   ws_add_release(&run->task->skipped, 1);
 }
 
@@ -268,7 +289,6 @@ static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
   const char *key = option(words, "key");
   const ws_task_t task = new_task(run, words);
   run->pool = pool;
-  ws_add_relaxed(&run->task->pushed, 1);
   ws_store_release(&run->task->last, run);
   if (key)
     run->keyed =
@@ -277,8 +297,7 @@ static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
                      : has(words, "fiber") ? scene_more->push(pool, &task, words)
                      : has(words, "try")   ? ws_pool_try_push(pool, task)
                                            : ws_pool_push(pool, task);
-  if (result != 0)
-    ws_sub_relaxed(&run->task->pushed, 1);
+  ws_store_relaxed(&run->taken, result == 0);
   return result;
 }
 
@@ -286,12 +305,11 @@ static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
 static int64_t push_batch(ws_pool_t *pool, uint32_t count, scene_words_t words)
 {
   ws_task_t batch[64];
-  thing_t *thing = find(words[0]);
   for (uint32_t i = 0; i < count; i++)
     batch[i] = new_task(new_run(words), words);
-  ws_add_relaxed(&thing->pushed, count);
   const int64_t taken = ws_pool_push_batch(pool, batch, count);
-  ws_sub_relaxed(&thing->pushed, count - (taken > 0 ? (uint32_t)taken : 0));
+  for (uint32_t i = 0; i < count && i < taken; i++)
+    ws_store_relaxed(&((run_t *)batch[i].arg)->taken, 1);
   return taken;
 }
 
@@ -505,7 +523,6 @@ static void *play_thread(void *thing_arg)
 static void start_thread(scene_words_t words)
 {
   thing_t *thing = find(words[0]);
-  ws_add_relaxed(&thing->pushed, 1);
   if (!thing->body || scene.threads == THREADS_MAX
       || pthread_create(&scene.thread[scene.threads++], NULL, play_thread, thing) != 0)
     scene_fail("no such thread, or too many");
@@ -554,7 +571,6 @@ static void mark(scene_words_t words)
   const uint32_t place = ws_add_relaxed(&scene.order, 1);
   if (place < sizeof(scene.ordered) / sizeof(scene.ordered[0]))
     ws_store_release(&scene.ordered[place], thing);
-  ws_add_relaxed(&thing->pushed, 1);
   ws_add_release(&thing->ran, 1);
 }
 
@@ -568,7 +584,7 @@ static bool is_in_order(scene_words_t words)
 {
   uint32_t place = 0;
   for (; *words; words++, place++)
-    if (place >= ws_load_acquire(&scene.order) || ws_load_acquire(&scene.ordered[place]) != find(*words))
+    if (place >= ws_load_acquire(&scene.order) || ws_load_acquire(&scene.ordered[place]) != ask(*words))
       return false;
   return place == ws_load_acquire(&scene.order);
 }
@@ -586,7 +602,7 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   for (uint32_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
     if (strcmp(words[0], of[i]) != 0)
       continue;
-    thing_t *thing = find(words[1] && !isdigit((unsigned char)*words[1]) ? words[1] : "gate");
+    thing_t *thing = ask(words[1] && !isdigit((unsigned char)*words[1]) ? words[1] : "gate");
     *rest = words + 1 + (thing->name == words[1] || (words[1] && strcmp(thing->name, words[1]) == 0));
     ws_au32_t *const counter[] = {&thing->ran, &thing->began, &thing->cancelled, &thing->skipped,
                                   &thing->entered};
@@ -594,7 +610,7 @@ static int64_t value(scene_words_t words, scene_words_t *rest)
   }
   if (strcmp(words[0], "done") == 0) {
     *rest = words + 2;
-    return ws_group_done(&find(words[1])->group);
+    return ws_group_done(&ask(words[1])->group);
   }
   if (strcmp(words[0], "worker") == 0)
     return ws_worker_index() >= 0;
@@ -623,7 +639,11 @@ static bool holds(scene_words_t words, int64_t *found)
   *found = value(words, &rest);
   const bool least = *rest && strcmp(*rest, ">=") == 0, most = *rest && strcmp(*rest, "<=") == 0;
   rest += least || most;
-  const int64_t wanted = *rest && **rest != '@' ? scene_number(*rest) : 1;
+  const bool has_number = *rest && **rest != '@';
+  const int64_t wanted = has_number ? scene_number(*rest) : 1;
+  rest += has_number;
+  if (*rest && **rest != '@')
+    scene_fail("\"%s\" means nothing here", *rest);
   return least ? *found >= wanted : most ? *found <= wanted : *found == wanted;
 }
 
@@ -659,42 +679,60 @@ static void nothing(scene_words_t words)
   (void)words;
 }
 
-static const scene_operation_t operations[] = {{"push", push},
-                                               {"gate", gate},
-                                               {"let", let},
-                                               {"stand", stand},
-                                               {"pool", create},
-                                               {"group", make_group},
-                                               {"add", add},
-                                               {"complete", complete},
-                                               {"wait", wait_group},
-                                               {"settle", settle},
-                                               {"await", await},
-                                               {"cancel", cancel},
-                                               {"stop", stop},
-                                               {"destroy", destroy},
-                                               {"thread", start_thread},
-                                               {"join", join},
-                                               {"block", block},
-                                               {"unblock", unblock},
-                                               {"prewake", prewake},
-                                               {"forget", forget},
-                                               {"is", is},
-                                               {"until", until},
-                                               {"sleep", sleep_for},
-                                               {"busy", busy_until_let},
-                                               {"spin", set_spin},
-                                               {"note", note},
-                                               {"mark", mark},
-                                               {"simulated", nothing},
-                                               {"apart", nothing},
-                                               {"dies", nothing},
-                                               {NULL, NULL}};
+static const scene_operation_t operations[] = {
+    {"push", push, 1,
+     " in= tag= weak= key= record high low normal node= try batch refused fiber stack= token= = "},
+    {"gate", gate, 1, "  "},
+    {"let", let, 1, "  "},
+    {"stand", stand, 0, "  "},
+    {"pool", create, 0, NULL},
+    {"group", make_group, 1, "  "},
+    {"add", add, 1, "  "},
+    {"complete", complete, 1, "  "},
+    {"wait", wait_group, 1, " alone within= = "},
+    {"settle", settle, 0, " within= = "},
+    {"await", await, 1, " tag= "},
+    {"cancel", cancel, 1, " wait one = "},
+    {"stop", stop, 0, " drain abort = "},
+    {"destroy", destroy, 1, "  "},
+    {"thread", start_thread, 1, "  "},
+    {"join", join, 0, "  "},
+    {"block", block, 0, "  "},
+    {"unblock", unblock, 0, "  "},
+    {"prewake", prewake, 0, "  "},
+    {"forget", forget, 0, "  "},
+    {"is", is, 0, NULL},
+    {"until", until, 0, NULL},
+    {"sleep", sleep_for, 0, "  "},
+    {"busy", busy_until_let, 1, "  "},
+    {"spin", set_spin, 0, " off auto hot = "},
+    {"note", note, 0, "  "},
+    {"mark", mark, 1, "  "},
+    {"simulated", nothing, 0, " cpus= nodes= "},
+    {"apart", nothing, 0, "  "},
+    {"dies", nothing, 0, NULL},
+    {NULL, NULL, 0, NULL}};
+
+/// A word that means nothing is an error, not ignored: a misspelt option must not change what a scene tests.
+static void check_words(const scene_operation_t *operation, scene_words_t words)
+{
+  char known[SCENE_WORDS_MAX * 4];
+  for (uint32_t names = 0; operation->words && *words; words++) {
+    snprintf(known, sizeof(known), " %.*s ", (int)(strcspn(*words, "=") + (strchr(*words, '=') != NULL)),
+             *words);
+    if (strcmp(*words, "=") == 0 && words[1] && strstr(operation->words, " = "))
+      words++;
+    else if (**words != '@' && !isdigit((unsigned char)**words) && !strstr(operation->words, known)
+             && ++names > operation->names)
+      scene_fail("\"%s\" means nothing here", *words);
+  }
+}
 
 static bool operate(const scene_operation_t *operation, scene_words_t words)
 {
   for (; operation && operation->name; operation++) {
     if (strcmp(operation->name, words[0]) == 0) {
+      check_words(operation, words + 1);
       operation->run(words + 1);
       return true;
     }
@@ -708,6 +746,8 @@ static scene_words_t words_of(char *copy, const char **words)
   uint32_t count = 0;
   for (char *word; (word = strtok_r(copy, " ", &copy)) && count < SCENE_WORDS_MAX;)
     words[count++] = word;
+  if (copy && *copy)
+    scene_fail("it has too many words");
   return words;
 }
 
@@ -720,6 +760,8 @@ static void play_one(const char *text, size_t length)
   memcpy(outer, statement, sizeof(outer));
   memcpy(statement, copy, sizeof(copy));
   words_of(copy, words);
+  if (length >= sizeof(copy))
+    scene_fail("it is too long");
   if (words[0] && !operate(operations, words) && !operate(scene_more ? scene_more->operations : NULL, words)
       && !operate(scene_machine_operations, words))
     scene_fail("there is no operation \"%s\"", words[0]);
@@ -751,7 +793,11 @@ static void play(const char *text)
     const size_t length = strcspn(text, ";\n"), line = strcspn(text, "\n");
     if (strncmp(text, "times ", 6) == 0 || strncmp(text, "unless ", 7) == 0
         || strncmp(text, "till ", 5) == 0) {
-      const char *colon = strchr(text, ':');
+      const char *colon = memchr(text, ':', line);
+      if (!colon) {
+        scene_fail("\"%.*s\" has no colon", (int)line, text);
+        return;
+      }
       char *repeated = strndup(colon + 1, line - (size_t)(colon + 1 - text));
       if (repeated)
         repeat(text, (size_t)(colon - text), repeated);
@@ -819,17 +865,18 @@ static void read_scene(const char *text)
   }
 }
 
-/// Whatever the scene says: each task that was taken ended once. All pools have ended.
+/// Whatever the scene says: each task that was taken has ended once, and no other. All pools have ended.
 static void check_tasks(void)
 {
-  for (uint32_t i = 0; i < scene.things; i++) {
-    thing_t *thing = &scene.thing[i];
-    const uint32_t pushed = ws_load_acquire(&thing->pushed), ran = ws_load_acquire(&thing->ran),
-                   cancelled = ws_load_acquire(&thing->cancelled), skipped = ws_load_acquire(&thing->skipped);
-    if (pushed != ran + cancelled + skipped && pushed > 0)
-      scene_fail("%s was pushed %u times, ran %u, was cancelled %u, and skipped %u", thing->name, pushed, ran,
-                 cancelled, skipped);
+  for (uint32_t i = 0; i < ws_load_acquire(&scene.runs); i++) {
+    const run_t *run = &scene.run[i];
+    if (ws_load_acquire(&run->ends) != ws_load_acquire(&run->taken))
+      scene_fail("a push of %s was %s, and it ran, was cancelled or skipped %u times", run->task->name,
+                 ws_load_acquire(&run->taken) ? "taken" : "refused", ws_load_acquire(&run->ends));
   }
+  for (uint32_t i = 0; i < scene.things; i++)
+    if (ws_load_acquire(&scene.thing[i].asked) && !ws_load_acquire(&scene.thing[i].used))
+      scene_fail("%s is only in conditions", scene.thing[i].name);
 }
 
 const char *scene_play(const scene_t *played)

@@ -44,6 +44,8 @@ typedef const char *const *scene_words_t;
 typedef struct {
   const char *name;
   void (*run)(scene_words_t words); ///< those after the name; words[-1] is the name
+  uint32_t names; ///< that may follow, besides numbers and @POOL
+  const char *words; ///< that may follow besides, " flag key= "; NULL = any
 } scene_operation_t;
 /// Operations of the simulated machine.
 extern const scene_operation_t *scene_machine_operations;

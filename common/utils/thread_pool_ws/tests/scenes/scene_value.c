@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../include/ws_stats.h"
+#include "scene.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -26,6 +27,8 @@ int64_t scene_number(const char *text)
       return named[i].value;
   char *unit;
   const int64_t number = strtoll(text, &unit, 10);
+  if (unit == text || (*unit && strcmp(unit, "us") != 0 && strcmp(unit, "ms") != 0 && strcmp(unit, "s") != 0))
+    scene_fail("\"%s\" is no number", text);
   return number
          * (strcmp(unit, "us") == 0   ? 1000
             : strcmp(unit, "ms") == 0 ? 1000000
@@ -65,7 +68,7 @@ typedef struct {
 /// All counters of a pool at one time.
 typedef struct {
   ws_stats_t total;
-  ws_worker_stats_t worker[64];
+  ws_worker_stats_t worker[128];
   uint32_t filled;
 } counted_t;
 

@@ -56,7 +56,7 @@ static void hog(scene_words_t words)
 }
 
 static const scene_operation_t machine_operations[] = {
-    {"work", work}, {"on", move_to}, {"hog", hog}, {NULL, NULL}};
+    {"work", work, 0, NULL}, {"on", move_to, 0, NULL}, {"hog", hog, 0, NULL}, {NULL, NULL, 0, NULL}};
 
 static const scene_t *played;
 static const char *failure;

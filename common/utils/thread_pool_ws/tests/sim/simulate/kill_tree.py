@@ -108,8 +108,10 @@ class Program:
     environment: tuple[str, ...] = ()
 
     def targets(self, build: Path) -> list[str]:
+        """A program of unit tests or scenes has several tests: before it is built, their labels have a target."""
         files = [str(Path(word).relative_to(build)) for word in self.command if word.startswith(f"{build}/")]
-        return files if self.command else [self.name]
+        of_labels = [f"ws_tests_{label}" for label in sorted(self.labels - {"unit"}) if "unit" in self.labels]
+        return files if self.command else of_labels or [self.name]
 
     def run(self, limit_s: float) -> tuple[list[str], float]:
         """@return what has failed, and the seconds that the program took"""

@@ -27,7 +27,7 @@ from simulate.table import print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
 SUITES = {
-    "units": set("core fiber observe os pool prewake setup sleep stress sync tasks trace shim".split()),
+    "units": set("base core fiber observe os parallel pool prewake setup sleep stress sync tasks trace shim".split()),
     "scenes": {"scenes"},
     "contract": {"contract", "api"},
     "explore": {"explore"},
