@@ -40,7 +40,7 @@ static uint64_t now_ns(void)
   return ws_load_acquire(&fiber_seam.zero_ns) + ws_add_acq_rel(&ahead_ns, 1);
 }
 
-/// With "clock", a sleep with a limit looks at that clock now and then: a wake that it misses is a delay only.
+/// With "clock", a sleep with a limit looks at that clock now and then: a wake that is missed is a delay.
 static int sleep_until(ws_au32_t *word, uint32_t seen, uint64_t deadline_ns)
 {
   if (deadline_ns == 0)

@@ -7,26 +7,14 @@ import sys
 from importlib import import_module
 
 VERBS = {
-    "explore": (
-        "explore",
-        "scenarios of the shipped core under adversarial schedules and faults",
-    ),
+    "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
     "corpus": ("corpus", "stored seeds again: those that have found something"),
     "replay": ("replay", "one of them again: seed=N"),
     "scenes": ("scenes", "the scripted tests of tests/scenes, with fixed seeds"),
-    "mutants": (
-        "mutants",
-        "is each known defect found when it is put back into the core",
-    ),
+    "mutants": ("mutants", "is each known defect found when it is put back into the core"),
     "kills": ("kills", "which suite of tests, and which test, finds which mutant"),
-    "time": (
-        "timing",
-        "run a workload on a simulated machine: makespan, start lag, wakes, CPU time",
-    ),
-    "scale": (
-        "scale.command",
-        "time against CPUs: every slot case, three pools, goals",
-    ),
+    "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
+    "scale": ("scale.command", "time against CPUs: every slot case, three pools, goals"),
 }
 
 

@@ -23,12 +23,7 @@ from simulate.mutate import Edit, MutantError, ninja, read_files
 
 MODULE = Path("common/utils/thread_pool_ws")
 PRESETS = {
-    "tests": (
-        "debug",
-        "-DWS_LTTNG=OFF",
-        "-DCMAKE_C_FLAGS_DEBUG=-O1",
-        "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
-    ),
+    "tests": ("debug", "-DWS_LTTNG=OFF", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"),
     "machine": ("simulate",),
 }
 # What one wait of a test may take. The watchdog ends a case after twice the time.
@@ -47,31 +42,15 @@ class Tree:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise MutantError(
-                f"{self.folder} is in use by another ci/simulate kills"
-            ) from None
+            raise MutantError(f"{self.folder} is in use by another ci/simulate kills") from None
 
     def change(self, edits: Iterable[Edit]) -> None:
         """The copy becomes the checkout as it is, with the edits. What is right keeps its time for Ninja."""
         if edits == self.edits:
             return
-        words = [
-            "git",
-            "-C",
-            str(self.root),
-            "ls-files",
-            "-z",
-            "-co",
-            "--exclude-standard",
-        ]
-        listed = subprocess.run(
-            words, capture_output=True, text=True, check=True
-        ).stdout.split("\0")
-        texts = {
-            name: (self.root / name).read_bytes()
-            for name in listed
-            if (self.root / name).is_file()
-        }
+        words = ["git", "-C", str(self.root), "ls-files", "-z", "-co", "--exclude-standard"]
+        listed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0")
+        texts = {name: (self.root / name).read_bytes() for name in listed if (self.root / name).is_file()}
         for edit in edits:
             name = str(MODULE / edit.file)
             texts[name] = edit.change(texts[name].decode()).encode()
@@ -89,18 +68,13 @@ class Tree:
     def configure(self, preset: str) -> None:
         name, *words = PRESETS[preset]
         if shutil.which("ccache"):
-            words += [
-                "-DCMAKE_C_COMPILER_LAUNCHER=ccache",
-                "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            ]
+            words += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
         command = ["cmake", "--preset", name, "-B", str(self.folder / preset), *words]
         done = subprocess.run(command, cwd=self.copy, capture_output=True, text=True)
         if done.returncode != 0:
             raise MutantError(done.stderr.strip())
 
-    def digest(
-        self, preset: str, targets: Iterable[str], edits: Iterable[Edit], text: str
-    ) -> str:
+    def digest(self, preset: str, targets: Iterable[str], edits: Iterable[Edit], text: str) -> str:
         """Of the text, the targets' sources of tests, and all sources of objects that have an edited file."""
         edited = {MODULE / edit.file for edit in edits}
         read: set[Path] = set()
@@ -119,15 +93,8 @@ class Tree:
 def files_of(build: Path, copy: Path, targets: tuple[str, ...]) -> list[list[Path]]:
     """Of each object of the targets: its source, then all headers, less those that are not the checkout's."""
     inputs = ninja(build, "-t", "inputs", *targets).splitlines() if targets else []
-    files = [
-        [Path(name) for name in read_files(build)[made]]
-        for made in inputs
-        if made in read_files(build)
-    ]
-    return [
-        [file.relative_to(copy) for file in of_object if copy in file.parents]
-        for of_object in files
-    ]
+    files = [[Path(name) for name in read_files(build)[made]] for made in inputs if made in read_files(build)]
+    return [[file.relative_to(copy) for file in of_object if copy in file.parents] for of_object in files]
 
 
 @dataclass(frozen=True)
@@ -141,29 +108,15 @@ class Program:
     environment: tuple[str, ...] = ()
 
     def targets(self, build: Path) -> list[str]:
-        """A program of unit tests or scenes has several tests: before it is built, their labels have a target."""
-        files = [
-            str(Path(word).relative_to(build))
-            for word in self.command
-            if word.startswith(f"{build}/")
-        ]
-        of_labels = [
-            f"ws_tests_{label}"
-            for label in sorted(self.labels - {"unit"})
-            if "unit" in self.labels
-        ]
+        """Before a program with several tests is built, their labels have a target."""
+        files = [str(Path(word).relative_to(build)) for word in self.command if word.startswith(f"{build}/")]
+        of_labels = [f"ws_tests_{label}" for label in sorted(self.labels - {"unit"}) if "unit" in self.labels]
         return files if self.command else of_labels or [self.name]
 
     def run(self, limit_s: float) -> tuple[list[str], float]:
         """@return what has failed, and the seconds that the program took"""
-        kept = {
-            name: text
-            for name, text in os.environ.items()
-            if not name.startswith(("TPOOL_WS_", "WS_"))
-        }
-        added = dict(entry.split("=", 1) for entry in self.environment) | {
-            "WS_TEST_DEADLINE_S": DEADLINE_S
-        }
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("TPOOL_WS_", "WS_"))}
+        added = dict(entry.split("=", 1) for entry in self.environment) | {"WS_TEST_DEADLINE_S": DEADLINE_S}
         began = time.monotonic()
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             process = subprocess.Popen(
@@ -211,18 +164,7 @@ def list_programs(build: Path) -> list[Program]:
     found = []
     for test in json.loads(listed)["tests"]:
         has = {entry["name"]: entry["value"] for entry in test["properties"]}
-        labels, environment = (
-            frozenset(has.get("LABELS", ())),
-            tuple(has.get("ENVIRONMENT", ())),
-        )
+        labels, environment = frozenset(has.get("LABELS", ())), tuple(has.get("ENVIRONMENT", ()))
         command = tuple(test.get("command", ()))
-        found.append(
-            Program(
-                test["name"],
-                labels,
-                command,
-                Path(has["WORKING_DIRECTORY"]),
-                environment,
-            )
-        )
+        found.append(Program(test["name"], labels, command, Path(has["WORKING_DIRECTORY"]), environment))
     return found

@@ -55,10 +55,7 @@ def read_table(path: Path, mutants: list[Mutant]) -> Rows:
         with path.open(newline="") as file:
             stored = {row["mutant"]: row for row in csv.DictReader(file)}
     empty = dict.fromkeys(HEADS, "")
-    return {
-        one.name: empty | stored.get(one.name, {}) | {"mutant": one.name}
-        for one in mutants
-    }
+    return {one.name: empty | stored.get(one.name, {}) | {"mutant": one.name} for one in mutants}
 
 
 def write_table(path: Path, rows: Rows) -> None:
@@ -78,9 +75,7 @@ def keys_of(row: dict[str, str]) -> dict[str, str]:
 def store(row: dict[str, str], suite: str, key: str, found: list[str]) -> None:
     more = [f"and {len(found) - NAMES_MAX} more"] if len(found) > NAMES_MAX else []
     row[suite] = "; ".join(found[:NAMES_MAX] + more) or "-"
-    row["keys"] = " ".join(
-        f"{name}={text}" for name, text in (keys_of(row) | {suite: key}).items()
-    )
+    row["keys"] = " ".join(f"{name}={text}" for name, text in (keys_of(row) | {suite: key}).items())
 
 
 class Suites:
@@ -94,26 +89,15 @@ class Suites:
         if "explore" in suites:
             tree.configure("machine")
             self.build("machine", [PROGRAM])
-        labels = {
-            label for suite in suites if suite != "explore" for label in SUITES[suite]
-        }
+        labels = {label for suite in suites if suite != "explore" for label in SUITES[suite]}
         if labels:
             tree.configure("tests")
-        for _ in range(
-            2 if labels else 0
-        ):  # ctest has the words of a program that was built
-            self.programs = [
-                one
-                for one in list_programs(tree.folder / "tests")
-                if one.labels & labels
-            ]
+        for _ in range(2 if labels else 0):  # ctest has the words of a program that was built
+            self.programs = [one for one in list_programs(tree.folder / "tests") if one.labels & labels]
             self.build("tests", self.targets(self.programs))
         for one, (failed, seconds) in self.run(self.programs).items():
             if failed:
-                print(
-                    f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}",
-                    flush=True,
-                )
+                print(f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}", flush=True)
             else:
                 self.seconds[one] = seconds
 
@@ -122,26 +106,14 @@ class Suites:
             ninja(self.tree.folder / preset, "-j", str(self.jobs), *targets)
 
     def targets(self, programs: list[Program]) -> list[str]:
-        return sorted(
-            {
-                name
-                for one in programs
-                for name in one.targets(self.tree.folder / "tests")
-            }
-        )
+        return sorted({name for one in programs for name in one.targets(self.tree.folder / "tests")})
 
     def of(self, mutant: Mutant, suite: str) -> list[Program]:
-        labels = (
-            SUITES[suite] & OF_SHIM
-            if room_of(mutant) == "shim"
-            else SUITES[suite] - NOT_OF_SHIM
-        )
+        labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
         return [one for one in self.programs if one.labels & labels]
 
     def has(self, suite: str) -> bool:
-        return suite == "explore" or any(
-            one.labels & SUITES[suite] for one in self.programs
-        )
+        return suite == "explore" or any(one.labels & SUITES[suite] for one in self.programs)
 
     def run(self, programs: list[Program]) -> dict[Program, tuple[list[str], float]]:
         limits = [LIMIT_S + 4 * self.seconds.get(one, 0) for one in programs]
@@ -150,9 +122,7 @@ class Suites:
 
     def key(self, mutant: Mutant, suite: str) -> str:
         if suite == "explore":
-            return self.tree.digest(
-                "machine", [PROGRAM], mutant.edits, repr((mutant.edits, mutant.seed))
-            )
+            return self.tree.digest("machine", [PROGRAM], mutant.edits, repr((mutant.edits, mutant.seed)))
         targets = self.targets(self.of(mutant, suite))
         return self.tree.digest("tests", targets, mutant.edits, repr(mutant.edits))
 
@@ -164,21 +134,12 @@ class Suites:
         if suite == "explore":
             self.build("machine", [PROGRAM])
             folder = self.tree.folder / "machine" / MODULE / "tests" / "sim"
-            command = (
-                str(folder / PROGRAM),
-                f"first={mutant.seed}",
-                "count=1",
-                "jobs=1",
-            )
+            command = (str(folder / PROGRAM), f"first={mutant.seed}", "count=1", "jobs=1")
             return Program(PROGRAM, frozenset(), command, folder).run(LIMIT_S)[0]
         programs = [one for one in self.of(mutant, suite) if one in self.seconds]
         self.build("tests", self.targets(programs))
         outcomes = self.run(programs)
-        hanging = [
-            one
-            for one, (failed, _) in outcomes.items()
-            if any("(hang)" in text for text in failed)
-        ]
+        hanging = [one for one, (failed, _) in outcomes.items() if any("(hang)" in text for text in failed)]
         if len(hanging) <= HANGING_MAX:
             outcomes |= self.run(hanging)
         return sorted({text for failed, _ in outcomes.values() for text in failed})
@@ -187,10 +148,7 @@ class Suites:
 def summary(rows: Rows, mutants: list[Mutant]) -> Iterator[str]:
     """The table on one screen. Suites without any result are left out."""
     suites = [suite for suite in SUITES if any(row[suite] for row in rows.values())]
-    by = {
-        name: [suite for suite in suites if row[suite] not in ("", "-")]
-        for name, row in rows.items()
-    }
+    by = {name: [suite for suite in suites if row[suite] not in ("", "-")] for name, row in rows.items()}
     whole = [name for name, row in rows.items() if all(row[suite] for suite in suites)]
     rooms: dict[str, list[str]] = {room: [] for room in sorted(map(room_of, mutants))}
     for mutant in mutants:
@@ -198,93 +156,44 @@ def summary(rows: Rows, mutants: list[Mutant]) -> Iterator[str]:
     heads = ("mutants", *suites, "one suite", "none", "not run")
     yield "room".ljust(8) + "".join(head.rjust(10) for head in heads)
     for room, names in (rooms | {"all": list(rows)}).items():
-        counts = [
-            len(names),
-            *(sum(suite in by[name] for name in names) for suite in suites),
-        ]
-        counts += [
-            sum(len(by[name]) == number for name in names if name in whole)
-            for number in (1, 0)
-        ]
+        counts = [len(names), *(sum(suite in by[name] for name in names) for suite in suites)]
+        counts += [sum(len(by[name]) == number for name in names if name in whole) for number in (1, 0)]
         counts.append(sum(name not in whole for name in names))
         yield room.ljust(8) + "".join(str(count).rjust(10) for count in counts)
     for suite in (*suites, ""):
         if names := [name for name in whole if by[name] == [suite] * bool(suite)]:
             head = f"{suite} only" if suite else "no suite"
-            yield textwrap.fill(
-                f"{head} ({len(names)}): {', '.join(names)}",
-                110,
-                subsequent_indent="  ",
-            )
+            yield textwrap.fill(f"{head} ({len(names)}): {', '.join(names)}", 110, subsequent_indent="  ")
 
 
 def read(arguments: list[str]) -> argparse.Namespace:
     form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(
-        prog="ci/simulate kills", description=__doc__, formatter_class=form
-    )
+    parser = argparse.ArgumentParser(prog="ci/simulate kills", description=__doc__, formatter_class=form)
     add = parser.add_argument
-    add(
-        "--slice",
-        type=float,
-        default=60.0,
-        metavar="MINUTES",
-        help="begin no run after so long (60)",
-    )
-    add(
-        "--room",
-        type=lambda text: text.split(","),
-        default=[],
-        help="mutants of core,tasks,... (all)",
-    )
-    add(
-        "--suite",
-        type=lambda text: text.split(","),
-        default=list(SUITES),
-        help="units,contract,... (all)",
-    )
-    add(
-        "--module",
-        type=Path,
-        default=SIM.parents[4],
-        help="another checkout, with a table of its own",
-    )
-    add(
-        "--jobs",
-        type=int,
-        default=2 * HOST_CPUS,
-        help="programs at once (two a CPU, as many wait)",
-    )
+    add("--slice", type=float, default=60.0, metavar="MINUTES", help="begin no run after so long (60)")
+    add("--room", type=lambda text: text.split(","), default=[], help="mutants of core,tasks,... (all)")
+    add("--suite", type=lambda text: text.split(","), default=list(SUITES), help="units,contract,... (all)")
+    add("--module", type=Path, default=SIM.parents[4], help="another checkout, with a table of its own")
+    add("--jobs", type=int, default=2 * HOST_CPUS, help="programs at once (two a CPU, as many wait)")
     add("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
     add("--show", action="store_true", help="print a summary of the table, run nothing")
     add("only", nargs="*", help="mutants (all)")
     return parser.parse_args(arguments)
 
 
-def fill(
-    options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen: list[Mutant]
-) -> int:
+def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen: list[Mutant]) -> int:
     """@return how many do not fit, or do not build"""
     end, bad = time.monotonic() + 60 * options.slice, 0
     suites = Suites(Tree(options.module), options.jobs, options.suite)
-    runs = [
-        (mutant, suite)
-        for mutant in chosen
-        for suite in options.suite
-        if suites.has(suite)
-    ]
+    runs = [(mutant, suite) for mutant in chosen for suite in options.suite if suites.has(suite)]
     keys = {(mutant.name, suite): suites.key(mutant, suite) for mutant, suite in runs}
     rows = read_table(path, mutants)
     runs = [
-        (one, suite)
-        for one, suite in runs
-        if keys_of(rows[one.name]).get(suite) != keys[one.name, suite]
+        (one, suite) for one, suite in runs if keys_of(rows[one.name]).get(suite) != keys[one.name, suite]
     ]
     for number, (mutant, suite) in enumerate(runs):
         if time.monotonic() > end:
-            print(
-                f"{len(runs) - number} of {len(runs)} runs are left for another slice"
-            )
+            print(f"{len(runs) - number} of {len(runs)} runs are left for another slice")
             break
         began = time.monotonic()
         try:
@@ -296,10 +205,7 @@ def fill(
         rows = read_table(path, mutants)
         store(rows[mutant.name], suite, keys[mutant.name, suite], found)
         write_table(path, rows)
-        seconds, first = (
-            f"{time.monotonic() - began:.0f} s",
-            f"{len(found)}: {found[0]}" if found else "-",
-        )
+        seconds, first = f"{time.monotonic() - began:.0f} s", f"{len(found)}: {found[0]}" if found else "-"
         print_line((mutant.name, suite, seconds, first), (32, 8, 5, 0), 2)
     return bad
 
@@ -308,22 +214,11 @@ def main(arguments: list[str]) -> int:
     options = read(arguments)
     options.module = options.module.resolve()
     sim = options.module / MODULE / "tests" / "sim"
-    mutants, path, (number, shares) = (
-        find_mutants(sim / "mutants"),
-        sim / "kills.csv",
-        options.shard,
-    )
-    known = (
-        {one.name for one in mutants}
-        | {room_of(one) for one in mutants}
-        | SUITES.keys()
-    )
+    mutants, path, (number, shares) = find_mutants(sim / "mutants"), sim / "kills.csv", options.shard
+    known = {one.name for one in mutants} | {room_of(one) for one in mutants} | SUITES.keys()
     unknown = {*options.only, *options.room, *options.suite} - known
     if unknown or not mutants:
-        print(
-            f"ci/simulate kills: {sim} has no {', '.join(sorted(unknown)) or 'mutants'}",
-            file=sys.stderr,
-        )
+        print(f"ci/simulate kills: {sim} has no {', '.join(sorted(unknown)) or 'mutants'}", file=sys.stderr)
         return 2
     rows = read_table(path, mutants)
     write_table(path, rows)

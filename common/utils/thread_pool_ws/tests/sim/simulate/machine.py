@@ -16,16 +16,7 @@ COUNTS = ("cpus", "smt", "llc_cpus", "node_cpus")
 TABLE_NAMES = ("cpus", "memory", "kernel", "scheduler", "work")
 REQUIRED = {
     *COUNTS,
-    *(
-        "local_ns",
-        "modify_ns",
-        "smt_ns",
-        "llc_ns",
-        "node_ns",
-        "far_ns",
-        "fence_ns",
-        "pause_ns",
-    ),
+    *("local_ns", "modify_ns", "smt_ns", "llc_ns", "node_ns", "far_ns", "fence_ns", "pause_ns"),
     *("clock_ns", "syscall_ns", "wake_busy_ns", "switch_ns", "migrate_ns", "create_ns"),
     *("slice_us", "granularity_us", "wake", "timer"),
 }
@@ -55,9 +46,7 @@ class Machine:
     words: tuple[str, ...]
     smt: int = 1
     node_cpus: int = 1
-    wider: Machine | None = (
-        None  # the same machine with more CPUs, where the file has [wider]
-    )
+    wider: Machine | None = None  # the same machine with more CPUs, where the file has [wider]
 
     @property
     def name(self) -> str:
@@ -88,13 +77,8 @@ def _gaps(path: Path, key: str, entries: list[dict[str, object]], spread: str) -
     try:
         idles_us = [entry["idle_us"] for entry in entries]
         if idles_us[0] != 0 or idles_us != sorted(set(idles_us)):  # type: ignore[type-var]
-            raise MachineError(
-                f"{path.name}: {key}.idle_us: expected 0 first, then ascending times"
-            )
-        texts = [
-            (_text(path, key, entry["idle_us"]), _text(path, key, entry[spread]))
-            for entry in entries
-        ]
+            raise MachineError(f"{path.name}: {key}.idle_us: expected 0 first, then ascending times")
+        texts = [(_text(path, key, entry["idle_us"]), _text(path, key, entry[spread])) for entry in entries]
     except (IndexError, KeyError, TypeError) as error:
         raise MachineError(
             f"{path.name}: {key}: expected tables [[{key}]] with idle_us and {spread}"
@@ -128,15 +112,8 @@ def _machine(path: Path, title: object, values: dict[str, Any]) -> Machine:
         (llc_cpus, node_cpus, "node_cpus"),
         (node_cpus, cpus, "cpus"),
     ):
-        if (
-            not isinstance(low, int)
-            or not isinstance(high, int)
-            or low < 1
-            or high % low
-        ):
-            raise MachineError(
-                f"{path.name}: {key}: {high!r} is not a multiple of {low!r}"
-            )
+        if not isinstance(low, int) or not isinstance(high, int) or low < 1 or high % low:
+            raise MachineError(f"{path.name}: {key}: {high!r} is not a multiple of {low!r}")
     return Machine(path, title, cpus, words, smt, node_cpus)
 
 
@@ -155,9 +132,7 @@ def read_machine(path: Path) -> Machine:
         return machine
     wide = _machine(path, wider.pop("title", title), values | wider)
     if wide.cpus <= machine.cpus:
-        raise MachineError(
-            f"{path.name}: wider.cpus: expected more than {machine.cpus}"
-        )
+        raise MachineError(f"{path.name}: wider.cpus: expected more than {machine.cpus}")
     return replace(machine, wider=wide)
 
 

@@ -32,18 +32,11 @@ class Trial:
     error: str = ""
 
     def print(self) -> None:
-        last = (
-            f"DOES NOT FIT: {self.error}" if self.error else self.finding or "NOT FOUND"
-        )
+        last = f"DOES NOT FIT: {self.error}" if self.error else self.finding or "NOT FOUND"
         print_line((self.mutant.name, self.scenarios, self.seed, last), WIDTHS, 1)
 
     def explore(self, *words: str) -> None:
-        done = subprocess.run(
-            [str(self.program), *words],
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
+        done = subprocess.run([str(self.program), *words], capture_output=True, text=True, errors="replace")
         scenarios = re.search(r"^(\d+) scenarios", done.stdout, re.MULTILINE)
         finding = re.search(r"^FINDING (.*)\n.*seed=(\d+)", done.stdout, re.MULTILINE)
         self.scenarios = scenarios[1] if scenarios else "?"
@@ -54,33 +47,18 @@ class Trial:
 def share(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected 1/4 for the first of four shares"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r}: expected 1/4 for the first of four shares")
     return int(match[1]), int(match[2])
 
 
 def read(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate mutants", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=300.0, help="of exploration for each, at most (300)")
+    parser.add_argument("--first", type=int, default=1, help="first seed of an exploration (1)")
+    parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
+    parser.add_argument("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
     parser.add_argument(
-        "--seconds",
-        type=float,
-        default=300.0,
-        help="of exploration for each, at most (300)",
-    )
-    parser.add_argument(
-        "--first", type=int, default=1, help="first seed of an exploration (1)"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)"
-    )
-    parser.add_argument(
-        "--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only"
-    )
-    parser.add_argument(
-        "--store",
-        action="store_true",
-        help="write seeds that are new into the mutants' files",
+        "--store", action="store_true", help="write seeds that are new into the mutants' files"
     )
     parser.add_argument("only", nargs="*", help="mutants (all)")
     return parser.parse_args(arguments)
@@ -101,11 +79,7 @@ def try_seed(mutant: Mutant) -> Trial:
 def main(arguments: list[str]) -> int:
     options = read(arguments)
     number, shares = options.shard
-    chosen = [
-        mutant
-        for mutant in find_mutants()
-        if not options.only or mutant.name in options.only
-    ]
+    chosen = [mutant for mutant in find_mutants() if not options.only or mutant.name in options.only]
     chosen = chosen[number - 1 :: shares]
     found, left = 0, []
     print_line(HEADS, WIDTHS, 1)
@@ -117,12 +91,7 @@ def main(arguments: list[str]) -> int:
             else:
                 left.append(trial)
     for trial in left:
-        trial.explore(
-            *(
-                f"{name}={getattr(options, name)}"
-                for name in ("seconds", "first", "jobs")
-            )
-        )
+        trial.explore(*(f"{name}={getattr(options, name)}" for name in ("seconds", "first", "jobs")))
         trial.print()
         found += bool(trial.finding)
         if trial.finding and options.store:

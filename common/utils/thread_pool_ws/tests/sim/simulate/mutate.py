@@ -27,9 +27,7 @@ class MutantError(Exception):
 
 def rooms() -> list[str]:
     """The folders of the module that hold what is shipped."""
-    return sorted(
-        path.name for path in MODULE.iterdir() if path.is_dir() and path.name != "tests"
-    )
+    return sorted(path.name for path in MODULE.iterdir() if path.is_dir() and path.name != "tests")
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,7 @@ class Edit:
 
     def change(self, text: str) -> str:
         if text.count(self.old) != 1:
-            raise MutantError(
-                f"{self.file} has the old text {text.count(self.old)} times instead of once"
-            )
+            raise MutantError(f"{self.file} has the old text {text.count(self.old)} times instead of once")
         return text.replace(self.old, self.new)
 
     def apply(self, module: Path) -> None:
@@ -68,15 +64,10 @@ class Mutant:
         folder = program_path("mutants") / self.name
         shutil.rmtree(folder, ignore_errors=True)
         for room in rooms():
-            shutil.copytree(
-                MODULE / room, folder / "module" / room, copy_function=os.symlink
-            )
+            shutil.copytree(MODULE / room, folder / "module" / room, copy_function=os.symlink)
         for edit in self.edits:
             edit.apply(folder / "module")
-        return link(
-            folder,
-            compile_changed(folder, {str(MODULE / edit.file) for edit in self.edits}),
-        )
+        return link(folder, compile_changed(folder, {str(MODULE / edit.file) for edit in self.edits}))
 
     def store(self, seed: int) -> None:
         path = MUTANTS / f"{self.name}.toml"
@@ -88,9 +79,7 @@ def find_mutants(folder: Path = MUTANTS) -> list[Mutant]:
     found = []
     for path in sorted(folder.glob("*.toml")):
         words = tomllib.loads(path.read_text())
-        edits = tuple(
-            Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"]
-        )
+        edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
         found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))
     return found
 
@@ -124,11 +113,7 @@ class Compilation:
     def compile(self, module: Path, output: Path) -> None:
         command = self.command.replace(self.output, str(output))
         for room in rooms():
-            command = re.sub(
-                rf"( |-I){re.escape(str(MODULE))}/{room}/",
-                rf"\g<1>{module}/{room}/",
-                command,
-            )
+            command = re.sub(rf"( |-I){re.escape(str(MODULE))}/{room}/", rf"\g<1>{module}/{room}/", command)
         run(f"{command} -g0", self.folder)
 
 
@@ -136,22 +121,16 @@ class Compilation:
 def simulated_compilations() -> list[Compilation]:
     found = []
     for entry in json.loads((build_folder() / "compile_commands.json").read_text()):
-        output = re.search(
-            r" -o (\S*ws_sim_(?:core|shim_\w+)\.dir\S*)", entry["command"]
-        )
+        output = re.search(r" -o (\S*ws_sim_(?:core|shim_\w+)\.dir\S*)", entry["command"])
         if output:
             found.append(Compilation(output[1], entry["command"], entry["directory"]))
     return found
 
 
 def ninja(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["ninja", "-C", str(folder), *words], capture_output=True, text=True
-    )
+    done = subprocess.run(["ninja", "-C", str(folder), *words], capture_output=True, text=True)
     if done.returncode != 0:
-        raise MutantError(
-            done.stderr.strip() or "\n".join(done.stdout.splitlines()[-20:])
-        )
+        raise MutantError(done.stderr.strip() or "\n".join(done.stdout.splitlines()[-20:]))
     return done.stdout
 
 
@@ -161,9 +140,7 @@ def read_files(folder: Path) -> dict[str, list[str]]:
     files = {}
     for block in ninja(folder, "-t", "deps").strip().split("\n\n"):
         made, *names = block.splitlines()
-        files[made.partition(":")[0]] = [
-            os.path.normpath(folder / name.strip()) for name in names
-        ]
+        files[made.partition(":")[0]] = [os.path.normpath(folder / name.strip()) for name in names]
     return files
 
 
@@ -174,15 +151,11 @@ def target() -> Path:
 @cache
 def link_command() -> str:
     """How Ninja links the program."""
-    return (
-        ninja(build_folder(), "-t", "commands", str(target())).strip().splitlines()[-1]
-    )
+    return ninja(build_folder(), "-t", "commands", str(target())).strip().splitlines()[-1]
 
 
 def run(command: str, folder: str) -> None:
-    done = subprocess.run(
-        command, shell=True, cwd=folder, capture_output=True, text=True
-    )
+    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         raise MutantError(done.stderr.strip() or f"{command} failed")
 

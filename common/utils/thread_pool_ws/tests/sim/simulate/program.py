@@ -34,18 +34,8 @@ def profile(program: str, lines: list[str]) -> list[tuple[str, float, float]]:
     for line in lines:
         address, us, times = line.split()
         call = f"{int(address, 16) - 1:#x}"  # the address is that behind the call
-        command = [
-            "addr2line",
-            "-f",
-            "-i",
-            "-s",
-            "-e",
-            str(program_path(program)),
-            call,
-        ]
-        text = subprocess.run(
-            command, capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        command = ["addr2line", "-f", "-i", "-s", "-e", str(program_path(program)), call]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         functions = " < ".join(dict.fromkeys(text[::2]))
         places.append((f"{functions} ({text[1]})", float(us), float(times)))
     return places
@@ -53,9 +43,7 @@ def profile(program: str, lines: list[str]) -> list[tuple[str, float, float]]:
 
 def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
     # What is set for the real pool must not reach the simulated one unseen.
-    environment = {
-        key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")
-    }
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")}
     try:
         done = subprocess.run(
             [str(program_path(program)), *job.words],
@@ -68,21 +56,13 @@ def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
         return job.label | {"error": f"did not end within {limit_s:g} s"}
     if done.returncode != 0:
         text = (done.stderr or done.stdout).strip().splitlines()
-        return job.label | {
-            "error": text[-1] if text else f"exit status {done.returncode}"
-        }
+        return job.label | {"error": text[-1] if text else f"exit status {done.returncode}"}
     lines = done.stdout.splitlines()
     result: dict[str, Any] = json.loads(lines[0])
-    return (
-        job.label
-        | result
-        | ({"profile": profile(program, lines[1:])} if lines[1:] else {})
-    )
+    return job.label | result | ({"profile": profile(program, lines[1:])} if lines[1:] else {})
 
 
-def run_jobs(
-    jobs: Iterable[Job], program: str, at_once: int, limit_s: float
-) -> Iterator[dict[str, Any]]:
+def run_jobs(jobs: Iterable[Job], program: str, at_once: int, limit_s: float) -> Iterator[dict[str, Any]]:
     """Results in the order of the jobs, each as soon as it is there."""
     with ThreadPoolExecutor(max_workers=max(1, at_once)) as pool:
         yield from pool.map(lambda job: run_job(job, program, limit_s), jobs)

@@ -13,11 +13,7 @@ PROGRAM = "ws_sim_explore"
 
 def read(arguments: list[str]) -> dict[str, str]:
     words = dict(word.split("=", 1) for word in arguments if "=" in word)
-    return (
-        words
-        if len(words) == len(arguments) and set(words) <= {"seed", "mutant"}
-        else {}
-    )
+    return words if len(words) == len(arguments) and set(words) <= {"seed", "mutant"} else {}
 
 
 def main(arguments: list[str]) -> int:

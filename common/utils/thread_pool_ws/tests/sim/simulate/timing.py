@@ -48,9 +48,7 @@ def numbers(text: str) -> list[int]:
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
         if not match:
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: expected numbers such as 1,2,4-7"
-            )
+            raise argparse.ArgumentTypeError(f"{text!r}: expected numbers such as 1,2,4-7")
         found += range(int(match[1]), int(match[2] or match[1]) + 1)
     return found
 
@@ -60,9 +58,7 @@ def some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
         names = text.split(",")
         for name in names:
             if name not in known:
-                raise argparse.ArgumentTypeError(
-                    f"{name!r}: expected {', '.join(known)}"
-                )
+                raise argparse.ArgumentTypeError(f"{name!r}: expected {', '.join(known)}")
         return names
 
     return read
@@ -78,9 +74,7 @@ def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) ->
     period = options.period_us
     if period is None:
         threads = workers + (options.producers if pool == "ws" else 0)
-        period = default_period_us(
-            workload, min(machine.cpus, threads), options.producers
-        )
+        period = default_period_us(workload, min(machine.cpus, threads), options.producers)
     words = [
         *machine.words,
         *workload_words(workload),
@@ -107,9 +101,7 @@ def add_swaps(result: dict[str, Any]) -> None:
         sums[0] += tries
         sums[1] += lost
     result["swaps"] = swaps
-    steals = [
-        counts for name, counts in swaps.items() if "steal" in name or "claim" in name
-    ]
+    steals = [counts for name, counts in swaps.items() if "steal" in name or "claim" in name]
     if steals:
         result["steals_lost"] = sum(lost for _, lost in steals)
         result["steals"] = sum(tries for tries, _ in steals) - result["steals_lost"]
@@ -136,16 +128,11 @@ def print_head(machines: Sequence[Machine], widths: Sequence[int]) -> None:
 
 def widths_for(labels: Iterable[dict[str, Any]]) -> list[int]:
     all_labels = list(labels)
-    left = [
-        max(len(name), *(len(str(label[name])) for label in all_labels))
-        for name in LABELS
-    ]
+    left = [max(len(name), *(len(str(label[name])) for label in all_labels)) for name in LABELS]
     return left + [len(name) for name, _, _ in COLUMNS]
 
 
-def show(
-    machines: Sequence[Machine], jobs: Sequence[Job], at_once: int, out: Path | None
-) -> int:
+def show(machines: Sequence[Machine], jobs: Sequence[Job], at_once: int, out: Path | None) -> int:
     widths = widths_for(one.label for one in jobs)
     print_head(machines, widths)
     failed = 0
@@ -157,11 +144,7 @@ def show(
             continue
         add_swaps(result)
         add_ratios(result)
-        print_line(
-            [*label, *(cell(result, key, digits) for _, key, digits in COLUMNS)],
-            widths,
-            4,
-        )
+        print_line([*label, *(cell(result, key, digits) for _, key, digits in COLUMNS)], widths, 4)
         for place, us, times in result.get("profile", ()):
             print(f"    {us:10.1f} us a slot in {times:9.1f} operations: {place}")
         if out:
@@ -173,60 +156,23 @@ def show(
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="ci/simulate time", description=__doc__)
     add = parser.add_argument
-    add(
-        "--machine",
-        action="append",
-        required=True,
-        help="machine file, or a shipped one's name; repeatable",
-    )
+    add("--machine", action="append", required=True, help="machine file, or a shipped one's name; repeatable")
     add("--cpus", type=int, help="of each machine; default: all that it has")
     add("--workload", action="append", required=True, help=f"{KNOWN}; repeatable")
     add("--pool", type=some_of(POOLS), default=["ws"], help=f"of {','.join(POOLS)}")
+    add("--workers", type=numbers, help="such as 1,2,4-7; default: one less than the machine's CPUs")
+    add("--class", type=some_of(CLASSES), dest="classes", default=["other"], help=f"of {','.join(CLASSES)}")
+    add("--producers", type=int, default=1, help="threads with slots of their own; ws pool only")
     add(
-        "--workers",
-        type=numbers,
-        help="such as 1,2,4-7; default: one less than the machine's CPUs",
+        "--spin", choices=("auto", "off", "hot"), default="auto", help="pre-wake, or workers that never sleep"
     )
-    add(
-        "--class",
-        type=some_of(CLASSES),
-        dest="classes",
-        default=["other"],
-        help=f"of {','.join(CLASSES)}",
-    )
-    add(
-        "--producers",
-        type=int,
-        default=1,
-        help="threads with slots of their own; ws pool only",
-    )
-    add(
-        "--spin",
-        choices=("auto", "off", "hot"),
-        default="auto",
-        help="pre-wake, or workers that never sleep",
-    )
-    add(
-        "--period-us",
-        type=float,
-        help="0: no pause. Default: 500, or 1.4 x the work per thread",
-    )
+    add("--period-us", type=float, help="0: no pause. Default: 500, or 1.4 x the work per thread")
     add("--bursts", type=int, default=400, help="slots that are measured")
     add("--warm", type=int, default=800, help="slots before those")
     add("--seed", type=int, default=1)
-    add(
-        "--profile",
-        type=int,
-        default=0,
-        metavar="N",
-        help="the N places where lines are waited for longest",
-    )
+    add("--profile", type=int, default=0, metavar="N", help="the N places where lines are waited for longest")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
-    add(
-        "--out",
-        type=Path,
-        help="append the figures to this file, one JSON object a line",
-    )
+    add("--out", type=Path, help="append the figures to this file, one JSON object a line")
     return parser.parse_args(arguments)
 
 
@@ -237,11 +183,7 @@ def main(arguments: list[str]) -> int:
         if options.cpus:
             machines = [machine.with_cpus(options.cpus) for machine in machines]
         jobs = [
-            job(
-                machine,
-                options,
-                dict(zip(LABELS, (machine.name, workload, pool, klass, workers))),
-            )
+            job(machine, options, dict(zip(LABELS, (machine.name, workload, pool, klass, workers))))
             for machine in machines
             for workload in options.workload
             for pool in options.pool

@@ -20,9 +20,7 @@ def recorded_file(name: str) -> Path:
     for path in (Path(name), RECORDED / name):
         if path.is_file():
             return path
-    raise WorkloadError(
-        f"{name}: no such file, neither here nor in nr_ulsim_bench/data"
-    )
+    raise WorkloadError(f"{name}: no such file, neither here nor in nr_ulsim_bench/data")
 
 
 def recorded_slots(name: str) -> list[list[tuple[float, list[float]]]]:
