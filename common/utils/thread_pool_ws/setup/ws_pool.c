@@ -265,7 +265,10 @@ static void *end_thread(void *pool_arg)
   pthread_detach(pthread_self());
   pthread_setname_np(pthread_self(), "ws_end");
   ws_place_beside_workers(pool);
-  end(pool);
+  // A stop may have come since: the task called exit(), and other threads do not know. The process ends.
+  // relaxed: one caller
+  if (ws_load_relaxed(&pool->state) == WS_STOPPED || ws_pool_stop(pool, WS_STOP_DRAIN) >= 0)
+    end(pool);
   return NULL;
 }
 
