@@ -99,7 +99,7 @@ static const struct {
      {{1, ", pool Tpool#1: 2 workers ("},
       {1, ", pool Tpool#2: 2 workers ("},
       {2, ", core list -1 x2, spin auto"}}},
-    // What was lost without rights is said once.
+    // The pool warns once of each thing that it has no rights for.
     {"work_without_rights",
      "-1,-1",
      "",

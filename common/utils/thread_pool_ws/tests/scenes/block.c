@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file block.c
-/// Scenes: tasks, and threads that help, may block. What is queued is run all the same, and no wake is lost.
+/// Scenes: tasks, and threads that help, may block. Queued tasks run meanwhile.
 #include "scene.h"
 
 // clang-format off

@@ -54,7 +54,7 @@ typedef struct {
   ws_tpool_t *pushes_to;
 } step_t;
 
-/// What is told of what a thread does.
+/// Calls of the pool that the hints of a thread lead to.
 typedef struct {
   uint32_t calls, workers; ///< the latter, and the rest, of the last call
   uint64_t within_ns;

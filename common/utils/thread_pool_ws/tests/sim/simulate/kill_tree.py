@@ -26,7 +26,7 @@ PRESETS = {
     "tests": ("debug", "-DWS_LTTNG=OFF", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"),
     "machine": ("simulate",),
 }
-# What one wait of a test may take. The watchdog ends a case after twice the time.
+# A wait of a test may take so long. The watchdog ends a case after twice the time.
 DEADLINE_S = "10"
 
 
@@ -45,7 +45,7 @@ class Tree:
             raise MutantError(f"{self.folder} is in use by another ci/simulate kills") from None
 
     def change(self, edits: Iterable[Edit]) -> None:
-        """The copy becomes the checkout as it is, with the edits. What is right keeps its time for Ninja."""
+        """Make the copy the checkout with the edits. Ninja builds only the files that differ."""
         if edits == self.edits:
             return
         words = ["git", "-C", str(self.root), "ls-files", "-z", "-co", "--exclude-standard"]

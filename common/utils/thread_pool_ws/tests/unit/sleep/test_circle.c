@@ -217,7 +217,7 @@ static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
   return 0;
 }
 
-/// What is known of a sleeper, by letters.
+/// Properties of a sleeper, by letters.
 static void describe(ws_worker_t *sleeper, const char *letters)
 {
   ws_store_relaxed(&sleeper->seen_cpu, HERE + 2 + 1);
