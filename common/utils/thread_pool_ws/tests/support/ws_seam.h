@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../core/ws_find.h"
+#include "../../core/ws_next.h"
 #include "../../core/ws_push.h"
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../core/ws_find.h"
+#include "../../../core/ws_next.h"
 #include "../../../tasks/ws_places.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_letters.h"

@@ -55,7 +55,7 @@ static void end(void)
   test_gate_destroy(&scene.other_gate);
 }
 
-/// The bound that core/ws_find.h states, in searches. @param holding  places with tasks
+/// The bound that core/ws_next.h states, in searches. @param holding  places with tasks
 static uint32_t bound(uint32_t places, uint32_t holding)
 {
   return WS_ROUND_SEARCHES * (holding + places / 8 + 1);

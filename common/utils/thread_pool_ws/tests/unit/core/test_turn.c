@@ -4,7 +4,7 @@
 /// successors without end (chains). The only worker that could help stands in a gate.
 #include <string.h>
 
-#include "../../../core/ws_find.h"
+#include "../../../core/ws_next.h"
 #include "../../../core/ws_run.h"
 #include "../../../pool/ws_lane.h"
 #include "../../support/ws_test.h"

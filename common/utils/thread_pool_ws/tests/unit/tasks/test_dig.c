@@ -6,7 +6,7 @@
 #include "../../../tasks/ws_dig.h"
 #include "../../../tasks/ws_shared.h"
 
-#include "../../../core/ws_find.h"
+#include "../../../core/ws_next.h"
 #include "../../../core/ws_root.h"
 #include "../../../pool/ws_lane.h"
 #include "../../support/ws_seam.h"

@@ -1,28 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_find.h
-/// Life of a task, step 4: find. Before: ws_wake.h; after: ws_worker.c. ws_find.c chooses among the
-/// searches below, ws_find_wait.c for a thread that waits.
-#ifndef WS_FIND_H
-#define WS_FIND_H
+/// @file ws_next.h
+/// Life of a task, step 4: what next. Before: ws_wake.h; after: ws_worker.c. One list of sources (ws_next.c)
+/// answers the worker's loop, ws_pool_wait() and each wait for a group or an event. A search takes a task and
+/// does not run it.
+#ifndef WS_NEXT_H
+#define WS_NEXT_H
 
 #include "../pool/ws_types.h"
+#include "../tasks/ws_shared.h"
 
-/// @brief Find any task: own newest, then the queue that served last, other lanes, other workers from near to
-/// far. While tasks lie in queues that all threads share: high priority, own newest, the own node, other
-/// threads, the overflow queue, other nodes from near to far, low priority.
-bool ws_find(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+/// Which tasks a search takes.
+typedef enum {
+  WS_NEXT_ANY = 1, ///< each: a worker's loop, a wait for the pool
+  WS_NEXT_GROUP = 2, ///< of a group, and what those have pushed: a wait for a group or an event
+} ws_filter_t;
 
-/// @return whether ws_find would probably find a task at once, without a look at many queues
-bool ws_find_near(struct ws_pool_s *pool, ws_here_t here);
+/// Who searches, and what for.
+typedef struct {
+  struct ws_pool_s *pool;
+  ws_here_t here; ///< without a queue, the thread takes from pool-wide queues only
+  ws_filter_t filter;
+  bool is_timed; ///< the wait may end before its tasks: it takes none that another thread has pushed
+  uint32_t turn; ///< in and out: which pool-wide queue goes first next time
+  bool came_from_own; ///< out: the task lay in the own deque, and belongs to its root (ws_root.h)
+  // WS_NEXT_GROUP
+  const ws_group_t *group;
+  bool is_event; ///< the wait is for an event, which tasks of the group lead to
+  ws_seen_t *seen; ///< in and out: [WS_KINDS_MAX] what the wait has read of each pool-wide queue
+  bool has_seen; ///< in and out: seen is set, false at first
+} ws_search_t;
 
-/// @brief Find a task of @p group in the caller's own queue, or one that was pushed there since the mark
-/// was taken, when the join began: by a task of the group that the join has run, or by a descendant of it.
-/// The mark of the caller's innermost wait is lowered when the queue gets shorter.
-bool ws_find_own(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+/// @brief Take the next task: from the first source that has one. @return false = none has
+bool ws_next(ws_search_t *search, ws_task_t *task);
 
-/// @brief A round of the wait is over, or a fiber has yielded in it: find the oldest task in the caller's own
-/// queue that the wait may run (ws_dig.h). Begins a round.
-bool ws_find_turn(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+/// @brief The same without the own deque, for a thread that spins: nothing has come there.
+bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
+
+/// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a fence
+/// that follows the stop. @threads any
+bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task);
+
+/// @return whether ws_next() would probably find a task at once, without a look at many queues
+bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief The search that follows a yield of a fiber is over.
 static inline void ws_forget_yield(ws_queue_t *queue)
