@@ -217,33 +217,34 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join_t join; // its task is written before it is read
   const bool has_pool = pool && pool->workers > 0; // else there are no tasks to help with
   join.goal = goal;
-  join.search = (ws_search_t){.pool = pool,
-                              .here = has_pool ? ws_here(pool) : (ws_here_t){0},
-                              .filter = WS_NEXT_GROUP,
-                              .is_timed = goal->until_ns != 0,
-                              .group = goal->tag,
-                              .is_event = !goal->group,
-                              .seen = join.seen};
-  join.units = join.others = 0;
+  join.search.pool = pool;
+  join.search.here = has_pool ? ws_here(pool) : (ws_here_t){0};
+  join.search.filter = WS_NEXT_GROUP;
+  join.search.is_timed = goal->until_ns != 0;
+  join.search.group = goal->tag;
+  join.search.is_event = !goal->group;
+  join.search.seen = join.seen;
+  join.search.has_seen = false;
+  join.search.turn = join.units = join.others = 0;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
   if (pool && !join.search.here.queue)
     require_threads(pool, goal);
   while (!is_reached(goal) && !is_late(goal)) {
-    // A thread without a lane may have got one in a task that it has run, and its tasks may lie there.
-    if (WS_UNLIKELY(has_pool && !join.search.here.queue))
+    if (WS_UNLIKELY(has_pool && !join.search.here.queue)) // it may have got a lane in a task
       join.search.here = ws_here_known(pool);
     if (join.search.here.queue && !join.helps)
       begin_help(&join);
 
-    // Help: run tasks of the goal until none is left. Other threads may run some meanwhile.
+    // Help: run tasks of the goal until none is left. Other threads may run some of them meanwhile.
     bool ran = false;
-    while (has_pool && needs_more(&join, goal) && !is_late(goal) && ws_next(&join.search, &join.task)) {
+    while (has_pool && needs_more(&join, goal) && !is_late(goal)
+           && ws_next(&join.search, WS_NEXT_GROUP, &join.task)) {
       run(&join, goal);
       ran = true;
       if (WS_UNLIKELY(!join.helps))
-        break; // has it got a lane?
+        break; // see above
     }
     complete_units(&join);
     if (join.helps) {

@@ -29,8 +29,7 @@ static bool take_own_oldest(const ws_search_t *search, ws_task_t *task)
   return (alone && ws_steal(search->pool, search->here, task)) || ws_queue_take_oldest(own, task);
 }
 
-/// A task that the wait may run, from under others if need be (ws_dig.h).
-static bool take_own_of_group(ws_search_t *search, ws_task_t *task)
+bool ws_next_own_of_group(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
   const bool weak = ws_takes_weak(here);
@@ -45,7 +44,7 @@ static bool take_own_of_group(ws_search_t *search, ws_task_t *task)
 static bool take_own(ws_search_t *search, ws_task_t *task)
 {
   if (search->filter == WS_NEXT_GROUP)
-    return take_own_of_group(search, task);
+    return ws_next_own_of_group(search, task);
   return search->here.queue->oldest == 0 ? ws_queue_take(search->here.queue, task)
                                          : take_own_oldest(search, task);
 }
@@ -172,7 +171,7 @@ typedef struct {
   bool is_shared; ///< a pool-wide queue: passed over while all of these are empty
 } source_t;
 
-/// In this order. While all pool-wide queues are empty, ws_next() tries the own deque before the list.
+/// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
 static const source_t sources[] = {
     {take_stuck, WS_NEXT_ANY, false}, // its worker has no CPU: it has waited longest
     {take_high, WS_NEXT_ANY | WS_NEXT_GROUP, true}, // what the priority promises
@@ -232,21 +231,18 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
   return take_oldest_of_group(search, task);
 }
 
-bool ws_next(ws_search_t *search, ws_task_t *task)
+bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   search->came_from_own = false;
-  if (WS_UNLIKELY(!own))
+  if (!own) // no lane
     return ws_shared_count(&search->pool->tasks) > 0 && take_in_turn(search, task);
-  if (WS_UNLIKELY(search->is_timed && search->filter == WS_NEXT_ANY))
-    return ws_queue_take_oldest(own, task); // none that other threads have pushed: see take_below()
-  if (ws_round_search(own) && take_late(search, task))
+  if (search->filter == WS_NEXT_OWN)
+    return ws_queue_take_oldest(own, task);
+  const bool is_over = own->round_left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
+  if (is_over && take_late(search, task))
     return true;
-  const bool is_plain = own->oldest == 0 && ws_shared_count(&search->pool->tasks) == 0;
-  if (WS_LIKELY(is_plain)
-      && (search->filter == WS_NEXT_ANY ? ws_queue_take(own, task) : take_own_of_group(search, task)))
-    return true;
-  const bool found = take_first(search, !is_plain, task);
+  const bool found = take_first(search, true, task);
   if (search->filter == WS_NEXT_ANY)
     ws_forget_yield(own); // now: it counts for each source that the search came to
   return found;

@@ -7,12 +7,15 @@
 #define WS_NEXT_H
 
 #include "../pool/ws_types.h"
+#include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
+#include "ws_round.h"
 
 /// Which tasks a search takes.
 typedef enum {
   WS_NEXT_ANY = 1, ///< each: a worker's loop, a wait for the pool
   WS_NEXT_GROUP = 2, ///< of a group, and what those have pushed: a wait for a group or an event
+  WS_NEXT_OWN = 4 ///< the caller's own: a wait for the pool that may end before its tasks (take_below())
 } ws_filter_t;
 
 /// Who searches, and what for.
@@ -30,11 +33,26 @@ typedef struct {
   bool has_seen; ///< in and out: seen is set, false at first
 } ws_search_t;
 
-/// @brief Take the next task: from the first source that has one. @return false = none has
-bool ws_next(ws_search_t *search, ws_task_t *task);
+/// @brief ws_next() off the usual path: what is late goes first (ws_round.h), then all sources.
+bool ws_next_of_all(ws_search_t *search, ws_task_t *task);
 
-/// @brief The same without the own deque, for a thread that spins: nothing has come there.
+/// @brief ws_next() when the own deque has nothing for the search.
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
+
+/// @brief Of a wait: take a task that it may run from the own deque, from under others if need be (ws_dig.h).
+bool ws_next_own_of_group(ws_search_t *search, ws_task_t *task);
+
+/// @brief Take the next task: from the first source that has one. On the usual path the pool-wide queues are
+/// empty, and the own deque comes first. @param filter  as in the search. @return false = no source has one
+static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *task)
+{
+  ws_queue_t *own = search->here.queue;
+  const bool is_ordered = filter == WS_NEXT_OWN || (filter == WS_NEXT_ANY && own && own->oldest != 0);
+  if (WS_UNLIKELY(!own || is_ordered || ws_shared_count(&search->pool->tasks) > 0 || ws_round_search(own)))
+    return ws_next_of_all(search, task);
+  return (filter == WS_NEXT_GROUP ? ws_next_own_of_group(search, task) : ws_queue_take(own, task))
+         || ws_next_elsewhere(search, task);
+}
 
 /// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a fence
 /// that follows the stop. @threads any

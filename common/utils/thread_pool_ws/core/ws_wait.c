@@ -47,7 +47,7 @@ static bool help_any(ws_search_t *search)
   ws_task_t task;
   if (!search->here.queue)
     search->here = ws_here_known(search->pool); // it may have got a lane in a task
-  if (!ws_next(search, &task))
+  if (!ws_next(search, search->filter, &task))
     return false;
   if (search->here.queue)
     ws_run_whole(search->pool, search->here.queue, &task);
@@ -89,7 +89,7 @@ static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t until_ns)
 {
   bool idle;
-  ws_search_t search = {.pool = pool, .here = here, .filter = WS_NEXT_ANY, .is_timed = until_ns != 0};
+  ws_search_t search = {.pool = pool, .here = here, .filter = until_ns == 0 ? WS_NEXT_ANY : WS_NEXT_OWN};
   const int cancel = ws_cancel_disable();
   const bool helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {

@@ -27,7 +27,7 @@ static bool next(ws_search_t *search, ws_task_t *task)
   if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
     here.worker->handed = ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!here.worker->handed))
-    return ws_next(search, task);
+    return ws_next(search, WS_NEXT_ANY, task);
   here.worker->handed = false;
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
