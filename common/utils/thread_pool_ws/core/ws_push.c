@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_push.c
-/// Life of a task, step 1: push. The task goes into the caller's own queue (found by ws_lane.h); then one
-/// decision which worker to wake. After: ws_queue.h.
+/// Life of a task, step 1: push. The task goes to a worker that waits for one, into the caller's own deque
+/// (found by ws_lane.h), or into a pool-wide queue; then one decision which worker to wake. After: ws_queue.h.
 #include "ws_push.h"
 
 #include <errno.h>
