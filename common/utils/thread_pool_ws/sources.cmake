@@ -54,12 +54,11 @@ set(WS_CORE_SOURCES
   observe/ws_stats.c
   core/ws_deal.c
   core/ws_escape.c
-  core/ws_find.c
-  core/ws_find_wait.c
   core/ws_group.c
   core/ws_join.c
   core/ws_keyed.c
   core/ws_keyed_wait.c
+  core/ws_next.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_push.c
-/// Life of a task, step 1: push. The task goes into the caller's own queue (found by ws_lane.h); then one
-/// decision which worker to wake. After: ws_queue.h.
+/// Life of a task, step 1: push. The task goes to a worker that waits for one, into the caller's own deque
+/// (found by ws_lane.h), or into a pool-wide queue; then one decision which worker to wake. After: ws_queue.h.
 #include "ws_push.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
+#include "ws_next.h"
 #include "ws_root.h"
 #include "ws_run.h"
 
@@ -37,11 +38,8 @@ WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
 static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_tasks_t *tasks = &pool->tasks;
   ws_task_t task;
-  uint32_t turn = 0;
-  while ((here.queue && ws_queue_take(here.queue, &task)) || ws_shared_take_any(tasks, &turn, &task)
-         || ws_inbox_take_any(tasks, &task))
+  while (ws_next_left(pool, &task))
     ws_run_late(pool, here, &task);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_root.h
 /// The root of a thread's queue: the group of the task whose descendants are queued there. A thread that
-/// waits for that group may take them (ws_find.c).
+/// waits for that group may take them (ws_next.c).
 #ifndef WS_ROOT_H
 #define WS_ROOT_H
 

@@ -5,7 +5,7 @@
 /// tasks go first for a round. At its end another task has its turn. A wait has rounds of its own.
 ///
 ///   loop of                          at the end of a round goes first
-///   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick (ws_find.h)
+///   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick (ws_next.h)
 ///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
 ///                                    elsewhere: handed to a worker, pushed by a task of the group, shared
 ///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)

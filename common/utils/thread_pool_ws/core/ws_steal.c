@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_steal.c
-/// ws_find.h.
-#include "ws_find.h"
+/// ws_next.h.
+#include "ws_next.h"
 
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tick.c
-/// ws_find.h.
+/// ws_next.h.
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "ws_find.h"
+#include "ws_next.h"
 #include "ws_round.h"
 
 /// Empty places that a tick passes over, at most.

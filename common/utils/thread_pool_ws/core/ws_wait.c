@@ -18,13 +18,12 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
-#include "ws_find.h"
+#include "ws_next.h"
 #include "ws_push.h"
 #include "ws_run.h"
 
@@ -43,22 +42,17 @@ static bool is_idle(struct ws_pool_s *pool)
 }
 
 /// Run one task, if one is found. @return whether
-/// @param turn  of a thread without a lane (ws_shared_take_any)
-static bool help_any(struct ws_pool_s *pool, ws_here_t *here, bool may_steal, uint32_t *turn)
+static bool help_any(ws_search_t *search)
 {
   ws_task_t task;
-  if (!here->queue)
-    *here = ws_here_known(pool); // it may have got a lane in a task
-  if (!here->queue) {
-    if (!ws_shared_take_any(&pool->tasks, turn, &task))
-      return false;
-    ws_run_late(pool, *here, &task);
-    return true;
-  }
-  // a wait with a time limit takes none of other threads: see help_below() in ws_join.c
-  if (!(may_steal ? ws_find(pool, *here, &task) : ws_queue_take_oldest(here->queue, &task)))
+  if (!search->here.queue)
+    search->here = ws_here_known(search->pool); // it may have got a lane in a task
+  if (!ws_next(search, search->filter, &task))
     return false;
-  ws_run_whole(pool, here->queue, &task);
+  if (search->here.queue)
+    ws_run_whole(search->pool, search->here.queue, &task);
+  else
+    ws_run_late(search->pool, search->here, &task);
   return true;
 }
 
@@ -95,12 +89,13 @@ static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t until_ns)
 {
   bool idle;
-  uint32_t turn = 0;
+  ws_search_t search = {.pool = pool, .here = here, .filter = until_ns == 0 ? WS_NEXT_ANY : WS_NEXT_OWN};
   const int cancel = ws_cancel_disable();
   const bool helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
-    if (help_any(pool, &here, until_ns == 0, &turn))
+    if (help_any(&search))
       continue;
+    here = search.here;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks)))
       continue;
@@ -176,11 +171,8 @@ static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
   ws_task_t task;
   // [edge STOP_DEKKER fence] state before the last look at inboxes
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
-  while (ws_inbox_take_any(&pool->tasks, &task))
+  while (ws_next_left(pool, &task))
     ws_run_late(pool, here, &task);
-  for (ws_place_t at = {0}; ws_places_next(&pool->tasks, &at);)
-    while (ws_place_take(&pool->tasks, &at, &task))
-      ws_run_late(pool, here, &task);
 }
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)

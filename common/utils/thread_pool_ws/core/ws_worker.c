@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_worker.c
-/// Life of a task, step 5: the worker's loop. Before: ws_find.h; after: ws_run.h.
+/// Life of a task, step 5: the worker's loop. Before: ws_next.h; after: ws_run.h.
 ///
 ///   RUN --no task--> SPIN (ws_spin.c) --window over--> PARKED (ws_park.c)
 ///    ^                 |                       |
@@ -16,32 +16,36 @@
 #include "../trace/ws_traced.h"
 #include "ws_deal.h"
 #include "ws_escape.h"
-#include "ws_find.h"
+#include "ws_next.h"
 #include "ws_root.h"
 
-/// Take the task that was handed to the worker, or find one.
-static bool next(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+/// Take the task that was handed to the worker, or search.
+static bool next(ws_search_t *search, ws_task_t *task)
 {
+  const ws_here_t here = search->here;
   here.worker->was_handed = false;
   if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
     here.worker->handed = ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!here.worker->handed))
-    return ws_find(pool, here, task);
+    return ws_next(search, WS_NEXT_ANY, task);
   here.worker->handed = false;
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
-  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);
   ws_count(&here.queue->count.stolen, 1);
   return true;
 }
 
 /// @return whether the completion of the last task can wait until the next one is found: a search will
-/// probably find one at once, or comes to a lane that is dealt (ws_deal() completes what is due)
+/// probably find one at once, or comes to a lane that is dealt (ws_deal() completes what is due), and does not
+/// come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;
   const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0;
-  return (is_served && here.queue->late_pauses == 0) || ws_find_near(pool, here);
+  if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
+    return false;
+  return (is_served && here.queue->late_pauses == 0) || ws_next_is_near(pool, here);
 }
 
 /// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
@@ -50,9 +54,10 @@ static bool run_all(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  ws_search_t search = {.pool = pool, .here = here, .filter = WS_NEXT_ANY};
   ws_task_t task;
   bool ran = false;
-  for (; next(pool, here, &task); ran = true) {
+  for (; next(&search, &task); ran = true) {
     if (worker->searching) {
       ws_spin_found(worker);
       ws_search_found(worker);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_types.h
 /// The shared state of a pool, but for the places where tasks wait (ws_tasks.h) and what pre-wake keeps to
-/// itself. Read this first, then a task's life: ws_push.c, ws_queue.h, ws_wake.h, ws_find.h, ws_worker.c,
+/// itself. Read this first, then a task's life: ws_push.c, ws_queue.h, ws_wake.h, ws_next.h, ws_worker.c,
 /// ws_run.h, ws_group.c, ws_join.c, ws_idle.h, ws_prewake.h.
 ///
 /// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its

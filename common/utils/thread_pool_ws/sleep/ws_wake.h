@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wake.h
 /// Life of a task, step 3: wake. Which sleeping worker is woken, and when. Before: ws_queue.h; after:
-/// ws_find.h. How workers sleep without losing a wake: ws_park.c, PARK.md.
+/// ws_next.h. How workers sleep without losing a wake: ws_park.c, PARK.md.
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 

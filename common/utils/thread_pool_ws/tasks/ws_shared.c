@@ -147,15 +147,6 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
   return found;
 }
 
-bool ws_shared_take_any(ws_tasks_t *tasks, uint32_t *turn, ws_task_t *task)
-{
-  const uint32_t first = (*turn)++;
-  for (uint32_t i = 0; i < tasks->kinds && ws_shared_count(tasks) > 0; i++)
-    if (ws_shared_take(tasks, (first + i) % tasks->kinds, task))
-      return true;
-  return false;
-}
-
 /// @return the oldest cell that the wait has not read
 static uint32_t first_unseen(const ws_shared_t *shared, const ws_seen_t *seen)
 {

@@ -47,10 +47,6 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
 /// @brief Take the oldest task of a kind.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task);
 
-/// @brief Take the oldest task of any kind. @param turn  in and out, of one caller: each kind goes first in
-/// turn
-bool ws_shared_take_any(ws_tasks_t *tasks, uint32_t *turn, ws_task_t *task);
-
 /// The tasks that a wait may run.
 typedef struct {
   const ws_group_t *group; ///< those that carry it

@@ -126,7 +126,7 @@ struct ws_queue_s {
   uint32_t round_stops; ///< P what that was at the beginning of the round
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
   uint32_t turns, looks; ///< P ends of rounds of waits: with a look at the own queue, and at others
-  ws_place_t turn; ///< P the place whose turn it is at the next fairness tick (ws_find.h)
+  ws_place_t turn; ///< P the place whose turn it is at the next fairness tick (ws_next.h)
   // The owner's place (ws_budget.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool

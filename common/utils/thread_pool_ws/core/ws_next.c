@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_next.c
+/// ws_next.h: the whole scheduling policy, as one list of sources.
+#include "ws_next.h"
+
+#include <string.h>
+
+#include "../pool/ws_nodes.h"
+#include "../sleep/ws_wake.h"
+#include "../tasks/ws_dig.h"
+#include "../tasks/ws_inbox.h"
+#include "../tasks/ws_places.h"
+#include "../trace/ws_traced.h"
+#include "ws_root.h"
+#include "ws_round.h"
+#include "ws_run.h"
+
+/// Turns of a wait at its queue, of which two go as deep as they must.
+#define DEEP_EVERY 16u
+
+// The own deque.
+
+/// The oldest, by settings.fifo, or because a fiber has yielded to the others: if it is alone in the queue,
+/// these are elsewhere.
+static bool take_own_oldest(const ws_search_t *search, ws_task_t *task)
+{
+  ws_queue_t *own = search->here.queue;
+  const bool alone = (own->oldest & WS_OLDEST_NEXT) && ws_queue_size(own) <= 1;
+  return (alone && ws_steal(search->pool, search->here, task)) || ws_queue_take_oldest(own, task);
+}
+
+bool ws_next_own_of_group(ws_search_t *search, ws_task_t *task)
+{
+  const ws_here_t here = search->here;
+  const bool weak = ws_takes_weak(here);
+  bool hid = false; // other tasks, for a moment
+  search->came_from_own = ws_dig_top(here.queue, search->group, weak, task)
+                          || ws_dig_under(&search->pool->tasks, here.queue, search->group, weak, task, &hid);
+  if (hid)
+    ws_fill_place(search->pool, here); // a worker may have gone to sleep meanwhile
+  return search->came_from_own;
+}
+
+static bool take_own(ws_search_t *search, ws_task_t *task)
+{
+  if (search->filter == WS_NEXT_GROUP)
+    return ws_next_own_of_group(search, task);
+  return search->here.queue->oldest == 0 ? ws_queue_take(search->here.queue, task)
+                                         : take_own_oldest(search, task);
+}
+
+// Pool-wide queues.
+
+static bool note_shared(const ws_search_t *search)
+{
+  if (search->here.queue)
+    ws_count(&search->here.queue->count.stolen, 1);
+  ws_traced_steal(search->pool, search->here, WS_VICTIM_SHARED);
+  return true;
+}
+
+/// Of a wait: a task of its group, or one that its thread has pushed since it began. With a time limit none
+/// that another thread has pushed: see take_below().
+static bool take_wanted(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
+{
+  const ws_here_t here = search->here;
+  if (!search->has_seen)
+    memset(search->seen, 0, WS_KINDS_MAX * sizeof(*search->seen));
+  search->has_seen = true;
+  const ws_wanted_t wanted = {.group = search->group,
+                              .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(search->pool, here),
+                              .pusher = here.queue,
+                              .after = here.queue ? here.queue->mark->number : 0,
+                              .own_only = here.queue && search->is_timed};
+  return ws_shared_take_wanted(&search->pool->tasks, kind, &wanted, &search->seen[kind], task);
+}
+
+static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
+{
+  ws_tasks_t *tasks = &search->pool->tasks;
+  const bool found = search->filter == WS_NEXT_GROUP
+                         ? ws_shared_size(tasks, kind) > 0 && take_wanted(search, kind, task)
+                         : ws_shared_take(tasks, kind, task);
+  return found && note_shared(search);
+}
+
+static bool take_high(ws_search_t *search, ws_task_t *task)
+{
+  return take_of_kind(search, WS_KIND_HIGH, task);
+}
+
+static bool take_overflow(ws_search_t *search, ws_task_t *task)
+{
+  return take_of_kind(search, WS_KIND_NORMAL, task);
+}
+
+static bool take_low(ws_search_t *search, ws_task_t *task)
+{
+  return take_of_kind(search, WS_KIND_LOW, task);
+}
+
+/// Take a task for one of the nodes [first, end), from near to far.
+static bool take_of_nodes(ws_search_t *search, uint32_t first, uint32_t end, ws_task_t *task)
+{
+  const ws_nodes_t *all = &search->pool->nodes;
+  const uint8_t *nodes = ws_nodes_here(all);
+  for (uint32_t i = first; i < end && nodes && i < all->count; i++)
+    if (take_of_kind(search, WS_KIND_NODE + nodes[i], task))
+      return true;
+  return false;
+}
+
+static bool take_own_node(ws_search_t *search, ws_task_t *task)
+{
+  return take_of_nodes(search, 0, 1, task);
+}
+
+static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
+{
+  return take_of_nodes(search, 1, WS_NODES_MAX, task);
+}
+
+// Other threads.
+
+static bool take_stuck(ws_search_t *search, ws_task_t *task)
+{
+  return ws_steal_stuck(search->pool, search->here, task);
+}
+
+static bool steal(ws_search_t *search, ws_task_t *task)
+{
+  return ws_steal(search->pool, search->here, task);
+}
+
+/// Take a task that the caller has handed to a worker, and that the worker has not begun.
+static bool take_back(ws_search_t *search, ws_task_t *task)
+{
+  return WS_UNLIKELY(search->here.queue->handed)
+         && ws_inbox_take_back(&search->pool->tasks, search->here.queue, search->group, task);
+}
+
+/// Take a task that a task of the group has pushed, from the thread that runs that one. Not for an event: there a task may push the work that comes after the event, and the caller would still
+/// run that when its event is ready. Not with a time limit: what the task pushes, or the task itself if it is
+/// a fiber that yields, could stay in the caller's queue. The thread from which it was stolen waits for it,
+/// may be the only worker, and does not look there.
+static bool take_below(ws_search_t *search, ws_task_t *task)
+{
+  return !search->is_event && !search->is_timed
+         && ws_steal_below(search->pool, search->here, search->group, task);
+}
+
+/// What lies elsewhere, for a wait, and for a thread without a lane: each place goes first in turn. Fibers of
+/// high priority that yield, or tasks that push themselves, must not keep a wait from the others.
+static bool take_in_turn(ws_search_t *search, ws_task_t *task)
+{
+  const uint32_t kinds = search->pool->tasks.kinds, places = kinds + (search->here.queue ? 2 : 0);
+  const uint32_t first = search->turn++;
+  for (uint32_t i = 0; i < places; i++) {
+    const uint32_t at = (first + i) % places;
+    if (at < kinds ? ws_shared_count(&search->pool->tasks) > 0 && take_of_kind(search, at, task)
+                   : (at == kinds ? take_back : take_below)(search, task))
+      return true;
+  }
+  return false;
+}
+
+/// A source of tasks.
+typedef struct {
+  bool (*take)(ws_search_t *search, ws_task_t *task);
+  uint32_t filters; ///< for searches with one of these
+  bool is_shared; ///< a pool-wide queue: passed over while all of these are empty
+} source_t;
+
+/// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
+static const source_t sources[] = {
+    {take_stuck, WS_NEXT_ANY, false}, // its worker has no CPU: it has waited longest
+    {take_high, WS_NEXT_ANY | WS_NEXT_GROUP, true}, // what the priority promises
+    {take_own, WS_NEXT_ANY | WS_NEXT_GROUP, false}, // newest first: its data are in this CPU's cache
+    {take_own_node, WS_NEXT_ANY, true}, // its data are in this node's memory
+    {steal, WS_NEXT_ANY, false}, // the queue that served last, lanes, workers from near to far
+    {take_overflow, WS_NEXT_ANY, true}, // other threads' normal tasks that lie in no deque
+    {take_other_nodes, WS_NEXT_ANY, true}, // from near to far: better there late than never
+    {take_low, WS_NEXT_ANY, true}, // when nothing else is left
+    {take_in_turn, WS_NEXT_GROUP, false}, // of the group elsewhere: the caller may be the only one to run it
+};
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/// @param own  with the own deque
+static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
+{
+  for (uint32_t i = 0; i < SOURCES; i++)
+    if ((sources[i].filters & search->filter) && (own || sources[i].take != take_own)
+        && (!sources[i].is_shared || ws_shared_count(&search->pool->tasks) > 0)
+        && sources[i].take(search, task))
+      return true;
+  return false;
+}
+
+/// A round of a wait is over, or a fiber has yielded in it: the oldest task in the own deque that the wait may
+/// run.
+static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
+{
+  const ws_here_t here = search->here;
+  ws_queue_t *own = here.queue;
+  void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
+  ws_forget_yield(own);
+  ws_round_begin(own);
+  const uint32_t visit = own->turns++;
+  const ws_turn_t turn = {.down = visit % 2 == 0,
+                          .depth_max = visit % DEEP_EVERY < 2 ? ws_dig_depth_max(own) : WS_TURN_DEPTH_MAX};
+  const ws_allowed_t allowed = {.group = search->group, .weak = ws_takes_weak(here), .func = yielded};
+  const bool found = ws_dig_turn(&search->pool->tasks, own, &turn, allowed, task);
+  if (found && yielded && task->func == yielded && !ws_group_is(task->group, search->group, true))
+    ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
+  ws_fill_place(search->pool, here); // other tasks could not be seen for a moment: a worker may sleep
+  return search->came_from_own = found;
+}
+
+/// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
+/// what lies elsewhere have that turn one after the other.
+WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
+{
+  ws_queue_t *own = search->here.queue;
+  if (search->filter == WS_NEXT_ANY)
+    return ws_tick(search->pool, search->here, task);
+  if (++own->looks % 2 == 1) {
+    ws_round_begin(own);
+    if (take_in_turn(search, task))
+      return true;
+  }
+  return take_oldest_of_group(search, task);
+}
+
+bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
+{
+  ws_queue_t *own = search->here.queue;
+  search->came_from_own = false;
+  if (!own) // no lane
+    return ws_shared_count(&search->pool->tasks) > 0 && take_in_turn(search, task);
+  if (search->filter == WS_NEXT_OWN)
+    return ws_queue_take_oldest(own, task);
+  const bool is_over = own->round_left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
+  if (is_over && take_late(search, task))
+    return true;
+  const bool found = take_first(search, true, task);
+  if (search->filter == WS_NEXT_ANY)
+    ws_forget_yield(own); // now: it counts for each source that the search came to
+  return found;
+}
+
+bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task)
+{
+  search->came_from_own = false;
+  return take_first(search, false, task);
+}
+
+bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
+{
+  if (ws_inbox_take_any(&pool->tasks, task))
+    return true;
+  for (ws_place_t at = {0}; ws_places_next(&pool->tasks, &at);)
+    if (ws_place_take(&pool->tasks, &at, task))
+      return true;
+  return false;
+}
+
+bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here)
+{
+  const ws_queue_t *own = here.queue;
+  if (ws_queue_size(own) > 0)
+    return true;
+  // a thief that waits first does not come back at once
+  return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->tasks.queue[own->victim]);
+}
