@@ -12,7 +12,6 @@ set(WS_CORE_SOURCES
   os/ws_relax.c
   tasks/ws_deque.c
   tasks/ws_dig.c
-  tasks/ws_grouped.c
   tasks/ws_inbox.c
   tasks/ws_places.c
   tasks/ws_queue.c
@@ -65,7 +64,6 @@ set(WS_CORE_SOURCES
   core/ws_skip.c
   core/ws_steal.c
   core/ws_swap.c
-  core/ws_tick.c
   core/ws_wait.c
   core/ws_worker.c
   setup/ws_config.c

@@ -57,7 +57,8 @@ static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_task_t *tasks)
 {
   uint32_t taken = 0;
-  while (taken < most && taken < TAKEN_MAX && ws_queue_steal_one(lane, &here.queue->memo, &tasks[taken])) {
+  while (taken < most && taken < TAKEN_MAX
+         && ws_deque_steal_one(&lane->deque, &here.queue->memo, &tasks[taken])) {
     if (here.worker->due.group != tasks[taken].group)
       ws_complete_due(here.worker); // its wait need not wait for these
     taken++;
@@ -100,7 +101,7 @@ static bool must_stop(const struct ws_pool_s *pool)
 /// @return how many tasks of the lane its dealer wants to hand out next; the last one is its own
 static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
 {
-  const uint64_t size = ws_queue_size(lane);
+  const uint64_t size = ws_deque_size(&lane->deque);
   const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
   return size == 0 ? 0 : size <= most ? (uint32_t)size - 1 : most;
 }
@@ -108,11 +109,11 @@ static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
 static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
   uint32_t at = ws_near_circle(here.worker), left = DEALT_MAX;
-  while (left > 0 && !must_stop(pool) && ws_queue_has_room(here.queue, TAKEN_MAX)) {
+  while (left > 0 && !must_stop(pool) && ws_deque_has_room(&here.queue->deque, TAKEN_MAX)) {
     const uint32_t most = wanted(lane, left);
     if (most == 0)
       break;
-    ws_queue_prefetch(lane, most); // they come while the caller claims
+    ws_deque_prefetch(&lane->deque, most); // they come while the caller claims
     ws_claim_t claimed = claim(pool, most, &at);
     if (claimed.bits == 0)
       break;
@@ -121,7 +122,7 @@ static bool deal(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_ta
     if (hand_out(pool, here, lane, &claimed, task))
       return true;
   }
-  return ws_queue_steal_one(lane, &here.queue->memo, task);
+  return ws_deque_steal_one(&lane->deque, &here.queue->memo, task);
 }
 
 /// The caller waits in its circle. @return whether a dealer has handed over a task
@@ -171,7 +172,7 @@ bool ws_deal(struct ws_pool_s *pool, ws_here_t here, uint32_t lane, ws_task_t *t
     if (got)
       break;
     ws_complete_due(here.worker); // it has waited once: that is the bound
-    if (ws_queue_size(queue) == 0)
+    if (ws_deque_size(&queue->deque) == 0)
       return false;
   }
   if (!got) {

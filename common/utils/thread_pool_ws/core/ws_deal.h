@@ -33,8 +33,9 @@ uint32_t ws_deal_circles(uint32_t workers);
 /// @return whether the caller deals, or waits, when it wants a task of queue @p victim
 static inline bool ws_deal_serves(const struct ws_pool_s *pool, ws_here_t here, uint32_t victim)
 {
-  return pool->tasks.circles > 0 && victim >= pool->workers && here.worker && ws_queue_size(here.queue) == 0
-         && ws_shared_count(&pool->tasks) == 0 && !ws_inbox_is_claimed(&here.worker->inbox);
+  return pool->tasks.circles > 0 && victim >= pool->workers && here.worker
+         && ws_deque_size(&here.queue->deque) == 0 && ws_shared_count(&pool->tasks) == 0
+         && !ws_inbox_is_claimed(&here.worker->inbox);
 }
 
 /// @return whether a worker deals the tasks of @p queue
@@ -57,7 +58,7 @@ static inline uint32_t ws_deal_lane(const struct ws_pool_s *pool)
 /// @brief Forget the lane if it is empty.
 static inline void ws_deal_forget(struct ws_pool_s *pool, uint32_t lane)
 {
-  if (ws_queue_size(pool->tasks.queue[lane]) == 0 && ws_hint_load(&pool->tasks.dealing) == lane + 1)
+  if (ws_deque_size(&pool->tasks.queue[lane]->deque) == 0 && ws_hint_load(&pool->tasks.dealing) == lane + 1)
     ws_hint_store(&pool->tasks.dealing, 0);
 }
 

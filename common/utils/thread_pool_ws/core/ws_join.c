@@ -54,13 +54,12 @@ typedef struct {
   ws_search_t search;
   const goal_t *goal;
   ws_task_t task; ///< that runs, or ran last
-  ws_mark_t mark; ///< of a thread with a lane, while it helps
-  bool helps; ///< mark is the thread's innermost
+  bool helps; ///< wait is the thread's innermost
   bool is_helper; ///< it has taken a helper's place
   uint32_t units; ///< tasks of the group that have run and are not completed
   uint32_t others; ///< tasks that have run, are completed, and are not counted
   int cancel; ///< whether the thread could be cancelled before
-  ws_seen_t seen[WS_KINDS_MAX]; ///< search.seen
+  ws_wait_t wait; ///< search.wait
 } join_t;
 
 /// A thread with a lane begins to help: tasks that are pushed there from now on are the wait's.
@@ -69,11 +68,13 @@ static void begin_help(join_t *join)
   struct ws_pool_s *pool = join->search.pool;
   ws_queue_t *queue = join->search.here.queue;
   join->is_helper = ws_helper_begin(pool, join->search.here); // once, however deep it joins
-  join->mark.outer = queue->mark;
-  ws_dig_mark(&pool->tasks, queue, &join->mark);
-  join->mark.round_left = queue->round_left;
+  join->wait.queue = queue;
+  join->wait.weak = ws_takes_weak(join->search.here);
+  join->wait.outer = queue->wait;
+  ws_dig_begin(&pool->tasks, queue, &join->wait);
+  join->wait.round_left = queue->round_left;
   queue->round_left = WS_ROUND_SEARCHES;
-  queue->mark = &join->mark;
+  queue->wait = &join->wait;
   join->helps = true;
 }
 
@@ -81,8 +82,8 @@ static void begin_help(join_t *join)
 static void end_help(join_t *join)
 {
   ws_queue_t *queue = join->search.here.queue;
-  queue->mark = join->mark.outer;
-  queue->round_left = join->mark.round_left;
+  queue->wait = join->wait.outer;
+  queue->round_left = join->wait.round_left;
   join->helps = false;
   if (!join->is_helper)
     return;
@@ -109,7 +110,7 @@ static inline void run(join_t *join, const goal_t *goal)
 {
   const ws_task_t *task = &join->task;
   const ws_here_t here = join->search.here;
-  const bool from_own = join->search.came_from_own;
+  const bool from_own = join->search.from_own;
   if (from_own && goal->group && task->group == goal->group) {
     ws_run(join->search.pool, here.queue, task);
     join->units++;
@@ -127,7 +128,7 @@ static inline void run(join_t *join, const goal_t *goal)
     ws_run_late(join->search.pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
-    ws_dig_mark(&join->search.pool->tasks, here.queue, here.queue->mark);
+    ws_dig_begin(&join->search.pool->tasks, here.queue, &join->wait);
 }
 
 /// Spin until the goal is reached or there is a task to help with, which is run. A worker spins no longer
@@ -203,7 +204,7 @@ static inline void tidy(struct ws_pool_s *pool)
   if (!here.queue)
     return;
   ws_inbox_give_back(&pool->tasks, here.queue);
-  if (WS_UNLIKELY(ws_queue_may_shrink(here.queue)))
+  if (WS_UNLIKELY(here.queue->deque.level > 0))
     ws_give_back(pool, here.queue);
   if (WS_UNLIKELY(here.queue->alone.noted))
     ws_brief_learn(pool, here.queue);
@@ -220,27 +221,37 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.search.pool = pool;
   join.search.here = has_pool ? ws_here(pool) : (ws_here_t){0};
   join.search.filter = WS_NEXT_GROUP;
-  join.search.is_timed = goal->until_ns != 0;
-  join.search.group = goal->tag;
-  join.search.is_event = !goal->group;
-  join.search.seen = join.seen;
-  join.search.has_seen = false;
+  join.search.wait = &join.wait;
+  join.search.hid = false;
   join.search.turn = join.units = join.others = 0;
+  join.wait.group = goal->tag;
+  join.wait.is_event = !goal->group;
+  join.wait.is_timed = goal->until_ns != 0;
+  join.wait.has_seen = false;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
   if (pool && !join.search.here.queue)
     require_threads(pool, goal);
   while (!is_reached(goal) && !is_late(goal)) {
-    if (WS_UNLIKELY(has_pool && !join.search.here.queue)) // it may have got a lane in a task
-      join.search.here = ws_here_known(pool);
+    if (WS_UNLIKELY(has_pool && !join.search.here.queue)) {
+      join.search.here = ws_here_known(pool); // it may have got a lane in a task
+      join.wait.queue = NULL;
+      join.wait.weak = ws_is_inside(pool, join.search.here);
+    }
     if (join.search.here.queue && !join.helps)
       begin_help(&join);
 
     // Help: run tasks of the goal until none is left. Other threads may run some of them meanwhile.
     bool ran = false;
-    while (has_pool && needs_more(&join, goal) && !is_late(goal)
-           && ws_next(&join.search, WS_NEXT_GROUP, &join.task)) {
+    while (has_pool && needs_more(&join, goal) && !is_late(goal)) {
+      const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
+      if (WS_UNLIKELY(join.search.hid)) {
+        ws_fill_place(pool, join.search.here); // a worker may have gone to sleep meanwhile
+        join.search.hid = false;
+      }
+      if (!found)
+        break;
       run(&join, goal);
       ran = true;
       if (WS_UNLIKELY(!join.helps))

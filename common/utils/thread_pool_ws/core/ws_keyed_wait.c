@@ -5,7 +5,7 @@
 
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_queue.h"
+#include "../tasks/ws_dig.h"
 #include "../tasks/ws_shared.h"
 #include "ws_keyed.h"
 #include "ws_run.h"
@@ -38,7 +38,7 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   cancelled_t cancelled = {.key = key, .epoch = epoch};
   uint64_t taken = ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
   if (here.queue)
-    taken += ws_queue_sift(here.queue, is_cancelled, &cancelled);
+    taken += ws_dig_all(here.queue, is_cancelled, &cancelled);
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
   if (taken == 0)
     return;

@@ -15,9 +15,6 @@
 #include "ws_round.h"
 #include "ws_run.h"
 
-/// Turns of a wait at its queue, of which two go as deep as they must.
-#define DEEP_EVERY 16u
-
 // The own deque.
 
 /// The oldest, by settings.fifo, or because a fiber has yielded to the others: if it is alone in the queue,
@@ -25,28 +22,18 @@
 static bool take_own_oldest(const ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
-  const bool alone = (own->oldest & WS_OLDEST_NEXT) && ws_queue_size(own) <= 1;
+  const bool alone = (own->oldest & WS_OLDEST_NEXT) && ws_deque_size(&own->deque) <= 1;
   return (alone && ws_steal(search->pool, search->here, task)) || ws_queue_take_oldest(own, task);
-}
-
-bool ws_next_own_of_group(ws_search_t *search, ws_task_t *task)
-{
-  const ws_here_t here = search->here;
-  const bool weak = ws_takes_weak(here);
-  bool hid = false; // other tasks, for a moment
-  search->came_from_own = ws_dig_top(here.queue, search->group, weak, task)
-                          || ws_dig_under(&search->pool->tasks, here.queue, search->group, weak, task, &hid);
-  if (hid)
-    ws_fill_place(search->pool, here); // a worker may have gone to sleep meanwhile
-  return search->came_from_own;
 }
 
 static bool take_own(ws_search_t *search, ws_task_t *task)
 {
+  ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_GROUP)
-    return ws_next_own_of_group(search, task);
-  return search->here.queue->oldest == 0 ? ws_queue_take(search->here.queue, task)
-                                         : take_own_oldest(search, task);
+    search->from_own = ws_dig(&search->pool->tasks, own, task, &search->hid);
+  else
+    search->from_own = own->oldest == 0 ? ws_deque_take(&own->deque, task) : take_own_oldest(search, task);
+  return search->from_own;
 }
 
 // Pool-wide queues.
@@ -59,28 +46,11 @@ static bool note_shared(const ws_search_t *search)
   return true;
 }
 
-/// Of a wait: a task of its group, or one that its thread has pushed since it began. With a time limit none
-/// that another thread has pushed: see take_below().
-static bool take_wanted(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
-{
-  const ws_here_t here = search->here;
-  if (!search->has_seen)
-    memset(search->seen, 0, WS_KINDS_MAX * sizeof(*search->seen));
-  search->has_seen = true;
-  const ws_wanted_t wanted = {.group = search->group,
-                              .weak = here.queue ? ws_takes_weak(here) : ws_is_inside(search->pool, here),
-                              .pusher = here.queue,
-                              .after = here.queue ? here.queue->mark->number : 0,
-                              .own_only = here.queue && search->is_timed};
-  return ws_shared_take_wanted(&search->pool->tasks, kind, &wanted, &search->seen[kind], task);
-}
-
 static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
 {
   ws_tasks_t *tasks = &search->pool->tasks;
-  const bool found = search->filter == WS_NEXT_GROUP
-                         ? ws_shared_size(tasks, kind) > 0 && take_wanted(search, kind, task)
-                         : ws_shared_take(tasks, kind, task);
+  const bool found = search->filter == WS_NEXT_GROUP ? ws_shared_take_wanted(tasks, kind, search->wait, task)
+                                                     : ws_shared_take(tasks, kind, task);
   return found && note_shared(search);
 }
 
@@ -136,17 +106,17 @@ static bool steal(ws_search_t *search, ws_task_t *task)
 static bool take_back(ws_search_t *search, ws_task_t *task)
 {
   return WS_UNLIKELY(search->here.queue->handed)
-         && ws_inbox_take_back(&search->pool->tasks, search->here.queue, search->group, task);
+         && ws_inbox_take_back(&search->pool->tasks, search->here.queue, search->wait->group, task);
 }
 
-/// Take a task that a task of the group has pushed, from the thread that runs that one. Not for an event: there a task may push the work that comes after the event, and the caller would still
-/// run that when its event is ready. Not with a time limit: what the task pushes, or the task itself if it is
-/// a fiber that yields, could stay in the caller's queue. The thread from which it was stolen waits for it,
-/// may be the only worker, and does not look there.
+/// Take a task that a task of the group has pushed, from the thread that runs that one. Not for an event: there
+/// a task may push the work that comes after the event, and the caller would still run that when its event is
+/// ready. Not with a time limit: what the task pushes, or the task itself if it is a fiber that yields, could
+/// stay in the caller's queue. The thread from which it was stolen waits for it, may be the only worker, and
+/// does not look there.
 static bool take_below(ws_search_t *search, ws_task_t *task)
 {
-  return !search->is_event && !search->is_timed
-         && ws_steal_below(search->pool, search->here, search->group, task);
+  return !search->wait->is_event && !search->wait->is_timed && ws_steal_below(search, task);
 }
 
 /// What lies elsewhere, for a wait, and for a thread without a lane: each place goes first in turn. Fibers of
@@ -200,20 +170,16 @@ static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
 /// run.
 static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
 {
-  const ws_here_t here = search->here;
-  ws_queue_t *own = here.queue;
+  ws_queue_t *own = search->here.queue;
   void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
   ws_forget_yield(own);
   ws_round_begin(own);
-  const uint32_t visit = own->turns++;
-  const ws_turn_t turn = {.down = visit % 2 == 0,
-                          .depth_max = visit % DEEP_EVERY < 2 ? ws_dig_depth_max(own) : WS_TURN_DEPTH_MAX};
-  const ws_allowed_t allowed = {.group = search->group, .weak = ws_takes_weak(here), .func = yielded};
-  const bool found = ws_dig_turn(&search->pool->tasks, own, &turn, allowed, task);
-  if (found && yielded && task->func == yielded && !ws_group_is(task->group, search->group, true))
+  search->hid = true;
+  search->from_own = ws_dig_turn(&search->pool->tasks, own, yielded, task);
+  if (search->from_own && yielded && task->func == yielded
+      && !ws_group_is(task->group, search->wait->group, true))
     ws_root_mix(own, task->group); // the fiber may be unrelated: what it pushes is not below the root
-  ws_fill_place(search->pool, here); // other tasks could not be seen for a moment: a worker may sleep
-  return search->came_from_own = found;
+  return search->from_own;
 }
 
 /// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
@@ -234,7 +200,7 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
-  search->came_from_own = false;
+  search->from_own = false;
   if (!own) // no lane
     return ws_shared_count(&search->pool->tasks) > 0 && take_in_turn(search, task);
   if (search->filter == WS_NEXT_OWN)
@@ -250,7 +216,7 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task)
 {
-  search->came_from_own = false;
+  search->from_own = false;
   return take_first(search, false, task);
 }
 
@@ -267,8 +233,8 @@ bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
 bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_queue_t *own = here.queue;
-  if (ws_queue_size(own) > 0)
+  if (ws_deque_size(&own->deque) > 0)
     return true;
   // a thief that waits first does not come back at once
-  return own->late_pauses == 0 && ws_queue_is_known(&own->memo, pool->tasks.queue[own->victim]);
+  return own->late_pauses == 0 && ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque);
 }

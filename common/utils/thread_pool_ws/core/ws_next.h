@@ -7,6 +7,7 @@
 #define WS_NEXT_H
 
 #include "../pool/ws_types.h"
+#include "../tasks/ws_dig.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "ws_round.h"
@@ -22,15 +23,11 @@ typedef enum {
 typedef struct {
   struct ws_pool_s *pool;
   ws_here_t here; ///< without a queue, the thread takes from pool-wide queues only
+  ws_wait_t *wait; ///< with WS_NEXT_GROUP: the queue's innermost; which tasks
   ws_filter_t filter;
-  bool is_timed; ///< the wait may end before its tasks: it takes none that another thread has pushed
-  uint32_t turn; ///< in and out: which pool-wide queue goes first next time
-  bool came_from_own; ///< out: the task lay in the own deque, and belongs to its root (ws_root.h)
-  // WS_NEXT_GROUP
-  const ws_group_t *group;
-  bool is_event; ///< the wait is for an event, which tasks of the group lead to
-  ws_seen_t *seen; ///< in and out: [WS_KINDS_MAX] what the wait has read of each pool-wide queue
-  bool has_seen; ///< in and out: seen is set, false at first
+  uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
+  bool from_own; ///< out: the task lay in the own deque, and belongs to its root (ws_root.h)
+  bool hid; ///< out: set if other tasks were hidden for a moment; the caller must call ws_fill_place()
 } ws_search_t;
 
 /// @brief ws_next() off the usual path: what is late goes first (ws_round.h), then all sources.
@@ -38,9 +35,6 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task);
 
 /// @brief ws_next() when the own deque has nothing for the search.
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
-
-/// @brief Of a wait: take a task that it may run from the own deque, from under others if need be (ws_dig.h).
-bool ws_next_own_of_group(ws_search_t *search, ws_task_t *task);
 
 /// @brief Take the next task: from the first source that has one. On the usual path the pool-wide queues are
 /// empty, and the own deque comes first. @param filter  as in the search. @return false = no source has one
@@ -50,8 +44,9 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
   const bool is_ordered = filter == WS_NEXT_OWN || (filter == WS_NEXT_ANY && own && own->oldest != 0);
   if (WS_UNLIKELY(!own || is_ordered || ws_shared_count(&search->pool->tasks) > 0 || ws_round_search(own)))
     return ws_next_of_all(search, task);
-  return (filter == WS_NEXT_GROUP ? ws_next_own_of_group(search, task) : ws_queue_take(own, task))
-         || ws_next_elsewhere(search, task);
+  search->from_own = filter == WS_NEXT_GROUP ? ws_dig(&search->pool->tasks, own, task, &search->hid)
+                                             : ws_deque_take(&own->deque, task);
+  return search->from_own || ws_next_elsewhere(search, task);
 }
 
 /// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a fence
@@ -73,31 +68,11 @@ static inline void ws_forget_yield(ws_queue_t *queue)
 /// task there, from other lanes, from other workers from near to far.
 bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 
-/// @brief Steal a task that was pushed by a task of @p group, from the queue of the thread that runs that one
-/// ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
-bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task);
+/// @brief Of a wait: steal a task that was pushed by a task of its group, from the queue of the thread that
+/// runs that one ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
+bool ws_steal_below(ws_search_t *search, ws_task_t *task);
 
 /// @brief Take a task that is stuck in an inbox.
 bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-// The fairness tick (ws_tick.c): the last search of a round (ws_round.h) serves a place whose turn it is, the
-// oldest task there. So each task runs, even if tasks of higher priority, or in the own queue, never run out.
-//
-// Turns   The places follow each other as in ws_places.h: lanes, workers' queues, the queues that all threads
-//         share, one for each kind, and inboxes with a task that is stuck. Each thread goes round by itself,
-//         and passes over empty places, 8 in a tick at most. The own queue has its turn, too: the next search
-//         is a further tick then, so the others do not wait longer.
-// Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
-//         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes, and
-//         workers more while a task is stuck in an inbox. A pool without several nodes has none of them.
-
-/// @brief A search ends a round: take the oldest task of the place whose turn it is.
-/// @return false = search as always
-bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
-/// @brief A thread that goes from fiber to fiber has ended a round.
-/// @return whether another place holds a task; the next search is a tick, and takes it
-/// @threads  the owner of @p own
-bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own);
 
 #endif

@@ -73,7 +73,8 @@ static void announce(struct ws_pool_s *pool, ws_here_t here)
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_queue_t *queue = here.queue;
-  if (here.worker || queue->depth > 0 || ws_queue_size(queue) > 0 || !ws_queue_has_room(queue, 1)) {
+  if (here.worker || queue->depth > 0 || ws_deque_size(&queue->deque) > 0
+      || !ws_deque_has_room(&queue->deque, 1)) {
     ws_inbox_give_back(&pool->tasks, queue);
     return false;
   }
@@ -230,7 +231,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   }
   if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
     return 0;
-  if (WS_UNLIKELY(has_kind || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(has_kind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, full);
   if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
       && hand_over(pool, here, task))
@@ -292,7 +293,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     return count;
   if (WS_LIKELY(queued))
     shrink_now_and_then(pool, here.queue, count - handed);
-  if (WS_LIKELY(queued && ws_queue_has_room(here.queue, count - handed))) {
+  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
     publish(pool, here, tasks + handed, count - handed);
     announce(pool, here);
     return count;
@@ -310,7 +311,7 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
-  if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_queue_has_room(here.queue, 1)))
+  if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, full);
   publish(pool, here, task, 1);
   announce(pool, here);

@@ -10,7 +10,7 @@
 /// @return whether the caller has tasks queued that belong to the present root, or to none
 static inline bool ws_root_holds(const ws_queue_t *queue)
 {
-  return ws_queue_size(queue) != 0;
+  return ws_deque_size(&queue->deque) != 0;
 }
 
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before

@@ -3,6 +3,9 @@
 /// ws_round.h.
 #include "ws_round.h"
 
+#include "../tasks/ws_places.h"
+#include "../trace/ws_traced.h"
+
 /// Stops of a round, at most.
 #define STOPS_MAX 16u
 /// A round in which fibers stop takes about so long.
@@ -21,4 +24,83 @@ void ws_round_begin(ws_queue_t *queue)
   queue->round_stops = in_time == 0 ? 1 : in_time < most ? (uint32_t)in_time : most;
   queue->stops_left = queue->round_stops;
   queue->round_begun_ns = now_ns;
+}
+
+// The fairness tick.
+
+/// Empty places that a tick passes over, at most.
+#define PASSED_MAX 8u
+
+/// @return whether it is the turn of the own normal tasks
+static bool is_own_turn(const ws_queue_t *own)
+{
+  return own->turn.where == WS_AT_DEQUE && own->turn.index == own->index;
+}
+
+static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
+{
+  if (!ws_places_next(tasks, &own->turn))
+    ws_places_next(tasks, &own->turn); // the first follows the last
+}
+
+/// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one
+static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
+{
+  for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(own); passed++) {
+    if (ws_place_holds(tasks, &own->turn))
+      return true;
+    go_on(tasks, own);
+  }
+  return false;
+}
+
+/// @return what the trace calls the place
+static int32_t victim_at(const ws_place_t *place)
+{
+  if (place->where == WS_AT_DEQUE)
+    return (int32_t)place->index;
+  return place->where == WS_AT_SHARED ? WS_VICTIM_SHARED : WS_VICTIM_INBOX;
+}
+
+/// Another thread may have taken the task meanwhile: then the next of the same place is taken.
+static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  const ws_place_t place = here.queue->turn;
+  go_on(&pool->tasks, here.queue);
+  if (!ws_place_take(&pool->tasks, &place, task))
+    return false;
+  if (place.where != WS_AT_DEQUE || place.index != here.queue->index) {
+    ws_count(&here.queue->count.stolen, 1);
+    ws_traced_steal(pool, here, victim_at(&place));
+  }
+  return true;
+}
+
+bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  ws_queue_t *own = here.queue;
+  if (is_own_turn(own)) {
+    ws_round_cut(own); // the next search is for others
+    if (take(pool, here, task))
+      return true;
+  }
+  const bool stopped = ws_round_has_stops(own);
+  ws_round_begin(own);
+  if (!seek(&pool->tasks, own) || !take(pool, here, task))
+    return false;
+  if (stopped)
+    ws_round_shorten(own);
+  return true;
+}
+
+bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own)
+{
+  ws_round_begin(own);
+  if (is_own_turn(own)) // a yield lets the own oldest go first anyway
+    go_on(&pool->tasks, own);
+  if (!seek(&pool->tasks, own))
+    return false;
+  ws_round_shorten(own);
+  ws_round_cut(own);
+  return true;
 }

@@ -5,7 +5,7 @@
 /// tasks go first for a round. At its end another task has its turn. A wait has rounds of its own.
 ///
 ///   loop of                          at the end of a round goes first
-///   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick (ws_next.h)
+///   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick, see below
 ///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
 ///                                    elsewhere: handed to a worker, pushed by a task of the group, shared
 ///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)
@@ -59,5 +59,25 @@ static inline void ws_round_shorten(ws_queue_t *queue)
 {
   queue->round_stops = queue->stops_left = 1;
 }
+
+// The fairness tick: the last search of a round serves a place whose turn it is, the
+// oldest task there. So each task runs, even if tasks of higher priority, or in the own queue, never run out.
+//
+// Turns   The places follow each other as in ws_places.h: lanes, workers' queues, the queues that all threads
+//         share, one for each kind, and inboxes with a task that is stuck. Each thread goes round by itself,
+//         and passes over empty places, 8 in a tick at most. The own queue has its turn, too: the next search
+//         is a further tick then, so the others do not wait longer.
+// Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
+//         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes, and
+//         workers more while a task is stuck in an inbox. A pool without several nodes has none of them.
+
+/// @brief A search ends a round: take the oldest task of the place whose turn it is.
+/// @return false = search as always
+bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
+/// @brief A thread that goes from fiber to fiber has ended a round.
+/// @return whether another place holds a task; the next search is a tick, and takes it
+/// @threads  the owner of @p own
+bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own);
 
 #endif

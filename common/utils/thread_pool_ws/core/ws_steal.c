@@ -50,7 +50,7 @@ static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
   const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();
-    if (pause % each == 0 && ws_queue_size(queue) == 0)
+    if (pause % each == 0 && ws_deque_size(&queue->deque) == 0)
       return false;
     if (pause % LATE_CLOCK_PAUSES == 0 && ws_os_now_ns() - begun_ns > LATE_NS_MAX)
       break;
@@ -69,7 +69,7 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
       if (!stand_aside(here, queue))
         return false;
     }
-    result = ws_queue_steal(queue, &own->memo, task);
+    result = ws_deque_steal(&queue->deque, &own->memo, task);
     if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
   } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
@@ -84,7 +84,7 @@ static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, 
   const bool deals = ws_deal_serves(pool, here, victim);
   if (queue == own
       || (!(deals && ws_deal_is_on(queue)) // then a look would take the line of its top from the dealer
-          && !ws_queue_is_known(&own->memo, queue) && ws_queue_size(queue) == 0)
+          && !ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
       || !(WS_UNLIKELY(deals) ? ws_deal(pool, here, victim, task) : steal(here, queue, task)))
     return false;
   own->victim = victim;
@@ -102,7 +102,7 @@ static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
     ws_deal_forget(pool, dealt - 1);
   }
   const uint32_t victim = here.queue->victim;
-  return ws_queue_is_known(&here.queue->memo, pool->tasks.queue[victim])
+  return ws_memo_holds(&here.queue->memo, &pool->tasks.queue[victim]->deque)
          && steal_from(pool, here, victim, task);
 }
 
@@ -111,7 +111,7 @@ static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t victim = here.queue->victim;
-  if (ws_queue_is_remembered(&here.queue->memo, pool->tasks.queue[victim]))
+  if (here.queue->memo.deque == &pool->tasks.queue[victim]->deque)
     make_no_haste(here.queue);
   return steal_from(pool, here, victim, task);
 }
@@ -153,17 +153,36 @@ bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-bool ws_steal_below(struct ws_pool_s *pool, ws_here_t here, const ws_group_t *group, ws_task_t *task)
+/// Steal the oldest task of a queue while its root is the group that the wait is for.
+static bool steal_under_root(ws_queue_t *queue, const ws_wait_t *wait, ws_task_t *task)
 {
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  // The task lay there while the root was this group, if the root is read after the task and the CAS finds
+  // it still there: to change its root the owner must empty its deque, which moves top on.
+  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
+    // [edge ROOT acquire] not older than the task
+    if (!ws_group_is(ws_load_acquire(&queue->root), wait->group, wait->weak))
+      return false;
+    if (ws_deque_steal_commit(&queue->deque, index))
+      return true;
+  }
+  return false;
+}
+
+bool ws_steal_below(ws_search_t *search, ws_task_t *task)
+{
+  struct ws_pool_s *pool = search->pool;
+  const ws_wait_t *wait = search->wait;
   const uint32_t queues = ws_queue_count(&pool->tasks);
-  const bool weak = ws_takes_weak(here);
   for (uint32_t i = ws_summary_next(&pool->tasks, 0); i < queues; i = ws_summary_next(&pool->tasks, i + 1)) {
     ws_queue_t *queue = pool->tasks.queue[i];
-    if (queue == here.queue || !ws_queue_is_below(queue, group, weak)
-        || !ws_queue_steal_under(queue, group, weak, task))
+    // relaxed: a guess, steal_under_root() decides
+    if (queue == search->here.queue || !ws_group_is(ws_load_relaxed(&queue->root), wait->group, wait->weak)
+        || !steal_under_root(queue, wait, task))
       continue;
-    ws_count(&here.queue->count.stolen, 1);
-    ws_traced_steal(pool, here, (int32_t)i);
+    ws_count(&search->here.queue->count.stolen, 1);
+    ws_traced_steal(pool, search->here, (int32_t)i);
     return true;
   }
   return false;

@@ -19,7 +19,7 @@
 /// holds all that the loop would look at next.
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  return queue->depth == 1 && ws_queue_size(queue) > 0 && ws_queue_has_room(queue, 1)
+  return queue->depth == 1 && ws_deque_size(&queue->deque) > 0 && ws_deque_has_room(&queue->deque, 1)
          && (ws_shared_count(&pool->tasks) | ws_hint_load(&pool->aborted)) == 0;
 }
 
@@ -28,7 +28,7 @@ static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
 {
   queue->oldest |= WS_OLDEST_NEXT;
   queue->yielded = func;
-  if (queue->mark)
+  if (queue->wait)
     ws_round_cut(queue);
 }
 
@@ -51,7 +51,7 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
   ws_count_pushed(pool, queue, 1);
   ws_queue_push(queue, task, 1);
   ws_root_end(queue); // what follows does not belong to the task's group
-  const bool took = ws_queue_take_oldest_of(queue, before.func, next);
+  const bool took = ws_deque_take_oldest_of(&queue->deque, before.func, next);
   // [edge PARK_DEKKER fence] the pushed task before sleepers; the take ends with a CAS
   took ? ws_fence_seq_cst_after_rmw() : ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_has_sleepers(pool)))

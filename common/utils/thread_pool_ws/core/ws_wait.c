@@ -105,7 +105,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   }
   if (helps)
     ws_helper_end(pool, here);
-  if (here.queue && ws_queue_may_shrink(here.queue))
+  if (here.queue && here.queue->deque.level > 0)
     ws_give_back(pool, here.queue);
   ws_note_idle(pool);
   ws_cancel_restore(cancel);

@@ -10,7 +10,7 @@
 /// @return how many tasks of the queue other threads have taken so far
 static uint64_t taken(const ws_queue_t *queue)
 {
-  return ws_own_load(&queue->count.pushed) - ws_own_load(&queue->count.run) - ws_queue_size(queue);
+  return ws_own_load(&queue->count.pushed) - ws_own_load(&queue->count.run) - ws_deque_size(&queue->deque);
 }
 
 /// The first push of a burst that would wake a worker.
@@ -22,10 +22,10 @@ static void begin(struct ws_pool_s *pool, ws_queue_t *queue)
   if (alone->ended_ns != 0 && now_ns - alone->ended_ns < pool->settings.spin_ns_max)
     ws_alone_mistake(&alone->site[alone->before]);
   alone->noted = true;
-  alone->at = ws_alone_find(alone, ws_queue_newest_func(queue));
+  alone->at = ws_alone_find(alone, ws_deque_newest_func(&queue->deque));
   alone->trial = ++alone->site[alone->at].bursts % WS_ALONE_TRIAL_EVERY == 0;
   alone->begun_ns = now_ns;
-  alone->pushed = ws_own_load(&queue->count.pushed) - ws_queue_size(queue);
+  alone->pushed = ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque);
   alone->taken = taken(queue);
   alone->wakes = ws_own_load(&queue->count.wakes_sent);
 }
@@ -56,7 +56,7 @@ static void learn(ws_alone_t *alone, const ws_alone_burst_t *burst)
 /// @return tasks of the burst that do not wait in the queue any more
 static uint64_t tasks_of(const ws_queue_t *queue)
 {
-  return ws_own_load(&queue->count.pushed) - ws_queue_size(queue) - queue->alone.pushed;
+  return ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque) - queue->alone.pushed;
 }
 
 bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
@@ -69,7 +69,7 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
     learn(alone, &(ws_alone_burst_t){.tasks = tasks_of(queue), .alone = false});
   if (!alone->noted)
     begin(pool, queue);
-  if (alone->trial || !ws_alone_spares(&alone->site[alone->at], ws_queue_size(queue))
+  if (alone->trial || !ws_alone_spares(&alone->site[alone->at], ws_deque_size(&queue->deque))
       || !ws_prewake_rests(pool))
     return false;
   ws_count(&queue->count.wakes_spared, 1);
@@ -94,7 +94,7 @@ static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint
 void ws_brief_learn(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   ws_alone_t *alone = &queue->alone;
-  if (queue->depth > 0 || ws_queue_size(queue) > 0)
+  if (queue->depth > 0 || ws_deque_size(&queue->deque) > 0)
     return; // the burst goes on
   alone->ended_ns = ws_os_now_ns();
   const uint64_t tasks = tasks_of(queue);

@@ -5,18 +5,93 @@
 
 #include "ws_shared.h"
 
-/// The tasks from index moved->from on lie elsewhere.
-static void move_marks(const ws_queue_t *queue, const ws_moved_t *moved)
+/// How deep a thread that is no worker digs. A worker may be the only thread that can run the task.
+#define LANE_DEPTH_MAX 1024u
+/// Tasks that most turns reach under, or that a worker moves then.
+#define TURN_DEPTH_MAX 64u
+/// Of so many turns two go as deep as they must.
+#define DEEP_EVERY 16u
+
+static uint32_t depth_max(const ws_queue_t *queue)
 {
-  for (ws_mark_t *mark = queue->mark; mark; mark = mark->outer)
-    if ((int64_t)(mark->index - moved->from) >= 0)
-      mark->index += moved->by;
+  return queue->of_worker ? UINT32_MAX : LANE_DEPTH_MAX;
+}
+
+/// @return index of the next task that will be pushed
+static uint64_t end_of(const ws_queue_t *queue)
+{
+  return ws_own_load(&queue->deque.bottom);
+}
+
+static bool is_of_group(const ws_wait_t *wait, const ws_task_t *task)
+{
+  return ws_group_is(task->group, wait->group, wait->weak);
+}
+
+static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
+{
+  ws_cell_read(&ring->cell[index & ring->mask], task);
+}
+
+/// Put the @p count tasks that were taken from index @p first on back in their order, but those for which
+/// @p takes returns true. Their cells still hold them, for nothing was pushed since. They come to lie one
+/// index lower, the same, or one higher: so each is read before the one below it is written.
+/// @param takes  NULL = all go back. @return how many did not
+static uint64_t put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
+{
+  const ws_ring_t *ring = ws_own_load(&deque->ring);
+  ws_task_t lifted, next;
+  uint64_t taken = 0;
+  read_cell(ring, first, &next);
+  for (uint64_t i = 1; i <= count; i++) {
+    lifted = next;
+    read_cell(ring, first + i, &next);
+    if (takes && takes(&lifted, arg))
+      taken++;
+    else
+      ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
+  }
+  return taken;
+}
+
+uint64_t ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
+{
+  ws_task_t lifted;
+  uint64_t count = 0;
+  const uint64_t before = end_of(queue);
+  while (ws_deque_take(&queue->deque, &lifted))
+    count++;
+  return put_back(&queue->deque, before - count, count, takes, arg);
+}
+
+/// Lift tasks, the newest first, until one is wanted. The others go back, and the bases of the thread's waits
+/// move along.
+/// @param below  it lies below this index
+/// @param group  it is of the group
+/// @param takes  of the tasks above it, as in put_back()
+static bool lift(ws_queue_t *queue, uint64_t below, bool group, uint64_t most, ws_task_t *task,
+                 ws_takes_t *takes, void *arg)
+{
+  uint64_t lifted = 0;
+  bool found = false;
+  const uint64_t before = end_of(queue);
+  while (!found && lifted < most && ws_deque_take(&queue->deque, task)) {
+    const uint64_t index = before - 1 - lifted;
+    found = (int64_t)(index - below) < 0 && (!group || is_of_group(queue->wait, task));
+    lifted += !found;
+  }
+  const uint64_t first = before - lifted;
+  put_back(&queue->deque, first, lifted, takes, arg);
+  for (ws_wait_t *wait = queue->wait; wait; wait = wait->outer)
+    if ((int64_t)(wait->base - first) >= 0)
+      wait->base += end_of(queue) - before;
+  return found;
 }
 
 /// Waits around this one may need the tasks that are unrelated to it.
 static bool may_move_out(const ws_queue_t *queue)
 {
-  return queue->of_worker && !queue->mark->outer;
+  return queue->of_worker && !queue->wait->outer;
 }
 
 /// From a queue to the overflow queue.
@@ -35,69 +110,109 @@ static bool move_out(const ws_task_t *task, void *way_arg)
   return has_room;
 }
 
-/// Those above go back in their order, and the marks of the owner's waits move along.
-static bool lift(ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task)
+/// @return how deep the newest task of the group lies: 1 = it is the newest of all; 0 = none is queued
+static uint64_t depth_of_group(const ws_queue_t *queue)
 {
-  ws_moved_t moved;
-  const bool found = ws_grouped_take_under(&queue->deque, group, weak, task, &moved, NULL, NULL);
-  move_marks(queue, &moved);
-  return found;
+  const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
+  const uint64_t end = end_of(queue), size = ws_deque_size(&queue->deque);
+  ws_task_t task;
+  for (uint64_t depth = 1; depth <= size; depth++) {
+    read_cell(ring, end - depth, &task);
+    if (is_of_group(queue->wait, &task))
+      return depth;
+  }
+  return 0;
 }
 
-/// Take a task of the group from under others.
-static bool dig(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task,
-                bool *hid)
+/// Take a task of the group from under others. The innermost wait's base becomes the end afterwards.
+static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
-  const uint64_t depth = ws_grouped_depth(&queue->deque, group, weak);
-  if (depth == 0 || depth > ws_dig_depth_max(queue))
+  const uint64_t depth = depth_of_group(queue);
+  if (depth == 0 || depth > depth_max(queue))
     return false;
   *hid = true;
-  if (!may_move_out(queue))
-    return lift(queue, group, weak, task);
-  ws_moved_t moved; // not used: the only mark becomes the end (ws_dig_under)
   way_t way = {.tasks = tasks, .from = queue};
-  return ws_grouped_take_under(&queue->deque, group, weak, task, &moved, move_out, &way);
+  return lift(queue, end_of(queue), true, UINT64_MAX, task, may_move_out(queue) ? move_out : NULL, &way);
 }
 
-bool ws_dig_under(ws_tasks_t *tasks, ws_queue_t *queue, const ws_group_t *group, bool weak, ws_task_t *task,
-                  bool *hid)
+static inline bool take_newest_of_group(ws_queue_t *queue, ws_task_t *task)
 {
-  ws_deque_t *deque = &queue->deque;
-  uint64_t *begin = &queue->mark->index;
-  bool found = (int64_t)(ws_dig_end(deque) - *begin) > 0 && ws_deque_take(deque, task);
+  return ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task)
+         && ws_deque_take(&queue->deque, task);
+}
+
+static bool take_oldest_of_group(ws_queue_t *queue, ws_task_t *task)
+{
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index) && is_of_group(queue->wait, task))
+    if (ws_deque_steal_commit(&queue->deque, index))
+      return true;
+  return false;
+}
+
+bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+{
+  uint64_t *base = &queue->wait->base;
+  bool found = take_newest_of_group(queue, task) || take_oldest_of_group(queue, task)
+               || ((int64_t)(end_of(queue) - *base) > 0 && ws_deque_take(&queue->deque, task));
   const bool digs = !found;
   if (digs)
-    found = dig(tasks, queue, group, weak, task, hid);
-  if (digs || (int64_t)(ws_dig_end(deque) - *begin) < 0)
-    *begin = ws_dig_end(deque); // no task there was pushed since the mark, and none must look so afterwards
+    found = take_under(tasks, queue, task, hid);
+  if (digs || (int64_t)(end_of(queue) - *base) < 0)
+    *base = end_of(queue); // no task there was pushed since the wait began, and none must look so afterwards
   return found;
+}
+
+/// What take_oldest() has found.
+typedef enum {
+  TOOK_NONE, ///< no task is queued
+  TOOK_ALLOWED, ///< the oldest task; the wait may run it
+  TOOK_OTHER ///< the oldest task, which the wait must not run: taken only if the caller takes others, too
+} took_t;
+
+/// Take the oldest task if the wait may run it. @param others  take it also if not
+static took_t take_oldest(ws_queue_t *queue, void (*yielded)(void *arg), bool others, ws_task_t *task)
+{
+  const ws_wait_t *wait = queue->wait;
+  ws_steal_memo_t memo = {0};
+  uint64_t index;
+  while (ws_deque_size(&queue->deque) > 0 && ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
+    const bool allowed =
+        (int64_t)(index - wait->base) >= 0 || is_of_group(wait, task) || (yielded && task->func == yielded);
+    if ((!allowed && !others) || ws_deque_steal_commit(&queue->deque, index))
+      return allowed ? TOOK_ALLOWED : TOOK_OTHER;
+  }
+  return TOOK_NONE;
 }
 
 /// Move older tasks that the wait must not run out of its way.
-static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, const ws_allowed_t *allowed, ws_task_t *task)
+static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
 {
-  for (uint32_t moved = 0; moved < WS_TURN_DEPTH_MAX; moved++) {
+  for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
     const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
-    const ws_took_t took = ws_grouped_take_oldest(&queue->deque, allowed, has_room, task);
-    if (has_room && took == WS_TOOK_OTHER) {
+    const took_t took = take_oldest(queue, yielded, has_room, task);
+    if (has_room && took == TOOK_OTHER) {
       ws_shared_link(tasks, WS_KIND_NORMAL, task, queue, true);
       continue;
     }
     if (has_room)
       ws_shared_abandon(tasks, WS_KIND_NORMAL);
-    return took == WS_TOOK_ALLOWED;
+    return took == TOOK_ALLOWED;
   }
   return false;
 }
 
-bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, const ws_turn_t *turn, ws_allowed_t allowed,
-                 ws_task_t *task)
+bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
 {
-  allowed.from = queue->mark->index;
-  if (may_move_out(queue) && allowed.func) // fibers yield: to lift them all each time would take long
-    return turn_out(tasks, queue, &allowed, task);
-  ws_moved_t moved;
-  const bool found = ws_grouped_take_turn(&queue->deque, &allowed, turn->down, turn->depth_max, task, &moved);
-  move_marks(queue, &moved);
-  return found;
+  const uint32_t turn = queue->turns++;
+  const uint32_t most = turn % DEEP_EVERY < 2 ? depth_max(queue) : TURN_DEPTH_MAX;
+  const uint64_t base = queue->wait->base;
+  if (may_move_out(queue) && yielded) // fibers yield: to lift them all each time would take long
+    return turn_out(tasks, queue, yielded, task);
+  if (take_oldest(queue, yielded, false, task) == TOOK_ALLOWED)
+    return true;
+  if (turn % 2 == 0)
+    return queue->wait->group && lift(queue, base, true, most, task, NULL, NULL);
+  return (int64_t)(end_of(queue) - base) > 0 && lift(queue, base + 1, false, most, task, NULL, NULL);
 }

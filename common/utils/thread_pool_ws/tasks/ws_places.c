@@ -34,7 +34,7 @@ bool ws_place_holds(const ws_tasks_t *tasks, const ws_place_t *place)
 {
   switch (place->where) {
     case WS_AT_DEQUE:
-      return ws_queue_size(tasks->queue[place->index]) > 0;
+      return ws_deque_size(&tasks->queue[place->index]->deque) > 0;
     case WS_AT_SHARED:
       return ws_shared_size(tasks, place->index) > 0;
     case WS_AT_INBOX:
@@ -72,10 +72,10 @@ bool ws_work_visible(const ws_tasks_t *tasks)
 {
   const uint32_t workers = tasks->summaries > 0 ? tasks->workers : 0; // whose bits are read
   for (uint32_t i = ws_queue_count(tasks); i-- > workers;)
-    if (ws_queue_size(tasks->queue[i]) > 0)
+    if (ws_deque_size(&tasks->queue[i]->deque) > 0)
       return true;
   for (uint32_t i = ws_summary_next(tasks, 0); i < workers; i = ws_summary_next(tasks, i + 1))
-    if (ws_queue_size(tasks->queue[i]) > 0)
+    if (ws_deque_size(&tasks->queue[i]->deque) > 0)
       return true;
   return ws_shared_visible(tasks) || stuck_in(tasks) > 0;
 }
@@ -85,7 +85,7 @@ uint64_t ws_queued(const ws_tasks_t *tasks)
   uint64_t queued = 0;
   const uint32_t queues = ws_queue_count(tasks);
   for (uint32_t i = ws_summary_next(tasks, 0); i < queues; i = ws_summary_next(tasks, i + 1))
-    queued += ws_queue_size(tasks->queue[i]);
+    queued += ws_deque_size(&tasks->queue[i]->deque);
   return queued + ws_shared_count(tasks) + stuck_in(tasks);
 }
 

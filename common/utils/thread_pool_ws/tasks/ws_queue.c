@@ -12,7 +12,7 @@ void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity)
 
 bool ws_queue_room(ws_queue_t *queue, bool grow)
 {
-  while (!ws_queue_has_room(queue, 1)) {
+  while (!ws_deque_has_room(&queue->deque, 1)) {
     if (!grow || !ws_deque_grow(&queue->deque))
       return false;
     ws_count(&queue->count.growths, 1);
@@ -30,7 +30,7 @@ bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
   // mostly empty: no fence of a steal
-  return ws_queue_size(queue) > 0 && ws_queue_steal_one(queue, &memo, task);
+  return ws_deque_size(&queue->deque) > 0 && ws_deque_steal_one(&queue->deque, &memo, task);
 }
 
 uint64_t ws_queue_steps(const ws_queue_t *queue)

@@ -160,18 +160,23 @@ static uint32_t first_unseen(const ws_shared_t *shared, const ws_seen_t *seen)
   return first;
 }
 
-static bool is_wanted(const ws_wanted_t *wanted, const ws_shared_cell_t *cell)
+/// With a time limit it takes of its group, too, only what its own thread has pushed, or a thread that had no
+/// lane: maybe itself.
+static bool is_wanted(const ws_wait_t *wait, const ws_shared_cell_t *cell)
 {
-  const bool own = wanted->pusher && cell->pusher == wanted->pusher;
-  return (own && !cell->moved && cell->number > wanted->after)
-         || ((own || !cell->pusher || !wanted->own_only)
-             && ws_group_is(cell->task.group, wanted->group, wanted->weak));
+  const bool own = wait->queue && cell->pusher == wait->queue;
+  const bool own_only = wait->queue && wait->is_timed;
+  return (own && !cell->moved && cell->number > wait->number)
+         || ((own || !cell->pusher || !own_only) && ws_group_is(cell->task.group, wait->group, wait->weak));
 }
 
-bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, ws_seen_t *seen,
-                           ws_task_t *task)
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task)
 {
   ws_shared_t *shared = &tasks->shared[kind];
+  ws_seen_t *seen = &wait->seen[kind];
+  if (!wait->has_seen)
+    memset(wait->seen, 0, sizeof(wait->seen));
+  wait->has_seen = true;
   if (ws_shared_size(tasks, kind) == 0 || ws_hint_load(&shared->number) == seen->number)
     return false;
   bool found = false;
@@ -181,7 +186,7 @@ bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t 
     *seen = (ws_seen_t){.number = shared->cell[at].number,
                         .next = next,
                         .next_number = next == NONE ? 0 : shared->cell[next].number};
-    found = is_wanted(wanted, &shared->cell[at]);
+    found = is_wanted(wait, &shared->cell[at]);
     if (found)
       take_at(tasks, shared, at, task);
   }

@@ -21,7 +21,6 @@
 #ifndef WS_SHARED_H
 #define WS_SHARED_H
 
-#include "ws_grouped.h"
 #include "ws_tasks.h"
 
 /// @brief Set up an empty queue of @p capacity tasks, whose memory is mapped at its first push.
@@ -47,26 +46,8 @@ void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, co
 /// @brief Take the oldest task of a kind.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task);
 
-/// The tasks that a wait may run.
-typedef struct {
-  const ws_group_t *group; ///< those that carry it
-  bool weak; ///< or a weak tag of it
-  const ws_queue_t *pusher; ///< and those of this thread; NULL = none
-  uint64_t after; ///< that were pushed after this number
-  bool own_only; ///< of the group's, too, only those of this thread, or of one that had no lane: maybe itself
-} ws_wanted_t;
-
-/// What a wait has read of a queue. All 0 at first.
-typedef struct {
-  uint64_t number; ///< of the newest task that it has read
-  uint64_t next_number; ///< of the task after that one; 0 = there was none
-  uint32_t next; ///< that task's cell, as long as it has this number
-} ws_seen_t;
-
-/// @brief Take the oldest task that is wanted, wherever it lies.
-/// @param seen  in and out, of one wait, which reads each task once
-bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, const ws_wanted_t *wanted, ws_seen_t *seen,
-                           ws_task_t *task);
+/// @brief Take the oldest task that the wait may run, wherever it lies. The wait reads each task once.
+bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true. @return how many
 uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg);

@@ -41,13 +41,32 @@ typedef struct {
   ws_au64_t wakes_spared; ///< O
 } ws_counters_t;
 
-/// Where the owner's deque ended when a wait of the owner began (ws_dig.h).
-typedef struct ws_mark_s {
-  uint32_t round_left; ///< P of the thread's round before this wait: a wait has its own (ws_round.h)
-  struct ws_mark_s *outer; ///< P of the wait around this one; NULL = none
-  uint64_t index; ///< P tasks from here on were pushed since
-  uint64_t number; ///< P as tasks->shared_number: the owner's tasks after it were pushed since
-} ws_mark_t;
+/// What a wait has read of a pool-wide queue. All 0 at first.
+typedef struct {
+  uint64_t number; ///< of the newest task that it has read
+  uint64_t next_number; ///< of the task after that one; 0 = there was none
+  uint32_t next; ///< that task's cell, as long as it has this number
+} ws_seen_t;
+
+typedef struct ws_queue_s ws_queue_t;
+
+/// A wait for a group or an event: which tasks it may run. On its thread's stack.
+typedef struct ws_wait_s {
+  const ws_group_t *group; ///< those that carry it
+  bool weak; ///< or a weak tag of it
+  bool is_event; ///< it is for an event, which tasks of the group lead to
+  bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
+  bool has_seen; ///< seen is set
+  const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
+  uint64_t base; ///< those in its deque from this index on (ws_dig.h)
+  uint64_t number; ///< its tasks in pool-wide queues that have a greater number (ws_tasks_t.shared_number)
+  struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
+  uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
+  ws_seen_t seen[WS_KINDS_MAX];
+} ws_wait_t;
+
+/// @return whether the caller has a use for the task, and takes it
+typedef bool ws_takes_t(const ws_task_t *task, void *arg);
 
 /// Searches of a round: the last one is for others (core/ws_round.h).
 #define WS_ROUND_SEARCHES 61u
@@ -92,7 +111,6 @@ typedef struct {
 } ws_shared_t;
 
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
-typedef struct ws_queue_s ws_queue_t;
 struct ws_queue_s {
   ws_deque_t deque;
   /// O group of the task at the bottom of the owner's stack. Every task in the deque was pushed by that task
@@ -117,7 +135,7 @@ struct ws_queue_s {
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
-  ws_mark_t *mark; ///< P of the owner's innermost wait; NULL = it does not wait
+  ws_wait_t *wait; ///< P the owner's innermost wait; NULL = it does not wait
   uint32_t oldest; ///< P bits WS_OLDEST_*
   void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
   // Rounds (ws_round.h).

@@ -20,10 +20,10 @@ static void a_mixed_root_stays_mixed(void)
     ws_root_mix(&queue, &of_fiber);
     ws_queue_push(&queue, &task, 1);
     ws_root_leave(&queue, outer);
-    CU_ASSERT_FALSE(ws_queue_is_below(&queue, &before, true));
-    CU_ASSERT_TRUE(ws_queue_take(&queue, &task));
+    CU_ASSERT_FALSE(ws_group_is(ws_own_load(&queue.root), &before, true));
+    CU_ASSERT_TRUE(ws_deque_take(&queue.deque, &task));
     ws_root_leave(&queue, outer); // no unrelated task is left
-    CU_ASSERT_TRUE(ws_queue_is_below(&queue, &before, true));
+    CU_ASSERT_TRUE(ws_group_is(ws_own_load(&queue.root), &before, true));
   }
 }
 

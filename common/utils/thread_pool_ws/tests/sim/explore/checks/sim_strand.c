@@ -271,7 +271,7 @@ static void look_for_summary(uint32_t index)
 {
   const ws_pool_t *pool = sim_pool[index];
   for (uint32_t i = 0; pool && i < pool->workers; i++)
-    if (ws_queue_size(&pool->worker[i]->queue) > 0 && !ws_summary_has(&pool->tasks, i))
+    if (ws_deque_size(&pool->worker[i]->queue.deque) > 0 && !ws_summary_has(&pool->tasks, i))
       sim_finding("summary: worker %u of pool %u has tasks queued, and its bit is clear", i, index);
 }
 
