@@ -56,12 +56,10 @@ set(WS_CORE_SOURCES
   core/ws_group.c
   core/ws_join.c
   core/ws_keyed.c
-  core/ws_keyed_wait.c
   core/ws_next.c
   core/ws_push.c
   core/ws_round.c
   core/ws_run.c
-  core/ws_skip.c
   core/ws_steal.c
   core/ws_swap.c
   core/ws_wait.c

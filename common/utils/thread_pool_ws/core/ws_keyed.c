@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_keyed.c
-/// ws_key.h. A cancel begins a new epoch of the key; a task whose epoch is over is skipped when its turn
-/// comes.
+/// Tasks with a key (ws_key.h). A cancel begins a new epoch of the key; a task whose epoch is over is skipped
+/// when its turn comes.
 ///
 /// Live       One word has the epoch and the number of its tasks that have not started. A push, a start and a
 ///            cancel change both at once. So a cancel returns exactly how many tasks it has cancelled.
@@ -9,15 +9,54 @@
 ///            or have been skipped. A cancel that waits waits for these groups.
 /// One task   Its word has its epoch and one of two bits: TAKEN by the thread that runs or skips it, or
 ///            CANCELLED alone.
-#include "ws_keyed.h"
+#include "../include/ws_key.h"
 
 #include <errno.h>
 
-#include "../pool/ws_types.h"
+#include "../pool/ws_lane.h"
+#include "../sleep/ws_wake.h"
+#include "../tasks/ws_dig.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
+#include "ws_run.h"
 
 #define TAKEN (UINT64_C(1) << 62)
 #define CANCELLED (UINT64_C(1) << 63)
+
+// The words of a key are plain in C++, so the atomic types are laid over them.
+
+/// Of the key's word: the present epoch, and its tasks that a cancel would skip.
+static uint32_t epoch_of(uint64_t live)
+{
+  return (uint32_t)(live >> 32);
+}
+
+static ws_au64_t *live_of(ws_key_t *key)
+{
+  return (ws_au64_t *)(void *)&key->live;
+}
+
+/// @return the epoch in which the task was pushed
+static uint32_t pushed_in(const ws_keyed_t *task)
+{
+  return (uint32_t)ws_load_relaxed((ws_au64_t *)(void *)(uintptr_t)&task->state); // relaxed: set by the push
+}
+
+static ws_au64_t *cancelled_of(ws_key_t *key, uint32_t epoch)
+{
+  return (ws_au64_t *)(void *)&key->cancelled[epoch % WS_KEY_EPOCHS];
+}
+
+static ws_group_t *queued_of(ws_key_t *key, uint32_t epoch)
+{
+  return &key->queued[epoch % WS_KEY_EPOCHS];
+}
+
+/// A word counts the skipped tasks of one epoch; an earlier epoch's count is void.
+static uint64_t count_of(uint64_t word, uint32_t epoch)
+{
+  return word >> 32 == epoch ? (uint32_t)word : 0;
+}
 
 static ws_au64_t *state_of(ws_keyed_t *task)
 {
@@ -26,12 +65,12 @@ static ws_au64_t *state_of(ws_keyed_t *task)
 
 static void count_cancelled(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *word = ws_key_cancelled(key, epoch);
+  ws_au64_t *word = cancelled_of(key, epoch);
   uint64_t seen = ws_expected_load(word), next;
   do {
     if ((int32_t)((uint32_t)(seen >> 32) - epoch) > 0)
       return; // a later epoch has the word
-    next = (uint64_t)epoch << 32 | (ws_key_count(seen, epoch) + 1);
+    next = (uint64_t)epoch << 32 | (count_of(seen, epoch) + 1);
   } while (!ws_cas_acq_rel(word, &seen, next)); // [edge KEY_EPOCH acq_rel] a count: the completion orders it
 }
 
@@ -45,17 +84,17 @@ void ws_key_init(ws_key_t *key)
 static void count_into_epoch(ws_keyed_t *task)
 {
   ws_key_t *key = task->key;
-  ws_au64_t *live = ws_key_live(key);
+  ws_au64_t *live = live_of(key);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
-    const uint32_t epoch = ws_key_epoch_of(seen);
-    ws_group_add(ws_key_queued(key, epoch), 1);
-    while (ws_key_epoch_of(seen) == epoch)
+    const uint32_t epoch = epoch_of(seen);
+    ws_group_add(queued_of(key, epoch), 1);
+    while (epoch_of(seen) == epoch)
       if (ws_cas_acq_rel(live, &seen, seen + 1)) { // [edge KEY_EPOCH acq_rel]
         ws_init_store(state_of(task), (uint64_t)epoch);
         return;
       }
-    ws_group_complete(ws_key_queued(key, epoch), 1);
+    ws_group_complete(queued_of(key, epoch), 1);
   }
 }
 
@@ -63,10 +102,10 @@ static void count_into_epoch(ws_keyed_t *task)
 /// has come first
 static bool leave_live(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *live = ws_key_live(key);
+  ws_au64_t *live = live_of(key);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire] what the canceller wrote
-    if (ws_key_epoch_of(seen) != epoch)
+    if (epoch_of(seen) != epoch)
       return false;
     if (ws_cas_acq_rel(live, &seen, seen - 1)) // [edge KEY_EPOCH acq_rel]
       return true;
@@ -76,7 +115,7 @@ static bool leave_live(ws_key_t *key, uint32_t epoch)
 /// @return false = the task was cancelled alone
 static bool take(ws_keyed_t *task)
 {
-  uint64_t state = ws_keyed_epoch(task);
+  uint64_t state = pushed_in(task);
   return ws_cas_acq_rel(state_of(task), &state, state | TAKEN); // [edge KEY_EPOCH acq_rel]
 }
 
@@ -85,12 +124,12 @@ static void take_off_epoch(ws_key_t *key, uint32_t epoch, bool skipped)
 {
   if (skipped)
     count_cancelled(key, epoch);
-  ws_group_complete(ws_key_queued(key, epoch), 1);
+  ws_group_complete(queued_of(key, epoch), 1);
 }
 
 static void skip(const ws_keyed_t *keyed)
 {
-  const uint32_t epoch = ws_keyed_epoch(keyed);
+  const uint32_t epoch = pushed_in(keyed);
   ws_key_t *key = keyed->key; // on_cancel may free the task
   ws_stat_add(&keyed->pool->cancelled, 1);
   if (keyed->on_cancel)
@@ -101,7 +140,7 @@ static void skip(const ws_keyed_t *keyed)
 void ws_keyed_run(void *keyed_arg)
 {
   ws_keyed_t *keyed = keyed_arg;
-  const uint32_t epoch = ws_keyed_epoch(keyed);
+  const uint32_t epoch = pushed_in(keyed);
   if (!take(keyed) || !leave_live(keyed->key, epoch)) {
     skip(keyed);
     return;
@@ -117,7 +156,7 @@ void ws_keyed_skip(void *keyed_arg)
 {
   ws_keyed_t *keyed = keyed_arg;
   if (take(keyed))
-    leave_live(keyed->key, ws_keyed_epoch(keyed));
+    leave_live(keyed->key, pushed_in(keyed));
   skip(keyed);
 }
 
@@ -128,7 +167,7 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
   ws_key_t *key = task->key;
   task->pool = pool;
   count_into_epoch(task);
-  const uint32_t epoch = ws_keyed_epoch(task); // now: once it is pushed it may be gone
+  const uint32_t epoch = pushed_in(task); // now: once it is pushed it may be gone
   const ws_task_t queued = {
       .func = ws_keyed_run, .arg = task, .group = task->group, .priority = task->priority};
   const int result = ws_pool_push(pool, queued);
@@ -139,15 +178,18 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
   return result;
 }
 
-uint64_t ws_key_end_epoch(ws_key_t *key, bool *crowded)
+/// End the present epoch.
+/// @param crowded  out: the next epoch shares its group with tasks of an epoch that is over
+/// @return the word of the epoch that is over
+static uint64_t end_epoch(ws_key_t *key, bool *crowded)
 {
-  ws_au64_t *live = ws_key_live(key);
+  ws_au64_t *live = live_of(key);
   uint64_t seen, next;
   do {
     seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
-    next = ((uint64_t)ws_key_epoch_of(seen) + 1) << 32;
+    next = ((uint64_t)epoch_of(seen) + 1) << 32;
     // before the next epoch's tasks are counted there
-    *crowded = !ws_group_done(ws_key_queued(key, ws_key_epoch_of(next)));
+    *crowded = !ws_group_done(queued_of(key, epoch_of(next)));
   } while (!ws_cas_acq_rel(live, &seen, next)); // [edge KEY_EPOCH acq_rel]
   return seen;
 }
@@ -155,7 +197,7 @@ uint64_t ws_key_end_epoch(ws_key_t *key, bool *crowded)
 int64_t ws_pool_cancel(ws_pool_t *pool, ws_key_t *key)
 {
   bool crowded;
-  return pool && key ? (int64_t)(uint32_t)ws_key_end_epoch(key, &crowded) : -EINVAL;
+  return pool && key ? (int64_t)(uint32_t)end_epoch(key, &crowded) : -EINVAL;
 }
 
 int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task)
@@ -163,9 +205,82 @@ int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task)
   if (!pool || !task)
     return -EINVAL;
   ws_key_t *key = task->key;
-  uint64_t state = ws_keyed_epoch(task);
+  uint64_t state = pushed_in(task);
   const uint32_t epoch = (uint32_t)state;
   if (!ws_cas_acq_rel(state_of(task), &state, state | CANCELLED)) // [edge KEY_EPOCH acq_rel]
     return state & CANCELLED ? -EALREADY : -EBUSY;
   return leave_live(key, epoch) ? 0 : -EALREADY;
+}
+
+// A cancel that waits: for the groups of all epochs that are over.
+
+/// Cancelled tasks that a thread has taken out of queues.
+typedef struct {
+  ws_key_t *key;
+  uint32_t epoch; ///< the last that is over
+  ws_keyed_t *first; ///< linked by their member pool, which they do not need any more
+} cancelled_t;
+
+/// The task may be read: the caller has taken it, or holds the lock of its queue.
+static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
+{
+  cancelled_t *cancelled = cancelled_arg;
+  ws_keyed_t *keyed = task->arg;
+  if (task->func != ws_keyed_run || keyed->key != cancelled->key
+      || (int32_t)(pushed_in(keyed) - cancelled->epoch) > 0)
+    return false;
+  keyed->pool = (ws_pool_t *)(void *)cancelled->first;
+  cancelled->first = keyed;
+  return true;
+}
+
+/// Skip the tasks that lie in the caller's own queue, or in one that all threads share: every worker may be
+/// busy until the caller goes on.
+static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
+{
+  const ws_here_t here = ws_here(pool);
+  cancelled_t cancelled = {.key = key, .epoch = epoch};
+  uint64_t taken = ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
+  if (here.queue)
+    taken += ws_dig_all(here.queue, is_cancelled, &cancelled);
+  ws_fill_place(pool, here); // the other tasks could not be seen for a moment
+  if (taken == 0)
+    return;
+  for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
+    next = (ws_keyed_t *)(void *)keyed->pool;
+    keyed->pool = pool;
+    const ws_task_t task = {
+        .func = ws_keyed_run, .arg = keyed, .group = keyed->group, .priority = keyed->priority};
+    if (here.queue)
+      ws_run_whole(pool, here.queue, &task);
+    else
+      ws_run_late(pool, here, &task);
+  }
+  ws_note_idle(pool);
+}
+
+static void await_epoch(ws_key_t *key, uint32_t epoch)
+{
+  if (!ws_group_done(queued_of(key, epoch)))
+    ws_group_wait(queued_of(key, epoch), NULL);
+}
+
+int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
+{
+  if (!pool || !key)
+    return -EINVAL;
+  if (ws_is_lost(pool))
+    return -ESRCH;
+  if (ws_current_task())
+    return -EDEADLK;
+  bool crowded;
+  const uint32_t epoch = epoch_of(end_epoch(key, &crowded));
+  skip_queued(pool, key, epoch);
+  // tasks of earlier cancels may still be queued, too
+  for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
+    await_epoch(key, epoch - back);
+  if (crowded)
+    await_epoch(key, epoch + 1);
+  // relaxed: after the waits, which order it
+  return (int64_t)count_of(ws_load_relaxed(cancelled_of(key, epoch)), epoch);
 }

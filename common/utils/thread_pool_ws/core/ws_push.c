@@ -122,7 +122,7 @@ static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tas
   ws_queue_push(queue, tasks, count);
 }
 
-/// Push a task into a queue that all threads share. @return false = there is no room
+/// Push a task into the pool-wide queue of a kind. @return false = there is no room
 static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_kind_t kind,
                         bool grow)
 {
@@ -138,19 +138,6 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   else
     ws_post_kind(pool, here, kind);
   return true;
-}
-
-/// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
-#define GROW_OR_FAIL ((ws_full_t)~0u)
-
-static bool may_grow(ws_full_t full)
-{
-  return full == WS_FULL_GROW || full == GROW_OR_FAIL;
-}
-
-static bool may_fail(ws_full_t full)
-{
-  return full == WS_FULL_FAIL || full == GROW_OR_FAIL;
 }
 
 /// Push a normal task into the caller's queue, which may be full. @return false = there is no room
@@ -170,35 +157,37 @@ static uintptr_t func_of(const struct ws_pool_s *pool, const ws_task_t *task)
   return pool->settings.func_of ? pool->settings.func_of(task) : (uintptr_t)task->func;
 }
 
-/// @return whether a task pushes itself ("not ready, try later") in a pool that starts the oldest first. A
-/// task with a counted group is a part of the other one, not its repetition
+/// @return whether a task pushes itself ("not ready, try later") in a pool that starts the oldest first. It
+/// goes behind those that are queued: its thread's own queue would be the wrong place, for a search looks there
+/// first, and a join takes the newest there. A task with a counted group is a part of the other one, not its
+/// repetition
 static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (WS_LIKELY(here.queue->depth == 0 || !pool->settings.fifo) || ws_group_counts(task->group))
+  if (WS_LIKELY(!here.queue || here.queue->depth == 0 || !pool->settings.fifo)
+      || ws_group_counts(task->group))
     return false;
   const ws_task_t *current = ws_current_task();
   return current && func_of(pool, current) == func_of(pool, task);
 }
 
-/// Push such a task behind those that are queued. Its thread's own queue would be the wrong place: a search
-/// looks there first, and a join takes the newest there.
-WS_SELDOM static bool push_behind(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  return ws_nodes_kind(pool, task) == WS_KIND_NORMAL
-         && push_shared(pool, here, task, WS_KIND_NORMAL, pool->tasks.grows);
-}
+/// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
+#define GROW_OR_FAIL ((ws_full_t)~0u)
 
 /// Any task, any queue: there is no lane, or the queue is full, or the task is of another kind.
-/// @return 0 = queued or run; -EAGAIN
-WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_full_t full)
+/// @param behind  the task pushes itself. @return 0 = queued or run; -EAGAIN
+WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind,
+                              ws_full_t full)
 {
+  const bool grow = full == WS_FULL_GROW || full == GROW_OR_FAIL;
   const ws_kind_t kind = ws_nodes_kind(pool, task);
+  const bool is_own = kind == WS_KIND_NORMAL && here.queue;
   if (here.queue)
     ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
-  if (kind == WS_KIND_NORMAL && here.queue ? push_own(pool, here, task, may_grow(full))
-                                           : push_shared(pool, here, task, kind, may_grow(full)))
+  if ((!is_own || behind) && push_shared(pool, here, task, kind, behind ? pool->tasks.grows : grow))
     return 0;
-  if (may_fail(full))
+  if (is_own && push_own(pool, here, task, grow))
+    return 0;
+  if (full == WS_FULL_FAIL || full == GROW_OR_FAIL)
     return -EAGAIN;
   ws_run_inline(pool, here, task);
   return 0;
@@ -229,10 +218,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     ws_run_inline(pool, here, task);
     return 0;
   }
-  if (WS_UNLIKELY(here.queue && pushes_itself(pool, here, task)) && push_behind(pool, here, task))
-    return 0;
-  if (WS_UNLIKELY(has_kind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
-    return push_any(pool, here, task, full);
+  const bool behind = pushes_itself(pool, here, task);
+  if (WS_UNLIKELY(has_kind || behind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
+    return push_any(pool, here, task, behind, full);
   if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
       && hand_over(pool, here, task))
     return 0;
@@ -312,7 +300,7 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   if (here.queue)
     ws_root_mix(here.queue, task->group);
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
-    return push_any(pool, here, task, full);
+    return push_any(pool, here, task, false, full);
   publish(pool, here, task, 1);
   announce(pool, here);
   return 0;

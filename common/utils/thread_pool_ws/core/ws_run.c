@@ -3,13 +3,13 @@
 /// ws_run.h.
 #include "ws_run.h"
 
+#include "../include/ws_record.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
-#include "ws_keyed.h"
 #include "ws_root.h"
 
 const uint64_t ws_root_mixed = 0;
@@ -173,4 +173,28 @@ void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
   }
   const uint64_t pushed = ws_own_load(&queue->count.pushed);
   ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
+}
+
+// Records (ws_record.h), and the report of a skipped task.
+
+/// In this file only: a copy in another library would have another address.
+static void run_record(void *record_arg)
+{
+  ws_record_t *record = record_arg;
+  record->settle(record, WS_RECORD_RUN);
+}
+
+void (*ws_record_func(void))(void *record)
+{
+  return run_record;
+}
+
+void ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task)
+{
+  if (task->func == run_record) {
+    ws_record_t *record = task->arg;
+    record->settle(record, WS_RECORD_SKIPPED);
+  } else if (pool->settings.skipped) {
+    pool->settings.skipped(pool->settings.skipped_arg, task);
+  }
 }
