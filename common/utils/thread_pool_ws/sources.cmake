@@ -12,7 +12,7 @@ set(WS_CORE_SOURCES
   os/ws_relax.c
   tasks/ws_deque.c
   tasks/ws_dig.c
-  tasks/ws_inbox.c
+  wide/ws_inbox.c
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_shared.c

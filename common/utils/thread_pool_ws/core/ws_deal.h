@@ -23,9 +23,9 @@
 #define WS_DEAL_H
 
 #include "../pool/ws_types.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
+#include "../wide/ws_inbox.h"
 
 /// @return how many circles a pool has; 0 = it is small, and its workers do not deal
 uint32_t ws_deal_circles(uint32_t workers);

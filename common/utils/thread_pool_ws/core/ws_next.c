@@ -8,9 +8,9 @@
 #include "../pool/ws_nodes.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_inbox.h"
 #include "ws_root.h"
 #include "ws_round.h"
 #include "ws_run.h"
@@ -94,7 +94,11 @@ static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
 
 static bool take_stuck(ws_search_t *search, ws_task_t *task)
 {
-  return ws_steal_stuck(search->pool, search->here, task);
+  if (!ws_inbox_take_stuck(&search->pool->tasks, task))
+    return false;
+  ws_count(&search->here.queue->count.stolen, 1);
+  ws_traced_steal(search->pool, search->here, WS_VICTIM_INBOX);
+  return true;
 }
 
 static bool steal(ws_search_t *search, ws_task_t *task)
@@ -188,7 +192,7 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_ANY)
-    return ws_tick(search->pool, search->here, task);
+    return take_stuck(search, task) || ws_tick(search->pool, search->here, task);
   if (++own->looks % 2 == 1) {
     ws_round_begin(own);
     if (take_in_turn(search, task))
@@ -224,8 +228,8 @@ bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
 {
   if (ws_inbox_take_any(&pool->tasks, task))
     return true;
-  for (ws_place_t at = {0}; ws_places_next(&pool->tasks, &at);)
-    if (ws_place_take(&pool->tasks, &at, task))
+  for (uint32_t place = ws_places(&pool->tasks); place-- > 0;)
+    if (ws_place_take(&pool->tasks, place, task))
       return true;
   return false;
 }

@@ -72,7 +72,4 @@ bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 /// runs that one ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_steal_below(ws_search_t *search, ws_task_t *task);
 
-/// @brief Take a task that is stuck in an inbox.
-bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
-
 #endif

@@ -32,46 +32,37 @@ void ws_round_begin(ws_queue_t *queue)
 #define PASSED_MAX 8u
 
 /// @return whether it is the turn of the own normal tasks
-static bool is_own_turn(const ws_queue_t *own)
+static bool is_own_turn(const ws_tasks_t *tasks, const ws_queue_t *own)
 {
-  return own->turn.where == WS_AT_DEQUE && own->turn.index == own->index;
+  return own->turn == tasks->kinds + own->index;
 }
 
 static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
 {
-  if (!ws_places_next(tasks, &own->turn))
-    ws_places_next(tasks, &own->turn); // the first follows the last
+  own->turn = (own->turn > 0 ? own->turn : ws_places(tasks)) - 1; // the last follows the first
 }
 
 /// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one
 static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 {
-  for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(own); passed++) {
-    if (ws_place_holds(tasks, &own->turn))
+  for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(tasks, own); passed++) {
+    if (ws_place_holds(tasks, own->turn))
       return true;
     go_on(tasks, own);
   }
   return false;
 }
 
-/// @return what the trace calls the place
-static int32_t victim_at(const ws_place_t *place)
-{
-  if (place->where == WS_AT_DEQUE)
-    return (int32_t)place->index;
-  return place->where == WS_AT_SHARED ? WS_VICTIM_SHARED : WS_VICTIM_INBOX;
-}
-
 /// Another thread may have taken the task meanwhile: then the next of the same place is taken.
 static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  const ws_place_t place = here.queue->turn;
+  const uint32_t place = here.queue->turn, kinds = pool->tasks.kinds;
   go_on(&pool->tasks, here.queue);
-  if (!ws_place_take(&pool->tasks, &place, task))
+  if (!ws_place_take(&pool->tasks, place, task))
     return false;
-  if (place.where != WS_AT_DEQUE || place.index != here.queue->index) {
+  if (place != kinds + here.queue->index) {
     ws_count(&here.queue->count.stolen, 1);
-    ws_traced_steal(pool, here, victim_at(&place));
+    ws_traced_steal(pool, here, place < kinds ? WS_VICTIM_SHARED : (int32_t)(place - kinds));
   }
   return true;
 }
@@ -79,7 +70,7 @@ static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
-  if (is_own_turn(own)) {
+  if (is_own_turn(&pool->tasks, own)) {
     ws_round_cut(own); // the next search is for others
     if (take(pool, here, task))
       return true;
@@ -96,9 +87,9 @@ bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own)
 {
   ws_round_begin(own);
-  if (is_own_turn(own)) // a yield lets the own oldest go first anyway
+  if (is_own_turn(&pool->tasks, own)) // a yield lets the own oldest go first anyway
     go_on(&pool->tasks, own);
-  if (!seek(&pool->tasks, own))
+  if (!seek(&pool->tasks, own) && ws_hint_load(&pool->tasks.stuck) == 0)
     return false;
   ws_round_shorten(own);
   ws_round_cut(own);

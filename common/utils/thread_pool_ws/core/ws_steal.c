@@ -3,7 +3,6 @@
 /// ws_next.h.
 #include "ws_next.h"
 
-#include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_deal.h"
@@ -114,15 +113,6 @@ static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   if (here.queue->memo.deque == &pool->tasks.queue[victim]->deque)
     make_no_haste(here.queue);
   return steal_from(pool, here, victim, task);
-}
-
-bool ws_steal_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  if (!ws_places_take_stuck(&pool->tasks, task))
-    return false;
-  ws_count(&here.queue->count.stolen, 1);
-  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
-  return true;
 }
 
 /// Look in every queue but the one that served last: lanes, then workers from near to far.

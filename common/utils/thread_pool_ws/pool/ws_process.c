@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
+#include "../wide/ws_inbox.h"
 
 static struct {
   pthread_mutex_t lock; ///< of the key: a thread's first push

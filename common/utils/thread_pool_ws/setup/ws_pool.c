@@ -69,7 +69,8 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
   ws_tasks_put(&pool->tasks, &worker->queue, index);
-  pool->tasks.inbox[index] = &worker->inbox;
+  if (index < pool->tasks.inboxes)
+    pool->tasks.inbox[index] = &worker->inbox;
   ws_summary_begin(&pool->tasks, &worker->queue, index);
 }
 
@@ -91,7 +92,8 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
   const ws_settings_t *settings = &pool->settings;
   pool->tasks.queue = carve(arena, (pool->requested + settings->lanes) * sizeof(ws_queue_t *));
-  pool->tasks.inbox = carve(arena, pool->requested * sizeof(ws_inbox_t *));
+  pool->tasks.inboxes = ws_inboxes(pool->requested);
+  pool->tasks.inbox = carve(arena, pool->tasks.inboxes * sizeof(ws_inbox_t *));
   pool->tasks.circles = ws_deal_circles(pool->requested);
   pool->tasks.circle = carve(arena, pool->tasks.circles * sizeof(ws_circle_t));
   pool->tasks.summaries = ws_summary_words(pool->requested);

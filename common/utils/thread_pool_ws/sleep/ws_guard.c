@@ -30,9 +30,9 @@
 #include <string.h>
 
 #include "../pool/ws_warn.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
+#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 #include "ws_wake.h"

@@ -15,8 +15,8 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_places.h"
+#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_guard.h"
 #include "ws_wake.h"
@@ -92,7 +92,8 @@ static bool iterate(ws_worker_t *worker, uint64_t start_ns, int64_t allowed_ns, 
       worker->queue.late_pauses = 0;
       quiet_ns = ws_prewake_idle(pool, now_ns);
     }
-    ws_inbox_open(&worker->inbox, pool->tasks.waiting);
+    if (pool->tasks.inboxes > 0)
+      ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
     if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {

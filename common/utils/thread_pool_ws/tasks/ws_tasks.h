@@ -84,12 +84,6 @@ enum {
   WS_SUMMARY_SET
 };
 
-/// A place where tasks wait (ws_places.h).
-typedef struct {
-  enum { WS_AT_NONE, WS_AT_DEQUE, WS_AT_SHARED, WS_AT_INBOX } where;
-  uint32_t index; ///< of the queue, of the kind, or of the worker
-} ws_place_t;
-
 /// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
 typedef struct {
   uint64_t bits; ///< workers 64 * word + i for each bit i
@@ -144,7 +138,7 @@ struct ws_queue_s {
   uint32_t round_stops; ///< P what that was at the beginning of the round
   uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
   uint32_t turns, looks; ///< P ends of rounds of waits: with a look at the own queue, and at others
-  ws_place_t turn; ///< P the place whose turn it is at the next fairness tick (ws_next.h)
+  uint32_t turn; ///< P the place whose turn it is at the next fairness tick (ws_places.h, ws_round.h)
   // The owner's place (ws_budget.h).
   struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
   ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
@@ -194,9 +188,10 @@ typedef struct {
   // Read by every push and every search; written seldom.
   alignas(WS_SPACING)
       ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
-  ws_inbox_t **inbox; ///< I [workers]
+  ws_inbox_t **inbox; ///< I [inboxes]
   ws_summary_t *summary; ///< I [summaries]
   ws_circle_t *circle; ///< I [circles]
+  uint32_t inboxes; ///< I 0 = the pool is small: no task is handed to a worker
   uint32_t circles; ///< I 0 = the pool is small: no worker deals
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]

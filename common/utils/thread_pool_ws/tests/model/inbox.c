@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file inbox.c
-/// The shipped tasks/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
+/// The shipped wide/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
 /// times. CLAIMERS threads claim it, and give it a task each. The first one takes its task back if it can
 /// (-DBACK), or declines instead (-DDECLINE). With -DSTUCK another thread marks what it sees at two looks,
 /// and takes it. Each task runs once, wherever it ends. No thread looks later: a task that is still in the
@@ -40,7 +40,7 @@ static void fence_here(int point);
 #ifdef POINT
 #define ws_fence_light(is_light) fence_here(1)
 #endif
-#include "tasks/ws_inbox.c"
+#include "wide/ws_inbox.c"
 
 #ifdef STUCK
 #define LOOKERS 1
@@ -193,7 +193,7 @@ static void *looker(void *unused)
   ws_task_t task;
   ws_inbox_watch(&tasks);
   ws_inbox_watch(&tasks);
-  if (ws_inbox_take_stuck(&inbox, &task))
+  if (ws_inbox_take_stuck(&tasks, &task))
     run_task(&task);
   return unused;
 }
@@ -231,7 +231,7 @@ int main(void)
   for (uint32_t i = 0; i < CLAIMERS; i++)
     own[i].index = i + 1;
   tasks.inbox = inboxes;
-  tasks.workers = 1;
+  tasks.inboxes = 1;
   tasks.mask_words = 1;
   run();
   return 0;

@@ -17,7 +17,7 @@
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
-#include "../../tasks/ws_inbox.h"
+#include "../../wide/ws_inbox.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
@@ -31,6 +31,7 @@
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
+  X(uint32_t, ws_inboxes, (uint32_t workers), (workers))                                                     \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
   V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_hand.c
 /// Threads that are stopped where another one waits for them: between the looks of a thread that hands over a
-/// task, or takes one that is stuck (tasks/ws_inbox.c). A push that the pool still takes may go on when the
+/// task, or takes one that is stuck (wide/ws_inbox.c). A push that the pool still takes may go on when the
 /// pool has just stopped. The linker puts the functions below in the place of the core's.
 #include <math.h>
 
 #include "../../../pool/ws_types.h"
-#include "../../../tasks/ws_inbox.h"
+#include "../../../wide/ws_inbox.h"
 #include "sim_fault.h"
 #include "sim_handed.h"
 #include "sim_play.h"
@@ -28,8 +28,8 @@ bool __real_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
 bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
-bool __real_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
-bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
+bool __real_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
+bool __wrap_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 
 /// @return a time from so long to one in which the guard becomes dormant and more; each order of magnitude is
 ///         as likely
@@ -89,9 +89,9 @@ bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *
   return __real_ws_inbox_give(tasks, own, claim, task);
 }
 
-bool __wrap_ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task)
+bool __wrap_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task)
 {
-  if (ws_inbox_is_stuck(inbox))
+  if (ws_inbox_stuck(tasks) > 0)
     stop_soon(TAKE_STEPS);
-  return __real_ws_inbox_take_stuck(inbox, task);
+  return __real_ws_inbox_take_stuck(tasks, task);
 }

@@ -34,7 +34,10 @@
 #ifndef WS_INBOX_H
 #define WS_INBOX_H
 
-#include "ws_tasks.h"
+#include "../tasks/ws_tasks.h"
+
+/// @return how many inboxes a pool has: one for each worker; 0 = it is small, and no task is handed over
+uint32_t ws_inboxes(uint32_t workers);
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
@@ -101,10 +104,10 @@ bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task);
 uint32_t ws_inbox_watch(ws_tasks_t *tasks);
 
 /// @brief Take a task that is marked.
-bool ws_inbox_take_stuck(ws_inbox_t *inbox, ws_task_t *task);
+bool ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 
-/// @return whether ws_inbox_take_stuck() would probably find a task
-bool ws_inbox_is_stuck(const ws_inbox_t *inbox);
+/// @return tasks that are marked
+uint32_t ws_inbox_stuck(const ws_tasks_t *tasks);
 
 /// @return tasks in inboxes
 uint32_t ws_inbox_count(const ws_tasks_t *tasks);
