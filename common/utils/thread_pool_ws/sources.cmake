@@ -28,9 +28,6 @@ set(WS_CORE_SOURCES
   trace/ws_provider.c
   trace/ws_traced.c
   trace/ws_traced_phase.c
-  prewake/ws_late.c
-  prewake/ws_lead.c
-  prewake/ws_level.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c

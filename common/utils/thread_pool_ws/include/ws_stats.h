@@ -134,7 +134,7 @@ typedef struct {
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
 
-  // Late starts (prewake/ws_late.h).
+  // Late starts (prewake/ws_prewake_stats.c).
   uint64_t started_bursts; ///< bursts of which a worker took a task
   uint64_t late_ns_p90; ///< time from a burst to its first task on a worker: about one in ten is longer
   uint64_t late_by[WS_LATE_CAUSES]; ///< those, by cause

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_period.c
-/// ws_predict.h.
+/// The pattern (ws_predict.h).
 #include "ws_predict.h"
 
+#include <math.h>
 #include <string.h>
 
 /// Time differences that a pattern is judged by.
@@ -21,20 +22,16 @@
 /// Wrong guesses that each further cell of a pattern must save, or long patterns would win by chance.
 #define CELL_COST 0.75
 
-/// Shell's sort, for some tens of values. The C library's qsort() may allocate, and a worker that has run out
-/// of work must not.
+/// By insertion: some tens of values. The C library's qsort() may allocate, and a worker that has run out of
+/// work must not.
 static void sort(double *values, uint32_t count)
 {
-  static const uint32_t steps[] = {23, 10, 4, 1}; // Ciura (FCT 2001)
-  for (uint32_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
-    const uint32_t step = steps[k];
-    for (uint32_t i = step; i < count; i++) {
-      const double value = values[i];
-      uint32_t hole = i;
-      for (; hole >= step && values[hole - step] > value; hole -= step)
-        values[hole] = values[hole - step];
-      values[hole] = value;
-    }
+  for (uint32_t i = 1; i < count; i++) {
+    const double value = values[i];
+    uint32_t hole = i;
+    for (; hole > 0 && values[hole - 1] > value; hole--)
+      values[hole] = values[hole - 1];
+    values[hole] = value;
   }
 }
 
@@ -44,26 +41,19 @@ static double median(double *values, uint32_t count)
   return values[count / 2];
 }
 
-/// Time from an arrival to the m-th next. @return their number
-static uint32_t differences(const uint64_t *arrivals, uint32_t count, uint32_t m, double *out)
-{
-  uint32_t n = 0;
-  for (uint32_t i = count; i-- > m && n < DIFFERENCES;)
-    out[n++] = (double)(arrivals[i] - arrivals[i - m]);
-  return n;
-}
-
-/// @return mean deviation of the differences from their median; negative: too few of them
+/// @param period_ns  the median of the times from each arrival to the m-th next
+/// @return their mean deviation from it; negative: too few of them
 static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, double *period_ns)
 {
-  double d[DIFFERENCES];
-  const uint32_t n = differences(arrivals, count, m, d);
+  double d[DIFFERENCES], sum = 0;
+  uint32_t n = 0;
+  for (uint32_t i = count; i-- > m && n < DIFFERENCES;)
+    d[n++] = (double)(arrivals[i] - arrivals[i - m]);
   if (n < DIFFERENCES_MIN || n < m)
     return -1;
   *period_ns = median(d, n);
-  double sum = 0;
   for (uint32_t i = 0; i < n; i++)
-    sum += ws_absolute(d[i] - *period_ns);
+    sum += fabs(d[i] - *period_ns);
   return sum / n;
 }
 
@@ -72,15 +62,19 @@ static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, d
 {
   double late[FORERUNNERS];
   uint32_t n = 0;
-  for (uint32_t i = index; n < FORERUNNERS; i -= m, n++) {
-    late[n] = (double)(arrivals[index] - arrivals[i]) - n * period_ns;
-    if (i < m) {
-      n++;
-      break;
-    }
-  }
+  for (; n < FORERUNNERS && n * m <= index; n++)
+    late[n] = (double)(arrivals[index] - arrivals[index - n * m]) - n * period_ns;
   const double usual_late_ns = median(late, n);
   return arrivals[index] - (usual_late_ns > 0 ? (uint64_t)usual_late_ns : 0);
+}
+
+static void add(ws_pattern_t *pattern, uint64_t last_ns, double occupancy)
+{
+  uint32_t i = pattern->bursts++;
+  for (; i > 0 && pattern->burst[i - 1].last_ns > last_ns; i--)
+    pattern->burst[i] = pattern->burst[i - 1];
+  pattern->burst[i].last_ns = last_ns;
+  pattern->burst[i].occupancy = occupancy;
 }
 
 /// Bursts that all come.
@@ -98,11 +92,9 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
     const bool good = spread[m] >= 0 && spread[m] * DEVIATION_PART * m <= period_ns[m];
     if (!good || spread[m] > 2 * least + period_ns[m] / m / 100)
       continue;
-    *pattern = (ws_pattern_t){.period_ns = period_ns[m], .bursts = m};
-    for (uint32_t i = 0; i < m; i++) {
-      pattern->last_ns[i] = usual_ns(arrivals, count - m + i, m, period_ns[m]);
-      pattern->occupancy[i] = 1;
-    }
+    *pattern = (ws_pattern_t){.period_ns = period_ns[m]};
+    for (uint32_t i = count - m; i < count; i++)
+      add(pattern, usual_ns(arrivals, i, m, period_ns[m]), 1);
     return true;
   }
   return false;
@@ -139,7 +131,7 @@ static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *c
   for (uint32_t i = 1; i < count; i++) {
     const double gap = (double)(arrivals[i] - arrivals[i - 1]) / width_ns;
     const uint32_t n = (uint32_t)(gap + 0.5);
-    off += ws_absolute(gap - n);
+    off += fabs(gap - n);
     cell[i] = cell[i - 1] + n;
   }
   // off is 1/4 a gap for times at random
@@ -185,8 +177,7 @@ static bool find_on_grid(const uint64_t *arrivals, uint32_t count, ws_pattern_t 
     if (best > 1 && occupancy[r] < 0.25)
       continue;
     const uint32_t back = (cell[count - 1] + best - r) % best; // cells since it was due
-    pattern->last_ns[pattern->bursts] = arrivals[count - 1] - (uint64_t)(back * cell_ns);
-    pattern->occupancy[pattern->bursts++] = occupancy[r];
+    add(pattern, arrivals[count - 1] - (uint64_t)(back * cell_ns), occupancy[r]);
   }
   return pattern->bursts > 0;
 }

@@ -1,11 +1,98 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_plan.c
-/// ws_plan.h.
+/// Which burst should a worker's timer wake it for, when, and may it? The leads (ws_plan.h), the plan of a
+/// worker that goes to sleep, and the timers that are set.
 #include "ws_plan.h"
 
+#include "../pool/ws_near.h"
+#include "../sleep/ws_budget.h"
+#include "ws_prewake.h"
+
+/// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
+/// in a pattern of several bursts each phase is tried.
+#define TRIAL_EVERY 61u
+/// Step by which a lead that costs too much is shortened, in quantiles of X.
+#define STEP_PERMILLE 150u
+/// Two threads need so long for a burst of any kind, because tasks and completions move between their caches.
+#define TOGETHER_NS 2000.
 /// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
+/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
+/// pattern takes to be known.
+#define UNPLANNED_MIN 128u
+
+ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
+{
+  const double present = how->occupancy, absent = 1 - present;
+  const double absences = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
+  ws_lead_choice_t choice = {.lead_ns = lead_ns};
+  // A worker that gives up is as late as without a timer wake, and has to be woken once more.
+  const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
+  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, absences, miss_ns);
+  choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
+  // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
+  // is worth waiting for it as long as a wake costs.
+  if (absences * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
+    choice.wait_ns = miss_ns;
+  // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
+  // delayed the timer by milliseconds would have delayed the push's wake, too.
+  const int64_t react_ns = (int64_t)how->react_ns;
+  const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
+  const double reached = ws_window_reached(how->late, choice.wait_ns);
+  // A burst that is over before a woken worker runs is no later without the worker than it is long, and its
+  // pushes come to wake no worker (ws_alone.h).
+  const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
+  const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
+  const double saved_ns = is_short ? short_ns : in_time_ns;
+  const double useful = lead->useful * present * reached * saved_ns;
+  const double present_ns = (double)ws_window_below(&lead->early, lead_ns) + (1 - reached) * how->react_ns;
+  const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
+  choice.cost_ns = present * present_ns + absent * absent_ns;
+  choice.gain_ns = how->price * useful - choice.cost_ns;
+  if (!is_short)
+    choice.gain_ns += present * reached * how->call_ns;
+  return choice;
+}
+
+ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how)
+{
+  uint32_t permille = ws_lead_permille(how->price);
+  ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
+  while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE) {
+    permille -= STEP_PERMILLE;
+    choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
+  }
+  if (choice.cost_ns > how->spin_ns_max)
+    choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: no timer wake
+  return choice;
+}
+
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time)
+{
+  if (lead->early.count == 0)
+    lead->useful = 1; // not known yet: try it
+  if (by_timer || !lead->timed || lead->early.count < WS_LEAD_SAMPLES_MIN)
+    ws_window_add(&lead->early, early_ns);
+  lead->timed = lead->timed || by_timer;
+  if (found || in_time)
+    ws_mean_follow(&lead->useful, found);
+}
+
+bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
+{
+  const double inertia_ns = choice->cost_ns / 8;
+  lead->open = choice->gain_ns > (lead->open ? -inertia_ns : inertia_ns);
+  if (lead->open) {
+    lead->shut = 0;
+    return true;
+  }
+  // The gate may have been shut by a bad minute in which timers were late. With the gate shut nothing would
+  // show that the minute is over. So the samples of pushes are learnt from again, and now and then the worker
+  // tries a timer wake.
+  lead->timed = false;
+  return ++lead->shut % TRIAL_EVERY == 0;
+}
 
 double ws_miss_ns(const ws_worker_t *worker)
 {
@@ -13,91 +100,138 @@ double ws_miss_ns(const ws_worker_t *worker)
   return (worker->pool->settings.spin_price + 1) * worker->react_ns + call_ns;
 }
 
-/// CPU time from the timer, or from the call, to the worker's first instruction. Where timers take longer
-/// than calls, a timer wake costs more.
-static double rise_cost_ns(const ws_worker_t *worker)
-{
-  const ws_window_t *timed = &worker->prewake->timed;
-  const double more_ns = (double)ws_window_quantile(timed, 500) - worker->react_ns;
-  return timed->count > 0 && more_ns > 0 ? more_ns : 0;
-}
-
-/// Is a timer wake for this phase worth its cost? Keep the earliest such wake.
-static void consider(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns,
-                     ws_plan_t *plan)
+/// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.
+static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t index)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_lead_t *lead = &worker->prewake->lead[phase];
-  if (lead->early.count < WS_LEAD_SAMPLES_MIN)
-    return;
+  const ws_outlook_phase_t *phase = &outlook->phase[index];
+  ws_lead_t *lead = &worker->prewake->lead[index];
+  const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
+  if (lead->early.count < WS_LEAD_SAMPLES_MIN || (fixed && phase->occupancy < OCCUPANCY_MIN))
+    return (ws_plan_t){0};
   const double share = ws_hint_load(&pool->spin_cpu_max_percent) / 100.;
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
-      .occupancy = outlook->phase[phase].occupancy,
-      .late = &outlook->phase[phase].late,
+      .occupancy = phase->occupancy,
+      .late = &phase->late,
       .react_ns = worker->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
-      .rise_ns = rise_cost_ns(worker),
       .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
       .spin_ns_max = share * (double)outlook->gap_ns,
   };
-  const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
-  if (fixed && how.occupancy < OCCUPANCY_MIN)
-    return;
   const int64_t fixed_ns = (int64_t)ws_hint_load(&pool->spin_lead_ns);
   const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
-    return;
+    return (ws_plan_t){0};
   // One timer wake for each time that the burst is expected.
   const uint64_t risen_ns = lead->risen_ns + (uint64_t)(outlook->period_ns / 2);
-  const uint64_t expected_ns = ws_rhythm_next(outlook, phase, now_ns > risen_ns ? now_ns : risen_ns);
-  const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - choice.lead_ns);
-  if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
-    return;
-  const uint64_t give_up_ns = (uint64_t)((int64_t)expected_ns + choice.wait_ns);
-  *plan = (ws_plan_t){.rise_ns = rise_ns,
-                      .give_up_ns = give_up_ns,
-                      .expected_ns = expected_ns,
-                      .phase = (int32_t)phase,
-                      .late_ns_max = ws_window_quantile(how.late, 1000),
-                      .tries = !fixed && !lead->open};
+  const uint64_t after_ns = worker->slept_ns > risen_ns ? worker->slept_ns : risen_ns;
+  const double over_ns = (double)after_ns - phase->next_ns;
+  const double periods = over_ns < 0 ? 0 : (double)(uint64_t)(over_ns / phase->period_ns) + 1;
+  const int64_t expected_ns = (int64_t)(phase->next_ns + periods * phase->period_ns);
+  return (ws_plan_t){.rise_ns = (uint64_t)(expected_ns - choice.lead_ns),
+                     .give_up_ns = (uint64_t)(expected_ns + choice.wait_ns),
+                     .expected_ns = (uint64_t)expected_ns,
+                     .phase = (int32_t)index,
+                     .late_ns_max = ws_window_quantile(how.late, 1000),
+                     .tries = !fixed && !lead->open};
 }
 
-/// A hint has given the time of the next burst.
-static void consider_hint(ws_worker_t *worker, uint64_t now_ns, ws_plan_t *plan)
+/// A timer wake for the burst whose time a hint has given, if there is one; else rise_ns is 0.
+static ws_plan_t plan_hint(const ws_worker_t *worker)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const uint64_t expected_ns = ws_hint_load(&pool->expected_ns);
-  if (expected_ns <= now_ns || expected_ns == worker->prewake->hinted_ns)
-    return; // over, or the worker has woken for it already
+  const struct ws_pool_s *pool = worker->pool;
   const ws_prewake_worker_t *its = worker->prewake;
-  const ws_window_t *waking = its->timed.count > 0 ? &its->timed : &its->pushed;
+  const uint64_t expected_ns = ws_hint_load(&pool->expected_ns);
+  if (expected_ns <= worker->slept_ns || expected_ns == its->hinted_ns)
+    return (ws_plan_t){0}; // over, or the worker has woken for it already
+  const ws_window_t *waking = &its->wakes[its->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
-  const uint64_t rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns);
-  if (plan->rise_ns != 0 && rise_ns >= plan->rise_ns)
-    return;
-  // The worker waits for the hinted burst for as long as a wake would cost.
-  *plan = (ws_plan_t){.rise_ns = rise_ns,
-                      .give_up_ns = expected_ns + (uint64_t)ws_miss_ns(worker),
-                      .expected_ns = expected_ns,
-                      .phase = -1,
-                      .late_ns_max = (int64_t)ws_miss_ns(worker)};
+  const uint64_t miss_ns = (uint64_t)ws_miss_ns(worker);
+  return (ws_plan_t){.rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns),
+                     .give_up_ns = expected_ns + miss_ns, // it waits as long as a wake would cost
+                     .expected_ns = expected_ns,
+                     .phase = -1,
+                     .late_ns_max = (int64_t)miss_ns};
 }
 
-ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook, uint64_t now_ns)
+/// Count one more, if there are fewer than @p limit.
+static bool count_below(ws_au32_t *counter, uint32_t limit)
+{
+  if (ws_hint_add(counter, 1) < limit)
+    return true;
+  ws_hint_add(counter, 0u - 1);
+  return false;
+}
+
+/// @return whether the worker may set its timer: no more timers are set than workers may be awake or are
+/// needed, and those near the producer come first
+static bool arm(ws_worker_t *worker, uint32_t needed)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_plan_t plan = {0};
-  const bool learns = ws_spin_mode(pool) == WS_SPIN_AUTO || ws_spin_mode(pool) == WS_SPIN_FIXED;
-  if (learns && ws_hint_load(&pool->prewake->level) == WS_LEVEL_TOP)
-    for (uint32_t i = 0; i < outlook->phases; i++)
-      consider(worker, outlook, i, now_ns, &plan);
-  consider_hint(worker, now_ns, &plan);
+  ws_au32_t *far = &pool->prewake->armed_far;
+  const uint32_t most = ws_awake_limit(pool), limit = most < needed ? most : needed;
+  const bool is_far = !ws_near_is(pool, worker);
+  const uint32_t near = is_far ? ws_near_count(pool) : 0;
+  worker->prewake->is_far = is_far;
+  if (is_far && (limit <= near || !count_below(far, limit - near)))
+    return false;
+  if (count_below(&pool->armed, limit))
+    return true;
+  if (is_far)
+    ws_hint_add(far, 0u - 1);
+  return false;
+}
+
+void ws_prewake_disarm(ws_worker_t *worker)
+{
+  if (ws_own_load(&worker->alarm_ns) == 0)
+    return;
+  ws_hint_store(&worker->alarm_ns, 0);
+  ws_hint_add(&worker->pool->armed, 0u - 1);
+  if (WS_UNLIKELY(worker->prewake->is_far))
+    ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
+}
+
+/// Set the timer of @p plan. @return WS_LATE_WAKE, or why the worker has none
+static ws_late_t set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_t *plan)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const bool lower = ws_spin_mode(pool) == WS_SPIN_OFF || ws_hint_load(&pool->prewake->lowered) != 0;
+  if (plan->rise_ns == 0)
+    return lower ? WS_LATE_LEVEL : WS_LATE_NO_PATTERN;
+  if (ws_spin_forecast(worker, plan->rise_ns) <= 0)
+    return WS_LATE_CAP; // it would have no CPU time left to spin
+  if (ws_near_stops_producer(worker))
+    return WS_LATE_PLACES; // its only CPU is the producer's
+  // With more workers than the burst needs, some would usually find no task.
+  const uint32_t takers = plan->phase >= 0 ? outlook->phase[plan->phase].takers : 0;
+  return arm(worker, takers > 0 ? takers : pool->workers) ? WS_LATE_WAKE : WS_LATE_PLACES;
+}
+
+ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
+{
+  ws_prewake_pool_t *pools = worker->pool->prewake;
+  const ws_spin_t mode = ws_spin_mode(worker->pool);
+  const bool learns = mode == WS_SPIN_AUTO || mode == WS_SPIN_FIXED;
+  ws_plan_t plan = plan_hint(worker);
+  for (uint32_t i = 0; i < outlook->phases && learns && ws_hint_load(&pools->lowered) == 0; i++) {
+    const ws_plan_t other = plan_phase(worker, outlook, i);
+    if (other.rise_ns != 0 && (plan.rise_ns == 0 || other.rise_ns < plan.rise_ns))
+      plan = other;
+  }
+  const uint32_t unplanned = ws_hint_load(&pools->unplanned);
+  if (plan.rise_ns != 0 && !plan.tries)
+    ws_hint_store(&pools->unplanned, 0);
+  else if (unplanned < UNPLANNED_MIN)
+    ws_hint_store(&pools->unplanned, unplanned + 1); // of two workers' at once one may get lost
+  worker->prewake->unset = set(worker, outlook, &plan);
+  if (worker->prewake->unset != WS_LATE_WAKE)
+    plan.rise_ns = 0;
   return plan;
 }
 
-uint32_t ws_plan_needed(const struct ws_pool_s *pool, const ws_outlook_t *outlook, const ws_plan_t *plan)
+bool ws_prewake_rests(const struct ws_pool_s *pool)
 {
-  const uint32_t takers = plan->phase >= 0 && plan->rise_ns != 0 ? outlook->phase[plan->phase].takers : 0;
-  return takers > 0 ? takers : pool->workers;
+  return ws_hint_load(&pool->prewake->unplanned) >= UNPLANNED_MIN;
 }

@@ -16,13 +16,9 @@
 
 #include "../pool/ws_types.h"
 
-/// @return size of the state that pre-wake keeps for a pool (pool->prewake) and for a worker
-///         (worker->prewake). The creator of the pool provides the memory, zeroed
-size_t ws_prewake_pool_bytes(void);
-size_t ws_prewake_worker_bytes(void);
-
-/// @brief Set up the pool's state. Its memory is there.
-void ws_prewake_begin(struct ws_pool_s *pool);
+/// Size of the state that pre-wake keeps for a pool (pool->prewake) and for a worker (worker->prewake). The
+/// creator of the pool provides the memory, zeroed.
+extern const size_t ws_prewake_pool_bytes, ws_prewake_worker_bytes;
 
 /// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
 /// @threads  any; nothing happens unless pool->quiet is set
@@ -33,11 +29,9 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 /// @threads  any
 void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns);
 
-/// @brief From now on the next push is the first after a pause.
-void ws_prewake_quiet(struct ws_pool_s *pool);
-
-/// @brief A worker has been idle for some time. As ws_prewake_quiet() if that is a pause of the pool. Else a
-/// push would read the clock without effect: a burst has just come, and is handed to other workers.
+/// @brief A worker has been idle for some time. If that is a pause of the pool, the next push is the first
+/// after it. Else a push would read the clock without effect: a burst has just come, and is handed to other
+/// workers.
 /// @return when the worker should say so again; UINT64_MAX = it has said so, once in a spin is enough
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
@@ -56,14 +50,15 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 /// @return the plan
 ws_plan_t ws_prewake_plan(ws_worker_t *worker);
 
-/// @brief The worker does not use its timer any more, or is awake: another worker may. Clears
-/// worker->alarm_ns.
+/// @brief The worker does not use its timer any more: another worker may. Clears worker->alarm_ns.
 void ws_prewake_disarm(ws_worker_t *worker);
 
-/// @brief The worker is awake, at worker->rose_ns, and not disarmed yet. @return until when it should spin
+/// @brief The worker is awake, at worker->rose_ns: it does not use its timer any more.
+/// @return until when it should spin
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 
-/// @brief The control group's quota was used up. @param span_ns  least time until pre-wake may do more again
+/// @brief The control group's quota was used up: lower the level by one, at once. The level rises after
+/// @p span_ns without trouble, or after twice the last such time.
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 

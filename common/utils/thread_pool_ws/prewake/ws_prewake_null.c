@@ -8,57 +8,23 @@
 
 #include "ws_prewake.h"
 
-size_t ws_prewake_pool_bytes(void)
-{
-  return 0;
-}
+#pragma GCC diagnostic ignored "-Wunused-parameter" // the events that do nothing
 
-size_t ws_prewake_worker_bytes(void)
-{
-  return 0;
-}
+// Not 0: the memory of a pool without workers and lanes would be empty, and no mapping.
+const size_t ws_prewake_pool_bytes = 1, ws_prewake_worker_bytes = 0;
 
-void ws_prewake_begin(struct ws_pool_s *pool)
-{
-  (void)pool;
-}
+void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns) {}
 
-void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
-{
-  (void)pool;
-  (void)now_ns;
-}
-
-void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
-{
-  (void)pool;
-  (void)now_ns;
-  (void)until_ns;
-}
-
-void ws_prewake_quiet(struct ws_pool_s *pool)
-{
-  (void)pool;
-}
+void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns) {}
 
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  (void)pool;
-  (void)now_ns;
   return UINT64_MAX;
 }
 
-void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
-{
-  (void)worker;
-  (void)now_ns;
-  (void)gap_ns;
-}
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns) {}
 
-void ws_prewake_took_more(ws_worker_t *worker)
-{
-  (void)worker;
-}
+void ws_prewake_took_more(ws_worker_t *worker) {}
 
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 {
@@ -67,32 +33,22 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 
 bool ws_prewake_rests(const struct ws_pool_s *pool)
 {
-  (void)pool;
   return true;
 }
 
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
-  (void)worker;
   return (ws_plan_t){0};
 }
 
-void ws_prewake_disarm(ws_worker_t *worker)
-{
-  (void)worker;
-}
+void ws_prewake_disarm(ws_worker_t *worker) {}
 
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
 {
-  (void)by;
   return worker->rose_ns;
 }
 
-void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
-{
-  (void)pool;
-  (void)span_ns;
-}
+void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns) {}
 
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {

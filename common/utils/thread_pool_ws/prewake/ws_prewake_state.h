@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake_state.h
-/// The state of pre-wake, for a pool and for its workers. Private to this room.
+/// The state of pre-wake, for a pool and for its workers, and what its files call of each other. Private to
+/// this room.
 ///
 /// Letters as in ws_types.h.
 ///
-/// The level (ws_level.c, ws_stats.h) is what pre-wake may do on a machine that may have no time to spare:
+/// The level (ws_stats.h) is what pre-wake may do on a machine that may have no time to spare:
 ///
 ///   2 pre-wake --trouble--> 1 spin after bursts --trouble--> 0 sleep at once
 ///     ^_____a time without trouble_____|  ^_____a time without trouble_____|
@@ -14,8 +15,7 @@
 
 #include "../base/ws_histogram.h"
 #include "../pool/ws_types.h"
-#include "ws_late.h"
-#include "ws_lead.h"
+#include "ws_predict.h"
 
 /// Highest level of pre-wake: see ws_stats.h.
 #define WS_LEVEL_TOP 2u
@@ -29,61 +29,65 @@ typedef struct {
   ws_au32_t tasks; ///< O its first one, and those that had to wait for it
 } ws_taken_t;
 
+/// What a worker has learnt about one phase of the pattern. One thread at a time.
+typedef struct {
+  ws_window_t early; ///< samples of X (ws_plan.h): the lead that would have been just right
+  ws_window_t length; ///< time from a burst to the end of its work
+  bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
+  double useful; ///< share of the bursts lately in which the worker found a task
+  uint64_t risen_ns; ///< when the burst of the last timer wake was expected
+  uint32_t shut; ///< decisions against a timer wake in a row
+  bool open; ///< the worker uses timer wakes for this phase
+} ws_lead_t;
+
 /// Of a worker.
 struct ws_prewake_worker_s {
   ws_plan_t plan; ///< P
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
-  bool is_far; ///< P it is counted in armed_far
+  bool is_far; ///< P if it has an alarm, it is counted in armed_far
   ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
-  ws_late_t unset; ///< P why its sleep has no timer (ws_late.h)
+  ws_late_t unset; ///< P why its sleep has no timer; WS_LATE_WAKE = for no reason of these
   bool found; ///< P it has run a task since
-  uint32_t burst; ///< P rhythm.burst that it has learnt from
-  uint32_t locks; ///< P rhythm.model.locks that lead[] belongs to
+  uint64_t bursts; ///< P outlook.bursts that it has learnt from
+  uint64_t locks; ///< P outlook.locks that lead[] belongs to
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
-  ws_taken_t taken, taken_before; ///< of the last two bursts of which it took a task
-  uint32_t follow; ///< P times that it has run out of work since the last pause
-  ws_window_t pushed, timed; ///< P waking_ns after a push's call, and after its own timer
+  ws_taken_t taken[2]; ///< of the last two bursts of which it took a task
+  uint32_t burst; ///< P the newer one of these
+  uint32_t follow; ///< P times that it has run out of work since the last pause, below WS_FOLLOWS
+  ws_window_t wakes[2]; ///< P [ws_wake_by_t] how long wakes took
   ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
   ws_lead_t lead[WS_PHASES_MAX]; ///< P
   ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
   ws_histogram_t leads; ///< O lead of each timer wake
 };
 
-/// @return the gaps seen at this place of a burst
-static inline ws_window_t *ws_follows(ws_prewake_worker_t *its)
-{
-  return &its->follows[its->follow < WS_FOLLOWS ? its->follow : WS_FOLLOWS - 1];
-}
-
 /// One phase, as workers plan with it.
 typedef struct {
-  uint64_t expected_ns; ///< when it comes next
+  double next_ns; ///< when it comes
   double period_ns; ///< from then on
   double occupancy; ///< share of the periods lately in which it came
   uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
   ws_window_t late; ///< arrival less expectation
 } ws_outlook_phase_t;
 
-/// What ws_rhythm.h publishes. Readers copy the fields before phase[], and the first phases of that.
+/// What ws_rhythm.c publishes: the last burst, and what comes.
 typedef struct {
   uint64_t seen_ns; ///< the arrival that was learnt last
-  uint32_t burst; ///< its number
+  uint64_t bursts, expected_bursts, absent_bursts; ///< until then
   ws_arrived_t arrived; ///< what it was
-  uint32_t locks; ///< times that a pattern was found
+  uint64_t locks; ///< times that a pattern was found
   uint64_t gap_ns; ///< between expected bursts, a mean
   double period_ns; ///< of the pattern
+  ws_pattern_state_t state;
   uint32_t phases;
-  ws_outlook_phase_t phase[WS_PHASES_MAX];
+  ws_outlook_phase_t phase[WS_PHASES_MAX]; ///< the first ones are copied
 } ws_outlook_t;
 
 /// The pattern of a pool's bursts; under rhythm_lock.
 typedef struct {
   ws_predict_t model;
-  uint64_t seen_ns; ///< the arrival that the model learnt last
-  uint32_t burst; ///< number of the last burst
-  ws_arrived_t arrived; ///< what it was
   ws_window_t takers[WS_PHASES_MAX]; ///< how many workers the bursts of each phase could have used
   ws_outlook_t outlook; ///< to be published
 } ws_rhythm_t;
@@ -93,7 +97,7 @@ struct ws_prewake_pool_s {
   ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
   ws_rhythm_t rhythm;
   ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
-  ws_au64_t outlook[sizeof(ws_outlook_t) / sizeof(uint64_t)]; ///< O what all workers plan with (ws_rhythm.h)
+  ws_au64_t outlook[sizeof(ws_outlook_t) / sizeof(uint64_t)]; ///< O what all workers plan with (ws_rhythm.c)
   ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t starters; ///< S workers that may have been the first to find a task of this burst
@@ -103,27 +107,63 @@ struct ws_prewake_pool_s {
   ws_au32_t unplanned; ///< S times in a row that a worker has planned no timer wake, up to a bound
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
-  ws_au64_t period_ns; ///< O rhythm.model's, for the statistics
-  ws_au32_t period_bursts; ///< O as period_ns
-  ws_au32_t state; ///< O ws_pattern_state_t, as period_ns
-  ws_au64_t locks; ///< O as period_ns
-  ws_au64_t bursts, expected_bursts, absent_bursts; ///< O the holder of rhythm_lock
-  ws_late_count_t late; ///< S
-  // ws_level.c
-  ws_au32_t level; ///< S see ws_stats.h
+  // Late starts (ws_prewake_stats.c).
+  ws_au64_t started_ns; ///< S arrival of the burst whose start was noted last
+  ws_au64_t starts; ///< S bursts that a worker has started
+  ws_au64_t late_ns; ///< S the 90th percentile of their lateness, about
+  ws_au64_t late_by[WS_LATE_CAUSES]; ///< S those above that, by cause
+  // The level.
+  ws_au32_t lowered; ///< S levels below the top
   ws_au64_t span_ns; ///< O the guard: time without trouble until the level rises
   ws_au64_t clean_ns; ///< S if the level does not fall until then, it rises
   ws_au64_t level_changes; ///< S
   ws_au64_t throttled_looks; ///< O the guard's
 };
 
-/// @brief Lower the level by one, at once. The level rises after @p span_ns without trouble, or after twice
-/// the last such time.
-/// @threads  the guard
-void ws_level_fall(ws_prewake_pool_t *its, uint64_t now_ns, uint64_t span_ns);
+/// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
+/// @p now_ns. After a time without trouble, raise the level. If another thread does this, return at once.
+void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
+
+/// @brief Copy what was published last. @param phases  these, too: many words
+/// @return false = it is being written, or nothing is known
+bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook);
+
+/// @brief Copy what comes before the phases, for the statistics: the words may be of two bursts.
+void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook);
+
+/// Least number of samples of X for a decision.
+#define WS_LEAD_SAMPLES_MIN 4u
+
+/// @return the quantile of X, in permille, with the least cost at this spin_price
+static inline uint32_t ws_lead_permille(double price)
+{
+  return (uint32_t)(1000 * price / (price + 1));
+}
+
+/// @brief Remember what a burst has shown.
+/// @param early_ns  X
+/// @param by_timer  the worker's timer has woken it; else a push
+/// @param found     the worker found a task
+/// @param in_time   the worker was awake when the burst came: only then @p found is learnt from
+void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
+
+/// @brief Plan the next timer wake of the worker, which goes to sleep, and count it among those with a timer.
+/// @return the plan; rise_ns = 0: no timer
+ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
+
+/// @return CPU time that it costs to have been asleep when work came
+double ws_miss_ns(const ws_worker_t *worker);
 
 /// @brief Raise the level by one, if the time without trouble is over.
 /// @threads  the holder of rhythm_lock
 void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
+
+/// @brief The worker is the first that has found a task of the burst: if that is late, count why.
+void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns);
+
+static inline ws_spin_t ws_spin_mode(const struct ws_pool_s *pool)
+{
+  return (ws_spin_t)ws_hint_load(&pool->spin);
+}
 
 #endif

@@ -1,49 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake_stats.c
-/// The snapshot of pre-wake of ws_stats.h.
+/// What pre-wake tells: the snapshot of ws_stats.h, and why bursts start late. The first worker that takes a
+/// task of a burst compares its start with the 90th percentile of starts. Above that it finds the cause from
+/// what it remembers of its sleep, and counts it. A burst that is not late costs a comparison.
 #include "../include/ws_stats.h"
 
 #include "../base/ws_sized.h"
+#include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 
-static ws_wake_latency_t latency(const ws_histogram_sum_t *sum)
-{
-  return (ws_wake_latency_t){
-      .wakes = sum->values,
-      .p50_ns = ws_histogram_quantile(sum, 500),
-      .p99_ns = ws_histogram_quantile(sum, 990),
-  };
-}
+/// A gap longer than this many usual ones is a pause.
+#define PAUSE_GAPS 4u
+/// Part of the percentile by which a start below it lowers it. One above raises it nine times as much: it
+/// rests where one in ten is above (Robbins and Monro, A Stochastic Approximation Method, 1951).
+#define STEP_PART 128u
+#define RAISE 9u
 
-static void add_outcomes(ws_prewake_stats_t *stats, const ws_counters_t *count)
+/// @return the cause, of those that hold the one that comes first in time
+static ws_late_t cause_of(const ws_worker_t *worker, uint64_t arrival_ns, uint64_t before_ns,
+                          uint64_t late_ns)
 {
-  stats->hits += ws_stat_load(&count->hits);
-  stats->lates += ws_stat_load(&count->lates);
-  stats->misses += ws_stat_load(&count->misses);
-  stats->unused += ws_stat_load(&count->unused);
-  stats->spin_ns += ws_stat_load(&count->spin_ns);
-  stats->capped_spins += ws_stat_load(&count->capped);
-  stats->preempted_spins += ws_stat_load(&count->preempted);
-}
-
-static void add_latencies(const struct ws_pool_s *pool, ws_prewake_stats_t *stats)
-{
-  for (uint32_t by = WS_WAKE_PUSH; by <= WS_WAKE_TIMER; by++) {
-    for (uint32_t gap = 0; gap < WS_WAKE_GAPS; gap++) {
-      ws_histogram_sum_t sum = {0};
-      for (uint32_t i = 0; i < pool->workers; i++)
-        ws_histogram_merge(&sum, &pool->worker[i]->prewake->woken[by][gap]);
-      stats->wake[by][gap] = latency(&sum);
-    }
+  const ws_prewake_worker_t *its = worker->prewake;
+  const ws_plan_t *gave_up = &its->gave_up;
+  const bool beside = ws_hint_load(&worker->pool->producer_cpu) == (uint32_t)(ws_os_cpu() + 1);
+  if (worker->rose_ns <= arrival_ns)
+    return WS_LATE_CPU_TAKEN;
+  if (its->by_timer && its->plan.rise_ns <= arrival_ns)
+    return beside ? WS_LATE_BUSY_CPU : WS_LATE_TIMER;
+  if (its->by_timer)
+    return WS_LATE_BURST_EARLY;
+  // The worker slept until a push called it.
+  if (gave_up->rise_ns != 0 && gave_up->expected_ns < arrival_ns) {
+    const int64_t behind_ns = (int64_t)(arrival_ns - gave_up->expected_ns);
+    return behind_ns > gave_up->late_ns_max ? WS_LATE_BURST_LATE : WS_LATE_GAVE_UP;
   }
+  ws_outlook_t outlook;
+  ws_rhythm_glance(worker->pool->prewake, &outlook);
+  if (outlook.gap_ns != 0 && before_ns != 0 && arrival_ns - before_ns > PAUSE_GAPS * outlook.gap_ns)
+    return WS_LATE_PAUSE;
+  if (its->plan.rise_ns != 0)
+    return WS_LATE_BURST_EARLY;
+  if (worker->called_ns > arrival_ns && worker->called_ns - arrival_ns > late_ns / 2)
+    return WS_LATE_CALL;
+  if (its->unset != WS_LATE_WAKE)
+    return its->unset;
+  return beside ? WS_LATE_BUSY_CPU : WS_LATE_WAKE;
 }
 
-static void add_late(const ws_late_count_t *late, ws_prewake_stats_t *stats)
+void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns)
 {
-  stats->started_bursts = ws_stat_load(&late->starts);
-  stats->late_ns_p90 = ws_stat_load(&late->bound_ns);
-  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    stats->late_by[i] = ws_stat_load(&late->by[i]);
+  ws_prewake_pool_t *its = worker->pool->prewake;
+  const uint64_t before_ns = ws_stat_load(&its->started_ns);
+  ws_stat_store(&its->started_ns, arrival_ns);
+  if (arrival_ns == before_ns || found_ns < arrival_ns)
+    return;
+  const uint64_t late_ns = found_ns - arrival_ns, bound_ns = ws_stat_load(&its->late_ns);
+  const uint64_t step_ns = bound_ns / STEP_PART + 1;
+  const uint64_t below_ns = bound_ns > step_ns ? bound_ns - step_ns : 0;
+  const bool first = ws_stat_add(&its->starts, 1) == 0, above = late_ns > bound_ns;
+  ws_stat_store(&its->late_ns, first ? late_ns : above ? bound_ns + RAISE * step_ns : below_ns);
+  if (!above || first)
+    return;
+  const ws_late_t cause = cause_of(worker, arrival_ns, before_ns, late_ns);
+  ws_stat_add(&its->late_by[cause], 1);
+  ws_traced_late(worker, cause, late_ns);
+}
+
+static ws_wake_latency_t latency(const struct ws_pool_s *pool, uint32_t by, uint32_t gap)
+{
+  ws_histogram_sum_t sum = {0};
+  for (uint32_t i = 0; i < pool->workers; i++)
+    ws_histogram_merge(&sum, &pool->worker[i]->prewake->woken[by][gap]);
+  return (ws_wake_latency_t){
+      .wakes = sum.values,
+      .p50_ns = ws_histogram_quantile(&sum, 500),
+      .p99_ns = ws_histogram_quantile(&sum, 990),
+  };
 }
 
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
@@ -52,25 +84,38 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
     return;
   const ws_prewake_pool_t *its = pool->prewake;
   ws_histogram_sum_t leads = {0};
+  ws_outlook_t outlook;
+  ws_rhythm_glance(its, &outlook);
   ws_prewake_stats_t own = {
-      .bursts = ws_stat_load(&its->bursts),
-      .expected_bursts = ws_stat_load(&its->expected_bursts),
-      .absent_bursts = ws_stat_load(&its->absent_bursts),
-      .period_ns = ws_stat_load(&its->period_ns),
-      .period_bursts = ws_stat_load(&its->period_bursts),
-      .state = (ws_pattern_state_t)ws_stat_load(&its->state),
-      .locks = ws_stat_load(&its->locks),
-      .level = ws_stat_load(&its->level),
+      .bursts = outlook.bursts,
+      .expected_bursts = outlook.expected_bursts,
+      .absent_bursts = outlook.absent_bursts,
+      .period_ns = (uint64_t)outlook.period_ns,
+      .period_bursts = outlook.phases,
+      .state = outlook.state,
+      .locks = outlook.locks,
+      .level = WS_LEVEL_TOP - ws_stat_load(&its->lowered),
       .level_changes = ws_stat_load(&its->level_changes),
       .throttled_looks = ws_stat_load(&its->throttled_looks),
+      .started_bursts = ws_stat_load(&its->starts),
+      .late_ns_p90 = ws_stat_load(&its->late_ns),
   };
   for (uint32_t i = 0; i < pool->workers; i++) {
-    add_outcomes(&own, &pool->worker[i]->queue.count);
+    const ws_counters_t *count = &pool->worker[i]->queue.count;
+    own.hits += ws_stat_load(&count->hits);
+    own.lates += ws_stat_load(&count->lates);
+    own.misses += ws_stat_load(&count->misses);
+    own.unused += ws_stat_load(&count->unused);
+    own.spin_ns += ws_stat_load(&count->spin_ns);
+    own.capped_spins += ws_stat_load(&count->capped);
+    own.preempted_spins += ws_stat_load(&count->preempted);
     ws_histogram_merge(&leads, &pool->worker[i]->prewake->leads);
   }
   own.lead_p50_ns = ws_histogram_quantile(&leads, 500);
   own.lead_p99_ns = ws_histogram_quantile(&leads, 990);
-  add_latencies(pool, &own);
-  add_late(&its->late, &own);
+  for (uint32_t i = 0; i < 2 * WS_WAKE_GAPS; i++)
+    own.wake[i / WS_WAKE_GAPS][i % WS_WAKE_GAPS] = latency(pool, i / WS_WAKE_GAPS, i % WS_WAKE_GAPS);
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    own.late_by[i] = ws_stat_load(&its->late_by[i]);
   ws_sized_put(stats, bytes, &own, sizeof(own));
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_rhythm.c
-/// ws_rhythm.h.
-#include "ws_rhythm.h"
-
+/// The pattern that a pool has learnt from its bursts. One thread a burst learns, under a lock for which no
+/// thread waits. All workers plan with a copy of what that thread has published, without a lock.
+///
+/// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
+///              2012): the sequence is odd while words are written, and a reader that saw it change reads
+///              again. The words of the copy are atomic.
 #include <stddef.h>
 #include <string.h>
 
@@ -13,55 +16,33 @@
 
 _Static_assert(sizeof(ws_outlook_t) % sizeof(uint64_t) == 0, "an outlook is made of words");
 
-/// The lock of the pattern, for a thread that changes what is learnt. @return false = another thread has it
-static bool try_lock(ws_prewake_pool_t *its)
-{
-  uint32_t unlocked = 0;
-  return ws_expected_load(&its->rhythm_lock) == 0
-         // [edge RHYTHM acquire] what the last holder learnt
-         && ws_cas_acq_rel(&its->rhythm_lock, &unlocked, 1);
-}
-
-static void unlock(ws_prewake_pool_t *its)
-{
-  ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
-}
-
-/// What all workers plan with from now on.
-static void look_out(ws_rhythm_t *rhythm, uint32_t permille, uint64_t now_ns)
-{
-  const ws_predict_t *model = &rhythm->model;
-  ws_outlook_t *outlook = &rhythm->outlook;
-  outlook->seen_ns = rhythm->seen_ns;
-  outlook->burst = rhythm->burst;
-  outlook->arrived = rhythm->arrived;
-  outlook->locks = model->locks;
-  outlook->gap_ns = ws_predict_gap_ns(model);
-  outlook->period_ns = model->period_ns;
-  outlook->phases = model->phases;
-  for (uint32_t i = 0; i < model->phases; i++) {
-    const ws_window_t *takers = &rhythm->takers[i];
-    const bool known = takers->count >= WS_LEAD_SAMPLES_MIN;
-    outlook->phase[i] = (ws_outlook_phase_t){
-        .expected_ns = ws_predict_next(model, i, now_ns),
-        .period_ns = ws_predict_period_ns(model, i),
-        .occupancy = model->phase[i].occupancy,
-        .takers = known ? 1 + (uint32_t)ws_window_quantile(takers, permille) : 0,
-        .late = model->phase[i].late,
-    };
-  }
-}
-
 /// @return the words of an outlook that has @p phases phases
 static size_t words_of(uint32_t phases)
 {
   return (offsetof(ws_outlook_t, phase) + phases * sizeof(ws_outlook_phase_t)) / sizeof(uint64_t);
 }
 
-static void publish(ws_prewake_pool_t *its, uint32_t permille, uint64_t now_ns)
+/// What all workers plan with from now on.
+static void publish(ws_prewake_pool_t *its, uint32_t permille)
 {
-  const ws_outlook_t *outlook = &its->rhythm.outlook;
-  look_out(&its->rhythm, permille, now_ns);
+  const ws_predict_t *model = &its->rhythm.model;
+  ws_outlook_t *outlook = &its->rhythm.outlook;
+  outlook->locks = model->locks;
+  outlook->gap_ns = model->phases > 0 ? (uint64_t)(model->period_ns / model->phases) : 0;
+  outlook->period_ns = model->period_ns;
+  outlook->state = ws_predict_state(model);
+  outlook->phases = model->phases;
+  for (uint32_t i = 0; i < model->phases; i++) {
+    const ws_window_t *takers = &its->rhythm.takers[i];
+    const bool known = takers->count >= WS_LEAD_SAMPLES_MIN;
+    outlook->phase[i] = (ws_outlook_phase_t){
+        .next_ns = ws_predict_next_ns(model, i),
+        .period_ns = model->phase[i].period_ns,
+        .occupancy = model->phase[i].occupancy,
+        .takers = known ? 1 + (uint32_t)ws_window_quantile(takers, permille) : 0,
+        .late = model->phase[i].late,
+    };
+  }
   const uint32_t sequence = ws_load_relaxed(&its->outlook_sequence); // relaxed: the lock's holder writes it
   ws_store_relaxed(&its->outlook_sequence, sequence + 1); // relaxed: the fence orders
   ws_fence_seq_cst(); // [edge OUTLOOK fence] odd before the words
@@ -83,6 +64,11 @@ static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outl
   }
 }
 
+void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook)
+{
+  copy(its, 0, words_of(0), outlook);
+}
+
 bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook)
 {
   for (uint32_t read = 0; read < READS_MAX; read++) {
@@ -90,7 +76,7 @@ bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *out
     if (before == 0)
       return false;
     if (before % 2 == 0) {
-      copy(its, 0, words_of(0), outlook);
+      ws_rhythm_glance(its, outlook);
       if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
         copy(its, words_of(0), words_of(outlook->phases), outlook);
       ws_fence_seq_cst_loads(); // [edge OUTLOOK fence] the words before the second look
@@ -102,88 +88,63 @@ bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *out
   return false;
 }
 
-uint64_t ws_rhythm_next(const ws_outlook_t *outlook, uint32_t phase, uint64_t now_ns)
-{
-  const ws_outlook_phase_t *it = &outlook->phase[phase];
-  if (it->expected_ns > now_ns || it->period_ns <= 0)
-    return it->expected_ns;
-  const uint64_t periods = (uint64_t)((double)(now_ns - it->expected_ns) / it->period_ns) + 1;
-  return it->expected_ns + (uint64_t)((double)periods * it->period_ns);
-}
-
 /// @return workers that the burst that came at @p at_ns, the last one or the one before, could have used:
 ///         those that took tasks of it, and one for each task that had to wait for a worker
 static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
 {
   uint32_t takers = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
-    const ws_prewake_worker_t *its = pool->worker[i]->prewake;
-    const ws_taken_t *taken =
-        ws_stat_load(&its->taken.arrival_ns) == at_ns ? &its->taken : &its->taken_before;
-    if (ws_stat_load(&taken->arrival_ns) == at_ns)
-      takers += ws_stat_load(&taken->tasks);
+    const ws_taken_t *taken = pool->worker[i]->prewake->taken;
+    for (uint32_t k = 0; k < 2; k++)
+      takers += ws_stat_load(&taken[k].arrival_ns) == at_ns ? ws_stat_load(&taken[k].tasks) : 0;
   }
   return takers < pool->workers ? takers : pool->workers;
 }
 
-/// Pass the last burst to the predictor.
+/// Pass a burst to the predictor.
 static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
 {
-  ws_rhythm_t *rhythm = &its->rhythm;
-  rhythm->seen_ns = at_ns;
-  const uint32_t locks = rhythm->model.locks;
-  rhythm->burst++;
-  rhythm->arrived = ws_predict_arrival(&rhythm->model, at_ns);
-  if (rhythm->model.locks != locks) { // the phases are of another pattern now
-    memset(rhythm->takers, 0, sizeof(rhythm->takers));
-    rhythm->arrived.phase = -1;
+  ws_predict_t *model = &its->rhythm.model;
+  ws_outlook_t *outlook = &its->rhythm.outlook;
+  const uint32_t locks = model->locks;
+  outlook->seen_ns = at_ns;
+  outlook->bursts++;
+  outlook->arrived = ws_predict_arrival(model, at_ns);
+  if (model->locks != locks) { // the phases are of another pattern now
+    memset(its->rhythm.takers, 0, sizeof(its->rhythm.takers));
+    outlook->arrived.phase = -1;
   }
-  ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(&rhythm->model) / 4);
-  ws_count(&its->bursts, 1);
-  ws_count(&its->expected_bursts, rhythm->arrived.phase >= 0);
-}
-
-/// For the statistics.
-static void tell(ws_prewake_pool_t *its)
-{
-  const ws_predict_t *model = &its->rhythm.model;
-  ws_stat_store(&its->period_ns, (uint64_t)model->period_ns);
-  ws_stat_store(&its->period_bursts, model->phases);
-  ws_stat_store(&its->state, ws_predict_state(model));
-  ws_stat_store(&its->locks, model->locks);
-}
-
-/// The caller holds the lock.
-static void learn(const struct ws_pool_s *pool, uint64_t at_ns, uint64_t now_ns)
-{
-  ws_prewake_pool_t *its = pool->prewake;
-  ws_rhythm_t *rhythm = &its->rhythm;
-  const bool is_new = at_ns > rhythm->seen_ns;
-  const uint64_t before_ns = rhythm->seen_ns;
-  const int32_t phase = rhythm->burst > 0 ? rhythm->arrived.phase : -1;
-  if (is_new)
-    learn_arrival(its, at_ns);
-  const uint32_t missed = ws_predict_expire(&rhythm->model, now_ns);
-  ws_count(&its->absent_bursts, missed);
-  if (is_new || missed > 0)
-    publish(its, ws_lead_permille(pool->settings.spin_price), now_ns);
-  tell(its);
-  ws_hint_store(&its->learnt_ns, rhythm->seen_ns);
-  ws_hint_store(&its->absent_ns, ws_predict_due_ns(&rhythm->model));
-  ws_level_rise(its, now_ns);
-  // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
-  if (is_new && phase >= 0 && rhythm->arrived.phase >= 0)
-    ws_window_add(&rhythm->takers[phase], takers_of(pool, before_ns));
+  outlook->expected_bursts += outlook->arrived.phase >= 0;
+  ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
 }
 
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
   const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
-  // Both are looked at again under the lock.
-  const bool arrived = at_ns > ws_hint_load(&its->learnt_ns), absent = now_ns > ws_hint_load(&its->absent_ns);
-  if ((!arrived && !absent) || !try_lock(its))
+  uint32_t unlocked = 0;
+  // What is new is looked at again under the lock.
+  if ((at_ns <= ws_hint_load(&its->learnt_ns) && now_ns <= ws_hint_load(&its->absent_ns))
+      || ws_expected_load(&its->rhythm_lock) != 0
+      // [edge RHYTHM acquire] what the last holder learnt
+      || !ws_cas_acq_rel(&its->rhythm_lock, &unlocked, 1))
     return;
-  learn(pool, at_ns, now_ns);
-  unlock(its);
+  ws_predict_t *model = &its->rhythm.model;
+  ws_outlook_t *outlook = &its->rhythm.outlook;
+  const uint64_t before_ns = outlook->seen_ns;
+  const int32_t before = outlook->bursts > 0 ? outlook->arrived.phase : -1;
+  const bool is_new = at_ns > before_ns;
+  if (is_new)
+    learn_arrival(its, at_ns);
+  const uint32_t absent = ws_predict_expire(model, now_ns);
+  outlook->absent_bursts += absent;
+  if (is_new || absent > 0)
+    publish(its, ws_lead_permille(pool->settings.spin_price));
+  ws_hint_store(&its->learnt_ns, outlook->seen_ns);
+  ws_hint_store(&its->absent_ns, ws_predict_due_ns(model));
+  ws_level_rise(its, now_ns);
+  // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
+  if (is_new && before >= 0 && outlook->arrived.phase >= 0)
+    ws_window_add(&its->rhythm.takers[before], takers_of(pool, before_ns));
+  ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }

@@ -56,11 +56,11 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   begin_piece(arena, index);
   ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
   uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
-  ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes());
+  ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes);
   ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
-  memset(prewake, 0, ws_prewake_worker_bytes()); // now: its page may hold nothing else that the start writes
+  memset(prewake, 0, ws_prewake_worker_bytes); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
   ws_queue_init(&worker->queue, cells, capacity);
@@ -99,7 +99,7 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->tasks.summaries = ws_summary_words(pool->requested);
   pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
-  pool->prewake = carve(arena, ws_prewake_pool_bytes());
+  pool->prewake = carve(arena, ws_prewake_pool_bytes);
   for (uint32_t i = 0; i < pool->requested; i++)
     lay_out_worker(pool, arena, i);
   for (uint32_t i = 0; i < settings->lanes; i++)
@@ -119,7 +119,6 @@ static int allocate(struct ws_pool_s *pool)
   arena = (arena_t){.next = pool->block};
   lay_out(pool, &arena);
   pool->workers = pool->tasks.workers = pool->requested; // until their threads are started
-  ws_prewake_begin(pool);
   return 0;
 }
 

@@ -92,7 +92,6 @@ static void after_sleep(ws_worker_t *worker, end_t end)
   worker->rose_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_SWITCHING, worker->rose_ns);
   worker->look_until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
-  ws_prewake_disarm(worker);
   ws_observe(worker, WS_OBSERVED_UNPARK);
 }
 

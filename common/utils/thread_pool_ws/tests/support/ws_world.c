@@ -92,7 +92,6 @@ void world_begin(ws_spin_t spin)
   ws_store_relaxed(&world_pool.spin_cpus, world_pool.cpus);
   ws_store_relaxed(&world_pool.spin, spin);
   ws_store_relaxed(&world_pool.spin_cpu_max_percent, world_pool.settings.spin_cpu_max_percent);
-  ws_prewake_begin(&world_pool);
   world_worker.pool = &world_pool;
   world.now_ns = 1000 * MS;
   world.visible_ns = UINT64_MAX;
@@ -121,7 +120,6 @@ void world_wake(ws_wake_by_t by)
 {
   world_worker.rose_ns = ws_os_now_ns_seam();
   world_worker.look_until_ns = ws_prewake_woken(&world_worker, by);
-  ws_prewake_disarm(&world_worker);
 }
 
 /// The worker parks, and is woken by its own timer or by the burst.

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../../../prewake/ws_prewake_state.h"
-#include "../../../prewake/ws_rhythm.h"
 #include "../../support/ws_test.h"
 
 #define BOUND_NS 40000u
@@ -36,13 +35,13 @@ static void begin(void)
   pool.prewake = &prewake;
   pool.settings.spin_ns_max = BOUND_NS;
   ws_store_relaxed(&prewake.out_of_work_ns, 1000);
-  ws_prewake_quiet(&pool);
+  ws_store_relaxed(&pool.quiet, 1);
   ws_prewake_arrived(&pool, FIRST_NS);
 }
 
 static void arrives(uint64_t at_ns)
 {
-  ws_prewake_quiet(&pool);
+  ws_store_relaxed(&pool.quiet, 1);
   ws_prewake_arrived(&pool, at_ns);
 }
 
@@ -65,7 +64,7 @@ typedef struct {
 static void take(const step_t *step)
 {
   if (step->what == AFTER_PAUSE || step->what == HINT_AFTER_PAUSE)
-    ws_prewake_quiet(&pool);
+    ws_store_relaxed(&pool.quiet, 1);
   if (step->what == OUT_OF_WORK)
     ws_store_relaxed(&prewake.out_of_work_ns, step->at_ns);
   else if (step->what == HINT || step->what == HINT_AFTER_PAUSE)
@@ -146,14 +145,14 @@ static void one_worker_notes_when_a_burst_began(void)
   begin();
   for (uint32_t i = 0; i < 3; i++)
     finds(i, FIRST_NS + 100 + i);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.late.starts), 1);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starts), 1);
   arrives(FIRST_NS + PERIOD_NS);
   for (uint32_t i = 0; i < 3; i++) {
-    ws_store_relaxed(&prewake.late.last_ns, FIRST_NS); // the first has not noted it yet
+    ws_store_relaxed(&prewake.started_ns, FIRST_NS); // the first has not noted it yet
     finds(i, FIRST_NS + PERIOD_NS + 100);
   }
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), 3);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.late.starts), 2);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starts), 2);
 }
 
 /// Play bursts of a pattern, until it is long known. @p learn_first  a worker learns of a burst before others
@@ -277,9 +276,9 @@ static void each_phase_has_its_takers(void)
     ws_rhythm_update(&pool, at_ns + 1000);
   }
   CU_ASSERT_EQUAL_FATAL(prewake.rhythm.model.phases, 2);
-  CU_ASSERT_TRUE(prewake.rhythm.arrived.phase >= 0); // the last burst: of three takers
-  CU_ASSERT_EQUAL(takers_of_phase((uint32_t)prewake.rhythm.arrived.phase), 33);
-  CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.arrived.phase), 11);
+  CU_ASSERT_TRUE(prewake.rhythm.outlook.arrived.phase >= 0); // the last burst: of three takers
+  CU_ASSERT_EQUAL(takers_of_phase((uint32_t)prewake.rhythm.outlook.arrived.phase), 33);
+  CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.outlook.arrived.phase), 11);
 }
 
 TEST_MAIN("arrival", TEST_CASE(what_is_the_arrival_of_a_burst),

@@ -23,7 +23,7 @@ static void which_hints_announce(void)
 {
   for (uint32_t hint = 0; hint < 4; hint++) {
     world_begin(WS_SPIN_OFF);
-    ws_prewake_quiet(&world_pool);
+    ws_store_relaxed(&world_pool.quiet, 1);
     const uint64_t before_ns = world.now_ns;
     if (hint == 0)
       ws_pool_prewake(&world_pool, 1, US);
@@ -175,7 +175,7 @@ static void a_disturbance_is_over_soon(void)
   const uint64_t late_ns = world.late_ns;
   CU_ASSERT_TRUE(rises_of(&series, 20) >= 19);
   CU_ASSERT_TRUE(world.late_ns - late_ns < 20 * world.waking_ns / 5);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.state), WS_PATTERN_LOCKED);
+  CU_ASSERT_EQUAL(world_prewake.rhythm.outlook.state, WS_PATTERN_LOCKED);
 }
 
 /// Its timer would stop the producer just before the burst.

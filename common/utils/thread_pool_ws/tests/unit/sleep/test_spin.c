@@ -239,7 +239,7 @@ static void a_stream_of_tasks(void)
 static uint32_t until_top(void)
 {
   uint32_t gaps = 0;
-  for (; ws_load_relaxed(&world_prewake.level) != WS_LEVEL_TOP && gaps < 2000000; gaps++)
+  for (; ws_load_relaxed(&world_prewake.lowered) != 0 && gaps < 2000000; gaps++)
     world_gap(SLOT_NS, 50 * US);
   return gaps;
 }
@@ -247,8 +247,8 @@ static uint32_t until_top(void)
 static void fall_to_nothing(void)
 {
   for (uint32_t fall = 0; fall < WS_LEVEL_TOP; fall++)
-    ws_level_fall(&world_prewake, world.now_ns, 20 * MS);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.level), 0);
+    ws_prewake_throttled(&world_pool, 20 * MS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.lowered), WS_LEVEL_TOP);
 }
 
 static void trouble_lowers_the_level_and_its_absence_raises_it(void)
@@ -279,7 +279,7 @@ static void what_each_level_leaves(void)
   ws_prewake_disarm(&world_worker);
   ws_store_relaxed(&world_prewake.clean_ns, UINT64_MAX);
   for (uint32_t level = 0; level < WS_LEVEL_TOP; level++) {
-    ws_store_relaxed(&world_prewake.level, level);
+    ws_store_relaxed(&world_prewake.lowered, WS_LEVEL_TOP - level);
     CU_ASSERT_EQUAL(world_plan(), 0);
     memset(world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
     CU_ASSERT_EQUAL(world_spun_in(SLOT_NS) > 1 * US, level > 0);
