@@ -68,7 +68,7 @@ function(ws_find_library module least package option without out_cflags out_libs
 endfunction()
 
 # ws_add_provider()   Target thread_pool_ws_lttng: LTTng's provider of tracepoints, for this project's build and for
-# OAI's. The caller links it with lttng-ust. Its file name is that of trace/ws_provider.h.
+# OAI's. The caller links it with lttng-ust. Its file name is that of trace/ws_probe.h.
 set(WS_TRACE_DIR "${CMAKE_CURRENT_LIST_DIR}/../common/utils/thread_pool_ws/trace")
 function(ws_add_provider)
   add_library(thread_pool_ws_lttng SHARED "${WS_TRACE_DIR}/ws_tp.c")

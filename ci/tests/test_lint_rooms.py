@@ -5,12 +5,12 @@ from lint_rooms import check
 
 from tests.fixture import TreeTest
 
-POOL = ("api/tpool.h", "setup/ws_start.h", "tasks/ws_deque.h", "sleep/ws_budget.h", "sleep/ws_park.h",
+POOL = ("api/tpool.h", "setup/ws_setup.h", "tasks/ws_deque.h", "sleep/ws_budget.h", "sleep/ws_park.h",
         "prewake/ws_prewake.h", "prewake/ws_level.h", "base/ws_atomic.h", "include/ws_pool.h")  # fmt: skip
 # A file, what it includes or what it says, the findings there.
 CASES: tuple[tuple[str, ...], ...] = (
-    ("setup/ws_pool.c", '"ws_start.h" "../tasks/ws_deque.h"'),
-    ("tasks/ws_deque.c", '"ws_deque.h" "../setup/ws_start.h"', "2 room"),
+    ("setup/ws_pool.c", '"ws_setup.h" "../tasks/ws_deque.h"'),
+    ("tasks/ws_deque.c", '"ws_deque.h" "../setup/ws_setup.h"', "2 room"),
     ("tasks/ws_deque.c", '"../include/ws_pool.h"'),
     ("sleep/ws_park.c", '"../prewake/ws_prewake.h"'),
     ("sleep/ws_park.c", '"../prewake/ws_level.h"', "1 door"),
@@ -31,7 +31,7 @@ CASES: tuple[tuple[str, ...], ...] = (
     ("tasks/ws_deque.c", "<stdatomic.h>", "1 stdatomic"),
     ("tests/unit/test_deque.c", "<stdatomic.h>", "1 stdatomic"),
     ("tests/model/deque.c", "<stdatomic.h>"),
-    ("tasks/ws_deque.c", '// #include "../setup/ws_start.h"\n/*\n#include "x.h"\n*/\n'),
+    ("tasks/ws_deque.c", '// #include "../setup/ws_setup.h"\n/*\n#include "x.h"\n*/\n'),
     ("setup/ws_pool.c", "// as pushTpool does\nint x;\ntpool_t *t;\n", "1 oai-name", "3 oai-name"),
     ("shim/tpool.c", "void pushTpool(tpool_t *t, notifiedFIFO_elt_t *e);\n"),
     ("tests/contract/test_push.c", "task_ans_t answer;\n"),

@@ -3,13 +3,11 @@
 # which uses only those before it (README.md).
 set(WS_CORE_SOURCES
   base/ws_window.c
-  os/ws_os_affinity.c
-  os/ws_os_fork.c
-  os/ws_os_linux.c
-  os/ws_os_node.c
-  os/ws_os_online.c
+  os/ws_os_cpus.c
+  os/ws_os_memory.c
+  os/ws_os_process.c
   os/ws_os_quota.c
-  os/ws_relax.c
+  os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
   wide/ws_inbox.c
@@ -27,7 +25,6 @@ set(WS_CORE_SOURCES
   pool/ws_warn.c
   trace/ws_provider.c
   trace/ws_traced.c
-  trace/ws_traced_phase.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c
@@ -61,14 +58,11 @@ set(WS_CORE_SOURCES
   core/ws_swap.c
   core/ws_wait.c
   core/ws_worker.c
-  setup/ws_config.c
-  setup/ws_numa.c
-  setup/ws_numa_read.c
   setup/ws_pool.c
   setup/ws_settings.c
+  setup/ws_settings_text.c
   setup/ws_start.c
   setup/ws_topo.c
-  setup/ws_version.c
   parallel/ws_reduce.c
   parallel/ws_scan.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

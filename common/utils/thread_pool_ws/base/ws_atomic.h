@@ -67,18 +67,14 @@ typedef struct {
 #endif
 #endif
 
-#ifdef WS_TSAN
-/// ThreadSanitizer does not model fences. A read-modify-write of one common word orders at least as much: two
-/// such operations are totally ordered, and the later one acquires what the earlier one released.
 extern ws_au32_t ws_tsan_fence_word;
 static inline void ws_fence_seq_cst(void)
 {
+#if defined(WS_TSAN)
+  // ThreadSanitizer does not model fences. A read-modify-write of one common word orders at least as much:
+  // two such operations are totally ordered, and the later one acquires what the earlier one released.
   __atomic_fetch_add(&ws_tsan_fence_word.v, 1, __ATOMIC_SEQ_CST);
-}
-#else
-static inline void ws_fence_seq_cst(void)
-{
-#if defined(__x86_64__) && !defined(WS_SIMULATED)
+#elif defined(__x86_64__) && !defined(WS_SIMULATED)
   // A locked operation on the own stack: the same order as MFENCE for write-back memory, at a third of its
   // time.
   __asm__ volatile("lock; orl $0, -4(%%rsp)" ::: "memory", "cc");
@@ -86,7 +82,6 @@ static inline void ws_fence_seq_cst(void)
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
-#endif
 
 /// A fence directly after a read-modify-write of the same thread, which on x86 is one.
 static inline void ws_fence_seq_cst_after_rmw(void)

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
-static uint32_t find(const ws_window_t *window, int32_t value)
+/// @return the number of samples that are at most @p ns
+static uint32_t up_to(const ws_window_t *window, int64_t ns)
 {
   uint32_t low = 0, high = window->count;
   while (low < high) {
     const uint32_t middle = (low + high) / 2;
-    if (window->sorted[middle] < value)
+    if (window->sorted[middle] <= ns)
       low = middle + 1;
     else
       high = middle;
@@ -18,19 +19,15 @@ static uint32_t find(const ws_window_t *window, int32_t value)
   return low;
 }
 
-static void forget(ws_window_t *window, int32_t value)
-{
-  const uint32_t at = find(window, value);
-  window->count--;
-  memmove(&window->sorted[at], &window->sorted[at + 1], (window->count - at) * sizeof(value));
-}
-
 void ws_window_add(ws_window_t *window, int64_t ns)
 {
   const int32_t value = ns > INT32_MAX ? INT32_MAX : ns < INT32_MIN ? INT32_MIN : (int32_t)ns;
-  if (window->count == WS_WINDOW_SAMPLES)
-    forget(window, window->recent[window->next]);
-  const uint32_t at = find(window, value);
+  if (window->count == WS_WINDOW_SAMPLES) {
+    const uint32_t after = up_to(window, window->recent[window->next]);
+    memmove(&window->sorted[after - 1], &window->sorted[after], (window->count - after) * sizeof(value));
+    window->count--;
+  }
+  const uint32_t at = up_to(window, value);
   memmove(&window->sorted[at + 1], &window->sorted[at], (window->count - at) * sizeof(value));
   window->sorted[at] = value;
   window->count++;
@@ -65,21 +62,14 @@ int64_t ws_window_below(const ws_window_t *window, int64_t ns)
 
 double ws_window_reached(const ws_window_t *window, int64_t ns)
 {
-  uint32_t reached = 0;
-  while (reached < window->count && window->sorted[reached] <= ns)
-    reached++;
-  return window->count ? (double)reached / window->count : 0;
+  return window->count ? (double)up_to(window, ns) / window->count : 0;
 }
 
 int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t bound_ns, double absent,
                             int64_t miss_ns)
 {
-  uint32_t first = 0, last = 0; // samples that a wait can reach
-  while (first < window->count && window->sorted[first] <= from_ns)
-    first++;
-  for (last = first; last < window->count && window->sorted[last] <= bound_ns;)
-    last++;
-  if (first == last)
+  const uint32_t first = up_to(window, from_ns), last = up_to(window, bound_ns); // what a wait can reach
+  if (first >= last)
     return from_ns;
   const double never = window->count - last + absent * window->count;
   const int64_t latest_ns = window->sorted[last - 1];

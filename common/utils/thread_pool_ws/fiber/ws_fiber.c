@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../base/ws_sized.h"
+#include "../base/ws_base.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"

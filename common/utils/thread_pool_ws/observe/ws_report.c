@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../include/ws_pool.h"
-#include "../os/ws_relax.h"
+#include "../os/ws_os.h"
 
 #define COLUMNS 100
 #define WORKERS_SHOWN 8u ///< more of them are shown as a sum
@@ -47,15 +47,14 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool)
 {
   const uint32_t spin = ws_stat_load(&pool->spin);
   const uint32_t percent = ws_stat_load(&pool->spin_cpu_max_percent);
-  const uint64_t lead_ns = ws_stat_load(&pool->spin_lead_ns);
   say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
   if (spin == WS_SPIN_OFF)
     say(out, "  spin       off");
   else if (spin == WS_SPIN_HOT)
     say(out, "  spin       hot: workers busy-poll without a limit");
   else if (spin == WS_SPIN_FIXED)
-    say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each", us(lead_ns),
-        percent);
+    say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each",
+        us(ws_stat_load(&pool->spin_lead_ns)), percent);
   else
     say(out,
         "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
@@ -64,20 +63,16 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool)
   say(out, "  poll step  %u pauses of the CPU", ws_relax_pauses());
 }
 
-static void say_total(const out_t *out, const ws_stats_t *total)
+static void say_total(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
+                      uint32_t count)
 {
+  uint64_t moves = 0, stops = 0;
   say(out, "  workers    %u of %u, %u pinned, %u real-time, on %u CPUs; queues of other threads: %u",
       total->workers, total->workers_requested, total->workers_pinned, total->workers_realtime, total->cpus,
       total->lanes_used);
   say(out, "  queues     %llu tasks still queued, %llu skipped by an abort; grown by %llu bytes",
       (ull_t)total->queued_tasks, (ull_t)total->skipped_tasks, (ull_t)total->queue_bytes);
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
-}
-
-static void say_places(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
-                       uint32_t count)
-{
-  uint64_t moves = 0, stops = 0;
   for (uint32_t i = 0; i < count; i++) {
     moves += worker[i].placements;
     stops += worker[i].stopped_callers;
@@ -90,11 +85,8 @@ static void say_places(const out_t *out, const ws_stats_t *total, const ws_worke
 /// @return what the workers do now
 static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
 {
-  static const char *const level[] = {
-      "sleep at once without work",
-      "busy-poll after a burst, then sleep",
-      "wake ahead of expected bursts",
-  };
+  static const char *const level[] = {"sleep at once without work", "busy-poll after a burst, then sleep",
+                                      "wake ahead of expected bursts"};
   if (spin == WS_SPIN_OFF)
     return "sleep until a push wakes them";
   if (spin == WS_SPIN_HOT)
@@ -127,16 +119,15 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
   const double each_ns = ratio((double)stats->spin_ns, workers);
   const double burst_ns = ratio(each_ns, (double)stats->bursts);
   const double gap_ns = ratio((double)stats->period_ns, stats->period_bursts);
+  char share[64] = "";
+  if (gap_ns > 0)
+    snprintf(share, sizeof(share), ", %.1f %% of a core at this period", 100 * ratio(burst_ns, gap_ns));
   say(out, "  pre-wakes  in time %llu, too late %llu, for no burst %llu; found no task left %llu",
       (ull_t)stats->hits, (ull_t)stats->lates, (ull_t)stats->misses, (ull_t)stats->unused);
   say(out, "  lead       from wake-up to expected burst: p50 %.1f us, p99 %.1f us", us(stats->lead_p50_ns),
       us(stats->lead_p99_ns));
-  if (gap_ns > 0)
-    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst, %.1f %% of a core at this period",
-        us(stats->spin_ns) / 1000, burst_ns / 1000, 100 * ratio(burst_ns, gap_ns));
-  else
-    say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst", us(stats->spin_ns) / 1000,
-        burst_ns / 1000);
+  say(out, "  busy-poll  %.1f ms in all; each worker %.1f us a burst%s", us(stats->spin_ns) / 1000,
+      burst_ns / 1000, share);
   say(out, "  cut short  busy-polls: by the limit %llu, by other threads %llu; quota used up in %llu seconds",
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
 }
@@ -246,8 +237,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   const uint32_t count = ws_pool_stats(pool, &total, worker, worker ? pool->workers : 0);
   ws_pool_prewake_stats(pool, &prewake);
   say_mode(&out, pool);
-  say_total(&out, &total);
-  say_places(&out, &total, worker, count);
+  say_total(&out, &total, worker, count);
   say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);

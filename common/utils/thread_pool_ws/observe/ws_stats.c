@@ -3,7 +3,7 @@
 /// The snapshot of ws_stats.h.
 #include "../include/ws_stats.h"
 
-#include "../base/ws_sized.h"
+#include "../base/ws_base.h"
 #include "../sleep/ws_budget.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_shared.h"
@@ -11,8 +11,7 @@
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
   const ws_counters_t *count = &queue->count;
-  const uint64_t inlined = ws_stat_load(&count->inlined);
-  const uint64_t run = ws_stat_load(&count->run);
+  const uint64_t inlined = ws_stat_load(&count->inlined), run = ws_stat_load(&count->run);
   stats->run_tasks += run > inlined ? run - inlined : 0;
   stats->inline_tasks += inlined;
   stats->stolen_tasks += ws_stat_load(&count->stolen);
@@ -59,8 +58,7 @@ static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool
 
 static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
-  const uint32_t working = ws_working(pool);
-  const uint32_t searching = ws_searching(pool);
+  const uint32_t working = ws_working(pool), searching = ws_searching(pool);
   ws_stats_t total = {
       .workers = pool->workers,
       .workers_requested = pool->requested,
@@ -78,8 +76,7 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .outside = {.cpu = -1},
   };
   add_queues(pool, &total);
-  const uint64_t inlined = ws_stat_load(&pool->laneless_inline);
-  const uint64_t run = ws_stat_load(&pool->laneless_run);
+  const uint64_t inlined = ws_stat_load(&pool->laneless_inline), run = ws_stat_load(&pool->laneless_run);
   total.outside.inline_tasks += inlined;
   total.outside.run_tasks += run > inlined ? run - inlined : 0;
   return total;

@@ -17,7 +17,7 @@
 /// CPUs, or nodes, in a word of a mask.
 #define WS_LONG_BITS (8 * sizeof(unsigned long))
 
-/// A CPU set of any size: bit c of the mask = CPU c.
+/// A set of CPUs, or of nodes, of any size: bit c of the mask = CPU c.
 typedef struct {
   size_t bytes; ///< of mask, a multiple of sizeof(long)
   unsigned long *mask; ///< malloc'ed
@@ -39,8 +39,8 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 /// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
-/// Take the first range off a list of the kernel, "0-3,8". @return false = there is none
-bool ws_os_next_range(char **list, uint32_t *first, uint32_t *last);
+/// Add the numbers of a list of the kernel, "0-3,8", that @p set has room for. @return whether there is one
+bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
@@ -59,6 +59,15 @@ int32_t ws_os_tid(void);
 uint32_t ws_os_priority(void);
 /// Let another thread of the caller's class and priority that waits for this CPU run first.
 void ws_os_yield(void);
+
+// One iteration of a spin has a length that does not depend on the CPU: as many pauses as fill about 100 ns.
+
+/// @brief Measure the pause, once in the process: some microseconds. @threads any
+void ws_relax_init(void);
+/// @brief Wait for one iteration; no system call. @threads any, after ws_relax_init()
+void ws_relax(void);
+/// @return pauses in an iteration, at least 1. @threads any, after ws_relax_init()
+uint32_t ws_relax_pauses(void);
 
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
 /// threads only. @return the slack before the call, also if the change is refused
@@ -151,8 +160,7 @@ void ws_os_unmap(void *memory, size_t bytes);
 /// Give the pages back, keep the addresses: they read as zero from now on. @return 0 or -errno
 int ws_os_release_pages(void *memory, size_t bytes);
 
-// Addresses for stacks (ws_os_stack.c). They are part of the library of fibers: the core's library has no
-// stacks of its own.
+// Addresses for the stacks of fibers.
 
 /// Most bytes that the kernel puts on a stack for a signal handler; 0 = unknown.
 size_t ws_os_signal_frame_bytes(void);

@@ -24,23 +24,17 @@ static void scan_block(void *block_arg)
   block->done = true;
 }
 
-/// @param node  out: of each block
-static void find_nodes(const struct ws_pool_s *pool, const ws_scan_t *scan, int32_t *node)
-{
-  if (!scan->no_hints && pool->nodes.count >= 2 && ws_os_nodes_of(scan->count, scan->block, node) == 0)
-    return;
-  for (uint32_t i = 0; i < scan->count; i++)
-    node[i] = -1;
-}
-
+/// @param node  of each block; NULL = not known
 static void run(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, const int32_t *node)
 {
   ws_group_t group;
   ws_group_init(&group, scan->count);
   for (uint32_t i = 0; i < scan->count; i++) {
     block[i] = (block_t){.scan = scan, .index = i};
-    const ws_task_t task = {
-        .func = scan_block, .arg = &block[i], .group = &group, .node = ws_node_hint(node[i])};
+    const ws_task_t task = {.func = scan_block,
+                            .arg = &block[i],
+                            .group = &group,
+                            .node = node ? ws_node_hint(node[i]) : WS_NODE_ANY};
     if (ws_pool_push(pool, task) < 0) {
       scan_block(&block[i]);
       ws_group_complete(&group, 1);
@@ -59,8 +53,8 @@ int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
   block_t *block = calloc(scan->count + 1, sizeof(block_t));
   int32_t *node = calloc(scan->count + 1, sizeof(int32_t));
   if (block && node) {
-    find_nodes(pool, scan, node);
-    run(pool, scan, block, node);
+    const bool hints = !scan->no_hints && pool->nodes.count >= 2;
+    run(pool, scan, block, hints && ws_os_nodes_of(scan->count, scan->block, node) == 0 ? node : NULL);
   }
   const int result = block && node ? 0 : -ENOMEM;
   free(block);

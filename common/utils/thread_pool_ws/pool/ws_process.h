@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
-/// State that all pools of the process share, and thread-local state. With ws_os_fork.c, ws_relax.c and
+/// State that all pools of the process share, and thread-local state. With ws_os_process.c and
 /// ws_provider.c the only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H

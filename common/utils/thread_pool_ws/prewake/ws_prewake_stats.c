@@ -5,7 +5,7 @@
 /// what it remembers of its sleep, and counts it. A burst that is not late costs a comparison.
 #include "../include/ws_stats.h"
 
-#include "../base/ws_sized.h"
+#include "../base/ws_base.h"
 #include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 

@@ -8,7 +8,7 @@
 #include "../core/ws_deal.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
-#include "../os/ws_relax.h"
+#include "../os/ws_os.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_observer.h"
@@ -19,11 +19,8 @@
 #include "../sleep/ws_place.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
-#include "../trace/ws_provider.h"
 #include "../trace/ws_traced.h"
-#include "ws_settings.h"
-#include "ws_start.h"
-#include "ws_topo.h"
+#include "ws_setup.h"
 
 /// Hands out pieces of one zeroed mapping.
 typedef struct {
@@ -50,23 +47,27 @@ static void begin_piece(arena_t *arena, uint32_t index)
   arena->used = (arena->used + page_bytes - 1) / page_bytes * page_bytes + index % COLOURS * WS_SPACING;
 }
 
+static void init_queue(const struct ws_pool_s *pool, ws_queue_t *queue, ws_cell_t *cells)
+{
+  ws_queue_init(queue, cells, pool->settings.queue_capacity);
+  queue->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+}
+
 static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
-  const uint64_t capacity = pool->settings.queue_capacity;
   begin_piece(arena, index);
   ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
   uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
   ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes);
-  ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+  ws_cell_t *cells = carve(arena, pool->settings.queue_capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
   memset(prewake, 0, ws_prewake_worker_bytes); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
-  ws_queue_init(&worker->queue, cells, capacity);
+  init_queue(pool, &worker->queue, cells);
   worker->queue.of_worker = true;
   worker->inbox.index = index;
-  worker->queue.oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
   pool->worker[index] = worker;
   ws_tasks_put(&pool->tasks, &worker->queue, index);
   if (index < pool->tasks.inboxes)
@@ -76,14 +77,12 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
 
 static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
-  const uint64_t capacity = pool->settings.queue_capacity;
   begin_piece(arena, index);
   ws_queue_t *lane = carve(arena, sizeof(ws_queue_t));
-  ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+  ws_cell_t *cells = carve(arena, pool->settings.queue_capacity * sizeof(ws_cell_t));
   if (!lane)
     return;
-  ws_queue_init(lane, cells, capacity);
-  lane->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
+  init_queue(pool, lane, cells);
   ws_tasks_put(&pool->tasks, lane, pool->requested + index);
 }
 
@@ -106,12 +105,20 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
     lay_out_lane(pool, arena, i);
 }
 
+/// Map the pool's memory. That of the overflow queue is always mapped.
 static int allocate(struct ws_pool_s *pool)
 {
   arena_t arena = {0};
+  bool reserved = true;
+  pool->tasks.grows = pool->settings.full == WS_FULL_GROW;
+  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++) {
+    ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity);
+    if (kind == WS_KIND_NORMAL || pool->settings.reserve)
+      reserved &= ws_shared_reserve(&pool->tasks.shared[kind]);
+  }
   lay_out(pool, &arena);
   pool->block_bytes = arena.used;
-  pool->block = ws_os_map(pool->block_bytes);
+  pool->block = reserved ? ws_os_map(pool->block_bytes) : NULL;
   if (!pool->block)
     return -ENOMEM;
   if (pool->nodes.count >= 2)
@@ -143,29 +150,6 @@ static void close_gap(struct ws_pool_s *pool)
     ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
   // [edge LANE_TABLE release] lanes come into use one by one
   ws_store_release(&pool->tasks.queues, pool->workers);
-}
-
-/// Set up the queues that all threads share. The memory of the overflow queue is always mapped.
-/// @return false = there is no memory
-static bool set_up_shared(struct ws_pool_s *pool)
-{
-  bool reserved = true;
-  pool->tasks.grows = pool->settings.full == WS_FULL_GROW;
-  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++) {
-    ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity);
-    if (kind == WS_KIND_NORMAL || pool->settings.reserve)
-      reserved &= ws_shared_reserve(&pool->tasks.shared[kind]);
-  }
-  return reserved;
-}
-
-/// Plan the CPUs and nodes, and map the memory.
-static int plan(struct ws_pool_s *pool, int32_t *cpu)
-{
-  ws_near_plan(pool);
-  ws_topo_plan(&pool->settings, &pool->mask, cpu);
-  ws_numa_plan(pool, cpu);
-  return set_up_shared(pool) ? allocate(pool) : -ENOMEM;
 }
 
 static void start(struct ws_pool_s *pool, int32_t *cpu)
@@ -204,8 +188,12 @@ static int set_up(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   int result = cpu ? read_mask(pool) : -ENOMEM;
-  if (result == 0)
-    result = plan(pool, cpu);
+  if (result == 0) {
+    ws_near_plan(pool);
+    ws_topo_plan(&pool->settings, &pool->mask, cpu);
+    ws_numa_plan(pool, cpu);
+    result = allocate(pool);
+  }
   if (result == 0)
     start(pool, cpu);
   free(cpu);
@@ -220,7 +208,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     return -EINVAL;
   ws_process_watch_forks();
   ws_settings_t checked;
-  if (ws_settings_take(&checked, settings) < 0 || ws_settings_check(&checked) < 0)
+  if (ws_settings_take(&checked, settings) < 0)
     return -EINVAL;
   ws_provider_find();
   struct ws_pool_s *pool = aligned_alloc(WS_SPACING, sizeof(*pool));

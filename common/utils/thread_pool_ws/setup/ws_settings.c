@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_settings.c
-/// ws_settings.h, and the defaults.
+/// ws_setup.h: the defaults and the check of the settings. ws_version.h.
 #define _GNU_SOURCE
-#include "ws_settings.h"
+#include "ws_setup.h"
 
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 
-#include "../base/ws_sized.h"
+#include "../base/ws_base.h"
+#include "../include/ws_version.h"
 #include "../pool/ws_warn.h"
 
 /// Those of 0.1.0 end with warn_arg.
@@ -40,7 +41,8 @@ void ws_settings_init(ws_settings_t *settings, size_t bytes)
   ws_sized_put(settings, bytes, &own, sizeof(own));
 }
 
-int ws_settings_take(ws_settings_t *own, const ws_settings_t *given)
+/// Copy a caller's settings, of another size maybe; fields that the caller's lack get their defaults.
+static int copy(ws_settings_t *own, const ws_settings_t *given)
 {
   ws_settings_default(own);
   if (given->size < BYTES_MIN) { // the other fields may not be set: not even given->warn
@@ -58,14 +60,33 @@ int ws_settings_take(ws_settings_t *own, const ws_settings_t *given)
   return 0;
 }
 
-static bool in_range(const ws_settings_t *settings, const char *field, int64_t value, int64_t low,
-                     int64_t high)
+static bool are_in_range(const ws_settings_t *settings)
 {
-  if (value >= low && value <= high)
-    return true;
-  ws_warn(settings, "setting %s = %lld is out of range (%lld .. %lld)", field, (long long)value,
-          (long long)low, (long long)high);
-  return false;
+  const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
+  const struct {
+    const char *field;
+    long long value, low, high;
+  } rows[] = {
+      {"workers", settings->workers, 0, WS_WORKERS_MAX},
+      {"sched_class", settings->sched_class, WS_CLASS_INHERIT, WS_CLASS_FIFO},
+      {"sched_priority", realtime ? settings->sched_priority : 1, 1, 99},
+      {"queue_capacity", settings->queue_capacity, 2, 1 << 20},
+      {"lanes", settings->lanes, 0, WS_LANES_MAX},
+      {"full", settings->full, WS_FULL_GROW, WS_FULL_FAIL},
+      {"spin", settings->spin, WS_SPIN_OFF, WS_SPIN_HOT},
+      {"spin_lead_ns", (int64_t)settings->spin_lead_ns, 0, WS_SPIN_LEAD_NS_MAX},
+      {"spin_ns_max", (int64_t)settings->spin_ns_max, 0, WS_SPIN_NS_MAX},
+      {"spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100},
+      {"spin_price", settings->spin_price, 1, 100},
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    if (rows[i].value >= rows[i].low && rows[i].value <= rows[i].high)
+      continue;
+    ws_warn(settings, "setting %s = %lld is out of range (%lld .. %lld)", rows[i].field, rows[i].value,
+            rows[i].low, rows[i].high);
+    return false;
+  }
+  return true;
 }
 
 static int add_thread_local(struct dl_phdr_info *library, size_t size, void *bytes)
@@ -77,27 +98,20 @@ static int add_thread_local(struct dl_phdr_info *library, size_t size, void *byt
   return 0;
 }
 
-/// @return whether the sizes are known
-static bool read_stack(size_t *bytes, size_t *thread_local_bytes)
-{
-  pthread_attr_t attr;
-  ws_os_fork_hold();
-  const bool known = pthread_getattr_default_np(&attr) == 0;
-  if (known) {
-    pthread_attr_getstacksize(&attr, bytes);
-    pthread_attr_destroy(&attr);
-    dl_iterate_phdr(add_thread_local, thread_local_bytes);
-  }
-  ws_os_fork_let();
-  return known;
-}
-
 /// The C library takes the libraries' thread-local data (LTTng's, for example) from a new thread's stack.
 static bool stack_suffices(const ws_settings_t *settings)
 {
-  size_t bytes = 0, thread_local_bytes = 0;
-  if (settings->thread_create || settings->workers == 0 || !read_stack(&bytes, &thread_local_bytes))
+  size_t bytes = SIZE_MAX, thread_local_bytes = 0; // as long as they are not known
+  pthread_attr_t attr;
+  if (settings->thread_create || settings->workers == 0)
     return true;
+  ws_os_fork_hold();
+  if (pthread_getattr_default_np(&attr) == 0) {
+    pthread_attr_getstacksize(&attr, &bytes);
+    pthread_attr_destroy(&attr);
+    dl_iterate_phdr(add_thread_local, &thread_local_bytes);
+  }
+  ws_os_fork_let();
   if (bytes >= WS_STACK_BYTES_MIN + thread_local_bytes)
     return true;
   ws_warn(settings,
@@ -107,20 +121,9 @@ static bool stack_suffices(const ws_settings_t *settings)
   return false;
 }
 
-int ws_settings_check(ws_settings_t *settings)
+int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given)
 {
-  const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
-  if (!in_range(settings, "workers", settings->workers, 0, WS_WORKERS_MAX)
-      || !in_range(settings, "sched_class", settings->sched_class, WS_CLASS_INHERIT, WS_CLASS_FIFO)
-      || (realtime && !in_range(settings, "sched_priority", settings->sched_priority, 1, 99))
-      || !in_range(settings, "queue_capacity", settings->queue_capacity, 2, 1 << 20)
-      || !in_range(settings, "lanes", settings->lanes, 0, WS_LANES_MAX)
-      || !in_range(settings, "full", settings->full, WS_FULL_GROW, WS_FULL_FAIL)
-      || !in_range(settings, "spin", settings->spin, WS_SPIN_OFF, WS_SPIN_HOT)
-      || !in_range(settings, "spin_lead_ns", (int64_t)settings->spin_lead_ns, 0, WS_SPIN_LEAD_NS_MAX)
-      || !in_range(settings, "spin_ns_max", (int64_t)settings->spin_ns_max, 0, WS_SPIN_NS_MAX)
-      || !in_range(settings, "spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100)
-      || !in_range(settings, "spin_price", settings->spin_price, 1, 100))
+  if (copy(settings, given) < 0 || !are_in_range(settings))
     return -EINVAL;
   if (settings->core_count > 0 && !settings->cores) {
     ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
@@ -142,4 +145,9 @@ void ws_thread_name(char out[16], const char *name, uint32_t index)
   char digits[11];
   const int length = snprintf(digits, sizeof(digits), "%u", index);
   snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
+}
+
+uint32_t ws_version(void)
+{
+  return WS_VERSION_NUMBER;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_start.c
-/// ws_start.h. If the system refuses a thread, a CPU or a class, there is one warning for each cause, and the
-/// pool works without it.
+/// ws_setup.h: make the workers' threads. If the system refuses a thread, a CPU or a class, there is one
+/// warning for each cause, and the pool works without it.
 #define _GNU_SOURCE
-#include "ws_start.h"
+#include "ws_setup.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,16 +16,15 @@
 #include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_warn.h"
-#include "ws_settings.h"
 
 static void set_class(ws_worker_t *worker)
 {
   const ws_settings_t *settings = &worker->pool->settings;
   if (settings->thread_create || settings->sched_class == WS_CLASS_INHERIT)
     return;
-  const int policy = settings->sched_class == WS_CLASS_RR     ? SCHED_RR
-                     : settings->sched_class == WS_CLASS_FIFO ? SCHED_FIFO
-                                                              : SCHED_OTHER;
+  static const int policies[] = {
+      [WS_CLASS_OTHER] = SCHED_OTHER, [WS_CLASS_RR] = SCHED_RR, [WS_CLASS_FIFO] = SCHED_FIFO};
+  const int policy = policies[settings->sched_class];
   const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
   worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
 }
@@ -60,13 +59,7 @@ static void set_up(ws_worker_t *worker)
   ws_near_moved(worker);
 }
 
-/// The creation does not wait for the worker any longer.
-static void begin_late(ws_worker_t *worker)
-{
-  ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_process_awake_sub(1);
-}
-
+/// The worker is no longer one that the creation does not wait for.
 static void end_late(ws_worker_t *worker)
 {
   ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
@@ -112,26 +105,6 @@ static int create_thread(ws_worker_t *worker)
   return error;
 }
 
-/// @return whether the thread runs
-static bool start(ws_worker_t *worker)
-{
-  const int error = create_thread(worker);
-  if (error)
-    ws_warn(&worker->pool->settings, "only %u of %u workers could be started: %s", worker->index,
-            worker->pool->requested, strerror(error));
-  return error == 0;
-}
-
-static bool is_pinned(const ws_worker_t *worker)
-{
-  ws_cpuset_t cpus = {0};
-  if (ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
-    return true; // it cannot be checked
-  const bool pinned = ws_os_cpuset_count(&cpus) == 1 && ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu);
-  ws_os_cpuset_free(&cpus);
-  return pinned;
-}
-
 static void warn_late(const ws_worker_t *worker)
 {
   char cpu[24] = "any CPU";
@@ -150,7 +123,8 @@ static bool leave_behind(ws_worker_t *worker)
   uint32_t begins = WS_START_BEGINS;
   if (ws_load_acquire(&worker->start) == WS_START_DONE) // [edge START acquire]
     return false;
-  begin_late(worker);
+  ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_process_awake_sub(1);
   if (ws_cas_acq_rel(&worker->start, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
   end_late(worker);
@@ -161,9 +135,13 @@ static bool leave_behind(ws_worker_t *worker)
 /// got.
 static void check_host(ws_worker_t *worker)
 {
+  ws_cpuset_t cpus = {0};
   read_class(worker);
-  if (worker->cpu >= 0 && !is_pinned(worker))
+  if (worker->cpu < 0 || ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
+    return; // not pinned; or it cannot be checked
+  if (ws_os_cpuset_count(&cpus) != 1 || !ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu))
     worker->pin_error = -EPERM;
+  ws_os_cpuset_free(&cpus);
 }
 
 static void warn_pin(const ws_worker_t *worker)
@@ -218,8 +196,12 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     worker->index = running;
     worker->pool = pool;
     ws_thread_name(worker->name, pool->settings.name, running);
-    if (!start(worker))
+    const int error = create_thread(worker);
+    if (error) {
+      ws_warn(&pool->settings, "only %u of %u workers could be started: %s", running, pool->requested,
+              strerror(error));
       break;
+    }
   }
   pool->workers = running;
   ws_process_awake_add(running);

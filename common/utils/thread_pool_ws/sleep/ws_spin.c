@@ -10,7 +10,7 @@
 ///            the CPU stops. ws_idle.h has the limits of hot workers.
 #include "ws_idle.h"
 
-#include "../os/ws_relax.h"
+#include "../os/ws_os.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"

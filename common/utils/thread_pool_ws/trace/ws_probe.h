@@ -1,30 +1,98 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for LTTng, if its provider is loaded (ws_provider.h). Without
-/// WS_LTTNG the fields are not even evaluated. ws_tp.h lists the events and their fields.
+/// WS_PROBE(event, fields...): an event for LTTng, if its provider is loaded. Without WS_LTTNG the fields are
+/// not even evaluated.
+///
+/// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A
+/// program loads it only for traces, so that a program which links the pool has none of lttng-ust's threads.
+/// The provider hands over one table of functions. The pool needs no header of LTTng.
 #ifndef WS_PROBE_H
 #define WS_PROBE_H
 
-#if defined(WS_LTTNG)
-#include "ws_provider.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/ws_atomic.h"
+#include "../base/ws_base.h"
+
+/// Raise the number when an event changes: a provider of another build is then not found.
+#define WS_PROVIDER_TABLE ws_provider_table_2
+#define WS_PROVIDER_NAME "ws_provider_table_2"
+#define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
+
+#define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
+#define WS_EVENT_JOIN (uint32_t pool, int32_t worker, uintptr_t group)
+#define WS_EVENT_PHASE (uint32_t frame, uint32_t slot, uint32_t id)
+#define WS_EVENT_PHASE_END (uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
+
+/// The events: X(name, parameters, their names...). ws_tp.h describes them to LTTng, docs/tracing.md to
+/// users.
+// clang-format off
+#define WS_EVENTS(X) \
+  X(pool_start, (uint32_t pool, const char *name, uint32_t workers, uint32_t cpus, uint32_t worker_cpus), \
+    pool, name, workers, cpus, worker_cpus) \
+  X(pool_stop, (uint32_t pool), pool) \
+  X(push, WS_EVENT_TASK, pool, worker, func, arg, group) \
+  X(run_begin, WS_EVENT_TASK, pool, worker, func, arg, group) \
+  X(run_as, (uintptr_t func, uintptr_t arg), func, arg) \
+  X(run_end, (uint32_t pool, int32_t worker, uintptr_t arg), pool, worker, arg) \
+  X(wake, (uint32_t pool, int32_t worker, int32_t by), pool, worker, by) \
+  X(steal, (uint32_t pool, int32_t worker, int32_t victim), pool, worker, victim) \
+  X(complete, (uintptr_t group, uint32_t units), group, units) \
+  X(join_begin, WS_EVENT_JOIN, pool, worker, group) \
+  X(join_end, WS_EVENT_JOIN, pool, worker, group) \
+  X(park, (uint32_t pool, int32_t worker), pool, worker) \
+  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
+  X(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu) \
+  X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
+    pool, worker, workers, rise_ns, burst_ns) \
+  X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
+    pool, worker, cause, late_ns) \
+  X(symbol_processing_begin, WS_EVENT_PHASE, frame, slot, id) \
+  X(ulsch_decoding_begin, WS_EVENT_PHASE, frame, slot, id) \
+  X(symbol_processing_end, WS_EVENT_PHASE_END, frame, slot, id, tasks) \
+  X(ulsch_decoding_end, WS_EVENT_PHASE_END, frame, slot, id, tasks)
+// clang-format on
+
+#define WS_EVENT_MEMBER(name, parameters, ...) void(*name) parameters;
+/// One function for each event, with its fields.
+typedef struct {
+  /// @return whether a session records the event run_begin
+  bool (*records)(void);
+  WS_EVENTS(WS_EVENT_MEMBER)
+} ws_provider_t;
+
+/// S const ws_provider_t; NULL = not loaded.
+extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
+
+/// @return whether events go to the provider. One load, and a branch that is never taken without it
+static inline bool ws_provider_is_loaded(void)
+{
+  return WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL);
+}
+
+/// @return the table; NULL = not loaded
+static inline const ws_provider_t *ws_provider_events(void)
+{
+  return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
+}
+
+/// @brief Find the provider, once in the process: it is there (LD_PRELOAD), or the environment asks for it
+/// (TPOOL_WS_TRACE=1). A failure is reported on stderr.
+/// @threads   any; the first call may take milliseconds, and waits for LTTng's session daemon if one runs
+void ws_provider_find(void);
+
+/// Whether an event might be recorded: ask before fields are computed for it.
+#ifdef WS_LTTNG
+#define WS_PROBE_SEEN() ws_provider_is_loaded()
+#else
+#define WS_PROBE_SEEN() false
+#endif
 
 #define WS_PROBE(event, ...)                                                                                 \
   do {                                                                                                       \
     if (WS_PROBE_SEEN())                                                                                     \
       ws_provider_events()->event(__VA_ARGS__);                                                              \
   } while (0)
-
-/// Whether an event might be recorded: ask before fields are computed for it.
-#define WS_PROBE_SEEN() ws_provider_is_loaded()
-#else
-/// Takes the fields, so that nothing is unused; never called.
-void ws_probe_nothing(int first, ...);
-#define WS_PROBE(event, ...)                                                                                 \
-  do {                                                                                                       \
-    if (WS_PROBE_SEEN())                                                                                     \
-      ws_probe_nothing(0, __VA_ARGS__);                                                                      \
-  } while (0)
-#define WS_PROBE_SEEN() 0
-#endif
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_provider.c
-/// ws_provider.h.
+/// ws_probe.h: find LTTng's provider. ws_traced.h: the events of a phase.
 #define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
-#include "ws_provider.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #endif
 
 #include "../pool/ws_warn.h"
+#include "ws_traced.h"
 
 #define VARIABLE "TPOOL_WS_TRACE"
 
@@ -27,12 +26,10 @@ static void warn(const char *value, const char *why)
 /// @return whether the variable asks for the provider
 static bool is_wanted(const char *value)
 {
-  if (!value || strcmp(value, "") == 0 || strcmp(value, "0") == 0)
-    return false;
-  if (strcmp(value, "1") == 0)
-    return true;
-  warn(value, "unknown value (known: 0, 1)");
-  return false;
+  const bool is_on = value && strcmp(value, "1") == 0;
+  if (value && !is_on && strcmp(value, "") != 0 && strcmp(value, "0") != 0)
+    warn(value, "unknown value (known: 0, 1)");
+  return is_on;
 }
 
 #ifdef WS_LTTNG
@@ -51,30 +48,20 @@ static const ws_provider_t *load(const char *value)
     warn(value, library ? WS_PROVIDER_LIBRARY " is of another version of this library" : why);
   return table;
 }
-
-static const ws_provider_t *preloaded(void)
-{
-  return dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME);
-}
-#else
-static const ws_provider_t *load(const char *value)
-{
-  warn(value, "this library was built without LTTng");
-  return NULL;
-}
-
-static const ws_provider_t *preloaded(void)
-{
-  return NULL;
-}
 #endif
 
 static void find(void)
 {
-  const ws_provider_t *table = preloaded();
+  const ws_provider_t *table = NULL;
   const char *value = secure_getenv(VARIABLE);
+#ifdef WS_LTTNG
+  table = dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME); // preloaded
   if (!table && is_wanted(value))
     table = load(value);
+#else
+  if (is_wanted(value))
+    warn(value, "this library was built without LTTng");
+#endif
   // [edge PROVIDER release] what the dynamic linker has written
   ws_store_release(&ws_provider, (void *)(uintptr_t)table);
 }
@@ -83,4 +70,22 @@ void ws_provider_find(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, find);
+}
+
+// The events of a phase: here, so that the tests of the patches can look between them and ws_traced.c.
+
+void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
+{
+  if (phase == WS_TRACE_SYMBOL_PROCESSING)
+    WS_PROBE(symbol_processing_begin, frame, slot, id);
+  else
+    WS_PROBE(ulsch_decoding_begin, frame, slot, id);
+}
+
+void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
+{
+  if (phase == WS_TRACE_SYMBOL_PROCESSING)
+    WS_PROBE(symbol_processing_end, frame, slot, id, tasks);
+  else
+    WS_PROBE(ulsch_decoding_end, frame, slot, id, tasks);
 }

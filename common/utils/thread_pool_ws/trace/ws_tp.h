@@ -17,139 +17,58 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
+#define TP_U32(name) lttng_ust_field_integer(uint32_t, name, name)
+#define TP_I32(name) lttng_ust_field_integer(int32_t, name, name)
+#define TP_U64(name) lttng_ust_field_integer(uint64_t, name, name)
+#define TP_HEX(name) lttng_ust_field_integer_hex(uint64_t, name, name)
+#define TP_TEXT(name) lttng_ust_field_string(name, name)
+/// TP_EVENT(name, arguments, fields), and several events with the same fields: TP_CLASS, TP_OF_CLASS.
+#define TP_EVENT(name, args, fields)                                                                         \
+  LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, name, LTTNG_UST_TP_ARGS args, LTTNG_UST_TP_FIELDS(fields))
+#define TP_CLASS(name, args, fields)                                                                         \
+  LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, name, LTTNG_UST_TP_ARGS args, LTTNG_UST_TP_FIELDS(fields))
+#define TP_OF_CLASS(its_class, name, args)                                                                   \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, its_class, oai_tpool_ws, name, LTTNG_UST_TP_ARGS args)
+
 // clang-format off
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, pool_start,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, const char *, name, uint32_t, workers, uint32_t, cpus,
-                    uint32_t, worker_cpus),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_string(name, name)
-    lttng_ust_field_integer(uint32_t, workers, workers)
-    lttng_ust_field_integer(uint32_t, cpus, cpus)
-    lttng_ust_field_integer(uint32_t, worker_cpus, worker_cpus)))
+#define TP_TASK (uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group)
+#define TP_JOIN (uint32_t, pool, int32_t, worker, uintptr_t, group)
+#define TP_PHASE (uint32_t, frame, uint32_t, slot, uint32_t, id)
+#define TP_PHASE_END (uint32_t, frame, uint32_t, slot, uint32_t, id, uint32_t, tasks)
 
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, pool_stop,
-  LTTNG_UST_TP_ARGS(uint32_t, pool),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)))
-
-LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, task,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer_hex(uint64_t, func, func)
-    lttng_ust_field_integer_hex(uint64_t, arg, arg)
-    lttng_ust_field_integer_hex(uint64_t, group, group)))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, task, oai_tpool_ws, push,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, task, oai_tpool_ws, run_begin,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, run_as,
-  LTTNG_UST_TP_ARGS(uintptr_t, func, uintptr_t, arg),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer_hex(uint64_t, func, func)
-    lttng_ust_field_integer_hex(uint64_t, arg, arg)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, run_end,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, arg),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer_hex(uint64_t, arg, arg)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, wake,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, int32_t, by),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer(int32_t, by, by)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, steal,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, int32_t, victim),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer(int32_t, victim, victim)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, complete,
-  LTTNG_UST_TP_ARGS(uintptr_t, group, uint32_t, units),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer_hex(uint64_t, group, group)
-    lttng_ust_field_integer(uint32_t, units, units)))
-
-LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, join,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, group),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer_hex(uint64_t, group, group)))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, join, oai_tpool_ws, join_begin,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, group))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, join, oai_tpool_ws, join_end,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uintptr_t, group))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, park,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, unpark,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uint32_t, by_timer),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer(uint32_t, by_timer, by_timer)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, stopped_producer,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, int32_t, cpu),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer(int32_t, cpu, cpu)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, prewake,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns,
-                    uint64_t, burst_ns),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_integer(uint32_t, workers, workers)
-    lttng_ust_field_integer(uint64_t, rise_ns, rise_ns)
-    lttng_ust_field_integer(uint64_t, burst_ns, burst_ns)))
-
-LTTNG_UST_TRACEPOINT_EVENT(oai_tpool_ws, late,
-  LTTNG_UST_TP_ARGS(uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, pool, pool)
-    lttng_ust_field_integer(int32_t, worker, worker)
-    lttng_ust_field_string(cause, cause)
-    lttng_ust_field_integer(uint64_t, late_ns, late_ns)))
-
-LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, phase_begin,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, frame, frame)
-    lttng_ust_field_integer(uint32_t, slot, slot)
-    lttng_ust_field_integer(uint32_t, id, id)))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, phase_begin, oai_tpool_ws, symbol_processing_begin,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, phase_begin, oai_tpool_ws, ulsch_decoding_begin,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id))
-
-LTTNG_UST_TRACEPOINT_EVENT_CLASS(oai_tpool_ws, phase_end,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id, uint32_t, tasks),
-  LTTNG_UST_TP_FIELDS(
-    lttng_ust_field_integer(uint32_t, frame, frame)
-    lttng_ust_field_integer(uint32_t, slot, slot)
-    lttng_ust_field_integer(uint32_t, id, id)
-    lttng_ust_field_integer(uint32_t, tasks, tasks)))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, phase_end, oai_tpool_ws, symbol_processing_end,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id, uint32_t, tasks))
-LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(oai_tpool_ws, phase_end, oai_tpool_ws, ulsch_decoding_end,
-  LTTNG_UST_TP_ARGS(uint32_t, frame, uint32_t, slot, uint32_t, id, uint32_t, tasks))
+TP_EVENT(pool_start,
+  (uint32_t, pool, const char *, name, uint32_t, workers, uint32_t, cpus, uint32_t, worker_cpus),
+  TP_U32(pool) TP_TEXT(name) TP_U32(workers) TP_U32(cpus) TP_U32(worker_cpus))
+TP_EVENT(pool_stop, (uint32_t, pool), TP_U32(pool))
+TP_CLASS(task, TP_TASK, TP_U32(pool) TP_I32(worker) TP_HEX(func) TP_HEX(arg) TP_HEX(group))
+TP_OF_CLASS(task, push, TP_TASK)
+TP_OF_CLASS(task, run_begin, TP_TASK)
+TP_EVENT(run_as, (uintptr_t, func, uintptr_t, arg), TP_HEX(func) TP_HEX(arg))
+TP_EVENT(run_end, (uint32_t, pool, int32_t, worker, uintptr_t, arg),
+  TP_U32(pool) TP_I32(worker) TP_HEX(arg))
+TP_EVENT(wake, (uint32_t, pool, int32_t, worker, int32_t, by), TP_U32(pool) TP_I32(worker) TP_I32(by))
+TP_EVENT(steal, (uint32_t, pool, int32_t, worker, int32_t, victim),
+  TP_U32(pool) TP_I32(worker) TP_I32(victim))
+TP_EVENT(complete, (uintptr_t, group, uint32_t, units), TP_HEX(group) TP_U32(units))
+TP_CLASS(join, TP_JOIN, TP_U32(pool) TP_I32(worker) TP_HEX(group))
+TP_OF_CLASS(join, join_begin, TP_JOIN)
+TP_OF_CLASS(join, join_end, TP_JOIN)
+TP_EVENT(park, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
+TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer),
+  TP_U32(pool) TP_I32(worker) TP_U32(by_timer))
+TP_EVENT(stopped_producer, (uint32_t, pool, int32_t, worker, int32_t, cpu),
+  TP_U32(pool) TP_I32(worker) TP_I32(cpu))
+TP_EVENT(prewake,
+  (uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns, uint64_t, burst_ns),
+  TP_U32(pool) TP_I32(worker) TP_U32(workers) TP_U64(rise_ns) TP_U64(burst_ns))
+TP_EVENT(late, (uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
+  TP_U32(pool) TP_I32(worker) TP_TEXT(cause) TP_U64(late_ns))
+TP_CLASS(phase_begin, TP_PHASE, TP_U32(frame) TP_U32(slot) TP_U32(id))
+TP_OF_CLASS(phase_begin, symbol_processing_begin, TP_PHASE)
+TP_OF_CLASS(phase_begin, ulsch_decoding_begin, TP_PHASE)
+TP_CLASS(phase_end, TP_PHASE_END, TP_U32(frame) TP_U32(slot) TP_U32(id) TP_U32(tasks))
+TP_OF_CLASS(phase_end, symbol_processing_end, TP_PHASE_END)
+TP_OF_CLASS(phase_end, ulsch_decoding_end, TP_PHASE_END)
 // clang-format on
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "../include/ws_trace.h"
 #include "../include/ws_trace_slot.h"
-#include "ws_provider.h"
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {

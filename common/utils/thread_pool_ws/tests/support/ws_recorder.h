@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_recorder.h
 /// The events of the core, kept for a test. The core's sources that include trace/ws_probe.h or ws_traced.h
-/// are compiled once more with this header before all others (-include): it takes the place of
-/// trace/ws_probe.h, so each event, with its fields, becomes an entry of one record. No LTTng is needed, and
+/// are compiled once more with this header before all others (-include): its WS_PROBE takes the place of
+/// theirs, so each event, with its fields, becomes an entry of one record. No LTTng is needed, and
 /// nothing else of the core is different. No header of the core includes these two, so no file is missed.
 ///
 /// The record is one array; an entry's index is taken by one atomic addition. So entries stand in an order
@@ -16,6 +16,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "../../trace/ws_probe.h"
 
 #define RECORDER_FIELDS_MAX 5
 
@@ -45,7 +47,8 @@ static inline recorder_field_t recorder_text(const char *text)
 #define RECORDER_MAP(...)                                                                                    \
   RECORDER_PICK(__VA_ARGS__, RECORDER_5, RECORDER_4, RECORDER_3, RECORDER_2, RECORDER_1, )(__VA_ARGS__)
 
-#define WS_PROBE_H // in place of trace/ws_probe.h
+#undef WS_PROBE
+#undef WS_PROBE_SEEN
 #define WS_PROBE(event, ...)                                                                                 \
   recorder_note(#event, (const recorder_field_t[RECORDER_FIELDS_MAX]){RECORDER_MAP(__VA_ARGS__)})
 #define WS_PROBE_SEEN() true

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../setup/ws_settings.h"
+#include "../../setup/ws_setup.h"
 
 #define POOLS_MAX 64
 

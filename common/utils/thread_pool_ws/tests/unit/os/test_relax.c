@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_relax.c
 /// How many pauses fill an iteration, by a clock of the test (--wrap=ws_os_now_ns). They are measured once.
-#include "../../../os/ws_relax.h"
+#include "../../../os/ws_os.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 

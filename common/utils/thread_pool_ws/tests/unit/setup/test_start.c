@@ -2,8 +2,7 @@
 /// @file test_start.c
 /// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
 #define _GNU_SOURCE
-#include "../../../setup/ws_settings.h"
-#include "../../../setup/ws_start.h"
+#include "../../../setup/ws_setup.h"
 #include "../../support/ws_seam.h"
 
 #include <errno.h>

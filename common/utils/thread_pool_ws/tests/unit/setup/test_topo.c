@@ -4,7 +4,7 @@
 /// CPUs, the nodes that the kernel lists, and where memory lies: made-up machines, and this one.
 #define _GNU_SOURCE
 #include "../../../include/ws_node.h"
-#include "../../../setup/ws_topo.h"
+#include "../../../setup/ws_setup.h"
 #include "../../support/ws_seam.h"
 
 #include <errno.h>

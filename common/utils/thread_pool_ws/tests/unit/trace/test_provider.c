@@ -6,7 +6,7 @@
 
 #include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
-#include "../../../trace/ws_provider.h"
+#include "../../../trace/ws_probe.h"
 #include "../../support/ws_test.h"
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_config.c
+/// @file ws_settings_text.c
 /// Settings that a user writes as text, in the environment or in the host's own options: one table for both.
 /// Besides trace/ws_provider.c the only file that reads the environment.
 ///
@@ -14,8 +14,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "../pool/ws_types.h"
 #include "../pool/ws_warn.h"
-#include "ws_settings.h"
 
 #define PREFIX "TPOOL_WS_"
 #define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
@@ -27,24 +27,24 @@ typedef struct {
   const char *begin, *end;
 } word_t;
 
-static bool is_blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static word_t trimmed(word_t word)
 {
-  while (word.begin < word.end && is_blank(*word.begin))
+  while (word.begin < word.end && strchr(" \t\n\r", *word.begin))
     word.begin++;
-  while (word.end > word.begin && is_blank(word.end[-1]))
+  while (word.end > word.begin && strchr(" \t\n\r", word.end[-1]))
     word.end--;
   return word;
 }
 
-static bool is_word(word_t word, const char *wanted)
+static bool begins(word_t word, const char *wanted)
 {
   const size_t length = strlen(wanted);
-  return (size_t)(word.end - word.begin) == length && strncasecmp(word.begin, wanted, length) == 0;
+  return (size_t)(word.end - word.begin) >= length && strncasecmp(word.begin, wanted, length) == 0;
+}
+
+static bool is_word(word_t word, const char *wanted)
+{
+  return begins(word, wanted) && word.begin + strlen(wanted) == word.end;
 }
 
 /// Read the digits at the start of @p word. @return false without a digit, or above @p max
@@ -86,18 +86,13 @@ static bool read_us(word_t word, uint64_t *ns)
 static bool read_spin(ws_settings_t *settings, word_t word)
 {
   static const char fixed[] = "fixed:";
-  const size_t length = sizeof(fixed) - 1;
-  if (is_word(word, "auto")) {
-    settings->spin = WS_SPIN_AUTO;
-    return true;
-  }
   settings->spin = WS_SPIN_OFF;
-  if ((size_t)(word.end - word.begin) <= length || strncasecmp(word.begin, fixed, length) != 0)
-    return is_word(word, "off");
-  if (!read_us((word_t){word.begin + length, word.end}, &settings->spin_lead_ns))
-    return false;
-  settings->spin = WS_SPIN_FIXED;
-  return true;
+  if (is_word(word, "auto"))
+    settings->spin = WS_SPIN_AUTO;
+  else if (begins(word, fixed)
+           && read_us((word_t){word.begin + strlen(fixed), word.end}, &settings->spin_lead_ns))
+    settings->spin = WS_SPIN_FIXED;
+  return settings->spin != WS_SPIN_OFF || is_word(word, "off");
 }
 
 static bool read_spin_cpu_max(ws_settings_t *settings, word_t word)
@@ -114,29 +109,21 @@ static bool read_report(ws_settings_t *settings, word_t word)
   return settings->report || is_word(word, "0");
 }
 
-/// A setting that is gone: no text is valid.
-static bool read_gone(ws_settings_t *settings, word_t word)
-{
-  (void)settings;
-  (void)word;
-  return false;
-}
-
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
-  bool (*read)(ws_settings_t *settings, word_t word);
+  bool (*read)(ws_settings_t *settings, word_t word); ///< NULL = no text is valid: the setting is gone
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
 } entry_t;
-#define GONE "nothing, this setting is gone", "it has no effect", false
+#define GONE NULL, "nothing, this setting is gone", "it has no effect", false
 static const entry_t entries[] = {
     {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
     {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
     {"report", read_report, "0, 1", "no report is printed", false},
-    {"prio", read_gone, GONE},
-    {"limit", read_gone, GONE},
-    {"rules", read_gone, GONE},
+    {"prio", GONE},
+    {"limit", GONE},
+    {"rules", GONE},
 };
 #undef GONE
 #define KNOWN "spin=, spin_cpu_max=, report="
@@ -146,12 +133,9 @@ static const entry_t entries[] = {
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
 static const entry_t *find(word_t word, bool mistyped)
 {
-  for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-    const word_t begin = {word.begin, word.begin + strlen(entries[i].name)};
-    if (is_word(word, entries[i].name)
-        || (mistyped && begin.end < word.end && is_word(begin, entries[i].name)))
+  for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+    if (mistyped ? begins(word, entries[i].name) : is_word(word, entries[i].name))
       return &entries[i];
-  }
   return NULL;
 }
 
@@ -165,7 +149,7 @@ typedef struct {
 /// @param valid  which texts are valid there
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
-  const bool good = entry->read(batch->settings, trimmed(word));
+  const bool good = entry->read && entry->read(batch->settings, trimmed(word));
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
     batch->settings->spin = WS_SPIN_OFF;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_os_linux.c
-/// ws_os.h on Linux.
+/// @file ws_os_thread.c
+/// ws_os.h: futex, clocks, threads, fences; and a small file, whole.
 #define _GNU_SOURCE
 #include "ws_os.h"
 
@@ -10,9 +10,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,9 +22,8 @@ static int futex_wait(ws_au32_t *word, int op, uint32_t expected, uint64_t ns)
   const struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
   const long result =
       syscall(SYS_futex, &word->v, op, expected, ns ? &limit : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
-  if (result < 0 && errno == ETIMEDOUT)
-    return -ETIMEDOUT;
-  return 0; // woken, not equal, or a signal: the caller looks at its word again
+  // 0: woken, not equal, or a signal: the caller looks at its word again
+  return result < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
@@ -81,16 +78,11 @@ bool ws_os_thread_sleeps(int32_t tid)
   return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
 }
 
-/// The kernel's number for the CPU clock of a thread (clock_getcpuclockid(3) has none for single threads).
-static clockid_t thread_clock(int32_t tid)
-{
-  enum { PER_THREAD = 4, SCHED = 2 };
-  return (clockid_t)((~(uint32_t)tid << 3) | PER_THREAD | SCHED);
-}
-
 uint64_t ws_os_thread_cpu_ns(int32_t tid)
 {
-  return read_clock_ns(thread_clock(tid));
+  // The kernel's number for the CPU clock of a thread (clock_getcpuclockid(3) has none for single threads).
+  enum { PER_THREAD = 4, SCHED = 2 };
+  return read_clock_ns((clockid_t)((~(uint32_t)tid << 3) | PER_THREAD | SCHED));
 }
 
 bool ws_os_thread_exists(int32_t tid)
@@ -169,90 +161,4 @@ void ws_os_fence_heavy(bool is_light)
   ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] of the callers
   if (is_light) // a filter that refuses the call from now on is not noticed
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
-
-int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
-{
-  // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
-  for (size_t bytes = 128; bytes <= 1u << 20; bytes *= 2) {
-    unsigned long *mask = calloc(1, bytes);
-    if (!mask)
-      return -ENOMEM;
-    if (sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0) {
-      *set = (ws_cpuset_t){.bytes = bytes, .mask = mask};
-      return 0;
-    }
-    const int error = errno;
-    free(mask);
-    if (error != EINVAL)
-      return -error;
-  }
-  return -EINVAL;
-}
-
-uint32_t ws_os_process_cpu_count(void)
-{
-  unsigned long mask[1024 / sizeof(unsigned long)] = {0}; // 8192 CPUs
-  if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)mask) != 0)
-    return 0;
-  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = sizeof(mask), .mask = mask});
-}
-
-void ws_os_cpuset_free(ws_cpuset_t *set)
-{
-  free(set->mask);
-  *set = (ws_cpuset_t){0};
-}
-
-bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
-{
-  return cpu / 8 < set->bytes && ((set->mask[cpu / WS_LONG_BITS] >> (cpu % WS_LONG_BITS)) & 1);
-}
-
-uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
-{
-  uint32_t count = 0;
-  for (size_t i = 0; i < set->bytes / sizeof(unsigned long); i++)
-    count += (uint32_t)__builtin_popcountl(set->mask[i]);
-  return count;
-}
-
-int ws_os_pin(int32_t tid, uint32_t cpu)
-{
-  const size_t bytes = (cpu / WS_LONG_BITS + 1) * sizeof(unsigned long);
-  unsigned long *mask = calloc(1, bytes);
-  if (!mask)
-    return -ENOMEM;
-  mask[cpu / WS_LONG_BITS] = 1ul << (cpu % WS_LONG_BITS);
-  const int result = sched_setaffinity(tid, bytes, (cpu_set_t *)mask) < 0 ? -errno : 0;
-  free(mask);
-  return result;
-}
-
-void *ws_os_lines(size_t bytes)
-{
-  return aligned_alloc(WS_SPACING, (bytes + WS_SPACING - 1) / WS_SPACING * WS_SPACING);
-}
-
-void ws_os_lines_free(void *memory)
-{
-  free(memory);
-}
-
-void *ws_os_map(size_t bytes)
-{
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  return memory == MAP_FAILED ? NULL : memory;
-}
-
-void ws_os_unmap(void *memory, size_t bytes)
-{
-  if (memory)
-    munmap(memory, bytes);
-}
-
-int ws_os_release_pages(void *memory, size_t bytes)
-{
-  return madvise(memory, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
 }

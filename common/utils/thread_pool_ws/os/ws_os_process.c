@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_relax.c
-/// ws_relax.h. With ws_process.c the only file with state of the process: all pools have the same CPUs.
-#include "ws_relax.h"
-
-#include <pthread.h>
-
-#include "../base/ws_atomic.h"
+/// @file ws_os_process.c
+/// ws_os.h: what this room keeps for the whole process: how long a pause takes, as all pools have the same
+/// CPUs; and the lock for which forks wait while a thread of the pool holds a lock of the C library that the
+/// child needs.
 #include "ws_os.h"
 
 #define ITERATION_NS 100u
@@ -47,4 +44,18 @@ void ws_relax(void)
 uint32_t ws_relax_pauses(void)
 {
   return pauses;
+}
+
+/// In glibc 2.36 pthread_create(), pthread_getattr_default_np() and dl_iterate_phdr() take locks that stay
+/// taken in the child.
+static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
+
+void ws_os_fork_hold(void)
+{
+  pthread_mutex_lock(&forks);
+}
+
+void ws_os_fork_let(void)
+{
+  pthread_mutex_unlock(&forks);
 }

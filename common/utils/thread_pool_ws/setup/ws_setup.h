@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_topo.h
-/// On which CPUs workers run, in which order they steal from each other, and the machine's NUMA nodes.
-#ifndef WS_TOPO_H
-#define WS_TOPO_H
+/// @file ws_setup.h
+/// The steps of ws_pool_create(): settings, CPUs and nodes, threads.
+#ifndef WS_SETUP_H
+#define WS_SETUP_H
 
 #include "../pool/ws_nodes.h"
 #include "../pool/ws_types.h"
+
+// ws_settings.c
+
+/// @brief Copy and check a caller's settings, of another size maybe; fields that the caller's lack get their
+/// defaults. Rounds queue_capacity up.
+/// @return 0; -EINVAL with a warning if their size is that of no version, if a field is set that @p settings
+///         does not have, and about the first field that is out of range
+int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
+
+/// @brief Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
+void ws_thread_name(char out[16], const char *name, uint32_t index);
+
+// ws_topo.c
 
 /// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. Warns about CPUs
 /// that are offline, do not exist, or are named twice.
@@ -28,5 +41,15 @@ bool ws_numa_read(ws_machine_nodes_t *machine);
 /// @brief Plan the pool's nodes (ws_nodes_plan) and kinds. @param cpu  CPU of each worker, -1 = it floats
 /// @threads  the creator, before there are workers
 void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu);
+
+// ws_start.c
+
+/// @brief Start pool->requested workers on the CPUs of @p cpu; returns when each has set itself up. Sets
+/// pool->workers to the number of threads obtained; warns about each resource that could not be obtained. The
+/// workers wait for ws_release_workers.
+void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
+
+/// @brief Let the workers look for work: the pool is complete.
+void ws_release_workers(struct ws_pool_s *pool);
 
 #endif

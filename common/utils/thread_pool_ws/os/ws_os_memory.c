@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_os_memory.c
+/// ws_os.h: memory and addresses, and on which NUMA node memory lies.
+#define _GNU_SOURCE
+#include "ws_os.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#define PAGES_AT_ONCE 256u
+
+size_t ws_os_page_bytes(void)
+{
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *ws_os_lines(size_t bytes)
+{
+  return aligned_alloc(WS_SPACING, (bytes + WS_SPACING - 1) / WS_SPACING * WS_SPACING);
+}
+
+void ws_os_lines_free(void *memory)
+{
+  free(memory);
+}
+
+void *ws_os_map(size_t bytes)
+{
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void ws_os_unmap(void *memory, size_t bytes)
+{
+  if (memory)
+    munmap(memory, bytes);
+}
+
+int ws_os_release_pages(void *memory, size_t bytes)
+{
+  return madvise(memory, bytes, MADV_DONTNEED) < 0 ? -errno : 0;
+}
+
+int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
+{
+  void *pages[PAGES_AT_ONCE];
+  const uintptr_t page_mask = ~(uintptr_t)(ws_os_page_bytes() - 1);
+  for (uint32_t done = 0; done < count;) {
+    const uint32_t part = count - done < PAGES_AT_ONCE ? count - done : PAGES_AT_ONCE;
+    for (uint32_t i = 0; i < part; i++)
+      pages[i] = (void *)((uintptr_t)address[done + i] & page_mask);
+    // moves none: without nodes to move them to, it returns where they lie
+    if (syscall(SYS_move_pages, 0, (unsigned long)part, pages, NULL, node + done, 0) < 0)
+      return -errno;
+    done += part;
+  }
+  return 0;
+}
+
+void ws_os_small_pages(void *memory, size_t bytes)
+{
+  madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
+}
+
+size_t ws_os_signal_frame_bytes(void)
+{
+  return getauxval(AT_MINSIGSTKSZ);
+}
+
+/// Not mapped for writing at any time: after mlockall(MCL_FUTURE) all of it would be in memory.
+static void *reserve(void *memory, size_t bytes, int flags)
+{
+  flags |= MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  memory = mmap(memory, bytes, PROT_NONE, flags, -1, 0);
+  if (memory == MAP_FAILED)
+    return NULL;
+  madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
+  return memory;
+}
+
+void *ws_os_reserve(size_t bytes)
+{
+  return reserve(NULL, bytes, 0);
+}
+
+bool ws_os_open_pages(void *memory, size_t bytes)
+{
+  return mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/// Pages that have had memory would stay a mapping of their own after mprotect(): so they are mapped anew.
+bool ws_os_close_pages(void *memory, size_t bytes)
+{
+  return reserve(memory, bytes, MAP_FIXED) != NULL;
+}
