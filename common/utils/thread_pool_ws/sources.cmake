@@ -36,13 +36,9 @@ set(WS_CORE_SOURCES
   sleep/ws_guard.c
   sleep/ws_helper.c
   sleep/ws_hint.c
-  sleep/ws_hot.c
-  sleep/ws_park.c
+  sleep/ws_idle.c
   sleep/ws_place.c
-  sleep/ws_search.c
-  sleep/ws_spin.c
   sleep/ws_wake.c
-  sleep/ws_watch.c
   observe/ws_report.c
   observe/ws_stats.c
   core/ws_deal.c

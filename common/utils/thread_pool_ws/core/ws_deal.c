@@ -148,7 +148,7 @@ static bool await_dealer(struct ws_pool_s *pool, ws_worker_t *worker, const ws_q
 /// Leave the search for the dealer. @return whether the caller comes from a task
 static bool leave_search(ws_worker_t *worker)
 {
-  if (!worker->searching)
+  if (!ws_searches(worker))
     return true;
   ws_spin_found(worker); // pushes rely on searchers, and this one may wait
   ws_search_found(worker);

@@ -72,8 +72,8 @@ static void begin_help(join_t *join)
   join->wait.weak = ws_takes_weak(join->search.here);
   join->wait.outer = queue->wait;
   ws_dig_begin(&pool->tasks, queue, &join->wait);
-  join->wait.round_left = queue->round_left;
-  queue->round_left = WS_ROUND_SEARCHES;
+  join->wait.round_left = queue->round.left;
+  queue->round.left = WS_ROUND_SEARCHES;
   queue->wait = &join->wait;
   join->helps = true;
 }
@@ -83,7 +83,7 @@ static void end_help(join_t *join)
 {
   ws_queue_t *queue = join->search.here.queue;
   queue->wait = join->wait.outer;
-  queue->round_left = join->wait.round_left;
+  queue->round.left = join->wait.round_left;
   join->helps = false;
   if (!join->is_helper)
     return;
@@ -206,8 +206,8 @@ static inline void tidy(struct ws_pool_s *pool)
   ws_inbox_give_back(&pool->tasks, here.queue);
   if (WS_UNLIKELY(here.queue->deque.level > 0))
     ws_give_back(pool, here.queue);
-  if (WS_UNLIKELY(here.queue->alone.noted))
-    ws_brief_learn(pool, here.queue);
+  if (WS_UNLIKELY(here.queue->brief.noted))
+    ws_brief_end(pool, here.queue);
 }
 
 /// Help, spin, sleep, until the goal is reached or its time is over. Inline: a nested join is so short that

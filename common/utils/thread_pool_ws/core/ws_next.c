@@ -193,7 +193,7 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_ANY)
     return take_stuck(search, task) || ws_tick(search->pool, search->here, task);
-  if (++own->looks % 2 == 1) {
+  if (++own->round.looks % 2 == 1) {
     ws_round_begin(own);
     if (take_in_turn(search, task))
       return true;
@@ -209,7 +209,7 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
     return ws_shared_count(&search->pool->tasks) > 0 && take_in_turn(search, task);
   if (search->filter == WS_NEXT_OWN)
     return ws_queue_take_oldest(own, task);
-  const bool is_over = own->round_left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
+  const bool is_over = own->round.left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
   if (is_over && take_late(search, task))
     return true;
   const bool found = take_first(search, true, task);

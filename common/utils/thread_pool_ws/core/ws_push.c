@@ -329,21 +329,22 @@ static bool counts_hold(const struct ws_pool_s *pool)
 void ws_pool_hold(ws_pool_t *pool)
 {
   if (counts_hold(pool))
-    ws_add_acq_rel(&pool->holds, HOLD); // [edge HOLDS acq_rel] while what the caller will push is not done
+    // [edge HOLDS acq_rel] while what the caller will push is not done
+    ws_add_acq_rel(&pool->end.holds, HOLD);
 }
 
 void ws_pool_release(ws_pool_t *pool)
 {
   if (!counts_hold(pool))
     return;
-  ws_au32_t *holds = &pool->holds; // after the subtraction only an address: the pool may be gone
+  ws_au32_t *holds = &pool->end.holds; // after the subtraction only an address: the pool may be gone
   if (ws_sub_acq_rel(holds, HOLD) == (HOLD | ENDS)) // [edge HOLDS acq_rel] after the push
     ws_os_futex_wake(holds, 1);
 }
 
 void ws_hold_drain(struct ws_pool_s *pool)
 {
-  ws_au32_t *holds = &pool->holds;
+  ws_au32_t *holds = &pool->end.holds;
   uint32_t seen = ws_or_acq_rel(holds, ENDS) | ENDS; // [edge HOLDS acq_rel]
   while (seen >= HOLD) {
     ws_os_futex_wait(holds, seen, 0);

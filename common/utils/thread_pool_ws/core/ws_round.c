@@ -13,17 +13,17 @@
 
 void ws_round_begin(ws_queue_t *queue)
 {
-  const uint32_t stops = queue->round_stops - queue->stops_left;
-  queue->round_left = WS_ROUND_SEARCHES;
+  const uint32_t stops = queue->round.stops - queue->round.stops_left;
+  queue->round.left = WS_ROUND_SEARCHES;
   if (!ws_round_has_stops(queue))
     return;
   const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t took_ns = now_ns - queue->round_begun_ns + 1;
+  const uint64_t took_ns = now_ns - queue->round.begun_ns + 1;
   const uint64_t in_time = (uint64_t)stops * ROUND_NS / took_ns;
   const uint32_t most = stops < STOPS_MAX / 2 ? 2 * stops : STOPS_MAX;
-  queue->round_stops = in_time == 0 ? 1 : in_time < most ? (uint32_t)in_time : most;
-  queue->stops_left = queue->round_stops;
-  queue->round_begun_ns = now_ns;
+  queue->round.stops = in_time == 0 ? 1 : in_time < most ? (uint32_t)in_time : most;
+  queue->round.stops_left = queue->round.stops;
+  queue->round.begun_ns = now_ns;
 }
 
 // The fairness tick.
@@ -34,19 +34,19 @@ void ws_round_begin(ws_queue_t *queue)
 /// @return whether it is the turn of the own normal tasks
 static bool is_own_turn(const ws_tasks_t *tasks, const ws_queue_t *own)
 {
-  return own->turn == tasks->kinds + own->index;
+  return own->round.turn == tasks->kinds + own->index;
 }
 
 static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
 {
-  own->turn = (own->turn > 0 ? own->turn : ws_places(tasks)) - 1; // the last follows the first
+  own->round.turn = (own->round.turn > 0 ? own->round.turn : ws_places(tasks)) - 1; // the last follows the first
 }
 
 /// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one
 static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 {
   for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(tasks, own); passed++) {
-    if (ws_place_holds(tasks, own->turn))
+    if (ws_place_holds(tasks, own->round.turn))
       return true;
     go_on(tasks, own);
   }
@@ -56,7 +56,7 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 /// Another thread may have taken the task meanwhile: then the next of the same place is taken.
 static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
-  const uint32_t place = here.queue->turn, kinds = pool->tasks.kinds;
+  const uint32_t place = here.queue->round.turn, kinds = pool->tasks.kinds;
   go_on(&pool->tasks, here.queue);
   if (!ws_place_take(&pool->tasks, place, task))
     return false;

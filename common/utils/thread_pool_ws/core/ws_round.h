@@ -23,31 +23,31 @@
 /// another task its turn
 static inline bool ws_round_search(ws_queue_t *queue)
 {
-  return WS_UNLIKELY(--queue->round_left == 0);
+  return WS_UNLIKELY(--queue->round.left == 0);
 }
 
 /// @brief Count a stop of a fiber. @return whether the next search ends the round
 static inline bool ws_round_stop(ws_queue_t *queue)
 {
-  if (WS_LIKELY(queue->stops_left > 1)) {
-    queue->stops_left--;
+  if (WS_LIKELY(queue->round.stops_left > 1)) {
+    queue->round.stops_left--;
     return false;
   }
-  queue->stops_left = 0;
-  queue->round_left = 1;
+  queue->round.stops_left = 0;
+  queue->round.left = 1;
   return true;
 }
 
 /// @return whether fibers have stopped in this round
 static inline bool ws_round_has_stops(const ws_queue_t *queue)
 {
-  return queue->stops_left < queue->round_stops;
+  return queue->round.stops_left < queue->round.stops;
 }
 
 /// @brief The next search ends the round.
 static inline void ws_round_cut(ws_queue_t *queue)
 {
-  queue->round_left = 1;
+  queue->round.left = 1;
 }
 
 /// @brief Begin a round. Reads the clock only if fibers stopped in the last one.
@@ -57,7 +57,7 @@ void ws_round_begin(ws_queue_t *queue);
 /// stops.
 static inline void ws_round_shorten(ws_queue_t *queue)
 {
-  queue->round_stops = queue->stops_left = 1;
+  queue->round.stops = queue->round.stops_left = 1;
 }
 
 // The fairness tick: the last search of a round serves a place whose turn it is, the oldest task there. So each

@@ -51,7 +51,7 @@ WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, 
   const ws_hooks_t *hooks = ws_process_hooks();
   if (hooks && hooks->aborts(task, notice))
     return true; // the fiber has begun, or is counted there
-  ws_add_relaxed(&pool->skipped, 1); // relaxed: read after the workers have ended
+  ws_add_relaxed(&pool->count.skipped, 1); // relaxed: read after the workers have ended
   const bool keyed = task->func == ws_keyed_run;
   if (!keyed)
     ws_skip_report(pool, task);
@@ -109,7 +109,7 @@ void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
   if (here.queue)
     ws_count_run(here.queue, 1);
   else
-    ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
+    ws_add_release(&pool->count.laneless_run, 1); // [edge POOL_IDLE release]
   ws_note_idle(pool);
 }
 
@@ -141,7 +141,7 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   if (here.queue)
     ws_count(&here.queue->count.inlined, 1);
   else
-    ws_stat_add(&pool->laneless_inline, 1);
+    ws_stat_add(&pool->count.laneless_inline, 1);
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1); // a pool is not idle while it runs
   run_here(pool, here, task);
@@ -168,7 +168,7 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
 {
   if (!queue) {
-    ws_add_release(&pool->laneless_pushed, tasks); // [edge POOL_IDLE release]
+    ws_add_release(&pool->count.laneless_pushed, tasks); // [edge POOL_IDLE release]
     return;
   }
   const uint64_t pushed = ws_own_load(&queue->count.pushed);

@@ -30,12 +30,12 @@
 static bool is_idle(struct ws_pool_s *pool)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
-  uint64_t run = ws_load_acquire(&pool->laneless_run); // [edge POOL_IDLE acquire]
+  uint64_t run = ws_load_acquire(&pool->count.laneless_run); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues; i++)
     run += ws_load_acquire(&pool->tasks.queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
   ws_fence_seq_cst(); // [edge POOL_IDLE fence] run before pushed
   const uint32_t queues_now = ws_queue_count(&pool->tasks);
-  uint64_t pushed = ws_load_acquire(&pool->laneless_pushed); // [edge POOL_IDLE acquire]
+  uint64_t pushed = ws_load_acquire(&pool->count.laneless_pushed); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues_now; i++)
     pushed += ws_load_acquire(&pool->tasks.queue[i]->count.pushed); // [edge POOL_IDLE acquire]
   return run == pushed;
@@ -58,16 +58,16 @@ static bool help_any(ws_search_t *search)
 
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
-  ws_add_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
+  ws_add_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
   for (;;) {
-    const uint32_t seen = ws_load_acquire(&pool->idle); // [edge IDLE_SEQ acquire] before the look
+    const uint32_t seen = ws_load_acquire(&pool->idle.times); // [edge IDLE_SEQ acquire] before the look
     ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
     if (is_idle(pool))
       break;
-    if (ws_os_futex_wait_until(&pool->idle, seen, until_ns) == -ETIMEDOUT)
+    if (ws_os_futex_wait_until(&pool->idle.times, seen, until_ns) == -ETIMEDOUT)
       break;
   }
-  ws_sub_acq_rel(&pool->waiters, 1); // [edge IDLE_DEKKER acq_rel]
+  ws_sub_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
 /// @return whether the pool is idle, or the caller may find a task
@@ -155,12 +155,7 @@ static void end_workers(struct ws_pool_s *pool)
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
   ws_fence_seq_cst();
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    if (!ws_claim(pool, i))
-      continue;
-    ws_traced_wake(pool->worker[i], NULL);
-    ws_token(pool->worker[i]);
-  }
+  ws_wake_all(pool);
   ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0); // late ones, too
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i]->thread, NULL);
@@ -202,5 +197,5 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   ws_traced_stop(pool);
   ws_report_at_stop(pool);
   ws_cancel_restore(cancel);
-  return (int64_t)ws_load_relaxed(&pool->skipped); // relaxed: the workers have ended
+  return (int64_t)ws_load_relaxed(&pool->count.skipped); // relaxed: the workers have ended
 }

@@ -2,9 +2,9 @@
 /// @file ws_worker.c
 /// Life of a task, step 5: the worker's loop. Before: ws_next.h; after: ws_run.h.
 ///
-///   RUN --no task--> SPIN (ws_spin.c) --window over--> PARKED (ws_park.c)
-///    ^                 |                       |
-///    |___ task found __|____ claimed __________|
+///   RUN --no task--> SPIN --window over--> PARKED (ws_idle.c)
+///    ^                |                     |
+///    |__ task found __|__ claimed __________|
 #include "ws_run.h"
 
 #include "../pool/ws_process.h"
@@ -25,10 +25,9 @@ static bool next(ws_search_t *search, ws_task_t *task)
   const ws_here_t here = search->here;
   here.worker->was_handed = false;
   if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
-    here.worker->handed = ws_inbox_look(&here.worker->inbox);
-  if (WS_LIKELY(!here.worker->handed))
+    ws_inbox_look(&here.worker->inbox);
+  if (WS_LIKELY(!ws_inbox_is_kept(&here.worker->inbox)))
     return ws_next(search, WS_NEXT_ANY, task);
-  here.worker->handed = false;
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);
@@ -58,7 +57,7 @@ static bool run_all(ws_worker_t *worker)
   ws_task_t task;
   bool ran = false;
   for (; next(&search, &task); ran = true) {
-    if (worker->searching) {
+    if (ws_searches(worker)) {
       ws_spin_found(worker);
       ws_search_found(worker);
     } else if (WS_UNLIKELY(!ran)) { // before its first search
@@ -92,12 +91,15 @@ void ws_worker_loop(ws_worker_t *worker)
   for (;;) {
     const bool ran = run_all(worker);
     ws_note_idle(pool);
-    if (ws_spin(worker, ran))
+    bool counted;
+    if (ws_spin(worker, ran, &counted))
       continue;
-    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) // [edge STOP acquire]
-      break;
-    ws_park(worker);
+    // [edge STOP acquire]
+    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
+      ws_process_awake_sub(counted);
+      return;
+    }
+    ws_park(worker, counted);
     ws_hint_pass_on(worker);
   }
-  ws_process_awake_sub(!worker->discounted);
 }

@@ -100,7 +100,7 @@ static void end(ws_fiber_t *fiber)
   if (here.queue)
     ws_count_run(here.queue, 1);
   else
-    ws_add_release(&pool->laneless_run, 1); // [edge POOL_IDLE release]
+    ws_add_release(&pool->count.laneless_run, 1); // [edge POOL_IDLE release]
 }
 
 /// The fiber has left its stack. @return whether the rider goes on, with the fiber that it has then
@@ -156,7 +156,7 @@ void ws_fiber_run_aborted(void *fiber_arg)
     ws_fiber_run(fiber);
     return;
   }
-  ws_add_relaxed(&fiber->pool->skipped, 1); // relaxed: read after the workers have ended
+  ws_add_relaxed(&fiber->pool->count.skipped, 1); // relaxed: read after the workers have ended
   ws_skip_report(fiber->pool, &fiber->own);
   ws_stat_add(&ws_fiber_counters(ws_fiber_thread())->dropped, 1);
   end(fiber);

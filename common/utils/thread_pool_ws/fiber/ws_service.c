@@ -43,7 +43,7 @@ void ws_service_unpin(void)
 uint32_t ws_service_priority(const ws_fiber_t *fiber)
 {
   if (fiber)
-    return ws_hint_load(&fiber->pool->priority);
+    return ws_hint_load(&fiber->pool->classes.priority);
   int policy;
   struct sched_param param;
   const bool known = pthread_getschedparam(pthread_self(), &policy, &param) == 0;

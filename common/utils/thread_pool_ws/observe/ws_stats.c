@@ -45,10 +45,10 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
 /// The worker may change its state meanwhile: then the present state's time is about right.
 static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool running)
 {
-  const uint32_t state = ws_stat_load(&worker->state);
-  const uint64_t since_ns = ws_stat_load(&worker->state_since_ns);
+  const uint32_t state = ws_stat_load(&worker->spent.state);
+  const uint64_t since_ns = ws_stat_load(&worker->spent.since_ns);
   for (uint32_t i = 0; i < WS_WORKER_STATES; i++)
-    stats->state_ns[i] = ws_stat_load(&worker->state_ns[i]);
+    stats->state_ns[i] = ws_stat_load(&worker->spent.ns[i]);
   if (!running || since_ns == 0)
     return;
   const uint64_t now_ns = ws_os_now_ns();
@@ -63,20 +63,21 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers = pool->workers,
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
-      .workers_realtime = ws_stat_load(&pool->realtime),
+      .workers_realtime = ws_stat_load(&pool->classes.realtime),
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(&pool->tasks),
-      .guard_looks = ws_stat_load(&pool->guard_looks),
-      .spared_wakes = ws_stat_load(&pool->spared_wakes),
-      .starved_searches = ws_stat_load(&pool->starved_searches),
+      .guard_looks = ws_stat_load(&pool->count.guard_looks),
+      .spared_wakes = ws_stat_load(&pool->count.spared_wakes),
+      .starved_searches = ws_stat_load(&pool->count.starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
-      .skipped_tasks = ws_stat_load(&pool->skipped),
+      .skipped_tasks = ws_stat_load(&pool->count.skipped),
       .outside = {.cpu = -1},
   };
   add_queues(pool, &total);
-  const uint64_t inlined = ws_stat_load(&pool->laneless_inline), run = ws_stat_load(&pool->laneless_run);
+  const uint64_t inlined = ws_stat_load(&pool->count.laneless_inline);
+  const uint64_t run = ws_stat_load(&pool->count.laneless_run);
   total.outside.inline_tasks += inlined;
   total.outside.run_tasks += run > inlined ? run - inlined : 0;
   return total;
@@ -93,7 +94,7 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
   const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
     const ws_worker_t *worker = pool->worker[i];
-    const bool started = ws_load_acquire(&worker->start) == WS_START_DONE; // [edge START acquire]
+    const bool started = ws_load_acquire(&worker->start.state) == WS_START_DONE; // [edge START acquire]
     ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = started && worker->realtime};
     add_counters(&own, &worker->queue);
     add_states(&own, worker, running);

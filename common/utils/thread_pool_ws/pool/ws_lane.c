@@ -18,9 +18,9 @@ static void prepare(struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
   ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
-  lane->helps_in = NULL;
+  lane->helping.pool = NULL;
   lane->wait = NULL;
-  lane->rests_at = 0;
+  lane->helping.rests_at = 0;
   // The group of the task in which the owner was ended: another may have its address by now. Tasks that the
   // task has left in the queue are still below it.
   if (ws_deque_size(&lane->deque) == 0)

@@ -26,38 +26,38 @@ void ws_near_plan(struct ws_pool_s *pool)
       continue;
     const int32_t mine = first_of(cpu);
     uint32_t cache = 0;
-    while (cache < pool->caches && first[cache] != mine)
+    while (cache < pool->caches.count && first[cache] != mine)
       cache++;
     if (mine < 0 || cache == WS_CACHES_MAX) { // caches that are not known do not help
-      pool->caches = 0;
+      pool->caches.count = 0;
       return;
     }
-    if (cache == pool->caches)
-      first[pool->caches++] = mine;
-    pool->cache_of[cpu] = (uint8_t)cache;
+    if (cache == pool->caches.count)
+      first[pool->caches.count++] = mine;
+    pool->caches.of_cpu[cpu] = (uint8_t)cache;
   }
 }
 
 void ws_near_moved(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t cpu = ws_own_load(&worker->seen_cpu);
-  if (pool->caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
+  const uint32_t cpu = ws_own_load(&worker->placed.seen_cpu);
+  if (pool->caches.count < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
     return;
-  const uint32_t cache = 1 + pool->cache_of[cpu - 1];
-  if (cache == worker->cache)
+  const uint32_t cache = 1 + pool->caches.of_cpu[cpu - 1];
+  if (cache == worker->placed.cache)
     return;
-  if (worker->cache > 0)
-    ws_hint_add(&pool->at_cache[worker->cache - 1], 0u - 1);
-  worker->cache = cache;
+  if (worker->placed.cache > 0)
+    ws_hint_add(&pool->at_cache[worker->placed.cache - 1], 0u - 1);
+  worker->placed.cache = cache;
   ws_hint_add(&pool->at_cache[cache - 1], 1);
 }
 
 uint32_t ws_near_circle(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const uint32_t caches = pool->caches > 0 ? pool->caches : 1, circles = pool->tasks.circles;
-  const uint32_t cache = worker->cache > 0 ? worker->cache - 1 : 0;
+  const uint32_t caches = pool->caches.count > 0 ? pool->caches.count : 1, circles = pool->tasks.circles;
+  const uint32_t cache = worker->placed.cache > 0 ? worker->placed.cache - 1 : 0;
   const uint32_t first = cache * circles / caches, end = (cache + 1) * circles / caches;
   return end > first ? first + worker->index % (end - first) : first;
 }
@@ -65,9 +65,9 @@ uint32_t ws_near_circle(const ws_worker_t *worker)
 uint32_t ws_near_count(const struct ws_pool_s *pool)
 {
   const uint32_t producer = ws_hint_load(&pool->producer_cpu);
-  if (pool->caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
+  if (pool->caches.count < 2 || producer == 0 || producer > WS_CPUS_MAX)
     return pool->workers;
-  return ws_hint_load(&pool->at_cache[pool->cache_of[producer - 1]]);
+  return ws_hint_load(&pool->at_cache[pool->caches.of_cpu[producer - 1]]);
 }
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)

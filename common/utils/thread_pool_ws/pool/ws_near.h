@@ -19,13 +19,13 @@ void ws_near_moved(ws_worker_t *worker);
 /// @return whether the worker is near the thread outside that pushed last; true if unknown
 static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *worker)
 {
-  if (WS_LIKELY(pool->caches < 2))
+  if (WS_LIKELY(pool->caches.count < 2))
     return true;
   const uint32_t producer = ws_hint_load(&pool->producer_cpu);
-  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
+  const uint32_t cpu = ws_hint_load(&worker->placed.seen_cpu);
   if (producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX)
     return true;
-  return pool->cache_of[producer - 1] == pool->cache_of[cpu - 1];
+  return pool->caches.of_cpu[producer - 1] == pool->caches.of_cpu[cpu - 1];
 }
 
 /// @return whether the thread that pushed or joined last was on @p cpu, and would wait for a worker there

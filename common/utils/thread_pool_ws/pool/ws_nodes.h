@@ -49,7 +49,7 @@ static inline const uint8_t *ws_nodes_here(const ws_nodes_t *nodes)
 /// @return whether the worker was last seen on @p node. @param node  below nodes.count
 static inline bool ws_nodes_has(const struct ws_pool_s *pool, const ws_worker_t *worker, uint32_t node)
 {
-  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
+  const uint32_t cpu = ws_hint_load(&worker->placed.seen_cpu);
   return cpu > 0 && ws_nodes_of_cpu(&pool->nodes, (int32_t)cpu - 1) == node;
 }
 

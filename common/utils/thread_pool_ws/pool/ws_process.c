@@ -92,7 +92,7 @@ static void leave_pools(ws_self_t *self)
 {
   const ws_self_t before = *self;
   if (before.worker) // a program that the child starts has timers like those that the pool's creator starts
-    ws_os_timer_slack(before.worker->slack_ns);
+    ws_os_timer_slack(before.worker->start.slack_ns);
   *self = (ws_self_t){.pushed = before.pushed, .end = before.end};
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }

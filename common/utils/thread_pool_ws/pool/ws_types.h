@@ -40,22 +40,47 @@ typedef struct {
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
-/// What the guard remembers of a worker.
+/// Whether a worker gets a CPU.
 typedef struct {
-  uint64_t look; ///< number of the look that saw it awake last, of those at which tasks waited
-  uint64_t cpu_ns; ///< CPU time that it had used then
+  uint64_t look; ///< P the guard's: number of the look that saw it awake last, of those at which tasks waited
+  uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
+  ws_au64_t starved_ns; ///< S when the guard stopped relying on it
+  ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
 } ws_watched_t;
 
 /// The start of a worker: BEGINS --its thread has set itself up--> DONE
 ///        BEGINS --WS_START_NS_MAX is over--> LATE --its thread has set itself up--> DONE
 /// Until then a late one counts as blocked, and not as awake in the process.
 enum { WS_START_BEGINS, WS_START_LATE, WS_START_DONE };
+typedef struct {
+  ws_au32_t state; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
+  int pin_error, class_error; ///< I the system's error, 0 = done
+  uint64_t slack_ns; ///< I timer slack that its thread had before
+} ws_started_t;
+
 /// How long a creation waits while no thread starts: their CPUs may be held by others. Named in ws_pool.h.
 #define WS_START_NS_MAX 2000000000u
 /// In pool->started: the number of workers, and beside it two bits.
 #define WS_STARTED_WORKERS (WS_STARTED_GUARD - 1)
 #define WS_STARTED_GUARD (1u << 30)
 #define WS_STARTED_ALL (1u << 31)
+
+/// A worker's state. Running: it runs tasks, or waits for a dealer (core/ws_deal.h). Searching: it looks for
+/// a task, or was claimed and will. Parked: it is about to sleep, or sleeps.
+///   RUNNING --begins to search--> SEARCHING --finds a task--> RUNNING
+///   RUNNING, SEARCHING --parks--> PARKED --is claimed (ws_wake.h)--> SEARCHING
+/// RELIED: a searching worker that is in pool->searching, so pushes rely on it. A searching worker without
+/// RELIED gets no CPU, as the guard has found: it is in tasks->starved until it has one again. The thread
+/// that changes RELIED changes the counts.
+enum {
+  WS_STATE_RUNNING,
+  WS_STATE_SEARCHING,
+  WS_STATE_PARKED,
+  WS_STATES = 4,
+  WS_STATE_RELIED = 4,
+  WS_STATE_CALLED = 8, ///< another thread has woken it, and it has not found a task since
+  WS_STATE_CIRCLE = 16 ///< times the circle in whose count it is
+};
 
 /// A worker's planned timer wake.
 typedef struct {
@@ -71,56 +96,63 @@ typedef struct {
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
 typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
+/// On which CPU a worker is (ws_near.h, sleep/ws_place.h).
+typedef struct {
+  ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
+  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
+  uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
+  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+} ws_placed_t;
+
+/// How long a worker spins (sleep/ws_budget.h).
+typedef struct {
+  uint64_t until_ns; ///< what pre-wake expects
+  int64_t allowance_ns; ///< time that it may still spin
+  uint64_t allowed_ns; ///< when allowance_ns was computed
+} ws_spinning_t;
+
+/// How a worker spends its time: for the statistics (ws_stats.h).
+typedef struct {
+  ws_au32_t state; ///< O ws_worker_state_t
+  ws_au64_t since_ns; ///< O when that began
+  ws_au64_t ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
+} ws_spent_t;
+
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->tasks.queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
   /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of pool->sleepers,
   /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
-  ws_au32_t trust; ///< S WS_TRUST_*, and a circle; a thread that moves it from COUNTED or STARVED changes it
-  ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
-  ws_au64_t starved_ns; ///< S when the guard stopped relying on it
-  ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
-  ws_watched_t watched; ///< P the guard's
-  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  ws_au32_t state; ///< S WS_STATE_*
+  ws_watched_t watched; ///< whether it gets a CPU
+  ws_placed_t placed; ///< on which CPU it is
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
   bool realtime; ///< I
   uint32_t priority; ///< I its real-time priority; 0 = another class
   char name[16]; ///< I of its thread
-  ws_au32_t start; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
+  ws_started_t start; ///< how its start went
   ws_au32_t tid; ///< O 0 = its thread has not begun
   pthread_t thread; ///< I
   uint32_t *victims; ///< I indices of the other workers, near ones first
-  int pin_error, class_error; ///< I the system's error, 0 = done
-  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
-  uint64_t slack_ns; ///< I timer slack that its thread had before
   uint64_t out_of_work_ns; ///< P when it last ran out of work
-  uint64_t move_tried_ns; ///< P when it last tried to leave a producer's CPU (ws_place.c)
-  bool discounted; ///< P it is off the process's count of awake workers already, and parks next
-  bool searching; ///< P it searches, or was woken to; trust holds whether it is still counted
   /// P consecutive tasks of one group that have run, and are not completed yet
   struct {
     ws_group_t *group;
     uint32_t tasks;
   } due;
   bool was_handed; ///< P its last task was handed over, or came from a lane that is dealt
-  bool handed; ///< P its inbox holds a task that it has to run
   uint64_t found_ns; ///< P when it last found work
-  bool claimed; ///< P it was woken, and has not found work yet
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
-  uint64_t look_until_ns; ///< P until when it spins
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
-  int64_t allowance_ns; ///< P time that it may still spin
-  uint64_t allowed_ns; ///< P when allowance_ns was computed
+  ws_spinning_t spin; ///< P how long it spins
   ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
-  ws_au32_t state; ///< O ws_worker_state_t, for the statistics (ws_stats.h)
-  ws_au64_t state_since_ns; ///< O when that began
-  ws_au64_t state_ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
+  ws_spent_t spent; ///< how it spends its time
 };
 
 /// @return the kernel's number of its thread; 0 = not known yet
@@ -140,6 +172,42 @@ typedef struct {
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
 ///        any --the process forks--> LOST, in the child: the pool's threads are not there
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
+
+/// What no thread's own queue counts (ws_counters_t).
+typedef struct {
+  ws_au64_t guard_looks; ///< O the guard's
+  ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
+  ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
+  ws_au64_t skipped; ///< S tasks skipped by an abort
+  ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
+  ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
+  ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
+} ws_pool_counters_t;
+
+/// Waits for the pool (ws_pool_wait).
+typedef struct {
+  ws_au32_t waiters; ///< S threads asleep in one
+  ws_au32_t times; ///< S futex of those: counts the times that a thread ran out of work
+} ws_idle_t;
+
+/// Scheduling classes of the workers.
+typedef struct {
+  ws_au32_t realtime; ///< S workers, for statistics: grows when a late one starts
+  ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
+} ws_classes_t;
+
+/// The end of a pool.
+typedef struct {
+  ws_au32_t holds; ///< S futex of an end: 2 for each ws_pool_hold(); 1 = an end waits
+  ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
+  bool stays; ///< its memory is not freed. Written by its destroyer
+} ws_end_t;
+
+/// The last-level caches of the CPUs (ws_near.h).
+typedef struct {
+  uint32_t count; ///< 0 = not known
+  uint8_t of_cpu[WS_CPUS_MAX]; ///< of each CPU
+} ws_caches_t;
 
 struct ws_pool_s {
   ws_tasks_t tasks; ///< where tasks wait
@@ -171,26 +239,20 @@ struct ws_pool_s {
       producer_holds; ///< S 1 = no worker could stop the thread outside that woke one last: its priority
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
-  ws_au32_t watch_due; ///< S 1 = it is time for ws_watch_look
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
-  ws_au32_t waiters; ///< S threads asleep in ws_pool_wait
-  ws_au32_t idle; ///< S futex of those: counts the times that a thread ran out of work
+  ws_idle_t idle;
   ws_au32_t state; ///< S ws_state_t
   ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
   ws_au64_t expected_ns; ///< S time of the burst of the last hint: ws_hint.c. Only a hint
-  ws_au32_t wanted; ///< S workers that a hint wants awake: ws_hint.c. Only a hint
-  ws_au64_t wanted_until_ns; ///< S a later wake is not because of that hint
+  struct {
+    ws_au32_t workers; ///< S that a hint wants awake. Only a hint
+    ws_au64_t until_ns; ///< S a later wake is not because of that hint
+  } tree; ///< of wakes: ws_hint.c
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S
   ws_au32_t spin_cpu_max_percent; ///< S
-  ws_au64_t guard_looks; ///< O the guard's
-  ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
-  ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
-  ws_au64_t skipped; ///< S tasks skipped by an abort
-  ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
-  ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
-  ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
+  ws_pool_counters_t count;
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
@@ -199,7 +261,10 @@ struct ws_pool_s {
   ws_au64_t wake_call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
   ws_au32_t armed; ///< S workers with an alarm
   ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
-  ws_au64_t watched_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
+  struct {
+    ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
+    ws_au32_t due; ///< S 1 = it has not looked since
+  } watch;
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
@@ -213,20 +278,16 @@ struct ws_pool_s {
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
-  uint32_t caches; ///< I last-level caches of these; 0 = not known
-  uint8_t cache_of[WS_CPUS_MAX]; ///< I of each CPU
+  ws_caches_t caches; ///< I
   ws_nodes_t nodes; ///< I
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
-  ws_au32_t holds; ///< S futex of an end: 2 for each ws_pool_hold(); 1 = an end waits
-  ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
-  bool stays; ///< its memory is not freed at its end. Written by its destroyer
+  ws_end_t end;
   uint32_t pinned, requested; ///< I for statistics
-  ws_au32_t realtime; ///< S for statistics: grows when a late worker starts
-  ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
+  ws_classes_t classes;
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock
@@ -308,6 +369,13 @@ static inline uint32_t ws_searching(const struct ws_pool_s *pool)
   return sum;
 }
 
+/// @return whether the worker searches, or was claimed and will. Exact for the worker itself: others change
+///         its state only while it sleeps, but for RELIED
+static inline bool ws_searches(const ws_worker_t *worker)
+{
+  return ws_hint_load(&worker->state) % WS_STATES == WS_STATE_SEARCHING;
+}
+
 static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 {
   uint32_t asleep = 0;
@@ -320,11 +388,11 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 /// worker's own lines.
 static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, uint64_t now_ns)
 {
-  const uint32_t before = ws_own_load(&worker->state);
-  const uint64_t since_ns = ws_own_load(&worker->state_since_ns);
-  ws_count(&worker->state_ns[before], now_ns - since_ns);
-  ws_stat_store(&worker->state_since_ns, now_ns);
-  ws_stat_store(&worker->state, state);
+  const uint32_t before = ws_own_load(&worker->spent.state);
+  const uint64_t since_ns = ws_own_load(&worker->spent.since_ns);
+  ws_count(&worker->spent.ns[before], now_ns - since_ns);
+  ws_stat_store(&worker->spent.since_ns, now_ns);
+  ws_stat_store(&worker->spent.state, state);
 }
 
 #endif

@@ -41,7 +41,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
   const double reached = ws_window_reached(how->late, choice.wait_ns);
   // A burst that is over before a woken worker runs is no later without the worker than it is long, and its
-  // pushes come to wake no worker (ws_alone.h).
+  // pushes come to wake no worker (ws_brief.h).
   const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
   const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
   const double saved_ns = is_short ? short_ns : in_time_ns;

@@ -241,7 +241,7 @@ static void end(struct ws_pool_s *pool)
   if (ws_load_relaxed(&pool->state) != WS_STOPPED) // relaxed: one caller
     WS_REQUIRE(ws_pool_stop(pool, WS_STOP_DRAIN) >= 0, "ws_pool_destroy",
                "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned");
-  if (pool->stays)
+  if (pool->end.stays)
     return;
   ws_hold_drain(pool); // also a push that a stop of before has refused
   ws_process_remove(pool);
@@ -267,7 +267,7 @@ static void *end_thread(void *pool_arg)
 static void end_later(struct ws_pool_s *pool)
 {
   const ws_worker_t *worker = ws_self()->worker;
-  pool->stays = !worker || worker->pool != pool;
+  pool->end.stays = !worker || worker->pool != pool;
   pthread_t thread;
   const int error = ws_os_thread_create(&thread, end_thread, pool);
   if (error)
@@ -285,11 +285,11 @@ void ws_pool_destroy(ws_pool_t *pool)
   const ws_here_t here = ws_here(pool);
   const bool is_inside = here.worker || ws_is_inside(pool, here);
   const bool is_running = ws_load_relaxed(&pool->state) == WS_RUNNING; // relaxed: one caller, or a stop
-  const bool is_second = ws_load_relaxed(&pool->destroyed) != 0; // relaxed: misuse, which may go unseen
+  const bool is_second = ws_load_relaxed(&pool->end.destroyed) != 0; // relaxed: misuse, which may go unseen
   if (is_inside && !is_running && !is_second)
     return; // the thread that stops the pool destroys it
   WS_REQUIRE(!is_second, "ws_pool_destroy", "called a second time for the pool");
-  ws_store_relaxed(&pool->destroyed, 1); // relaxed: one caller
+  ws_store_relaxed(&pool->end.destroyed, 1); // relaxed: one caller
   if (is_inside)
     end_later(pool);
   else

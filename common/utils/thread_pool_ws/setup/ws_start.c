@@ -26,7 +26,7 @@ static void set_class(ws_worker_t *worker)
       [WS_CLASS_OTHER] = SCHED_OTHER, [WS_CLASS_RR] = SCHED_RR, [WS_CLASS_FIFO] = SCHED_FIFO};
   const int policy = policies[settings->sched_class];
   const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
-  worker->class_error = pthread_setschedparam(pthread_self(), policy, &param);
+  worker->start.class_error = pthread_setschedparam(pthread_self(), policy, &param);
 }
 
 static void read_class(ws_worker_t *worker)
@@ -49,13 +49,13 @@ static void set_up(ws_worker_t *worker)
     pthread_setname_np(worker->thread, worker->name); // here: the observer finds the name, and may change it
   set_class(worker); // before it is pinned: it may need the class to get that CPU
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
-    worker->pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
-  worker->confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
-  worker->slack_ns = ws_os_timer_slack(1);
+    worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
+  worker->placed.confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
+  worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_deque_touch(&worker->queue.deque);
-  ws_stat_store(&worker->state_since_ns, ws_os_now_ns());
-  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
+  ws_stat_store(&worker->spent.since_ns, ws_os_now_ns());
+  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);
 }
 
@@ -69,9 +69,9 @@ static void end_late(ws_worker_t *worker)
 static void count_class(const ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_stat_add(&pool->realtime, worker->realtime);
-  if (worker->priority > ws_hint_load(&pool->priority))
-    ws_hint_store(&pool->priority, worker->priority);
+  ws_stat_add(&pool->classes.realtime, worker->realtime);
+  if (worker->priority > ws_hint_load(&pool->classes.priority))
+    ws_hint_store(&pool->classes.priority, worker->priority);
 }
 
 static void *worker_thread(void *worker_arg)
@@ -80,7 +80,7 @@ static void *worker_thread(void *worker_arg)
   set_up(worker);
   ws_observe(worker, WS_OBSERVED_START);
   // [edge START acq_rel] what set_up wrote
-  if (ws_xchg_acq_rel(&worker->start, WS_START_DONE) == WS_START_LATE) {
+  if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
     end_late(worker);
     count_class(worker);
   }
@@ -121,14 +121,15 @@ static void warn_late(const ws_worker_t *worker)
 static bool leave_behind(ws_worker_t *worker)
 {
   uint32_t begins = WS_START_BEGINS;
-  if (ws_load_acquire(&worker->start) == WS_START_DONE) // [edge START acquire]
+  if (ws_load_acquire(&worker->start.state) == WS_START_DONE) // [edge START acquire]
     return false;
   ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
   ws_process_awake_sub(1);
-  if (ws_cas_acq_rel(&worker->start, &begins, WS_START_LATE)) // [edge START acq_rel]
+  if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
   end_late(worker);
-  return ws_load_acquire(&worker->start) != WS_START_DONE; // [edge START acquire] it has started just now
+  // [edge START acquire] it has started just now
+  return ws_load_acquire(&worker->start.state) != WS_START_DONE;
 }
 
 /// The host's threads get their CPU and class from their creator, maybe after their start: look at what they
@@ -140,14 +141,14 @@ static void check_host(ws_worker_t *worker)
   if (worker->cpu < 0 || ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
     return; // not pinned; or it cannot be checked
   if (ws_os_cpuset_count(&cpus) != 1 || !ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu))
-    worker->pin_error = -EPERM;
+    worker->start.pin_error = -EPERM;
   ws_os_cpuset_free(&cpus);
 }
 
 static void warn_pin(const ws_worker_t *worker)
 {
-  const char *why = worker->pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
-                                                 : strerror(-worker->pin_error);
+  const char *why = worker->start.pin_error == -EINVAL ? "no such CPU, offline, or outside the process's set"
+                                                       : strerror(-worker->start.pin_error);
   ws_warn(&worker->pool->settings, "worker %u cannot run on CPU %d (%s): it floats; others are not reported",
           worker->index, worker->cpu, why);
 }
@@ -173,15 +174,15 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
     }
     if (pool->settings.thread_create)
       check_host(worker);
-    if (worker->pin_error) {
+    if (worker->start.pin_error) {
       if (!pin_warned)
         warn_pin(worker);
       pin_warned = true;
       worker->cpu = cpu[i] = -1;
     }
-    if (worker->class_error && !class_warned)
-      warn_class(pool, worker->class_error);
-    class_warned |= worker->class_error != 0;
+    if (worker->start.class_error && !class_warned)
+      warn_class(pool, worker->start.class_error);
+    class_warned |= worker->start.class_error != 0;
     pool->pinned += worker->cpu >= 0;
     count_class(worker);
   }

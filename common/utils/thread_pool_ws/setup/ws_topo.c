@@ -91,9 +91,9 @@ uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus
 static uint32_t cache_of(const struct ws_pool_s *pool, const ws_worker_t *worker)
 {
   const uint32_t cpu = (uint32_t)worker->cpu;
-  if (worker->cpu < 0 || cpu >= WS_CPUS_MAX || pool->caches == 0 || !ws_os_cpuset_has(&pool->mask, cpu))
+  if (worker->cpu < 0 || cpu >= WS_CPUS_MAX || pool->caches.count == 0 || !ws_os_cpuset_has(&pool->mask, cpu))
     return 0;
-  return 1 + pool->cache_of[cpu];
+  return 1 + pool->caches.of_cpu[cpu];
 }
 
 void ws_topo_victims(struct ws_pool_s *pool)

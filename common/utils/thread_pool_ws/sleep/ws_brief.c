@@ -4,8 +4,6 @@
 #include "ws_brief.h"
 
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_alone.h"
-#include "../tasks/ws_queue.h"
 
 /// @return how many tasks of the queue other threads have taken so far
 static uint64_t taken(const ws_queue_t *queue)
@@ -16,18 +14,18 @@ static uint64_t taken(const ws_queue_t *queue)
 /// The first push of a burst that would wake a worker.
 static void begin(struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  ws_alone_t *alone = &queue->alone;
+  ws_brief_t *brief = &queue->brief;
   const uint64_t now_ns = ws_os_now_ns();
   // A worker that the burst before had woken would still spin.
-  if (alone->ended_ns != 0 && now_ns - alone->ended_ns < pool->settings.spin_ns_max)
-    ws_alone_mistake(&alone->site[alone->before]);
-  alone->noted = true;
-  alone->at = ws_alone_find(alone, ws_deque_newest_func(&queue->deque));
-  alone->trial = ++alone->site[alone->at].bursts % WS_ALONE_TRIAL_EVERY == 0;
-  alone->begun_ns = now_ns;
-  alone->pushed = ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque);
-  alone->taken = taken(queue);
-  alone->wakes = ws_own_load(&queue->count.wakes_sent);
+  if (brief->ended_ns != 0 && now_ns - brief->ended_ns < pool->settings.spin_ns_max)
+    ws_brief_mistake(&brief->site[brief->before]);
+  brief->noted = true;
+  brief->at = ws_brief_find(brief, ws_deque_newest_func(&queue->deque));
+  brief->trial = ++brief->site[brief->at].bursts % WS_BRIEF_TRIAL_EVERY == 0;
+  brief->begun_ns = now_ns;
+  brief->pushed = ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque);
+  brief->taken = taken(queue);
+  brief->wakes = ws_own_load(&queue->count.wakes_sent);
 }
 
 /// @return the longest that a burst takes of which a wake gains nothing: is_short(). 0 = not known
@@ -41,22 +39,22 @@ static uint64_t short_ns(const struct ws_pool_s *pool)
 ///         other threads run its tasks
 static bool is_left(const struct ws_pool_s *pool, const ws_queue_t *queue)
 {
-  const ws_alone_t *alone = &queue->alone;
-  return taken(queue) != alone->taken && ws_os_now_ns() - alone->begun_ns > short_ns(pool);
+  const ws_brief_t *brief = &queue->brief;
+  return taken(queue) != brief->taken && ws_os_now_ns() - brief->begun_ns > short_ns(pool);
 }
 
 /// The burst that was noted is over.
-static void learn(ws_alone_t *alone, const ws_alone_burst_t *burst)
+static void learn(ws_brief_t *brief, const ws_brief_burst_t *burst)
 {
-  alone->noted = false;
-  alone->before = alone->at;
-  ws_alone_learn(&alone->site[alone->at], burst);
+  brief->noted = false;
+  brief->before = brief->at;
+  ws_brief_learn(&brief->site[brief->at], burst);
 }
 
 /// @return tasks of the burst that do not wait in the queue any more
 static uint64_t tasks_of(const ws_queue_t *queue)
 {
-  return ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque) - queue->alone.pushed;
+  return ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque) - queue->brief.pushed;
 }
 
 bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
@@ -64,12 +62,12 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
   ws_queue_t *queue = here.queue;
   if (here.worker || !queue || queue->depth > 0 || !pool->guarded)
     return false;
-  ws_alone_t *alone = &queue->alone;
-  if (alone->noted && is_left(pool, queue))
-    learn(alone, &(ws_alone_burst_t){.tasks = tasks_of(queue), .alone = false});
-  if (!alone->noted)
+  ws_brief_t *brief = &queue->brief;
+  if (brief->noted && is_left(pool, queue))
+    learn(brief, &(ws_brief_burst_t){.tasks = tasks_of(queue), .alone = false});
+  if (!brief->noted)
     begin(pool, queue);
-  if (alone->trial || !ws_alone_spares(&alone->site[alone->at], ws_deque_size(&queue->deque))
+  if (brief->trial || !ws_brief_spares(&brief->site[brief->at], ws_deque_size(&queue->deque))
       || !ws_prewake_rests(pool))
     return false;
   ws_count(&queue->count.wakes_spared, 1);
@@ -82,21 +80,21 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 /// @return whether a wake would have gained nothing
 static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint64_t tasks, uint64_t at_ns)
 {
-  const ws_alone_t *alone = &queue->alone;
+  const ws_brief_t *brief = &queue->brief;
   const uint64_t most_ns = short_ns(pool);
   if (most_ns == 0)
     return false;
-  if (ws_own_load(&queue->count.wakes_sent) == alone->wakes)
-    return at_ns - alone->begun_ns <= most_ns;
-  return (taken(queue) - alone->taken) * most_ns <= tasks * ws_stat_load(&pool->wake_call_ns);
+  if (ws_own_load(&queue->count.wakes_sent) == brief->wakes)
+    return at_ns - brief->begun_ns <= most_ns;
+  return (taken(queue) - brief->taken) * most_ns <= tasks * ws_stat_load(&pool->wake_call_ns);
 }
 
-void ws_brief_learn(struct ws_pool_s *pool, ws_queue_t *queue)
+void ws_brief_end(struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  ws_alone_t *alone = &queue->alone;
+  ws_brief_t *brief = &queue->brief;
   if (queue->depth > 0 || ws_deque_size(&queue->deque) > 0)
     return; // the burst goes on
-  alone->ended_ns = ws_os_now_ns();
+  brief->ended_ns = ws_os_now_ns();
   const uint64_t tasks = tasks_of(queue);
-  learn(alone, &(ws_alone_burst_t){.tasks = tasks, .alone = is_short(pool, queue, tasks, alone->ended_ns)});
+  learn(brief, &(ws_brief_burst_t){.tasks = tasks, .alone = is_short(pool, queue, tasks, brief->ended_ns)});
 }

@@ -67,17 +67,17 @@ static int64_t percent(const struct ws_pool_s *pool)
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)
 {
   const int64_t most_ns = ALLOWANCE_NS / 100 * percent(worker->pool);
-  const uint64_t passed_ns = later_ns - worker->allowed_ns;
+  const uint64_t passed_ns = later_ns - worker->spin.allowed_ns;
   const bool long_ago = passed_ns >= ALLOWANCE_NS;
   const int64_t granted_ns = long_ago ? 2 * most_ns : (int64_t)passed_ns * percent(worker->pool) / 100;
-  return worker->allowance_ns + granted_ns < most_ns ? worker->allowance_ns + granted_ns : most_ns;
+  return worker->spin.allowance_ns + granted_ns < most_ns ? worker->spin.allowance_ns + granted_ns : most_ns;
 }
 
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 {
-  worker->allowance_ns = ws_spin_forecast(worker, now_ns);
-  worker->allowed_ns = now_ns;
-  return worker->allowance_ns;
+  worker->spin.allowance_ns = ws_spin_forecast(worker, now_ns);
+  worker->spin.allowed_ns = now_ns;
+  return worker->spin.allowance_ns;
 }
 
 /// CPU time of a sleep and a wake, as a multiple of the call's: the worker's two switches take about as long.
@@ -97,6 +97,6 @@ static int64_t cost_ns(const ws_worker_t *worker, uint64_t spun_ns, bool found)
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found)
 {
   const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
-  const int64_t left_ns = worker->allowance_ns - cost_ns(worker, spun_ns, found);
-  worker->allowance_ns = left_ns > least_ns ? left_ns : least_ns;
+  const int64_t left_ns = worker->spin.allowance_ns - cost_ns(worker, spun_ns, found);
+  worker->spin.allowance_ns = left_ns > least_ns ? left_ns : least_ns;
 }

@@ -5,12 +5,12 @@
 ///
 ///   Tasks block   The cap on awake workers is full of workers whose tasks wait for something.
 ///   No CPU        Pushes rely on a worker that searches, or was woken, and its CPU is held by a thread of a
-///                 higher class. The guard takes the worker out of searching (ws_search.c). Any thread may
+///                 higher class. The guard stops relying on the worker (ws_wake.h). Any thread may
 ///                 then take a task that is stuck in such a worker's inbox (ws_inbox.h).
 ///
 /// When it becomes dormant, it gives pages of queues that have shrunk back to the kernel. In a pool of one
 /// worker it stands for those pages, and for a wake that would stop the producer. Its thread also looks at
-/// the CPU set and the quota (ws_watch.c).
+/// the CPU set and the quota.
 ///
 ///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
 ///   STANDING --nothing to see for 10 ms--> DORMANT
@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "../pool/ws_warn.h"
+#include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
@@ -77,7 +78,7 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 
 static bool is_late(const ws_worker_t *worker)
 {
-  return ws_load_acquire(&worker->start) == WS_START_LATE; // [edge START acquire]
+  return ws_load_acquire(&worker->start.state) == WS_START_LATE; // [edge START acquire]
 }
 
 /// @return awake workers that sleep in the kernel: they wait in a join, or for an event that the pool cannot
@@ -122,7 +123,8 @@ static bool is_starved(ws_worker_t *worker, uint64_t look)
 {
   const uint64_t cpu_ns = ws_os_thread_cpu_ns(ws_tid(worker));
   const bool starved = worker->watched.look + 1 == look && worker->watched.cpu_ns == cpu_ns && cpu_ns != 0;
-  worker->watched = (ws_watched_t){.look = look, .cpu_ns = cpu_ns};
+  worker->watched.look = look;
+  worker->watched.cpu_ns = cpu_ns;
   return starved;
 }
 
@@ -136,7 +138,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
     ws_worker_t *worker = pool->worker[i];
     if (ws_is_parked(pool, i) || is_late(worker) || !is_starved(worker, look))
       continue;
-    if (ws_hint_load(&worker->trust) == WS_TRUST_NOT)
+    if (!ws_searches(worker))
       starved += !ws_os_thread_sleeps(ws_tid(worker));
     else if (ws_search_starved(worker))
       ws_place_free(worker);
@@ -166,7 +168,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
-  ws_count(&pool->guard_looks, 1);
+  ws_count(&pool->count.guard_looks, 1);
   memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
@@ -198,6 +200,50 @@ static void become_dormant(struct ws_pool_s *pool)
     ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
   else
     ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
+}
+
+// The CPU set and the quota.
+
+/// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
+#define WATCH_NS 1000000000
+
+void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
+{
+  const uint64_t watched_ns = ws_hint_load(&pool->watch.asked_ns); // two threads at once ask twice
+  if (!pool->watched || (int64_t)(now_ns - watched_ns) < WATCH_NS)
+    return;
+  ws_hint_store(&pool->watch.asked_ns, now_ns);
+  ws_hint_store(&pool->watch.due, 1); // a look that is missed comes a second later
+  ws_os_futex_wake(&pool->guard, 1);
+}
+
+/// The CPUs of this thread, which is not pinned, are those of the process; the pool may have others, to which
+/// its workers are pinned. The CPUs that this thread has lost since its start are missing.
+static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
+{
+  const uint32_t now = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();
+  if (now == 0 || watch->cpus == 0)
+    return;
+  const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
+  const uint32_t left = gone < pool->cpus ? pool->cpus - gone : 1;
+  ws_hint_store(&pool->spin_cpus, left < quota ? left : quota);
+}
+
+void ws_watch_begin(ws_watch_t *watch)
+{
+  *watch = (ws_watch_t){.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
+}
+
+void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
+{
+  if (!ws_hint_load(&pool->watch.due))
+    return;
+  ws_hint_store(&pool->watch.due, 0);
+  const uint64_t before = watch->throttled;
+  watch->throttled = ws_os_throttled();
+  if (watch->throttled > before)
+    ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
+  count_cpus(pool, watch);
 }
 
 static void *guard_thread(void *pool_arg)

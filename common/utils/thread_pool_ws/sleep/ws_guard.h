@@ -2,7 +2,7 @@
 /// @file ws_guard.h
 /// The guard, a watchdog thread for tasks behind blocked workers: see ws_guard.c. It also looks whether the
 /// machine still has time for spinning: once in a second of activity it reads the control groups' quota and
-/// the set of CPUs (ws_watch.c).
+/// the set of CPUs.
 #ifndef WS_GUARD_H
 #define WS_GUARD_H
 

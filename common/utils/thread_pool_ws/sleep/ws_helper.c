@@ -17,16 +17,16 @@
 
 static void wake_lane(ws_self_t *self, ws_queue_t *lane)
 {
-  lane->rests_at = 0;
-  ws_add_acq_rel(&lane->helps_in->helpers, 1); // [edge SEARCHING acq_rel]
+  lane->helping.rests_at = 0;
+  ws_add_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && self->awake_places++ == 0)
     ws_process_helpers_add(1);
 }
 
 static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
 {
-  lane->rests_at = level;
-  ws_sub_acq_rel(&lane->helps_in->helpers, 1); // [edge SEARCHING acq_rel]
+  lane->helping.rests_at = level;
+  ws_sub_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && --self->awake_places == 0)
     ws_process_helpers_sub(1);
 }
@@ -36,12 +36,12 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
   if (here.worker || !here.queue)
     return false;
   ws_inbox_give_back(&pool->tasks, here.queue); // it runs tasks, or sleeps: that may take long
-  if (here.queue->helps_in)
+  if (here.queue->helping.pool)
     return false;
   ws_self_t *self = ws_self();
   ws_place_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
-  here.queue->helps_in = pool;
-  here.queue->helps_outer = self->helps;
+  here.queue->helping.pool = pool;
+  here.queue->helping.outer = self->helps;
   self->helps = here.queue;
   wake_lane(self, here.queue);
   return true;
@@ -50,17 +50,17 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_self_t *self = ws_self();
-  self->helps = here.queue->helps_outer;
-  if (here.queue->rests_at == 0)
+  self->helps = here.queue->helping.outer;
+  if (here.queue->helping.rests_at == 0)
     rest_lane(self, here.queue, 1);
-  here.queue->helps_in = NULL;
+  here.queue->helping.pool = NULL;
   ws_fill_place(pool, here);
 }
 
 static void rest_worker(ws_worker_t *worker, uint32_t level)
 {
   struct ws_pool_s *pool = worker->pool;
-  worker->queue.rests_at = level;
+  worker->queue.helping.rests_at = level;
   ws_add_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
   ws_process_awake_sub(1);
   ws_fill_place(pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
@@ -68,7 +68,7 @@ static void rest_worker(ws_worker_t *worker, uint32_t level)
 
 static void wake_worker(ws_worker_t *worker)
 {
-  worker->queue.rests_at = 0;
+  worker->queue.helping.rests_at = 0;
   ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
   ws_process_awake_add(1);
 }
@@ -78,14 +78,14 @@ void ws_blocking_begin(void)
   ws_steps_before_wait(ws_steps_here());
   ws_self_t *self = ws_self();
   const uint32_t level = ++self->blocking;
-  if (self->worker && self->worker->queue.rests_at == 0)
+  if (self->worker && self->worker->queue.helping.rests_at == 0)
     rest_worker(self->worker, level);
-  for (ws_queue_t *lane = self->helps; lane; lane = lane->helps_outer) {
-    if (lane->rests_at != 0)
+  for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
+    if (lane->helping.rests_at != 0)
       continue;
     rest_lane(self, lane, level);
-    ws_hint_store(&lane->helps_in->outside, 0); // the next push sets it
-    ws_fill_place(lane->helps_in, (ws_here_t){0});
+    ws_hint_store(&lane->helping.pool->outside, 0); // the next push sets it
+    ws_fill_place(lane->helping.pool, (ws_here_t){0});
   }
 }
 
@@ -95,9 +95,9 @@ void ws_blocking_end(void)
   if (self->blocking == 0)
     return;
   const uint32_t level = self->blocking--;
-  if (self->worker && self->worker->queue.rests_at == level)
+  if (self->worker && self->worker->queue.helping.rests_at == level)
     wake_worker(self->worker);
-  for (ws_queue_t *lane = self->helps; lane; lane = lane->helps_outer)
-    if (lane->rests_at == level)
+  for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
+    if (lane->helping.rests_at == level)
       wake_lane(self, lane);
 }

@@ -45,8 +45,8 @@ static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
   const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns);
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
-  ws_hint_store(&pool->wanted_until_ns, now_ns + TREE_NS_MAX);
-  ws_hint_store(&pool->wanted, workers);
+  ws_hint_store(&pool->tree.until_ns, now_ns + TREE_NS_MAX);
+  ws_hint_store(&pool->tree.workers, workers);
   wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
 }
 
@@ -61,12 +61,12 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 void ws_hint_pass_on(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t wanted = ws_hint_load(&pool->wanted);
-  if (wanted < 2 || worker->rose_ns > ws_hint_load(&pool->wanted_until_ns))
+  const uint32_t wanted = ws_hint_load(&pool->tree.workers);
+  if (wanted < 2 || worker->rose_ns > ws_hint_load(&pool->tree.until_ns))
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)
-    ws_hint_store(&pool->wanted, 0); // no more may be awake
+    ws_hint_store(&pool->tree.workers, 0); // no more may be awake
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)

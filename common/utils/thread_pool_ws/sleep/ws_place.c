@@ -9,7 +9,7 @@
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
 void ws_place_note_priority(struct ws_pool_s *pool)
 {
-  const uint32_t highest = ws_hint_load(&pool->priority);
+  const uint32_t highest = ws_hint_load(&pool->classes.priority);
   if (highest == 0 && pool->pinned == 0)
     return;
   const uint32_t own = ws_os_priority();
@@ -21,7 +21,7 @@ void ws_place_note_priority(struct ws_pool_s *pool)
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
-    ws_hint_store(&here.worker->seen_cpu, cpu);
+    ws_hint_store(&here.worker->placed.seen_cpu, cpu);
   else if (here.queue && ws_hint_load(&pool->producer_cpu) != cpu)
     ws_hint_store(&pool->producer_cpu, cpu);
 }
@@ -33,9 +33,9 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 static bool may_move(ws_worker_t *worker)
 {
   const uint64_t now_ns = ws_os_now_ns();
-  if (now_ns - worker->move_tried_ns < PAUSE_NS)
+  if (now_ns - worker->placed.tried_ns < PAUSE_NS)
     return false;
-  worker->move_tried_ns = now_ns;
+  worker->placed.tried_ns = now_ns;
   return true;
 }
 
@@ -47,7 +47,7 @@ void ws_place_leave(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
-  ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
+  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(cpu + 1));
   ws_near_moved(worker);
   const uint32_t producer_cpu = ws_hint_load(&pool->producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
@@ -55,12 +55,12 @@ void ws_place_leave(ws_worker_t *worker)
   const bool moves = ws_producer_on_cpu(pool, cpu);
   if (worker->realtime && !(moves && may_move(worker)))
     return;
-  if (ws_os_confine(&worker->confine, 0, producer_cpu - 1) < 0)
+  if (ws_os_confine(&worker->placed.confine, 0, producer_cpu - 1) < 0)
     return;
   if (worker->realtime)
-    ws_os_unconfine(&worker->confine, 0);
+    ws_os_unconfine(&worker->placed.confine, 0);
   ws_count(&worker->queue.count.placements, moves);
-  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
+  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(ws_os_cpu() + 1));
   ws_near_moved(worker);
 }
 
@@ -75,18 +75,18 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   if (!here.worker)
     ws_place_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
-  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
-    ws_os_confine(&worker->confine, ws_tid(worker), cpu - 1);
+  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->placed.seen_cpu) == cpu)
+    ws_os_confine(&worker->placed.confine, ws_tid(worker), cpu - 1);
 }
 
 void ws_place_return(ws_worker_t *worker)
 {
-  ws_os_unconfine(&worker->confine, 0);
+  ws_os_unconfine(&worker->placed.confine, 0);
 }
 
 void ws_place_free(ws_worker_t *worker)
 {
-  ws_os_unconfine(&worker->confine, ws_tid(worker));
+  ws_os_unconfine(&worker->placed.confine, ws_tid(worker));
 }
 
 void ws_place_beside_workers(const struct ws_pool_s *pool)

@@ -16,14 +16,89 @@
 #include "ws_budget.h"
 #include "ws_place.h"
 
-bool ws_claim(struct ws_pool_s *pool, uint32_t worker)
+// Who searches. The thread that changes RELIED in a worker's state changes the count of its circle, so a
+// worker is taken off once: by itself or by the guard.
+
+/// A worker that had no CPU for a time is avoided for this multiple of that time.
+#define SHUN_TIMES 8u
+
+/// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
+static void count(ws_worker_t *worker, uint32_t called)
+{
+  const uint32_t circle = ws_near_circle(worker);
+  ws_add_acq_rel(&worker->pool->searching[circle].workers, 1); // [edge SEARCHING acq_rel]
+  // [edge SEARCHING release] counted before it can be taken off
+  ws_store_release(&worker->state, WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_CIRCLE * circle);
+}
+
+void ws_search_begin(ws_worker_t *worker)
+{
+  const uint32_t state = ws_expected_load(&worker->state);
+  if (WS_LIKELY(state & WS_STATE_RELIED))
+    return;
+  if (state % WS_STATES == WS_STATE_SEARCHING) // the guard has taken it off, and it has a CPU again
+    ws_search_leave(worker, WS_STATE_RUNNING);
+  count(worker, state & WS_STATE_CALLED);
+}
+
+/// A worker that searched is taken off. @return the workers of its circle counted before
+static uint32_t subtract(struct ws_pool_s *pool, uint32_t state)
+{
+  return ws_sub_acq_rel(&pool->searching[state / WS_STATE_CIRCLE].workers, 1); // [edge SEARCHING acq_rel]
+}
+
+/// The worker had no CPU from starved_ns on until now.
+static void shun(ws_worker_t *worker)
+{
+  const uint64_t now_ns = ws_os_now_ns();
+  const uint64_t since_ns =
+      ws_load_relaxed(&worker->watched.starved_ns); // relaxed: after the exchange of state
+  if (now_ns > since_ns)
+    ws_hint_store(&worker->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
+}
+
+uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t state = ws_xchg_acq_rel(&worker->state, next); // [edge SEARCHING acq_rel]
+  if (WS_LIKELY(state & WS_STATE_RELIED))
+    return subtract(pool, state);
+  if (state % WS_STATES == WS_STATE_SEARCHING) {
+    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
+    shun(worker);
+  }
+  return 0;
+}
+
+bool ws_search_starved(ws_worker_t *worker)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint32_t relied = ws_expected_load(&worker->state);
+  if (!(relied & WS_STATE_RELIED))
+    return false;
+  ws_store_relaxed(&worker->watched.starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
+  ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
+  uint32_t state = relied;
+  if (!ws_cas_acq_rel(&worker->state, &state, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
+    return false;
+  }
+  subtract(pool, relied);
+  ws_hint_store(&pool->shunned, 1);
+  ws_count(&pool->count.starved_searches, 1);
+  return true;
+}
+
+// To wake.
+
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls)
 {
   const uint64_t bit = UINT64_C(1) << (worker % 64);
   // [edge PARK_CLAIM acq_rel] one claimer a sleep
   if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
     return false;
   ws_process_awake_add(1);
-  ws_search_claimed(pool->worker[worker]);
+  count(pool->worker[worker], calls ? WS_STATE_CALLED : 0);
   return true;
 }
 
@@ -62,8 +137,8 @@ static bool spares_producer(const struct ws_pool_s *pool)
 /// such that none would
 static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 {
-  const uint64_t before = ws_stat_load(&pool->spared_wakes); // two threads at once count once
-  ws_stat_store(&pool->spared_wakes, before + 1);
+  const uint64_t before = ws_stat_load(&pool->count.spared_wakes); // two threads at once count once
+  ws_stat_store(&pool->count.spared_wakes, before + 1);
   if (!here.queue || here.worker || before % NOTE_EVERY != 0)
     return false;
   ws_place_note_priority(pool);
@@ -91,9 +166,9 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t k
         best = most == 0 ? SPARED : best;
         continue;
       }
-      const bool elsewhere = ws_hint_load(&worker->seen_cpu) != cpu;
+      const bool elsewhere = ws_hint_load(&worker->placed.seen_cpu) != cpu;
       const bool rises = armed && ws_hint_load(&worker->alarm_ns) != 0;
-      const bool shunned = now_ns != 0 && ws_search_is_shunned(worker, now_ns);
+      const bool shunned = now_ns < ws_hint_load(&worker->watched.shun_until_ns);
       const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * is_near(pool, worker, kind) + rises;
       if (merit > most) {
         most = merit;
@@ -133,7 +208,7 @@ static uint32_t wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t k
       continue;
     if (chosen >= SPARED)
       return chosen;
-    if (!ws_claim(pool, chosen))
+    if (!ws_claim(pool, chosen, true))
       continue;
     ws_traced_wake(pool->worker[chosen], here.worker);
     call(pool, here, pool->worker[chosen], cpu);
@@ -151,6 +226,16 @@ bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
 bool ws_wake_any(struct ws_pool_s *pool)
 {
   return wake_sleeper(pool, (ws_here_t){0}, WS_KIND_NORMAL, false) < SPARED;
+}
+
+void ws_wake_all(struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    if (!ws_claim(pool, i, true))
+      continue;
+    ws_traced_wake(pool->worker[i], NULL);
+    ws_token(pool->worker[i]);
+  }
 }
 
 /// A task is queued and a worker sleeps, or pages are loose: make the guard STANDING (ws_guard.c), also while
@@ -218,20 +303,19 @@ void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 void ws_search_found(ws_worker_t *worker)
 {
-  if (!worker->searching)
+  if (!ws_searches(worker))
     return;
   struct ws_pool_s *pool = worker->pool;
   // A worker that was not counted any more need not look: the guard has looked in its place.
-  const bool last = ws_search_leave(worker) == 1;
+  const bool called = ws_hint_load(&worker->state) & WS_STATE_CALLED; // no other thread changes that now
+  const bool last = ws_search_leave(worker, WS_STATE_RUNNING) == 1;
   // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
   // burst has its workers after a number of steps that grows with the logarithm of their number.
-  const bool claimed = worker->claimed;
-  const uint32_t wakes_max = claimed ? 2 : last;
-  worker->claimed = false;
+  const uint32_t wakes_max = called ? 2 : last;
   if (wakes_max == 0)
     return;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
-  if (!claimed && ws_is_searched(pool)) // the last of its circle only: another will look
+  if (!called && ws_is_searched(pool)) // the last of its circle only: another will look
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
@@ -253,8 +337,8 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 void ws_note_idle(struct ws_pool_s *pool)
 {
   ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
-  if (ws_load_relaxed(&pool->waiters) == 0) // relaxed: after the fence
+  if (ws_load_relaxed(&pool->idle.waiters) == 0) // relaxed: after the fence
     return;
-  ws_add_release(&pool->idle, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
-  ws_os_futex_wake(&pool->idle, INT_MAX);
+  ws_add_release(&pool->idle.times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
+  ws_os_futex_wake(&pool->idle.times, INT_MAX);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wake.h
 /// Life of a task, step 3: wake. Which sleeping worker is woken, and when. Before: ws_queue.h; after:
-/// ws_next.h. How workers sleep without losing a wake: ws_park.c, PARK.md.
+/// ws_next.h. How workers sleep without losing a wake: ws_idle.h, PARK.md.
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 
@@ -33,10 +33,14 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here);
 /// searcher must look, because pushes skipped their wake while it searched.
 void ws_search_found(ws_worker_t *worker);
 
+/// @brief Wake all parked workers, whatever the cap. Call after a fence that follows the reason for it.
+void ws_wake_all(struct ws_pool_s *pool);
+
 /// @brief Take the bit of @p worker out of sleepers. If the bit was set, the caller alone ends that sleep,
-/// and counts the worker as searching.
-/// @return whether the bit was set: the caller must give the token
-bool ws_claim(struct ws_pool_s *pool, uint32_t worker);
+/// and counts the worker as searching, on its behalf.
+/// @param calls  the caller is another thread, and must give the token if the bit was set
+/// @return whether the bit was set
+bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 
 /// @brief Give a claimed worker its token.
 void ws_token(ws_worker_t *worker);
@@ -58,7 +62,7 @@ void ws_hint_pass_on(ws_worker_t *worker);
 /// @brief Wake threads in ws_pool_wait: the caller has run out of work.
 WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 
-// Which workers pushes rely on (ws_search.c). A push wakes no worker while a worker searches, so a counted
+// Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted
 // worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
 // (PARK.md, "A searcher without a CPU").
 
@@ -66,21 +70,14 @@ WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 /// taken off is counted again.
 void ws_search_begin(ws_worker_t *worker);
 
-/// @brief Count a worker that the caller has claimed, on its behalf: it will look.
-/// @threads  the claimer, before it gives the token
-void ws_search_claimed(ws_worker_t *worker);
-
-/// @brief The calling worker stops searching.
+/// @brief The calling worker does not search any more, if it did: its state is @p next.
 /// @return the workers of its circle counted before, this one included; 0 if it was not counted any more
-uint32_t ws_search_leave(ws_worker_t *worker);
+uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next);
 
 /// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller
 /// must look at the queues afterwards, in the worker's place.
 /// @return whether it was counted
 /// @threads  the guard
 bool ws_search_starved(ws_worker_t *worker);
-
-/// @return whether others are to be woken before the worker, because it got no CPU lately. Only a preference
-bool ws_search_is_shunned(const ws_worker_t *worker, uint64_t now_ns);
 
 #endif

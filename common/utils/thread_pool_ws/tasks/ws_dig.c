@@ -205,7 +205,7 @@ static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void 
 
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
 {
-  const uint32_t turn = queue->turns++;
+  const uint32_t turn = queue->round.own_looks++;
   const uint32_t most = turn % DEEP_EVERY < 2 ? depth_max(queue) : TURN_DEPTH_MAX;
   const uint64_t base = queue->wait->base;
   if (may_move_out(queue) && yielded) // fibers yield: to lift them all each time would take long

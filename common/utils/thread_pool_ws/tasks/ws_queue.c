@@ -6,8 +6,8 @@
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity)
 {
   ws_deque_init(&queue->deque, cells, capacity);
-  queue->round_left = WS_ROUND_SEARCHES;
-  queue->round_stops = queue->stops_left = 1; // the first stop of a fiber ends a round
+  queue->round.left = WS_ROUND_SEARCHES;
+  queue->round.stops = queue->round.stops_left = 1; // the first stop of a fiber ends a round
 }
 
 bool ws_queue_room(ws_queue_t *queue, bool grow)

@@ -14,7 +14,6 @@
 #include <stdalign.h>
 #include <stddef.h>
 
-#include "ws_alone.h"
 #include "ws_deque.h"
 
 #define WS_WORKERS_MAX 1024
@@ -104,6 +103,44 @@ typedef struct {
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;
 
+/// Rounds of a thread's searches (core/ws_round.h).
+typedef struct {
+  uint32_t left; ///< searches for which the own tasks still go first
+  uint32_t stops_left; ///< stops of fibers for which they still do
+  uint32_t stops; ///< what that was at the beginning of the round
+  uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue, and at others
+  uint64_t begun_ns; ///< noted if fibers stopped in the round before
+  uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_places.h, core/ws_round.h)
+} ws_round_t;
+
+/// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
+typedef struct {
+  struct ws_pool_s *pool; ///< lanes: the pool while the owner has a helper's place there, else NULL
+  ws_queue_t *outer; ///< the lane of the helper's place that the owner took before, in another pool
+  uint32_t rests_at; ///< number of the blocking section that put the place to rest; 0 = it is awake
+} ws_helping_t;
+
+/// Functions whose bursts a thread keeps apart.
+#define WS_BRIEF_SITES 4u
+
+/// What a thread has learnt about the bursts of one function (sleep/ws_brief.h).
+typedef struct {
+  void (*func)(void *arg); ///< NULL = not in use
+  uint64_t size; ///< most tasks of a burst alone
+  uint32_t score;
+  uint32_t bursts; ///< so far
+} ws_brief_site_t;
+
+/// A burst in progress, and the sites.
+typedef struct {
+  bool noted; ///< a burst is in progress
+  bool trial; ///< it wakes a worker in any case
+  uint32_t at, before; ///< sites of this burst and of the one before
+  uint64_t begun_ns, ended_ns; ///< of this burst, and of the one before
+  uint64_t pushed, taken, wakes; ///< when it began: tasks pushed, tasks that other threads have taken, wakes
+  ws_brief_site_t site[WS_BRIEF_SITES];
+} ws_brief_t;
+
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 struct ws_queue_s {
   ws_deque_t deque;
@@ -132,29 +169,10 @@ struct ws_queue_s {
   ws_wait_t *wait; ///< P the owner's innermost wait; NULL = it does not wait
   uint32_t oldest; ///< P bits WS_OLDEST_*
   void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
-  // Rounds (ws_round.h).
-  uint32_t round_left; ///< P searches for which the own tasks still go first
-  uint32_t stops_left; ///< P stops of fibers for which they still do
-  uint32_t round_stops; ///< P what that was at the beginning of the round
-  uint64_t round_begun_ns; ///< P noted if fibers stopped in the round before
-  uint32_t turns, looks; ///< P ends of rounds of waits: with a look at the own queue, and at others
-  uint32_t turn; ///< P the place whose turn it is at the next fairness tick (ws_places.h, ws_round.h)
-  // The owner's place (ws_budget.h).
-  struct ws_pool_s *helps_in; ///< P lanes: the pool while the owner has a helper's place there, else NULL
-  ws_queue_t *helps_outer; ///< P the lane of the helper's place that the owner took before, in another pool
-  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
-  ws_alone_t alone; ///< P lanes: bursts that are over before a worker could help (ws_brief.h)
+  ws_round_t round; ///< P which of its tasks go first, and when others do
+  ws_helping_t helping; ///< P its place on a CPU
+  ws_brief_t brief; ///< P lanes: bursts that are over before a worker could help
   alignas(WS_SPACING) ws_au32_t dealt; ///< S lanes: 1 = a worker deals its tasks (core/ws_deal.h)
-};
-
-/// trust: NOT --begins to search, or is claimed--> COUNTED --finds work, or parks--> NOT
-///        COUNTED --gets no CPU: the guard--> STARVED --has a CPU again--> NOT
-/// The bits above are the circle in whose count the worker is.
-enum {
-  WS_TRUST_NOT, ///< the worker runs tasks, waits for a dealer (core/ws_deal.h), or is parked
-  WS_TRUST_COUNTED, ///< in pool->searching: pushes rely on it
-  WS_TRUST_STARVED, ///< in tasks->starved: pushes do not rely on it any more
-  WS_TRUST_STATES = 4
 };
 
 /// ws_inbox.h has the diagram.

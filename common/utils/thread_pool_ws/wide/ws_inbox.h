@@ -59,7 +59,8 @@ static inline bool ws_inbox_has_gone(const ws_inbox_t *inbox)
   return ws_own_load(&inbox->gone);
 }
 
-/// @brief Look what has become of an inbox that the caller has left. @return whether a task was handed over
+/// @brief Look what has become of an inbox that the caller has left.
+/// @return whether a task was handed over
 /// @threads  the worker
 bool ws_inbox_look(ws_inbox_t *inbox);
 
@@ -131,6 +132,13 @@ static inline bool ws_inbox_is_claimed(const ws_inbox_t *inbox)
 {
   const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: ws_inbox_open and ws_inbox_shut decide
   return word % WS_INBOX_STATES != WS_INBOX_AWAY;
+}
+
+/// @return whether ws_inbox_shut() or ws_inbox_look() has found a task, which the worker has not begun
+/// @threads  the worker
+static inline bool ws_inbox_is_kept(const ws_inbox_t *inbox)
+{
+  return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == WS_INBOX_KEPT; // relaxed: the worker wrote that
 }
 
 /// @return whether an inbox holds a task, or did a moment ago

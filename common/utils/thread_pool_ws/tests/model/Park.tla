@@ -1,6 +1,6 @@
 ------------------------------ MODULE Park ------------------------------
 \* SPDX-License-Identifier: BSD-3-Clause
-\* Sleep and wake as in sleep/ws_park.c, ws_wake.c, ws_search.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
+\* Sleep and wake as in sleep/ws_idle.c, ws_wake.c, ws_guard.c, ws_push.c, ws_worker.c: sleepers mask, searching
 \* with claim on behalf, workers that get no CPU and are taken out of searching, woken workers that wake two, workers that wake by their own timers, cap on awake
 \* workers, guard thread. Sequentially consistent; a step is one access of a shared word, or several where a
 \* split shows nothing new.
@@ -37,7 +37,7 @@ Init ==
   /\ \E guard \in IF Guarded THEN {"dormant", "standing"} ELSE {"dormant"} :
      s = [bag |-> [k \in Kinds |-> 0], done |-> 0, key |-> FALSE, sleepers |-> {}, searching |-> 0,
           blocked |-> 0, helpers |-> Helpers, lifted |-> FALSE, guard |-> guard, token |-> [w \in W |-> 0],
-          trust |-> [w \in W |-> "no"]]
+          state |-> [w \in W |-> "running"]]
   /\ l = [x \in W \cup P \cup H \cup G |->
            [pc |-> IF x \in W THEN "find" ELSE IF x \in P THEN "push" ELSE IF x \in H THEN "help" ELSE "rest",
             search |-> "no", task |-> "quick", timed |-> FALSE, alarm |-> FALSE, sent |-> 0, seen |-> 0, left |-> 0,
@@ -48,7 +48,7 @@ Min(a, b) == IF a < b THEN a ELSE b
 Queued == s.bag["quick"] + s.bag["blocker"] + s.bag["key"]
 Visible == Queued > 0
 Awake == N - Cardinality(s.sleepers)
-Starved == Cardinality({w \in W : s.trust[w] = "starved"})
+Starved == Cardinality({w \in W : s.state[w] = "starved"})
 Working == IF Awake > s.blocked + Starved THEN Awake - s.blocked - Starved ELSE 0
 Limit == IF s.lifted \/ (~Guarded /\ ~Fault("cap_alone")) THEN N
          ELSE IF Cpus > s.helpers THEN Min(N, Cpus - s.helpers) ELSE 1
@@ -80,7 +80,7 @@ WakeOne(x) ==
                /\ l' = [l EXCEPT ![x].pc = "count", ![x].seen = v]
                /\ IF Fault("claim_blind") THEN Keep ELSE s' = [s EXCEPT !.sleepers = @ \ {v}]
   \/ /\ At(x, "count") /\ Go(x, "give")
-     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].seen}, !.trust[l[x].seen] = "counted"]
+     /\ s' = [s EXCEPT !.searching = @ + 1, !.sleepers = @ \ {l[x].seen}, !.state[l[x].seen] = "relied"]
   \/ /\ At(x, "give") /\ Return(x, TRUE) /\ s' = [s EXCEPT !.token[l[x].seen] = 1]
 
 \* ---- ws_push.c
@@ -98,8 +98,8 @@ Helper(h) ==
   \/ /\ At(h, "look") /\ Keep /\ Look(h, "end")
 
 \* ---- ws_search_leave: a worker is taken off once, by itself or by the guard
-Leave(w) == s' = [s EXCEPT !.searching = IF s.trust[w] = "counted" \/ Fault("leaves_twice") THEN @ - 1 ELSE @,
-                           !.trust[w] = "no"]
+Leave(w, next) == s' = [s EXCEPT !.searching = IF s.state[w] = "relied" \/ Fault("leaves_twice") THEN @ - 1 ELSE @,
+                                 !.state[w] = next]
 
 \* ---- ws_worker.c: find, run, join
 Run(w) ==
@@ -110,13 +110,13 @@ Run(w) ==
                                                 ![w].pc = IF l[w].search = "no" THEN "run" ELSE "found"]
         ELSE Keep /\ \/ Go(w, IF l[w].search = "no" \/ Fault("late_decrement") THEN "announce" ELSE "leave")
                      \/ Searches /\ l[w].search = "no" /\ Go(w, "search")
-  \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1, !.trust[w] = "counted"]
+  \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1, !.state[w] = "relied"]
      /\ l' = [l EXCEPT ![w].search = "self", ![w].pc = "find"]
   \* ws_search_found: wakes up to two if it was woken, up to one if it was the last, while tasks are more than
   \* those who search
-  \/ /\ At(w, "found") /\ Leave(w)
+  \/ /\ At(w, "found") /\ Leave(w, "running")
      /\ LET wakes == CASE Fault("no_last_wake") -> 0 [] l[w].search = "woken" -> 2
-                       [] s.searching = 1 /\ s.trust[w] = "counted" -> 1 [] OTHER -> 0
+                       [] s.searching = 1 /\ s.state[w] = "relied" -> 1 [] OTHER -> 0
         IN l' = [l EXCEPT ![w].search = "no", ![w].left = wakes,
                           ![w].pc = IF wakes > 0 THEN "last" ELSE "run"]
   \/ /\ At(w, "last") /\ Keep
@@ -146,9 +146,10 @@ Run(w) ==
 
 \* ---- ws_park. timed: the worker still has to leave searching, which is a fault
 Park(w) ==
-  \/ /\ At(w, "leave") /\ Leave(w)
+  \/ /\ At(w, "leave") /\ Leave(w, "parked")
      /\ Go(w, IF l[w].timed THEN "asleep" ELSE "announce")
-  \/ /\ At(w, "announce") /\ s' = [s EXCEPT !.sleepers = @ \cup {w}]
+  \/ /\ At(w, "announce")
+     /\ s' = [s EXCEPT !.sleepers = @ \cup {w}, !.state[w] = IF @ = "running" THEN "parked" ELSE @]
      /\ \E alarm \in IF Timers THEN BOOLEAN ELSE {FALSE} :
           l' = [l EXCEPT ![w].search = "self", ![w].timed = l[w].search # "no" /\ Fault("late_decrement"),
                          ![w].alarm = alarm, ![w].pc = "recheck"]
@@ -159,7 +160,7 @@ Park(w) ==
         THEN s' = [s EXCEPT !.sleepers = @ \ {w}] /\ Go(w, "recount")
         ELSE Keep /\ Go(w, IF l[w].timed THEN "leave" ELSE "asleep")
   \/ /\ At(w, "recount")
-     /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1, !.trust[w] = "counted"]
+     /\ s' = [s EXCEPT !.searching = IF l[w].timed THEN @ ELSE @ + 1, !.state[w] = "relied"]
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].alarm = FALSE]
   \/ /\ At(w, "asleep") /\ s.token[w] = 1 /\ s' = [s EXCEPT !.token[w] = 0]
      /\ l' = [l EXCEPT ![w].pc = "find", ![w].search = "woken", ![w].alarm = FALSE]
@@ -178,17 +179,17 @@ Timer(w) ==
 Hidden == IF Joins THEN 0 ELSE Cardinality({w \in W \ s.sleepers : At(w, "blocked") /\ ~s.key})
 \* What a worker without a CPU does not do. A worker that holds a task, or must wake another, gets a CPU.
 Idle(w) == l[w].pc \in {"find", "search", "leave", "announce", "recheck", "retract", "recount", "asleep", "rise"}
-Stuck == {w \in Starving : Idle(w) /\ s.trust[w] = "counted"}
-Mistaken == IF Suspects THEN SUBSET {w \in W : s.trust[w] = "counted"} ELSE {{}}
+Stuck == {w \in Starving : Idle(w) /\ s.state[w] = "relied"}
+Mistaken == IF Suspects THEN SUBSET {w \in W : s.state[w] = "relied"} ELSE {{}}
 \* Awake, in none of the pool's counts, and without a CPU: the guard sees it at each look.
-Away == Cardinality({w \in Starving \ s.sleepers : Idle(w) /\ s.trust[w] = "no"})
+Away == Cardinality({w \in Starving \ s.sleepers : Idle(w) /\ s.state[w] \in {"running", "parked"}})
 Guard(g) ==
   \/ At(g, "rest") /\ s.guard = "standing" /\ Go(g, "watch") /\ Keep
   \/ /\ At(g, "watch") /\ Visible /\ Go(g, "wake")
      /\ \E wrong \in Mistaken :
           LET off == IF Fault("no_take_off") THEN {} ELSE Stuck \cup wrong
           IN s' = [s EXCEPT !.searching = @ - Cardinality(off),
-                            !.trust = [w \in W |-> IF w \in off THEN "starved" ELSE @[w]]]
+                            !.state = [w \in W |-> IF w \in off THEN "starved" ELSE @[w]]]
   \/ /\ At(g, "wake") \* also while a worker searches
      /\ LET hidden == Min(Hidden, Working)
             lift == s.lifted \/ (hidden > 0 /\ hidden = Working)
@@ -219,8 +220,8 @@ Spec == Init /\ [][Next]_vars /\ (\A w \in W \ Starving : WF_vars(Worker(w)))
 \* ---- what must hold
 TokenOnce == \A w \in W : s.token[w] = 1 => w \notin s.sleepers
 Finish == <>(s.done = Total)
-\* searching counts the workers whose trust is "counted", so none is taken off twice.
-Counted == s.searching = Cardinality({w \in W : s.trust[w] = "counted"})
+\* searching counts the workers whose state is "relied", which search, so none is taken off twice.
+Counted == s.searching = Cardinality({w \in W : s.state[w] = "relied"})
 Parked == {w \in s.sleepers : l[w].pc \in {"asleep", "rise"} /\ s.token[w] = 0}
 \* A thread that will look at the queues before it sleeps, blocks or runs a task; or a wake under way.
 OnTheWay ==

@@ -119,14 +119,14 @@ uint64_t world_plan(void)
 void world_wake(ws_wake_by_t by)
 {
   world_worker.rose_ns = ws_os_now_ns_seam();
-  world_worker.look_until_ns = ws_prewake_woken(&world_worker, by);
+  world_worker.spin.until_ns = ws_prewake_woken(&world_worker, by);
 }
 
 /// The worker parks, and is woken by its own timer or by the burst.
 static void sleep_in_world(void)
 {
   const uint64_t alarm_ns = world_plan();
-  world_worker.searching = true;
+  ws_store_relaxed(&world_worker.state, WS_STATE_SEARCHING + WS_STATE_RELIED);
   ws_store_relaxed(&world_pool.sleepers[0], 1);
   if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_may_rise(&world_pool)) {
     world.now_ns = (alarm_ns > world.now_ns ? alarm_ns : world.now_ns) + world.waking_ns;
@@ -150,14 +150,14 @@ void world_gap(uint64_t gap_ns, uint64_t busy_ns)
 {
   world.visible_ns = world.now_ns + gap_ns;
   world.pushed = false;
-  bool ran = true;
-  while (!ws_spin(&world_worker, ran) && !(world_worker.searching && world.pushed)) {
+  bool ran = true, counted;
+  while (!ws_spin(&world_worker, ran, &counted) && !(ws_searches(&world_worker) && world.pushed)) {
     sleep_in_world();
     ran = false;
   }
   world.late_ns += world.now_ns - world.visible_ns;
   ws_spin_found(&world_worker);
-  world_worker.searching = false;
+  ws_store_relaxed(&world_worker.state, WS_STATE_RUNNING);
   ws_store_relaxed(&world_pool.searching[0].workers, 0);
   world.now_ns += busy_ns;
 }

@@ -31,11 +31,11 @@ static void await_stopped_guard(const sim_action_t *action)
   if (!pool || !pool->guarded)
     return;
   sim_thread_t *guard = sim_thread[pool->guard_thread - 1];
-  const uint64_t last = ws_load_relaxed(&pool->guard_looks) + action->stops_look;
+  const uint64_t last = ws_load_relaxed(&pool->count.guard_looks) + action->stops_look;
   const sim_ps_t until_ps = sim_self->now_ps + GUARD_WAIT_PS;
-  while (ws_load_relaxed(&pool->guard_looks) + 1 < last && sim_self->now_ps < until_ps)
+  while (ws_load_relaxed(&pool->count.guard_looks) + 1 < last && sim_self->now_ps < until_ps)
     sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_US);
-  while (ws_load_relaxed(&pool->guard_looks) < last && sim_self->now_ps < until_ps)
+  while (ws_load_relaxed(&pool->count.guard_looks) < last && sim_self->now_ps < until_ps)
     sim_work(2 * SIM_PS_PER_US);
   sim_fault_stall_later(guard, 1 + (uint32_t)sim_random_below(GUARD_STEPS),
                         GUARD_STOP_PS_MIN + (sim_ps_t)sim_random_below(GUARD_STOP_PS_MIN));

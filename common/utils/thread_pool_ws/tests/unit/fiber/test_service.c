@@ -74,7 +74,7 @@ static ws_pool_t *pool_of(uint32_t priority)
   ws_store_release(&seeming, priority);
   ws_pool_t *pool = test_pool(2);
   ws_store_release(&seeming, 0); // the threads that push, or help, have no part in it
-  note(ws_hint_load(&pool->priority) == priority);
+  note(ws_hint_load(&pool->classes.priority) == priority);
   return pool;
 }
 

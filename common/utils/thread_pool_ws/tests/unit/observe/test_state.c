@@ -117,7 +117,7 @@ static void note_state(void *unused, const ws_observation_t *seen)
 {
   (void)unused;
   if (seen->what == WS_OBSERVED_UNPARK)
-    ws_store_release(&woken_state, 1 + ws_load_relaxed(&pool->worker[0]->state));
+    ws_store_release(&woken_state, 1 + ws_load_relaxed(&pool->worker[0]->spent.state));
 }
 
 /// A worker that has been woken has no task yet.

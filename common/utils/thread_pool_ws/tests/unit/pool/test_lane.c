@@ -221,16 +221,16 @@ static void heir_is_in_no_task(void)
   CU_ASSERT_EQUAL(ws_pool_wait(owner.pool), 0);
   ws_store_relaxed(&owner.lane->root, &group); // no thread owns the lane
   owner.lane->depth = 1;
-  owner.lane->helps_in = owner.pool;
-  owner.lane->rests_at = 1;
+  owner.lane->helping.pool = owner.pool;
+  owner.lane->helping.rests_at = 1;
   owner.lane->wait = &(ws_wait_t){0};
   pusher_t heir = {.pool = owner.pool, .count = &count, .tasks = 1};
   in_a_thread(push_and_end, &heir);
   CU_ASSERT_PTR_EQUAL_FATAL(heir.lane, owner.lane);
   CU_ASSERT_PTR_NULL(ws_load_relaxed(&heir.lane->root));
   CU_ASSERT_PTR_NULL(heir.lane->wait);
-  CU_ASSERT_PTR_NULL(heir.lane->helps_in);
-  CU_ASSERT_TRUE(heir.lane->depth == 0 && heir.lane->rests_at == 0);
+  CU_ASSERT_PTR_NULL(heir.lane->helping.pool);
+  CU_ASSERT_TRUE(heir.lane->depth == 0 && heir.lane->helping.rests_at == 0);
   test_destroy(owner.pool);
 }
 

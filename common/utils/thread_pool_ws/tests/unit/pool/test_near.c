@@ -72,7 +72,7 @@ static void begin(uint32_t share, int32_t index)
     worker_of[i] = &workers[i];
     workers[i].pool = &pool;
     workers[i].index = i;
-    ws_store_relaxed(&workers[i].seen_cpu, 1 + i);
+    ws_store_relaxed(&workers[i].placed.seen_cpu, 1 + i);
     ws_near_moved(&workers[i]);
   }
 }
@@ -101,7 +101,7 @@ static void near_are_those_of_the_same_cache(void)
     begin(rows[i].cpus_a_cache, rows[i].level);
     if (!rows[i].pushed)
       ws_store_relaxed(&pool.producer_cpu, 0);
-    CU_ASSERT_EQUAL(pool.caches, rows[i].caches);
+    CU_ASSERT_EQUAL(pool.caches.count, rows[i].caches);
     CU_ASSERT_EQUAL(near_mask(), rows[i].near);
     CU_ASSERT_EQUAL(ws_near_count(&pool), (uint32_t)__builtin_popcount(rows[i].near));
   }
@@ -110,12 +110,12 @@ static void near_are_those_of_the_same_cache(void)
 static void a_worker_that_moves_is_counted_there(void)
 {
   begin(4, 3);
-  ws_store_relaxed(&workers[0].seen_cpu, 1 + 7);
+  ws_store_relaxed(&workers[0].placed.seen_cpu, 1 + 7);
   ws_near_moved(&workers[0]);
   ws_near_moved(&workers[0]);
   CU_ASSERT_EQUAL(ws_near_count(&pool), 3);
   CU_ASSERT_TRUE(ws_near_is(&pool, &workers[0]));
-  ws_store_relaxed(&workers[5].seen_cpu, 1 + 1);
+  ws_store_relaxed(&workers[5].placed.seen_cpu, 1 + 1);
   ws_near_moved(&workers[5]);
   CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
 }

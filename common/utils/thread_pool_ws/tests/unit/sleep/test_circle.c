@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_circle.c
-/// Workers that search are counted by circle (ws_search.c). The last one of all circles must look for work
+/// Workers that search are counted by circle (ws_wake.c). The last one of all circles must look for work
 /// in the place of the pushes that relied on it. And which sleeper a push wakes (ws_wake.c). One thread plays
 /// all workers. What happens while the guard takes a worker off is the test's.
 #include <stdio.h>
@@ -43,7 +43,7 @@ static uint64_t ws_os_now_ns_seam(void)
 
 static void moves_to(uint32_t worker, uint32_t circle)
 {
-  workers[worker].cache = 1 + circle;
+  workers[worker].placed.cache = 1 + circle;
 }
 
 /// @param count  of circles; 0 = the pool is small
@@ -57,7 +57,7 @@ static void begin(uint32_t tasks, uint32_t count)
   pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
   pool.mask_words = pool.tasks.mask_words = 1;
   pool.worker = worker_of;
-  pool.caches = CIRCLES;
+  pool.caches.count = CIRCLES;
   pool.tasks.queue = queue_of;
   pool.tasks.inbox = inbox_of;
   pool.tasks.circle = circles;
@@ -111,19 +111,19 @@ static void play(const char *steps)
         ws_search_begin(worker);
         break;
       case 'l': // it leaves its search
-        ws_search_leave(worker);
+        ws_search_leave(worker, WS_STATE_RUNNING);
         break;
       case 'f': // it has found a task
         ws_search_found(worker);
         break;
       case 'w': // it was woken by another thread
-        worker->claimed = true;
+        ws_or_acq_rel(&worker->state, WS_STATE_CALLED);
         break;
       case 'm': // it moves to the other circle
-        moves_to(worker->index, worker->cache == 1);
+        moves_to(worker->index, worker->placed.cache == 1);
         break;
       case 'c': // it sleeps, and another thread claims it
-        ws_claim(&pool, worker->index);
+        ws_claim(&pool, worker->index, false);
         break;
       case 'g': // the guard takes it off, for it has no CPU
         ws_search_starved(worker);
@@ -220,14 +220,14 @@ static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
 /// Properties of a sleeper, by letters.
 static void describe(ws_worker_t *sleeper, const char *letters)
 {
-  ws_store_relaxed(&sleeper->seen_cpu, HERE + 2 + 1);
+  ws_store_relaxed(&sleeper->placed.seen_cpu, HERE + 2 + 1);
   for (; *letters; letters++) {
     if (*letters == 'h') // last seen here
-      ws_store_relaxed(&sleeper->seen_cpu, HERE + 1);
+      ws_store_relaxed(&sleeper->placed.seen_cpu, HERE + 1);
     else if (*letters == 'f') // far away
-      ws_store_relaxed(&sleeper->seen_cpu, FAR + 1);
+      ws_store_relaxed(&sleeper->placed.seen_cpu, FAR + 1);
     else if (*letters == 's') // it had no CPU lately
-      ws_store_relaxed(&sleeper->shun_until_ns, UINT64_MAX);
+      ws_store_relaxed(&sleeper->watched.shun_until_ns, UINT64_MAX);
     else if (*letters == 't') // it has a timer
       ws_store_relaxed(&sleeper->alarm_ns, UINT64_MAX);
     else if (*letters == 'p') // it is pinned to the CPU of the thread that pushes
@@ -260,7 +260,7 @@ static void a_push_wakes_the_best_sleeper(void)
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(1, 0);
-    pool.cache_of[FAR] = pool.nodes.of_cpu[FAR] = 1;
+    pool.caches.of_cpu[FAR] = pool.nodes.of_cpu[FAR] = 1;
     pool.nodes.count = 2;
     pool.pinned = pool.watched = 1;
     ws_store_relaxed(&pool.armed, 1);
@@ -274,7 +274,7 @@ static void a_push_wakes_the_best_sleeper(void)
     CU_ASSERT_EQUAL(woken(), expected != NONE);
     CU_ASSERT_TRUE(expected == NONE || ws_load_relaxed(&workers[SLEEPERS_FIRST + expected].token) == 1);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool.guard) == WS_GUARD_STANDING, expected == NONE);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.spared_wakes), expected == NONE || priority > 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.count.spared_wakes), expected == NONE || priority > 0);
     end();
   }
 }

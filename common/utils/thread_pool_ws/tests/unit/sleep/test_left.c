@@ -49,7 +49,7 @@ static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint6
   const struct ws_pool_s *of = ws_load_acquire(&watched);
   ws_worker_t *worker = of ? of->worker[0] : NULL;
   if (worker && word == &worker->token && ws_inbox_is_full(&worker->inbox)
-      && ws_claim(worker->pool, worker->index)) {
+      && ws_claim(worker->pool, worker->index, true)) {
     ws_add_relaxed(&slept_full, 1);
     ws_token(worker);
   }

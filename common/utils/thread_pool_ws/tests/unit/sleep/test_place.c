@@ -123,8 +123,8 @@ static void begin(uint64_t cpuset, bool realtime)
   worker.cpu = -1;
   worker.realtime = realtime;
   ws_init_store(&worker.tid, TID);
-  ws_init_store(&pool.priority, realtime ? 50 : 0);
-  worker.confine.bytes = sizeof(mask);
+  ws_init_store(&pool.classes.priority, realtime ? 50 : 0);
+  worker.placed.confine.bytes = sizeof(mask);
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
   os.asked = ALL;
@@ -184,7 +184,7 @@ static void step(const char *word)
       os.cpu = number;
       break;
     case 'V':
-      ws_store_relaxed(&worker.seen_cpu, word[1] ? number + 1 : 0);
+      ws_store_relaxed(&worker.placed.seen_cpu, word[1] ? number + 1 : 0);
       break;
     case 'P': // a producer comes to a CPU, or to where the worker is
       ws_store_relaxed(&pool.producer_cpu, (word[1] ? number : os.cpu) + 1);

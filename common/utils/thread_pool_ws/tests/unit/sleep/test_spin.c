@@ -159,7 +159,7 @@ static int64_t charged_ns(uint64_t spun_ns, bool found)
 {
   const int64_t before_ns = ws_spin_allow(&world_worker, world.now_ns);
   ws_spin_pay(&world_worker, spun_ns, found);
-  return before_ns - world_worker.allowance_ns;
+  return before_ns - world_worker.spin.allowance_ns;
 }
 
 static void a_spin_that_finds_work_saves_a_wake(void)
@@ -302,11 +302,12 @@ static void hot_and_real_time_it_rests(void)
   world_begin(WS_SPIN_HOT);
   world_worker.realtime = true;
   uint64_t rested_ns = 0;
+  bool counted;
   for (uint32_t i = 0; i < 100; i++) {
     world_worker.rose_ns = world.now_ns;
     world.visible_ns = world.now_ns + 100 * MS;
     const uint64_t before_ns = world_spun();
-    CU_ASSERT_FALSE(ws_spin(&world_worker, true)); // it parks
+    CU_ASSERT_FALSE(ws_spin(&world_worker, true, &counted)); // it parks
     CU_ASSERT_TRUE(world_about(world_spun() - before_ns, 900 * US));
     const uint64_t retry_ns = ws_hot_retry_ns(&world_worker) - world.now_ns;
     CU_ASSERT_TRUE(world_about(retry_ns, 100 * US));
@@ -339,7 +340,8 @@ static void hot_it_leaves_a_producers_cpu(void)
   world_begin(WS_SPIN_HOT);
   world.visible_ns = world.now_ns + 100 * MS;
   world.comes_ns = world.now_ns + 5 * MS;
-  CU_ASSERT_FALSE(ws_spin(&world_worker, true));
+  bool counted;
+  CU_ASSERT_FALSE(ws_spin(&world_worker, true, &counted));
   CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 

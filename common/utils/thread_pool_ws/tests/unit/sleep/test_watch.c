@@ -87,7 +87,7 @@ static void without_cpus_no_worker_spins(void)
     ws_watch_begin(&watch);
     ws_store_relaxed(&cpus, rows[i].now); // relaxed: as above
     ws_store_relaxed(&quota, rows[i].quota); // relaxed: as above
-    ws_store_relaxed(&world_pool.watch_due, 1); // relaxed: as above
+    ws_store_relaxed(&world_pool.watch.due, 1); // relaxed: as above
     ws_watch_look(&world_pool, &watch);
     CU_ASSERT_EQUAL(ws_load_relaxed(&world_pool.spin_cpus), rows[i].spin_cpus); // relaxed: as above
   }

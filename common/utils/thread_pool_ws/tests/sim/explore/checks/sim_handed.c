@@ -106,7 +106,7 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
     if (tid <= 0 && lane->claim.bits != 0)
       sim_finding("claims: lane %u of pool %u is free, and has claimed workers", i - pool->workers, index);
-    if (tid > 0 && lane->helps_in == pool && lane->claim.bits != 0
+    if (tid > 0 && lane->helping.pool == pool && lane->claim.bits != 0
         && sim_thread[tid - 1]->state == SIM_ASLEEP)
       sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers",
                   i - pool->workers, index);

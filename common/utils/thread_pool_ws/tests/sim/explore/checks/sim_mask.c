@@ -31,8 +31,8 @@ static const ws_worker_t *own_worker(void)
 static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
 {
   const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
-  return ws_load_relaxed(&worker->confine.busy)
-         || (worker->confine.on && ((worker->confine.narrow[0] ^ mask) & all) == 0);
+  return ws_load_relaxed(&worker->placed.confine.busy)
+         || (worker->placed.confine.on && ((worker->placed.confine.narrow[0] ^ mask) & all) == 0);
 }
 
 /// A thread that has run no task yet may be anything. One that can be joined may have no pool any more.
@@ -52,7 +52,7 @@ void sim_mask_check(const sim_record_t *record)
   if (!worker || worker->cpu >= 0)
     return;
   // A thread that is in the middle of a change will undo it.
-  if (!sim_scene->changes_masks && may != all && !ws_load_relaxed(&worker->confine.busy))
+  if (!sim_scene->changes_masks && may != all && !ws_load_relaxed(&worker->placed.confine.busy))
     sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
                 (uint32_t)(record - sim_record), (unsigned long long)may);
   if (says != 0 && (may & ~says) != 0)

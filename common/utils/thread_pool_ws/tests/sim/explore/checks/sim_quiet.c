@@ -28,7 +28,7 @@ static counted_t count(const ws_pool_t *pool)
       .starved = ws_load_relaxed(&pool->tasks.starved),
       .blocked = ws_load_relaxed(&pool->blocked),
       .helpers = ws_load_relaxed(&pool->helpers),
-      .waiters = ws_load_relaxed(&pool->waiters),
+      .waiters = ws_load_relaxed(&pool->idle.waiters),
       .armed = ws_load_relaxed(&pool->armed),
   };
 }

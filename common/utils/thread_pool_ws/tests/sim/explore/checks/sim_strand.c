@@ -138,7 +138,7 @@ static bool is_left(const ws_pool_t *pool)
 static bool worker_searches(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++)
-    if (pool->worker[i]->searching && sim_thread[ws_tid(pool->worker[i]) - 1]->state == SIM_RUNNING)
+    if (ws_searches(pool->worker[i]) && sim_thread[ws_tid(pool->worker[i]) - 1]->state == SIM_RUNNING)
       return true;
   return false;
 }
@@ -201,8 +201,8 @@ static bool is_disturbed(sim_ps_t now_ps)
 static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 {
   const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-  return tid > 0 && lane->helps_in == pool && lane->rests_at == 0 && sim_thread[tid - 1]->state == SIM_ASLEEP
-         && !sim_stack_hides(sim_thread[tid - 1]);
+  return tid > 0 && lane->helping.pool == pool && lane->helping.rests_at == 0
+         && sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1]);
 }
 
 static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
@@ -252,7 +252,7 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
   const sim_thread_t *thread = sim_thread[ws_tid(worker) - 1];
   return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
-         && ws_load_relaxed(&worker->trust) == WS_TRUST_NOT && worker->queue.rests_at == 0;
+         && !ws_searches(worker) && worker->queue.helping.rests_at == 0;
 }
 
 static void look_for_places(uint32_t index, sim_ps_t now_ps)

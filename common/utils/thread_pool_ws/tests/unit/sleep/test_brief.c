@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_alone.c
+/// @file test_brief.c
 /// What is learnt about bursts that the pushing thread finishes alone: after how many its pushes wake no
 /// worker, for how many tasks, and what takes that back.
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../tasks/ws_alone.h"
+#include "../../../sleep/ws_brief.h"
 #include "../../support/ws_test.h"
 
 #define MOST 40u ///< no burst of the table has more tasks
 
-static void learn(ws_alone_site_t *site, uint64_t tasks, bool alone, uint32_t times)
+static void learn(ws_brief_site_t *site, uint64_t tasks, bool alone, uint32_t times)
 {
   for (uint32_t i = 0; i < times; i++)
-    ws_alone_learn(site, &(ws_alone_burst_t){.tasks = tasks, .alone = alone});
+    ws_brief_learn(site, &(ws_brief_burst_t){.tasks = tasks, .alone = alone});
 }
 
 /// @return up to how many waiting tasks a push wakes no worker
-static uint64_t spares(const ws_alone_site_t *site)
+static uint64_t spares(const ws_brief_site_t *site)
 {
   uint64_t waiting = 0;
-  while (waiting < MOST && ws_alone_spares(site, waiting + 1))
+  while (waiting < MOST && ws_brief_spares(site, waiting + 1))
     waiting++;
   return waiting;
 }
@@ -38,16 +38,16 @@ static void histories_spare_wakes_for_so_many_tasks(void)
     uint32_t rounds; ///< of these
     uint64_t spares; ///< after each round
   } rows[] = {
-      {"one burst too few", WS_ALONE_ENOUGH - 1, {{0}}, 1, 0},
-      {"enough", WS_ALONE_ENOUGH, {{0}}, 1, 2},
+      {"one burst too few", WS_BRIEF_ENOUGH - 1, {{0}}, 1, 0},
+      {"enough", WS_BRIEF_ENOUGH, {{0}}, 1, 2},
       {"rare bursts with help change nothing", 1000, {{60, 2, true}, {1, 2, false}}, 100, 2},
       {"two of them in a row end it", 1000, {{2, 2, false}}, 1, 0},
       {"bursts that are often helped", 0, {{9, 2, true}, {1, 2, false}}, 1000, 0},
-      {"a wider burst with help tells nothing", WS_ALONE_ENOUGH, {{1, 2, true}, {1, 38, false}}, 100, 2},
-      {"a wider burst alone widens", WS_ALONE_ENOUGH, {{1, 5, true}}, 1, 5},
+      {"a wider burst with help tells nothing", WS_BRIEF_ENOUGH, {{1, 2, true}, {1, 38, false}}, 100, 2},
+      {"a wider burst alone widens", WS_BRIEF_ENOUGH, {{1, 5, true}}, 1, 5},
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    ws_alone_site_t site = {0};
+    ws_brief_site_t site = {0};
     uint32_t wrong = 0;
     learn(&site, 2, true, rows[i].alone);
     for (uint32_t round = 0; round < rows[i].rounds; round++) {
@@ -68,14 +68,14 @@ static void other(void *unused)
 
 static void functions_have_sites_of_their_own(void)
 {
-  ws_alone_t its;
+  ws_brief_t its;
   memset(&its, 0, sizeof(its));
-  const uint32_t at = ws_alone_find(&its, test_empty_task);
-  learn(&its.site[at], 2, true, WS_ALONE_ENOUGH);
-  CU_ASSERT_EQUAL(ws_alone_find(&its, test_empty_task), at);
+  const uint32_t at = ws_brief_find(&its, test_empty_task);
+  learn(&its.site[at], 2, true, WS_BRIEF_ENOUGH);
+  CU_ASSERT_EQUAL(ws_brief_find(&its, test_empty_task), at);
   CU_ASSERT_EQUAL(spares(&its.site[at]), 2);
-  CU_ASSERT_EQUAL(spares(&its.site[ws_alone_find(&its, other)]), 0); // perhaps in the same place
+  CU_ASSERT_EQUAL(spares(&its.site[ws_brief_find(&its, other)]), 0); // perhaps in the same place
 }
 
-TEST_MAIN("alone", TEST_CASE(histories_spare_wakes_for_so_many_tasks),
+TEST_MAIN("brief", TEST_CASE(histories_spare_wakes_for_so_many_tasks),
           TEST_CASE(functions_have_sites_of_their_own))

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_idle.c
+/// ws_idle.h: spin, then set the bit in sleepers, fence, look again, sleep. How long a worker should spin is
+/// decided by ws_prewake.c (after a burst and before one) and by ws_hint.c (during an announced burst). This
+/// file bounds it:
+///
+/// Capped     By spin_cpu_max_percent of a core for each worker (ws_budget.h), counted in count.capped. Not
+///            the cap on awake workers (pool->capped).
+/// Yielding   By ws_may_spin at every iteration: the awake workers of the process leave CPUs to the threads
+///            outside, and only the surplus workers stop. A worker that is interrupted by a thread that needs
+///            the CPU stops. ws_idle.h has the limits of hot workers.
+#include "ws_idle.h"
+
+#include <errno.h>
+
+#include "../os/ws_os.h"
+#include "../pool/ws_near.h"
+#include "../pool/ws_observer.h"
+#include "../pool/ws_process.h"
+#include "../pool/ws_types.h"
+#include "../prewake/ws_prewake.h"
+#include "../tasks/ws_places.h"
+#include "../trace/ws_traced.h"
+#include "../wide/ws_inbox.h"
+#include "ws_budget.h"
+#include "ws_guard.h"
+#include "ws_place.h"
+#include "ws_wake.h"
+
+// Hot workers.
+
+/// A real-time worker is awake for at most so long, unless tasks keep it so; then it sleeps for so long.
+#define AWAKE_NS_MAX UINT64_C(900000)
+#define REST_NS UINT64_C(100000)
+/// Between two tries of a pool's sleeping workers.
+#define RETRY_NS UINT64_C(4000000)
+
+static bool needs_rest(const ws_worker_t *worker, uint64_t now_ns)
+{
+  return worker->realtime && now_ns - worker->rose_ns >= AWAKE_NS_MAX;
+}
+
+/// @return whether a hot worker must park now, to free a CPU for another thread
+static bool must_make_room(const ws_worker_t *worker, uint64_t now_ns)
+{
+  return ws_is_hot(worker->pool)
+         && (needs_rest(worker, now_ns) || ws_producer_on_cpu(worker->pool, ws_os_cpu()));
+}
+
+uint64_t ws_hot_later_ns(const struct ws_pool_s *pool)
+{
+  if (!ws_is_hot(pool) || ws_hint_load(&pool->state) != WS_RUNNING) // a stop wakes all
+    return 0;
+  const uint32_t asleep = pool->workers - ws_awake(pool);
+  return ws_os_now_ns() + RETRY_NS * (asleep > 0 ? asleep : 1);
+}
+
+uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  const uint64_t later_ns = ws_hot_later_ns(pool);
+  if (later_ns == 0)
+    return 0;
+  const uint64_t now_ns = ws_os_now_ns();
+  if (needs_rest(worker, now_ns))
+    return now_ns + REST_NS;
+  return ws_may_spin_beside(pool, 1) && !ws_producer_on_cpu(pool, ws_os_cpu()) ? now_ns : later_ns;
+}
+
+void ws_hot_begin(struct ws_pool_s *pool)
+{
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
+  ws_wake_all(pool);
+}
+
+// Spin.
+
+/// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of
+/// tiny tasks would cost its producer a read of the clock.
+#define PAUSE_NS 2000u
+/// If two iterations are further apart than this, another thread had the CPU.
+#define PREEMPTED_NS 100000
+
+/// A real-time thread keeps its CPU from others of its priority until it sleeps (FIFO), or for a tenth of a
+/// second (RR). So a spinning one offers its CPU to them so often.
+#define OFFER_NS 5000u
+
+void ws_spin_found(ws_worker_t *worker)
+{
+  worker->found_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_BUSY, worker->found_ns);
+  // A worker that was called found its task later than the task came.
+  const bool called = worker->called_ns > worker->out_of_work_ns;
+  const uint64_t came_ns = called ? worker->called_ns : worker->found_ns;
+  ws_prewake_found(worker, worker->found_ns, came_ns - worker->out_of_work_ns);
+}
+
+static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
+{
+  const struct ws_pool_s *pool = worker->pool;
+  return now_ns < worker->spin.until_ns || now_ns < ws_hint_load(&pool->announced_ns)
+         || (int32_t)ws_hint_load(&pool->phases) > 0 // may be below zero for a moment
+         || ws_is_hot(pool);
+}
+
+/// @return whether more workers are awake than may be while one spins. If several workers see this at once,
+///         only the surplus stops: a worker that stops is off the count from then on, *counted is false
+static bool is_surplus(const struct ws_pool_s *pool, bool *counted)
+{
+  if (ws_may_spin(pool))
+    return false;
+  if (pool->cpus < 2 || ws_hint_load(&pool->state) != WS_RUNNING) // looked at again before sleep
+    return true;
+  *counted = !ws_process_awake_leave(ws_spin_limit(pool));
+  return !*counted;
+}
+
+/// @param end_ns  in: the time; out: the end of the last iteration
+/// @return whether there is work
+static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, bool *counted)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t start_ns = *end_ns;
+  uint64_t now_ns = start_ns, offered_ns = start_ns, spun_ns = 0;
+  uint64_t quiet_ns = start_ns + PAUSE_NS;
+  bool found = false, preempted = false;
+  while (!found && !preempted && is_wanted(worker, now_ns) && !must_make_room(worker, now_ns)
+         && !is_surplus(pool, counted)) {
+    if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
+      ws_count(&worker->queue.count.capped, 1);
+      break;
+    }
+    const uint64_t before_ns = now_ns;
+    ws_search_begin(worker); // again, if the guard has taken it off
+    if (now_ns > quiet_ns) {
+      worker->queue.late_pauses = 0;
+      quiet_ns = ws_prewake_idle(pool, now_ns);
+    }
+    if (pool->tasks.inboxes > 0)
+      ws_inbox_open(&worker->inbox, pool->tasks.waiting);
+    ws_relax();
+    found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
+    if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
+      ws_os_yield();
+      offered_ns = ws_os_now_ns();
+    }
+    now_ns = ws_os_now_ns();
+    const bool lost = now_ns - before_ns > PREEMPTED_NS; // to another thread, or the process was stopped
+    spun_ns += lost ? 0 : now_ns - before_ns;
+    preempted = lost && !ws_is_hot(pool);
+  }
+  if (worker->inbox.open && ws_inbox_shut(&pool->tasks, &worker->inbox)) {
+    found = true;
+    if (!*counted) // it does not park after all
+      ws_process_awake_add(1);
+  }
+  ws_count(&worker->queue.count.preempted, preempted);
+  ws_count(&worker->queue.count.spin_ns, spun_ns);
+  *end_ns = now_ns;
+  return found;
+}
+
+bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
+{
+  struct ws_pool_s *pool = worker->pool;
+  uint64_t now_ns = ws_os_now_ns();
+  *counted = true;
+  if (ran) {
+    worker->out_of_work_ns = now_ns;
+    ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
+    ws_watch_tick(pool, now_ns);
+    worker->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
+  }
+  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns))
+    return false;
+  if (ws_producer_on_cpu(pool, ws_os_cpu())
+      || is_surplus(pool, counted)) // a spin here would keep the producer off
+    return false;
+  ws_search_begin(worker);
+  worker->called_ns = 0; // what the spin finds was not called for
+  const uint64_t start_ns = now_ns;
+  const bool hot = ws_is_hot(pool);
+  const bool found = iterate(worker, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns, counted);
+  if (!hot) // a hot spin is not charged
+    ws_spin_pay(worker, now_ns - start_ns, found);
+  ws_count(&worker->queue.count.spins, 1);
+  return found;
+}
+
+// Park.
+
+/// @return the earlier of two times; 0 = never
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
+{
+  return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+/// How a sleep has ended.
+typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY } end_t;
+
+/// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
+/// worker has taken its bit back.
+/// @param rise_ns  when to be awake for the next burst; 0 = no timer
+static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  uint64_t retry_ns = ws_hot_retry_ns(worker);
+  while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
+    const uint64_t until_ns = sooner(rise_ns, retry_ns);
+    if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
+      continue;
+    const bool retries = until_ns == retry_ns;
+    *(retries ? &retry_ns : &rise_ns) = 0;
+    if (!ws_is_parked(pool, worker->index))
+      continue; // another thread has claimed it, and the token is under way
+    if (ws_may_rise(pool) && !ws_near_stops_producer(worker)) {
+      if (ws_claim(pool, worker->index, false))
+        return retries ? END_RETRY : END_RISE;
+    } else if (retries) {
+      retry_ns = ws_hot_later_ns(pool);
+    } else {
+      ws_prewake_disarm(worker);
+    }
+  }
+  return END_TOKEN;
+}
+
+/// Set the bit in sleepers, look once more, sleep.
+static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_ns)
+{
+  struct ws_pool_s *pool = worker->pool;
+  const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
+  ws_process_awake_sub(counted);
+  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
+  ws_fence_seq_cst();
+  if (ws_work_visible(&pool->tasks) || ws_inbox_is_full(&worker->inbox) // it has left it
+      || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
+    if (ws_claim(pool, worker->index, false))
+      return END_WORK;
+  } else {
+    ws_count(&worker->queue.count.parks, 1);
+  }
+  return sleep_for_token(worker, rise_ns);
+}
+
+/// The sleep was ended by the token, or by a timer.
+static void after_sleep(ws_worker_t *worker, end_t end)
+{
+  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == worker->called_cpu;
+  ws_count(&worker->queue.count.stopped_callers, stops_caller);
+  if (WS_UNLIKELY(stops_caller))
+    ws_traced_stopped(worker);
+  ws_place_return(worker);
+  ws_traced_unpark(worker, by[end]);
+  if (end != END_WORK)
+    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
+    ws_store_relaxed(&worker->token, 0);
+  worker->rose_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_SWITCHING, worker->rose_ns);
+  worker->spin.until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
+  ws_observe(worker, WS_OBSERVED_UNPARK);
+}
+
+void ws_park(ws_worker_t *worker, bool counted)
+{
+  struct ws_pool_s *pool = worker->pool;
+  // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again
+  // below.
+  ws_search_leave(worker, WS_STATE_PARKED);
+  ws_give_back(pool, &worker->queue);
+  ws_observe(worker, WS_OBSERVED_PARK);
+  ws_place_leave(worker);
+  worker->slept_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_PARKED, worker->slept_ns);
+  worker->called_ns = 0;
+  worker->called_cpu = 0;
+  ws_watch_tick(pool, worker->slept_ns);
+  const ws_plan_t plan = ws_prewake_plan(worker);
+  if (plan.rise_ns != 0)
+    ws_traced_plan(worker, plan.rise_ns, plan.expected_ns);
+  ws_traced_park(worker);
+  after_sleep(worker, set_bit_and_sleep(worker, counted, plan.rise_ns));
+}
