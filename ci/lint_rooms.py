@@ -34,7 +34,7 @@ from lintkit import (
 )
 
 # The only header of a room that other rooms may include.
-DOORS = {"prewake": "prewake/ws_prewake.h"}
+DOORS = {"classes": "classes/ws_classes.h", "prewake": "prewake/ws_prewake.h"}
 # Wings are written against the public headers; of the rooms they use only this one.
 BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.

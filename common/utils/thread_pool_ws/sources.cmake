@@ -18,11 +18,12 @@ set(WS_CORE_SOURCES
   pool/ws_block.c
   pool/ws_lane.c
   pool/ws_near.c
-  pool/ws_nodes.c
   pool/ws_observer.c
   pool/ws_process.c
   pool/ws_step.c
   pool/ws_warn.c
+  classes/ws_classes.c
+  classes/ws_nodes.c
   trace/ws_provider.c
   trace/ws_traced.c
   prewake/ws_period.c

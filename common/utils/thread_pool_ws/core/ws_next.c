@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../pool/ws_nodes.h"
+#include "../classes/ws_classes.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_places.h"
@@ -48,15 +48,22 @@ static bool note_shared(const ws_search_t *search)
 
 static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
 {
-  ws_tasks_t *tasks = &search->pool->tasks;
-  const bool found = search->filter == WS_NEXT_GROUP ? ws_shared_take_wanted(tasks, kind, search->wait, task)
-                                                     : ws_shared_take(tasks, kind, task);
-  return found && note_shared(search);
+  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
+  return ws_shared_take(&search->pool->tasks, kind, wait, task) && note_shared(search);
+}
+
+static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
+{
+  const ws_kinds_t kinds = ws_classes_of_rank(search->pool, rank);
+  for (uint32_t i = 0; i < kinds.count; i++)
+    if (take_of_kind(search, kinds.kind[i], task))
+      return true;
+  return false;
 }
 
 static bool take_high(ws_search_t *search, ws_task_t *task)
 {
-  return take_of_kind(search, WS_KIND_HIGH, task);
+  return take_of_rank(search, WS_RANK_HIGH, task);
 }
 
 static bool take_overflow(ws_search_t *search, ws_task_t *task)
@@ -66,28 +73,17 @@ static bool take_overflow(ws_search_t *search, ws_task_t *task)
 
 static bool take_low(ws_search_t *search, ws_task_t *task)
 {
-  return take_of_kind(search, WS_KIND_LOW, task);
-}
-
-/// Take a task for one of the nodes [first, end), from near to far.
-static bool take_of_nodes(ws_search_t *search, uint32_t first, uint32_t end, ws_task_t *task)
-{
-  const ws_nodes_t *all = &search->pool->nodes;
-  const uint8_t *nodes = ws_nodes_here(all);
-  for (uint32_t i = first; i < end && nodes && i < all->count; i++)
-    if (take_of_kind(search, WS_KIND_NODE + nodes[i], task))
-      return true;
-  return false;
+  return take_of_rank(search, WS_RANK_LOW, task);
 }
 
 static bool take_own_node(ws_search_t *search, ws_task_t *task)
 {
-  return take_of_nodes(search, 0, 1, task);
+  return take_of_rank(search, WS_RANK_OWN_NODE, task);
 }
 
 static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
 {
-  return take_of_nodes(search, 1, WS_NODES_MAX, task);
+  return take_of_rank(search, WS_RANK_OTHER_NODES, task);
 }
 
 // Other threads.
@@ -113,11 +109,11 @@ static bool take_back(ws_search_t *search, ws_task_t *task)
          && ws_inbox_take_back(&search->pool->tasks, search->here.queue, search->wait->group, task);
 }
 
-/// Take a task that a task of the group has pushed, from the thread that runs that one. Not for an event: there
-/// a task may push the work that comes after the event, and the caller would still run that when its event is
-/// ready. Not with a time limit: what the task pushes, or the task itself if it is a fiber that yields, could
-/// stay in the caller's queue. The thread from which it was stolen waits for it, may be the only worker, and
-/// does not look there.
+/// Take a task that a task of the group has pushed, from the thread that runs that one. Not for an event:
+/// there a task may push the work that comes after the event, and the caller would still run that when its
+/// event is ready. Not with a time limit: what the task pushes, or the task itself if it is a fiber that
+/// yields, could stay in the caller's queue. The thread from which it was stolen waits for it, may be the
+/// only worker, and does not look there.
 static bool take_below(ws_search_t *search, ws_task_t *task)
 {
   return !search->wait->is_event && !search->wait->is_timed && ws_steal_below(search, task);
@@ -170,8 +166,8 @@ static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
   return false;
 }
 
-/// A round of a wait is over, or a fiber has yielded in it: the oldest task in the own deque that the wait may
-/// run.
+/// A round of a wait is over, or a fiber has yielded in it: the oldest task in the own deque that the wait
+/// may run.
 static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;

@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
+#include "../classes/ws_classes.h"
 #include "../include/ws_record.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_nodes.h"
 #include "../pool/ws_observer.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
@@ -130,7 +130,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
-  ws_shared_link(&pool->tasks, kind, task, here.queue, false);
+  ws_shared_end(&pool->tasks, kind, task, here.queue, false);
   if (!has_arrived(pool, here))
     return true;
   if (kind == WS_KIND_NORMAL)
@@ -179,7 +179,7 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
                               ws_full_t full)
 {
   const bool grow = full == WS_FULL_GROW || full == GROW_OR_FAIL;
-  const ws_kind_t kind = ws_nodes_kind(pool, task);
+  const ws_kind_t kind = ws_classes_kind(pool, task);
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
   if (here.queue)
     ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task

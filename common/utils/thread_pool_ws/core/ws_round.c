@@ -39,7 +39,8 @@ static bool is_own_turn(const ws_tasks_t *tasks, const ws_queue_t *own)
 
 static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
 {
-  own->round.turn = (own->round.turn > 0 ? own->round.turn : ws_places(tasks)) - 1; // the last follows the first
+  own->round.turn =
+      (own->round.turn > 0 ? own->round.turn : ws_places(tasks)) - 1; // the last follows the first
 }
 
 /// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one

@@ -3,8 +3,8 @@
 /// ws_swap.h.
 #include "ws_swap.h"
 
+#include "../classes/ws_classes.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_nodes.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
@@ -67,13 +67,13 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
 static bool take_oldest(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_task_t *task)
 {
   return kind == WS_KIND_NORMAL ? ws_queue_take_oldest(here.queue, task)
-                                : ws_shared_take(&pool->tasks, kind, task);
+                                : ws_shared_take(&pool->tasks, kind, NULL, task);
 }
 
 /// The queue is full and cannot grow. The oldest task there makes room, and runs.
 static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
 {
-  const ws_kind_t kind = ws_nodes_kind(pool, task);
+  const ws_kind_t kind = ws_classes_kind(pool, task);
   bool made_room = take_oldest(pool, here, kind, next);
   while (!ws_try_push_again(pool, task)) {
     if (!made_room)

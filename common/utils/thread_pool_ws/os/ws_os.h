@@ -138,6 +138,9 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
 /// Never use huge pages for this memory, so that each small page comes from the node of the thread that
 /// touches it first.
 void ws_os_small_pages(void *memory, size_t bytes);
+/// Have the pages of this memory that are not there yet come from a NUMA node, as long as it has any. Without
+/// effect if the kernel refuses.
+void ws_os_prefer_node(void *memory, size_t bytes, uint32_t node);
 size_t ws_os_page_bytes(void);
 
 // Fences of which one side pays: membarrier(2); the pair is that of C++'s proposal P1202

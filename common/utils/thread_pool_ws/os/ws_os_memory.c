@@ -101,3 +101,15 @@ bool ws_os_close_pages(void *memory, size_t bytes)
 {
   return reserve(memory, bytes, MAP_FIXED) != NULL;
 }
+
+#define NODE_NUMBERS 1024u
+
+void ws_os_prefer_node(void *memory, size_t bytes, uint32_t node)
+{
+  enum { PREFERRED = 1 }; // MPOL_PREFERRED of the kernel, whose header belongs to libnuma
+  unsigned long nodes[NODE_NUMBERS / WS_LONG_BITS] = {0};
+  if (node >= NODE_NUMBERS)
+    return;
+  nodes[node / WS_LONG_BITS] = 1ul << node % WS_LONG_BITS;
+  syscall(SYS_mbind, memory, bytes, PREFERRED, nodes, NODE_NUMBERS + 1ul, 0); // the kernel subtracts one
+}

@@ -53,7 +53,7 @@ int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
   block_t *block = calloc(scan->count + 1, sizeof(block_t));
   int32_t *node = calloc(scan->count + 1, sizeof(int32_t));
   if (block && node) {
-    const bool hints = !scan->no_hints && pool->nodes.count >= 2;
+    const bool hints = !scan->no_hints && pool->nodes;
     run(pool, scan, block, hints && ws_os_nodes_of(scan->count, scan->block, node) == 0 ? node : NULL);
   }
   const int result = block && node ? 0 : -ENOMEM;

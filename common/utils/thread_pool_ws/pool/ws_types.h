@@ -161,14 +161,6 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
   return (int32_t)ws_hint_load(&worker->tid);
 }
 
-/// The NUMA nodes on which workers may run, numbered from 0 (ws_nodes.h).
-typedef struct {
-  uint32_t count; ///< below 2: nodes make no difference
-  uint8_t of_cpu[WS_CPUS_MAX]; ///< node of each CPU
-  uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
-  uint8_t near[WS_NODES_MAX][WS_NODES_MAX]; ///< near[i]: all nodes, from the nearest to node i, which is i
-} ws_nodes_t;
-
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
 ///        any --the process forks--> LOST, in the child: the pool's threads are not there
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
@@ -279,7 +271,7 @@ struct ws_pool_s {
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   ws_caches_t caches; ///< I
-  ws_nodes_t nodes; ///< I
+  struct ws_nodes_s *nodes; ///< I private to classes/; NULL = NUMA nodes make no difference
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL

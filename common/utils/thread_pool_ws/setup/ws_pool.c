@@ -3,8 +3,10 @@
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../classes/ws_classes.h"
 #include "../core/ws_deal.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
@@ -112,16 +114,16 @@ static int allocate(struct ws_pool_s *pool)
   bool reserved = true;
   pool->tasks.grows = pool->settings.full == WS_FULL_GROW;
   for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++) {
-    ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity);
-    if (kind == WS_KIND_NORMAL || pool->settings.reserve)
-      reserved &= ws_shared_reserve(&pool->tasks.shared[kind]);
+    const bool reserve = kind == WS_KIND_NORMAL || pool->settings.reserve;
+    reserved &= ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity,
+                               ws_classes_home(pool, kind), reserve);
   }
   lay_out(pool, &arena);
   pool->block_bytes = arena.used;
   pool->block = reserved ? ws_os_map(pool->block_bytes) : NULL;
   if (!pool->block)
     return -ENOMEM;
-  if (pool->nodes.count >= 2)
+  if (pool->nodes)
     ws_os_small_pages(pool->block, pool->block_bytes);
   arena = (arena_t){.next = pool->block};
   lay_out(pool, &arena);
@@ -138,6 +140,7 @@ static void free_pool(struct ws_pool_s *pool)
     ws_shared_free(&pool->tasks.shared[kind]);
   ws_os_unmap(pool->block, pool->block_bytes);
   ws_os_cpuset_free(&pool->mask);
+  free(pool->nodes);
   pthread_mutex_destroy(&pool->lane_lock);
   free(pool);
 }
@@ -191,7 +194,7 @@ static int set_up(struct ws_pool_s *pool)
   if (result == 0) {
     ws_near_plan(pool);
     ws_topo_plan(&pool->settings, &pool->mask, cpu);
-    ws_numa_plan(pool, cpu);
+    ws_classes_plan(pool, cpu);
     result = allocate(pool);
   }
   if (result == 0)

@@ -4,7 +4,6 @@
 #ifndef WS_SETUP_H
 #define WS_SETUP_H
 
-#include "../pool/ws_nodes.h"
 #include "../pool/ws_types.h"
 
 // ws_settings.c
@@ -34,13 +33,6 @@ uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus
 /// @brief Fill every worker's victims: first those that are pinned to CPUs of the same last-level cache, then
 /// the others, both in turn from the worker's own index on. Call ws_near_plan() before.
 void ws_topo_victims(struct ws_pool_s *pool);
-
-/// @brief Read the machine's nodes. @param machine  zeroed. @return false = not known
-bool ws_numa_read(ws_machine_nodes_t *machine);
-
-/// @brief Plan the pool's nodes (ws_nodes_plan) and kinds. @param cpu  CPU of each worker, -1 = it floats
-/// @threads  the creator, before there are workers
-void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu);
 
 // ws_start.c
 

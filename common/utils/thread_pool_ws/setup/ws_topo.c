@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_topo.c
-/// ws_setup.h: on which CPUs workers run, in which order they steal from each other, and the machine's NUMA
-/// nodes, from Linux's sysfs. ws_node.h.
+/// ws_setup.h: on which CPUs workers run, and in which order they steal from each other. ws_node.h.
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "../include/ws_node.h"
 #include "../pool/ws_warn.h"
 #include "ws_setup.h"
-
-#define NODES "/sys/devices/system/node/"
 
 /// @return the first worker with the CPU of worker @p i
 static uint32_t first_on(const int32_t *cpu, uint32_t i)
@@ -108,72 +104,6 @@ void ws_topo_victims(struct ws_pool_s *pool)
           *next++ = other;
       }
   }
-}
-
-/// The list of CPUs of a node that has memory only is empty. The file of distances has a number for each
-/// online node. A node without a number counts as far: where there are no numbers, all nodes are equally far.
-static bool read_node(ws_machine_nodes_t *machine, uint32_t node)
-{
-  char path[64], text[4096] = "", *next = text, *end;
-  unsigned long mask[WS_CPUS_MAX / WS_LONG_BITS] = {0};
-  ws_cpuset_t cpus = {.bytes = sizeof(mask), .mask = mask};
-  snprintf(path, sizeof(path), NODES "node%u/cpulist", machine->number[node]);
-  if (!ws_os_read_list(path, &cpus))
-    return false;
-  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
-    if (ws_os_cpuset_has(&cpus, cpu))
-      machine->of_cpu[cpu] = (uint8_t)(node + 1);
-  snprintf(path, sizeof(path), NODES "node%u/distance", machine->number[node]);
-  ws_os_read(path, text, sizeof(text));
-  for (uint32_t to = 0; to < machine->count; to++, next = end) {
-    const uint64_t distance = strtoul(next, &end, 10);
-    machine->distance[node][to] = end > next ? distance : UINT64_MAX;
-  }
-  return true;
-}
-
-bool ws_numa_read(ws_machine_nodes_t *machine)
-{
-  unsigned long mask[WS_CPUS_MAX / WS_LONG_BITS] = {0};
-  ws_cpuset_t nodes = {.bytes = sizeof(mask), .mask = mask};
-  if (!ws_os_read_list(NODES "online", &nodes))
-    return false;
-  for (uint32_t number = 0; number < 8 * nodes.bytes && machine->count < WS_MACHINE_NODES_MAX; number++)
-    if (ws_os_cpuset_has(&nodes, number))
-      machine->number[machine->count++] = number;
-  for (uint32_t node = 0; node < machine->count; node++)
-    if (!read_node(machine, node))
-      return false;
-  return true;
-}
-
-/// CPUs on which workers may run.
-static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *usable)
-{
-  for (uint32_t i = 0; i < pool->requested; i++)
-    if (cpu[i] >= 0 && cpu[i] < (int32_t)WS_CPUS_MAX)
-      usable[cpu[i]] = true;
-    else if (cpu[i] < 0)
-      for (uint32_t any = 0; any < WS_CPUS_MAX; any++)
-        usable[any] |= ws_os_cpuset_has(&pool->mask, any);
-}
-
-void ws_numa_plan(struct ws_pool_s *pool, const int32_t *cpu)
-{
-  pool->tasks.kinds = WS_KIND_NODE;
-  if (ws_os_node_count() < 2)
-    return;
-  bool usable[WS_CPUS_MAX] = {false};
-  ws_machine_nodes_t *machine = calloc(1, sizeof(*machine));
-  if (machine && ws_numa_read(machine)) {
-    read_usable(pool, cpu, usable);
-    ws_nodes_plan(&pool->nodes, machine, usable);
-  } else {
-    ws_warn(&pool->settings, "/sys/devices/system/node cannot be read: the machine counts as one NUMA node");
-  }
-  free(machine);
-  if (pool->nodes.count >= 2)
-    pool->tasks.kinds += pool->nodes.count;
 }
 
 uint32_t ws_node_count(void)

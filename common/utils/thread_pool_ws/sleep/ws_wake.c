@@ -5,8 +5,8 @@
 
 #include <limits.h>
 
+#include "../classes/ws_classes.h"
 #include "../pool/ws_near.h"
-#include "../pool/ws_nodes.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
@@ -117,9 +117,8 @@ void ws_token(ws_worker_t *worker)
 ///         that pushed last (ws_near.h)
 static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_kind_t kind)
 {
-  if (WS_LIKELY(kind < WS_KIND_NODE))
-    return ws_near_is(pool, worker);
-  return ws_nodes_has(pool, worker, kind - WS_KIND_NODE);
+  return WS_LIKELY(kind == WS_KIND_NORMAL) ? ws_near_is(pool, worker)
+                                           : ws_classes_is_near(pool, worker, kind);
 }
 
 /// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a

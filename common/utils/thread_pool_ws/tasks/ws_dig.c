@@ -106,7 +106,7 @@ static bool move_out(const ws_task_t *task, void *way_arg)
   const way_t *way = way_arg;
   const bool has_room = ws_shared_begin(way->tasks, WS_KIND_NORMAL, way->tasks->grows);
   if (has_room)
-    ws_shared_link(way->tasks, WS_KIND_NORMAL, task, way->from, true);
+    ws_shared_end(way->tasks, WS_KIND_NORMAL, task, way->from, true);
   return has_room;
 }
 
@@ -192,13 +192,10 @@ static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void 
   for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
     const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
     const took_t took = take_oldest(queue, yielded, has_room, task);
-    if (has_room && took == TOOK_OTHER) {
-      ws_shared_link(tasks, WS_KIND_NORMAL, task, queue, true);
-      continue;
-    }
     if (has_room)
-      ws_shared_abandon(tasks, WS_KIND_NORMAL);
-    return took == TOOK_ALLOWED;
+      ws_shared_end(tasks, WS_KIND_NORMAL, took == TOOK_OTHER ? task : NULL, queue, true);
+    if (!has_room || took != TOOK_OTHER)
+      return took == TOOK_ALLOWED;
   }
   return false;
 }

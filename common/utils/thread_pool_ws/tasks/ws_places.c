@@ -9,13 +9,13 @@
 
 bool ws_place_holds(const ws_tasks_t *tasks, uint32_t place)
 {
-  return place < tasks->kinds ? ws_shared_size(tasks, place) > 0
+  return place < tasks->kinds ? ws_shared_holds(tasks, place)
                               : ws_deque_size(&tasks->queue[place - tasks->kinds]->deque) > 0;
 }
 
 bool ws_place_take(ws_tasks_t *tasks, uint32_t place, ws_task_t *task)
 {
-  return place < tasks->kinds ? ws_shared_take(tasks, place, task)
+  return place < tasks->kinds ? ws_shared_take(tasks, place, NULL, task)
                               : ws_queue_take_oldest(tasks->queue[place - tasks->kinds], task);
 }
 

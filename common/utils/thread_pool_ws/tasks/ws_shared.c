@@ -21,13 +21,6 @@ struct ws_shared_cell_s {
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
-void ws_shared_init(ws_shared_t *shared, uint32_t capacity)
-{
-  ws_os_lock_init(&shared->lock);
-  shared->first_capacity = capacity;
-  shared->oldest = shared->newest = shared->vacant = NONE;
-}
-
 static void lock(ws_shared_t *shared)
 {
   for (uint32_t pauses = 0; pauses < LOCK_PAUSES; pauses++) {
@@ -45,6 +38,8 @@ static bool resize(ws_shared_t *shared, uint32_t capacity)
   ws_shared_cell_t *cells = ws_os_map(capacity * sizeof(*cells));
   if (!cells)
     return false;
+  if (shared->node > 0)
+    ws_os_prefer_node(cells, capacity * sizeof(*cells), shared->node - 1);
   if (before > 0) {
     memcpy(cells, shared->cell, before * sizeof(*cells));
     ws_os_unmap(shared->cell, before * sizeof(*cells));
@@ -54,12 +49,14 @@ static bool resize(ws_shared_t *shared, uint32_t capacity)
   return true;
 }
 
-bool ws_shared_reserve(ws_shared_t *shared)
+bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool reserve)
 {
-  lock(shared);
-  const bool reserved = ws_own_load(&shared->capacity) > 0 || resize(shared, shared->first_capacity);
-  pthread_mutex_unlock(&shared->lock);
-  return reserved;
+  ws_os_lock_init(&shared->lock);
+  shared->first_capacity = capacity;
+  shared->node = node;
+  shared->newest = shared->vacant = NONE;
+  ws_init_store(&shared->oldest, NONE);
+  return !reserve || resize(shared, capacity);
 }
 
 static bool has_room(ws_shared_t *shared, bool grow)
@@ -82,35 +79,32 @@ bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
   return false;
 }
 
-void ws_shared_abandon(ws_tasks_t *tasks, ws_kind_t kind)
+/// The holder of the lock, which has seen room.
+static void append(ws_tasks_t *tasks, ws_shared_t *shared, ws_shared_cell_t pushed)
 {
-  pthread_mutex_unlock(&tasks->shared[kind].lock);
-}
-
-void ws_shared_link(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
-                    bool moved)
-{
-  ws_shared_t *shared = &tasks->shared[kind];
   const uint32_t at = shared->vacant != NONE ? shared->vacant : shared->used++;
   ws_shared_cell_t *cell = &shared->cell[at];
   if (shared->vacant != NONE)
     shared->vacant = cell->newer;
-  const uint64_t number =
-      ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
-  *cell = (ws_shared_cell_t){.task = *task,
-                             .pusher = pusher,
-                             .number = number,
-                             .moved = moved,
-                             .older = shared->newest,
-                             .newer = NONE};
+  pushed.number = ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
+  pushed.older = shared->newest;
+  pushed.newer = NONE;
+  *cell = pushed;
+  ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the list
   if (shared->newest == NONE)
-    shared->oldest = at;
+    ws_stat_store(&shared->oldest, at);
   else
     shared->cell[shared->newest].newer = at;
   shared->newest = at;
-  ws_stat_store(&shared->number, number);
-  ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the size
-  ws_stat_store(&shared->size, ws_own_load(&shared->size) + 1);
+  ws_stat_store(&shared->number, pushed.number);
+}
+
+void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
+                   bool moved)
+{
+  ws_shared_t *shared = &tasks->shared[kind];
+  if (task)
+    append(tasks, shared, (ws_shared_cell_t){.task = *task, .pusher = pusher, .moved = moved});
   pthread_mutex_unlock(&shared->lock);
 }
 
@@ -120,7 +114,7 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
   ws_shared_cell_t *cell = &shared->cell[at];
   *task = cell->task;
   if (cell->older == NONE)
-    shared->oldest = cell->newer;
+    ws_stat_store(&shared->oldest, cell->newer);
   else
     shared->cell[cell->older].newer = cell->newer;
   if (cell->newer == NONE)
@@ -130,34 +124,30 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
   cell->number = 0;
   cell->newer = shared->vacant;
   shared->vacant = at;
-  ws_stat_store(&shared->size, ws_own_load(&shared->size) - 1);
   ws_sub_relaxed(&tasks->shared_tasks, 1); // relaxed: only saves looks
-}
-
-bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_task_t *task)
-{
-  ws_shared_t *shared = &tasks->shared[kind];
-  if (ws_shared_size(tasks, kind) == 0)
-    return false;
-  lock(shared);
-  const bool found = shared->oldest != NONE;
-  if (found)
-    take_at(tasks, shared, shared->oldest, task);
-  pthread_mutex_unlock(&shared->lock);
-  return found;
 }
 
 /// @return the oldest cell that the wait has not read
 static uint32_t first_unseen(const ws_shared_t *shared, const ws_seen_t *seen)
 {
-  if (seen->next_number != 0 && shared->cell[seen->next].number == seen->next_number)
+  const uint32_t oldest = ws_own_load(&shared->oldest);
+  if (oldest == NONE || shared->cell[oldest].number >= seen->number)
+    return oldest;
+  if (shared->cell[seen->next].number == seen->number)
     return seen->next;
-  if (shared->oldest == NONE || shared->cell[shared->oldest].number > seen->number)
-    return shared->oldest;
-  uint32_t first = NONE; // others have taken the next one: there are fewer new cells than seen ones
-  for (uint32_t at = shared->newest; shared->cell[at].number > seen->number; at = shared->cell[at].older)
+  uint32_t first = NONE; // others have taken that one: there are fewer new cells than seen ones
+  for (uint32_t at = shared->newest; shared->cell[at].number >= seen->number; at = shared->cell[at].older)
     first = at;
   return first;
+}
+
+/// The wait reads a cell. @return the cell that it reads next
+static uint32_t note_seen(const ws_shared_t *shared, uint32_t at, ws_seen_t *seen)
+{
+  const uint32_t next = shared->cell[at].newer;
+  seen->next = next == NONE ? 0 : next;
+  seen->number = next == NONE ? shared->cell[at].number + 1 : shared->cell[next].number;
+  return next;
 }
 
 /// With a time limit it takes of its group, too, only what its own thread has pushed, or a thread that had no
@@ -170,23 +160,23 @@ static bool is_wanted(const ws_wait_t *wait, const ws_shared_cell_t *cell)
          || ((own || !cell->pusher || !own_only) && ws_group_is(cell->task.group, wait->group, wait->weak));
 }
 
-bool ws_shared_take_wanted(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task)
+bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  ws_seen_t *seen = &wait->seen[kind];
-  if (!wait->has_seen)
-    memset(wait->seen, 0, sizeof(wait->seen));
-  wait->has_seen = true;
-  if (ws_shared_size(tasks, kind) == 0 || ws_hint_load(&shared->number) == seen->number)
+  ws_seen_t none = {0}, *seen = &none;
+  if (wait) {
+    if (!wait->has_seen)
+      memset(wait->seen, 0, sizeof(wait->seen));
+    wait->has_seen = true;
+    seen = &wait->seen[kind];
+  }
+  if (!ws_shared_holds(tasks, kind) || ws_hint_load(&shared->number) < seen->number)
     return false;
   bool found = false;
   lock(shared);
-  for (uint32_t at = first_unseen(shared, seen); at != NONE && !found; at = seen->next) {
-    const uint32_t next = shared->cell[at].newer;
-    *seen = (ws_seen_t){.number = shared->cell[at].number,
-                        .next = next,
-                        .next_number = next == NONE ? 0 : shared->cell[next].number};
-    found = is_wanted(wait, &shared->cell[at]);
+  for (uint32_t at = first_unseen(shared, seen), next; at != NONE && !found; at = next) {
+    next = note_seen(shared, at, seen);
+    found = !wait || is_wanted(wait, &shared->cell[at]);
     if (found)
       take_at(tasks, shared, at, task);
   }
@@ -201,7 +191,7 @@ uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
     ws_shared_t *shared = &tasks->shared[kind];
     ws_task_t task;
     lock(shared);
-    for (uint32_t at = shared->oldest, next; at != NONE; at = next) {
+    for (uint32_t at = ws_own_load(&shared->oldest), next; at != NONE; at = next) {
       next = shared->cell[at].newer;
       if (!takes(&shared->cell[at].task, arg))
         continue;

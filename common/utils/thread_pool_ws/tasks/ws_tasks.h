@@ -22,13 +22,10 @@
 #define WS_LANES_MAX 1024
 /// Circles of workers that a pool has at most (ws_circle_t).
 #define WS_CIRCLES_MAX 16u
-/// NUMA nodes with workers that a pool tells apart, and numbers of nodes that it knows (ws_nodes.h).
-#define WS_NODES_MAX 16u
-#define WS_NODE_NUMBERS 1024u
 
-/// What a task asks for: nothing, high priority, low priority, or node i of the pool (WS_KIND_NODE + i).
+/// What a task asks for: nothing (WS_KIND_NORMAL), a priority, or a NUMA node (classes/ws_classes.h).
 typedef uint32_t ws_kind_t;
-enum { WS_KIND_NORMAL, WS_KIND_HIGH, WS_KIND_LOW, WS_KIND_NODE, WS_KINDS_MAX = WS_KIND_NODE + WS_NODES_MAX };
+enum { WS_KIND_NORMAL, WS_KINDS_MAX = 19 };
 
 /// Counters of one thread in one pool; ws_stats.h says what each means.
 typedef struct {
@@ -40,11 +37,10 @@ typedef struct {
   ws_au64_t wakes_spared; ///< O
 } ws_counters_t;
 
-/// What a wait has read of a pool-wide queue. All 0 at first.
+/// What a wait has read of a pool-wide queue: the tasks below a number. All 0 at first.
 typedef struct {
-  uint64_t number; ///< of the newest task that it has read
-  uint64_t next_number; ///< of the task after that one; 0 = there was none
-  uint32_t next; ///< that task's cell, as long as it has this number
+  uint64_t number;
+  uint32_t next; ///< cell of the task with that number, as long as it lies there; else any
 } ws_seen_t;
 
 typedef struct ws_queue_s ws_queue_t;
@@ -94,12 +90,13 @@ typedef struct {
 typedef struct ws_shared_cell_s ws_shared_cell_t;
 typedef struct {
   alignas(WS_SPACING) pthread_mutex_t lock;
-  ws_au32_t size; ///< L tasks; any thread reads
+  ws_au32_t oldest; ///< L cell; UINT32_MAX = no task is queued; any thread reads
   ws_au64_t number; ///< L what tasks->shared_number was at its last push; any thread reads
+  uint32_t node; ///< I where its memory lies: 1 + NUMA node; 0 = that of the thread that pushes first
   uint32_t first_capacity; ///< I
   ws_au32_t capacity; ///< L 0 = the cells are not mapped yet; any thread reads
   uint32_t used; ///< L cells that have held a task
-  uint32_t oldest, newest, vacant; ///< L cells, vacant: of those that were used; UINT32_MAX = there is none
+  uint32_t newest, vacant; ///< L cells, vacant: of those that were used; UINT32_MAX = there is none
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;
 
@@ -216,7 +213,7 @@ typedef struct {
   uint32_t workers; ///< I queues that are workers'
   uint32_t mask_words; ///< I of waiting in use
   bool grows; ///< I full queues grow (WS_FULL_GROW)
-  uint32_t kinds; ///< I kinds that the pool has: normal, high, low, and its nodes if there are several
+  uint32_t kinds; ///< I kinds that the pool has, the normal one included
   ws_au32_t shared_tasks; ///< S tasks in all queues that threads share
   ws_au64_t shared_number; ///< S tasks that were ever pushed there
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back

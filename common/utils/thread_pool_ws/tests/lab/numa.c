@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../classes/ws_nodes.h"
 #include "../../include/ws_node.h"
 #include "../../include/ws_scan.h"
-#include "../../pool/ws_nodes.h"
 #include "../support/ws_test.h"
 
 #define WORKERS_MAX 64u
@@ -94,10 +94,10 @@ static void the_nodes_are_known(void)
   create();
   CU_ASSERT_EQUAL(ws_node_count(), from_environment("WS_LAB_NODES", ws_node_count()));
   CU_ASSERT_EQUAL(cpu_nodes, from_environment("WS_LAB_CPU_NODES", cpu_nodes));
-  CU_ASSERT_EQUAL(pool->nodes.count, cpu_nodes);
+  CU_ASSERT_EQUAL(pool->nodes->count, cpu_nodes);
   for (uint32_t i = 0; i < workers; i++)
-    CU_ASSERT_EQUAL(ws_nodes_of_cpu(&pool->nodes, core[i]),
-                    ws_nodes_of_hint(&pool->nodes, ws_node_hint(node_of_worker[i])));
+    CU_ASSERT_EQUAL(ws_nodes_of_cpu(pool->nodes, core[i]),
+                    ws_nodes_of_hint(pool->nodes, ws_node_hint(node_of_worker[i])));
   test_destroy(pool);
 }
 
@@ -188,6 +188,19 @@ static void a_lanes_ring_lies_on_its_first_threads_node(void)
   test_destroy(pool);
 }
 
+static void a_nodes_queue_lies_there(void)
+{
+  create();
+  for (uint32_t i = 0; i < workers; i++) {
+    const ws_task_t task = {.func = test_empty_task, .node = ws_node_hint(node_of_worker[i])};
+    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
+    const uint32_t node = ws_nodes_of_hint(pool->nodes, task.node);
+    check_node("the queue", pool->tasks.shared[WS_KIND_NODE + node].cell, node_of_worker[i]);
+  }
+  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
+  test_destroy(pool);
+}
+
 static void each_node_runs_its_tasks(void)
 {
   uint32_t rounds = 0;
@@ -264,7 +277,7 @@ static void a_mask_leaves_nodes_out(void)
   CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(first), &first), 0);
   ws_settings_t settings = test_settings(workers_of[node_of_worker[0]]);
   pool = test_create(&settings);
-  CU_ASSERT_EQUAL(pool->nodes.count, 1);
+  CU_ASSERT_PTR_NULL(pool->nodes);
   hints_for_every_node(pool);
   CU_ASSERT_EQUAL(ws_load_relaxed(&pool->tasks.shared_number), 0);
   test_destroy(pool);
@@ -275,7 +288,7 @@ static void workers_that_float(void)
 {
   ws_settings_t settings = test_settings(workers);
   pool = test_create(&settings);
-  CU_ASSERT_EQUAL(pool->nodes.count, cpu_nodes);
+  CU_ASSERT_EQUAL(pool->nodes->count, cpu_nodes);
   hints_for_every_node(pool);
   test_destroy(pool);
 }
@@ -295,6 +308,7 @@ int main(void)
   static const test_case_t cases[] = {TEST_CASE(a_workers_ring_lies_on_its_node),
                                       TEST_CASE(the_nodes_are_known),
                                       TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node),
+                                      TEST_CASE(a_nodes_queue_lies_there),
                                       TEST_CASE(each_node_runs_its_tasks),
                                       TEST_CASE(a_scan_of_all_nodes),
                                       TEST_CASE(a_mask_leaves_nodes_out),

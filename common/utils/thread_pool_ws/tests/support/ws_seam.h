@@ -29,12 +29,12 @@
   X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
+  V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(uint32_t, ws_inboxes, (uint32_t workers), (workers))                                                     \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
-  V(ws_numa_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                                \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
@@ -43,6 +43,7 @@
   X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
   X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
+  V(ws_os_prefer_node, (void *memory, size_t bytes, uint32_t node), (memory, bytes, node))                   \
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \

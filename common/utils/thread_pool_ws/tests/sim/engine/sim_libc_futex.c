@@ -144,8 +144,8 @@ long __wrap_syscall(long number, ...)
     ((struct __user_cap_data_struct *)b)->effective = 1u << CAP_SYS_NICE;
     return 0;
   }
-  if (number == SYS_membarrier)
-    return 0; // memory is sequentially consistent
+  if (number == SYS_membarrier || number == SYS_mbind)
+    return 0; // memory is sequentially consistent, and equally far
   if (number == SYS_gettid)
     return (long)sim_self->index + 1;
   if (number == SYS_tgkill && b > 0 && b <= (long)sim_threads && sim_thread[b - 1]->state != SIM_ENDED)

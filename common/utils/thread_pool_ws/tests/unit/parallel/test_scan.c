@@ -3,14 +3,15 @@
 /// ws_scan.h: each block is scanned once, with the hint of the node on which the kernel says that it lies.
 ///
 /// The machine pretends to have two nodes.
-/// Linked with --wrap of ws_numa_plan, ws_os_nodes_of and ws_pool_push.
+/// Linked with --wrap of ws_classes_plan, ws_os_nodes_of and ws_pool_push.
+#include "../../../classes/ws_nodes.h"
 #include "../../../include/ws_node.h"
 #include "../../../include/ws_scan.h"
-#include "../../../pool/ws_types.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define BLOCKS 600u
 
@@ -21,12 +22,14 @@ static int kernel_says; ///< 0, or why it does not tell
 static uint32_t hints[3], asked;
 static bool refuse;
 
-static void ws_numa_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
+static void ws_classes_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
   (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2;
-  of->nodes = (ws_nodes_t){.count = 2, .near = {{0, 1}, {1, 0}}};
-  of->nodes.of_number[1] = 1;
+  of->nodes = calloc(1, sizeof(*of->nodes)); // freed with the pool
+  *of->nodes = (ws_nodes_t){.count = 2,
+                            .of_number = {0, 1},
+                            .near = {{WS_KIND_NODE, WS_KIND_NODE + 1}, {WS_KIND_NODE + 1, WS_KIND_NODE}}};
 }
 
 /// Every third block has no memory yet; the others lie on both nodes by turns.
@@ -153,7 +156,7 @@ static void wrong_arguments(void)
 
 static void test_seams(void)
 {
-  seam.ws_numa_plan = ws_numa_plan_seam;
+  seam.ws_classes_plan = ws_classes_plan_seam;
   seam.ws_os_nodes_of = ws_os_nodes_of_seam;
   seam.ws_pool_push = ws_pool_push_seam;
 }

@@ -3,6 +3,8 @@
 /// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
 /// CPUs, the nodes that the kernel lists, and where memory lies: made-up machines, and this one.
 #define _GNU_SOURCE
+#include "../../../classes/ws_classes.h"
+#include "../../../classes/ws_nodes.h"
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_setup.h"
 #include "../../support/ws_seam.h"
@@ -295,13 +297,14 @@ static void plan_nodes(const file_t *of, uint32_t workers, uint64_t mask, const 
   static unsigned long word;
   int32_t floating[16];
   memset(floating, -1, sizeof(floating));
+  free(planned.nodes);
   memset(&planned, 0, sizeof(planned));
   word = (unsigned long)mask;
   planned.mask = (ws_cpuset_t){.bytes = sizeof(word), .mask = &word};
   planned.requested = workers;
   planned.settings = test_settings(workers);
   files = of;
-  ws_numa_plan(&planned, cpu ? cpu : floating);
+  ws_classes_plan(&planned, cpu ? cpu : floating);
   files = NULL;
 }
 
@@ -318,11 +321,12 @@ static void mask_and_pins_decide(void)
               {2, 0xff, of_one, 1}, {2, 0x03, outside, 2}, {2, 0x03, one_floats, 2}};
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     plan_nodes(four, rows[i].workers, rows[i].mask, rows[i].cpu);
-    CU_ASSERT_EQUAL(planned.nodes.count, rows[i].nodes);
+    CU_ASSERT_EQUAL(planned.nodes != NULL, rows[i].nodes > 1);
     CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE + (rows[i].nodes > 1 ? rows[i].nodes : 0));
   }
-  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&planned.nodes, 0), 0);
-  CU_ASSERT_EQUAL(ws_nodes_of_cpu(&planned.nodes, 7), 1);
+  CU_ASSERT_EQUAL_FATAL(planned.tasks.kinds, WS_KIND_NODE + 2);
+  CU_ASSERT_EQUAL(ws_nodes_of_cpu(planned.nodes, 0), 0);
+  CU_ASSERT_EQUAL(ws_nodes_of_cpu(planned.nodes, 7), 1);
 }
 
 /// The machine counts as one node, with a warning if the list names more.
@@ -337,8 +341,34 @@ static void files_that_cannot_be_read(void)
   CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE);
   plan_nodes(no_cpus, 2, 0x03, NULL);
   CU_ASSERT_EQUAL(test_warnings_with("/sys/devices/system/node"), 1);
-  CU_ASSERT_EQUAL(planned.nodes.count, 0);
+  CU_ASSERT_PTR_NULL(planned.nodes);
   CU_ASSERT_EQUAL(planned.tasks.kinds, WS_KIND_NODE);
+}
+
+static uint32_t preferring; ///< calls
+static uint64_t preferred; ///< nodes
+
+static void ws_os_prefer_node_seam(void *memory, size_t bytes, uint32_t node)
+{
+  preferring++;
+  preferred |= UINT64_C(1) << node;
+  __real_ws_os_prefer_node(memory, bytes, node);
+}
+
+/// The pool's nodes are the machine's 1, 2 and 3.
+static void a_nodes_queue_has_its_memory_there(void)
+{
+  static const int32_t core[] = {2, 4, 6, 7};
+  ws_settings_t settings = test_settings(4);
+  settings.cores = core;
+  settings.core_count = 4;
+  settings.reserve = true;
+  preferring = 0;
+  files = four;
+  ws_pool_t *pool = test_create(&settings);
+  files = NULL;
+  CU_ASSERT_TRUE(preferring == 3 && preferred == 0xe);
+  test_destroy(pool);
 }
 
 static void hints_and_counts_of_nodes(void)
@@ -394,6 +424,7 @@ static void where_memory_lies(void)
 static void test_seams(void)
 {
   seam.sched_getaffinity = sched_getaffinity_seam;
+  seam.ws_os_prefer_node = ws_os_prefer_node_seam;
   seam.ws_os_read = ws_os_read_seam;
   seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
 }
@@ -403,5 +434,5 @@ TEST_MAIN_SEAMS(test_seams, "topo", TEST_CASE(cpu_sets_of_any_size), TEST_CASE(e
                 TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused),
                 TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
                 TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
-                TEST_CASE(files_that_cannot_be_read), TEST_CASE(hints_and_counts_of_nodes),
-                TEST_CASE(where_memory_lies))
+                TEST_CASE(files_that_cannot_be_read), TEST_CASE(a_nodes_queue_has_its_memory_there),
+                TEST_CASE(hints_and_counts_of_nodes), TEST_CASE(where_memory_lies))

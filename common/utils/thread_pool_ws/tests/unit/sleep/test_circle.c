@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../classes/ws_nodes.h"
 #include "../../../pool/ws_process.h"
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
@@ -22,6 +23,7 @@
 enum { A, B, C, D, SLEEPERS_FIRST };
 
 static struct ws_pool_s pool;
+static ws_nodes_t nodes;
 static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
 static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
@@ -260,8 +262,9 @@ static void a_push_wakes_the_best_sleeper(void)
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(1, 0);
-    pool.caches.of_cpu[FAR] = pool.nodes.of_cpu[FAR] = 1;
-    pool.nodes.count = 2;
+    pool.caches.of_cpu[FAR] = nodes.of_cpu[FAR] = 1;
+    nodes.count = 2;
+    pool.nodes = &nodes;
     pool.pinned = pool.watched = 1;
     ws_store_relaxed(&pool.armed, 1);
     ws_store_relaxed(&pool.shunned, 1);

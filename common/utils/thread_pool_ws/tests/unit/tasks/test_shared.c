@@ -4,6 +4,7 @@
 /// and locks are the test's. What such a queue promises otherwise: scenes/queues.c.
 #include <errno.h>
 
+#include "../../../sleep/ws_wake.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -85,6 +86,25 @@ static void a_reserved_queue_has_memory(void)
   test_destroy(pool);
 }
 
+static bool has_run_and_sleeps(void *pool_arg)
+{
+  const ws_pool_t *pool = pool_arg;
+  return test_value(&run) == 1 && ws_is_parked(pool, 0) && ws_os_thread_sleeps(ws_tid(pool->worker[0]));
+}
+
+/// A thread of a normal class that loses its CPU in a push must not keep a real-time worker on that CPU.
+static void a_worker_parks_while_a_push_is_between_count_and_publication(void)
+{
+  ws_settings_t settings = test_settings(1);
+  ws_pool_t *pool = test_create(&settings);
+  ws_store_relaxed(&run, 0);
+  ws_add_relaxed(&pool->tasks.shared_tasks, 1); // as such a push does, before the list
+  CU_ASSERT_EQUAL(push(pool, WS_PRIORITY_NORMAL), 0);
+  CU_ASSERT_TRUE(test_until(has_run_and_sleeps, pool));
+  ws_sub_relaxed(&pool->tasks.shared_tasks, 1);
+  test_destroy(pool);
+}
+
 static void test_seams(void)
 {
   seam.ws_os_map = ws_os_map_seam;
@@ -92,4 +112,5 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "shared", TEST_CASE(without_memory_a_queue_is_full),
-                TEST_CASE(a_reserved_queue_has_memory))
+                TEST_CASE(a_reserved_queue_has_memory),
+                TEST_CASE(a_worker_parks_while_a_push_is_between_count_and_publication))

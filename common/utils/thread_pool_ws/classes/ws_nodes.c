@@ -3,7 +3,11 @@
 /// ws_nodes.h.
 #include "ws_nodes.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define NODES "/sys/devices/system/node/"
 
 /// Which of the machine's nodes is which of the pool's.
 typedef struct {
@@ -41,8 +45,8 @@ static uint8_t nearest(const chosen_t *chosen, uint32_t from)
   return best;
 }
 
-/// Order all of the pool's nodes by their distance from @p from. Those at the same distance come in turn from
-/// @p from on, so that not all nodes help the same one first.
+/// Order the kinds of all of the pool's nodes by their distance from @p from. Those at the same distance come
+/// in turn from @p from on, so that not all nodes help the same one first.
 static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
 {
   const uint64_t *distance = chosen->machine->distance[chosen->of_pool[from]];
@@ -54,6 +58,8 @@ static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
       near[place] = near[place - 1];
     near[place] = node;
   }
+  for (uint32_t i = 0; i < chosen->count; i++)
+    near[i] += WS_KIND_NODE;
 }
 
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable)
@@ -65,8 +71,10 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
   nodes->count = chosen.count;
   if (chosen.count < 2)
     return;
-  for (uint32_t node = 0; node < chosen.count; node++)
+  for (uint32_t node = 0; node < chosen.count; node++) {
+    nodes->number[node] = machine->number[chosen.of_pool[node]];
     order(&chosen, node, nodes->near[node]);
+  }
   for (uint32_t node = 0; node < machine->count; node++)
     if (machine->number[node] < WS_NODE_NUMBERS)
       nodes->of_number[machine->number[node]] = nearest(&chosen, node);
@@ -75,12 +83,39 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
       nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
 }
 
-ws_kind_t ws_nodes_kind(const struct ws_pool_s *pool, const ws_task_t *task)
+/// The list of CPUs of a node that has memory only is empty. The file of distances has a number for each
+/// online node. A node without a number counts as far: where there are no numbers, all nodes are equally far.
+static bool read_node(ws_machine_nodes_t *machine, uint32_t node)
 {
-  if (task->priority == WS_PRIORITY_HIGH)
-    return WS_KIND_HIGH;
-  if (task->priority == WS_PRIORITY_LOW)
-    return WS_KIND_LOW;
-  const uint32_t node = ws_nodes_of_hint(&pool->nodes, task->node);
-  return node == WS_NODE_NONE ? WS_KIND_NORMAL : WS_KIND_NODE + node;
+  char path[64], text[4096] = "", *next = text, *end;
+  unsigned long mask[WS_CPUS_MAX / WS_LONG_BITS] = {0};
+  ws_cpuset_t cpus = {.bytes = sizeof(mask), .mask = mask};
+  snprintf(path, sizeof(path), NODES "node%u/cpulist", machine->number[node]);
+  if (!ws_os_read_list(path, &cpus))
+    return false;
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    if (ws_os_cpuset_has(&cpus, cpu))
+      machine->of_cpu[cpu] = (uint8_t)(node + 1);
+  snprintf(path, sizeof(path), NODES "node%u/distance", machine->number[node]);
+  ws_os_read(path, text, sizeof(text));
+  for (uint32_t to = 0; to < machine->count; to++, next = end) {
+    const uint64_t distance = strtoul(next, &end, 10);
+    machine->distance[node][to] = end > next ? distance : UINT64_MAX;
+  }
+  return true;
+}
+
+bool ws_numa_read(ws_machine_nodes_t *machine)
+{
+  unsigned long mask[WS_CPUS_MAX / WS_LONG_BITS] = {0};
+  ws_cpuset_t nodes = {.bytes = sizeof(mask), .mask = mask};
+  if (!ws_os_read_list(NODES "online", &nodes))
+    return false;
+  for (uint32_t number = 0; number < 8 * nodes.bytes && machine->count < WS_MACHINE_NODES_MAX; number++)
+    if (ws_os_cpuset_has(&nodes, number))
+      machine->number[machine->count++] = number;
+  for (uint32_t node = 0; node < machine->count; node++)
+    if (!read_node(machine, node))
+      return false;
+  return true;
 }
