@@ -34,11 +34,14 @@ from lintkit import (
 )
 
 # The only header of a room that other rooms may include.
-DOORS = {"classes": "classes/ws_classes.h", "prewake": "prewake/ws_prewake.h"}
+DOORS = {"classes": "classes/ws_classes.h", "prewake": "prewake/ws_prewake.h", "wide": "wide/ws_wide.h"}
 # Wings are written against the public headers; of the rooms they use only this one.
 BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.
-UPWARD = {("prewake", "sleep/ws_budget.h")}
+UPWARD = {
+    ("prewake", "sleep/ws_budget.h"),
+    *((room, DOORS["wide"]) for room in ("tasks", "sleep", "core")),
+}
 STDATOMIC_INCLUDER = "base/ws_atomic.h"
 # Models are programs of their own, for a checker of the C11 memory model. Examples are programs of users.
 # OAI's callers get stdatomic through the header of its pool that the shim's stands for.

@@ -10,11 +10,9 @@ set(WS_CORE_SOURCES
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
-  wide/ws_inbox.c
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_shared.c
-  tasks/ws_summary.c
   pool/ws_block.c
   pool/ws_lane.c
   pool/ws_near.c
@@ -42,7 +40,6 @@ set(WS_CORE_SOURCES
   sleep/ws_wake.c
   observe/ws_report.c
   observe/ws_stats.c
-  core/ws_deal.c
   core/ws_escape.c
   core/ws_group.c
   core/ws_join.c
@@ -55,6 +52,9 @@ set(WS_CORE_SOURCES
   core/ws_swap.c
   core/ws_wait.c
   core/ws_worker.c
+  wide/ws_dispatch.c
+  wide/ws_domain.c
+  wide/ws_inbox.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c

@@ -10,12 +10,10 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
-#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
+#include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
-#include "ws_round.h"
 #include "ws_run.h"
 
 /// What a thread waits for.

@@ -6,24 +6,22 @@
 #include <string.h>
 
 #include "../classes/ws_classes.h"
-#include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
+#include "../wide/ws_wide.h"
 #include "ws_root.h"
 #include "ws_round.h"
-#include "ws_run.h"
 
 // The own deque.
 
 /// The oldest, by settings.fifo, or because a fiber has yielded to the others: if it is alone in the queue,
 /// these are elsewhere.
-static bool take_own_oldest(const ws_search_t *search, ws_task_t *task)
+static bool take_own_oldest(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   const bool alone = (own->oldest & WS_OLDEST_NEXT) && ws_deque_size(&own->deque) <= 1;
-  return (alone && ws_steal(search->pool, search->here, task)) || ws_queue_take_oldest(own, task);
+  return (alone && ws_steal(search, task)) || ws_queue_take_oldest(own, task);
 }
 
 static bool take_own(ws_search_t *search, ws_task_t *task)
@@ -97,11 +95,6 @@ static bool take_stuck(ws_search_t *search, ws_task_t *task)
   return true;
 }
 
-static bool steal(ws_search_t *search, ws_task_t *task)
-{
-  return ws_steal(search->pool, search->here, task);
-}
-
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
 static bool take_back(ws_search_t *search, ws_task_t *task)
 {
@@ -147,7 +140,7 @@ static const source_t sources[] = {
     {take_high, WS_NEXT_ANY | WS_NEXT_GROUP, true}, // what the priority promises
     {take_own, WS_NEXT_ANY | WS_NEXT_GROUP, false}, // newest first: its data are in this CPU's cache
     {take_own_node, WS_NEXT_ANY, true}, // its data are in this node's memory
-    {steal, WS_NEXT_ANY, false}, // the queue that served last, lanes, workers from near to far
+    {ws_steal, WS_NEXT_ANY, false}, // the queue that served last, lanes, workers from near to far
     {take_overflow, WS_NEXT_ANY, true}, // other threads' normal tasks that lie in no deque
     {take_other_nodes, WS_NEXT_ANY, true}, // from near to far: better there late than never
     {take_low, WS_NEXT_ANY, true}, // when nothing else is left

@@ -49,8 +49,8 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
   return search->from_own || ws_next_elsewhere(search, task);
 }
 
-/// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a fence
-/// that follows the stop. @threads any
+/// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a
+/// fence that follows the stop. @threads any
 bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task);
 
 /// @return whether ws_next() would probably find a task at once, without a look at many queues
@@ -66,10 +66,14 @@ static inline void ws_forget_yield(ws_queue_t *queue)
 
 /// @brief Steal a task from another thread's queue: from the one that served last if the thread knows of a
 /// task there, from other lanes, from other workers from near to far.
-bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+bool ws_steal(ws_search_t *search, ws_task_t *task);
 
 /// @brief Of a wait: steal a task that was pushed by a task of its group, from the queue of the thread that
 /// runs that one ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
 bool ws_steal_below(ws_search_t *search, ws_task_t *task);
+
+/// @brief Before a look at the queue that served last: not at once again. With tiny tasks a thief would
+/// otherwise take the queue's lines from the thread that fills it, at every task.
+void ws_make_no_haste(ws_queue_t *own);
 
 #endif

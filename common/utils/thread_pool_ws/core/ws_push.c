@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_push.c
 /// Life of a task, step 1: push. The task goes to a worker that waits for one, into the caller's own deque
-/// (found by ws_lane.h), or into a pool-wide queue; then one decision which worker to wake. After: ws_queue.h.
+/// (found by ws_lane.h), or into a pool-wide queue; then one decision which worker to wake. After:
+/// ws_queue.h.
 #include "ws_push.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
+#include "../wide/ws_wide.h"
 #include "ws_next.h"
 #include "ws_root.h"
 #include "ws_run.h"

@@ -3,15 +3,13 @@
 /// ws_next.h.
 #include "ws_next.h"
 
-#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_deal.h"
-#include "ws_run.h"
+#include "../wide/ws_wide.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u
 
-static void make_no_haste(ws_queue_t *own)
+void ws_make_no_haste(ws_queue_t *own)
 {
   uint64_t now_ns = ws_os_now_ns();
   for (; now_ns - own->looked_ns < HASTE_NS; now_ns = ws_os_now_ns())
@@ -25,7 +23,8 @@ static void make_no_haste(ws_queue_t *own)
 /// that the thief succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
-/// Bound on one such wait where pauses take long: pushes rely on a thief that waits.
+/// Bound on one such wait where pauses take long: pushes rely on a thief that waits, and perhaps a group that
+/// it is to complete.
 #define LATE_NS_MAX 200000u
 /// Pauses between two looks at the clock.
 #define LATE_CLOCK_PAUSES 16u
@@ -62,12 +61,8 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   ws_queue_t *own = here.queue;
   ws_steal_t result;
   do {
-    if (WS_UNLIKELY(own->late_pauses > 0)) {
-      if (here.worker)
-        ws_complete_due(here.worker); // it may wait now
-      if (!stand_aside(here, queue))
-        return false;
-    }
+    if (WS_UNLIKELY(own->late_pauses > 0) && !stand_aside(here, queue))
+      return false;
     result = ws_deque_steal(&queue->deque, &own->memo, task);
     if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
@@ -80,39 +75,13 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
-  const bool deals = ws_deal_serves(pool, here, victim);
-  if (queue == own
-      || (!(deals && ws_deal_is_on(queue)) // then a look would take the line of its top from the dealer
-          && !ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
-      || !(WS_UNLIKELY(deals) ? ws_deal(pool, here, victim, task) : steal(here, queue, task)))
+  if (queue == own || (!ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
+      || !steal(here, queue, task))
     return false;
   own->victim = victim;
+  ws_count(&own->count.stolen, 1);
   ws_traced_steal(pool, here, (int32_t)victim);
   return true;
-}
-
-/// The same as the last time, if the thread knows of a task there; else the lane that is dealt.
-static bool steal_known(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  const uint32_t dealt = ws_deal_lane(pool);
-  if (WS_UNLIKELY(dealt > 0) && dealt <= ws_queue_count(&pool->tasks)) {
-    if (steal_from(pool, here, dealt - 1, task))
-      return true;
-    ws_deal_forget(pool, dealt - 1);
-  }
-  const uint32_t victim = here.queue->victim;
-  return ws_memo_holds(&here.queue->memo, &pool->tasks.queue[victim]->deque)
-         && steal_from(pool, here, victim, task);
-}
-
-/// The same as the last time, but not at once again: with tiny tasks a thief would otherwise take the queue's
-/// lines from the thread that fills it, at every task.
-static bool steal_again(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
-{
-  const uint32_t victim = here.queue->victim;
-  if (here.queue->memo.deque == &pool->tasks.queue[victim]->deque)
-    make_no_haste(here.queue);
-  return steal_from(pool, here, victim, task);
 }
 
 /// Look in every queue but the one that served last: lanes, then workers from near to far.
@@ -134,13 +103,21 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
   return false;
 }
 
-bool ws_steal(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+bool ws_steal(ws_search_t *search, ws_task_t *task)
 {
-  ws_summary_rest(here.queue);
-  if (!steal_known(pool, here, task) && !steal_elsewhere(pool, here, task) && !steal_again(pool, here, task))
-    return false;
-  ws_count(&here.queue->count.stolen, 1);
-  return true;
+  struct ws_pool_s *pool = search->pool;
+  const ws_here_t here = search->here;
+  ws_queue_t *own = here.queue;
+  const uint32_t last = own->victim;
+  ws_summary_rest(own);
+  // the thread knows of a task there
+  if (ws_memo_holds(&own->memo, &pool->tasks.queue[last]->deque) && steal_from(pool, here, last, task))
+    return true;
+  if (steal_elsewhere(pool, here, task))
+    return true;
+  if (own->memo.deque == &pool->tasks.queue[last]->deque)
+    ws_make_no_haste(own);
+  return steal_from(pool, here, last, task);
 }
 
 /// Steal the oldest task of a queue while its root is the group that the wait is for.

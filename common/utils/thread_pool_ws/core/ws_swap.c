@@ -9,7 +9,6 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "ws_next.h"
 #include "ws_push.h"
 #include "ws_root.h"
 #include "ws_round.h"

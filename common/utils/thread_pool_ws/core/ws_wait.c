@@ -19,7 +19,6 @@
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_places.h"
-#include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"

@@ -13,13 +13,29 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
-#include "ws_deal.h"
+#include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 #include "ws_root.h"
 
-/// Take the task that was handed to the worker, or search.
+/// In a wide pool, if the worker has no task of its own: one from a dispatcher. The search that ends a round
+/// is for others first. @return whether there was one
+static inline bool was_served(ws_search_t *search, ws_task_t *task)
+{
+  ws_queue_t *own = search->here.queue;
+  if (WS_LIKELY(search->pool->tasks.domains == 0) || ws_deque_size(&own->deque) > 0)
+    return false;
+  if (ws_round_search(own) && ws_tick(search->pool, search->here, task))
+    return true;
+  if (ws_dispatch(search->here.worker, task)) {
+    ws_forget_yield(own);
+    return true;
+  }
+  own->round.left++; // ws_next() counts this search
+  return false;
+}
+
+/// Take the task that was handed to the worker, one from a dispatcher, or search.
 static bool next(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
@@ -27,7 +43,7 @@ static bool next(ws_search_t *search, ws_task_t *task)
   if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
     ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!ws_inbox_is_kept(&here.worker->inbox)))
-    return ws_next(search, WS_NEXT_ANY, task);
+    return was_served(search, task) || ws_next(search, WS_NEXT_ANY, task);
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);
@@ -36,12 +52,12 @@ static bool next(ws_search_t *search, ws_task_t *task)
 }
 
 /// @return whether the completion of the last task can wait until the next one is found: a search will
-/// probably find one at once, or comes to a lane that is dealt (ws_deal() completes what is due), and does not
+/// probably find one at once, or comes to a dispatcher (ws_dispatch() completes what is due), and does not
 /// come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;
-  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_deal_lane(pool) > 0;
+  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_dispatch_is_on(&pool->tasks);
   if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
     return false;
   return (is_served && here.queue->late_pauses == 0) || ws_next_is_near(pool, here);

@@ -53,15 +53,6 @@ void ws_near_moved(ws_worker_t *worker)
   ws_hint_add(&pool->at_cache[cache - 1], 1);
 }
 
-uint32_t ws_near_circle(const ws_worker_t *worker)
-{
-  const struct ws_pool_s *pool = worker->pool;
-  const uint32_t caches = pool->caches.count > 0 ? pool->caches.count : 1, circles = pool->tasks.circles;
-  const uint32_t cache = worker->placed.cache > 0 ? worker->placed.cache - 1 : 0;
-  const uint32_t first = cache * circles / caches, end = (cache + 1) * circles / caches;
-  return end > first ? first + worker->index % (end - first) : first;
-}
-
 uint32_t ws_near_count(const struct ws_pool_s *pool)
 {
   const uint32_t producer = ws_hint_load(&pool->producer_cpu);

@@ -38,10 +38,6 @@ static inline bool ws_near_stops_producer(const ws_worker_t *worker)
   return worker->cpu >= 0 && ws_producer_on_cpu(worker->pool, worker->cpu);
 }
 
-/// @return the worker's circle, of those of its last-level cache; 0 in a small pool
-/// @threads  the worker, or one that has claimed it while it sleeps
-uint32_t ws_near_circle(const ws_worker_t *worker);
-
 /// @return workers near the thread outside that pushed last
 uint32_t ws_near_count(const struct ws_pool_s *pool);
 

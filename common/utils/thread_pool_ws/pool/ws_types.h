@@ -65,7 +65,7 @@ typedef struct {
 #define WS_STARTED_GUARD (1u << 30)
 #define WS_STARTED_ALL (1u << 31)
 
-/// A worker's state. Running: it runs tasks, or waits for a dealer (core/ws_deal.h). Searching: it looks for
+/// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it looks for
 /// a task, or was claimed and will. Parked: it is about to sleep, or sleeps.
 ///   RUNNING --begins to search--> SEARCHING --finds a task--> RUNNING
 ///   RUNNING, SEARCHING --parks--> PARKED --is claimed (ws_wake.h)--> SEARCHING
@@ -79,7 +79,7 @@ enum {
   WS_STATES = 4,
   WS_STATE_RELIED = 4,
   WS_STATE_CALLED = 8, ///< another thread has woken it, and it has not found a task since
-  WS_STATE_CIRCLE = 16 ///< times the circle in whose count it is
+  WS_STATE_DOMAIN = 16 ///< times the domain in whose count it is
 };
 
 /// A worker's planned timer wake.
@@ -143,7 +143,7 @@ struct ws_worker_s {
     ws_group_t *group;
     uint32_t tasks;
   } due;
-  bool was_handed; ///< P its last task was handed over, or came from a lane that is dealt
+  bool was_handed; ///< P its last task was handed over, or came from a dispatcher
   uint64_t found_ns; ///< P when it last found work
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
@@ -210,14 +210,14 @@ struct ws_pool_s {
   /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
-  /// S workers of each circle that search, and claimed workers, which will search. Pushes wake no worker
+  /// S workers of each domain that search, and claimed workers, which will search. Pushes wake no worker
   /// while one of these is not 0. A small pool uses the first. In a wide one all workers that find tasks at
   /// once would contend for one line.
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.
   struct {
     alignas(WS_SPACING) ws_au32_t workers;
-  } searching[WS_CIRCLES_MAX];
+  } searching[WS_DOMAINS_MAX];
 
   // Read by every push; written seldom.
   /// S 1 = the next push is the first after a pause, and notes the time
@@ -347,7 +347,7 @@ static inline bool ws_is_searched(const struct ws_pool_s *pool)
   do
     if (ws_load_relaxed(&pool->searching[i].workers)) // relaxed: see above
       return true;
-  while (++i < pool->tasks.circles);
+  while (++i < pool->tasks.domains);
   return false;
 }
 
@@ -357,7 +357,7 @@ static inline uint32_t ws_searching(const struct ws_pool_s *pool)
   uint32_t sum = 0, i = 0;
   do
     sum += ws_hint_load(&pool->searching[i].workers);
-  while (++i < pool->tasks.circles);
+  while (++i < pool->tasks.domains);
   return sum;
 }
 

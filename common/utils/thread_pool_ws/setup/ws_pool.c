@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../classes/ws_classes.h"
-#include "../core/ws_deal.h"
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../os/ws_os.h"
@@ -22,6 +21,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_wide.h"
 #include "ws_setup.h"
 
 /// Hands out pieces of one zeroed mapping.
@@ -93,11 +93,9 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
   const ws_settings_t *settings = &pool->settings;
   pool->tasks.queue = carve(arena, (pool->requested + settings->lanes) * sizeof(ws_queue_t *));
-  pool->tasks.inboxes = ws_inboxes(pool->requested);
+  ws_wide_plan(&pool->tasks, pool->requested);
   pool->tasks.inbox = carve(arena, pool->tasks.inboxes * sizeof(ws_inbox_t *));
-  pool->tasks.circles = ws_deal_circles(pool->requested);
-  pool->tasks.circle = carve(arena, pool->tasks.circles * sizeof(ws_circle_t));
-  pool->tasks.summaries = ws_summary_words(pool->requested);
+  pool->tasks.domain = carve(arena, pool->tasks.domains * sizeof(ws_domain_t));
   pool->tasks.summary = carve(arena, pool->tasks.summaries * sizeof(ws_summary_t));
   pool->worker = carve(arena, pool->requested * sizeof(ws_worker_t *));
   pool->prewake = carve(arena, ws_prewake_pool_bytes);

@@ -16,7 +16,7 @@
 #include "ws_budget.h"
 #include "ws_place.h"
 
-// Who searches. The thread that changes RELIED in a worker's state changes the count of its circle, so a
+// Who searches. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
 
 /// A worker that had no CPU for a time is avoided for this multiple of that time.
@@ -25,10 +25,10 @@
 /// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
 static void count(ws_worker_t *worker, uint32_t called)
 {
-  const uint32_t circle = ws_near_circle(worker);
-  ws_add_acq_rel(&worker->pool->searching[circle].workers, 1); // [edge SEARCHING acq_rel]
+  const uint32_t domain = ws_domain_of(&worker->pool->tasks, worker);
+  ws_add_acq_rel(&worker->pool->searching[domain].workers, 1); // [edge SEARCHING acq_rel]
   // [edge SEARCHING release] counted before it can be taken off
-  ws_store_release(&worker->state, WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_CIRCLE * circle);
+  ws_store_release(&worker->state, WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_DOMAIN * domain);
 }
 
 void ws_search_begin(ws_worker_t *worker)
@@ -41,10 +41,10 @@ void ws_search_begin(ws_worker_t *worker)
   count(worker, state & WS_STATE_CALLED);
 }
 
-/// A worker that searched is taken off. @return the workers of its circle counted before
+/// A worker that searched is taken off. @return the workers of its domain counted before
 static uint32_t subtract(struct ws_pool_s *pool, uint32_t state)
 {
-  return ws_sub_acq_rel(&pool->searching[state / WS_STATE_CIRCLE].workers, 1); // [edge SEARCHING acq_rel]
+  return ws_sub_acq_rel(&pool->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
 }
 
 /// The worker had no CPU from starved_ns on until now.
@@ -314,7 +314,7 @@ void ws_search_found(ws_worker_t *worker)
   if (wakes_max == 0)
     return;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
-  if (!called && ws_is_searched(pool)) // the last of its circle only: another will look
+  if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {

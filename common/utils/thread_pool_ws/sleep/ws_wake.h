@@ -71,7 +71,7 @@ WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 void ws_search_begin(ws_worker_t *worker);
 
 /// @brief The calling worker does not search any more, if it did: its state is @p next.
-/// @return the workers of its circle counted before, this one included; 0 if it was not counted any more
+/// @return the workers of its domain counted before, this one included; 0 if it was not counted any more
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next);
 
 /// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller

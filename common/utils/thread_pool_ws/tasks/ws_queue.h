@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_queue.h
-/// Life of a task, step 2: the queue of one thread, which is a deque (ws_deque.h) and what belongs to its owner
-/// (ws_tasks.h). Before: ws_push.c; after: ws_wake.h.
+/// Life of a task, step 2: the queue of one thread, which is a deque (ws_deque.h) and what belongs to its
+/// owner (ws_tasks.h). Before: ws_push.c; after: ws_wake.h.
 #ifndef WS_QUEUE_H
 #define WS_QUEUE_H
 
+#include "../wide/ws_wide.h"
 #include "ws_group_word.h"
-#include "ws_summary.h"
 #include "ws_tasks.h"
 
 // The owner.

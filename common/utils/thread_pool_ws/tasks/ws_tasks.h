@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
-/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, ws_summary.h (which queues to
-/// look at), and ws_places.h (all places).
+/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, and ws_places.h (all places).
 ///
 /// Place     The deque of a thread's queue, a queue that all threads share, or the inbox of a worker.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
@@ -20,8 +19,8 @@
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
 /// Lanes that a pool can have.
 #define WS_LANES_MAX 1024
-/// Circles of workers that a pool has at most (ws_circle_t).
-#define WS_CIRCLES_MAX 16u
+/// Domains of workers that a pool has at most (ws_domain_t).
+#define WS_DOMAINS_MAX 16u
 
 /// What a task asks for: nothing (WS_KIND_NORMAL), a priority, or a NUMA node (classes/ws_classes.h).
 typedef uint32_t ws_kind_t;
@@ -152,10 +151,10 @@ struct ws_queue_s {
   bool of_worker; ///< I
   uint8_t summary_state; ///< P whether its bit is set: WS_SUMMARY_*
   ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
-  uint32_t claim_next; ///< P lanes: how many workers the owner claims next time, at most; 0 = 1
+  uint32_t claimed; ///< P lanes: how many workers the owner claimed the last time, at most, in this burst
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
   uint64_t stamp; ///< P of the owner's last fill of an inbox
-  ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
+  ws_au64_t *summary; ///< I the word that has the queue's bit (wide/ws_wide.h); NULL = none has
   uint64_t summary_bit; ///< I
   uint32_t late_pauses; ///< P how long it waits at most before it steals
   uint32_t random; ///< P state of a sequence of numbers
@@ -169,13 +168,14 @@ struct ws_queue_s {
   ws_round_t round; ///< P which of its tasks go first, and when others do
   ws_helping_t helping; ///< P its place on a CPU
   ws_brief_t brief; ///< P lanes: bursts that are over before a worker could help
-  alignas(WS_SPACING) ws_au32_t dealt; ///< S lanes: 1 = a worker deals its tasks (core/ws_deal.h)
+  alignas(WS_SPACING) ws_au32_t
+      dispatched; ///< S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
 };
 
 /// ws_inbox.h has the diagram.
 enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_TAKEN, WS_INBOX_STATES = 8 };
 
-/// A task that a thread outside, or a dealer, hands to a worker that waits.
+/// A task that a thread outside, or a dispatcher, hands to a worker that waits.
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, which fill of which thread was the last
   ws_aptr_t group; ///< S of the task: readable without taking the task
@@ -188,15 +188,15 @@ typedef struct {
   ws_au64_t stuck; ///< S a state that the guard has seen twice: any thread may take the task
 } ws_inbox_t;
 
-/// A bit for each of a few workers (ws_summary.h).
+/// A bit for each of a few workers (wide/ws_wide.h).
 typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;
 
 /// Workers of one last-level cache, or of a part of it.
 typedef struct {
-  alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits for one that deals
-} ws_circle_t;
+  alignas(WS_SPACING) ws_au64_t mask[WS_MASK_WORDS]; ///< S bit w: worker w waits for a dispatcher
+} ws_domain_t;
 
 /// All places of a pool.
 typedef struct {
@@ -205,9 +205,9 @@ typedef struct {
       ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
   ws_inbox_t **inbox; ///< I [inboxes]
   ws_summary_t *summary; ///< I [summaries]
-  ws_circle_t *circle; ///< I [circles]
+  ws_domain_t *domain; ///< I [domains]
   uint32_t inboxes; ///< I 0 = the pool is small: no task is handed to a worker
-  uint32_t circles; ///< I 0 = the pool is small: no worker deals
+  uint32_t domains; ///< I 0 = the pool is small: no worker dispatches
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
@@ -227,8 +227,8 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
   /// S times that a worker has left its inbox though a thread had claimed it
   alignas(WS_SPACING) ws_au64_t left;
-  /// S 1 + the lane whose tasks a worker deals, or dealt last; 0 = none, or it was empty then. Only a hint
-  alignas(WS_SPACING) ws_au32_t dealing;
+  /// S 1 + the lane whose tasks a worker dispatches, or did last; 0 = none, or it was empty then. Only a hint
+  alignas(WS_SPACING) ws_au32_t dispatching;
 
   ws_shared_t shared[WS_KINDS_MAX]; ///< [kinds] of normal tasks: those in no deque
 } ws_tasks_t;

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_inbox.c
 /// ws_inbox.h.
-#include "ws_inbox.h"
+#include "ws_wide.h"
 
 #include "../tasks/ws_group_word.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u
-
-/// Pools with fewer workers have none. Simulated, a slot of as many tasks as threads takes 1 to 2 % longer
-/// without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.
-#define WORKERS_MIN 4u
-
-uint32_t ws_inboxes(uint32_t workers)
-{
-  return workers < WORKERS_MIN ? 0 : workers;
-}
 
 static uint32_t state_of(uint64_t word)
 {
@@ -142,17 +133,14 @@ ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t mos
   return (ws_claim_t){0};
 }
 
-/// Most workers that a thread outside claims at once.
-#define CLAIM_MOST 16u
-
 bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
 {
   if (lane->claim.bits != 0)
     return true;
-  const uint32_t most = lane->claim_next > 0 && tasks->circles > 0 ? lane->claim_next : 1;
+  const uint32_t most = ws_wide_claims(tasks, lane);
   lane->claim = ws_inbox_claim(tasks, tasks->waiting, most);
   if (lane->claim.bits != 0)
-    lane->claim_next = 2 * most < CLAIM_MOST ? 2 * most : CLAIM_MOST;
+    lane->claimed = most;
   return lane->claim.bits != 0;
 }
 

@@ -6,8 +6,9 @@
 /// Why        All workers that spin see a task in a lane at once, and contend for it: at 32 CPUs each task of
 ///            a burst cost its thieves 0.5 us, one after the other. A handed task costs one transfer of a
 ///            cache line.
-/// Roles      The worker opens and shuts its inbox. Any thread outside fills it, and a worker that deals
-///            (core/ws_deal.h). Any thread may take a task that has lain in an inbox for too long.
+/// Roles      The worker opens and shuts its inbox. Any thread outside fills it, and a
+///            dispatcher (wide/ws_dispatch.c). Any thread may take a task that has lain in an inbox for too
+///            long.
 /// Invariant  AWAY --the worker opens, then sets its bit in a mask--> WAITING
 ///            WAITING --a thread has claimed the bit and written a task--> FULL
 ///            WAITING --that thread has none: it declines--> AWAY
@@ -16,10 +17,10 @@
 ///            FULL --another thread claims it--> TAKEN --task read--> AWAY
 ///            One thread takes a bit, and fills or declines once. Until then it alone writes the state: with
 ///            plain stores, because a read-modify-write would wait for the worker's cache line.
-/// Claims     A thread outside takes the bits of several workers at once: one read-modify-write of a line for
-///            which all workers contend. Their number doubles within a burst. It may keep them from one push
-///            to the next. It declines the rest when it waits, runs a task, ends, or has a task that it
-///            cannot hand over.
+/// Claims     In a wide pool a thread outside takes the bits of several workers at once: one
+///            read-modify-write of a line for which all workers contend. Their number doubles within a burst.
+///            It may keep them from one push to the next. It declines the rest when it waits, runs a task,
+///            ends, or has a task that it cannot hand over.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
 ///            itself in tasks->left. The claimer reads that count before the claim, and before and after a
 ///            fill: if it has changed since the claim, the claimer looks whether the worker has gone, and
@@ -35,9 +36,6 @@
 #define WS_INBOX_H
 
 #include "../tasks/ws_tasks.h"
-
-/// @return how many inboxes a pool has: one for each worker; 0 = it is small, and no task is handed over
-uint32_t ws_inboxes(uint32_t workers);
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
@@ -87,7 +85,7 @@ void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *clai
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  lane->claim_next = 0;
+  lane->claimed = 0;
   if (WS_UNLIKELY(lane->claim.bits != 0))
     ws_inbox_decline(tasks, lane, &lane->claim);
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
 /// The last searcher's rule (ws_search_found) under the C11 memory model. Each of SEARCHERS workers has just
-/// claimed a task, and they are the only searchers. They are counted in different circles, with -DSAME in
+/// claimed a task, and they are the only searchers. They are counted in different domains, with -DSAME in
 /// one. Another worker is parked. P publishes one more task, and wakes no worker if it sees a searcher in any
-/// circle. The last searcher of a circle looks, unless another circle has searchers. It wakes a worker if the
+/// domain. The last searcher of a domain looks, unless another domain has searchers. It wakes a worker if the
 /// task is queued. The tasks of the searchers do not end before P's task has run, so that a missing wake
 /// shows as a thread that waits without end.
-/// -DPARKS: one more worker, in the last circle, begins a search meanwhile, and parks if it finds nothing: it
+/// -DPARKS: one more worker, in the last domain, begins a search meanwhile, and parks if it finds nothing: it
 /// leaves, and looks again after a fence.
 /// -DNO_LFENCE: a searcher relies on its read-modify-write alone; -DNO_PFENCE: P has no fence;
-/// -DTRUSTS_EARLY: a searcher looks at other circles before its fence; -DNEVER_LOOKS: the last searcher of a
-/// circle does not look if there are several; -DNO_KFENCE: the worker that parks has no fence.
+/// -DTRUSTS_EARLY: a searcher looks at other domains before its fence; -DNEVER_LOOKS: the last searcher of a
+/// domain does not look if there are several; -DNO_KFENCE: the worker that parks has no fence.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,17 +24,17 @@
 #define SEARCHERS 1
 #endif
 #if (SEARCHERS > 1 || defined(PARKS)) && !defined(SAME)
-#define CIRCLES 2
+#define DOMAINS 2
 #else
-#define CIRCLES 1
+#define DOMAINS 1
 #endif
 
-static atomic_uint bottom, sleepers, searching[CIRCLES], token, has_run;
+static atomic_uint bottom, sleepers, searching[DOMAINS], token, has_run;
 
 static unsigned searchers(void)
 {
   unsigned sum = 0;
-  for (int i = 0; i < CIRCLES; i++)
+  for (int i = 0; i < DOMAINS; i++)
     sum += atomic_load_explicit(&searching[i], RELAXED);
   return sum;
 }
@@ -47,9 +47,9 @@ static void wake(void)
   atomic_store_explicit(&token, 1, RELEASE);
 }
 
-static void *searcher(void *circle)
+static void *searcher(void *domain)
 {
-  const long i = (long)circle;
+  const long i = (long)domain;
   if (atomic_fetch_sub_explicit(&searching[i], 1, ACQ_REL) == 1) {
 #ifdef TRUSTS_EARLY
     const unsigned others = searchers();
@@ -58,7 +58,7 @@ static void *searcher(void *circle)
     atomic_thread_fence(memory_order_seq_cst);
 #endif
 #ifdef NEVER_LOOKS
-    const unsigned others = CIRCLES - 1;
+    const unsigned others = DOMAINS - 1;
 #elif !defined(TRUSTS_EARLY)
     const unsigned others = searchers();
 #endif
@@ -73,9 +73,9 @@ static void *searcher(void *circle)
 
 static void *parker(void *unused)
 {
-  atomic_fetch_add_explicit(&searching[CIRCLES - 1], 1, ACQ_REL);
+  atomic_fetch_add_explicit(&searching[DOMAINS - 1], 1, ACQ_REL);
   bool found = atomic_load_explicit(&bottom, ACQUIRE) > SEARCHERS;
-  atomic_fetch_sub_explicit(&searching[CIRCLES - 1], 1, ACQ_REL);
+  atomic_fetch_sub_explicit(&searching[DOMAINS - 1], 1, ACQ_REL);
 #ifndef NO_KFENCE
   atomic_thread_fence(memory_order_seq_cst);
 #endif
@@ -112,10 +112,10 @@ int main(void)
   pthread_t thread[SEARCHERS + 3];
   atomic_init(&bottom, SEARCHERS);
   atomic_init(&sleepers, 1);
-  for (int i = 0; i < CIRCLES; i++)
-    atomic_init(&searching[i], (SEARCHERS + CIRCLES - 1 - i) / CIRCLES);
+  for (int i = 0; i < DOMAINS; i++)
+    atomic_init(&searching[i], (SEARCHERS + DOMAINS - 1 - i) / DOMAINS);
   for (long i = 0; i < SEARCHERS; i++)
-    pthread_create(&thread[i], NULL, searcher, (void *)(i % CIRCLES));
+    pthread_create(&thread[i], NULL, searcher, (void *)(i % DOMAINS));
   pthread_create(&thread[SEARCHERS], NULL, sleeper, NULL);
   pthread_create(&thread[SEARCHERS + 1], NULL, producer, NULL);
   int threads = SEARCHERS + 2;

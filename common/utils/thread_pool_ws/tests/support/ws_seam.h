@@ -17,7 +17,7 @@
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
-#include "../../wide/ws_inbox.h"
+#include "../../wide/ws_wide.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
@@ -32,7 +32,6 @@
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
   V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
-  X(uint32_t, ws_inboxes, (uint32_t workers), (workers))                                                     \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
@@ -62,6 +61,7 @@
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
   V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
+  V(ws_wide_plan, (ws_tasks_t * tasks, uint32_t workers), (tasks, workers))                                  \
   V(ws_relax, (void), ())                                                                                    \
   X(bool, ws_work_visible, (ws_tasks_t * tasks), (tasks))
 

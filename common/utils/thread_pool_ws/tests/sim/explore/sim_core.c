@@ -6,9 +6,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../../core/ws_deal.h"
 #include "../../../pool/ws_types.h"
-#include "../../../tasks/ws_summary.h"
+#include "../../../wide/ws_wide.h"
 #include "sim_libc.h"
 #include "sim_mask.h"
 #include "sim_play.h"
@@ -17,26 +16,15 @@
 #include "sim_record.h"
 #include "sim_work.h"
 
-uint32_t __wrap_ws_summary_words(uint32_t workers);
-uint32_t __wrap_ws_deal_circles(uint32_t workers);
-uint32_t __wrap_ws_inboxes(uint32_t workers);
+void __wrap_ws_wide_plan(ws_tasks_t *tasks, uint32_t workers);
 
-uint32_t __wrap_ws_inboxes(uint32_t workers)
+/// The shipped one is for more workers than a scenario has. Pools of two, of three and of four workers, and
+/// so on in turn, have 2, 1 and no domains: with summaries and without.
+void __wrap_ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
 {
-  return workers;
-}
-
-/// The shipped ones are for more workers than a scenario has.
-uint32_t __wrap_ws_summary_words(uint32_t workers)
-{
-  return workers % 2 == 1 && workers > 1;
-}
-
-/// Pools of two, of three and of four workers, and so on in turn, have 2, 1 and no circles: with summaries
-/// and without.
-uint32_t __wrap_ws_deal_circles(uint32_t workers)
-{
-  return workers > 1 ? (4 - workers % 3) % 3 : 0;
+  tasks->inboxes = workers;
+  tasks->domains = workers > 1 ? (4 - workers % 3) % 3 : 0;
+  tasks->summaries = workers % 2 == 1 && workers > 1;
 }
 
 static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)

@@ -80,8 +80,8 @@ static void handovers_action(sim_action_t *action)
   burst->work_us = log_between(0.1, 300);
 }
 
-/// More tasks than workers, of one group, so that there are dealers.
-static void dealings_action(sim_action_t *action)
+/// More tasks than workers, of one group, so that there are dispatchers.
+static void dispatch_action(sim_action_t *action)
 {
   handovers_action(action);
   action->burst.count = between(8, 30);
@@ -97,7 +97,7 @@ static void dealings_action(sim_action_t *action)
   action->burst.every = between(1, 3);
 }
 
-/// A dealer claims several workers only where several wait at once.
+/// A dispatcher claims several workers only where several wait at once.
 static void widen(sim_machine_t *machine)
 {
   if (machine->cpus >= 4)
@@ -116,11 +116,11 @@ void sim_special_handovers(sim_scenario_t *scenario)
   sim_special_spinners(scenario);
   for (uint32_t i = 0; i < scenario->pools; i++) {
     scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
-    scenario->pool[i].pinned |= deals; // a dealer that loses its CPU does not get another one
+    scenario->pool[i].pinned |= deals; // a dispatcher that loses its CPU does not get another one
   }
   if (deals)
     scenario->guard_slow_us = 0;
-  change_actions(scenario, deals ? dealings_action : handovers_action);
+  change_actions(scenario, deals ? dispatch_action : handovers_action);
   scenario->hand_stalls = log_between(0.02, 0.5);
   scenario->call_stalls = log_between(0.02, 0.5);
   scenario->stops_early = one_in(3);

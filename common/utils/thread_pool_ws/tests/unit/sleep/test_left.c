@@ -5,7 +5,7 @@
 /// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted.
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
-#include "../../../wide/ws_inbox.h"
+#include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -103,14 +103,14 @@ static void a_stop_runs_a_late_task(void)
   end();
 }
 
-static uint32_t ws_inboxes_seam(uint32_t workers)
+static void ws_wide_plan_seam(ws_tasks_t *tasks, uint32_t workers)
 {
-  return workers;
+  tasks->inboxes = workers;
 }
 
 static void test_seams(void)
 {
-  seam.ws_inboxes = ws_inboxes_seam;
+  seam.ws_wide_plan = ws_wide_plan_seam;
   seam.ws_place_leave = ws_place_leave_seam;
   seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
   seam.ws_guard_end = ws_guard_end_seam;

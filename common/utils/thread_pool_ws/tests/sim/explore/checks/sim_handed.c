@@ -6,7 +6,7 @@
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_wake.h"
-#include "../../../../wide/ws_inbox.h"
+#include "../../../../wide/ws_wide.h"
 #include "sim_libc.h"
 #include "sim_scenario.h"
 
@@ -18,10 +18,10 @@ static bool has_bit(const ws_au64_t *mask, uint32_t worker)
   return (ws_load_relaxed(&mask[worker / 64]) >> (worker % 64)) & 1;
 }
 
-static bool waits_in_circle(const ws_pool_t *pool, uint32_t worker)
+static bool waits_in_domain(const ws_pool_t *pool, uint32_t worker)
 {
-  for (uint32_t i = 0; i < pool->tasks.circles; i++)
-    if (has_bit(pool->tasks.circle[i].mask, worker))
+  for (uint32_t i = 0; i < pool->tasks.domains; i++)
+    if (has_bit(pool->tasks.domain[i].mask, worker))
       return true;
   return false;
 }
@@ -61,7 +61,7 @@ static void check_inbox(const ws_pool_t *pool, uint32_t index, uint32_t worker)
   const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[worker]->inbox.state) % WS_INBOX_STATES);
   if (state != WS_INBOX_AWAY && (state != WS_INBOX_WAITING || !claim_of(pool, worker)))
     sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, worker, state);
-  if (has_bit(pool->tasks.waiting, worker) || waits_in_circle(pool, worker))
+  if (has_bit(pool->tasks.waiting, worker) || waits_in_domain(pool, worker))
     sim_finding("pool %u: worker %u does not wait, and may be claimed", index, worker);
   check_left(pool, index, worker);
 }
@@ -71,8 +71,8 @@ void sim_handed_check(const ws_pool_t *pool, uint32_t index)
   for (uint32_t i = 0; i < pool->workers; i++)
     check_inbox(pool, index, i);
   for (uint32_t i = 0; i < ws_load_relaxed(&pool->tasks.queues); i++)
-    if (ws_load_relaxed(&pool->tasks.queue[i]->dealt))
-      sim_finding("pool %u: queue %u has a dealer for good", index, i);
+    if (ws_load_relaxed(&pool->tasks.queue[i]->dispatched))
+      sim_finding("pool %u: queue %u has a dispatcher for good", index, i);
 }
 
 void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim)
@@ -116,7 +116,7 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
 bool sim_handed_is_none_searched(const ws_pool_t *pool)
 {
   bool any = ws_load_relaxed(&pool->searching[0].workers) != 0;
-  for (uint32_t i = 1; i < pool->tasks.circles; i++)
+  for (uint32_t i = 1; i < pool->tasks.domains; i++)
     any |= ws_load_relaxed(&pool->searching[i].workers) != 0;
   return !any;
 }

@@ -21,7 +21,7 @@ void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim);
 /// wait have claims? @param is_calm  no thread is kept from what it is about to do
 void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm);
 
-/// @return whether the searchers of each circle are none
+/// @return whether the searchers of each domain are none
 bool sim_handed_is_none_searched(const ws_pool_t *pool);
 
 #endif

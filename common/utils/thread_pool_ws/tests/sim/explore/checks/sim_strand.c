@@ -11,7 +11,7 @@
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_places.h"
 #include "../../../../tasks/ws_queue.h"
-#include "../../../../wide/ws_inbox.h"
+#include "../../../../wide/ws_wide.h"
 #include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_handed.h"
@@ -266,7 +266,7 @@ static void look_for_places(uint32_t index, sim_ps_t now_ps)
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 
-/// ws_summary.h: no search looks at a queue whose bit is clear, nor do the checks above.
+/// ws_wide.h: no search looks at a queue whose bit is clear, nor do the checks above.
 static void look_for_summary(uint32_t index)
 {
   const ws_pool_t *pool = sim_pool[index];

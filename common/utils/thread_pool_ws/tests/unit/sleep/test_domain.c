@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file test_circle.c
-/// Workers that search are counted by circle (ws_wake.c). The last one of all circles must look for work
+/// @file test_domain.c
+/// Workers that search are counted by domain (ws_wake.c). The last one of all domains must look for work
 /// in the place of the pushes that relied on it. And which sleeper a push wakes (ws_wake.c). One thread plays
 /// all workers. What happens while the guard takes a worker off is the test's.
 #include <stdio.h>
@@ -15,11 +15,11 @@
 #include "../../support/ws_test.h"
 
 #define WORKERS 8u
-#define CIRCLES 2u
+#define DOMAINS 2u
 #define LANE WORKERS
 #define CELLS 8u
 #define NONE UINT32_MAX
-/// Workers of circle 0, of circle 1, and those that sleep.
+/// Workers of domain 0, of domain 1, and those that sleep.
 enum { A, B, C, D, SLEEPERS_FIRST };
 
 static struct ws_pool_s pool;
@@ -27,7 +27,7 @@ static ws_nodes_t nodes;
 static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
 static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
-static ws_circle_t circles[CIRCLES];
+static ws_domain_t domains[DOMAINS];
 
 /// What happens while the clock is read: steps, as below.
 static const char *meanwhile;
@@ -43,27 +43,27 @@ static uint64_t ws_os_now_ns_seam(void)
   return __real_ws_os_now_ns();
 }
 
-static void moves_to(uint32_t worker, uint32_t circle)
+static void moves_to(uint32_t worker, uint32_t domain)
 {
-  workers[worker].placed.cache = 1 + circle;
+  workers[worker].placed.cache = 1 + domain;
 }
 
-/// @param count  of circles; 0 = the pool is small
+/// @param count  of domains; 0 = the pool is small
 static void begin(uint32_t tasks, uint32_t count)
 {
   static ws_cell_t cells[CELLS], own_cells[WORKERS][2];
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
-  memset(circles, 0, sizeof(circles));
+  memset(domains, 0, sizeof(domains));
   memset(&lane, 0, sizeof(lane));
   pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
   pool.mask_words = pool.tasks.mask_words = 1;
   pool.worker = worker_of;
-  pool.caches.count = CIRCLES;
+  pool.caches.count = DOMAINS;
   pool.tasks.queue = queue_of;
   pool.tasks.inbox = inbox_of;
-  pool.tasks.circle = circles;
-  pool.tasks.circles = count;
+  pool.tasks.domain = domains;
+  pool.tasks.domains = count;
   ws_store_relaxed(&pool.tasks.queues, WORKERS + 1);
   for (uint32_t i = 0; i < WORKERS; i++) {
     worker_of[i] = &workers[i];
@@ -83,9 +83,9 @@ static void begin(uint32_t tasks, uint32_t count)
     ws_or_acq_rel(&pool.sleepers[0], UINT64_C(1) << i);
 }
 
-static uint32_t counted(uint32_t circle)
+static uint32_t counted(uint32_t domain)
 {
-  return ws_load_relaxed(&pool.searching[circle].workers);
+  return ws_load_relaxed(&pool.searching[domain].workers);
 }
 
 /// Other suites may run in this process.
@@ -121,7 +121,7 @@ static void play(const char *steps)
       case 'w': // it was woken by another thread
         ws_or_acq_rel(&worker->state, WS_STATE_CALLED);
         break;
-      case 'm': // it moves to the other circle
+      case 'm': // it moves to the other domain
         moves_to(worker->index, worker->placed.cache == 1);
         break;
       case 'c': // it sleeps, and another thread claims it
@@ -139,12 +139,12 @@ static void play(const char *steps)
 static void searchers_are_counted_and_the_last_one_wakes_another(void)
 {
   static const struct {
-    uint32_t circles; ///< 0 = the pool is small
+    uint32_t domains; ///< 0 = the pool is small
     uint32_t tasks;
     const char *steps, *meanwhile;
-    uint32_t counted[CIRCLES], starved, woken;
+    uint32_t counted[DOMAINS], starved, woken;
   } rows[] = {
-      // a searcher is counted once, in its circle; a small pool has one count
+      // a searcher is counted once, in its domain; a small pool has one count
       {2, 0, "sA sA sC sD", NULL, {1, 2}, 0, 0},
       {2, 0, "sA sC sD lA lC lC", NULL, {0, 1}, 0, 0},
       {0, 0, "sA sC", NULL, {2, 0}, 0, 0},
@@ -157,7 +157,7 @@ static void searchers_are_counted_and_the_last_one_wakes_another(void)
       // the last searcher wakes a worker, which is counted, for what is left
       {2, 1, "sA fA", NULL, {1, 0}, 0, 1},
       {2, 0, "sA fA", NULL, {0, 0}, 0, 0},
-      // the last of a circle leaves that to other circles, one of several to the others
+      // the last of a domain leaves that to other domains, one of several to the others
       {2, 5, "sA sC fA", NULL, {0, 1}, 0, 0},
       {2, 5, "sA sC fA fC", NULL, {1, 0}, 0, 1},
       {2, 5, "sA sB fA", NULL, {1, 0}, 0, 0},
@@ -180,7 +180,7 @@ static void searchers_are_counted_and_the_last_one_wakes_another(void)
       {2, 0, "sC sD gC lC", "lC sC", {0, 1}, 0, 0},
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    begin(rows[i].tasks, rows[i].circles);
+    begin(rows[i].tasks, rows[i].domains);
     meanwhile = rows[i].meanwhile;
     play(rows[i].steps);
     const uint32_t starved = ws_load_relaxed(&pool.tasks.starved);
@@ -313,5 +313,5 @@ static void test_seams(void)
   seam.sched_setaffinity = sched_setaffinity_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "circle", TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another),
+TEST_MAIN_SEAMS(test_seams, "domain", TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another),
                 TEST_CASE(a_push_wakes_the_best_sleeper), TEST_CASE(the_cap_leaves_cpus_to_threads_outside))

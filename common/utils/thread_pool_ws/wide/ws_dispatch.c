@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_dispatch.c
+/// ws_wide.h: workers that come back together, and find tasks in one lane. A step of the worker's loop,
+/// before its search.
+///
+/// Why        Each steal takes the line of the deque's top from another thief, twice. If 40 workers steal
+///            from one lane, a steal takes 0.9 us, one after the other. Here one of them dispatches: it
+///            mostly keeps that line, and hands the oldest tasks to the others, which wait in their inboxes.
+/// Roles      A worker that finds tasks in a lane becomes its dispatcher if there is none, else it waits. The
+///            dispatcher hands out tasks while workers wait, then takes one for itself. It serves workers
+///            that wait for the dispatcher of another lane as well.
+/// Order      Tasks of a lane begin in the order in which they were pushed, as without a dispatcher: a task
+///            is handed only to a worker that waits (docs/decisions/018). If several of those leave
+///            meanwhile, the dispatcher puts their tasks into its own queue, and younger ones may begin
+///            first.
+/// Bounds     A worker waits for WAIT_NS_MAX at most, and then dispatches itself. So no worker depends on a
+///            dispatcher that has lost its CPU: that there is one is a preference. A task that was handed to
+///            a worker without a CPU is found by the guard (ws_inbox.h). A dispatcher hands out HANDED_MAX
+///            tasks at most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in
+///            between.
+/// Not        While tasks lie in queues that all threads share, for tiny tasks, and for workers with tasks of
+///            their own.
+/// Domains    Those that wait set their bits in the mask of their domain, so that they do not all contend for
+///            one line.
+#include "../core/ws_next.h"
+#include "../core/ws_root.h"
+#include "../core/ws_run.h"
+#include "../os/ws_os.h"
+#include "../prewake/ws_prewake.h"
+#include "../sleep/ws_idle.h"
+#include "../sleep/ws_wake.h"
+#include "../trace/ws_traced.h"
+#include "ws_wide.h"
+
+/// Tasks that a dispatcher hands out, at most, before it runs one.
+#define HANDED_MAX 64u
+/// Of these, that it takes before it hands them out.
+#define TAKEN_MAX 4u
+/// Workers that it claims at once.
+#define AT_ONCE_MAX 16u
+/// Time that a worker waits for dispatchers, at most.
+#define WAIT_NS_MAX 64000u
+/// Pauses after which it completes what it has run: a worker that gets its next task before need not contend
+/// with the others for the group's word.
+#define HOLD_PAUSES 64u
+/// Pauses between two looks at the clock, and whether there is a dispatcher.
+#define LOOK_PAUSES 8u
+
+/// @return whether a worker dispatches the tasks of @p lane
+static bool is_dispatched(const ws_queue_t *lane)
+{
+  return ws_hint_load(&lane->dispatched) != 0;
+}
+
+static uint32_t next_domain(const struct ws_pool_s *pool, uint32_t domain)
+{
+  return domain + 1 < pool->tasks.domains ? domain + 1 : 0;
+}
+
+/// @param at  in and out: the domain to look at first
+static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
+{
+  ws_claim_t claimed = {0};
+  ws_prefetch(&pool->tasks.domain[*at].mask);
+  ws_prefetch(&pool->tasks.domain[next_domain(pool, *at)].mask);
+  for (uint32_t i = 0; i < pool->tasks.domains && claimed.bits == 0; i++) {
+    claimed = ws_inbox_claim(&pool->tasks, pool->tasks.domain[*at].mask, most);
+    *at = next_domain(pool, *at);
+  }
+  return claimed;
+}
+
+/// Take the oldest tasks, all before the first is given: a steal would wait for the caller's stores to arrive
+/// at the worker before. @return how many
+static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_task_t *tasks)
+{
+  uint32_t taken = 0;
+  while (taken < most && taken < TAKEN_MAX
+         && ws_deque_steal_one(&lane->deque, &here.queue->memo, &tasks[taken])) {
+    if (here.worker->due.group != tasks[taken].group)
+      ws_complete_due(here.worker); // its wait need not wait for these
+    taken++;
+  }
+  return taken;
+}
+
+/// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more. If
+/// there were several, the others are in the caller's own queue
+static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
+                     ws_task_t *task)
+{
+  ws_task_t tasks[TAKEN_MAX];
+  uint32_t kept = 0, taken = TAKEN_MAX;
+  ws_need_guard(pool); // before, too: the caller may lose its CPU after a fill
+  while (claimed->bits != 0 && kept == 0 && taken == TAKEN_MAX) {
+    taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
+    for (uint32_t i = 0; i < taken; i++)
+      if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, claimed, &tasks[i])))
+        tasks[kept++] = tasks[i];
+  }
+  ws_need_guard(pool); // a worker may get no CPU
+  ws_inbox_decline(&pool->tasks, here.queue, claimed);
+  if (kept > 0)
+    *task = tasks[0];
+  if (WS_UNLIKELY(kept > 1)) {
+    ws_root_mix(here.queue, NULL);
+    ws_queue_push(here.queue, tasks + 1, kept - 1);
+    ws_fill_place(pool, here);
+  }
+  return kept > 0;
+}
+
+/// @return whether others may have to come first: tasks of high priority, or one that is stuck
+static bool must_stop(const struct ws_pool_s *pool)
+{
+  return ws_shared_count(&pool->tasks) > 0 || ws_hint_load(&pool->tasks.stuck) > 0;
+}
+
+/// @return how many tasks of the lane its dispatcher wants to hand out next; the last one is its own
+static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
+{
+  const uint64_t size = ws_deque_size(&lane->deque);
+  const uint32_t most = left < AT_ONCE_MAX ? left : AT_ONCE_MAX;
+  return size == 0 ? 0 : size <= most ? (uint32_t)size - 1 : most;
+}
+
+static bool dispatch(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
+{
+  uint32_t at = ws_wide_domain(here.worker), left = HANDED_MAX;
+  while (left > 0 && !must_stop(pool) && ws_deque_has_room(&here.queue->deque, TAKEN_MAX)) {
+    const uint32_t most = wanted(lane, left);
+    if (most == 0)
+      break;
+    ws_deque_prefetch(&lane->deque, most); // they come while the caller claims
+    ws_claim_t claimed = claim(pool, most, &at);
+    if (claimed.bits == 0)
+      break;
+    left -= (uint32_t)__builtin_popcountll(claimed.bits);
+    here.queue->memo.deque = NULL; // others take what it remembers
+    if (hand_out(pool, here, lane, &claimed, task))
+      return true;
+  }
+  return ws_deque_steal_one(&lane->deque, &here.queue->memo, task);
+}
+
+/// The caller waits in its domain. @return whether a dispatcher has handed over a task
+static bool await_dispatcher(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
+                             uint64_t until_ns, ws_task_t *task)
+{
+  ws_inbox_t *inbox = &worker->inbox;
+  ws_inbox_open(inbox, pool->tasks.domain[ws_wide_domain(worker)].mask);
+  for (uint32_t pause = 1; !ws_inbox_is_full(inbox); pause++) {
+    if (pause == HOLD_PAUSES)
+      ws_complete_due(worker); // it takes as long as the dispatcher does
+    if (pause % LOOK_PAUSES == 0
+        && (!is_dispatched(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns))
+      break;
+    ws_pause();
+  }
+  if (!ws_inbox_shut(&pool->tasks, inbox))
+    return false;
+  ws_inbox_empty(inbox, task);
+  return true;
+}
+
+/// @return whether the caller is the lane's dispatcher now
+static bool becomes_dispatcher(ws_queue_t *lane)
+{
+  // [edge DISPATCHED acq_rel] one of several
+  return !is_dispatched(lane) && ws_xchg_acq_rel(&lane->dispatched, 1) == 0;
+}
+
+/// Forget the lane if it is empty.
+static void forget(struct ws_pool_s *pool, uint32_t lane)
+{
+  ws_au32_t *dispatching = &pool->tasks.dispatching;
+  if (ws_deque_size(&pool->tasks.queue[lane]->deque) == 0 && ws_hint_load(dispatching) == lane + 1)
+    ws_hint_store(dispatching, 0);
+}
+
+/// Take a task of the lane, as its dispatcher or from one.
+static bool take(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_queue_t *lane = pool->tasks.queue[index];
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  const uint64_t came_ns = ws_os_now_ns();
+  while (!becomes_dispatcher(lane) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
+    if (await_dispatcher(pool, worker, lane, came_ns + WAIT_NS_MAX, task))
+      return true;
+    ws_complete_due(worker); // it has waited once: that is the bound
+    if (ws_deque_size(&lane->deque) == 0)
+      return false;
+  }
+  ws_hint_store(&pool->tasks.dispatching, index + 1);
+  const bool got = dispatch(pool, here, lane, task);
+  forget(pool, index);
+  ws_store_release(&lane->dispatched, 0); // [edge DISPATCHED release]
+  return got;
+}
+
+static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_queue_t *own = &worker->queue, *lane = pool->tasks.queue[index];
+  if (ws_inbox_is_claimed(&worker->inbox))
+    return false;
+  if (!is_dispatched(lane) // then a look would take the line of its top from the dispatcher
+      && !ws_memo_holds(&own->memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)
+    return false;
+  const bool from_task = !ws_searches(worker);
+  if (!from_task) {
+    ws_spin_found(worker); // pushes rely on searchers, and this one may wait
+    ws_search_found(worker);
+  }
+  if (!take(worker, index, task)) {
+    ws_complete_due(worker); // the search goes on elsewhere
+    return false;
+  }
+  own->victim = index;
+  ws_count(&own->count.stolen, 1);
+  ws_traced_steal(pool, (ws_here_t){.queue = own, .worker = worker}, (int32_t)index);
+  worker->was_handed = true;
+  if (from_task)
+    ws_prewake_took_more(worker);
+  return true;
+}
+
+/// The lane that served last.
+static bool serve_again(ws_worker_t *worker, ws_task_t *task)
+{
+  ws_queue_t *own = &worker->queue;
+  if (own->memo.deque == &worker->pool->tasks.queue[own->victim]->deque)
+    ws_make_no_haste(own);
+  if (serve(worker, own->victim, task))
+    return true;
+  own->memo.deque = NULL; // the search need not wait again
+  return false;
+}
+
+bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
+{
+  struct ws_pool_s *pool = worker->pool;
+  ws_queue_t *own = &worker->queue;
+  if (must_stop(pool))
+    return false;
+  ws_summary_rest(own);
+  const uint32_t queues = ws_queue_count(&pool->tasks), known = ws_hint_load(&pool->tasks.dispatching);
+  if (known > 0 && known <= queues) {
+    if (serve(worker, known - 1, task))
+      return true;
+    forget(pool, known - 1);
+  }
+  const bool is_lane = own->victim >= pool->workers;
+  if (ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque)) {
+    if (!is_lane)
+      return false; // the search knows of a task there
+    if (serve(worker, own->victim, task))
+      return true;
+  }
+  for (uint32_t i = pool->workers; i < queues; i++)
+    if (i != own->victim && serve(worker, i, task))
+      return true;
+  return is_lane && serve_again(worker, task);
+}
