@@ -99,19 +99,4 @@ static void no_memory_after_the_start(void)
   }
 }
 
-static int count_one_start(void *unused)
-{
-  (void)unused;
-  count_begin();
-  ws_sched_t *sched = sched_init(1, 1);
-  const int count = count_end();
-  sched_fini(sched);
-  return count;
-}
-
-static void the_count_sees_the_start(void)
-{
-  CU_ASSERT(test_in_child(count_one_start, NULL) > 0);
-}
-
-TEST_MAIN("rt_sched", TEST_CASE(the_count_sees_the_start), TEST_CASE(no_memory_after_the_start))
+TEST_MAIN("rt_sched", TEST_CASE(no_memory_after_the_start))

@@ -1,59 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_task_manager.c
-/// The interface task_manager: as a program would use it by the description in its header, its end with tasks
-/// that never ran, and its refusals.
+/// The interface task_manager: its end with tasks that never ran, and its refusals.
 #define _GNU_SOURCE
 #include "../task_manager.h"
 
 #include "../../tests/support/ws_death.h"
 
 #define TASKS 500u
-
-static void add_one(void *counter)
-{
-  ws_add_relaxed((ws_au64_t *)counter, 1);
-}
-
-static void runs_each_task_once(void)
-{
-  static ws_au64_t ran[TASKS];
-  for (uint32_t threads = 1; threads <= 4; threads++) {
-    memset(ran, 0, sizeof ran);
-    task_manager_t man;
-    init_task_manager(&man, threads);
-    for (uint32_t round = 1; round <= 3; round++) {
-      for (uint32_t i = 0; i < TASKS; i++)
-        async_task_manager(&man, (task_t){.args = &ran[i], .func = add_one});
-      wait_all_task_manager(&man);
-      for (uint32_t i = 0; i < TASKS; i++)
-        CU_ASSERT_EQUAL_FATAL(test_value(&ran[i]), round);
-    }
-    free_task_manager(&man, NULL);
-    CU_ASSERT_PTR_NULL(man.pool);
-  }
-}
-
-static task_manager_t tree;
-static ws_au64_t leaves;
-
-static void grow(void *depth_arg)
-{
-  const uintptr_t depth = (uintptr_t)depth_arg;
-  if (depth == 0)
-    add_one(&leaves);
-  for (uint32_t i = 0; i < 2 && depth > 0; i++)
-    async_task_manager(&tree, (task_t){.args = (void *)(depth - 1), .func = grow});
-}
-
-static void waits_for_tasks_of_tasks(void)
-{
-  leaves = (ws_au64_t){0};
-  init_task_manager(&tree, 2);
-  async_task_manager(&tree, (task_t){.args = (void *)(uintptr_t)10, .func = grow});
-  wait_all_task_manager(&tree);
-  CU_ASSERT_EQUAL(test_value(&leaves), 1u << 10);
-  free_task_manager(&tree, NULL);
-}
 
 /// One worker stands in a task until the end has taken all others off the queues.
 static struct {
@@ -119,18 +72,6 @@ static void free_cleans_or_drops_what_never_ran(void)
   }
 }
 
-static void begin_and_end(void)
-{
-  task_manager_t man;
-  init_task_manager(&man, 1);
-  free_task_manager(&man, NULL);
-}
-
-static void the_environment_is_read(void)
-{
-  CU_ASSERT(reads_environment(begin_and_end));
-}
-
 static void wait_in_task(void *man)
 {
   wait_all_task_manager(man);
@@ -174,7 +115,7 @@ static void use_wrongly(void)
                                      [FREE_TWICE] = 1, [WAIT_INSIDE] = 1,      [FREE_INSIDE] = 1};
   task_manager_t man;
   if (misuse == ASYNC_NULL)
-    async_task_manager(NULL, (task_t){.func = add_one});
+    async_task_manager(NULL, (task_t){.func = test_count_task});
   if (misuse == WAIT_NULL)
     wait_all_task_manager(NULL);
   init_task_manager(misuse == INIT_NULL ? NULL : &man, threads[misuse]);
@@ -197,6 +138,5 @@ static void invalid_use_ends_the_process(void)
   }
 }
 
-TEST_MAIN("task_manager", TEST_CASE(runs_each_task_once), TEST_CASE(waits_for_tasks_of_tasks),
-          TEST_CASE(free_cleans_or_drops_what_never_ran), TEST_CASE(invalid_use_ends_the_process),
-          TEST_CASE(the_environment_is_read))
+TEST_MAIN("task_manager", TEST_CASE(free_cleans_or_drops_what_never_ran),
+          TEST_CASE(invalid_use_ends_the_process))

@@ -1,35 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool.c
-/// The interface tpool: as a program would use it by the description in its header, the bound of its buffer,
-/// threads and jobs that add to a full one, the number of working threads, threads in several pools. Its
-/// ends: test_tpool_end.c.
+/// The interface tpool: the bound of its buffer, threads that add to a full one, the number of working
+/// threads, threads in several pools. Its ends: test_tpool_end.c.
 #define _GNU_SOURCE
 #include "tpool_test.h"
 
 #include <string.h>
 
 #define JOBS 500u
-
-static void runs_each_job_once(void)
-{
-  static const int buffers[] = {1, 7, 1000};
-  static ws_au64_t ran[JOBS];
-  for (int threads = 1; threads <= 4; threads++) {
-    for (uint32_t b = 0; b < TEST_COUNT(buffers); b++) {
-      memset(ran, 0, sizeof ran);
-      tpool *pool = tpool_create(threads, buffers[b]);
-      CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
-      for (uint32_t round = 1; round <= 3; round++) {
-        for (uint32_t i = 0; i < JOBS; i++)
-          CU_ASSERT_EQUAL_FATAL(tpool_add(pool, test_count_task, &ran[i]), 0);
-        CU_ASSERT_EQUAL(tpool_wait(pool), 0);
-        for (uint32_t i = 0; i < JOBS; i++)
-          CU_ASSERT_EQUAL_FATAL(test_value(&ran[i]), round);
-      }
-      tpool_destroy(pool);
-    }
-  }
-}
 
 /// All threads stand in gates, so no job begins: the buffer takes its size, and not one job more.
 static void buffer_holds_its_size(void)
@@ -88,37 +66,6 @@ static void blocked_add_returns_when_a_job_begins(void)
   tpool_destroy(pool);
   test_gate_destroy(&gate[0]);
   test_gate_destroy(&gate[1]);
-}
-
-static struct {
-  tpool *pool;
-  ws_au64_t leaves, refused;
-} tree;
-
-static void grow(void *depth_arg)
-{
-  const uintptr_t depth = (uintptr_t)depth_arg;
-  if (depth == 0)
-    ws_add_relaxed(&tree.leaves, 1);
-  for (uint32_t i = 0; i < 2 && depth > 0; i++)
-    if (tpool_add(tree.pool, grow, (void *)(depth - 1)) != 0)
-      ws_add_relaxed(&tree.refused, 1);
-}
-
-/// The recursion in which the jobs of the original wait for each other. A wait is for jobs of jobs, too.
-static void jobs_add_to_a_full_buffer(void)
-{
-  for (int threads = 1; threads <= 8; threads++) {
-    for (int buffer = 1; buffer <= 1000; buffer *= 10) {
-      memset(&tree, 0, sizeof tree);
-      tree.pool = tpool_create(threads, buffer);
-      CU_ASSERT_EQUAL(tpool_add(tree.pool, grow, (void *)(uintptr_t)12), 0);
-      CU_ASSERT_EQUAL(tpool_wait(tree.pool), 0);
-      CU_ASSERT_EQUAL(test_value(&tree.leaves), 1u << 12);
-      CU_ASSERT_EQUAL(test_value(&tree.refused), 0);
-      tpool_destroy(tree.pool);
-    }
-  }
 }
 
 /// A task, or a job, of another pool that finds the buffer of the first full: it runs its job itself, as a
@@ -333,8 +280,7 @@ static void a_helper_of_two_pools(void)
   CU_ASSERT_EQUAL(test_value(&ran), 3);
 }
 
-TEST_MAIN("tpool", TEST_CASE(runs_each_job_once), TEST_CASE(buffer_holds_its_size),
-          TEST_CASE(blocked_add_returns_when_a_job_begins), TEST_CASE(jobs_add_to_a_full_buffer),
+TEST_MAIN("tpool", TEST_CASE(buffer_holds_its_size), TEST_CASE(blocked_add_returns_when_a_job_begins),
           TEST_CASE(tasks_of_other_pools_run_it_themselves), TEST_CASE(counts_working_threads),
           TEST_CASE(jobs_of_one_thread_begin_in_order), TEST_CASE(jobs_use_their_own_pool),
           TEST_CASE(a_helper_of_two_pools))

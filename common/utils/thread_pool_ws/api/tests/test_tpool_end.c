@@ -317,17 +317,6 @@ static void destroy_in_a_job_ends_the_process(void)
   CU_ASSERT(dies_with(destroy_inside, "tpool_destroy(): called inside a job of pool"));
 }
 
-static void begin_and_end(void)
-{
-  tpool_destroy(tpool_create(1, 1));
-}
-
-static void the_environment_is_read(void)
-{
-  CU_ASSERT(reads_environment(begin_and_end));
-}
-
 TEST_MAIN("tpool_end", TEST_CASE(destroy_in_a_job_ends_the_process),
           TEST_CASE(shutdown_now_reports_queued_jobs), TEST_CASE(shutdown_does_not_wait),
-          TEST_CASE(blocked_adders_return), TEST_CASE(jobs_that_add_are_refused),
-          TEST_CASE(the_environment_is_read))
+          TEST_CASE(blocked_adders_return), TEST_CASE(jobs_that_add_are_refused))

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_ws_sched.c
-/// The interface ws_sched: as a program would use it by the description in its header, the life of a task,
-/// and what is refused. Linked with --wrap of ws_os_map, pthread_create and ws_pool_push, which can be made
-/// to fail.
+/// The interface ws_sched: the life of a task, and what is refused. Linked with --wrap of ws_os_map,
+/// pthread_create and ws_pool_push, which can be made to fail.
 #define _GNU_SOURCE
 #include "ws_sched_test.h"
 
 #include <errno.h>
 #include <sched.h> // a program may include both
 #include <string.h>
-
-#define TASKS 200u
 
 /// Calls that succeed before one fails; UINT32_MAX: none fails.
 static uint32_t maps_left = UINT32_MAX, threads_left = UINT32_MAX;
@@ -47,83 +44,12 @@ int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
   return refuses_push ? -EAGAIN : __real_ws_pool_push(pool, task);
 }
 
-/// A caller's arguments, with the result in them.
-typedef struct {
-  uint64_t number, square, runs;
-} item_t;
-
-static void compute(void *item_arg)
-{
-  item_t *item = item_arg;
-  item->square = item->number * item->number;
-  item->runs++;
-}
-
-static void runs_each_task_once(void)
-{
-  static item_t item[TASKS];
-  static ws_sched_task_t task[TASKS];
-  for (uint32_t workers = 1; workers <= 4; workers++) {
-    ws_sched_t *sched = sched_init(workers, TASKS);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
-    for (uint32_t i = 0; i < TASKS; i++) {
-      item[i] = (item_t){.number = i};
-      CU_ASSERT_EQUAL_FATAL(sched_task_init(&task[i], compute, &item[i], (ws_priority_t)(i % 3)), 0);
-    }
-    for (uint64_t round = 1; round <= 3; round++) {
-      for (uint32_t i = 0; i < TASKS; i++)
-        CU_ASSERT_EQUAL_FATAL(sched_post(sched, &task[i]), 0); // the same tasks again in each round
-      CU_ASSERT_EQUAL(sched_execute(sched), 0);
-      for (uint32_t i = 0; i < TASKS; i++) {
-        CU_ASSERT_EQUAL_FATAL(sched_is_complete(&task[i]), 1);
-        CU_ASSERT(item[i].square == (uint64_t)i * i && item[i].runs == round);
-      }
-    }
-    CU_ASSERT_EQUAL(sched_fini(sched), 0);
-  }
-}
-
-#define NODES 511u
-
-static struct {
-  ws_sched_t *sched;
-  ws_sched_task_t task[NODES];
-  ws_au32_t ran[NODES];
-} tree;
-
-/// Node i posts its children, 2 i + 1 and 2 i + 2. It cannot post itself.
-static void grow(void *ran_arg)
-{
-  const uint32_t node = (uint32_t)((ws_au32_t *)ran_arg - tree.ran);
-  ws_add_relaxed(&tree.ran[node], 1);
-  if (sched_post(tree.sched, &tree.task[node]) != -EBUSY)
-    ws_add_relaxed(&test_refused, 1);
-  for (uint32_t child = 2 * node + 1; child <= 2 * node + 2 && child < NODES; child++)
-    if (sched_post(tree.sched, &tree.task[child]) != 0)
-      ws_add_relaxed(&test_refused, 1);
-}
-
-static void execute_waits_for_tasks_of_tasks(void)
-{
-  memset(&tree, 0, sizeof tree);
-  tree.sched = sched_init(2, NODES);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(tree.sched);
-  for (uint32_t i = 0; i < NODES; i++)
-    sched_task_init(&tree.task[i], grow, &tree.ran[i], (ws_priority_t)(i % 3));
-  CU_ASSERT_EQUAL(sched_post(tree.sched, &tree.task[0]), 0);
-  CU_ASSERT_EQUAL(sched_execute(tree.sched), 0);
-  for (uint32_t i = 0; i < NODES; i++)
-    CU_ASSERT_EQUAL_FATAL(ws_load_relaxed(&tree.ran[i]), 1);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&test_refused), 0);
-  CU_ASSERT_EQUAL(sched_fini(tree.sched), 0);
-}
-
 static void a_task_in_use_is_refused(void)
 {
-  static item_t item = {.number = 7};
+  ws_au64_t ran = {0};
   hold(1, 4);
   ws_sched_task_t task;
-  CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_LOW), 0);
+  CU_ASSERT_EQUAL(sched_task_init(&task, test_count_task, &ran, WS_PRIORITY_LOW), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
   ws_sched_task_t *const in_use[] = {&task, held.holder}; // queued, and running
   for (uint32_t i = 0; i < 2; i++) {
@@ -131,31 +57,64 @@ static void a_task_in_use_is_refused(void)
     CU_ASSERT_EQUAL(sched_post(held.sched, in_use[i]), -EBUSY);
     CU_ASSERT_EQUAL(sched_task_init(in_use[i], test_empty_task, NULL, WS_PRIORITY_HIGH), -EBUSY);
   }
-  CU_ASSERT_EQUAL(item.runs, 0);
+  CU_ASSERT_EQUAL(test_value(&ran), 0);
   let_go();
-  CU_ASSERT_EQUAL(item.runs, 1); // with the function of its first preparation
+  CU_ASSERT_EQUAL(test_value(&ran), 1); // with the function of its first preparation
   CU_ASSERT_EQUAL(sched_is_complete(&task), 1);
-  CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_HIGH), 0);
+  CU_ASSERT_EQUAL(sched_task_init(&task, test_count_task, &ran, WS_PRIORITY_HIGH), 0);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task), 0);
   CU_ASSERT_EQUAL(sched_execute(held.sched), 0);
   end_held();
-  CU_ASSERT_EQUAL(item.runs, 2);
+  CU_ASSERT_EQUAL(test_value(&ran), 2);
+}
+
+static struct {
+  char begun[8]; ///< one letter a task, by the one worker
+  ws_au32_t count;
+} order;
+
+static void note_letter(void *letter)
+{
+  order.begun[ws_load_relaxed(&order.count)] = *(const char *)letter;
+  ws_add_acq_rel(&order.count, 1);
+}
+
+static bool have_all_begun(void *letters)
+{
+  return ws_load_acquire(&order.count) == strlen(letters);
+}
+
+/// A letter's place in the alphabet is its priority. The thread outside does not help.
+static void the_highest_priority_goes_first(void)
+{
+  static char posted[] = "acbcab", wanted[] = "ccbbaa";
+  static const ws_priority_t priority[] = {WS_PRIORITY_LOW, WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH};
+  ws_sched_task_t task[sizeof posted];
+  hold(1, sizeof posted);
+  for (uint32_t i = 0; posted[i]; i++) {
+    CU_ASSERT_EQUAL(sched_task_init(&task[i], note_letter, &posted[i], priority[posted[i] - 'a']), 0);
+    CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
+  }
+  test_gate_let(&held.gate, 1);
+  CU_ASSERT(test_until(have_all_begun, wanted));
+  CU_ASSERT_STRING_EQUAL(order.begun, wanted);
+  end_held();
 }
 
 static void fini_runs_what_is_posted(void)
 {
-  item_t item[10] = {{0}};
+  ws_au64_t ran[10] = {{0}};
   ws_sched_task_t task[11];
   hold(1, 12);
   for (uint32_t i = 0; i < 10; i++) {
-    sched_task_init(&task[i], compute, &item[i], WS_PRIORITY_NORMAL);
+    sched_task_init(&task[i], test_count_task, &ran[i], WS_PRIORITY_NORMAL);
     CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
   sched_task_init(&task[10], open_gate, &held.gate, WS_PRIORITY_NORMAL);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task[10]), 0); // the thread in sched_fini() runs it
   end_held();
   for (uint32_t i = 0; i < 10; i++)
-    CU_ASSERT_EQUAL(item[i].runs, 1);
+    CU_ASSERT_EQUAL(test_value(&ran[i]), 1);
 }
 
 static int inside[2];
@@ -238,10 +197,10 @@ static void bad_input_is_refused(void)
 /// The queue that threads without one share may refuse a task that has a place.
 static void a_refused_post_keeps_no_place(void)
 {
-  item_t item = {.number = 5};
+  ws_au64_t ran = {0};
   ws_sched_task_t task;
   ws_sched_t *sched = sched_init(1, 1);
-  CU_ASSERT_EQUAL(sched_task_init(&task, compute, &item, WS_PRIORITY_NORMAL), 0);
+  CU_ASSERT_EQUAL(sched_task_init(&task, test_count_task, &ran, WS_PRIORITY_NORMAL), 0);
   refuses_push = true;
   for (uint32_t round = 0; round < 3; round++) {
     CU_ASSERT_EQUAL(sched_post(sched, &task), -EAGAIN);
@@ -250,10 +209,10 @@ static void a_refused_post_keeps_no_place(void)
   refuses_push = false;
   CU_ASSERT_EQUAL(sched_post(sched, &task), 0);
   CU_ASSERT_EQUAL(sched_fini(sched), 0);
-  CU_ASSERT_EQUAL(item.runs, 1);
+  CU_ASSERT_EQUAL(test_value(&ran), 1);
 }
 
-TEST_MAIN("ws_sched", TEST_CASE(runs_each_task_once), TEST_CASE(execute_waits_for_tasks_of_tasks),
-          TEST_CASE(a_task_in_use_is_refused), TEST_CASE(fini_runs_what_is_posted),
-          TEST_CASE(waits_inside_a_task_are_refused), TEST_CASE(too_little_is_told_at_the_start),
-          TEST_CASE(bad_input_is_refused), TEST_CASE(a_refused_post_keeps_no_place))
+TEST_MAIN("ws_sched", TEST_CASE(a_task_in_use_is_refused), TEST_CASE(the_highest_priority_goes_first),
+          TEST_CASE(fini_runs_what_is_posted), TEST_CASE(waits_inside_a_task_are_refused),
+          TEST_CASE(too_little_is_told_at_the_start), TEST_CASE(bad_input_is_refused),
+          TEST_CASE(a_refused_post_keeps_no_place))

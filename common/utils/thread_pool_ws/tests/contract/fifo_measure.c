@@ -66,11 +66,8 @@ static void check_pipe(int reader, const notifiedFIFO_elt_t copy[ELEMENTS])
 static const struct {
   const char *params;
   bool pipe, poll;
-} rows[] = {{"-1,-1", false, false},
-            {"-1,-1", false, true},
-            {"n", false, false},
-            {"-1,-1", true, false},
-            {"-1,-1", true, true}};
+} rows[] = {{"-1,-1", false, false}, {"-1,-1", false, true}, {"n", false, false},
+            {"n", false, true},      {"-1,-1", true, false}, {"-1,-1", true, true}};
 
 static void elements_are_stamped_and_written_to_a_pipe(void)
 {

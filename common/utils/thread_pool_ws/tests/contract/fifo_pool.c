@@ -22,26 +22,6 @@ static notifiedFIFO_elt_t *new_job(uint64_t key, notifiedFIFO_t *response, ws_au
   return elt;
 }
 
-/// Either pull returns what an inline push has run.
-static void inline_results_are_pulled(void)
-{
-  tpool_t *pool = contract_pool(0);
-  notifiedFIFO_t response;
-  ws_au64_t runs = {0};
-  initNotifiedFIFO(&response);
-  for (uint32_t i = 0; i < 4; i++)
-    pushTpool(pool, new_job(i, &response, &runs));
-  CU_ASSERT_EQUAL(test_value(&runs), 4);
-  for (uint32_t i = 0; i < 4; i++) {
-    notifiedFIFO_elt_t *elt = i % 2 ? pullTpool(&response, pool) : tryPullTpool(&response, pool);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(elt);
-    CU_ASSERT_EQUAL(elt->key, i);
-    CU_ASSERT_EQUAL(((job_t *)NotifiedFifoData(elt))->value, 3 * i + 1);
-    delNotifiedFIFO_elt(elt);
-  }
-  CU_ASSERT_PTR_NULL(tryPullTpool(&response, pool));
-}
-
 static bool has_run(void *runs)
 {
   return test_value(runs) == 101;
@@ -175,7 +155,6 @@ static void pull_serves_as_a_plain_queue(void)
 }
 
 const contract_case_t fifo_pool_cases[] = {
-    CASE(inline_results_are_pulled),
     CASE(without_response_the_element_is_deleted_after_it_ran),
     CASE(results_come_in_order_of_completion),
     CASE(elements_are_pushed_again_and_again),

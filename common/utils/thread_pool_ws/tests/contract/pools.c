@@ -50,17 +50,6 @@ static void several_pools_one_thread(void)
     contract_end(pool[i]);
 }
 
-/// A pool may end as soon as its last jobs were joined, or without any.
-static void pools_come_and_go(void)
-{
-  for (uint32_t round = 0; round < 60; round++) {
-    tpool_t *pool = contract_pool(1 + (int)(round % 4));
-    if (round % 3)
-      CU_ASSERT_TRUE(contract_runs(pool, round));
-    contract_end(pool);
-  }
-}
-
 static void *push_batches(void *pool)
 {
   static char failed;
@@ -226,7 +215,6 @@ static void jobs_run_at_the_same_time(void)
 const contract_case_t pools_cases[] = {
     CASE(pool_anywhere_in_memory),
     CASE(several_pools_one_thread),
-    CASE(pools_come_and_go),
     CASE(threads_that_push_come_and_go),
     CASE(another_thread_joins),
     CASE(what_jobs_wrote_is_there_and_the_batch_is_dead),

@@ -5,13 +5,8 @@
 #ifndef CXX_SCENE_HPP
 #define CXX_SCENE_HPP
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,7 +16,7 @@
 #include <vector>
 
 #include "../../include/ws_pool.hpp"
-#include "../support/ws_test.h"
+#include "../support/ws_death.h"
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
@@ -217,7 +212,6 @@ bool throws(Body &&body)
 struct death {
   const char *message; ///< on stderr
   void (*call)(ws::pool &pool);
-  int stderr_copy = -1;
 };
 
 [[noreturn]] inline void report_terminate()
@@ -232,30 +226,27 @@ struct death {
   std::abort();
 }
 
-inline int die(void *death_arg)
+/// @return whether abort() ends a process that makes the call, with the message. No pool may be running
+inline bool dies(const death &of)
 {
-  const death *of = static_cast<const death *>(death_arg);
-  dup2(of->stderr_copy, STDERR_FILENO);
-  ws::pool pool(settings_of(1));
-  std::set_terminate(report_terminate);
-  static_cast<void>(end_of([&] { of->call(pool); })); // no handler of the caller gets the exception
-  return 0;
+  static const death *current;
+  current = &of;
+  const auto call = [] {
+    ws::pool pool(settings_of(1));
+    std::set_terminate(report_terminate);
+    static_cast<void>(
+        end_of([&pool] { current->call(pool); })); // no handler of the caller gets the exception
+  };
+  return dies_with(call, of.message);
 }
 
-/// @return whether abort() ends a process that makes the call, with the message. No pool may be running
-inline bool dies(death of)
-{
-  of.stderr_copy = memfd_create("stderr", 0);
-  const int status = test_in_child(die, &of);
-  char text[1024];
-  const ssize_t length = pread(of.stderr_copy, text, sizeof(text) - 1, 0);
-  text[length > 0 ? length : 0] = 0;
-  close(of.stderr_copy);
-  const bool is_dead = status == 128 + SIGABRT && std::strstr(text, of.message);
-  if (!is_dead)
-    std::printf("\n    wanted: abort with \"%s\"\n    got: status %d, stderr: %s\n", of.message, status,
-                text);
-  return is_dead;
-}
+/// A case of calls that end the process: DEATHS(name, {message, call}, ...)
+#define DEATHS(name, ...)                                                                                    \
+  FORK_CASE(name)                                                                                            \
+  {                                                                                                          \
+    static const death deaths[] = {__VA_ARGS__};                                                             \
+    for (const death &of : deaths)                                                                           \
+      CU_ASSERT_TRUE(dies(of));                                                                              \
+  }
 
 #endif

@@ -162,7 +162,5 @@ CASE(values_that_are_left_are_destroyed)
   CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
-FORK_CASE(a_channel_has_a_place)
-{
-  CU_ASSERT_TRUE(dies({"ws::channel::channel: 0 places", [](ws::pool &) { ws::channel<int> channel(0); }}));
-}
+DEATHS(a_channel_has_a_place,
+       {"ws::channel::channel: 0 places", [](ws::pool &) { ws::channel<int> channel(0); }})

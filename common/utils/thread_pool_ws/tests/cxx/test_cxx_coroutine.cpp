@@ -263,12 +263,10 @@ ws::coroutine<> awaits_twice()
   co_await std::move(once);
 }
 
-FORK_CASE(misuse_ends_the_process)
-{
-  CU_ASSERT_TRUE(dies({"co_await of a ws::coroutine: it was awaited before",
-                       [](ws::pool &pool) { ws::start(pool, awaits_twice()).get(); }}));
-  CU_ASSERT_TRUE(dies({"ws::start: the coroutine was awaited before",
-                       [](ws::pool &pool) { ws::start(pool, ws::coroutine<int>()); }}));
-}
+DEATHS(misuse_ends_the_process,
+       {"co_await of a ws::coroutine: it was awaited before",
+        [](ws::pool &pool) { ws::start(pool, awaits_twice()).get(); }},
+       {"ws::start: the coroutine was awaited before",
+        [](ws::pool &pool) { ws::start(pool, ws::coroutine<int>()); }})
 
 } // namespace

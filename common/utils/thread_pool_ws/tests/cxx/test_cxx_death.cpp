@@ -18,52 +18,45 @@ static bool throw_at_second_look(void *looks)
   return false;
 }
 
-const death deaths[] = {
-    {"terminated by: of a task",
-     [](ws::pool &pool) {
-       ws_task_t task = {};
-       task.func = thrower;
-       ws_pool_push(pool.native(), task);
-     }},
-    {"terminated by: of a task",
-     [](ws::pool &pool) {
-       int looks = 0;
-       const ws_event_t event = {throw_at_second_look, [](void *) {}, &looks};
-       ws_pool_await(pool.native(), nullptr, &event);
-     }},
-    {"terminated by: of a task", [](ws::pool &pool) { pool.push([] { thrower(nullptr); }); }},
-    {"terminated by: of a task", [](ws::pool &pool) { ws::group().run(pool, [] { thrower(nullptr); }); }},
-    {"ws::task::operator(): called without a callable", [](ws::pool &) { ws::task()(); }},
-    {"ws::task::operator(): called without a callable",
-     [](ws::pool &pool) {
-       ws::task first([] {}), second(std::move(first));
-       pool.push(std::move(first));
-     }},
-    {"ws: a range of unsigned numbers: begins below 0",
-     [](ws::pool &pool) { ws::parallel_for(pool, -1, 5u, [](unsigned) {}); }},
-    {"ws::promise::get_future: called twice",
-     [](ws::pool &) {
-       ws::promise<int> promise;
-       static_cast<void>(promise.get_future());
-       static_cast<void>(promise.get_future());
-     }},
-    {"ws::promise::set_value: the promise has its result",
-     [](ws::pool &) {
-       ws::promise<int> promise;
-       promise.set_value(1);
-       promise.set_value(2);
-     }},
-    {"ws::promise::set_exception: the promise has its result",
-     [](ws::pool &) {
-       ws::promise<int> promise, other(std::move(promise));
-       promise.set_exception(nullptr);
-     }},
-    {"ws::future::then: the future has no state",
-     [](ws::pool &pool) { ws::future<int>().then(pool, [](int) {}); }},
-};
-
-FORK_CASE(misuse_and_lost_exceptions_end_the_process)
-{
-  for (const death &of : deaths)
-    CU_ASSERT_TRUE(dies(of));
-}
+DEATHS(misuse_and_lost_exceptions_end_the_process,
+       {"terminated by: of a task",
+        [](ws::pool &pool) {
+          ws_task_t task = {};
+          task.func = thrower;
+          ws_pool_push(pool.native(), task);
+        }},
+       {"terminated by: of a task",
+        [](ws::pool &pool) {
+          int looks = 0;
+          const ws_event_t event = {throw_at_second_look, [](void *) {}, &looks};
+          ws_pool_await(pool.native(), nullptr, &event);
+        }},
+       {"terminated by: of a task", [](ws::pool &pool) { pool.push([] { thrower(nullptr); }); }},
+       {"terminated by: of a task", [](ws::pool &pool) { ws::group().run(pool, [] { thrower(nullptr); }); }},
+       {"ws::task::operator(): called without a callable", [](ws::pool &) { ws::task()(); }},
+       {"ws::task::operator(): called without a callable",
+        [](ws::pool &pool) {
+          ws::task first([] {}), second(std::move(first));
+          pool.push(std::move(first));
+        }},
+       {"ws: a range of unsigned numbers: begins below 0",
+        [](ws::pool &pool) { ws::parallel_for(pool, -1, 5u, [](unsigned) {}); }},
+       {"ws::promise::get_future: called twice",
+        [](ws::pool &) {
+          ws::promise<int> promise;
+          static_cast<void>(promise.get_future());
+          static_cast<void>(promise.get_future());
+        }},
+       {"ws::promise::set_value: the promise has its result",
+        [](ws::pool &) {
+          ws::promise<int> promise;
+          promise.set_value(1);
+          promise.set_value(2);
+        }},
+       {"ws::promise::set_exception: the promise has its result",
+        [](ws::pool &) {
+          ws::promise<int> promise, other(std::move(promise));
+          promise.set_exception(nullptr);
+        }},
+       {"ws::future::then: the future has no state",
+        [](ws::pool &pool) { ws::future<int>().then(pool, [](int) {}); }})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_fiber.cpp
 /// Callables that take a ws::context run as fibers: their waits for futures and groups give the worker back.
-/// And ws_fiber.hpp.
+/// ws_fiber.hpp. And exceptions in fibers.
 #include <poll.h>
 #include <unistd.h>
 
@@ -118,6 +118,48 @@ POOL_CASE(fibers_have_ids_and_variables, 3)
   std::thread([] { CU_ASSERT_EQUAL(local->value, 0); }).join(); // a thread has its own
   CU_ASSERT_EQUAL(watched::alive, 0);
 }
+
+static void throw_at(int depth, int value)
+{
+  const std::string text = "a string with a destructor, " + std::to_string(depth);
+  if (depth == 0)
+    throw std::runtime_error(std::to_string(value));
+  throw_at(depth - 1, value);
+}
+
+/// Each fiber has its own, also if it waits in a catch block, others throw and catch meanwhile, and it moves.
+POOL_CASE(fibers_keep_their_exceptions, 2)
+{
+  std::atomic<int> right{0};
+  const auto catches = [&right](int value) {
+    try {
+      throw_at(5, value);
+    } catch (const std::runtime_error &error) {
+      ws_yield();
+      right += error.what() == std::to_string(value);
+      try {
+        throw;
+      } catch (const std::exception &same) {
+        ws_yield();
+        right += &same == &error;
+      }
+    }
+    right += std::uncaught_exceptions() == 0 && !std::current_exception();
+  };
+  for (int i = 0; i < 10; i++)
+    pool.push([&catches, i](ws::context &context) {
+      for (int turn = 0; turn < 50; turn++, context.yield())
+        catches(i);
+    });
+  pool.wait();
+  CU_ASSERT_EQUAL(right, 3 * 10 * 50);
+}
+
+DEATHS(an_exception_that_leaves_a_fiber_ends_the_process,
+       {"terminated by: of a fiber", [](ws::pool &pool) {
+          const auto throws = [](void *) { throw std::runtime_error("of a fiber"); };
+          ws_fiber_push(pool.native(), throws, nullptr, nullptr, nullptr);
+        }})
 
 POOL_CASE(fibers_have_options, 1)
 {

@@ -54,17 +54,10 @@ static ws::pool &stopped(ws::pool &pool)
   return pool;
 }
 
-static const death deaths[] = {
-    {"workers = 1000000 is out of range", [](ws::pool &) { ws::pool pool(1000000u); }},
-    {"ws::pool::push: ", [](ws::pool &pool) { stopped(pool).push([] {}); }},
-    {"ws::pool: a task with a future does not run: ", [](ws::pool &pool) { stopped(pool).submit([] {}); }},
-    {"ws::group::run: ", [](ws::pool &pool) { ws::group().run(stopped(pool), [] {}); }},
-    {"ws::promise::~promise: there is no result for its future",
-     [](ws::pool &) { static_cast<void>(ws::promise<int>().get_future()); }},
-};
-
-FORK_CASE(errors_end_the_process)
-{
-  for (const death &of : deaths)
-    CU_ASSERT_TRUE(dies(of));
-}
+DEATHS(errors_end_the_process,
+       {"workers = 1000000 is out of range", [](ws::pool &) { ws::pool pool(1000000u); }},
+       {"ws::pool::push: ", [](ws::pool &pool) { stopped(pool).push([] {}); }},
+       {"ws::pool: a task with a future does not run: ", [](ws::pool &pool) { stopped(pool).submit([] {}); }},
+       {"ws::group::run: ", [](ws::pool &pool) { ws::group().run(stopped(pool), [] {}); }},
+       {"ws::promise::~promise: there is no result for its future",
+        [](ws::pool &) { static_cast<void>(ws::promise<int>().get_future()); }})

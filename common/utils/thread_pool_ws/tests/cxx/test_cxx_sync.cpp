@@ -249,24 +249,18 @@ POOL_CASE(barriers_have_phases, 3)
 }
 
 /// scenes/sync.c has the misuse that the functions of C report.
-static const death deaths[] = {
-    {"ws::recursive_mutex::unlock: the caller does not own it",
-     [](ws::pool &) { ws::recursive_mutex().unlock(); }},
-    {"ws::shared_mutex::unlock_shared: no reader", [](ws::pool &) { ws::shared_mutex().unlock_shared(); }},
-    {"ws::condition_variable::wait: the lock is not held",
-     [](ws::pool &) {
-       ws::mutex mutex;
-       std::unique_lock<ws::mutex> lock(mutex, std::defer_lock);
-       ws::condition_variable().wait(lock);
-     }},
-    {"ws::latch::latch: the number is below 0", [](ws::pool &) { ws::latch latch(-1); }},
-    {"ws::barrier::barrier: the number of parties is below 0", [](ws::pool &) { ws::barrier<> barrier(-1); }},
-    {"ws::barrier::arrive: more callers than parties",
-     [](ws::pool &) { static_cast<void>(ws::barrier<>(1).arrive(2)); }},
-};
-
-FORK_CASE(misuse_ends_the_process)
-{
-  for (const death &of : deaths)
-    CU_ASSERT_TRUE(dies(of));
-}
+DEATHS(misuse_ends_the_process,
+       {"ws::recursive_mutex::unlock: the caller does not own it",
+        [](ws::pool &) { ws::recursive_mutex().unlock(); }},
+       {"ws::shared_mutex::unlock_shared: no reader", [](ws::pool &) { ws::shared_mutex().unlock_shared(); }},
+       {"ws::condition_variable::wait: the lock is not held",
+        [](ws::pool &) {
+          ws::mutex mutex;
+          std::unique_lock<ws::mutex> lock(mutex, std::defer_lock);
+          ws::condition_variable().wait(lock);
+        }},
+       {"ws::latch::latch: the number is below 0", [](ws::pool &) { ws::latch latch(-1); }},
+       {"ws::barrier::barrier: the number of parties is below 0",
+        [](ws::pool &) { ws::barrier<> barrier(-1); }},
+       {"ws::barrier::arrive: more callers than parties",
+        [](ws::pool &) { static_cast<void>(ws::barrier<>(1).arrive(2)); }})

@@ -44,12 +44,13 @@ SCENES("fiber",
    "outer: push a fiber in=g; push b fiber in=g; push c fiber in=g; forget; wait g; mark end\n"
    "push outer fiber in=o; until done o\n"
    "is order c z a x b y z x y end"},
-  {"a_task_that_waits_lets_fibers_take_turns",
-   "pool workers=1\n"
-   "sets: mark set\n"
-   "polls: till ran set: yield\n"
-   "joins: push sets fiber in=g; push polls 2 fiber in=g; wait g\n"
-   "push joins in=o; until done o"},
+  {"a_fiber_goes_on_on_another_worker",
+   "pool workers=2\n"
+   "h: gate\n"
+   "f: till index 0: push h; yield; let\n"
+   "f: till index 1: push h; yield; let\n"
+   "f: till index 0: push h; yield; let\n"
+   "push f fiber in=o; until done o; settle"},
   {"polls_let_other_fibers_run",
    "pool workers=1; mutex m; sem s 0; latch l 1\n"
    "holds: lock m; yield; unlock m; yield; post s; yield; down l\n"

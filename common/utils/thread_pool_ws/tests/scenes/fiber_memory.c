@@ -8,12 +8,6 @@
 
 // A line of text is a line of the scene.
 SCENES("fiber_memory",
-  {"threads_that_end_leave_their_stacks_to_others",
-   STACKS
-   "p: push n fiber\n"
-   "push w 100 fiber; until parked 100; down l; settle; destroy; pool workers=1\n"
-   "times 50: thread p; join; settle\n"
-   "is stacks 100; is ran n 50"},
   {"stacks_that_are_idle_for_long_are_unmapped",
    STACKS
    "push w 100 fiber in=g; until parked 100; is stacks 100; down l; until done g; destroy\n"

@@ -115,12 +115,6 @@ SCENES("fiber_turn",
    "posts: post s\n"
    "w: push n; push tells in=g; push n; push posts in=g; wait g\n"
    "push p fiber; until parked 1; push w in=o; until done o; settle; is ran y <= 3"},
-  {"fibers_in_a_wait_take_turns",
-   "pool workers=1\n"
-   "y: mark up\n"
-   "y: till ran up 20: yield\n"
-   "w: push n; push y 20 fiber in=g; wait g\n"
-   "push w in=o; until done o; is ran y 20"},
   {"fibers_in_a_wait_in_a_wait_take_turns",
    "pool workers=1\n"
    "y: mark up\n"

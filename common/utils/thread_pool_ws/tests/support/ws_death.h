@@ -20,7 +20,7 @@ typedef struct {
 
 static inline int death_child(void *death_arg)
 {
-  const death_t *death = death_arg;
+  const death_t *death = (const death_t *)death_arg;
   dup2(death->stderr_copy, STDERR_FILENO);
   death->call();
   return 0;

@@ -21,6 +21,7 @@ static struct {
   ws_pool_t *pool;
   ws_group_t group;
   test_gate_t gate;
+  ws_latch_t latch;
   ws_au32_t count, value, errors;
 } scene;
 
@@ -31,6 +32,7 @@ static inline void scene_begin(uint32_t workers)
   ws_store_relaxed(&scene.value, 0);
   ws_store_relaxed(&scene.errors, 0);
   test_gate_init(&scene.gate);
+  ws_latch_init(&scene.latch, 1);
 }
 
 static inline void scene_end(void)
@@ -46,6 +48,13 @@ static inline int child_result(bool good)
   scene_end();
   return good && ws_load_relaxed(&scene.errors) == 0 ? CHILD_GOOD : 1;
 }
+
+/// A case that is a process of its own.
+#define CHILD_CASE(name, body)                                                                               \
+  static void name(void)                                                                                     \
+  {                                                                                                          \
+    CU_ASSERT_EQUAL(test_in_child(body, NULL), CHILD_GOOD);                                                  \
+  }
 
 static inline void note(bool good)
 {
@@ -64,16 +73,36 @@ static inline void push_fiber(void (*func)(void *), const void *arg, ws_group_t 
   note(ws_fiber_push(scene.pool, func, (void *)(uintptr_t)arg, group, NULL) == 0);
 }
 
+static inline void wait_for_latch(void *unused)
+{
+  (void)unused;
+  note(ws_latch_wait(&scene.latch) == 0);
+}
+
+/// @return whether the process has memory of stacks
+static inline bool any_slab(void)
+{
+  pthread_mutex_lock(&ws_fiber_process.stack_lock);
+  const bool any = ws_fiber_process.slabs != NULL;
+  pthread_mutex_unlock(&ws_fiber_process.stack_lock);
+  return any;
+}
+
 static inline bool is_done(void *group)
 {
   return ws_group_done(group);
 }
 
-static inline uint64_t parked(void)
+static inline ws_fiber_stats_t fiber_stats(void)
 {
   ws_fiber_stats_t stats;
   ws_fiber_stats(&stats);
-  return stats.parked;
+  return stats;
+}
+
+static inline uint64_t parked(void)
+{
+  return fiber_stats().parked;
 }
 
 static inline bool are_parked(void *count)

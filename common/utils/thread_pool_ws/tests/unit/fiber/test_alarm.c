@@ -59,13 +59,26 @@ static void test_heap(void)
   ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
 }
 
+/// Without memory an addition fails, and the heap stays as it was.
+static void add_without_memory(ws_alarm_heap_t *heap, ws_waiter_t *waiter)
+{
+  const uint32_t count = heap->count;
+  ws_store_relaxed(&no_memory, 1);
+  CU_ASSERT_FALSE(ws_alarm_heap_add(heap, waiter));
+  CU_ASSERT(heap->count == count && is_sound(heap) && waiter->alarm_place == 0);
+  ws_store_relaxed(&no_memory, 0);
+}
+
 /// What many waits have needed goes back when few are left, even if there was no memory for a smaller heap.
-static void test_heap_shrinks(void)
+static void test_heap_memory(void)
 {
   ws_alarm_heap_t heap = {0};
   memset(waits, 0, sizeof waits);
+  add_without_memory(&heap, &waits[0]);
   for (uint32_t i = 0; i < WAITS; i++) {
     waits[i].deadline_ns = WAITS - i;
+    if (heap.count == heap.room)
+      add_without_memory(&heap, &waits[i]);
     CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, &waits[i]));
   }
   const uint32_t most = heap.room, a_page = (uint32_t)(ws_os_page_bytes() / sizeof *heap.entry);
@@ -82,32 +95,9 @@ static void test_heap_shrinks(void)
   ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
 }
 
-/// Without memory an addition fails, and the heap stays as it was.
-static void test_heap_no_memory(void)
-{
-  ws_alarm_heap_t heap = {0};
-  memset(waits, 0, sizeof waits);
-  ws_store_relaxed(&no_memory, 1);
-  CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[0]));
-  ws_store_relaxed(&no_memory, 0);
-  uint32_t i = 0;
-  do {
-    waits[i].deadline_ns = WAITS - i;
-    CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, &waits[i++]));
-  } while (heap.count < heap.room);
-  ws_store_relaxed(&no_memory, 1);
-  CU_ASSERT_FALSE(ws_alarm_heap_add(&heap, &waits[i]));
-  CU_ASSERT(heap.count == i && is_sound(&heap) && waits[i].alarm_place == 0);
-  ws_store_relaxed(&no_memory, 0);
-  CU_ASSERT(ws_alarm_heap_add(&heap, &waits[i]));
-  CU_ASSERT(heap.count == i + 1 && is_sound(&heap));
-  ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
-}
-
 static void test_seams(void)
 {
   seam.ws_os_map = ws_os_map_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "alarm", TEST_CASE(test_heap), TEST_CASE(test_heap_shrinks),
-                TEST_CASE(test_heap_no_memory))
+TEST_MAIN_SEAMS(test_seams, "alarm", TEST_CASE(test_heap), TEST_CASE(test_heap_memory))

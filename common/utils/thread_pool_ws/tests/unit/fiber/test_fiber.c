@@ -1,67 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber.c
-/// Fibers move between workers and keep errno; sizes of stacks, names, bad input. What fibers promise besides
-/// are scenes (tests/scenes/fiber*.c).
+/// Sizes of stacks, names, what belongs to a fiber (ws_local.h), bad input. What fibers promise besides are
+/// scenes (tests/scenes/fiber*.c), each of whose fibers keeps a value and errno, also on another worker.
+#include "../../../include/ws_local.h"
+
 #include "fiber_scene.h"
 
-// Functions of their own: the compiler may keep errno's address within one (ws_fiber.h).
-
-__attribute__((noinline)) static bool errno_is(int value)
-{
-  __asm__ volatile("");
-  return errno == value;
-}
-
-__attribute__((noinline)) static void set_errno(int value)
-{
-  __asm__ volatile("");
-  errno = value;
-}
-
-/// Hold the worker that the fiber runs on, until the fiber runs on the other one.
-static void move(void)
-{
-  const int32_t first = ws_worker_index();
-  while (ws_worker_index() == first) {
-    test_push(scene.pool, test_gate_task, &scene.gate, NULL);
-    ws_yield(); // one of the two workers takes the gate
-    note(errno_is(77));
-    test_gate_let(&scene.gate, 1);
-  }
-}
-
-#define MOVES 5u
-
-static void move_often(void *unused)
-{
-  (void)unused;
-  set_errno(77);
-  for (uint32_t i = 0; i < MOVES; i++) {
-    move();
-    ws_add_relaxed(&scene.count, 1);
-  }
-}
-
-static void test_move(void)
-{
-  scene_begin(2);
-  ws_group_init(&scene.group, 1);
-  push_fiber(move_often, NULL, &scene.group);
-  CU_ASSERT(test_until(is_done, &scene.group)); // this thread must not take part
-  ws_pool_wait(scene.pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.count), MOVES);
-  scene_end();
-}
-
-static ws_latch_t all_counted;
+#define LONG_NAME "a name that is longer than may be"
 
 static void use_stack(void *bytes_arg)
 {
   const uint32_t bytes = *(const uint32_t *)bytes_arg;
   char used[bytes];
   memset(used, 'x', bytes);
-  note(ws_latch_wait(&all_counted) == 0);
+  wait_for_latch(NULL);
   note(memchr(used, 'x', bytes) == used && used[bytes - 1] == 'x');
+  const char *name = ws_fiber_name();
+  note(name && strlen(name) == WS_FIBER_NAME_MAX && strncmp(name, LONG_NAME, WS_FIBER_NAME_MAX) == 0);
 }
 
 /// The stacks are counted while they are in use: free ones may be closed at any time.
@@ -71,52 +26,24 @@ static void test_stack_sizes(void)
                                    WS_FIBER_STACK_BYTES_MAX};
   uint32_t uses[TEST_COUNT(sizes)];
   scene_begin(2);
-  ws_latch_init(&all_counted, 1);
   for (uint32_t i = 0; i < TEST_COUNT(sizes); i++) {
     ws_fiber_options_t options;
     ws_fiber_options_default(&options);
     options.stack_bytes = sizes[i];
+    options.name = LONG_NAME;
     uses[i] = sizes[i] - (TEST_SANITIZED ? 12288 : 6144);
     for (uint32_t j = 0; j < 3; j++)
       CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, use_stack, &uses[i], NULL, &options), 0);
   }
   CU_ASSERT(await_parked(3 * TEST_COUNT(sizes)));
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
+  ws_fiber_stats_t stats = fiber_stats();
   CU_ASSERT(stats.stacks >= 3 * TEST_COUNT(sizes));
   CU_ASSERT(stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES_MAX - 16384);
-  ws_latch_count_down(&all_counted, 1);
+  ws_latch_count_down(&scene.latch, 1);
   ws_pool_wait(scene.pool);
-  ws_fiber_stats(&stats);
+  stats = fiber_stats();
   CU_ASSERT_EQUAL(stats.begun, stats.ended);
   CU_ASSERT_EQUAL(stats.parked, 0);
-  scene_end();
-}
-
-static void check_name(void *unused)
-{
-  (void)unused;
-  const char *name = ws_fiber_name();
-  note(name && strcmp(name, "a name that is longer than may b") != 0
-       && strncmp(name, "a name that is", 14) == 0);
-  note(name && strlen(name) == WS_FIBER_NAME_MAX);
-}
-
-static void check_no_fiber(void *unused)
-{
-  (void)unused;
-  note(ws_fiber_name() == NULL && !ws_yield());
-}
-
-static void test_name(void)
-{
-  scene_begin(1);
-  CU_ASSERT_PTR_NULL(ws_fiber_name());
-  CU_ASSERT_FALSE(ws_yield());
-  const ws_fiber_options_t options = {.name = "a name that is longer than may be", .stack_bytes = 65536};
-  CU_ASSERT_EQUAL(ws_fiber_push(scene.pool, check_name, NULL, NULL, &options), 0);
-  test_push(scene.pool, check_no_fiber, NULL, NULL);
-  ws_pool_wait(scene.pool);
   scene_end();
 }
 
@@ -174,5 +101,94 @@ static void test_bad_input(void)
   }
 }
 
-TEST_MAIN("fiber", TEST_CASE(test_move), TEST_CASE(test_stack_sizes), TEST_CASE(test_name),
-          TEST_CASE(test_bad_input))
+#define FIBERS 40u
+
+static ws_au32_t ends, foreign_ends;
+
+/// The value is the address of its fiber or thread.
+static void end_value(void *owner)
+{
+  ws_add_relaxed(&ends, 1); // relaxed: read after the join
+  if (owner != ws_caller_id())
+    ws_add_relaxed(&foreign_ends, 1);
+}
+
+static void *own_value(void)
+{
+  return (void *)(uintptr_t)ws_caller_id();
+}
+
+static const ws_local_t first = {.end = end_value}, second = {0};
+
+/// The end of one value sets another, which is ended, too; in the fiber, which may wait.
+static void set_first(void *fiber)
+{
+  ws_yield();
+  note(ws_local_set(&first, fiber) == 0);
+}
+
+static const ws_local_t sets_first = {.end = set_first};
+
+/// Its values are those that it has set last.
+static void leave_value(void *unused)
+{
+  (void)unused;
+  int own;
+  note(ws_local_get(&first) == NULL && ws_local_get(&second) == NULL);
+  note(ws_local_set(&second, &own) == 0 && ws_local_set(&sets_first, &own) == 0);
+  note(ws_local_set(&sets_first, own_value()) == 0); // the value from before is dropped
+  ws_yield();
+  note(ws_local_get(&second) == &own && ws_caller_id() == ws_fiber_self());
+}
+
+static void test_values_of_fibers(void)
+{
+  CU_ASSERT_PTR_NULL(ws_fiber_self());
+  CU_ASSERT_PTR_NULL(ws_local_get(&first));
+  scene_begin(2);
+  for (uint32_t i = 0; i < FIBERS; i++)
+    push_fiber(leave_value, NULL, NULL);
+  ws_pool_wait(scene.pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ends), FIBERS);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&foreign_ends), 0);
+  scene_end();
+}
+
+/// A plain task, and a thread, have the thread's value.
+static void use_worker_value(void *unused)
+{
+  (void)unused;
+  note(!ws_fiber_self());
+  const uintptr_t count = (uintptr_t)ws_local_get(&second);
+  note(ws_local_set(&second, (void *)(count + 1)) == 0); // NOLINT: a number in place of an address
+  ws_store_relaxed(&scene.value, (uint32_t)count + 1);
+}
+
+static void *have_thread_value(void *unused)
+{
+  note(ws_local_get(&first) == NULL && ws_local_set(&first, own_value()) == 0);
+  note(ws_local_get(&first) == ws_caller_id());
+  return unused;
+}
+
+static void test_values_of_threads(void)
+{
+  scene_begin(1);
+  ws_store_relaxed(&ends, 0);
+  ws_group_init(&scene.group, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    ws_pool_push(scene.pool, (ws_task_t){.func = use_worker_value, .group = &scene.group});
+  ws_group_wait(&scene.group, NULL); // does not help
+  CU_ASSERT_EQUAL(ws_load_relaxed(&scene.value), 3);
+  test_threads_t threads = {.count = 0};
+  for (uint32_t i = 0; i < 3; i++)
+    test_spawn(&threads, have_thread_value, NULL);
+  test_join(&threads);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ends), 3);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&foreign_ends), 0);
+  CU_ASSERT_EQUAL(ws_local_set(NULL, &ends), -EINVAL);
+  scene_end();
+}
+
+TEST_MAIN("fiber", TEST_CASE(test_stack_sizes), TEST_CASE(test_bad_input), TEST_CASE(test_values_of_fibers),
+          TEST_CASE(test_values_of_threads))

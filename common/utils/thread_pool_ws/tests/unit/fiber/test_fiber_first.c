@@ -6,15 +6,10 @@
 
 #include "fiber_scene.h"
 
-static void do_nothing(void *unused)
-{
-  (void)unused;
-}
-
 static void run_one(void)
 {
   scene_begin(1);
-  push_fiber(do_nothing, NULL, NULL);
+  push_fiber(set_value, NULL, NULL);
   ws_pool_wait(scene.pool);
   scene_end();
 }

@@ -48,42 +48,29 @@ static int mincore_seam(void *memory, size_t bytes, unsigned char *in_memory)
   return result;
 }
 
-static ws_latch_t latch;
-
-static void wait_for_latch(void *unused)
-{
-  (void)unused;
-  note(ws_latch_wait(&latch) == 0);
-}
-
 /// Park many fibers. Each stack has few pages in memory, by the kernel's own count.
 static int park_many(void *unused)
 {
   (void)unused;
   scene_begin(2);
-  ws_latch_init(&latch, 1);
   for (uint32_t i = 0; i < PARKED; i++)
     push_fiber(wait_for_latch, NULL, NULL);
   bool good = await_parked(PARKED);
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
+  ws_fiber_stats_t stats = fiber_stats();
   good = good && stats.stacks >= PARKED && stats.stacks_free + PARKED <= stats.stacks;
   good = good && (TEST_SANITIZED || stats.stack_bytes_used_max <= PAGES_EACH_MAX * ws_os_page_bytes());
   printf("%llu stacks, %llu without guard, most used %llu\n", (unsigned long long)stats.stacks,
          (unsigned long long)stats.stacks_unguarded, (unsigned long long)stats.stack_bytes_used_max);
-  ws_latch_count_down(&latch, 1);
+  ws_latch_count_down(&scene.latch, 1);
   ws_pool_wait(scene.pool);
   scene_end();
-  ws_fiber_stats(&stats);
+  stats = fiber_stats();
   return good && stats.parked == 0 && stats.ended == PARKED && ws_load_relaxed(&scene.errors) == 0
              ? CHILD_GOOD
              : 1;
 }
 
-static void test_many(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(park_many, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_many, park_many)
 
 /// With few mappings allowed, stacks beyond have no guard page, and one warning is printed.
 static void park_unguarded(void)
@@ -140,14 +127,13 @@ static int overflow_child(void *overflow_arg)
   const overflow_t *how = overflow_arg;
   dup2(how->copy, STDERR_FILENO);
   scene_begin(1);
-  ws_latch_init(&latch, 1);
   ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
   for (uint32_t i = 0; i < 8; i++)
     ws_fiber_push(scene.pool, wait_for_latch, NULL, NULL, &options);
   await_parked(8);
   options.name = "a deep one";
   ws_fiber_push(scene.pool, how->func, NULL, NULL, &options);
-  ws_latch_count_down(&latch, 1);
+  ws_latch_count_down(&scene.latch, 1);
   ws_pool_wait(scene.pool);
   return 0;
 }
@@ -200,7 +186,7 @@ static void keep(void *unused)
   volatile char *mine = __builtin_alloca(few);
   for (size_t i = 0; i < few; i++)
     mine[i] = 'k';
-  ws_latch_wait(&latch);
+  ws_latch_wait(&scene.latch);
   for (size_t i = 0; i < few; i++)
     note(mine[i] == 'k');
 }
@@ -212,21 +198,17 @@ static int jump_unguarded(void *unused)
   const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
   map_count_max = "0";
   scene_begin(1);
-  ws_latch_init(&latch, 1);
   for (uint32_t i = 0; i < 16; i++)
     note(ws_fiber_push(scene.pool, keep, NULL, NULL, &options) == 0);
   note(await_parked(16));
   note(ws_fiber_push(scene.pool, jump, NULL, NULL, &options) == 0);
   note(test_until(is_written, NULL));
-  ws_latch_count_down(&latch, 1);
+  ws_latch_count_down(&scene.latch, 1);
   ws_pool_wait(scene.pool);
   return child_result(true);
 }
 
-static void test_jump_unguarded(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(jump_unguarded, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_jump_unguarded, jump_unguarded)
 
 static ws_au32_t faults;
 
@@ -268,15 +250,7 @@ static void use_half(void *unused)
   volatile char *used = __builtin_alloca(bytes);
   for (size_t i = 0; i < bytes; i += 1024)
     used[i] = 1;
-  ws_latch_wait(&latch);
-}
-
-static ws_slab_t *a_slab(void)
-{
-  pthread_mutex_lock(&ws_fiber_process.stack_lock);
-  ws_slab_t *slab = ws_fiber_process.slabs;
-  pthread_mutex_unlock(&ws_fiber_process.stack_lock);
-  return slab;
+  ws_latch_wait(&scene.latch);
 }
 
 /// Statistics make one system call for several stacks, and none under the lock. A slab that is counted stays
@@ -286,32 +260,27 @@ static int count_while_closing(void *unused)
   (void)unused;
   fiber_never_trim();
   scene_begin(1);
-  ws_latch_init(&latch, 1);
   ws_group_init(&scene.group, 100);
   for (uint32_t i = 0; i < 100; i++)
     push_fiber(use_half, NULL, &scene.group);
   bool good = await_parked(100);
   counting.calls = 0;
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
+  ws_fiber_stats_t stats = fiber_stats();
   good = good && stats.stacks == 100 && counting.calls > 0 && counting.calls <= 100 / 8;
   printf("%u calls for 100 stacks, %u under the lock\n", counting.calls, counting.locked);
   good = good && stats.stack_bytes_used_max >= WS_FIBER_STACK_BYTES / 2
          && stats.stack_bytes_used_max < WS_FIBER_STACK_BYTES;
-  ws_latch_count_down(&latch, 1);
+  ws_latch_count_down(&scene.latch, 1);
   good = good && test_until(is_done, &scene.group);
   scene_end(); // and the worker's own stacks go to the shared list
   counting.trims = true;
-  ws_fiber_stats(&stats);
-  good = good && !counting.trims && counting.failed == 0 && counting.locked == 0 && !a_slab();
-  ws_fiber_stats(&stats);
+  stats = fiber_stats();
+  good = good && !counting.trims && counting.failed == 0 && counting.locked == 0 && !any_slab();
+  stats = fiber_stats();
   return good && stats.stacks == 0 && stats.stacks_free == 0 ? CHILD_GOOD : 1;
 }
 
-static void test_count(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(count_while_closing, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_count, count_while_closing)
 
 static void test_seams(void)
 {

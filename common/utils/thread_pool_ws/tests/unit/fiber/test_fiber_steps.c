@@ -1,42 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_steps.c
-/// Steps of ws_record.h on a thread's stack and on a fiber's: they run in turn, and before a wait.
+/// Steps of ws_record.h on a thread's stack and on a fiber's: they run before a wait, and go where their
+/// fiber goes. That no stack grows with their number: tests/cxx, long_chains_need_no_stack.
 #include "../../../include/ws_record.h"
 #include "fiber_scene.h"
-
-#define STEPS 20000u
 
 typedef struct {
   ws_step_t step; ///< first
   uint32_t index;
 } numbered_t;
 
-static numbered_t chain[STEPS];
-static uint32_t inside, inside_max, ran;
-
-/// Makes the next one ready.
-static void call_next(ws_step_t *step)
-{
-  const numbered_t *self = (numbered_t *)(void *)step;
-  note(self->index == ran++);
-  inside++;
-  inside_max = inside > inside_max ? inside : inside_max;
-  if (self->index + 1 < STEPS)
-    ws_step_run(&chain[self->index + 1].step);
-  inside--;
-}
-
-static void run_chain(void *unused)
-{
-  (void)unused;
-  inside = inside_max = ran = 0;
-  for (uint32_t i = 0; i < STEPS; i++)
-    chain[i] = (numbered_t){.step = {.call = call_next}, .index = i};
-  ws_step_run(&chain[0].step);
-  note(ran == STEPS && inside == 0 && inside_max == WS_STEPS_NESTED_MAX);
-}
-
-/// On both kinds of stack. No stack grows with the number of steps.
+/// On both kinds of stack.
 static void on_both(void (*func)(void *))
 {
   scene_begin(1);
@@ -44,11 +18,6 @@ static void on_both(void (*func)(void *))
   push_fiber(func, NULL, NULL);
   ws_pool_wait(scene.pool);
   scene_end();
-}
-
-static void test_in_turn(void)
-{
-  on_both(run_chain);
 }
 
 static uint32_t calls;
@@ -172,6 +141,11 @@ static void yield_until_set(void *unused)
     note(ws_yield());
 }
 
+#define STEPS 100u
+
+static numbered_t chain[STEPS];
+static uint32_t ran;
+
 /// Steps of a fiber that parks in each of them. Another thread may continue it: the queue goes with it.
 static void park_and_call_next(ws_step_t *step)
 {
@@ -179,17 +153,17 @@ static void park_and_call_next(ws_step_t *step)
   note(self->index == ran++);
   ws_add_acq_rel(&scene.count, 1);
   note(ws_sem_wait(&sem) == 0);
-  if (self->index + 1 < 100)
+  if (self->index + 1 < STEPS)
     ws_step_run(&chain[self->index + 1].step);
 }
 
 static void run_parking_chain(void *unused)
 {
   (void)unused;
-  for (uint32_t i = 0; i < 100; i++)
+  for (uint32_t i = 0; i < STEPS; i++)
     chain[i] = (numbered_t){.step = {.call = park_and_call_next}, .index = i};
   ws_step_run(&chain[0].step);
-  note(ran == 100);
+  note(ran == STEPS);
 }
 
 static bool have_parked(void *count)
@@ -212,7 +186,7 @@ static void test_parks(void)
   sem = (ws_sem_t)WS_SEM_INIT(0);
   ran = 0;
   push_fiber(run_parking_chain, NULL, NULL);
-  for (uint32_t count = 1; count <= 100; count++) {
+  for (uint32_t count = 1; count <= STEPS; count++) {
     CU_ASSERT_FATAL(test_until(have_parked, &count));
     if (count % 10 == 0)
       push_fiber(yield_until_set, NULL, NULL); // keeps workers busy: the fiber goes elsewhere
@@ -246,5 +220,5 @@ static void test_fiber_has_its_own(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_steps", TEST_CASE(test_in_turn), TEST_CASE(test_next), TEST_CASE(test_before_waits),
-          TEST_CASE(test_parks), TEST_CASE(test_fiber_has_its_own))
+TEST_MAIN("fiber_steps", TEST_CASE(test_next), TEST_CASE(test_before_waits), TEST_CASE(test_parks),
+          TEST_CASE(test_fiber_has_its_own))

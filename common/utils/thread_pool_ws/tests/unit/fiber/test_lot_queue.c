@@ -255,10 +255,7 @@ static int wake_touches(void *unused)
   return most <= 40 ? CHILD_GOOD : 1;
 }
 
-static void test_wake_touches_few(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(wake_touches, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_wake_touches_few, wake_touches)
 
 TEST_MAIN("lot_queue", TEST_CASE(test_ways), TEST_CASE(test_random_order), TEST_CASE(test_wakes),
           TEST_CASE(test_wake_touches_few))

@@ -15,7 +15,7 @@
 #define CHANGES_MAX 16
 
 static ws_au32_t seeming; ///< real-time priority of all threads; 0 = the real class
-static ws_au32_t allowed; ///< highest priority that is not refused
+static ws_au32_t allowed = {99}; ///< highest priority that is not refused
 static ws_au32_t changes;
 static struct {
   pthread_t thread;
@@ -161,18 +161,11 @@ static int rise_by_descriptors(void *unused)
   return end(good);
 }
 
-static void test_rises(void)
-{
-  ws_store_release(&allowed, 99);
-  CU_ASSERT_EQUAL(test_in_child(rise, NULL), CHILD_GOOD);
-  CU_ASSERT_EQUAL(test_in_child(begin_high, NULL), CHILD_GOOD);
-  CU_ASSERT_EQUAL(test_in_child(rise_by_descriptors, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_rise, rise)
+CHILD_CASE(test_begin_high, begin_high)
+CHILD_CASE(test_descriptors, rise_by_descriptors)
 
-static void test_rights(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(be_refused, NULL), CHILD_GOOD);
-}
+CHILD_CASE(test_rights, be_refused)
 
 static void test_seams(void)
 {
@@ -180,4 +173,5 @@ static void test_seams(void)
   seam.pthread_setschedparam = pthread_setschedparam_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "service", TEST_CASE(test_rises), TEST_CASE(test_rights))
+TEST_MAIN_SEAMS(test_seams, "service", TEST_CASE(test_rise), TEST_CASE(test_begin_high),
+                TEST_CASE(test_descriptors), TEST_CASE(test_rights))
