@@ -22,6 +22,4 @@
     }                                                                                                        \
   } while (0)
 
-#define DevAssert(condition) AssertFatal(condition, "%s", "")
-
 #endif

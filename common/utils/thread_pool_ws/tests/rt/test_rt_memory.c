@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_rt_memory.c
-/// After a start and a warm-up burst no thread asks for memory (ws_asked.h).
+/// After a start and a warm-up burst no thread asks for memory (ws_asked.h). Pools that reserve theirs:
+/// api/tests/test_rt_sched.c.
 #define _GNU_SOURCE
 #include <stdio.h>
 
@@ -95,33 +96,5 @@ static void no_memory_after_warm_up(void)
   }
 }
 
-static int count_with_reserved_queues(void *unused)
-{
-  (void)unused;
-  ws_settings_t settings = test_settings(2);
-  settings.reserve = true;
-  settings.full = WS_FULL_FAIL;
-  settings.lanes = 1;
-  pool = test_create(&settings);
-  count_begin();
-  ws_group_t group;
-  ws_group_init(&group, 60);
-  for (uint32_t i = 0; i < 60; i++) {
-    const ws_task_t task = {.func = test_empty_task, .group = &group, .priority = (ws_priority_t)(i % 3)};
-    if (ws_pool_push(pool, task) != 0)
-      ws_group_complete(&group, 1);
-  }
-  ws_group_wait(&group, pool);
-  const int count = count_end();
-  test_destroy(pool);
-  return count;
-}
-
-/// The first pushes of each priority, too.
-static void no_memory_with_reserved_queues(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(count_with_reserved_queues, NULL), 0);
-}
-
 TEST_MAIN("rt_memory", TEST_CASE(the_count_itself_works), TEST_CASE(no_memory_to_find_a_period),
-          TEST_CASE(no_memory_after_warm_up), TEST_CASE(no_memory_with_reserved_queues))
+          TEST_CASE(no_memory_after_warm_up))

@@ -85,5 +85,18 @@ SCENES("key",
    "pusher: times 300: push a key=k; push b key=k high; push c key=other low\n"
    "canceller: times 200: cancel k\n"
    "push a key=k; thread pusher; thread pusher; thread canceller; thread canceller; join; settle"},
+  {"each_cancelled_task_is_returned_by_one_call",
+   "pool workers=2\n"
+   "pusher: times 150: push a key=k; push b key=k high; push c key=k low\n"
+   "all: till ran pusher 2: cancel k; sleep 5us\n"
+   "some: till ran pusher 2: cancel a one = any; cancel b one = any; cancel c one = any; sleep 5us\n"
+   "push a key=k; push b key=k; push c key=k; times 2: thread pusher; thread all; thread some\n"
+   "join; settle; is unreturned k 0"},
+  {"each_cancelled_task_is_returned_by_one_wait_and_may_free_itself",
+   "pool workers=2; stand 2; push a 50 key=k frees; cancel k wait = 50; let 2\n"
+   "pusher: times 150: push a key=k frees; push a key=k frees high; push a key=k frees low\n"
+   "times 3: thread pusher\n"
+   "till ran pusher 3: cancel k wait = any; sleep 5us\n"
+   "cancel k wait = any; settle; is unreturned k 0"},
 )
 // clang-format on

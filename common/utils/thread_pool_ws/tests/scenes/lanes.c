@@ -10,7 +10,16 @@
   "pool workers=1 lanes=1\n"                                                   \
   "holder: stand; gate lane\n"                                                 \
   "thread holder; until entered lane 1\n"
+/// More pools than a thread remembers.
+#define TWENTY(x)                                                                                   \
+  x("a") x("b") x("c") x("d") x("e") x("f") x("g") x("h") x("i") x("j") x("k") x("l") x("m") x("n") \
+  x("o") x("p") x("q") x("r") x("s") x("t")
+#define MAKE(name) "pool " name " workers=1\n"
+#define PUSH(name) "push task in=all @" name "; "
+#define ONE(name) "settle @" name "; is run_tasks 100 @" name "; is lanes_used 1 @" name "\n"
 SCENES("lanes",
+  {"a_thread_has_one_lane_in_each_of_many_pools",
+   TWENTY(MAKE) "times 100: " TWENTY(PUSH) "\nwait all alone; is ran task 2000\n" TWENTY(ONE)},
   {"a_wait_without_a_lane_runs_its_own_tasks_only",
    "pool workers=1 lanes=0; stand\n"
    "times 20: push other; push own in=g; push other in=h\n"

@@ -19,6 +19,13 @@ SCENES("queues",
    "pool workers=1 lanes=0 queue_capacity=4; stand; push stand; push a 3; let; until entered 2\n"
    "push b; push c 4; push d 2; is queue_bytes >= 1; forget; let; until ran d 2\n"
    "is order a a a b c c c c d d"},
+  {"a_full_queue_that_all_share_has_the_push_run_the_task",
+   "pool workers=1 lanes=0 queue_capacity=4 full=inline; stand; push a 100; is ran a 96; is inline_tasks 96\n"
+   "is queued_tasks 4; is lanes_used 0; let; settle; is ran a 100"},
+  {"what_runs_and_what_waits_is_shown",
+   "pool workers=1 spin=off; stand; push a 7\n"
+   "is workers_active 1; is workers_awake 1; is queued_tasks 7; is lanes_used 1\n"
+   "let; settle; until workers_awake 0; is workers_active 0"},
   {"a_wait_without_a_lane_takes_its_groups_tasks_and_no_others",
    "pool workers=1 lanes=0; stand\n"
    "push a; push own in=g; push weak weak=g; push b in=h; push own in=g low; push own in=g high\n"

@@ -38,17 +38,20 @@ typedef struct {
   uint32_t life; ///< number of groups of the name so far
   bool has_group;
   ws_key_t key;
+  ws_au32_t unreturned; ///< as a key: tasks that were cancelled, less those that calls have returned
   ws_au32_t entered, tickets; ///< as a gate
   ws_pool_t *pool;
+  bool is_destroyed;
 } thing_t;
 
 /// A task that was pushed.
 typedef struct run_s {
   ws_record_t record; ///< first
-  ws_keyed_t keyed;
+  ws_keyed_t *keyed; ///< NULL = it has no key
+  bool frees; ///< the task frees it
   ws_pool_t *pool;
   ws_priority_t priority;
-  thing_t *task, *group;
+  thing_t *task, *group, *key;
   uint32_t life; ///< of the group
   bool is_fiber;
   const struct run_s *pusher; ///< the task that pushed it; NULL = a thread
@@ -68,7 +71,7 @@ static struct {
   uint32_t things;
   thing_t *pool; ///< that statements without @NAME are about
   run_t *run;
-  ws_au32_t runs, order, failed;
+  ws_au32_t runs, order, failed, ended; ///< the last: workers
   char failure[256];
   ws_aptr_t ordered[1024];
   pthread_t thread[THREADS_MAX];
@@ -168,12 +171,22 @@ static bool may_run(const run_t *run)
   return false;
 }
 
+/// Filled first: what the pool still reads is seen.
+static void free_task(run_t *run)
+{
+  if (!run->frees)
+    return;
+  memset(run->keyed, 0xff, sizeof(*run->keyed));
+  free(run->keyed);
+}
+
 static void run_task(void *run_arg)
 {
   run_t *run = run_arg;
   const ws_task_t *task = ws_current_task();
-  if (!task || task->arg != (run->keyed.key ? (void *)&run->keyed : run) || task->priority != run->priority)
+  if (!task || task->arg != (run->keyed ? (void *)run->keyed : run) || task->priority != run->priority)
     scene_fail("%s has another task in its place", run->task->name);
+  free_task(run);
   const run_t *const outer = running;
   const wait_t outer_wait = waiting;
   if (waiting.group && !may_run(run))
@@ -209,6 +222,8 @@ static void cancel_task(void *run_arg)
   run_t *run = run_arg;
   if (ws_pool_wait(run->pool) != -EDEADLK || !ws_current_task())
     scene_fail("on_cancel of %s is not inside a task", run->task->name);
+  free_task(run);
+  ws_add_relaxed(&run->key->unreturned, 1);
   ws_add_release(&run->task->cancelled, 1);
   ws_add_release(&run->ends, 1); // last: the scene may be over then
 }
@@ -289,46 +304,43 @@ static int push_one(ws_pool_t *pool, run_t *run, scene_words_t words)
   const char *key = option(words, "key");
   const ws_task_t task = new_task(run, words);
   run->pool = pool;
-  ws_store_release(&run->task->last, run);
-  if (key)
-    run->keyed =
-        (ws_keyed_t){&find(key)->key, run_task, cancel_task, run, task.group, run->priority, NULL, 0};
-  const int result = key                   ? ws_pool_push_keyed(pool, &run->keyed)
+  if (key) {
+    run->key = find(key);
+    run->frees = has(words, "frees");
+    run->keyed = malloc(sizeof(*run->keyed));
+    if (!run->keyed)
+      abort();
+    *run->keyed =
+        (ws_keyed_t){&run->key->key, run_task, cancel_task, run, task.group, run->priority, NULL, 0};
+  }
+  const int result = key                   ? ws_pool_push_keyed(pool, run->keyed)
                      : has(words, "fiber") ? scene_more->push(pool, &task, words)
                      : has(words, "try")   ? ws_pool_try_push(pool, task)
                                            : ws_pool_push(pool, task);
   ws_store_relaxed(&run->taken, result == 0);
+  ws_store_release(&run->task->last, run);
   return result;
-}
-
-/// @return how many tasks were taken, or the error
-static int64_t push_batch(ws_pool_t *pool, uint32_t count, scene_words_t words)
-{
-  ws_task_t batch[64];
-  for (uint32_t i = 0; i < count; i++)
-    batch[i] = new_task(new_run(words), words);
-  const int64_t taken = ws_pool_push_batch(pool, batch, count);
-  for (uint32_t i = 0; i < count && i < taken; i++)
-    ws_store_relaxed(&((run_t *)batch[i].arg)->taken, 1);
-  return taken;
 }
 
 /// @return how many tasks batches of 64 have taken; what a batch returns that takes none
 static int64_t push_batches(ws_pool_t *pool, uint32_t count, scene_words_t words)
 {
+  ws_task_t batch[64];
   int64_t sum = 0, taken = 0;
-  for (uint32_t left = count, size; left > 0; left -= size) {
+  for (uint32_t left = count, size; left > 0 && taken >= 0; left = taken < size ? 0 : left - size) {
     size = left < 64 ? left : 64;
-    taken = push_batch(pool, size, words);
+    for (uint32_t i = 0; i < size; i++)
+      batch[i] = new_task(new_run(words), words);
+    taken = ws_pool_push_batch(pool, batch, size);
+    for (uint32_t i = 0; i < size && i < taken; i++)
+      ws_store_relaxed(&((run_t *)batch[i].arg)->taken, 1);
     sum += taken > 0 ? taken : 0;
-    if (taken < size)
-      break;
   }
   return sum > 0 ? sum : taken;
 }
 
-/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY | record] [high | low] [node=N]
-/// [try | batch | refused | fiber]
+/// push TASK [COUNT] [in=GROUP | tag=GROUP | weak=GROUP] [key=KEY [frees] | record] [high | low]
+/// [node=N] [try | batch | refused | fiber]
 static void push(scene_words_t words)
 {
   const uint32_t count = number(words + 1, 1);
@@ -382,17 +394,26 @@ static void let(scene_words_t words)
   ws_os_futex_wake(&thing->tickets, count);
 }
 
-/// pool [NAME] [SETTING=VALUE]...: create one; later statements are about it.
+static void observe(void *unused, const ws_observation_t *seen)
+{
+  (void)unused;
+  if (seen->what == WS_OBSERVED_STOP)
+    ws_add_release(&scene.ended, 1);
+}
+
+/// pool [NAME] [SETTING=VALUE]... [observed]: create one; later statements are about it.
 static void create(scene_words_t words)
 {
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.queue_capacity = 256;
   settings.skipped = skip_task;
+  settings.observer = has(words, "observed") ? observe : NULL;
   thing_t *thing = find(words[0] && !strchr(words[0], '=') ? words[0] : "pool");
   for (; *words; words++)
     if (strchr(*words, '=') && !scene_setting(&settings, *words))
       scene_fail("%s is no setting", *words);
+  thing->is_destroyed = false;
   const int result = ws_pool_create(&thing->pool, &settings);
   if (result < 0)
     scene_fail("ws_pool_create returned %d", result);
@@ -485,16 +506,17 @@ static void await(scene_words_t words)
 /// cancel KEY [wait]; cancel TASK one: the one that was pushed last
 static void cancel(scene_words_t words)
 {
+  const bool one = has(words, "one"), waits = has(words, "wait");
   thing_t *thing = find(words[0]);
   ws_pool_t *pool = pool_of(words);
-  if (has(words, "one"))
-    expect(words, ws_pool_cancel_task(pool, &((run_t *)ws_load_acquire(&thing->last))->keyed), 0);
-  else if (has(words, "wait"))
-    expect(words, ws_pool_cancel_wait(pool, &thing->key), 0);
-  else if (has(words, "="))
-    expect(words, ws_pool_cancel(pool, &thing->key), 0);
-  else
-    ws_pool_cancel(pool, &thing->key);
+  const run_t *last = one ? ws_load_acquire(&thing->last) : NULL;
+  const int64_t result = one     ? ws_pool_cancel_task(pool, last->keyed)
+                         : waits ? ws_pool_cancel_wait(pool, &thing->key)
+                                 : ws_pool_cancel(pool, &thing->key);
+  const int64_t returned = one ? result == 0 : result > 0 ? result : 0;
+  ws_add_relaxed(&(one ? last->key : thing)->unreturned, 0u - (uint32_t)returned);
+  if (one || waits || has(words, "="))
+    expect(words, result, 0);
 }
 
 /// stop drain | abort
@@ -506,8 +528,18 @@ static void stop(scene_words_t words)
 static void destroy(scene_words_t words)
 {
   thing_t *thing = words[0] ? find(words[0] + (*words[0] == '@')) : scene.pool;
+  thing->is_destroyed = true; // in a task the pool lives on until that has ended
   ws_pool_destroy(thing->pool);
-  thing->pool = NULL;
+}
+
+static void retain(scene_words_t words)
+{
+  ws_pool_hold(pool_of(words));
+}
+
+static void release(scene_words_t words)
+{
+  ws_pool_release(pool_of(words));
 }
 
 static void *play_thread(void *thing_arg)
@@ -597,29 +629,33 @@ ws_pool_t *scene_pool(scene_words_t words)
 /// @return what a condition is about. @param rest  the words behind it
 static int64_t value(scene_words_t words, scene_words_t *rest)
 {
-  const char *of[] = {"ran", "began", "cancelled", "skipped", "entered"};
+  const char *of[] = {"ran", "began", "cancelled", "skipped", "entered", "unreturned"};
   *rest = words + 1;
   for (uint32_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
     if (strcmp(words[0], of[i]) != 0)
       continue;
     thing_t *thing = ask(words[1] && !isdigit((unsigned char)*words[1]) ? words[1] : "gate");
     *rest = words + 1 + (thing->name == words[1] || (words[1] && strcmp(thing->name, words[1]) == 0));
-    ws_au32_t *const counter[] = {&thing->ran, &thing->began, &thing->cancelled, &thing->skipped,
-                                  &thing->entered};
+    ws_au32_t *const counter[] = {&thing->ran,     &thing->began,   &thing->cancelled,
+                                  &thing->skipped, &thing->entered, &thing->unreturned};
     return ws_load_acquire(counter[i]);
   }
   if (strcmp(words[0], "done") == 0) {
     *rest = words + 2;
     return ws_group_done(&ask(words[1])->group);
   }
-  if (strcmp(words[0], "worker") == 0)
-    return ws_worker_index() >= 0;
-  if (strcmp(words[0], "index") == 0)
-    return ws_worker_index();
+  const struct {
+    const char *name;
+    int64_t value;
+  } plain[] = {{"worker", ws_worker_index() >= 0},
+               {"index", ws_worker_index()},
+               {"events", ws_load_acquire(&scene.order)},
+               {"stopped", ws_load_acquire(&scene.ended)}};
+  for (uint32_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+    if (strcmp(words[0], plain[i].name) == 0)
+      return plain[i].value;
   if (strcmp(words[0], "stopping") == 0)
     return ws_pool_push_batch(pool_of(words), NULL, 0) == -ECANCELED;
-  if (strcmp(words[0], "events") == 0)
-    return ws_load_acquire(&scene.order);
   int64_t count = 0;
   if (scene_more && scene_more->value(words, rest, &count))
     return count;
@@ -681,7 +717,7 @@ static void nothing(scene_words_t words)
 
 static const scene_operation_t operations[] = {
     {"push", push, 1,
-     " in= tag= weak= key= record high low normal node= try batch refused fiber stack= token= = "},
+     " in= tag= weak= key= frees record high low normal node= try batch refused fiber stack= token= = "},
     {"gate", gate, 1, "  "},
     {"let", let, 1, "  "},
     {"stand", stand, 0, "  "},
@@ -695,6 +731,8 @@ static const scene_operation_t operations[] = {
     {"cancel", cancel, 1, " wait one = "},
     {"stop", stop, 0, " drain abort = "},
     {"destroy", destroy, 1, "  "},
+    {"retain", retain, 0, "  "},
+    {"release", release, 0, "  "},
     {"thread", start_thread, 1, "  "},
     {"join", join, 0, "  "},
     {"block", block, 0, "  "},
@@ -899,12 +937,16 @@ const char *scene_play(const scene_t *played)
   }
   join(NULL);
   for (uint32_t i = 0; i < scene.things; i++) {
-    if (scene.thing[i].pool && ws_load_acquire(&scene.failed) != 0)
+    if (!scene.thing[i].pool || scene.thing[i].is_destroyed)
+      continue;
+    if (ws_load_acquire(&scene.failed) != 0)
       ws_pool_stop(scene.thing[i].pool, WS_STOP_ABORT); // ends what still waits
-    if (scene.thing[i].pool)
-      ws_pool_destroy(scene.thing[i].pool);
+    ws_pool_destroy(scene.thing[i].pool);
   }
   check_tasks();
+  for (uint32_t i = 0; i < ws_load_acquire(&scene.runs); i++)
+    if (!scene.run[i].frees || !ws_load_acquire(&scene.run[i].taken))
+      free(scene.run[i].keyed);
   memcpy(failure, scene.failure, sizeof(failure));
   const bool failed = ws_load_acquire(&scene.failed) != 0;
   for (uint32_t i = 0; i < scene.things; i++) {

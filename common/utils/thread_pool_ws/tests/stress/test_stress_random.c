@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
   actor_t *actor;
   ws_group_t *group;
-  uint32_t depth;
+  uint32_t depth, width;
 } node_t;
 
 static void leaf(void *actor_arg)
@@ -30,7 +30,7 @@ static void leaf(void *actor_arg)
   ws_add_relaxed(&((actor_t *)actor_arg)->ran, 1);
 }
 
-/// Pushes three and joins them, some levels deep. Refused tasks it runs itself.
+/// Pushes some and joins them, some levels deep. Refused tasks it runs itself.
 static void fork_join(void *node_arg)
 {
   const node_t *node = node_arg;
@@ -38,9 +38,9 @@ static void fork_join(void *node_arg)
   if (node->depth == 0)
     return;
   ws_group_t group;
-  node_t child = {.actor = node->actor, .group = &group, .depth = node->depth - 1};
-  ws_group_init(&group, 3);
-  for (uint32_t i = 0; i < 3; i++) {
+  node_t child = {node->actor, &group, node->depth - 1, node->width};
+  ws_group_init(&group, node->width);
+  for (uint32_t i = 0; i < node->width; i++) {
     if (ws_pool_push(node->actor->pool, (ws_task_t){.func = fork_join, .arg = &child, .group = &group}) < 0) {
       fork_join(&child);
       ws_group_complete(&group, 1);
@@ -116,7 +116,7 @@ static void act(actor_t *actor)
   const uint64_t random = test_random(&actor->random);
   const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
   ws_group_t group;
-  node_t node = {.actor = actor, .group = &group, .depth = (uint32_t)(random >> 20) % 4};
+  node_t node = {actor, &group, (uint32_t)(random >> 20) % 4, 3};
   switch (random % 9) {
     case 0:
     case 1:
@@ -210,4 +210,23 @@ static void random_operations_balance(void)
   while (stress_goes_on(&left));
 }
 
-TEST_MAIN("stress_random", TEST_CASE(random_operations_balance))
+/// By a thread outside, and by a worker.
+static void joins_a_thousand_deep(void)
+{
+  for (uint32_t i = 0; i < 6; i++) {
+    ws_settings_t settings = test_settings(1 + i % 2);
+    settings.full = (ws_full_t)(i / 2);
+    settings.queue_capacity = 2;
+    actor_t actor = {.pool = test_create(&settings), .full = settings.full};
+    ws_group_t group;
+    node_t node = {&actor, &group, 1500, 1};
+    fork_join(&node);
+    ws_group_init(&group, 1);
+    push_one(&actor, fork_join, &node, &group);
+    ws_group_wait(&group, NULL);
+    CU_ASSERT_EQUAL(test_value(&actor.ran), 2 * 1501);
+    test_destroy(actor.pool);
+  }
+}
+
+TEST_MAIN("stress_random", TEST_CASE(random_operations_balance), TEST_CASE(joins_a_thousand_deep))

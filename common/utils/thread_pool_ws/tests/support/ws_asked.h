@@ -31,36 +31,18 @@ void *__libc_realloc(void *memory, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
 void __libc_free(void *memory);
 
-void *malloc(size_t bytes)
-{
-  note_call();
-  return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-  note_call();
-  return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-  note_call();
-  return __libc_realloc(memory, bytes);
-}
-
+#define ASKED(result, name, parameters, call)                                                                \
+  result name parameters                                                                                     \
+  {                                                                                                          \
+    note_call();                                                                                             \
+    return call;                                                                                             \
+  }
 void *memalign(size_t alignment, size_t bytes);
-void *memalign(size_t alignment, size_t bytes)
-{
-  note_call();
-  return __libc_memalign(alignment, bytes);
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-  note_call();
-  return __libc_memalign(alignment, bytes);
-}
+ASKED(void *, malloc, (size_t bytes), __libc_malloc(bytes))
+ASKED(void *, calloc, (size_t count, size_t bytes), __libc_calloc(count, bytes))
+ASKED(void *, realloc, (void *memory, size_t bytes), __libc_realloc(memory, bytes))
+ASKED(void *, memalign, (size_t alignment, size_t bytes), __libc_memalign(alignment, bytes))
+ASKED(void *, aligned_alloc, (size_t alignment, size_t bytes), __libc_memalign(alignment, bytes))
 
 int posix_memalign(void **memory, size_t alignment, size_t bytes)
 {
@@ -86,13 +68,6 @@ void *__wrap_ws_os_map(size_t bytes)
   return __real_ws_os_map(bytes);
 }
 
-/// @return how often memory was asked for since counting began, 100 = so often or more
-static int counted(void)
-{
-  const uint64_t count = test_value(&calls);
-  return count < 100 ? (int)count : 100;
-}
-
 /// @brief Count from now on, from 0.
 static void count_begin(void)
 {
@@ -100,11 +75,12 @@ static void count_begin(void)
   ws_store_relaxed(&counting, 1);
 }
 
-/// @brief Stop counting. @return counted()
+/// @brief Stop counting. @return how often memory was asked for since counting began, 100 = so often or more
 static int count_end(void)
 {
   ws_store_relaxed(&counting, 0);
-  return counted();
+  const uint64_t count = test_value(&calls);
+  return count < 100 ? (int)count : 100;
 }
 
 #endif

@@ -59,7 +59,6 @@
   X(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task), (pool, task))                                     \
   X(ws_plan_t, ws_prewake_plan, (ws_worker_t * worker), (worker))                                            \
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
-  V(ws_process_remove, (struct ws_pool_s * pool), (pool))                                                    \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
   V(ws_wide_plan, (ws_tasks_t * tasks, uint32_t workers), (tasks, workers))                                  \
   V(ws_relax, (void), ())                                                                                    \

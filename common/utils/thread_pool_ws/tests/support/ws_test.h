@@ -134,8 +134,6 @@ void test_count_task(void *counter);
 /// A task: nothing.
 void test_empty_task(void *unused);
 uint64_t test_value(const ws_au64_t *counter);
-/// @return whether a thread may sleep until the group is done (ws_group.h, Word)
-bool test_has_sleepers(const ws_group_t *group);
 #endif
 
 /// Tasks that stand in a gate: each reports that it has begun, then waits until it is let go.
@@ -178,6 +176,10 @@ typedef struct {
 } test_threads_t;
 void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg);
 void test_join(test_threads_t *threads);
+#ifndef __cplusplus
+/// @brief Abort the pool in a thread. Returns when pushes are refused and queued tasks are skipped.
+void test_abort(test_threads_t *threads, ws_pool_t *pool);
+#endif
 
 /// @brief Run @p body in a child process, alone with its pools. The caller must have no pool running.
 /// @return its exit status; 128 + signal; -1 when it did not end within the deadline (it is killed then)
@@ -188,8 +190,7 @@ int test_status_of(pid_t child);
 /// What a child returns when it cannot test what it should.
 #define TEST_CHILD_SKIP 77
 
-/// Bounds and seeds of stress tests: WS_STRESS_SECONDS (default 2 for a whole program), WS_SEED.
-uint64_t test_stress_ns(uint32_t shares);
+/// Seeds of stress tests: WS_SEED.
 uint64_t test_seed(void);
 uint64_t test_random(uint64_t *state);
 /// @return CPUs that the process may use

@@ -37,12 +37,6 @@ uint64_t test_value(const ws_au64_t *counter)
   return ws_load_acquire(counter);
 }
 
-bool test_has_sleepers(const ws_group_t *group)
-{
-  return ws_load_relaxed((ws_au32_t *)(uintptr_t)&group->word)
-         & 1; // relaxed: a thread that is about to sleep
-}
-
 void test_gate_init(test_gate_t *gate)
 {
   sem_init(&gate->entered, 0, 0);
@@ -151,6 +145,23 @@ void test_join(test_threads_t *threads)
   threads->count = 0;
 }
 
+static void *abort_pool(void *pool)
+{
+  ws_pool_stop(pool, WS_STOP_ABORT);
+  return NULL;
+}
+
+static bool is_aborted(void *pool)
+{
+  return ws_load_acquire(&((ws_pool_t *)pool)->state) != WS_RUNNING; // all that an abort sets is set
+}
+
+void test_abort(test_threads_t *threads, ws_pool_t *pool)
+{
+  test_spawn(threads, abort_pool, pool);
+  CU_ASSERT_TRUE(test_until(is_aborted, pool));
+}
+
 /// The child has not ended: say where it stands, if there is gdb.
 static void show_stacks(pid_t child)
 {
@@ -228,12 +239,6 @@ int test_status_of(pid_t child)
     test_sleep_ms(2);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-uint64_t test_stress_ns(uint32_t shares)
-{
-  const char *seconds = getenv("WS_STRESS_SECONDS");
-  return (uint64_t)((seconds ? atof(seconds) : 2.0) * 1e9 / shares);
 }
 
 uint64_t test_seed(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file consumer.c
 /// Each order that the C functions promise, used by plain variables. ThreadSanitizer must report nothing.
+/// The C++ headers: tests/cxx in a build with ThreadSanitizer.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,6 +31,25 @@ static void observe(void *unused, const ws_observation_t *seen)
   (void)unused;
   if (seen->what == WS_OBSERVED_START)
     observed[seen->worker] = 1;
+}
+
+static void skipped(void *count, const ws_task_t *task)
+{
+  (void)count;
+  ((job_t *)task->arg)->out = -1;
+}
+
+static ws_pool_t *new_pool(uint32_t workers, bool fifo)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = workers;
+  settings.fifo = fifo;
+  settings.observer = observe;
+  settings.skipped = skipped;
+  ws_pool_t *pool;
+  REQUIRE(ws_pool_create(&pool, &settings) == 0);
+  return pool;
 }
 
 static void work(void *job_arg)
@@ -143,12 +163,7 @@ static void again(void *job_arg)
 static void batch_and_again(void)
 {
   static job_t job[TASKS];
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = 4;
-  settings.fifo = true;
-  ws_pool_t *pool;
-  REQUIRE(ws_pool_create(&pool, &settings) == 0);
+  ws_pool_t *pool = new_pool(4, true);
   for (long round = 0; round < ROUNDS; round++) {
     ws_task_t task[TASKS];
     for (int i = 0; i < TASKS; i++) {
@@ -165,24 +180,13 @@ static void batch_and_again(void)
   ws_pool_destroy(pool);
 }
 
-static void skipped(void *count, const ws_task_t *task)
-{
-  (void)count;
-  ((job_t *)task->arg)->out = -1;
-}
-
 static void create_and_abort(void)
 {
   static job_t job[TASKS];
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = 1;
-  settings.skipped = skipped;
   static ws_key_t key;
   ws_key_init(&key);
   for (long round = 0; round < 20; round++) {
-    ws_pool_t *pool;
-    REQUIRE(ws_pool_create(&pool, &settings) == 0);
+    ws_pool_t *pool = new_pool(1, false);
     push_each(pool, job, NULL, round);
     job_t cancelled = {.in = round};
     cancelled.keyed = (ws_keyed_t){.key = &key, .func = work, .on_cancel = work, .arg = &cancelled};
@@ -197,12 +201,7 @@ static void create_and_abort(void)
 
 int main(void)
 {
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = 4;
-  settings.observer = observe;
-  ws_pool_t *pool;
-  REQUIRE(ws_pool_create(&pool, &settings) == 0);
+  ws_pool_t *pool = new_pool(4, false);
   for (int i = 0; i < 4; i++)
     REQUIRE(observed[i] == 1);
   wait_for_groups_and_pools(pool);

@@ -146,6 +146,11 @@ long __wrap_syscall(long number, ...)
   }
   if (number == SYS_membarrier || number == SYS_mbind)
     return 0; // memory is sequentially consistent, and equally far
+  if (number == SYS_getcpu) {
+    *(unsigned *)a = sim_self->cpu;
+    *(unsigned *)b = sim_self->cpu / sim_machine.node_cpus;
+    return 0;
+  }
   if (number == SYS_gettid)
     return (long)sim_self->index + 1;
   if (number == SYS_tgkill && b > 0 && b <= (long)sim_threads && sim_thread[b - 1]->state != SIM_ENDED)

@@ -7,6 +7,7 @@
 /// Of a scene that begins with "simulated [cpus=N] [nodes=N]", a seed draws only how long wakes take: it may
 /// assert what the scheduler chose. Of the others it draws the machine and an adversarial order of steps.
 /// Exit status: 0, 1 = a scene failed, 2 = it could not run.
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,8 @@ static bool passes(const scene_t *scene, uint64_t seed)
     perror("ws_sim_scenes: fork");
     exit(2);
   }
+  if (strncmp(scene->text, "dies ", 5) == 0)
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
   if (status != 0 && !WIFEXITED(status))
     printf("%s, seed %llu: signal %d\n", scene->name, (unsigned long long)seed, WTERMSIG(status));
   return status == 0;

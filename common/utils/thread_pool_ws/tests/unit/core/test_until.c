@@ -13,7 +13,6 @@
 static _Thread_local uint64_t clock_ns; ///< 0 = the clock of the machine
 static _Thread_local uint64_t slept_until_ns;
 static void (*in_sleep)(void); ///< what happens just after the deadline of a sleep
-static ws_pool_t *pool;
 static ws_group_t group;
 
 static uint64_t ws_os_now_ns_seam(void)
@@ -31,59 +30,40 @@ static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint6
   return -ETIMEDOUT;
 }
 
-static void begin(void)
-{
-  pool = test_pool(1);
-  test_push(pool, test_empty_task, NULL, NULL); // the thread has a lane
-  ws_group_init(&group, 1);
-  slept_until_ns = 0;
-  clock_ns = START_NS;
-}
-
-static void end(void)
-{
-  clock_ns = 0;
-  test_destroy(pool);
-}
-
-/// With a lane, without help in a pool, and in a pool without workers.
-static void sleeps_until_the_deadline(void)
-{
-  begin();
-  ws_pool_t *none = test_pool(0), *pools[] = {pool, NULL, none};
-  for (uint32_t i = 0; i < TEST_COUNT(pools); i++) {
-    clock_ns = START_NS;
-    slept_until_ns = 0;
-    CU_ASSERT_EQUAL(ws_group_wait_until(&group, pools[i], LATE_NS), -ETIMEDOUT);
-    CU_ASSERT_EQUAL(slept_until_ns, LATE_NS);
-  }
-  test_destroy(none);
-  end();
-}
-
 static void complete_it(void)
 {
   ws_group_complete(&group, 1);
 }
 
-/// Completion and deadline at once: the group is complete.
-static void complete_at_the_deadline(void)
+/// With a lane, without help in a pool, and in a pool without workers; completed at the deadline: the group
+/// is complete; a deadline that comes while the thread spins.
+static void a_wait_ends_at_its_deadline(void)
 {
-  begin();
-  in_sleep = complete_it;
-  CU_ASSERT_EQUAL(ws_group_wait_until(&group, pool, LATE_NS), 0);
-  CU_ASSERT_EQUAL(slept_until_ns, LATE_NS);
-  in_sleep = NULL;
-  end();
-}
-
-/// The deadline comes while a thread spins.
-static void spins_until_the_deadline(void)
-{
-  begin();
-  CU_ASSERT_EQUAL(ws_group_wait_until(&group, pool, START_NS + 20), -ETIMEDOUT);
-  CU_ASSERT(clock_ns < START_NS + 40);
-  end();
+  ws_pool_t *pool = test_pool(1), *none = test_pool(0);
+  const struct {
+    ws_pool_t *pool;
+    uint64_t deadline_ns;
+    void (*in_sleep)(void);
+    bool sleeps;
+  } rows[] = {{pool, LATE_NS, NULL, true},
+              {NULL, LATE_NS, NULL, true},
+              {none, LATE_NS, NULL, true},
+              {pool, LATE_NS, complete_it, true},
+              {pool, START_NS + 20, NULL, false}};
+  test_push(pool, test_empty_task, NULL, NULL); // the thread has a lane
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_group_init(&group, 1);
+    in_sleep = rows[i].in_sleep;
+    slept_until_ns = 0;
+    clock_ns = START_NS;
+    CU_ASSERT_EQUAL(ws_group_wait_until(&group, rows[i].pool, rows[i].deadline_ns),
+                    in_sleep ? 0 : -ETIMEDOUT);
+    CU_ASSERT_EQUAL(slept_until_ns, rows[i].sleeps ? LATE_NS : 0);
+    CU_ASSERT(clock_ns < rows[i].deadline_ns + 20);
+    clock_ns = 0;
+  }
+  test_destroy(none);
+  test_destroy(pool);
 }
 
 static void test_seams(void)
@@ -92,5 +72,4 @@ static void test_seams(void)
   seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "until", TEST_CASE(sleeps_until_the_deadline),
-                TEST_CASE(complete_at_the_deadline), TEST_CASE(spins_until_the_deadline))
+TEST_MAIN_SEAMS(test_seams, "until", TEST_CASE(a_wait_ends_at_its_deadline))

@@ -41,6 +41,20 @@ static void keep(void *arg, const char *text)
   page.count++;
 }
 
+/// @return a pool whose pre-wake says what the test does
+static ws_pool_t *begin_given(const ws_prewake_stats_t *stats)
+{
+  prewake.given = true;
+  prewake.stats = *stats;
+  return test_pool(2);
+}
+
+static void end_given(ws_pool_t *pool)
+{
+  prewake.given = false;
+  test_destroy(pool);
+}
+
 static void take_page(ws_pool_t *pool)
 {
   memset(&page, 0, sizeof(page));
@@ -182,15 +196,12 @@ static void what_prewake_says_is_shown(void)
                {"cut short", "43"},
                {"< 4 ms", "1234     31.2     88.8"},
                {"longer", "99     11.1     22.2"}};
-  prewake.given = true;
-  prewake.stats = some_stats;
-  ws_pool_t *pool = test_pool(2);
+  ws_pool_t *pool = begin_given(&some_stats);
   take_page(pool);
   CU_ASSERT_TRUE(is_complete());
   for (uint32_t i = 0; i < TEST_COUNT(lines); i++)
     CU_ASSERT_TRUE(page_has(lines[i].head, lines[i].text));
-  prewake.given = false;
-  test_destroy(pool);
+  end_given(pool);
 }
 
 static void the_state_fits_the_mode(void)
@@ -203,29 +214,25 @@ static void the_state_fits_the_mode(void)
               {WS_SPIN_AUTO, 0, "no period is known"},
               {WS_SPIN_OFF, 0, "workers: sleep until a push wakes them"},
               {WS_SPIN_HOT, 0, "workers: busy-poll; changed"}};
-  prewake.given = true;
-  prewake.stats = some_stats;
+  ws_pool_t *pool = begin_given(&some_stats);
   prewake.stats.level = 2;
-  ws_pool_t *pool = test_pool(2);
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     prewake.stats.period_ns = rows[i].period_ns;
     CU_ASSERT_EQUAL(ws_pool_set_spin(pool, rows[i].spin, 0), 0);
     take_page(pool);
     CU_ASSERT_TRUE(page_has("state", rows[i].state));
   }
-  prewake.given = false;
-  test_destroy(pool);
+  end_given(pool);
 }
 
 static void no_number_breaks_the_page(void)
 {
-  prewake.given = true;
-  memset(&prewake.stats, 0xff, sizeof(prewake.stats));
-  ws_pool_t *pool = test_pool(2);
+  ws_prewake_stats_t most;
+  memset(&most, 0xff, sizeof(most));
+  ws_pool_t *pool = begin_given(&most);
   take_page(pool);
   CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
-  prewake.given = false;
-  test_destroy(pool);
+  end_given(pool);
 }
 
 static bool reports;

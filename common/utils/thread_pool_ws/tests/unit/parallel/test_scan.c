@@ -51,30 +51,13 @@ static ws_pool_t *to_abort; ///< by the next block that is scanned; NULL = none
 static test_threads_t aborting;
 static test_gate_t gate;
 
-static void *abort_pool(void *pool)
-{
-  ws_pool_stop(pool, WS_STOP_ABORT);
-  return NULL;
-}
-
-static bool is_aborted(void *pool)
-{
-  return ws_load_acquire(&((ws_pool_t *)pool)->state) != WS_RUNNING; // all that an abort sets is set
-}
-
-static void abort_now(void)
-{
-  ws_pool_t *pool = to_abort;
-  to_abort = NULL;
-  test_spawn(&aborting, abort_pool, pool);
-  CU_ASSERT_TRUE(test_until(is_aborted, pool));
-  test_gate_let(&gate, 1);
-}
-
 static void scan_block(void *arg, void *which, uint32_t index)
 {
-  if (to_abort)
-    abort_now();
+  if (to_abort) {
+    test_abort(&aborting, to_abort);
+    to_abort = NULL;
+    test_gate_let(&gate, 1);
+  }
   if (arg != &array || which != block[index])
     ws_add_relaxed(&wrong, 1);
   ws_add_relaxed(&scanned[index], 1);

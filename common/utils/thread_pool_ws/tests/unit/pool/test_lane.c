@@ -2,8 +2,7 @@
 /// @file test_lane.c
 /// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
 /// end: its size, lanes that their owner could not free, hosts without a free thread-specific key, the end of
-/// the library, and that of a forked child. Linked with --wrap=pthread_key_create and
-/// --wrap=pthread_key_delete.
+/// the library, and that of a forked child. Lanes that are reused: scenes/queues.c.
 #include "../../../pool/ws_lane.h"
 
 #include <errno.h>
@@ -14,36 +13,13 @@
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
-enum { POOLS = 20, CAPACITY = 64, MANY = 40 * CAPACITY };
+enum { CAPACITY = 64, MANY = 40 * CAPACITY };
 
 static void in_a_thread(void *(*body)(void *), void *arg)
 {
   test_threads_t threads = {0};
   test_spawn(&threads, body, arg);
   test_join(&threads);
-}
-
-/// More pools than the thread remembers: each push must go to the pool it names, each pool gives one lane.
-static void one_thread_alternates_between_20_pools(void)
-{
-  ws_pool_t *pool[POOLS];
-  ws_au64_t count[POOLS] = {{0}};
-  ws_group_t group[POOLS];
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = 64;
-  for (uint32_t i = 0; i < POOLS; i++) {
-    pool[i] = test_create(&settings);
-    ws_group_init(&group[i], 100);
-  }
-  for (uint32_t round = 0; round < 100; round++)
-    for (uint32_t i = 0; i < POOLS; i++)
-      test_push(pool[i], test_count_task, &count[i], &group[i]);
-  for (uint32_t i = 0; i < POOLS; i++) {
-    ws_group_wait(&group[i], pool[i]);
-    CU_ASSERT_EQUAL(test_value(&count[i]), 100);
-    CU_ASSERT_EQUAL(test_stats(pool[i]).lanes_used, 1);
-    test_destroy(pool[i]);
-  }
 }
 
 typedef struct {
@@ -62,95 +38,6 @@ static void *push_and_end(void *pusher_arg)
   for (uint32_t i = 0; i < pusher->tasks; i++)
     test_push(pusher->pool, test_count_task, pusher->count, NULL);
   return NULL; // its tasks stay in its lane
-}
-
-static void lane_is_reused_after_its_thread_ended(void)
-{
-  ws_au64_t count = {0};
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = 1;
-  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 10};
-  for (uint32_t i = 0; i < 200; i++) {
-    pusher.lane = NULL;
-    in_a_thread(push_and_end, &pusher);
-    CU_ASSERT_PTR_NOT_NULL(pusher.lane);
-  }
-  CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 2000);
-  CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
-  test_destroy(pusher.pool);
-}
-
-typedef struct {
-  ws_pool_t *pool;
-  ws_au64_t *count;
-  uint32_t taken;
-  int first_refusal;
-} laneless_t;
-
-static void *fill_shared(void *laneless_arg)
-{
-  laneless_t *laneless = laneless_arg;
-  for (uint32_t i = 0; i < 100; i++) {
-    const int result =
-        ws_pool_push(laneless->pool, (ws_task_t){.func = test_count_task, .arg = laneless->count});
-    laneless->taken += result == 0;
-    if (result < 0 && laneless->first_refusal == 0)
-      laneless->first_refusal = result;
-  }
-  return NULL;
-}
-
-/// The only worker is held: a thread without a lane fills the overflow queue, and each policy answers as it
-/// says.
-static void overflow_queue_full_under_each_policy(void)
-{
-  static const struct {
-    ws_full_t full;
-    int refusal;
-    uint32_t taken, queued, inline_tasks;
-  } rows[] = {
-      {WS_FULL_GROW, 0, 100, 100, 0}, {WS_FULL_INLINE, 0, 100, 4, 96}, {WS_FULL_FAIL, -EAGAIN, 4, 4, 0}};
-  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    ws_au64_t count = {0};
-    test_gate_t gate;
-    test_gate_init(&gate);
-    ws_settings_t settings = test_settings(1);
-    settings.lanes = 1;
-    settings.queue_capacity = 4;
-    settings.full = rows[i].full;
-    laneless_t laneless = {.pool = test_create(&settings), .count = &count};
-    test_push(laneless.pool, test_gate_task, &gate, NULL); // main has the only lane
-    CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-    in_a_thread(fill_shared, &laneless);
-    const ws_stats_t stats = test_stats(laneless.pool);
-    CU_ASSERT_EQUAL(laneless.taken, rows[i].taken);
-    CU_ASSERT_EQUAL(laneless.first_refusal, rows[i].refusal);
-    CU_ASSERT_EQUAL(stats.lanes_used, 1);
-    CU_ASSERT_EQUAL(stats.queued_tasks, rows[i].queued);
-    CU_ASSERT_EQUAL(stats.outside.inline_tasks, rows[i].inline_tasks);
-    test_gate_let(&gate, 1);
-    CU_ASSERT_EQUAL(ws_pool_wait(laneless.pool), 0);
-    CU_ASSERT_EQUAL(test_value(&count), laneless.taken);
-    test_destroy(laneless.pool);
-    test_gate_destroy(&gate);
-  }
-}
-
-/// A thread keeps what it remembers of pools that are gone; new pools may lie at the same addresses.
-static void stale_entries_of_destroyed_pools(void)
-{
-  ws_au64_t count = {0};
-  for (uint32_t round = 0; round < 100; round++) {
-    ws_pool_t *pool = test_pool(1);
-    ws_group_t group;
-    ws_group_init(&group, 3);
-    for (uint32_t i = 0; i < 3; i++)
-      test_push(pool, test_count_task, &count, &group);
-    ws_group_wait(&group, pool);
-    CU_ASSERT_EQUAL_FATAL(test_value(&count), 3 * (round + 1));
-    test_destroy(pool);
-  }
 }
 
 static pthread_key_t late_key;
@@ -174,9 +61,8 @@ static void push_from_a_thread_that_ends(void)
   settings.lanes = 1;
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
   pthread_key_create(&late_key, push_late);
-  for (uint32_t i = 0; i < 20; i++) {
+  for (uint32_t i = 0; i < 20; i++)
     in_a_thread(set_late_push, &pusher);
-  }
   CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 80);
   CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
@@ -394,7 +280,4 @@ static void test_seams(void)
 TEST_MAIN_SEAMS(test_seams, "lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
                 TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
                 TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
-                TEST_CASE(one_thread_alternates_between_20_pools),
-                TEST_CASE(lane_is_reused_after_its_thread_ended),
-                TEST_CASE(overflow_queue_full_under_each_policy), TEST_CASE(stale_entries_of_destroyed_pools),
                 TEST_CASE(push_from_a_thread_that_ends))

@@ -14,7 +14,6 @@ extern "C" {
 #endif
 
 #define SCHED_OAI SCHED_RR
-#define OAI_PRIORITY_RT_LOW (sched_get_priority_min(SCHED_OAI))
 #define OAI_PRIORITY_RT ((sched_get_priority_min(SCHED_OAI) + sched_get_priority_max(SCHED_OAI)) / 2)
 #define OAI_PRIORITY_RT_MAX (sched_get_priority_max(SCHED_OAI) - 2)
 

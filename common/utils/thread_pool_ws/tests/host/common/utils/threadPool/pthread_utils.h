@@ -18,11 +18,9 @@
 #define mutexlock(mutex) WS_HOST_CHECKED(pthread_mutex_lock(&(mutex)))
 #define mutextrylock(mutex) pthread_mutex_trylock(&(mutex))
 #define mutexunlock(mutex) WS_HOST_CHECKED(pthread_mutex_unlock(&(mutex)))
-#define mutexdestroy(mutex) WS_HOST_CHECKED(pthread_mutex_destroy(&(mutex)))
 #define condinit(cond) WS_HOST_CHECKED(pthread_cond_init(&(cond), NULL))
 #define condwait(cond, mutex) WS_HOST_CHECKED(pthread_cond_wait(&(cond), &(mutex)))
 #define condsignal(cond) WS_HOST_CHECKED(pthread_cond_signal(&(cond)))
 #define condbroadcast(cond) WS_HOST_CHECKED(pthread_cond_broadcast(&(cond)))
-#define conddestroy(cond) WS_HOST_CHECKED(pthread_cond_destroy(&(cond)))
 
 #endif
