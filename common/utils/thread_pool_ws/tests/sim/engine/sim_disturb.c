@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_disturb.c
-/// sim_disturb.h.
-#include "sim_disturb.h"
-
+/// What takes time from running threads: sim_thread.h.
 #include <math.h>
 
 #include "sim_libc.h"

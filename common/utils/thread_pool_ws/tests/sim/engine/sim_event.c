@@ -20,13 +20,6 @@ static bool is_before(const sim_event_t *a, const sim_event_t *b)
   return a->at_ps < b->at_ps || (a->at_ps == b->at_ps && a->order < b->order);
 }
 
-void sim_event_reset(void)
-{
-  events.count = 0;
-  events.order = 0;
-  sim_event_soonest_ps = INT64_MAX;
-}
-
 static void make_room(void)
 {
   if (events.count < events.capacity)

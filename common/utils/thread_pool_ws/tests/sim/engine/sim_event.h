@@ -26,7 +26,6 @@ typedef struct {
   void *arg;
 } sim_event_t;
 
-void sim_event_reset(void);
 void sim_event_add(sim_event_t event);
 
 /// @return false = nothing will happen any more

@@ -9,8 +9,7 @@
 
 #include "sim_thread.h"
 
-/// @brief What the C library does when a thread begins and ends.
-void sim_libc_thread_begins(void);
+/// @brief What the C library does when a thread ends.
 void sim_libc_thread_ends(void *result);
 
 /// @brief A thread does not wait for its futex any more.
@@ -20,9 +19,6 @@ void sim_libc_stop_waiting(sim_thread_t *thread);
 /// (sim_self->timed_out), or nothing at all
 bool sim_futex_wait(const uint32_t *word, uint32_t expected, sim_ps_t until_ps);
 void sim_futex_wake(const void *word, uint32_t count);
-
-/// @brief No thread, no waiter, no mapping.
-void sim_libc_reset(void);
 
 /// Threads woken by futex calls so far.
 extern uint64_t sim_wakes;

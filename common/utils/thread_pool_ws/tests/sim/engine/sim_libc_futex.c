@@ -27,14 +27,6 @@ static sim_thread_t **queue_of(const void *word)
   return &waiters[((uintptr_t)word * UINT64_C(0x9E3779B97F4A7C15)) >> 54];
 }
 
-void sim_libc_reset(void)
-{
-  for (uint32_t i = 0; i < QUEUES; i++)
-    waiters[i] = NULL;
-  sim_mapped_bytes = 0;
-  sim_throttled = 0;
-}
-
 void sim_libc_stop_waiting(sim_thread_t *thread)
 {
   if (!thread->waits_on)

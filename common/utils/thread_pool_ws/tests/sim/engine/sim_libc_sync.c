@@ -12,31 +12,21 @@
 #include "sim_libc.h"
 #include "sim_seam_points.h"
 
-/// 0 = free, 1 = taken, 2 = taken, and a thread may wait
 typedef struct {
-  uint32_t state;
-} mutex_t;
-
-typedef struct {
-  uint32_t sequence;
+  uint32_t state; ///< of a mutex (0 = free, 1 = taken, 2 = taken, and a thread may wait); a sequence; a count
   uint32_t waiters;
-} cond_t;
-
-typedef struct {
-  uint32_t count;
-  uint32_t waiters;
-} semaphore_t;
+} words_t;
 
 int __wrap_pthread_mutex_destroy(pthread_mutex_t *lock)
 {
-  if (((mutex_t *)lock)->state != 0)
+  if (((words_t *)lock)->state != 0)
     sim_finding("a locked mutex is destroyed");
   return 0;
 }
 
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock)
 {
-  mutex_t *mutex = (mutex_t *)lock;
+  words_t *mutex = (words_t *)lock;
   sim_modify(mutex);
   if (mutex->state != 0)
     return EBUSY;
@@ -46,7 +36,7 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock)
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
 {
-  mutex_t *mutex = (mutex_t *)lock;
+  words_t *mutex = (words_t *)lock;
   if (!sim_self)
     return 0;
   sim_modify(mutex);
@@ -66,7 +56,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 {
-  mutex_t *mutex = (mutex_t *)lock;
+  words_t *mutex = (words_t *)lock;
   if (!sim_self)
     return 0;
   sim_modify(mutex);
@@ -81,12 +71,12 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 
 int __wrap_pthread_cond_wait(pthread_cond_t *variable, pthread_mutex_t *lock)
 {
-  cond_t *cond = (cond_t *)variable;
+  words_t *cond = (words_t *)variable;
   sim_modify(cond);
   cond->waiters++;
-  const uint32_t seen = cond->sequence;
+  const uint32_t seen = cond->state;
   __wrap_pthread_mutex_unlock(lock);
-  sim_futex_wait(&cond->sequence, seen, 0);
+  sim_futex_wait(&cond->state, seen, 0);
   sim_modify(cond);
   cond->waiters--;
   return __wrap_pthread_mutex_lock(lock);
@@ -94,12 +84,12 @@ int __wrap_pthread_cond_wait(pthread_cond_t *variable, pthread_mutex_t *lock)
 
 static int signal_some(pthread_cond_t *variable, uint32_t count)
 {
-  cond_t *cond = (cond_t *)variable;
+  words_t *cond = (words_t *)variable;
   sim_modify(cond);
   if (cond->waiters == 0)
     return 0;
-  cond->sequence++;
-  sim_futex_wake(&cond->sequence, count);
+  cond->state++;
+  sim_futex_wake(&cond->state, count);
   return 0;
 }
 
@@ -134,32 +124,32 @@ int __wrap_pthread_once(pthread_once_t *once, void (*func)(void))
 
 int __wrap_sem_post(sem_t *sem)
 {
-  semaphore_t *semaphore = (semaphore_t *)sem;
+  words_t *semaphore = (words_t *)sem;
   sim_modify(semaphore);
-  semaphore->count++;
+  semaphore->state++;
   if (semaphore->waiters > 0)
-    sim_futex_wake(&semaphore->count, 1);
+    sim_futex_wake(&semaphore->state, 1);
   return 0;
 }
 
 int __wrap_sem_trywait(sem_t *sem)
 {
-  semaphore_t *semaphore = (semaphore_t *)sem;
+  words_t *semaphore = (words_t *)sem;
   sim_modify(semaphore);
-  if (semaphore->count == 0) {
+  if (semaphore->state == 0) {
     errno = EAGAIN;
     return -1;
   }
-  semaphore->count--;
+  semaphore->state--;
   return 0;
 }
 
 int __wrap_sem_wait(sem_t *sem)
 {
-  semaphore_t *semaphore = (semaphore_t *)sem;
+  words_t *semaphore = (words_t *)sem;
   while (__wrap_sem_trywait(sem) != 0) {
     semaphore->waiters++;
-    sim_futex_wait(&semaphore->count, 0, 0);
+    sim_futex_wait(&semaphore->state, 0, 0);
     semaphore->waiters--;
   }
   return 0;

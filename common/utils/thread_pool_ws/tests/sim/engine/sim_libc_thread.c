@@ -19,11 +19,6 @@ static struct {
   bool used[SIM_KEYS_MAX];
 } keys;
 
-void sim_libc_thread_begins(void)
-{
-  sim_step(0);
-}
-
 static void destroy_keys(void)
 {
   for (uint32_t round = 0; round < 4; round++) {

@@ -3,7 +3,6 @@
 /// sim_machine.h.
 #include "sim_machine.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,43 +43,6 @@ void sim_machine_default(void)
   };
 }
 
-#define NUMBER(field)                                                                                        \
-  {                                                                                                          \
-#field, offsetof(sim_machine_t, field), false                                                            \
-  }
-#define COUNT(field)                                                                                         \
-  {                                                                                                          \
-#field, offsetof(sim_machine_t, field), true                                                             \
-  }
-static const struct {
-  const char *name;
-  size_t offset;
-  bool is_count;
-} fields[] = {
-    COUNT(cpus),           COUNT(smt),
-    COUNT(llc_cpus),       COUNT(node_cpus),
-    NUMBER(local_ns),      NUMBER(modify_ns),
-    NUMBER(smt_ns),        NUMBER(llc_ns),
-    NUMBER(node_ns),       NUMBER(far_ns),
-    NUMBER(fence_ns),      NUMBER(pause_ns),
-    NUMBER(clock_ns),      NUMBER(syscall_ns),
-    NUMBER(wake_busy_ns),  NUMBER(switch_ns),
-    NUMBER(migrate_ns),    NUMBER(create_ns),
-    NUMBER(wake_minor_us), NUMBER(smt_slowdown),
-    NUMBER(slice_us),      NUMBER(granularity_us),
-    NUMBER(stay_share),    NUMBER(quota_cpus),
-    NUMBER(detours_per_s), NUMBER(sleep_cpu_ns),
-    NUMBER(tick_us),
-};
-
-static const struct {
-  const char *name;
-  size_t offset;
-} wakes[] = {{"wake", offsetof(sim_machine_t, wake)},   {"call", offsetof(sim_machine_t, call)},
-             {"fresh", offsetof(sim_machine_t, fresh)}, {"fresh_call", offsetof(sim_machine_t, fresh_call)},
-             {"kick", offsetof(sim_machine_t, kick)},   {"kick_call", offsetof(sim_machine_t, kick_call)},
-             {"timer", offsetof(sim_machine_t, timer)}, {"cold", offsetof(sim_machine_t, cold)}};
-
 /// @return the text behind the numbers; NULL = these are not SIM_QUANTILES numbers
 static const char *read_spread(const char *text, sim_spread_t *spread)
 {
@@ -114,37 +76,99 @@ static bool read_wake(const char *text, sim_wake_t *wake)
   return wake->count > 0;
 }
 
-static bool set_field(const char *name, size_t length, const char *value)
+static bool read_number(const char *text, sim_word_kind_t kind, void *at)
 {
-  for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-    if (strlen(fields[i].name) != length || strncmp(fields[i].name, name, length) != 0)
-      continue;
-    char *end;
-    const double number = strtod(value, &end);
-    if (end == value || *end || number < 0)
-      return false;
-    void *field = (char *)&sim_machine + fields[i].offset;
-    if (fields[i].is_count)
-      *(uint32_t *)field = (uint32_t)number;
-    else
-      *(double *)field = number;
-    return true;
+  char *end;
+  const double number = strtod(text, &end);
+  if (end == text || *end || number < 0)
+    return false;
+  if (kind == SIM_WORD_COUNT)
+    *(uint32_t *)at = (uint32_t)number;
+  else if (kind == SIM_WORD_FLAG)
+    *(bool *)at = number != 0;
+  else
+    *(double *)at = number;
+  return true;
+}
+
+static bool read_word(const char *text, const sim_word_t *word)
+{
+  switch (word->kind) {
+    case SIM_WORD_SEED:
+      *(uint64_t *)word->at = strtoull(text, NULL, 10);
+      return true;
+    case SIM_WORD_SPREAD:
+      return read_spread(text, word->at) != NULL;
+    case SIM_WORD_WAKE:
+      return read_wake(text, word->at);
+    case SIM_WORD_CALL:
+      return word->call(text);
+    default:
+      return read_number(text, word->kind, word->at);
   }
+}
+
+bool sim_word_read(const sim_word_t *words, const char *text)
+{
+  const size_t length = strcspn(text, "=");
+  for (; text[length] && words->name; words++)
+    if (strlen(words->name) == length && strncmp(text, words->name, length) == 0)
+      return read_word(text + length + 1, words);
   return false;
 }
 
-bool sim_machine_set(const char *word)
+bool sim_machine_set(const char *text)
 {
-  const char *equals = strchr(word, '=');
-  if (!equals)
-    return false;
-  const size_t length = (size_t)(equals - word);
-  for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
-    if (strlen(wakes[i].name) == length && strncmp(word, wakes[i].name, length) == 0)
-      return read_wake(equals + 1, (void *)((char *)&sim_machine + wakes[i].offset));
-  if (length == 6 && strncmp(word, "detour", 6) == 0)
-    return read_spread(equals + 1, &sim_machine.detour) != NULL;
-  return set_field(word, length, equals + 1);
+#define COUNT(field)                                                                                         \
+  {                                                                                                          \
+#field, SIM_WORD_COUNT, &sim_machine.field, NULL                                                         \
+  }
+#define NUMBER(field)                                                                                        \
+  {                                                                                                          \
+#field, SIM_WORD_NUMBER, &sim_machine.field, NULL                                                        \
+  }
+#define WAKE(field)                                                                                          \
+  {                                                                                                          \
+#field, SIM_WORD_WAKE, &sim_machine.field, NULL                                                          \
+  }
+  static const sim_word_t words[] = {COUNT(cpus),
+                                     COUNT(smt),
+                                     COUNT(llc_cpus),
+                                     COUNT(node_cpus),
+                                     NUMBER(local_ns),
+                                     NUMBER(modify_ns),
+                                     NUMBER(smt_ns),
+                                     NUMBER(llc_ns),
+                                     NUMBER(node_ns),
+                                     NUMBER(far_ns),
+                                     NUMBER(fence_ns),
+                                     NUMBER(pause_ns),
+                                     NUMBER(clock_ns),
+                                     NUMBER(syscall_ns),
+                                     NUMBER(wake_busy_ns),
+                                     NUMBER(switch_ns),
+                                     NUMBER(migrate_ns),
+                                     NUMBER(create_ns),
+                                     NUMBER(wake_minor_us),
+                                     NUMBER(smt_slowdown),
+                                     NUMBER(slice_us),
+                                     NUMBER(granularity_us),
+                                     NUMBER(stay_share),
+                                     NUMBER(quota_cpus),
+                                     NUMBER(detours_per_s),
+                                     NUMBER(sleep_cpu_ns),
+                                     NUMBER(tick_us),
+                                     WAKE(wake),
+                                     WAKE(call),
+                                     WAKE(fresh),
+                                     WAKE(fresh_call),
+                                     WAKE(kick),
+                                     WAKE(kick_call),
+                                     WAKE(timer),
+                                     WAKE(cold),
+                                     {"detour", SIM_WORD_SPREAD, &sim_machine.detour, NULL},
+                                     {0}};
+  return sim_word_read(words, text);
 }
 
 static sim_ps_t value_at(const sim_spread_t *spread, double rank)

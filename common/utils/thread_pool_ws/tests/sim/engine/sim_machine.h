@@ -73,8 +73,29 @@ extern sim_machine_t sim_machine;
 /// @brief A machine whose costs are round numbers, for tests of the engine and for exploring.
 void sim_machine_default(void);
 
-/// @brief Take one word "name=value". @return false: there is no such name, or the value is none
-bool sim_machine_set(const char *word);
+/// What a word "name=value" sets.
+typedef enum {
+  SIM_WORD_COUNT, ///< uint32_t
+  SIM_WORD_NUMBER, ///< double
+  SIM_WORD_FLAG, ///< bool
+  SIM_WORD_SEED, ///< uint64_t
+  SIM_WORD_SPREAD,
+  SIM_WORD_WAKE,
+  SIM_WORD_CALL ///< call() takes the value
+} sim_word_kind_t;
+
+typedef struct {
+  const char *name; ///< NULL = the list ends
+  sim_word_kind_t kind;
+  void *at;
+  bool (*call)(const char *value); ///< @return false: it is no such value
+} sim_word_t;
+
+/// @brief Take one word of a list. @return false: there is no such name, or the value is none
+bool sim_word_read(const sim_word_t *words, const char *text);
+
+/// @brief Take one word of the machine, in the same way.
+bool sim_machine_set(const char *text);
 
 /// @return one occasion's time
 sim_ps_t sim_spread_draw(const sim_spread_t *spread);

@@ -40,13 +40,6 @@ static struct {
   cost_t cost[1024];
 } profile;
 
-void sim_memory_reset(void)
-{
-  lines.count = 0;
-  if (lines.capacity > 0)
-    memset(lines.line, 0, lines.capacity * sizeof(line_t));
-}
-
 static line_t *slot_of(uintptr_t address)
 {
   size_t at = (size_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (lines.capacity - 1);
@@ -241,4 +234,32 @@ void sim_profile_print(uint32_t count, double runs)
     printf("%p %.3f %.3f\n", most->code, (double)most->ps / 1e6 / runs, (double)most->times / runs);
     most->ps = 0;
   }
+}
+
+// Counts of compare-and-swaps, by place in the code.
+
+static sim_swaps_t *first_swaps;
+
+void sim_swapped(sim_swaps_t *site, int done)
+{
+  if (!sim_self)
+    return;
+  if (!site->is_linked) {
+    site->is_linked = 1;
+    site->next = first_swaps;
+    first_swaps = site;
+  }
+  site->tries++;
+  site->lost += !done;
+}
+
+const sim_swaps_t *sim_swaps_first(void)
+{
+  return first_swaps;
+}
+
+void sim_swaps_reset(void)
+{
+  for (sim_swaps_t *site = first_swaps; site; site = site->next)
+    site->tries = site->lost = 0;
 }

@@ -8,8 +8,6 @@
 
 #include "sim_thread.h"
 
-void sim_memory_reset(void);
-
 /// @brief A mapping begins or ends there: what lay there before is in no cache. Otherwise a run would depend
 /// on which addresses the host uses again.
 void sim_memory_forget(const void *memory, size_t bytes);

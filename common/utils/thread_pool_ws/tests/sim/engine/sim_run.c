@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_disturb.h"
 #include "sim_libc.h"
 #include "sim_random.h"
 #include "sim_schedule.h"
@@ -20,23 +19,9 @@ uint64_t sim_points;
 sim_ps_t sim_ahead_ps;
 uint32_t sim_generation;
 
-void sim_threads_reset(void)
-{
-  for (uint32_t i = 0; i < sim_threads; i++) {
-    if (sim_thread[i]->fiber.stack)
-      sim_fiber_free(&sim_thread[i]->fiber);
-    free(sim_thread[i]);
-  }
-  sim_threads = 0;
-  sim_self = NULL;
-  memset(sim_cpu, 0, sizeof(sim_cpu));
-  sim_event_reset();
-  sim_disturb_reset();
-}
-
 static void entry(void)
 {
-  sim_libc_thread_begins();
+  sim_step(0);
   sim_exit(sim_self->func(sim_self->arg));
 }
 
@@ -114,6 +99,30 @@ bool sim_sleep(sim_ps_t until_ps)
                                 .generation = self->generation});
   switch_away();
   return !self->timed_out;
+}
+
+/// @return whether another CPU of the core is busy
+static bool shares_core(void)
+{
+  const uint32_t smt = sim_machine.smt, first = sim_self->cpu / smt * smt;
+  for (uint32_t cpu = first; cpu < first + smt && cpu < sim_machine.cpus; cpu++)
+    if (cpu != sim_self->cpu && sim_cpu[cpu].current)
+      return true;
+  return false;
+}
+
+void sim_work(sim_ps_t ps)
+{
+  if (sim_machine.smt > 1 && shares_core())
+    ps = (sim_ps_t)((double)ps * sim_machine.smt_slowdown);
+  sim_step(ps);
+}
+
+void sim_sleep_until(sim_ps_t until_ps)
+{
+  static const uint32_t never = 0;
+  while (sim_self->now_ps < until_ps)
+    sim_futex_wait(&never, 0, until_ps);
 }
 
 bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps)

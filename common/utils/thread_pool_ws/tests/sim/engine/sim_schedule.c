@@ -4,7 +4,6 @@
 /// the fair class, newidle balancing (a CPU that would idle takes a waiting thread).
 #include "sim_schedule.h"
 
-#include "sim_disturb.h"
 #include "sim_random.h"
 
 #define COLD_AFTER_PS (20 * SIM_PS_PER_US) ///< of idling

@@ -81,14 +81,29 @@ extern sim_ps_t sim_ahead_ps;
 /// may use all CPUs).
 sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), void *arg, sim_ps_t at_ps);
 
-/// Time of the running thread at which its CPU's next detour is due (sim_disturb.h); 0 = its next step begins
+/// Time of the running thread at which its CPU's next detour is due (sim_disturb.c); 0 = its next step begins
 /// cold.
 extern sim_ps_t sim_detour_at_ps;
 /// CPU time that the group has left in this period of 100 ms.
 extern sim_ps_t sim_quota_left_ps;
 
+// What takes time from running threads: interrupts and the host, for a while now and then (detours), cold
+// caches after the CPU was idle, and the control group's quota of CPU time.
+
+/// @brief Begin with what sim_machine says.
+void sim_disturb_reset(void);
+
+/// @brief The running thread goes on.
+void sim_disturb_begins(void);
+
 /// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
 void sim_disturb(void);
+
+/// @return whether the control group's time is used up: all of its threads stand still
+bool sim_disturb_throttles(sim_ps_t now_ps);
+
+/// @return when a group that is throttled at @p now_ps goes on; @p now_ps = it is not
+sim_ps_t sim_disturb_goes_on(sim_ps_t now_ps);
 
 /// @brief The running thread has used its CPU for a time.
 static inline void sim_charge(sim_ps_t ps)
@@ -118,6 +133,12 @@ static inline void sim_step(sim_ps_t ps)
   if (sim_event_soonest_ps < sim_self->now_ps - sim_ahead_ps)
     sim_yield();
 }
+
+/// @brief Compute for @p ps, and longer where something else takes the CPU meanwhile, or its core is shared.
+void sim_work(sim_ps_t ps);
+
+/// @brief Sleep until a time. A timer wakes the thread, late as timers of this machine are.
+void sim_sleep_until(sim_ps_t until_ps);
 
 /// @brief The running thread sleeps until it is woken, or until @p until_ps (0 = no limit). @return whether
 /// it was woken
@@ -153,8 +174,5 @@ static inline sim_ps_t sim_idle_ps(uint32_t cpu, sim_ps_t now_ps)
 /// @brief Run the machine until @p done says so, or nothing will happen any more, or time is over.
 /// @return whether it is done
 bool sim_run(bool (*done)(void), sim_ps_t until_ps);
-
-/// @brief An empty machine of the size of sim_machine.
-void sim_threads_reset(void);
 
 #endif

@@ -8,80 +8,48 @@
 ///
 /// Exit status: 0, 1 with a finding, 2 where it could not run.
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "sim_runner.h"
 #include "sim_scenario.h"
 
 static sim_runner_t wanted = {.first = 1, .count = UINT64_MAX, .jobs = 2, .findings_max = 1};
-static const char *shown;
+static uint64_t one, shown; ///< seeds; 0 = none
 
-static bool read_option(const char *word)
-{
-  const char *value = strchr(word, '=');
-  if (!value)
-    return false;
-  const size_t length = (size_t)(value++ - word);
-#define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
-  if (IS("seed") || IS("first"))
-    wanted.first = strtoull(value, NULL, 10);
-  if (IS("seed")) {
-    wanted.count = wanted.jobs = 1;
-    wanted.verbose = true;
-  } else if (IS("count"))
-    wanted.count = strtoull(value, NULL, 10);
-  else if (IS("seconds"))
-    wanted.seconds = atof(value);
-  else if (IS("jobs"))
-    wanted.jobs = (uint32_t)atoi(value);
-  else if (IS("findings"))
-    wanted.findings_max = (uint32_t)atoi(value);
-  else if (IS("verbose"))
-    wanted.verbose = atoi(value) != 0;
-  else if (IS("show"))
-    shown = value;
-  else
-    return IS("first");
-  return true;
-}
-
-static void show(void)
-{
-  sim_scenario_t *scenario = malloc(sizeof(*scenario));
-  if (!scenario)
-    exit(2);
-  sim_scenario_draw(scenario, strtoull(shown, NULL, 10));
-  sim_scenario_show(scenario);
-  free(scenario);
-}
-
-static double now_s(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
+static const sim_word_t options[] = {{"seed", SIM_WORD_SEED, &one, NULL},
+                                     {"show", SIM_WORD_SEED, &shown, NULL},
+                                     {"first", SIM_WORD_SEED, &wanted.first, NULL},
+                                     {"count", SIM_WORD_SEED, &wanted.count, NULL},
+                                     {"seconds", SIM_WORD_NUMBER, &wanted.seconds, NULL},
+                                     {"jobs", SIM_WORD_COUNT, &wanted.jobs, NULL},
+                                     {"findings", SIM_WORD_COUNT, &wanted.findings_max, NULL},
+                                     {"verbose", SIM_WORD_FLAG, &wanted.verbose, NULL},
+                                     {0}};
 
 int main(int argc, char **argv)
 {
   sim_runner_sum_t sum;
   for (int i = 1; i < argc; i++) {
-    if (!read_option(argv[i])) {
+    if (!sim_word_read(options, argv[i])) {
       fprintf(stderr, "ws_sim_explore: \"%s\" is no option\n", argv[i]);
       return 2;
     }
   }
-  if (shown) {
-    show();
+  if (shown > 0) {
+    static sim_scenario_t scenario;
+    sim_scenario_draw(&scenario, shown);
+    sim_scenario_show(&scenario);
     return 0;
+  }
+  if (one > 0) {
+    wanted.first = one;
+    wanted.count = wanted.jobs = 1;
+    wanted.verbose = true;
   }
   if (wanted.count == UINT64_MAX && wanted.seconds <= 0)
     wanted.seconds = 120;
-  const double start_s = now_s();
+  const double start_s = sim_runner_now_s();
   sim_runner_run(&wanted, &sum);
-  const double seconds = now_s() - start_s;
+  const double seconds = sim_runner_now_s() - start_s;
   printf("%llu scenarios, %llu tasks, %llu steps, %llu findings; %.1f s, %.1f million steps a second, "
          "longest strand %.2f ms\n",
          (unsigned long long)sum.scenarios, (unsigned long long)sum.tasks, (unsigned long long)sum.points,

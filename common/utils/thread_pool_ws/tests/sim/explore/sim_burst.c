@@ -12,10 +12,7 @@
 #include "sim_play.h"
 #include "sim_random.h"
 #include "sim_record.h"
-#include "sim_ride.h"
 #include "sim_seam_points.h"
-#include "sim_stack.h"
-#include "sim_task.h"
 
 #define GOALS_MAX 8192u
 #define BATCH_MAX 64u
@@ -32,7 +29,8 @@ struct goal_s {
   sem_t sem;
 };
 
-static goal_t goals[GOALS_MAX];
+/// Aligned: which of their words share a line must not depend on the linker.
+static _Alignas(64) goal_t goals[GOALS_MAX];
 static uint32_t goals_used;
 static goal_t *goals_free; ///< waited for, so that their memory may be used again
 
@@ -70,17 +68,6 @@ static void complete(const sim_burst_t *burst, goal_t *goal)
   }
 }
 
-static void end_task(sim_frame_t *frame)
-{
-  sim_record_t *record = frame->record;
-  *sim_stack() = frame->outer;
-  sim_stack_hide(false);
-  sim_record_end(record);
-  sim_futex_wake(&record->done, INT_MAX);
-  if (record->goal)
-    complete(record->burst, record->goal);
-}
-
 static void wait_for(ws_pool_t *pool, sim_end_t end, goal_t *goal);
 
 static void wait_for_earlier(const sim_record_t *record)
@@ -93,20 +80,15 @@ static void wait_for_earlier(const sim_record_t *record)
 static void end_fiber(sim_record_t *record)
 {
   sim_record_end(record);
-  sim_futex_wake(&record->done, INT_MAX);
   ws_group_complete(record->goal, 1);
 }
 
 static void run_task(void *record_arg)
 {
-  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record_arg, .outer = *sim_stack()};
-  sim_record_begin(record_arg);
-  sim_stack_check(record_arg);
-  sim_task_check(record_arg);
-  *sim_stack() = &frame;
-  wait_for_earlier(record_arg);
-  sim_task_do(record_arg);
-  end_task(&frame);
+  sim_record_t *record = record_arg;
+  sim_task_run(record, wait_for_earlier);
+  if (record->goal)
+    complete(record->burst, record->goal);
 }
 
 static bool is_ready(void *goal_arg)
@@ -290,20 +272,15 @@ static sim_end_t end_of(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
 static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
                             sim_end_t end, goal_t *goal, goal_t *earlier)
 {
-  const uint32_t first = sim_record_take(count);
-  if (first == SIM_RECORD_NONE)
-    return first;
-  const bool own = end == SIM_END_TAG || end == SIM_END_EVENT;
-  for (uint32_t i = first; i < first + count; i++)
-    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
-                                   .pool = index,
-                                   .depth = depth,
-                                   .burst = burst,
-                                   .goal = own ? goal : NULL,
-                                   .waits_for = earlier,
-                                   .carried = end <= SIM_END_EVENT ? goal->id : 0,
-                                   .parent = sim_stack_task()};
-  push_all(sim_pool[index], first, count, burst, end, goal);
+  const sim_record_t like = {.pool = index,
+                             .depth = depth,
+                             .burst = burst,
+                             .goal = end == SIM_END_TAG || end == SIM_END_EVENT ? goal : NULL,
+                             .waits_for = earlier,
+                             .carried = end <= SIM_END_EVENT ? goal->id : 0};
+  const uint32_t first = sim_record_take(&like, count);
+  if (first != SIM_RECORD_NONE)
+    push_all(sim_pool[index], first, count, burst, end, goal);
   return first;
 }
 

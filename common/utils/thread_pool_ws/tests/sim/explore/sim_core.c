@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_core.c
-/// The host program where it uses the core as a library: sim_front.h.
+/// The host program where it uses the core as a library: sim_front_t (sim_play.h).
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -8,13 +8,11 @@
 
 #include "../../../pool/ws_types.h"
 #include "../../../wide/ws_wide.h"
+#include "sim_checks.h"
 #include "sim_libc.h"
-#include "sim_mask.h"
 #include "sim_play.h"
-#include "sim_quiet.h"
 #include "sim_random.h"
 #include "sim_record.h"
-#include "sim_work.h"
 
 void __wrap_ws_wide_plan(ws_tasks_t *tasks, uint32_t workers);
 

@@ -7,11 +7,10 @@
 
 #include "../../../pool/ws_types.h"
 #include "../../../wide/ws_wide.h"
+#include "sim_checks.h"
 #include "sim_fault.h"
-#include "sim_handed.h"
 #include "sim_play.h"
 #include "sim_random.h"
-#include "sim_work.h"
 
 #define HOGS_MAX 6u
 #define STOPPED_PS_MAX (40 * SIM_PS_PER_MS)

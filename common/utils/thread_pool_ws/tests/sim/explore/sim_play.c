@@ -6,12 +6,11 @@
 #include <pthread.h>
 
 #include "../../../pool/ws_types.h"
-#include "sim_disturb.h"
+#include "sim_checks.h"
+#include "sim_fault.h"
 #include "sim_libc.h"
-#include "sim_quiet.h"
+#include "sim_random.h"
 #include "sim_record.h"
-#include "sim_strand.h"
-#include "sim_work.h"
 
 #define HOT_PS (80 * SIM_PS_PER_MS)
 #define TOGETHER_PS (200 * SIM_PS_PER_US)
@@ -95,6 +94,66 @@ static void check_quiet(void)
     }
 }
 
+// Threads outside that push: what one does from its first action to its last.
+
+/// The longest wait for the guard, what it takes in a look, and half of the longest stop in it.
+#define GUARD_WAIT_PS (30 * SIM_PS_PER_MS)
+#define GUARD_STEPS 100u
+#define GUARD_STOP_PS_MIN (300 * SIM_PS_PER_US)
+
+static void burst_action(const sim_burst_t *burst)
+{
+  sim_ps_t next_ps = sim_self->now_ps;
+  sim_front->hint(burst, true);
+  for (uint32_t i = 0; i < burst->repeat; i++) {
+    sim_sleep_until(next_ps);
+    next_ps += (sim_ps_t)(burst->period_us * 1e6);
+    sim_front->burst(burst, burst->pool, burst->depth);
+  }
+  sim_front->hint(burst, false);
+}
+
+/// Busy, because a timer may come late by more than the guard is stopped for. Ends without it where the guard
+/// is dormant, or gets no CPU.
+static void await_stopped_guard(const sim_action_t *action)
+{
+  const ws_pool_t *pool = sim_pool[action->burst.pool];
+  if (!pool || !pool->guarded)
+    return;
+  sim_thread_t *guard = sim_thread[pool->guard_thread - 1];
+  const uint64_t last = ws_load_relaxed(&pool->count.guard_looks) + action->stops_look;
+  const sim_ps_t until_ps = sim_self->now_ps + GUARD_WAIT_PS;
+  while (ws_load_relaxed(&pool->count.guard_looks) + 1 < last && sim_self->now_ps < until_ps)
+    sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_US);
+  while (ws_load_relaxed(&pool->count.guard_looks) < last && sim_self->now_ps < until_ps)
+    sim_work(2 * SIM_PS_PER_US);
+  sim_fault_stall_later(guard, 1 + (uint32_t)sim_random_below(GUARD_STEPS),
+                        GUARD_STOP_PS_MIN + (sim_ps_t)sim_random_below(GUARD_STOP_PS_MIN));
+  while (!guard->stalled && sim_self->now_ps < until_ps)
+    sim_work(2 * SIM_PS_PER_US);
+}
+
+static void *actor_thread(void *actor_arg)
+{
+  const sim_actor_t *actor = actor_arg;
+  if (sim_scene->together && sim_self->now_ps < sim_together_ps)
+    sim_work(sim_together_ps - sim_self->now_ps);
+  else
+    sim_sleep_until(sim_self->now_ps + (sim_ps_t)(actor->start_us * 1e6));
+  for (uint32_t i = 0; i < actor->actions; i++) {
+    const sim_action_t *action = &actor->action[i];
+    if (action->stops_look > 0)
+      await_stopped_guard(action);
+    if (action->pause_us > 0)
+      sim_sleep_until(sim_self->now_ps + (sim_ps_t)(action->pause_us * 1e6));
+    if (!action->sets_spin)
+      burst_action(&action->burst);
+    else if (sim_pool[action->burst.pool])
+      ws_pool_set_spin(sim_pool[action->burst.pool], action->spin, 20000);
+  }
+  return NULL;
+}
+
 typedef struct {
   pthread_t thread[SIM_ACTORS_MAX];
   bool runs[SIM_ACTORS_MAX];
@@ -105,8 +164,7 @@ static void start_actors(actors_t *actors, uint32_t first, uint32_t end)
   sim_together_ps = sim_self->now_ps + TOGETHER_PS;
   for (uint32_t i = first; i < end; i++)
     actors->runs[i] =
-        pthread_create(&actors->thread[i], NULL, sim_actor_thread, (void *)(uintptr_t)&sim_scene->actor[i])
-        == 0;
+        pthread_create(&actors->thread[i], NULL, actor_thread, (void *)(uintptr_t)&sim_scene->actor[i]) == 0;
 }
 
 static void join_actors(const actors_t *actors, uint32_t first, uint32_t end)
@@ -150,6 +208,56 @@ static void *host_thread(void *unused)
   return unused;
 }
 
+// What other programs and the operator do meanwhile.
+
+static void set_mask(sim_thread_t *thread, uint64_t mask, sim_ps_t now_ps)
+{
+  if (sim_is_hog(thread) || thread->state == SIM_ENDED)
+    return;
+  sim_mask_tell(thread, mask);
+  thread->allowed[0] = mask;
+  sim_thread_settle(thread, now_ps);
+}
+
+static void change_masks(void *outside_arg, sim_ps_t now_ps)
+{
+  const sim_outside_t *outside = outside_arg;
+  if (outside->kind == SIM_EVENT_MASK_ONE) {
+    set_mask(sim_thread[outside->thread % sim_threads], outside->mask, now_ps);
+    return;
+  }
+  for (uint32_t i = 0; i < sim_threads; i++)
+    set_mask(sim_thread[i], outside->mask, now_ps);
+}
+
+static void count_throttled(void *unused, sim_ps_t now_ps)
+{
+  (void)unused;
+  (void)now_ps;
+  sim_throttled++;
+}
+
+static void begin_one(const sim_outside_t *outside)
+{
+  const sim_ps_t at_ps = SIM_PS_PER_S + (sim_ps_t)(outside->at_us * 1e6);
+  const sim_ps_t length_ps = (sim_ps_t)(outside->length_us * 1e6);
+  if (outside->kind == SIM_EVENT_HOG)
+    sim_fault_hog(outside->cpu, at_ps, length_ps);
+  for (uint32_t cpu = 0; cpu < sim_machine.cpus && outside->kind == SIM_EVENT_THROTTLE; cpu++)
+    sim_fault_hog(cpu, at_ps, length_ps);
+  if (outside->kind != SIM_EVENT_HOG)
+    sim_event_add((sim_event_t){.at_ps = at_ps,
+                                .kind = SIM_EVENT_CALL,
+                                .call = outside->kind == SIM_EVENT_THROTTLE ? count_throttled : change_masks,
+                                .arg = (void *)(uintptr_t)outside});
+}
+
+static void begin_outside(void)
+{
+  for (uint32_t i = 0; i < sim_scene->outsides; i++)
+    begin_one(&sim_scene->outside[i]);
+}
+
 static const sim_front_t *front_of(sim_shape_t shape)
 {
   static const sim_front_t *const fronts[] = {&sim_core_front, &sim_fifo_front, &sim_array_front,
@@ -171,7 +279,7 @@ void sim_play(const sim_scenario_t *scenario)
   sim_thread_t like = {
       .class = scenario->actors_realtime ? SIM_REALTIME : SIM_FAIR, .priority = 60, .slack_ns = 50000};
   like.allowed[0] = (UINT64_C(1) << sim_machine.cpus) - 1;
-  sim_outside_begin();
+  begin_outside();
   sim_strand_begin();
   sim_thread_new(&like, host_thread, NULL, SIM_PS_PER_S);
   if (!sim_run(over, END_PS))

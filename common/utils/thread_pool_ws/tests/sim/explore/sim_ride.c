@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_ride.c
-/// sim_ride.h.
-#include "sim_ride.h"
+/// sim_play.h.
+#include "sim_play.h"
 
 #include "../../../core/ws_swap.h"
 #include "../../../pool/ws_types.h"
 #include "sim_libc.h"
-#include "sim_play.h"
-#include "sim_stack.h"
-#include "sim_task.h"
-#include "sim_work.h"
+#include "sim_record.h"
 
 #define SLICE_PS (2 * SIM_PS_PER_US)
 #define PATIENCE 1000 ///< yields of a thread until it sleeps

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim_checks.h"
 #include "sim_event.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
-#include "sim_strand.h"
 
 /// CPU time of the host: a scenario that takes more will not end.
 #define HOST_SECONDS_MAX 120u
@@ -125,7 +125,7 @@ static void add_up(const sim_runner_t *wanted, uint64_t seed)
     _exit(2);
 }
 
-static double now_s(void)
+double sim_runner_now_s(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -149,10 +149,11 @@ static void run_one(const sim_runner_t *wanted, uint64_t seed)
 
 _Noreturn static void job(const sim_runner_t *wanted, uint32_t index)
 {
-  const double until_s = now_s() + wanted->seconds;
+  const double until_s = sim_runner_now_s() + wanted->seconds;
   result = &shared->result[index];
   shows = wanted->verbose;
-  while (shared->sum.findings < wanted->findings_max && (wanted->seconds <= 0 || now_s() < until_s)) {
+  while (shared->sum.findings < wanted->findings_max
+         && (wanted->seconds <= 0 || sim_runner_now_s() < until_s)) {
     const uint64_t offset = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
     if (offset >= wanted->count)
       break;

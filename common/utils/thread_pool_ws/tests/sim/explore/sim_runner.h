@@ -22,6 +22,9 @@ typedef struct {
   int64_t strand_ps; ///< the longest
 } sim_runner_sum_t;
 
+/// @return the host's time
+double sim_runner_now_s(void);
+
 void sim_runner_run(const sim_runner_t *wanted, sim_runner_sum_t *sum);
 
 #endif

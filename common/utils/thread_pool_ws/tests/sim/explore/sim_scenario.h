@@ -137,7 +137,7 @@ typedef struct {
   sim_actor_t actor[SIM_ACTORS_MAX];
   bool actors_realtime;
   double call_stalls; ///< share of calls of the pool in the middle of which the thread stops
-  double look_stalls; ///< share of looks (sim_strand.h) that make some thread stop soon after
+  double look_stalls; ///< share of looks (sim_strand.c) that make some thread stop soon after
   double push_starves; ///< share of pushes before which a spinning worker with an open inbox loses its CPU
   double hand_stalls; ///< share of fills (sim_hand.c) in the middle of which the thread stops
   double guard_slow_us; ///< each of a guard's steps takes longer by this, where threads are of unlike speed
@@ -145,7 +145,7 @@ typedef struct {
   bool prioritized; ///< tasks of all three priorities
   bool hinted; ///< tasks with hints for NUMA nodes
   bool limits; ///< waits have time limits, and are repeated until they are in time
-  bool yields; ///< some tasks stand for fibers that yield (sim_ride.h)
+  bool yields; ///< some tasks stand for fibers that yield (sim_ride.c)
   uint32_t outsides;
   sim_outside_t outside[SIM_EVENTS_MAX];
   bool stops_early; ///< the pools are stopped while threads push

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "sim_draw.h"
-#include "sim_special.h"
 
 /// Seeds that this divides use a shim.
 #define SHIM_EVERY 5u

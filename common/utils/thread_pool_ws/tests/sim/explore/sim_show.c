@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_show.c
 /// A scenario in words.
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "sim_scenario.h"
 
-static const char *yes(bool is, const char *text)
+/// A text that holds under a condition, mostly with a number.
+__attribute__((format(printf, 2, 3))) static void show_if(bool is, const char *format, ...)
 {
-  return is ? text : "";
+  va_list list;
+  va_start(list, format);
+  if (is)
+    vprintf(format, list);
+  va_end(list);
 }
 
 static void show_machine(const sim_machine_t *machine)
 {
   printf("machine   %u CPUs, %u a core, %u a node", machine->cpus, machine->smt, machine->node_cpus);
-  if (machine->quota_cpus > 0)
-    printf(", quota %.1f CPUs", machine->quota_cpus);
+  show_if(machine->quota_cpus > 0, ", quota %.1f CPUs", machine->quota_cpus);
   printf("; modify %.0f ns, line %.0f ns, fence %.0f ns, pause %.0f ns, call %.0f ns, switch %.0f ns, wake "
          "%.1f us\n",
          machine->modify_ns, machine->llc_ns, machine->fence_ns, machine->pause_ns, machine->syscall_ns,
@@ -23,21 +28,19 @@ static void show_machine(const sim_machine_t *machine)
 
 static void show_share(const char *what, double share)
 {
-  if (share > 0)
-    printf("; %s %.3f %%", what, share * 100);
+  show_if(share > 0, "; %s %.3f %%", what, share * 100);
 }
 
 static void show_fault(const sim_fault_t *fault)
 {
   static const char *const orders[] = {"by costs", "random", "unlike speeds (PCT)"};
   printf("order     %s", orders[fault->order]);
-  if (fault->order == SIM_ORDER_PCT)
-    printf(", %u changes in %llu steps", fault->changes, (unsigned long long)fault->steps);
-  if (fault->stall_share > 0)
-    printf("; %.4f %% of steps stop for %.0f to %.0f us", fault->stall_share * 100, fault->stall_us_min,
-           fault->stall_us_max);
-  if (fault->stall_at > 0)
-    printf("; step %llu stops for %.0f us", (unsigned long long)fault->stall_at, fault->starve_us);
+  show_if(fault->order == SIM_ORDER_PCT, ", %u changes in %llu steps", fault->changes,
+          (unsigned long long)fault->steps);
+  show_if(fault->stall_share > 0, "; %.4f %% of steps stop for %.0f to %.0f us", fault->stall_share * 100,
+          fault->stall_us_min, fault->stall_us_max);
+  show_if(fault->stall_at > 0, "; step %llu stops for %.0f us", (unsigned long long)fault->stall_at,
+          fault->starve_us);
   show_share("futex waits that end by themselves", fault->spurious_share);
   show_share("late timers", fault->late_share);
   show_share("threads that cannot be created", fault->create_share);
@@ -45,11 +48,7 @@ static void show_fault(const sim_fault_t *fault)
   printf("\n");
 }
 
-static const char *spin_name(ws_spin_t spin)
-{
-  static const char *const names[] = {"off", "fixed", "auto", "hot"};
-  return names[spin];
-}
+static const char *const spins[] = {"off", "fixed", "auto", "hot"};
 
 static void show_pool(const sim_pool_plan_t *pool, uint32_t index, bool shimmed)
 {
@@ -57,18 +56,17 @@ static void show_pool(const sim_pool_plan_t *pool, uint32_t index, bool shimmed)
   static const char *const full[] = {"grows", "runs inline", "fails"};
   printf("pool %u    %u workers, %s, priority %d", index, pool->workers, classes[pool->class],
          pool->priority);
-  if (pool->confined)
-    printf(", made by a thread on CPU 0");
+  show_if(pool->confined, ", made by a thread on CPU 0");
   for (uint32_t i = 0; i < pool->workers && pool->pinned; i++)
     printf("%s%d", i == 0 ? ", on CPUs " : " ", pool->core[i]);
-  printf("; queues of %u, %u lanes, a full one %s%s; spin %s", pool->capacity, pool->lanes, full[pool->full],
-         yes(pool->fifo, ", oldest first"), spin_name(pool->spin));
-  printf(" (lead %.0f us, looks %.0f us, joins %.0f us)%s%s", pool->lead_us, pool->spin_us,
-         pool->join_spin_us,
-         pool->no_guard ? ", the host's threads, no guard" : yes(pool->host_threads, ", the host's threads"),
-         yes(pool->aborts, shimmed ? ", aborted by two threads" : ", aborted at its end"));
-  if (pool->late_us > 0)
-    printf(", made after %.0f us", pool->late_us);
+  printf("; queues of %u, %u lanes, a full one %s", pool->capacity, pool->lanes, full[pool->full]);
+  show_if(pool->fifo, ", oldest first");
+  printf("; spin %s (lead %.0f us, looks %.0f us, joins %.0f us)", spins[pool->spin], pool->lead_us,
+         pool->spin_us, pool->join_spin_us);
+  show_if(pool->host_threads, ", the host's threads");
+  show_if(pool->no_guard, ", no guard");
+  show_if(pool->aborts, shimmed ? ", aborted by two threads" : ", aborted at its end");
+  show_if(pool->late_us > 0, ", made after %.0f us", pool->late_us);
   printf("\n");
 }
 
@@ -83,14 +81,11 @@ static void show_burst(const sim_burst_t *burst)
   static const char *const hints[] = {"", ", prewake", ", prewake_at", ", phase"};
   printf("%u tasks to pool %u (%s), %s%s; one in %u %s, %.1f us", burst->count, burst->pool, bys[burst->by],
          ends[burst->end], hints[burst->hint], burst->every, kinds[burst->kind], burst->work_us);
-  if (burst->depth > 0)
-    printf(", depth %u, %u each, the innermost: one %s", burst->depth, burst->fan, kinds[burst->leaf]);
-  if (burst->cover > 0)
-    printf("; %u tasks without a group on top", burst->cover);
-  if (burst->earlier > 0)
-    printf("; it waits for %u pushed before", burst->earlier);
-  if (burst->repeat > 1)
-    printf("; %u times, each %.0f us", burst->repeat, burst->period_us);
+  show_if(burst->depth > 0, ", depth %u, %u each, the innermost: one %s", burst->depth, burst->fan,
+          kinds[burst->leaf]);
+  show_if(burst->cover > 0, "; %u tasks without a group on top", burst->cover);
+  show_if(burst->earlier > 0, "; it waits for %u pushed before", burst->earlier);
+  show_if(burst->repeat > 1, "; %u times, each %.0f us", burst->repeat, burst->period_us);
   printf("\n");
 }
 
@@ -99,11 +94,10 @@ static void show_actor(const sim_actor_t *actor, uint32_t index)
   printf("thread %u  begins after %.0f us\n", index, actor->start_us);
   for (uint32_t i = 0; i < actor->actions; i++) {
     const sim_action_t *action = &actor->action[i];
-    if (action->stops_look > 0)
-      printf("  while the guard is stopped in look %u from here,", action->stops_look);
+    show_if(action->stops_look > 0, "  while the guard is stopped in look %u from here,", action->stops_look);
     printf("  after %.0f us: ", action->pause_us);
     if (action->sets_spin)
-      printf("pool %u spins: %s\n", action->burst.pool, spin_name(action->spin));
+      printf("pool %u spins: %s\n", action->burst.pool, spins[action->spin]);
     else
       show_burst(&action->burst);
   }
@@ -122,20 +116,6 @@ static void show_outside(const sim_outside_t *outside)
     printf("all threads may use the CPUs %llx\n", (unsigned long long)outside->mask);
 }
 
-static void show_rides(const sim_scenario_t *scenario)
-{
-  if (scenario->yields)
-    printf("; some tasks yield until the one before them has begun");
-}
-
-static void show_stalls(const sim_scenario_t *scenario)
-{
-  if (scenario->call_stalls > 0)
-    printf("; %.1f %% of calls stop in the middle", scenario->call_stalls * 100);
-  if (scenario->hand_stalls > 0)
-    printf("; %.1f %% of those that hand over stop in the middle", scenario->hand_stalls * 100);
-}
-
 void sim_scenario_show(const sim_scenario_t *scenario)
 {
   static const char *const shapes[] = {"", ", the shim of shape A", ", the shim of shape B1",
@@ -151,24 +131,20 @@ void sim_scenario_show(const sim_scenario_t *scenario)
     show_outside(&scenario->outside[i]);
   const char *left = scenario->shape == SIM_SHAPE_CORE ? "destroyed without a stop" : "never stopped";
   printf("end       %s", scenario->destroys ? left : "stopped");
-  if (scenario->prioritized)
-    printf("; tasks of all priorities");
-  if (scenario->hinted)
-    printf("; hints for nodes");
-  if (scenario->limits)
-    printf("; waits have time limits, and are repeated");
-  show_rides(scenario);
-  show_stalls(scenario);
-  if (scenario->guard_slow_us > 0)
-    printf("; each step of a guard takes %.0f us longer", scenario->guard_slow_us);
-  if (scenario->push_starves > 0)
-    printf("; before %.1f %% of pushes a worker that spins loses its CPU", scenario->push_starves * 100);
-  if (scenario->generations > 1)
-    printf("; the first half of the threads ends before the second begins");
-  if (scenario->stops_early)
-    printf(" while threads push, after %.0f us", scenario->stop_us);
-  printf("%s%s%s%s\n", yes(scenario->stops_backwards, ", last pool first"),
-         yes(scenario->looks_quiet, ", looked at when quiet"),
-         yes(scenario->actors_realtime, "; threads are real-time"),
-         yes(scenario->rounds > 1, "; all of it twice"));
+  show_if(scenario->stops_early, " while threads push, after %.0f us", scenario->stop_us);
+  show_if(scenario->stops_backwards, ", last pool first");
+  show_if(scenario->looks_quiet, ", looked at when quiet");
+  show_if(scenario->prioritized, "; tasks of all priorities");
+  show_if(scenario->hinted, "; hints for nodes");
+  show_if(scenario->limits, "; waits have time limits, and are repeated");
+  show_if(scenario->yields, "; some tasks yield until the one before them has begun");
+  show_share("calls that stop in the middle", scenario->call_stalls);
+  show_share("handovers that stop in the middle", scenario->hand_stalls);
+  show_share("pushes before which a worker that spins loses its CPU", scenario->push_starves);
+  show_if(scenario->guard_slow_us > 0, "; each step of a guard takes %.0f us longer",
+          scenario->guard_slow_us);
+  show_if(scenario->generations > 1, "; the first half of the threads ends before the second begins");
+  show_if(scenario->actors_realtime, "; threads are real-time");
+  show_if(scenario->rounds > 1, "; all of it twice");
+  printf("\n");
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_special.c
-/// sim_special.h.
-#include "sim_special.h"
-
+/// sim_draw.h.
 #include "sim_draw.h"
 
 void sim_special_crowd(sim_scenario_t *scenario)

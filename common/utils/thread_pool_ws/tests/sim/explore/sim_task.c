@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_task.c
-/// sim_task.h.
-#include "sim_task.h"
+/// sim_play.h.
+#include "sim_play.h"
 
 #include <math.h>
 #include <pthread.h>
 
+#include "sim_checks.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
-#include "sim_mask.h"
-#include "sim_play.h"
 #include "sim_random.h"
-#include "sim_stack.h"
-#include "sim_work.h"
+#include "sim_record.h"
 
 #define PAIR_PS_MAX (20 * SIM_PS_PER_MS)
 
@@ -82,7 +80,7 @@ static void compute_or_sleep(sim_task_kind_t kind, sim_ps_t ps)
   sim_stack_hide(false);
 }
 
-void sim_task_do(sim_record_t *record)
+static void do_task(sim_record_t *record)
 {
   const sim_task_kind_t kind = kind_of(record);
   compute_or_sleep(kind, time_of(record));
@@ -100,6 +98,20 @@ void sim_task_check(const sim_record_t *record)
 {
   sim_front->look();
   sim_mask_check(record);
+}
+
+void sim_task_run(sim_record_t *record, void (*first)(const sim_record_t *record))
+{
+  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record, .outer = *sim_stack()};
+  sim_record_begin(record);
+  sim_stack_check(record);
+  sim_task_check(record);
+  *sim_stack() = &frame;
+  if (first)
+    first(record);
+  do_task(record);
+  *sim_stack() = frame.outer;
+  sim_record_end(record);
 }
 
 void sim_task_before_call(void)

@@ -16,12 +16,10 @@
 
 #include "../../scenes/scene.h"
 #include "../../scenes/scene_value.h"
-#include "sim_disturb.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_machine.h"
 #include "sim_random.h"
-#include "sim_work.h"
 
 #define END_PS (120 * SIM_PS_PER_S)
 #define CPUS_MAX 8u
@@ -147,20 +145,15 @@ static bool is_chosen(const char *table, const char *scene, char **words)
   return !any;
 }
 
-static uint64_t option(char **words, const char *key, uint64_t otherwise)
-{
-  const size_t length = strlen(key);
-  for (; *words; words++)
-    if (strncmp(*words, key, length) == 0)
-      return strtoull(*words + length, NULL, 10);
-  return otherwise;
-}
-
 int main(int count, char **words)
 {
   (void)count;
   scene_machine_operations = machine_operations;
-  const uint64_t first = option(words + 1, "first=", 1), seeds = option(words + 1, "count=", 20);
+  uint64_t first = 1, seeds = 20;
+  const sim_word_t options[] = {
+      {"first", SIM_WORD_SEED, &first, NULL}, {"count", SIM_WORD_SEED, &seeds, NULL}, {0}};
+  for (char **word = words + 1; *word; word++)
+    sim_word_read(options, *word);
   uint32_t passed = 0, failed = 0;
   for (const scene_table_t *table = scene_tables; table; table = table->next) {
     for (size_t i = 0; i < table->count; i++) {

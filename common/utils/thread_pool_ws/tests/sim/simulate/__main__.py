@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ci/simulate <verb> [options]: each verb is a module with main(arguments) -> exit status."""
+"""ci/simulate <verb> [options]: each verb is a function(arguments) -> exit status."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 from importlib import import_module
 
 VERBS = {
-    "explore": ("explore", "scenarios of the shipped core under adversarial schedules and faults"),
-    "corpus": ("corpus", "stored seeds again: those that have found something"),
-    "replay": ("replay", "one of them again: seed=N"),
-    "scenes": ("scenes", "the scripted tests of tests/scenes, with fixed seeds"),
-    "mutants": ("mutants", "is each known defect found when it is put back into the core"),
-    "kills": ("kills", "which suite of tests, and which test, finds which mutant"),
-    "time": ("timing", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
-    "scale": ("scale.command", "time against CPUs: every slot case, three pools, goals"),
+    "explore": ("explore:explore", "scenarios of the shipped core under adversarial schedules and faults"),
+    "corpus": ("explore:corpus", "stored seeds again: those that have found something"),
+    "replay": ("explore:replay", "one of them again: seed=N"),
+    "scenes": ("explore:scenes", "the scripted tests of tests/scenes, with fixed seeds"),
+    "mutants": ("mutants:main", "is each known defect found when it is put back into the core"),
+    "kills": ("kills:main", "which suite of tests, and which test, finds which mutant"),
+    "time": ("timing:main", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
+    "scale": ("scale.command:main", "time against CPUs: every slot case, three pools, goals"),
 }
 
 
@@ -28,8 +28,8 @@ def usage() -> int:
 def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in VERBS:
         return usage()
-    module = import_module(f"simulate.{VERBS[arguments[0]][0]}")
-    status: int = module.main(arguments[1:])
+    module, _, function = VERBS[arguments[0]][0].partition(":")
+    status: int = getattr(import_module(f"simulate.{module}"), function)(arguments[1:])
     return status
 
 

@@ -1,48 +1,85 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ci/simulate explore: scenarios of the shipped core under adversarial schedules and faults."""
+"""Scenarios of the shipped core under adversarial schedules and faults."""
 
 from __future__ import annotations
 
 import argparse
 import subprocess
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
+from simulate.mutate import PROGRAM, SIM, find_mutant, find_mutants
 from simulate.program import HOST_CPUS, program_path
 
-PROGRAM = "ws_sim_explore"
 # Seeds that are run twice, to see that a seed is one run.
 TWICE = 40
 
 
-def read(arguments: list[str]) -> argparse.Namespace:
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(program_path(PROGRAM)), *words]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace")
+
+
+def is_repeatable(first: int) -> bool:
+    """Does a seed give the same run again: the same order of all events?"""
+    words = (f"first={first}", f"count={TWICE}", "verbose=1", "jobs=1", f"findings={TWICE}")
+    once, again = (run(*words).stdout.partition(f"\n{TWICE} scenarios")[0] for _ in range(2))
+    if once != again:
+        print(f"FINDING a seed gave two runs:\n{once}\n\n{again}")
+    return once == again
+
+
+def explore(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ci/simulate explore", description=__doc__)
     parser.add_argument("--seconds", type=float, default=120.0, help="how long (120)")
     parser.add_argument("--count", type=int, default=0, help="scenarios at most (no limit)")
     parser.add_argument("--first", type=int, default=1, help="first seed (1)")
     parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
     parser.add_argument("--findings", type=int, default=5, help="end after so many (5)")
-    return parser.parse_args(arguments)
-
-
-def lines_of(first: int) -> list[str]:
-    words = [f"first={first}", f"count={TWICE}", "verbose=1", "jobs=1", f"findings={TWICE}"]
-    done = subprocess.run([str(program_path(PROGRAM)), *words], capture_output=True, text=True)
-    return [line for line in done.stdout.splitlines() if line.startswith("seed")]
-
-
-def is_repeatable(first: int) -> bool:
-    """Does a seed give the same run again: the same order of all events?"""
-    for once, again in zip(lines_of(first), lines_of(first), strict=True):
-        if once != again:
-            print(f"FINDING a seed gave two runs:\n  {once}\n  {again}")
-            return False
-    return True
-
-
-def main(arguments: list[str]) -> int:
-    options = read(arguments)
+    options = parser.parse_args(arguments)
     if not is_repeatable(options.first):
         return 1
-    words = [f"{name}={getattr(options, name)}" for name in ("seconds", "first", "jobs", "findings")]
-    if options.count:
-        words.append(f"count={options.count}")
+    words = [f"{name}={value}" for name, value in vars(options).items() if name != "count" or value]
     return subprocess.run([str(program_path(PROGRAM)), *words]).returncode
+
+
+def stored_seeds() -> dict[int, str]:
+    """@return seed -> what it has found"""
+    seeds = {mutant.seed: mutant.name for mutant in find_mutants() if mutant.seed is not None}
+    return seeds | {int(seed): why for seed, why in tomllib.loads((SIM / "seeds.toml").read_text()).items()}
+
+
+def is_passed(seed: int) -> bool:
+    done = run(f"first={seed}", "count=1", "jobs=1")
+    if done.returncode != 0:
+        print(f"{done.stdout}{done.stderr}  the seed's: {stored_seeds()[seed]}", flush=True)
+    return done.returncode == 0
+
+
+def corpus(arguments: list[str]) -> int:
+    about = "Seeds that have found something (mutants, seeds.toml), on the shipped core."
+    parser = argparse.ArgumentParser(prog="ci/simulate corpus", description=about)
+    parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
+    with ThreadPoolExecutor(parser.parse_args(arguments).jobs) as pool:
+        passed = list(pool.map(is_passed, sorted(stored_seeds())))
+    print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed, 0 skipped")
+    return 0 if all(passed) else 1
+
+
+def replay(arguments: list[str]) -> int:
+    """One scenario again, in words and as it runs."""
+    words = dict(word.partition("=")[::2] for word in arguments)
+    if "seed" not in words or not words.keys() <= {"seed", "mutant"}:
+        print("usage: ci/simulate replay seed=N [mutant=NAME]")
+        return 2
+    program = find_mutant(words["mutant"]).build() if "mutant" in words else program_path(PROGRAM)
+    subprocess.run([str(program), f"show={words['seed']}"])
+    return subprocess.run([str(program), f"seed={words['seed']}"]).returncode
+
+
+def scenes(arguments: list[str]) -> int:
+    """Of tests/scenes."""
+    if any(word.startswith("-") for word in arguments):
+        print("usage: ci/simulate scenes [first=N] [count=N] [NAME]...   scenes or tables, seeds 1 to 20")
+        return 2
+    return subprocess.run([str(program_path("ws_sim_scenes")), *arguments]).returncode

@@ -22,20 +22,16 @@ from pathlib import Path
 from simulate.mutate import Edit, MutantError, ninja, read_files
 
 MODULE = Path("common/utils/thread_pool_ws")
-PRESETS = {
-    "tests": ("debug", "-DWS_LTTNG=OFF", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"),
-    "machine": ("simulate",),
-}
 # A wait of a test may take so long. The watchdog ends a case after twice the time.
 DEADLINE_S = "10"
 
 
 class Tree:
-    """The copy, and beside it a build for each preset: build-ci/kills of the checkout."""
+    """The copy, and beside it its build: build-ci/kills of the checkout."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.folder = root, root / "build-ci" / "kills"
-        self.copy = self.folder / "tree"
+        self.copy, self.build = self.folder / "tree", self.folder / "tests"
         self.edits: Iterable[Edit] | None = None
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lock = (self.folder / "lock").open("w")
@@ -65,20 +61,20 @@ class Tree:
                 shutil.copymode(self.root / name, path)
         self.edits = edits
 
-    def configure(self, preset: str) -> None:
-        name, *words = PRESETS[preset]
+    def configure(self) -> None:
+        words = ["-DWS_LTTNG=OFF", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"]
         if shutil.which("ccache"):
             words += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-        command = ["cmake", "--preset", name, "-B", str(self.folder / preset), *words]
+        command = ["cmake", "--preset", "debug", "-B", str(self.build), *words]
         done = subprocess.run(command, cwd=self.copy, capture_output=True, text=True)
         if done.returncode != 0:
             raise MutantError(done.stderr.strip())
 
-    def digest(self, preset: str, targets: Iterable[str], edits: Iterable[Edit], text: str) -> str:
-        """Of the text, the targets' sources of tests, and all sources of objects that have an edited file."""
+    def digest(self, objects: Iterable[list[Path]], edits: Iterable[Edit], text: str) -> str:
+        """Of the text, the sources of tests, and all sources of objects that have an edited file."""
         edited = {MODULE / edit.file for edit in edits}
         read: set[Path] = set()
-        for files in files_of(self.folder / preset, self.copy, tuple(targets)):
+        for files in objects:
             if files and "tests" in files[0].parts:
                 read.update(file for file in files if "tests" in file.parts)
             elif edited.intersection(files):

@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from simulate.kill_tree import MODULE, Program, Tree, list_programs
+from simulate.kill_tree import Program, Tree, files_of, list_programs
 from simulate.mutants import share
-from simulate.mutate import PROGRAM, SIM, Mutant, MutantError, find_mutants, ninja
-from simulate.program import HOST_CPUS
-from simulate.table import print_line
+from simulate.mutate import PROGRAM, SIM, Mutant, MutantError, build_folder, find_mutants, ninja, target
+from simulate.program import HOST_CPUS, print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
 SUITES = {
@@ -86,27 +85,24 @@ class Suites:
         self.programs: list[Program] = []
         self.seconds: dict[Program, float] = {}
         tree.change(())
-        if "explore" in suites:
-            tree.configure("machine")
-            self.build("machine", [PROGRAM])
         labels = {label for suite in suites if suite != "explore" for label in SUITES[suite]}
         if labels:
-            tree.configure("tests")
+            tree.configure()
         for _ in range(2 if labels else 0):  # ctest has the words of a program that was built
-            self.programs = [one for one in list_programs(tree.folder / "tests") if one.labels & labels]
-            self.build("tests", self.targets(self.programs))
+            self.programs = [one for one in list_programs(tree.build) if one.labels & labels]
+            self.build(self.targets(self.programs))
         for one, (failed, seconds) in self.run(self.programs).items():
             if failed:
                 print(f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}", flush=True)
             else:
                 self.seconds[one] = seconds
 
-    def build(self, preset: str, targets: list[str]) -> None:
+    def build(self, targets: list[str]) -> None:
         if targets:
-            ninja(self.tree.folder / preset, "-j", str(self.jobs), *targets)
+            ninja(self.tree.build, "-j", str(self.jobs), *targets)
 
     def targets(self, programs: list[Program]) -> list[str]:
-        return sorted({name for one in programs for name in one.targets(self.tree.folder / "tests")})
+        return sorted({name for one in programs for name in one.targets(self.tree.build)})
 
     def of(self, mutant: Mutant, suite: str) -> list[Program]:
         labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
@@ -122,22 +118,22 @@ class Suites:
 
     def key(self, mutant: Mutant, suite: str) -> str:
         if suite == "explore":
-            return self.tree.digest("machine", [PROGRAM], mutant.edits, repr((mutant.edits, mutant.seed)))
-        targets = self.targets(self.of(mutant, suite))
-        return self.tree.digest("tests", targets, mutant.edits, repr(mutant.edits))
+            files = files_of(build_folder(), self.tree.root, (str(target()),))
+            return self.tree.digest(files, mutant.edits, repr((mutant.edits, mutant.seed)))
+        files = files_of(self.tree.build, self.tree.copy, tuple(self.targets(self.of(mutant, suite))))
+        return self.tree.digest(files, mutant.edits, repr(mutant.edits))
 
     def find(self, mutant: Mutant, suite: str) -> list[str]:
         """@return what has failed"""
-        self.tree.change(mutant.edits)
-        if suite == "explore" and mutant.seed is None:
-            return []
         if suite == "explore":
-            self.build("machine", [PROGRAM])
-            folder = self.tree.folder / "machine" / MODULE / "tests" / "sim"
-            command = (str(folder / PROGRAM), f"first={mutant.seed}", "count=1", "jobs=1")
-            return Program(PROGRAM, frozenset(), command, folder).run(LIMIT_S)[0]
+            words = (f"first={mutant.seed}", "count=1", "jobs=1")
+            if mutant.seed is None:
+                return []
+            program = mutant.build()
+            return Program(PROGRAM, frozenset(), (str(program), *words), program.parent).run(LIMIT_S)[0]
+        self.tree.change(mutant.edits)
         programs = [one for one in self.of(mutant, suite) if one in self.seconds]
-        self.build("tests", self.targets(programs))
+        self.build(self.targets(programs))
         outcomes = self.run(programs)
         hanging = [one for one, (failed, _) in outcomes.items() if any("(hang)" in text for text in failed)]
         if len(hanging) <= HANGING_MAX:
@@ -173,7 +169,6 @@ def read(arguments: list[str]) -> argparse.Namespace:
     add("--slice", type=float, default=60.0, metavar="MINUTES", help="begin no run after so long (60)")
     add("--room", type=lambda text: text.split(","), default=[], help="mutants of core,tasks,... (all)")
     add("--suite", type=lambda text: text.split(","), default=list(SUITES), help="units,contract,... (all)")
-    add("--module", type=Path, default=SIM.parents[4], help="another checkout, with a table of its own")
     add("--jobs", type=int, default=2 * HOST_CPUS, help="programs at once (two a CPU, as many wait)")
     add("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
     add("--show", action="store_true", help="print a summary of the table, run nothing")
@@ -184,7 +179,7 @@ def read(arguments: list[str]) -> argparse.Namespace:
 def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen: list[Mutant]) -> int:
     """@return how many do not fit, or do not build"""
     end, bad = time.monotonic() + 60 * options.slice, 0
-    suites = Suites(Tree(options.module), options.jobs, options.suite)
+    suites = Suites(Tree(SIM.parents[4]), options.jobs, options.suite)
     runs = [(mutant, suite) for mutant in chosen for suite in options.suite if suites.has(suite)]
     keys = {(mutant.name, suite): suites.key(mutant, suite) for mutant, suite in runs}
     rows = read_table(path, mutants)
@@ -212,13 +207,11 @@ def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen:
 
 def main(arguments: list[str]) -> int:
     options = read(arguments)
-    options.module = options.module.resolve()
-    sim = options.module / MODULE / "tests" / "sim"
-    mutants, path, (number, shares) = find_mutants(sim / "mutants"), sim / "kills.csv", options.shard
+    mutants, path, (number, shares) = find_mutants(), SIM / "kills.csv", options.shard
     known = {one.name for one in mutants} | {room_of(one) for one in mutants} | SUITES.keys()
     unknown = {*options.only, *options.room, *options.suite} - known
-    if unknown or not mutants:
-        print(f"ci/simulate kills: {sim} has no {', '.join(sorted(unknown)) or 'mutants'}", file=sys.stderr)
+    if unknown:
+        print(f"ci/simulate kills: there is no {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     rows = read_table(path, mutants)
     write_table(path, rows)

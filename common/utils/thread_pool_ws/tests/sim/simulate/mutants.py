@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simulate.mutate import Mutant, MutantError, find_mutants
-from simulate.program import HOST_CPUS
-from simulate.table import print_line
+from simulate.program import HOST_CPUS, print_line
 
 HEADS = ("mutant", "scenarios", "seed", "found by")
 WIDTHS = (32, 9, 8, 40)

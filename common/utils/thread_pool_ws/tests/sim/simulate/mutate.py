@@ -75,9 +75,9 @@ class Mutant:
         path.write_text(text.replace("\n\n[[edit]]", f"\nseed = {seed}\n\n[[edit]]", 1))
 
 
-def find_mutants(folder: Path = MUTANTS) -> list[Mutant]:
+def find_mutants() -> list[Mutant]:
     found = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in sorted(MUTANTS.glob("*.toml")):
         words = tomllib.loads(path.read_text())
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
         found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))

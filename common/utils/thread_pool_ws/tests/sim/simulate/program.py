@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,3 +66,12 @@ def run_jobs(jobs: Iterable[Job], program: str, at_once: int, limit_s: float) ->
     """Results in the order of the jobs, each as soon as it is there."""
     with ThreadPoolExecutor(max_workers=max(1, at_once)) as pool:
         yield from pool.map(lambda job: run_job(job, program, limit_s), jobs)
+
+
+def print_line(cells: Sequence[str], widths: Sequence[int], left: int) -> None:
+    """Of a table for a terminal: so many columns to the left, numbers to the right."""
+    texts = [
+        cell.ljust(width) if i < left else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths))
+    ]
+    print("  ".join(texts).rstrip(), flush=True)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simulate.machine import Machine, MachineError, find_machine
-from simulate.program import Job, run_jobs
-from simulate.table import print_line
+from simulate.program import Job, print_line, run_jobs
 from simulate.workload import KNOWN, WorkloadError, default_period_us, workload_words
 
 POOLS = ("ws", "mutex-queue", "mutex-per-worker")
@@ -64,33 +63,26 @@ def some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
     return read
 
 
-def spin_environment(spin: str) -> dict[str, str]:
-    """The pool's own setting; hot is one of the benchmark's."""
-    return {} if spin == "hot" else {"TPOOL_WS_SPIN": spin}
+def burst_job(
+    machine: Machine, label: dict[str, Any], period_us: float, spin: str = "auto", **more: object
+) -> Job:
+    """The label has the setting: pool, workload, class, workers, producers, seed."""
+    settings = {key: label[key] for key in ("pool", "class", "workers", "producers", "seed") if key in label}
+    words = [f"{key}={value}" for key, value in (settings | more).items()]
+    words += [*machine.words, *workload_words(label["workload"]), f"period_us={period_us:g}"]
+    # hot is one of the benchmark's settings, the others are the pool's own
+    environment = {} if spin == "hot" else {"TPOOL_WS_SPIN": spin}
+    return Job((*words, f"hot={int(spin == 'hot')}"), label, environment)
 
 
 def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) -> Job:
-    pool, workers, workload = label["pool"], label["workers"], label["workload"]
-    period = options.period_us
-    if period is None:
-        threads = workers + (options.producers if pool == "ws" else 0)
-        period = default_period_us(workload, min(machine.cpus, threads), options.producers)
-    words = [
-        *machine.words,
-        *workload_words(workload),
-        f"pool={pool}",
-        f"class={label['class']}",
-        f"workers={workers}",
-        f"producers={options.producers}",
-        f"hot={int(options.spin == 'hot')}",
-        f"period_us={period:g}",
-        f"bursts={options.bursts}",
-        f"warm={options.warm}",
-        f"seed={options.seed}",
-        *([f"profile={options.profile}"] if options.profile else []),
-    ]
-    more = {"spin": options.spin, "producers": options.producers, "period_us": period}
-    return Job(tuple(words), label | more, spin_environment(options.spin))
+    period_us = options.period_us
+    if period_us is None:
+        threads = label["workers"] + (options.producers if label["pool"] == "ws" else 0)
+        period_us = default_period_us(label["workload"], min(machine.cpus, threads), options.producers)
+    more = {"spin": options.spin, "producers": options.producers, "period_us": period_us}
+    numbers = {key: getattr(options, key) for key in ("bursts", "warm", "seed", "profile")}
+    return burst_job(machine, label | more, period_us, options.spin, **numbers)
 
 
 def add_swaps(result: dict[str, Any]) -> None:
@@ -163,9 +155,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--workers", type=numbers, help="such as 1,2,4-7; default: one less than the machine's CPUs")
     add("--class", type=some_of(CLASSES), dest="classes", default=["other"], help=f"of {','.join(CLASSES)}")
     add("--producers", type=int, default=1, help="threads with slots of their own; ws pool only")
-    add(
-        "--spin", choices=("auto", "off", "hot"), default="auto", help="pre-wake, or workers that never sleep"
-    )
+    spins = ("auto", "off", "hot")
+    add("--spin", choices=spins, default="auto", help="pre-wake, or workers that never sleep")
     add("--period-us", type=float, help="0: no pause. Default: 500, or 1.4 x the work per thread")
     add("--bursts", type=int, default=400, help="slots that are measured")
     add("--warm", type=int, default=800, help="slots before those")

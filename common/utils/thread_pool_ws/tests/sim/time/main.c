@@ -24,98 +24,54 @@ static const struct {
 static sim_bursts_t wanted = {
     .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
 static uint32_t profile;
+static uint64_t seed = 1;
 static double ahead_ns = -1; ///< < 0: a quarter of what a line takes
 
 static bool read_pool(const char *name)
 {
-  for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
-    if (strcmp(pools[i].name, name) == 0) {
+  wanted.pool = NULL;
+  for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+    if (strcmp(pools[i].name, name) == 0)
       wanted.pool = pools[i].pool;
-      return true;
-    }
-  }
-  return false;
+  return wanted.pool != NULL;
 }
 
 static bool read_class(const char *name)
 {
-  static const char *const names[] = {"other", "rr", "rrall"};
-  for (uint32_t i = 0; i < 3; i++) {
-    if (strcmp(names[i], name) == 0) {
-      wanted.classes = (sim_classes_t)i;
-      return true;
-    }
-  }
-  return false;
+  wanted.classes = strcmp(name, "rrall") == 0 ? SIM_RR_ALL : strcmp(name, "rr") == 0 ? SIM_RR : SIM_OTHER;
+  return wanted.classes != SIM_OTHER || strcmp(name, "other") == 0;
 }
 
-/// @return whether the word is about what else runs, or how the pool's workers wait
-static bool read_conditions(const char *word, size_t length, const char *value)
+static bool read_slot(const char *text)
 {
-#define IS(name) (length == strlen(name) && strncmp(word, name, length) == 0)
-  if (IS("roam"))
-    wanted.roam = (uint32_t)atoi(value);
-  else if (IS("host_on_us"))
-    wanted.host_on_us = atof(value);
-  else if (IS("host_off_us"))
-    wanted.host_off_us = atof(value);
-  else if (IS("late_us"))
-    wanted.late_us = atof(value);
-  else if (IS("missing"))
-    wanted.missing = atof(value);
-  else if (IS("cycle"))
-    wanted.cycle = strchr(value, '1') ? value : NULL;
-  else if (IS("busy"))
-    wanted.busy = (uint32_t)atoi(value);
-  else if (IS("poll"))
-    wanted.poll = atoi(value) != 0;
-  else if (IS("pinned"))
-    wanted.pinned = atoi(value) != 0;
-  else if (IS("hot"))
-    wanted.hot = atoi(value) != 0;
-  else
-    return false;
-  return true;
+  return sim_plan_from_text(&wanted.plan, text);
 }
 
-static bool read_option(const char *word)
+static bool read_file(const char *path)
 {
-  const char *value = strchr(word, '=');
-  if (!value)
-    return false;
-  const size_t length = (size_t)(value++ - word);
-  if (read_conditions(word, length, value))
-    return true;
-  if (IS("pool"))
-    return read_pool(value);
-  if (IS("class"))
-    return read_class(value);
-  if (IS("slot"))
-    return sim_plan_from_text(&wanted.plan, value);
-  if (IS("file"))
-    return sim_plan_from_file(&wanted.plan, value);
-  if (IS("workers"))
-    wanted.workers = (uint32_t)atoi(value);
-  else if (IS("nested"))
-    wanted.nested = (uint32_t)atoi(value);
-  else if (IS("producers"))
-    wanted.producers = (uint32_t)atoi(value);
-  else if (IS("bursts"))
-    wanted.bursts = (uint32_t)atoi(value);
-  else if (IS("warm"))
-    wanted.warm = (uint32_t)atoi(value);
-  else if (IS("period_us"))
-    wanted.period_us = atof(value);
-  else if (IS("ahead_ns"))
-    ahead_ns = atof(value);
-  else if (IS("seed"))
-    sim_random_seed((uint64_t)atoll(value));
-  else if (IS("profile"))
-    profile = (uint32_t)atoi(value);
-  else
-    return false;
-  return true;
+  return sim_plan_from_file(&wanted.plan, path);
 }
+
+static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
+                                     {"class", SIM_WORD_CALL, NULL, read_class},
+                                     {"slot", SIM_WORD_CALL, NULL, read_slot},
+                                     {"file", SIM_WORD_CALL, NULL, read_file},
+                                     {"workers", SIM_WORD_COUNT, &wanted.workers, NULL},
+                                     {"hot", SIM_WORD_FLAG, &wanted.hot, NULL},
+                                     {"pinned", SIM_WORD_FLAG, &wanted.pinned, NULL},
+                                     {"nested", SIM_WORD_COUNT, &wanted.nested, NULL},
+                                     {"producers", SIM_WORD_COUNT, &wanted.producers, NULL},
+                                     {"bursts", SIM_WORD_COUNT, &wanted.bursts, NULL},
+                                     {"warm", SIM_WORD_COUNT, &wanted.warm, NULL},
+                                     {"period_us", SIM_WORD_NUMBER, &wanted.period_us, NULL},
+                                     {"roam", SIM_WORD_COUNT, &wanted.roam, NULL},
+                                     {"host_on_us", SIM_WORD_NUMBER, &wanted.host_on_us, NULL},
+                                     {"host_off_us", SIM_WORD_NUMBER, &wanted.host_off_us, NULL},
+                                     {"poll", SIM_WORD_FLAG, &wanted.poll, NULL},
+                                     {"ahead_ns", SIM_WORD_NUMBER, &ahead_ns, NULL},
+                                     {"seed", SIM_WORD_SEED, &seed, NULL},
+                                     {"profile", SIM_WORD_COUNT, &profile, NULL},
+                                     {0}};
 
 /// Compare-and-swaps a slot, and those that failed, by the function they stand in.
 static void describe_swaps(char *text, size_t bytes)
@@ -152,15 +108,15 @@ int main(int argc, char **argv)
   static sim_series_t series;
   static char swaps[4096];
   sim_machine_default();
-  sim_random_seed(1);
   for (int i = 1; i < argc; i++) {
-    if (!read_option(argv[i]) && !sim_machine_set(argv[i])) {
+    if (!sim_word_read(options, argv[i]) && !sim_machine_set(argv[i])) {
       fprintf(stderr, "ws_sim_time: \"%s\" is no option, no cost of a machine, or no value\n", argv[i]);
       return 2;
     }
   }
   if (!is_sane())
     return 2;
+  sim_random_seed(seed);
   sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
   if (profile > 0)
     sim_profile_begin();

@@ -13,7 +13,6 @@
 #include "sim_memory.h"
 #include "sim_random.h"
 #include "sim_seam_points.h"
-#include "sim_work.h"
 
 #define PRIORITY 50
 #define HOST_PRIORITY 99 ///< above all classes
@@ -227,28 +226,17 @@ static void move_to(uint32_t cpu)
   memcpy(sim_self->allowed, allowed, sizeof(allowed));
 }
 
-/// @return whether the slot of this number comes
-static bool comes(const sim_bursts_t *wanted, uint32_t number)
-{
-  if (wanted->cycle && wanted->cycle[number % strlen(wanted->cycle)] == '0')
-    return false;
-  return wanted->missing <= 0 || sim_random_unit() >= wanted->missing;
-}
-
 static void slots(void *arg)
 {
   producer_t *self = arg;
   const sim_bursts_t *wanted = run.wanted;
   const sim_ps_t period_ps = (sim_ps_t)(wanted->period_us * 1e6);
   sim_ps_t next_ps = sim_self->now_ps;
-  uint32_t phase = 0, number = 0;
+  uint32_t phase = 0;
   for (uint32_t i = 0; i < wanted->warm + wanted->bursts; i++) {
-    do
-      next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
-    while (period_ps > 0 && !comes(wanted, number++));
+    next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
     if (period_ps > 0)
-      sim_sleep_until(next_ps
-                      + (sim_ps_t)(wanted->late_us > 0 ? sim_random_unit() * wanted->late_us * 1e6 : 0));
+      sim_sleep_until(next_ps);
     if (i == wanted->warm)
       begin_measuring();
     if (wanted->roam > 0 && i % wanted->roam == 0)
@@ -294,13 +282,6 @@ static void *poll(void *unused)
     sim_sleep_until(sim_self->now_ps + SIM_PS_PER_US);
     busy(SIM_PS_PER_US);
   }
-  return unused;
-}
-
-static void *stay_busy(void *unused)
-{
-  for (;;)
-    busy(100 * SIM_PS_PER_US);
   return unused;
 }
 
@@ -373,9 +354,7 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
 {
   run.wanted = wanted;
   run.series = series;
-  sim_libc_reset();
-  sim_memory_reset();
-  sim_threads_reset();
+  sim_disturb_reset();
   if (!prepare_series(wanted, series))
     return false;
   for (uint32_t i = 0; i < wanted->producers; i++)
@@ -386,9 +365,6 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   for (uint32_t i = 0; i < SIM_CPU_WORDS; i++)
     like.allowed[i] = UINT64_MAX;
   sim_thread_new(&like, begin, &run.producer[0], SIM_PS_PER_S);
-  like.class = SIM_FAIR;
-  for (uint32_t i = 0; i < wanted->busy; i++)
-    sim_thread_new(&like, stay_busy, NULL, SIM_PS_PER_S);
   like.class = SIM_REALTIME;
   if (wanted->poll)
     sim_thread_new(&like, poll, NULL, SIM_PS_PER_S);

@@ -27,10 +27,6 @@ typedef struct {
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
   double host_on_us,
       host_off_us; ///< the host takes each CPU so long after so long (exponential means); 0 = no
-  double late_us; ///< a slot begins late by up to this, evenly spread
-  double missing; ///< share of the slots that do not come
-  const char *cycle; ///< a character for each slot of a cycle: '0' = it never comes; NULL = all come
-  uint32_t busy; ///< normal threads that always want a CPU
   bool poll; ///< a real-time thread of the workers' priority polls a clock: it takes a CPU
   uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_handed.c
-/// sim_handed.h.
-#include "sim_handed.h"
+/// sim_checks.h.
+#include "sim_checks.h"
 
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"

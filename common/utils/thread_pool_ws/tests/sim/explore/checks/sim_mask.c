@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_mask.c
-/// sim_mask.h.
-#include "sim_mask.h"
+/// sim_checks.h.
+#include "sim_checks.h"
 
 #include "../../../../pool/ws_types.h"
 #include "sim_libc.h"

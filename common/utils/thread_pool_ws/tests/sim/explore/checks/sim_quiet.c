@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_quiet.c
-/// sim_quiet.h.
-#include "sim_quiet.h"
+/// sim_checks.h.
+#include "sim_checks.h"
 
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../tasks/ws_queue.h"
-#include "sim_handed.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
-#include "sim_strand.h"
-#include "sim_work.h"
 
 #define WAIT_PS (3 * SIM_PS_PER_S)
 #define STEP_PS SIM_PS_PER_MS

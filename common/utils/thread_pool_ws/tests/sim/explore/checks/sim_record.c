@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim_libc.h"
+#include "sim_play.h"
 
 sim_record_t sim_record[SIM_RECORDS_MAX];
 uint32_t sim_records;
@@ -21,11 +22,15 @@ static uint32_t number(const sim_record_t *record)
   return (uint32_t)(record - sim_record);
 }
 
-uint32_t sim_record_take(uint32_t count)
+uint32_t sim_record_take(const sim_record_t *like, uint32_t count)
 {
   if (sim_records + count > SIM_RECORDS_MAX)
     return SIM_RECORD_NONE;
-  sim_records += count;
+  for (uint32_t i = 0; i < count; i++) {
+    sim_record[sim_records] = *like;
+    sim_record[sim_records].state = SIM_RECORD_PUSHING;
+    sim_record[sim_records++].parent = sim_stack_task();
+  }
   return sim_records - count;
 }
 
@@ -52,6 +57,7 @@ void sim_record_end(sim_record_t *record)
 {
   record->state = SIM_RECORD_DONE;
   record->done = 1;
+  sim_futex_wake(&record->done, INT_MAX);
 }
 
 void sim_record_check(uint32_t first, uint32_t count, const char *how)
@@ -90,4 +96,73 @@ void sim_record_next_round(void)
   round_first = sim_records;
   memset(sim_record_yields, 0, sizeof(sim_record_yields));
   memset(sim_record_aborting, 0, sizeof(sim_record_aborting));
+}
+
+static sim_frame_t *top[SIM_THREADS_MAX];
+static bool hides[SIM_THREADS_MAX];
+
+sim_frame_t **sim_stack(void)
+{
+  return &top[sim_self->index];
+}
+
+sim_record_t *sim_stack_task(void)
+{
+  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
+    if (frame->in == SIM_IN_TASK)
+      return frame->record;
+  return NULL;
+}
+
+bool sim_stack_is_in(uint32_t pool)
+{
+  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
+    if (frame->in == SIM_IN_TASK && frame->record->pool == pool)
+      return true;
+  return false;
+}
+
+bool sim_stack_pushes(const sim_thread_t *thread)
+{
+  const sim_frame_t *frame = thread->state != SIM_ENDED ? top[thread->index] : NULL;
+  return frame && frame->in == SIM_IN_PUSH;
+}
+
+static bool belongs_to(const sim_record_t *record, uint32_t goal)
+{
+  for (; record; record = record->parent)
+    if (record->carried == goal)
+      return true;
+  return false;
+}
+
+/// One task may begin late, because the thread may be stopped after its last look at the clock.
+static void check_limit(sim_frame_t *frame)
+{
+  if (frame->until_ns == 0 || (uint64_t)(sim_self->now_ps / SIM_PS_PER_NS) < frame->until_ns)
+    return;
+  if (++frame->late > 1)
+    sim_finding("late: a wait has begun %u tasks after its time limit", frame->late);
+}
+
+void sim_stack_check(const sim_record_t *record)
+{
+  sim_frame_t *frame = *sim_stack();
+  if (frame)
+    check_limit(frame);
+  if (sim_scene->fault.map_share > 0)
+    return; // a join that has no memory for what lies above its task runs that
+  if (frame && frame->in == SIM_IN_WAIT && !belongs_to(record, frame->goal))
+    sim_finding("unrelated task: a thread that waits for a group runs task %u, which is not of it",
+                (uint32_t)(record - sim_record));
+}
+
+void sim_stack_hide(bool hidden)
+{
+  hides[sim_self->index] = hidden;
+}
+
+bool sim_stack_hides(const sim_thread_t *thread)
+{
+  return hides[thread->index];
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sim_scenario.h"
+#include "sim_thread.h"
 
 #define SIM_RECORDS_MAX 16384u
 #define SIM_RECORD_NONE UINT32_MAX
@@ -47,8 +48,9 @@ extern uint64_t sim_record_yields[SIM_POOLS_MAX];
 /// Each pool: it is being aborted, so that tasks may be skipped.
 extern bool sim_record_aborting[SIM_POOLS_MAX];
 
-/// @return the first of @p count free records that follow each other; SIM_RECORD_NONE: there are none left
-uint32_t sim_record_take(uint32_t count);
+/// @return the first of @p count records that follow each other, of tasks like @p like that the running
+/// task pushes; SIM_RECORD_NONE: there are none left
+uint32_t sim_record_take(const sim_record_t *like, uint32_t count);
 
 /// @brief The pool's answer to the push of a task.
 void sim_record_answer(sim_record_t *record, bool accepted);
@@ -65,5 +67,41 @@ void sim_record_check_pool(uint32_t pool, uint64_t counted, uint64_t skipped);
 
 /// @brief The pools are gone: the next ones begin.
 void sim_record_next_round(void);
+
+// What each thread is in the middle of: tasks that it runs inside each other, and waits. A thread that
+// waits for a group runs tasks of that group, and tasks that those have pushed, never an unrelated task.
+
+typedef enum { SIM_IN_TASK, SIM_IN_PUSH, SIM_IN_WAIT, SIM_IN_AWAIT, SIM_IN_POOL_WAIT } sim_in_t;
+
+/// One of those; lies on the thread's own stack.
+typedef struct sim_frame_s sim_frame_t;
+struct sim_frame_s {
+  sim_in_t in;
+  sim_record_t *record; ///< the task
+  uint32_t goal; ///< waited for
+  uint64_t until_ns; ///< the wait's time limit; 0 = none
+  uint32_t late; ///< tasks that the wait has begun after it
+  sim_frame_t *outer;
+};
+
+/// The running thread's innermost frame.
+sim_frame_t **sim_stack(void);
+
+/// @return the task that the running thread is in, the innermost; NULL = none
+sim_record_t *sim_stack_task(void);
+
+/// @return whether the running thread is inside a task of that pool
+bool sim_stack_is_in(uint32_t pool);
+
+/// @brief A task begins, inside what the thread is in the middle of: may it?
+void sim_stack_check(const sim_record_t *record);
+
+/// @return whether a thread has not come to the end of a push yet
+bool sim_stack_pushes(const sim_thread_t *thread);
+
+/// The running task sleeps for a time, and the pool cannot see it.
+void sim_stack_hide(bool hidden);
+/// @return whether a thread does
+bool sim_stack_hides(const sim_thread_t *thread);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_strand.c
-/// sim_strand.h. The engine calls look() between two steps, outside of all threads: what it reads of the pool
+/// sim_checks.h. The engine calls look() between two steps, outside of all threads: what it reads of the pool
 /// is no scheduling point and takes no time.
-#include "sim_strand.h"
+#include "sim_checks.h"
 
 #include <math.h>
 
@@ -12,14 +12,11 @@
 #include "../../../../tasks/ws_places.h"
 #include "../../../../tasks/ws_queue.h"
 #include "../../../../wide/ws_wide.h"
-#include "sim_disturb.h"
 #include "sim_fault.h"
-#include "sim_handed.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_random.h"
 #include "sim_record.h"
-#include "sim_stack.h"
 
 #define LOOK_PS (250 * SIM_PS_PER_US)
 #define PLACE_LOOKS_MAX 8u
@@ -69,30 +66,35 @@ static uint32_t running_threads(void)
   return running;
 }
 
-/// A thread waits for a CPU beside one that is idle: that is the kernel's affair.
-static bool kernel_delays(void)
+static bool any_thread(bool (*is)(const sim_thread_t *thread))
 {
   for (uint32_t i = 0; i < sim_threads; i++)
-    if (sim_thread[i]->state == SIM_READY && finds_idle_cpu(sim_thread[i]))
+    if (is(sim_thread[i]))
       return true;
   return false;
 }
 
-static bool a_thread_waits_for_cpu(void)
+/// It waits for a CPU beside one that is idle: that is the kernel's affair.
+static bool is_delayed(const sim_thread_t *thread)
 {
-  for (uint32_t i = 0; i < sim_threads; i++)
-    if (sim_thread[i]->state == SIM_READY && !sim_is_hog(sim_thread[i]))
-      return true;
-  return false;
+  return thread->state == SIM_READY && finds_idle_cpu(thread);
 }
 
-/// A thread has queued a task, perhaps, and has no CPU to say so.
-static bool a_push_waits_for_cpu(void)
+static bool waits_for_cpu(const sim_thread_t *thread)
 {
-  for (uint32_t i = 0; i < sim_threads; i++)
-    if (sim_thread[i]->state == SIM_READY && sim_stack_pushes(sim_thread[i]))
-      return true;
-  return false;
+  return thread->state == SIM_READY && !sim_is_hog(thread);
+}
+
+/// It has queued a task, perhaps, and has no CPU to say so.
+static bool pushes_without_cpu(const sim_thread_t *thread)
+{
+  return thread->state == SIM_READY && sim_stack_pushes(thread);
+}
+
+/// A task sleeps without having said so: it counts as one that runs.
+static bool hides_a_task(const sim_thread_t *thread)
+{
+  return thread->state == SIM_ASLEEP && sim_stack_hides(thread);
 }
 
 static bool is_uncalled(const ws_pool_t *pool)
@@ -100,21 +102,12 @@ static bool is_uncalled(const ws_pool_t *pool)
   return !pool->guarded || ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT;
 }
 
-/// A task sleeps without having said so: it counts as one that runs.
-static bool a_sleeper_hides_a_task(void)
-{
-  for (uint32_t i = 0; i < sim_threads; i++)
-    if (sim_thread[i]->state == SIM_ASLEEP && sim_stack_hides(sim_thread[i]))
-      return true;
-  return false;
-}
-
 /// The guard is there, and waits for no CPU: where threads of a higher class hold all those that it may use,
 /// the pool promises nothing.
 static bool guard_runs(const ws_pool_t *pool)
 {
   if (!pool->guarded)
-    return pool->workers > 1 && !a_thread_waits_for_cpu() && !a_sleeper_hides_a_task(); // no thread needs it
+    return pool->workers > 1 && !any_thread(waits_for_cpu) && !any_thread(hides_a_task); // no thread needs it
   return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
 }
 
@@ -146,8 +139,8 @@ static bool worker_searches(const ws_pool_t *pool)
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
-         && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !kernel_delays()
-         && !(is_uncalled(pool) && a_push_waits_for_cpu())
+         && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !any_thread(is_delayed)
+         && !(is_uncalled(pool) && any_thread(pushes_without_cpu))
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
                                         : ws_queued(&pool->tasks) > 0 && is_left(pool));
 }
@@ -194,7 +187,7 @@ static bool sleeps_on(sleep_seen_t *seen, const sim_thread_t *thread, bool wrong
 
 static bool is_disturbed(sim_ps_t now_ps)
 {
-  return sim_stalled > 0 || sim_disturb_throttles(now_ps) || a_thread_waits_for_cpu();
+  return sim_stalled > 0 || sim_disturb_throttles(now_ps) || any_thread(waits_for_cpu);
 }
 
 /// A thread outside that helps sleeps in a wait, and has its place still.
@@ -205,12 +198,10 @@ static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
          && sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1]);
 }
 
-static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
+static void look_for_lane_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   static sleep_seen_t seen[SIM_POOLS_MAX][LANES_LOOKED_AT];
-  const ws_pool_t *pool = sim_pool[index];
-  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
-  const uint32_t lanes = looks ? ws_load_relaxed(&pool->tasks.queues) - pool->workers : 0;
+  const uint32_t lanes = is_calm ? ws_load_relaxed(&pool->tasks.queues) - pool->workers : 0;
   for (uint32_t i = 0; i < lanes && i < LANES_LOOKED_AT; i++) {
     const ws_queue_t *lane = pool->tasks.queue[pool->workers + i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
@@ -220,29 +211,30 @@ static void look_for_lane_places(uint32_t index, sim_ps_t now_ps)
   }
 }
 
-/// PARK.md: a task that waits while a worker sleeps has a guard that stands.
-static void look_for_guard(uint32_t index, sim_ps_t now_ps)
+static uint32_t dormant_looks[SIM_POOLS_MAX], cold_looks[SIM_POOLS_MAX];
+
+static bool lasts(uint32_t *looks, bool is_seen, uint32_t most)
 {
-  static uint32_t looks[SIM_POOLS_MAX];
-  ws_pool_t *pool = sim_pool[index];
-  if (!pool || !pool->guarded || ws_load_relaxed(&pool->state) == WS_STOPPED || sim_stalled > 0
-      || sim_disturb_throttles(now_ps) || ws_load_relaxed(&pool->guard) != WS_GUARD_DORMANT
-      || ws_queued(&pool->tasks) == 0 || !ws_has_sleepers(pool) || a_thread_waits_for_cpu())
-    looks[index] = 0;
-  else if (++looks[index] > GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS))
+  *looks = is_seen ? *looks + 1 : 0;
+  return *looks > most;
+}
+
+/// PARK.md: a task that waits while a worker sleeps has a guard that stands.
+static void look_for_guard(ws_pool_t *pool, uint32_t index, bool is_calm)
+{
+  const bool dormant = pool->guarded && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT
+                       && ws_queued(&pool->tasks) > 0 && ws_has_sleepers(pool) && is_calm;
+  if (lasts(&dormant_looks[index], dormant, GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS)))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
 }
 
 /// A worker of a pool that busy-polls sleeps, though there is a CPU for it.
-static void look_for_hot(uint32_t index)
+static void look_for_hot(ws_pool_t *pool, uint32_t index)
 {
-  static uint32_t looks[SIM_POOLS_MAX];
-  const ws_pool_t *pool = sim_pool[index];
-  if (!sim_scene->looks_hot || !pool || ws_load_relaxed(&pool->state) != WS_RUNNING || sim_stalled > 0
-      || ws_load_relaxed(&pool->spin) != WS_SPIN_HOT || ws_awake(pool) == pool->workers
-      || !ws_may_spin_beside(pool, 1))
-    looks[index] = 0;
-  else if (++looks[index] > HOT_LOOKS_MAX)
+  const bool sleeps = sim_scene->looks_hot && ws_load_relaxed(&pool->state) == WS_RUNNING && sim_stalled == 0
+                      && ws_load_relaxed(&pool->spin) == WS_SPIN_HOT && ws_awake(pool) != pool->workers
+                      && ws_may_spin_beside(pool, 1);
+  if (lasts(&cold_looks[index], sleeps, HOT_LOOKS_MAX))
     sim_finding("hot: %u of %u workers of pool %u sleep, and there are CPUs for more",
                 pool->workers - ws_awake(pool), pool->workers, index);
 }
@@ -255,22 +247,19 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
          && !ws_searches(worker) && worker->queue.helping.rests_at == 0;
 }
 
-static void look_for_places(uint32_t index, sim_ps_t now_ps)
+static void look_for_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   static sleep_seen_t seen[SIM_POOLS_MAX][SIM_WORKERS_MAX];
-  const ws_pool_t *pool = sim_pool[index];
-  const bool looks = pool && ws_load_relaxed(&pool->state) != WS_STOPPED && !is_disturbed(now_ps);
-  for (uint32_t i = 0; looks && i < pool->workers; i++)
+  for (uint32_t i = 0; is_calm && i < pool->workers; i++)
     if (sleeps_on(&seen[index][i], sim_thread[ws_tid(pool->worker[i]) - 1],
                   holds_place(pool, pool->worker[i])))
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 
 /// ws_wide.h: no search looks at a queue whose bit is clear, nor do the checks above.
-static void look_for_summary(uint32_t index)
+static void look_for_summary(const ws_pool_t *pool, uint32_t index)
 {
-  const ws_pool_t *pool = sim_pool[index];
-  for (uint32_t i = 0; pool && i < pool->workers; i++)
+  for (uint32_t i = 0; i < pool->workers; i++)
     if (ws_deque_size(&pool->worker[i]->queue.deque) > 0 && !ws_summary_has(&pool->tasks, i))
       sim_finding("summary: worker %u of pool %u has tasks queued, and its bit is clear", i, index);
 }
@@ -294,14 +283,20 @@ static void look_at(uint32_t index, sim_ps_t now_ps)
 
 static void look_at_once(uint32_t index, sim_ps_t now_ps)
 {
+  ws_pool_t *pool = sim_pool[index];
+  const bool is_calm = !is_disturbed(now_ps);
   look_at(index, now_ps);
-  look_for_places(index, now_ps);
-  look_for_lane_places(index, now_ps);
-  if (sim_pool[index] && ws_load_relaxed(&sim_pool[index]->state) != WS_STOPPED)
-    sim_handed_look(sim_pool[index], index, !is_disturbed(now_ps));
-  look_for_guard(index, now_ps);
-  look_for_hot(index);
-  look_for_summary(index);
+  if (pool)
+    look_for_summary(pool, index);
+  if (!pool || ws_load_relaxed(&pool->state) == WS_STOPPED) {
+    dormant_looks[index] = cold_looks[index] = 0;
+    return;
+  }
+  look_for_hot(pool, index);
+  look_for_places(pool, index, is_calm);
+  look_for_lane_places(pool, index, is_calm);
+  sim_handed_look(pool, index, is_calm);
+  look_for_guard(pool, index, is_calm);
 }
 
 /// Any thread as likely: also one that takes few steps.

@@ -10,10 +10,9 @@
 #include "sim_goal.h"
 #include "sim_heap.h"
 #include "sim_libc.h"
+#include "sim_play.h"
+#include "sim_record.h"
 #include "sim_shim.h"
-#include "sim_stack.h"
-#include "sim_task.h"
-#include "sim_work.h"
 #include "ws_tpool.h"
 #include "ws_tpool_hooks.h"
 
@@ -21,7 +20,8 @@
 
 static tpool_t tpool[SIM_POOLS_MAX];
 
-static sim_goal_t goals[GOALS_MAX];
+/// Aligned: which of their words share a line must not depend on the linker.
+static _Alignas(64) sim_goal_t goals[GOALS_MAX];
 static uint32_t goals_used;
 
 static void make(uint32_t index)
@@ -69,16 +69,8 @@ static void hint(const sim_burst_t *burst, bool begins)
 
 static void run(sim_record_t *record)
 {
-  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record, .outer = *sim_stack()};
   sim_goal_t *goal = record->goal;
-  sim_record_begin(record);
-  sim_stack_check(record);
-  sim_task_check(record);
-  *sim_stack() = &frame;
-  sim_task_do(record);
-  *sim_stack() = frame.outer;
-  sim_record_end(record);
-  sim_futex_wake(&record->done, INT_MAX);
+  sim_task_run(record, NULL);
   sim_task_before_call();
   if (goal)
     sim_goal_complete(goal, (uint32_t)(record - sim_record) - goal->first);
@@ -168,15 +160,12 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   if (!sim_shim_is_made(index) || goals_used == GOALS_MAX || sim_records + count > SIM_RECORDS_MAX)
     return;
   sim_goal_t *goal = arm(burst, depth, count);
-  goal->first = sim_record_take(count);
-  for (uint32_t i = goal->first; i < goal->first + count; i++)
-    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
-                                   .pool = index,
-                                   .depth = depth,
-                                   .burst = burst,
-                                   .goal = goal->answers ? goal : NULL,
-                                   .carried = goal->id,
-                                   .parent = sim_stack_task()};
+  const sim_record_t like = {.pool = index,
+                             .depth = depth,
+                             .burst = burst,
+                             .goal = goal->answers ? goal : NULL,
+                             .carried = goal->id};
+  goal->first = sim_record_take(&like, count);
   push_all(goal->first, count);
   if (goal->end != SIM_END_NOTHING)
     join(goal);

@@ -11,20 +11,72 @@
 
 #include "common/utils/threadPool/thread-pool.h"
 #include "sim_fault.h"
-#include "sim_fifos.h"
 #include "sim_heap.h"
 #include "sim_libc.h"
+#include "sim_play.h"
 #include "sim_random.h"
+#include "sim_record.h"
 #include "sim_shim.h"
-#include "sim_stack.h"
-#include "sim_task.h"
-#include "sim_work.h"
 #include "ws_tpool.h"
 #include "ws_tpool_hooks.h"
 
 /// Share of the jobs that end so shortly before the abort, and stop in their delivery until it comes.
 #define STOP_STALLS 0.15
 #define STOP_PS (5 * SIM_PS_PER_MS)
+
+#define FIFOS_MAX 8192u
+
+/// A response FIFO. It lies in memory of its own, which is freed right after its last pull, as a stack's is.
+typedef struct {
+  notifiedFIFO_t *queue;
+  uint32_t id;
+  uint32_t pool; ///< index
+  uint32_t users; ///< threads that abort it at present
+  bool aborted;
+} sim_fifo_t;
+
+/// A thread that polls may be real-time: the workers get its CPU in between.
+#define POLL_PS (100 * SIM_PS_PER_US)
+
+static sim_fifo_t fifos[FIFOS_MAX];
+static uint32_t fifos_used;
+
+/// @return NULL: there are too many
+static sim_fifo_t *new_fifo(uint32_t pool)
+{
+  if (fifos_used == FIFOS_MAX)
+    return NULL;
+  sim_fifo_t *fifo = &fifos[fifos_used++];
+  *fifo = (sim_fifo_t){.id = fifos_used, .pool = pool};
+  fifo->queue = sim_heap_memalign(64, sizeof(*fifo->queue));
+  initNotifiedFIFO(fifo->queue);
+  return fifo;
+}
+
+/// Its owner pulls no more. Waits for threads that abort it.
+static void free_fifo(sim_fifo_t *fifo)
+{
+  sim_stack_hide(true); // a real job's FIFO would be there until the abort has left it
+  while (fifo->users > 0)
+    sim_sleep_until(sim_self->now_ps + POLL_PS);
+  sim_stack_hide(false);
+  sim_heap_free(fifo->queue);
+  fifo->queue = NULL;
+}
+
+/// The pool is aborted: abort those of its FIFOs that are there.
+static void abort_fifos(uint32_t pool)
+{
+  for (uint32_t i = 0; i < fifos_used; i++) {
+    sim_fifo_t *fifo = &fifos[i];
+    if (!fifo->queue || fifo->pool != pool)
+      continue;
+    fifo->users++;
+    fifo->aborted = true;
+    abortNotifiedFIFO(fifo->queue);
+    fifo->users--;
+  }
+}
 
 static tpool_t tpool[SIM_POOLS_MAX];
 
@@ -50,7 +102,7 @@ static void abort_pool(uint32_t index)
   const int ended = abortTpool(&tpool[index]);
   if (ended < 0)
     sim_finding("an abort returned %d", ended);
-  sim_fifos_abort(index);
+  abort_fifos(index);
 }
 
 static void stop(uint32_t index)
@@ -78,16 +130,7 @@ static void before_delivery(void)
 
 static void job(void *data)
 {
-  sim_record_t *record = *(sim_record_t **)data;
-  sim_frame_t frame = {.in = SIM_IN_TASK, .record = record, .outer = *sim_stack()};
-  sim_record_begin(record);
-  sim_stack_check(record);
-  sim_task_check(record);
-  *sim_stack() = &frame;
-  sim_task_do(record);
-  *sim_stack() = frame.outer;
-  sim_record_end(record);
-  sim_futex_wake(&record->done, INT_MAX);
+  sim_task_run(*(sim_record_t **)data, NULL);
   before_delivery();
 }
 
@@ -106,15 +149,9 @@ static void push_element(notifiedFIFO_elt_t *element, uint32_t number, sim_fifo_
 static uint32_t take_records(const sim_burst_t *burst, uint32_t index, uint32_t depth, uint32_t count,
                              const sim_fifo_t *fifo)
 {
-  const uint32_t first = sim_record_take(count);
-  for (uint32_t i = first; first != SIM_RECORD_NONE && i < first + count; i++)
-    sim_record[i] = (sim_record_t){.state = SIM_RECORD_PUSHING,
-                                   .pool = index,
-                                   .depth = depth,
-                                   .burst = burst,
-                                   .carried = fifo ? fifo->id : 0,
-                                   .parent = sim_stack_task()};
-  return first;
+  const uint32_t carried = fifo ? fifo->id : 0;
+  return sim_record_take(&(sim_record_t){.pool = index, .depth = depth, .burst = burst, .carried = carried},
+                         count);
 }
 
 static notifiedFIFO_elt_t *poll_result(sim_fifo_t *fifo, uint32_t index)
@@ -123,7 +160,7 @@ static notifiedFIFO_elt_t *poll_result(sim_fifo_t *fifo, uint32_t index)
     notifiedFIFO_elt_t *element = tryPullTpool(fifo->queue, &tpool[index]);
     if (element || fifo->aborted)
       return element;
-    sim_sleep_until(sim_self->now_ps + SIM_FIFOS_POLL_PS);
+    sim_sleep_until(sim_self->now_ps + POLL_PS);
   }
 }
 
@@ -199,7 +236,7 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   const sim_end_t end = end_of(burst, depth);
   if (!sim_shim_is_made(index) || sim_records + count > SIM_RECORDS_MAX)
     return;
-  sim_fifo_t *fifo = end == SIM_END_NOTHING ? NULL : sim_fifos_new(index);
+  sim_fifo_t *fifo = end == SIM_END_NOTHING ? NULL : new_fifo(index);
   if (!fifo && end != SIM_END_NOTHING)
     return;
   const uint32_t first = take_records(burst, index, depth, count, fifo);
@@ -210,7 +247,7 @@ static void burst(const sim_burst_t *burst, uint32_t index, uint32_t depth)
   if (!fifo)
     return;
   fetch(fifo, index, end, count);
-  sim_fifos_free(fifo);
+  free_fifo(fifo);
 }
 
 /// Each element from that of record @p first on was pulled once, or freed by the thread that dropped it.

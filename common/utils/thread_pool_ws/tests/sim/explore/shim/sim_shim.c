@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "common/utils/system.h"
+#include "sim_checks.h"
 #include "sim_heap.h"
 #include "sim_libc.h"
-#include "sim_quiet.h"
 #include "sim_record.h"
-#include "sim_work.h"
 
 #define RETRY_PS (100 * SIM_PS_PER_US)
 #define HINT_PS (20 * SIM_PS_PER_US)

@@ -24,9 +24,9 @@ void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES]);
 void sim_shim_make_end(uint32_t index, const ws_tpool_t *its);
 bool sim_shim_is_made(uint32_t index);
 
-/// @brief As in sim_front.h.
+/// @brief As in sim_play.h.
 void sim_shim_look(void);
-/// @brief As in sim_front.h: nothing, because the abort ends a pool.
+/// @brief As in sim_play.h: nothing, because the abort ends a pool.
 void sim_shim_destroy(uint32_t index, bool stopped);
 
 /// @brief A thread is about to push a burst: shall the pool be told? @return whether

@@ -36,16 +36,10 @@ def commit() -> str | None:
         return None
 
 
-def about(options: argparse.Namespace, length: plan.Length) -> Line:
-    return {
-        "bench": "scale-about",
-        "simulated": True,
-        "commit": commit(),
-        "quick": options.quick,
-        "slots": length.slots.measured,
-        "warm": length.slots.warm,
-        "runs": length.runs,
-    }
+def about(quick: bool, choice: plan.Choice) -> Line:
+    slots, warm = choice.bursts["slot"]
+    head = {"bench": "scale-about", "simulated": True, "commit": commit(), "quick": quick}
+    return head | {"slots": slots, "warm": warm, "runs": choice.runs}
 
 
 def finished(result: Line) -> Line:
@@ -113,22 +107,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def choose(options: argparse.Namespace) -> plan.Choice:
-    choice = plan.QUICK_CHOICE if options.quick else plan.FULL_CHOICE
-    length = replace(choice.length, runs=options.runs or choice.length.runs)
-    return plan.Choice(
-        options.workload or choice.workloads,
-        options.pool or choice.pools,
-        options.cpus or choice.cpus,
-        options.producers or choice.producers,
-        length,
-    )
-
-
 def simulate(options: argparse.Namespace, out: IO[str] | None) -> list[Line]:
-    choice = choose(options)
+    given = {"workloads": options.workload, "pools": options.pool, "cpus": options.cpus}
+    given |= {"producers": options.producers, "runs": options.runs}
+    choice = replace(
+        plan.QUICK if options.quick else plan.FULL, **{key: given[key] for key in given if given[key]}
+    )
     jobs = plan.jobs([find_machine(name) for name in options.machine or plan.MACHINES], choice)
-    return take(jobs, options.jobs, out, about(options, choice.length))
+    return take(jobs, options.jobs, out, about(options.quick, choice))
 
 
 def read(paths: Sequence[Path]) -> list[Line]:

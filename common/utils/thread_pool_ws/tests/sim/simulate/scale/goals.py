@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from simulate.scale.plan import EMPTY, SLOTS, Curve
+from simulate.scale.plan import EMPTY, SLOTS
 from simulate.scale.points import Curves, Point
 
 TURN = 1.03  # more CPUs may take this much longer than fewer
 LONG = ("22x28", "50x28", "100x28", "100x100")
 FROM_20_US = ("4x20", "13x97.5", *LONG)
-SHORT = ("12x6", "50x5", "100x5")
 TINY = "38x0.5"  # its CPU time is the waking itself
 
 
@@ -48,40 +47,45 @@ def turn_of(points: Sequence[Point]) -> Turn | None:
 
 @dataclass(frozen=True)
 class Goal:
-    """Holds where `value` of a point is at most `limit`."""
+    """Holds where a figure of a point (Point.get; "turn": of a curve) is at most `limit`."""
 
     name: str
-    workloads: tuple[str, ...]
-    value: Callable[[Point], float | None]
+    workloads: Sequence[str]  # none: each one
+    key: str
     limit: float
-    unit: str = ""
     cpus: tuple[int, int] = (1, 1 << 30)
-    digits: int = 2
+    text: str = "{:.2f}"
 
-
-def _excess_us(point: Point) -> float | None:
-    return point.time - point.whole_us if point.whole_us else None
+    def found(self, curves: Curves) -> Iterator[tuple[float, str]]:
+        """The values, and where they are."""
+        for curve, points in curves.items():
+            if self.workloads and curve.workload not in self.workloads:
+                continue
+            if self.key == "turn" and (turn := turn_of(points)):
+                yield turn.ratio, f"{curve.workload}, {turn}"
+            for point in points:
+                value = point.get(self.key)
+                if point.judged and self.cpus[0] <= point.cpus <= self.cpus[1] and value is not None:
+                    yield value, f"{self.text.format(value)}: {curve.workload}, {point.cpus} CPUs"
 
 
 LONG_NAME = ", ".join(LONG)
 GOALS = (
-    Goal(f"{LONG_NAME}: up to 64 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.10, cpus=(1, 64)),
-    Goal(f"{LONG_NAME}: 65 to 128 CPUs, x whole tasks", LONG, lambda p: p.per_whole, 1.20, cpus=(65, 128)),
-    Goal("tasks of 20 us and more: x B2", FROM_20_US, lambda p: p.per_passed, 1.10),
-    Goal("tasks of 5 and 6 us: x B2", SHORT, lambda p: p.per_passed, 1.20),
-    Goal("12x6: time beyond whole tasks", ("12x6",), _excess_us, 3.0, " us", digits=1),
-    Goal("100x5: up to 32 CPUs, x whole tasks", ("100x5",), lambda p: p.per_whole, 1.25, cpus=(1, 32)),
+    Goal(f"{LONG_NAME}: up to 64 CPUs, x whole tasks", LONG, "time/whole_us", 1.10, (1, 64)),
+    Goal(f"{LONG_NAME}: 65 to 128 CPUs, x whole tasks", LONG, "time/whole_us", 1.20, (65, 128)),
+    Goal("tasks of 20 us and more: x B2", FROM_20_US, "time/passed_us", 1.10),
+    Goal("tasks of 5 and 6 us: x B2", ("12x6", "50x5", "100x5"), "time/passed_us", 1.20),
+    Goal("12x6: time beyond whole tasks", ("12x6",), "time-whole_us", 3.0, text="{:.1f} us"),
+    Goal("100x5: up to 32 CPUs, x whole tasks", ("100x5",), "time/whole_us", 1.25, (1, 32)),
     Goal(
         f"all slot cases but {TINY}: CPU time / work",
-        tuple(case for case in SLOTS if case != TINY),
-        lambda p: p.get("cpu_per_work"),
+        [case for case in SLOTS if case != TINY],
+        "cpu_per_work",
         2.0,
     ),
-    Goal("empty tasks: up to 64 CPUs, time a task", (EMPTY,), lambda p: p.time, 50.0, " ns", (1, 64), 1),
-)
-TURN_GOALS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("100x5: the most that more CPUs take longer", ("100x5",)),
-    ("every curve: the most that more CPUs take longer", ()),
+    Goal("empty tasks: up to 64 CPUs, time a task", (EMPTY,), "time", 50.0, (1, 64), "{:.1f} ns"),
+    Goal("100x5: the most that more CPUs take longer", ("100x5",), "turn", TURN),
+    Goal("every curve: the most that more CPUs take longer", (), "turn", TURN),
 )
 
 
@@ -99,56 +103,12 @@ class Verdict:
         return self.met == self.of
 
 
-def own_curves(curves: Curves, machine: str, workloads: Sequence[str] = ()) -> Curves:
-    """Of ws with one producer."""
-    return {
-        curve: points
-        for curve, points in curves.items()
-        if curve.pool == "ws"
-        and curve.producers == 1
-        and curve.machine == machine
-        and (not workloads or curve.workload in workloads)
-    }
-
-
-def _where(curve: Curve, point: Point) -> str:
-    return f"{curve.workload}, {point.cpus} CPUs"
-
-
-def judge(goal: Goal, curves: Curves, machine: str) -> Verdict | None:
-    """None: nothing to judge."""
-    low, high = goal.cpus
-    found: list[tuple[float, str]] = []
-    for curve, points in own_curves(curves, machine, goal.workloads).items():
-        for point in points:
-            value = goal.value(point)
-            if point.judged and low <= point.cpus <= high and value is not None:
-                found.append((value, _where(curve, point)))
-    if not found:
-        return None
-    value, where = max(found)
-    met = sum(each <= goal.limit for each, _ in found)
-    limit = f"{goal.limit:.{goal.digits}f}{goal.unit}"
-    return Verdict(goal.name, machine, limit, met, len(found), f"{value:.{goal.digits}f}{goal.unit}: {where}")
-
-
-def judge_turns(name: str, workloads: Sequence[str], curves: Curves, machine: str) -> Verdict | None:
-    turns = {
-        curve: turn
-        for curve, points in own_curves(curves, machine, workloads).items()
-        if (turn := turn_of(points))
-    }
-    if not turns:
-        return None
-    curve, turn = max(turns.items(), key=lambda item: item[1].ratio)
-    met = sum(not one.is_up for one in turns.values())
-    limit = f"{100 * (TURN - 1):+.0f} %"
-    return Verdict(name, machine, limit, met, len(turns), f"{curve.workload}, {turn}")
-
-
 def verdicts(curves: Curves) -> Iterator[Verdict]:
-    machines = list(dict.fromkeys(curve.machine for curve in curves))
+    """Of ws with one producer; none where there is nothing to judge."""
     for goal in GOALS:
-        yield from filter(None, (judge(goal, curves, machine) for machine in machines))
-    for name, workloads in TURN_GOALS:
-        yield from filter(None, (judge_turns(name, workloads, curves, machine) for machine in machines))
+        limit = f"{100 * (TURN - 1):+.0f} %" if goal.key == "turn" else goal.text.format(goal.limit)
+        for machine in dict.fromkeys(curve.machine for curve in curves):
+            own = {one: curves[one] for one in curves if one[:1] + one[2:] == (machine, 1, "ws")}
+            if found := list(goal.found(own)):
+                met = sum(value <= goal.limit for value, _ in found)
+                yield Verdict(goal.name, machine, limit, met, len(found), max(found)[1])

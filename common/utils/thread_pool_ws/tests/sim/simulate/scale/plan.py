@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from simulate.machine import Machine
 from simulate.program import Job
-from simulate.timing import POOLS
-from simulate.workload import default_period_us, workload_words
+from simulate.timing import POOLS, burst_job
+from simulate.workload import default_period_us
 
 MACHINES = ("xeon-2x28", "epyc-64", "grace-72")
 CPUS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
@@ -37,45 +37,28 @@ PRODUCERS = 4
 
 
 @dataclass(frozen=True)
-class Count:
-    """How many bursts of a life of a pool are measured, and how many come before those."""
-
-    measured: int
-    warm: int
-
-
-@dataclass(frozen=True)
-class Length:
-    slots: Count
-    empty: Count  # bursts of empty tasks, one right after the other
-    nested: Count
-    runs: int  # lives of a pool
-
-    def of(self, workload: str) -> Count:
-        if workload.startswith("empty"):
-            return self.empty
-        return self.nested if workload.startswith("fib") else self.slots
-
-
-FULL = Length(Count(100, 400), Count(3, 2), Count(20, 10), runs=3)
-QUICK = Length(Count(50, 200), Count(3, 1), Count(10, 4), runs=1)
-
-
-@dataclass(frozen=True)
 class Choice:
     workloads: Sequence[str]
     pools: Sequence[str]
     cpus: Sequence[int]
     producers: Sequence[int]  # more than one: only workloads of SEVERAL, only ws
-    length: Length
+    runs: int  # lives of a pool
+    bursts: dict[str, tuple[int, int]]  # of slots, empty and fib: measured, and before those
 
 
-FULL_CHOICE = Choice((*SLOTS, *RECORDED, EMPTY, NESTED), POOLS, CPUS, (1, PRODUCERS), FULL)
-QUICK_CHOICE = Choice(("12x6", "22x28", "100x28", EMPTY), POOLS, (1, 8, 32, 64), (1,), QUICK)
+FULL = Choice(
+    (*SLOTS, *RECORDED, EMPTY, NESTED),
+    *(POOLS, CPUS, (1, PRODUCERS), 3),
+    {"slot": (100, 400), "empty": (3, 2), "fib": (20, 10)},
+)
+QUICK = Choice(
+    ("12x6", "22x28", "100x28", EMPTY),
+    *(POOLS, (1, 8, 32, 64), (1,), 1),
+    {"slot": (50, 200), "empty": (3, 1), "fib": (10, 4)},
+)
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """One line of a plot: a workload against CPUs."""
 
     machine: str
@@ -117,41 +100,23 @@ def curves(machine: Machine, choice: Choice) -> Iterator[Curve]:
                     yield Curve(machine.name, workload, count, "ws")
 
 
-def job(machine: Machine, curve: Curve, cpus: int, seed: int, length: Length) -> Job:
-    count = length.of(curve.workload)
+def job(machine: Machine, curve: Curve, cpus: int, seed: int, choice: Choice) -> Job:
+    kind = next((kind for kind in choice.bursts if curve.workload.startswith(kind)), "slot")
+    bursts, warm = choice.bursts[kind]
     has = machine.with_cpus(cpus)
     workers = workers_of(curve.pool, cpus, curve.producers)
-    words = [
-        *has.words,
-        *workload_words(curve.workload),
-        f"pool={curve.pool}",
-        f"workers={workers}",
-        f"producers={curve.producers}",
-        f"period_us={default_period_us(curve.workload, cpus, curve.producers):g}",
-        f"bursts={count.measured}",
-        f"warm={count.warm}",
-        f"seed={seed}",
-    ]
-    label: dict[str, Any] = {
-        "bench": "scale",
-        "machine": machine.name,
-        "cpus": cpus,
-        "smt": has.smt,
-        "workload": curve.workload,
-        "producers": curve.producers,
-        "pool": curve.pool,
-        "workers": workers,
-        "seed": seed,
-    }
-    return Job(tuple(words), label, {"TPOOL_WS_SPIN": "auto"})
+    label = {"bench": "scale", **curve._asdict(), "cpus": cpus, "smt": has.smt}
+    label |= {"workers": workers, "seed": seed}
+    period_us = default_period_us(curve.workload, cpus, curve.producers)
+    return burst_job(has, label, period_us, bursts=bursts, warm=warm)
 
 
 def jobs(machines: Sequence[Machine], choice: Choice) -> list[Job]:
     return [
-        job(machine, curve, count, seed, choice.length)
+        job(machine, curve, count, seed, choice)
         for machine in machines
         for curve in curves(machine, choice)
         for count in cpu_series(machine, choice.cpus)
         if count >= curve.producers
-        for seed in range(1, choice.length.runs + 1)
+        for seed in range(1, choice.runs + 1)
     ]

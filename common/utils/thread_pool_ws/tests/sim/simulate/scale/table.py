@@ -3,34 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from simulate.machine import Machine, MachineError, find_machine
 from simulate.scale.goals import Verdict, turn_of, verdicts
 from simulate.scale.plan import Curve
 from simulate.scale.points import Curves, Point, is_empty
 
-# Row: its name, the figure, digits
-Row = tuple[str, Callable[[Point], float | None], int]
+# Row: its name, the figure (Point.get), digits
+Row = tuple[str, str, int]
 SLOT_ROWS: tuple[Row, ...] = (
-    ("p50 us", lambda p: p.time, 1),
-    ("p50 / bound", lambda p: p.per_bound, 2),
-    ("p50 / whole tasks", lambda p: p.per_whole, 2),
-    ("p50 / B1", lambda p: p.per_dealt, 2),
-    ("p50 / B2", lambda p: p.per_passed, 2),
-    ("p99 us", lambda p: p.get("p99_us"), 1),
-    ("start lag us", lambda p: p.get("start_lag_us"), 1),
-    ("steals a slot", lambda p: p.get("steals"), 1),
-    ("lost steals a slot", lambda p: p.get("steals_lost"), 1),
-    ("wakes a slot", lambda p: p.get("wakes"), 1),
-    ("CPU time / work", lambda p: p.get("cpu_per_work"), 2),
+    ("p50 us", "time", 1),
+    ("p50 / bound", "time/bound_us", 2),
+    ("p50 / whole tasks", "time/whole_us", 2),
+    ("p50 / B1", "time/dealt_us", 2),
+    ("p50 / B2", "time/passed_us", 2),
+    ("p99 us", "p99_us", 1),
+    ("start lag us", "start_lag_us", 1),
+    ("steals a slot", "steals", 1),
+    ("lost steals a slot", "steals_lost", 1),
+    ("wakes a slot", "wakes", 1),
+    ("CPU time / work", "cpu_per_work", 2),
 )
-BURST_ROWS = tuple(
-    row
-    for row in SLOT_ROWS
-    if row[0] in ("start lag us", "steals a slot", "lost steals a slot", "wakes a slot")
-)
-RIVAL_ROW: Row = ("p50 / whole tasks", lambda p: p.per_whole, 2)
+BURST_ROWS = SLOT_ROWS[6:10]
 HEAD = """SIMULATED: no figure here was measured on such a machine. Of the machine files only vm-2-amd is
 calibrated; these are made of published values and estimates. A curve shows how the pool's own work grows with
 the number of CPUs.
@@ -61,11 +57,10 @@ def text_of(value: float | None, digits: int) -> str:
 
 
 def rows_of(curve: Curve) -> tuple[Row, ...]:
+    first = ("ns a task", "time", 1) if is_empty(curve.workload) else SLOT_ROWS[0]
     if curve.pool != "ws":
-        return (SLOT_ROWS[0], RIVAL_ROW)
-    if is_empty(curve.workload):
-        return (("ns a task", lambda p: p.time, 1), *BURST_ROWS)
-    return (SLOT_ROWS[0], *BURST_ROWS) if curve.workload.startswith("fib") else SLOT_ROWS
+        return (first, SLOT_ROWS[2])
+    return (first, *BURST_ROWS) if curve.workload.startswith(("empty", "fib")) else SLOT_ROWS
 
 
 def workload_table(curves: Curves) -> Iterator[str]:
@@ -74,29 +69,19 @@ def workload_table(curves: Curves) -> Iterator[str]:
     table = [["CPUs", *map(str, counts)]]
     for curve, points in curves.items():
         by_cpus = {point.cpus: point for point in points}
-        for name, value, digits in rows_of(curve):
-            if is_empty(curve.workload) and name == SLOT_ROWS[0][0]:
-                name, value, digits = "ns a task", SLOT_ROWS[0][1], 1
-            cells = [text_of(value(by_cpus[n]), digits) if n in by_cpus else "" for n in counts]
+        for name, key, digits in rows_of(curve):
+            cells = [text_of(by_cpus[n].get(key), digits) if n in by_cpus else "" for n in counts]
             if any(cell not in ("", "-") for cell in cells):
                 table.append([f"{curve.pool}: {name}", *cells])
     yield from layout(table)
 
 
-def same_table(curve: Curve) -> tuple[str, str, int]:
-    return curve.machine, curve.workload, curve.producers
-
-
 def curve_tables(curves: Curves) -> Iterator[str]:
-    for machine, workload, producers in dict.fromkeys(map(same_table, curves)):
-        here = {
-            curve: points
-            for curve, points in curves.items()
-            if same_table(curve) == (machine, workload, producers)
-        }
+    for same in dict.fromkeys(curve[:3] for curve in curves):
+        machine, workload, producers = same
         several = f", {producers} producers" if producers > 1 else ""
         yield f"\n{workload}{several} on {machine}, simulated"
-        yield from workload_table(here)
+        yield from workload_table({curve: points for curve, points in curves.items() if curve[:3] == same})
 
 
 def verdict_table(found: Sequence[Verdict]) -> Iterator[str]:
@@ -127,7 +112,7 @@ def turn_table(curves: Curves) -> Iterator[str]:
     yield "\nDoes the curve turn up: do more CPUs take more than 3 % longer than fewer? (simulated)"
     pools = list(dict.fromkeys(curve.pool for curve in curves))
     rows = [["curve", "machine", *pools]]
-    for machine, workload, producers in dict.fromkeys(map(same_table, curves)):
+    for machine, workload, producers in dict.fromkeys(curve[:3] for curve in curves):
         name = f"{workload}, {producers} producers" if producers > 1 else workload
         found = (curves.get(Curve(machine, workload, producers, pool)) for pool in pools)
         rows.append([name, machine, *map(turn_text, found)])
@@ -135,19 +120,14 @@ def turn_table(curves: Curves) -> Iterator[str]:
     yield '  "perhaps": the runs of the two points overlap.'
 
 
-def title_of(machine: str) -> list[Machine]:
-    try:
-        found = find_machine(machine)
-    except MachineError:  # the figures may come from another tree
-        return []
-    return [found, *([found.wider] if found.wider else [])]
-
-
 def report(curves: Curves) -> Iterator[str]:
     yield HEAD
     for name in dict.fromkeys(curve.machine for curve in curves):
-        for machine in title_of(name):
-            yield f"  {name}, up to {machine.cpus} CPUs: {machine.title}"
+        with suppress(MachineError):  # the figures may come from another tree
+            machine: Machine | None = find_machine(name)
+            while machine:
+                yield f"  {name}, up to {machine.cpus} CPUs: {machine.title}"
+                machine = machine.wider
     yield from curve_tables(curves)
     yield from verdict_table(list(verdicts(curves)))
     yield from turn_table(curves)
