@@ -11,7 +11,7 @@
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 #include "ws_run.h"

@@ -3,13 +3,11 @@
 /// ws_next.h: the whole scheduling policy, as one list of sources.
 #include "ws_next.h"
 
-#include <string.h>
-
 #include "../classes/ws_classes.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_root.h"
 #include "ws_round.h"
 

@@ -17,7 +17,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_next.h"
 #include "ws_root.h"
 #include "ws_run.h"
@@ -159,9 +159,9 @@ static uintptr_t func_of(const struct ws_pool_s *pool, const ws_task_t *task)
 }
 
 /// @return whether a task pushes itself ("not ready, try later") in a pool that starts the oldest first. It
-/// goes behind those that are queued: its thread's own queue would be the wrong place, for a search looks there
-/// first, and a join takes the newest there. A task with a counted group is a part of the other one, not its
-/// repetition
+///         goes behind those that are queued: its thread's own queue would be the wrong place, for a search
+///         looks there first, and a join takes the newest there. A task with a counted group is a part of the
+///         other one, not its repetition
 static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (WS_LIKELY(!here.queue || here.queue->depth == 0 || !pool->settings.fifo)

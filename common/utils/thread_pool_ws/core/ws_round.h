@@ -60,13 +60,13 @@ static inline void ws_round_shorten(ws_queue_t *queue)
   queue->round.stops = queue->round.stops_left = 1;
 }
 
-// The fairness tick: the last search of a round serves a place whose turn it is, the oldest task there. So each
-// task runs, even if tasks of higher priority, or in the own queue, never run out.
+// The fairness tick: the last search of a round serves a place whose turn it is, the oldest task there. So
+// each task runs, even if tasks of higher priority, or in the own queue, never run out.
 //
 // Turns   The places follow each other from the last to the first (ws_places.h): lanes, workers' queues, the
-//         queues that all threads share. Each thread goes round by itself, and passes over empty places, 8 in a
-//         tick at most. The own queue has its turn, too: the next search is a further tick then, so the others
-//         do not wait longer. A task that is stuck in an inbox goes before all.
+//         queues that all threads share. Each thread goes round by itself, and passes over empty places, 8 in
+//         a tick at most. The own queue has its turn, too: the next search is a further tick then, so the
+//         others do not wait longer. A task that is stuck in an inbox goes before all.
 // Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
 //         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes. A pool
 //         without several nodes has none of them. Each task that is stuck then takes 61 searches more.

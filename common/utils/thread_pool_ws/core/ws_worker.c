@@ -13,6 +13,7 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_inbox.h"
 #include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"

@@ -4,7 +4,7 @@
 #include "ws_lane.h"
 
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 
 static void remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {

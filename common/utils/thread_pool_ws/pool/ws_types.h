@@ -65,8 +65,8 @@ typedef struct {
 #define WS_STARTED_GUARD (1u << 30)
 #define WS_STARTED_ALL (1u << 31)
 
-/// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it looks for
-/// a task, or was claimed and will. Parked: it is about to sleep, or sleeps.
+/// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it
+/// looks for a task, or was claimed and will. Parked: it is about to sleep, or sleeps.
 ///   RUNNING --begins to search--> SEARCHING --finds a task--> RUNNING
 ///   RUNNING, SEARCHING --parks--> PARKED --is claimed (ws_wake.h)--> SEARCHING
 /// RELIED: a searching worker that is in pool->searching, so pushes rely on it. A searching worker without

@@ -2,7 +2,6 @@
 /// @file ws_topo.c
 /// ws_setup.h: on which CPUs workers run, and in which order they steal from each other. ws_node.h.
 #include <errno.h>
-#include <stdlib.h>
 
 #include "../include/ws_node.h"
 #include "../pool/ws_warn.h"

@@ -33,7 +33,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 #include "ws_wake.h"

@@ -11,7 +11,7 @@
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_step.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"
 

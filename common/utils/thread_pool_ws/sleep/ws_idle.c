@@ -21,7 +21,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
+#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_guard.h"
 #include "ws_place.h"

@@ -3,6 +3,7 @@
 /// ws_places.h.
 #include "ws_places.h"
 
+#include "../wide/ws_inbox.h"
 #include "../wide/ws_wide.h"
 #include "ws_queue.h"
 #include "ws_shared.h"

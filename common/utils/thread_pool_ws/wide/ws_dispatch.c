@@ -30,6 +30,7 @@
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
+#include "ws_inbox.h"
 #include "ws_wide.h"
 
 /// Tasks that a dispatcher hands out, at most, before it runs one.

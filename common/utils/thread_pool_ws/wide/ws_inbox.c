@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_inbox.c
 /// ws_inbox.h.
-#include "ws_wide.h"
+#include "ws_inbox.h"
 
 #include "../tasks/ws_group_word.h"
+#include "ws_wide.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u

@@ -14,7 +14,6 @@
 #define WS_WIDE_H
 
 #include "../tasks/ws_tasks.h"
-#include "ws_inbox.h"
 
 struct ws_worker_s;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wide_null.c
 /// ws_wide.h for pools of few workers: links in place of the other sources of this room. Every pool is small.
+#include "ws_inbox.h"
 #include "ws_wide.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

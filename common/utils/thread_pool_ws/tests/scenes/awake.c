@@ -115,7 +115,8 @@ SCENES("awake",
    "sleep 200ms; times 4: stand 2; let 2; settle"},
   {"a_spinning_worker_without_a_cpu_delays_no_task",
    "simulated cpus=5; pool workers=4 pin_step=1 spin=hot; on 4; sleep 1ms\n"
-   "hog 0 4ms; hog 1 1ms; hog 2 4ms; hog 3 4ms; sleep 200us; times 3: push task 4 in=g; wait g alone within=3ms\n"
+   "hog 0 4ms; hog 1 1ms; hog 2 4ms; hog 3 4ms; sleep 200us\n"
+   "times 3: push task 4 in=g; wait g alone within=3ms\n"
    "is starved_searches >= 1; spin off; sleep 20ms; times 4: stand 4; let 4; settle"},
   {"workers_without_cpus_do_not_hide_the_others",
    "simulated cpus=14; pool workers=12 pin_step=1 spin=off; on 13; " ALL_SLEEP

@@ -7,7 +7,6 @@
 #include <sched.h>
 
 #include "../../../pool/ws_types.h"
-#include "../../../wide/ws_wide.h"
 #include "sim_checks.h"
 #include "sim_libc.h"
 #include "sim_play.h"

@@ -40,8 +40,8 @@ void sim_special_crowd(sim_scenario_t *scenario);
 /// @brief Few workers that spin, and are handed tasks; others take their CPUs while they do.
 void sim_special_spinners(sim_scenario_t *scenario);
 
-/// @brief Workers are handed tasks by threads and by dispatchers that stop in the middle of it; some stop for so
-/// long that the workers have left, some until the pool has ended.
+/// @brief Workers are handed tasks by threads and by dispatchers that stop in the middle of it; some stop for
+/// so long that the workers have left, some until the pool has ended.
 void sim_special_handovers(sim_scenario_t *scenario);
 
 /// @brief Bursts of long tasks that come while a slow guard becomes dormant.

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "../../../pool/ws_types.h"
-#include "../../../wide/ws_wide.h"
+#include "../../../wide/ws_inbox.h"
 #include "sim_checks.h"
 #include "sim_fault.h"
 #include "sim_play.h"

@@ -5,6 +5,7 @@
 /// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted.
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
+#include "../../../wide/ws_inbox.h"
 #include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"

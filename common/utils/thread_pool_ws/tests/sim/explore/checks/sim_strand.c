@@ -11,6 +11,7 @@
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_places.h"
 #include "../../../../tasks/ws_queue.h"
+#include "../../../../wide/ws_inbox.h"
 #include "../../../../wide/ws_wide.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
