@@ -37,7 +37,7 @@ WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
 /// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
 /// runs or skips all of them, for no other thread will look.
 /// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
-static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
+WS_SELDOM static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
   while (ws_next_left(pool, &task))
