@@ -86,11 +86,7 @@ static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
 
 static bool take_stuck(ws_search_t *search, ws_task_t *task)
 {
-  if (!ws_inbox_take_stuck(&search->pool->tasks, task))
-    return false;
-  ws_count(&search->here.queue->count.stolen, 1);
-  ws_traced_steal(search->pool, search->here, WS_VICTIM_INBOX);
-  return true;
+  return ws_take_stuck(search->pool, search->here, task);
 }
 
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
@@ -179,7 +175,7 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_ANY)
-    return take_stuck(search, task) || ws_tick(search->pool, search->here, task);
+    return ws_tick(search->pool, search->here, task);
   if (++own->round.looks % 2 == 1) {
     ws_round_begin(own);
     if (take_in_turn(search, task))

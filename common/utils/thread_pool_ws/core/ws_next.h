@@ -26,7 +26,8 @@ typedef struct {
   ws_wait_t *wait; ///< with WS_NEXT_GROUP: the queue's innermost; which tasks
   ws_filter_t filter;
   uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
-  bool from_own; ///< out: the task lay in the own deque, and belongs to its root (ws_root.h)
+  bool
+      from_own; ///< out, with WS_NEXT_GROUP: the task lay in the own deque, and belongs to its root (ws_root.h)
   bool hid; ///< out: set if other tasks were hidden for a moment; the caller must call ws_fill_place()
 } ws_search_t;
 
@@ -49,7 +50,7 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
   return search->from_own || ws_next_elsewhere(search, task);
 }
 
-/// @brief Take any task, wherever it lies: the pool has stopped, and no other thread looks. Call after a
+/// @brief Take any task, wherever it lies: the pool has stopped, and its workers look no more. Call after a
 /// fence that follows the stop. @threads any
 bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task);
 

@@ -184,7 +184,8 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
   if (here.queue)
     ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
-  if ((!is_own || behind) && push_shared(pool, here, task, kind, behind ? pool->tasks.grows : grow))
+  if ((!is_own || behind)
+      && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow))
     return 0;
   if (is_own && push_own(pool, here, task, grow))
     return 0;

@@ -5,6 +5,7 @@
 
 #include "../tasks/ws_places.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_inbox.h"
 
 /// Stops of a round, at most.
 #define STOPS_MAX 16u
@@ -68,9 +69,22 @@ static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
+bool ws_take_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+{
+  if (!ws_inbox_take_stuck(&pool->tasks, task))
+    return false;
+  ws_count(&here.queue->count.stolen, 1);
+  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  return true;
+}
+
 bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
+  if (WS_UNLIKELY(ws_hint_load(&pool->tasks.stuck) > 0) && ws_take_stuck(pool, here, task)) {
+    ws_round_begin(own);
+    return true;
+  }
   if (is_own_turn(&pool->tasks, own)) {
     ws_round_cut(own); // the next search is for others
     if (take(pool, here, task))

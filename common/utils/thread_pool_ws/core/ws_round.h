@@ -71,7 +71,11 @@ static inline void ws_round_shorten(ws_queue_t *queue)
 //         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes. A pool
 //         without several nodes has none of them. Each task that is stuck then takes 61 searches more.
 
-/// @brief A search ends a round: take the oldest task of the place whose turn it is.
+/// @brief Take a task that is stuck in an inbox (ws_inbox.h).
+bool ws_take_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
+
+/// @brief A search ends a round: take a task that is stuck, or the oldest of the place whose turn it is. The
+/// next round begins.
 /// @return false = search as always
 bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task);
 

@@ -56,17 +56,22 @@ static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
   return true;
 }
 
+/// A thief that owes completions does not wait, and does not try again: its loop makes them when the search
+/// finds nothing, and searches once more.
 static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
+  const bool owes = here.worker && here.worker->due.tasks > 0;
   ws_steal_t result;
   do {
-    if (WS_UNLIKELY(own->late_pauses > 0) && !stand_aside(here, queue))
+    if (WS_UNLIKELY(own->late_pauses > 0) && (owes || !stand_aside(here, queue)))
       return false;
     result = ws_deque_steal(&queue->deque, &own->memo, task);
     if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
-  } while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
+  } while (result == WS_STEAL_LOST && !owes); // another thread got one: the pool as a whole moves
+  if (WS_UNLIKELY(result == WS_STEAL_LOST))
+    return false;
   own->late_pauses /= 4;
   return result == WS_STEAL_GOT;
 }
@@ -126,7 +131,8 @@ static bool steal_under_root(ws_queue_t *queue, const ws_wait_t *wait, ws_task_t
   ws_steal_memo_t memo = {0};
   uint64_t index;
   // The task lay there while the root was this group, if the root is read after the task and the CAS finds
-  // it still there: to change its root the owner must empty its deque, which moves top on.
+  // it still there: to give its root to a group whose tasks these are not, the owner must empty its deque,
+  // which moves top on.
   while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
     // [edge ROOT acquire] not older than the task
     if (!ws_group_is(ws_load_acquire(&queue->root), wait->group, wait->weak))

@@ -53,8 +53,8 @@ static bool next(ws_search_t *search, ws_task_t *task)
 }
 
 /// @return whether the completion of the last task can wait until the next one is found: a search will
-/// probably find one at once, or comes to a dispatcher (ws_dispatch() completes what is due), and does not
-/// come to a lock
+/// probably find one at once, or comes to a dispatcher (which completes what is due before it waits long), and
+/// does not come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;
@@ -62,6 +62,19 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
   if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
     return false;
   return (is_served && here.queue->late_pauses == 0) || ws_next_is_near(pool, here);
+}
+
+/// Find the next task. If a search finds none while completions are due, it may be because of them
+/// (ws_steal.c): they are made, and the worker searches once more.
+static inline bool find(ws_search_t *search, ws_task_t *task)
+{
+  ws_worker_t *worker = search->here.worker;
+  if (WS_LIKELY(next(search, task)))
+    return true;
+  if (worker->due.tasks == 0)
+    return false;
+  ws_complete_due(worker);
+  return next(search, task);
 }
 
 /// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
@@ -73,7 +86,7 @@ static bool run_all(ws_worker_t *worker)
   ws_search_t search = {.pool = pool, .here = here, .filter = WS_NEXT_ANY};
   ws_task_t task;
   bool ran = false;
-  for (; next(&search, &task); ran = true) {
+  for (; find(&search, &task); ran = true) {
     if (ws_searches(worker)) {
       ws_spin_found(worker);
       ws_search_found(worker);
@@ -90,7 +103,6 @@ static bool run_all(ws_worker_t *worker)
     if (!task.group || !may_complete_later(pool, here))
       ws_complete_due(worker);
   }
-  ws_complete_due(worker);
   return ran;
 }
 

@@ -157,7 +157,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
 {
   // Now: it takes milliseconds, once in a process, unless no thread was made before; and nothing may keep the
   // guard from its first look.
-  ws_hint_store(&pool->tasks.light, pool->requested > 1 && ws_os_fence_begin());
+  ws_hint_store(&pool->tasks.light, pool->tasks.inboxes > 0 && ws_os_fence_begin());
   ws_start_workers(pool, cpu);
   pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
@@ -168,6 +168,8 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   ws_topo_victims(pool);
   close_gap(pool);
   ws_guard_start(pool);
+  if (!pool->guarded) // light fences need a guard
+    ws_hint_store(&pool->tasks.light, 0);
 }
 
 /// Read the process's mask. A pool can do without: then it counts all online CPUs, and pins no worker to a

@@ -3,7 +3,8 @@
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
 /// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, and ws_places.h (all places).
 ///
-/// Place     The deque of a thread's queue, a queue that all threads share, or the inbox of a worker.
+/// Place     The deque of a thread's queue, or a queue that all threads share. In wide pools a worker's inbox
+///           may hold a task, too.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 ///           owner's thread only. S any thread, atomic.
 #ifndef WS_TASKS_H
@@ -104,7 +105,7 @@ typedef struct {
   uint32_t left; ///< searches for which the own tasks still go first
   uint32_t stops_left; ///< stops of fibers for which they still do
   uint32_t stops; ///< what that was at the beginning of the round
-  uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue, and at others
+  uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
   uint64_t begun_ns; ///< noted if fibers stopped in the round before
   uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_places.h, core/ws_round.h)
 } ws_round_t;

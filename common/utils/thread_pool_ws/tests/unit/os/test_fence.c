@@ -104,12 +104,12 @@ static bool is_light(uint32_t workers)
 static void pools_have_light_fences_if_there_are_heavy_ones(void)
 {
   begin(REFUSED);
-  CU_ASSERT_FALSE(is_light(2));
+  CU_ASSERT_FALSE(is_light(4));
   CU_ASSERT_EQUAL(calls(), 100);
   begin(PASSED_ON);
   const bool has = ws_os_fence_begin();
   begin(PASSED_ON);
-  CU_ASSERT_EQUAL(is_light(2), has);
+  CU_ASSERT_EQUAL(is_light(4), has);
   CU_ASSERT_EQUAL(ws_load_relaxed(&registrations), 1);
   CU_ASSERT_EQUAL(ws_load_relaxed(&barriers) > 0, has);
   begin(PASSED_ON);
