@@ -234,8 +234,8 @@ static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
   return true;
 }
 
-/// Run the tasks of epochs that are over, which skip themselves, if they lie in the caller's own queue or in a
-/// pool-wide one: every worker may be busy until the caller goes on.
+/// Run the tasks of epochs that are over, which skip themselves, if they lie in the caller's own queue or in
+/// a pool-wide one: every worker may be busy until the caller goes on.
 static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
 {
   const ws_here_t here = ws_here(pool);

@@ -26,8 +26,7 @@ typedef struct {
   ws_wait_t *wait; ///< with WS_NEXT_GROUP: the queue's innermost; which tasks
   ws_filter_t filter;
   uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
-  bool
-      from_own; ///< out, with WS_NEXT_GROUP: the task lay in the own deque, and belongs to its root (ws_root.h)
+  bool from_own; ///< out, of a wait: the task lay in the own deque, and belongs to its root (ws_root.h)
   bool hid; ///< out: set if other tasks were hidden for a moment; the caller must call ws_fill_place()
 } ws_search_t;
 

@@ -23,9 +23,11 @@ void ws_make_no_haste(ws_queue_t *own)
 /// that the thief succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
 #define LATE_PAUSES_MIN 4u
 #define LATE_PAUSES_MAX 4096u
-/// Bound on one such wait where pauses take long: pushes rely on a thief that waits, and perhaps a group that
-/// it is to complete.
+/// Bound on one such wait where pauses take long: pushes rely on a thief that waits.
 #define LATE_NS_MAX 200000u
+/// A real-time thief that has waited so long offers its CPU to the others of its priority. One of them may
+/// hold the task for which a fiber yields, which this thief never gets.
+#define OFFER_NS 5000u
 /// Pauses between two looks at the clock.
 #define LATE_CLOCK_PAUSES 16u
 
@@ -53,6 +55,8 @@ static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
     if (pause % LATE_CLOCK_PAUSES == 0 && ws_os_now_ns() - begun_ns > LATE_NS_MAX)
       break;
   }
+  if (begun_ns != 0 && here.worker && here.worker->realtime && ws_os_now_ns() - begun_ns >= OFFER_NS)
+    ws_os_yield();
   return true;
 }
 

@@ -53,8 +53,8 @@ static bool next(ws_search_t *search, ws_task_t *task)
 }
 
 /// @return whether the completion of the last task can wait until the next one is found: a search will
-/// probably find one at once, or comes to a dispatcher (which completes what is due before it waits long), and
-/// does not come to a lock
+///         probably find one at once, or comes to a dispatcher (which completes what is due before it waits
+///         long), and does not come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
   const ws_worker_t *worker = here.worker;

@@ -269,13 +269,16 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
   return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_LOST;
 }
 
-/// @brief As ws_deque_steal(), again and again while other threads are quicker. @return false = it is empty
+/// Tries of ws_deque_steal_one(). An owner whose fiber yields without end may be quicker for ever.
+#define WS_STEAL_TRIES 16u
+
+/// @brief As ws_deque_steal(), again while other threads are quicker, but not without end.
+/// @return false = it is empty, or others have got a task each time
 static inline bool ws_deque_steal_one(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
 {
-  ws_steal_t result;
-  do
+  ws_steal_t result = WS_STEAL_LOST;
+  for (uint32_t tries = 0; tries < WS_STEAL_TRIES && result == WS_STEAL_LOST; tries++)
     result = ws_deque_steal(deque, memo, task);
-  while (result == WS_STEAL_LOST); // another thread got one: the pool as a whole moves
   return result == WS_STEAL_GOT;
 }
 
