@@ -269,7 +269,7 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
   return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_LOST;
 }
 
-/// Tries of ws_deque_steal_one(). An owner whose fiber yields without end may be quicker for ever.
+/// Tries of ws_deque_steal_one(). An owner whose fiber yields without end may be quicker each time.
 #define WS_STEAL_TRIES 16u
 
 /// @brief As ws_deque_steal(), again while other threads are quicker, but not without end.
