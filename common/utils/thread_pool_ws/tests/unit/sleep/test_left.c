@@ -2,7 +2,8 @@
 /// @file test_left.c
 /// A fill of an inbox may become visible late, from a store buffer: when its worker has left the inbox and is
 /// about to sleep, or when the pool stops. The task is run. What happens on the worker's way to its sleep,
-/// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted.
+/// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted. And a task
+/// that is stuck in an inbox.
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../wide/ws_inbox.h"
@@ -96,6 +97,49 @@ static void a_late_task_is_run_before_the_worker_sleeps(void)
   end();
 }
 
+static ws_au32_t renews; ///< bool
+static ws_au64_t renewed; ///< times
+
+/// Its worker's own tasks never run out.
+static void renew(void *unused)
+{
+  ws_add_relaxed(&renewed, 1);
+  if (ws_load_acquire(&renews))
+    test_push(pool, renew, unused, NULL);
+}
+
+static bool is_renewed(void *unused)
+{
+  (void)unused;
+  return test_value(&renewed) > 0;
+}
+
+static bool has_run_two(void *unused)
+{
+  (void)unused;
+  return test_value(&run) == 2;
+}
+
+/// A task that is stuck ends a round of a worker that has tasks of its own. The next round ends, too: a task
+/// of a thread outside runs.
+static void a_round_follows_a_stuck_task(void)
+{
+  create();
+  ws_store_release(&watched, NULL);
+  ws_store_release(&renews, 1);
+  test_push(pool, renew, NULL, NULL);
+  CU_ASSERT_TRUE(test_until(is_renewed, NULL));
+  ws_inbox_t *inbox = &pool->worker[0]->inbox;
+  fill(pool->worker[0]);
+  ws_store_release(&inbox->stuck, NEVER_USED + WS_INBOX_FULL);
+  ws_store_release(&pool->tasks.stuck, 1);
+  CU_ASSERT_TRUE(test_until(has_run, NULL));
+  test_push(pool, test_count_task, &run, NULL);
+  CU_ASSERT_TRUE(test_until(has_run_two, NULL));
+  ws_store_release(&renews, 0);
+  test_destroy(pool);
+}
+
 static void a_stop_runs_a_late_task(void)
 {
   create();
@@ -118,4 +162,4 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "left", TEST_CASE(a_late_task_is_run_before_the_worker_sleeps),
-                TEST_CASE(a_stop_runs_a_late_task))
+                TEST_CASE(a_stop_runs_a_late_task), TEST_CASE(a_round_follows_a_stuck_task))
