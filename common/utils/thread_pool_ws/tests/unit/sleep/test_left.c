@@ -2,8 +2,8 @@
 /// @file test_left.c
 /// A fill of an inbox may become visible late, from a store buffer: when its worker has left the inbox and is
 /// about to sleep, or when the pool stops. The task is run. What happens on the worker's way to its sleep,
-/// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted. And a task
-/// that is stuck in an inbox.
+/// and while the pool stops, is the test's; a worker that sleeps beside a task is woken and counted. And a
+/// task that is stuck in an inbox.
 #include "../../../core/ws_run.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../wide/ws_inbox.h"
