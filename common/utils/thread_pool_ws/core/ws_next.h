@@ -19,7 +19,7 @@ typedef enum {
   WS_NEXT_OWN = 4 ///< the caller's own: a wait for the pool that may end before its tasks (take_below())
 } ws_filter_t;
 
-/// Who searches, and what for.
+/// A search: the thread that makes it, the tasks that it may take, and what it has found out.
 typedef struct {
   struct ws_pool_s *pool;
   ws_here_t here; ///< without a queue, the thread takes from pool-wide queues only

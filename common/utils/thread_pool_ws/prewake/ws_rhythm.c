@@ -123,7 +123,7 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
   ws_prewake_pool_t *its = pool->prewake;
   const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
   uint32_t unlocked = 0;
-  // What is new is looked at again under the lock.
+  // Another thread may have learnt it meanwhile: look again under the lock.
   if ((at_ns <= ws_hint_load(&its->learnt_ns) && now_ns <= ws_hint_load(&its->absent_ns))
       || ws_expected_load(&its->rhythm_lock) != 0
       // [edge RHYTHM acquire] what the last holder learnt

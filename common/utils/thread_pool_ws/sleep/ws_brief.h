@@ -22,7 +22,7 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here);
 /// @threads  the owner
 void ws_brief_end(struct ws_pool_s *pool, ws_queue_t *queue);
 
-// What is learnt about a site: plain arithmetic.
+// How a site learns. Plain arithmetic.
 
 /// A burst alone adds one to a site's score, another one takes away so much: the score rises while more than
 /// 16 of 17 bursts are alone. From this score on the site's pushes wake no worker.

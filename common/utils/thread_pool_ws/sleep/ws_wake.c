@@ -16,7 +16,7 @@
 #include "ws_budget.h"
 #include "ws_place.h"
 
-// Who searches. The thread that changes RELIED in a worker's state changes the count of its domain, so a
+// Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
 
 /// A worker that had no CPU for a time is avoided for this multiple of that time.

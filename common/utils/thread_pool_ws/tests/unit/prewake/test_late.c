@@ -64,7 +64,7 @@ static bool is_the_cause(const row_t *row, ws_late_t unset, ws_late_t cause)
 {
   begin();
   starts(after(0) - row->gap_ns, 0, cause);
-  // What is published: words of zero, but one.
+  // The published outlook has one word that is not zero.
   ws_store_relaxed(&prewake.outlook[offsetof(ws_outlook_t, gap_ns) / sizeof(uint64_t)], row->usual_gap_ns);
   ws_store_relaxed(&pool.producer_cpu, row->beside ? 1 : 2);
   worker.rose_ns = after(row->rose_ns);
