@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 
-from simulate.mutate import PROGRAM, SIM, find_mutant, find_mutants
+from simulate.mutate import PROGRAM, SIM, find_mutants
 from simulate.program import HOST_CPUS, program_path
 
 # Seeds that are run twice, to see that a seed is one run.
@@ -69,10 +69,12 @@ def corpus(arguments: list[str]) -> int:
 def replay(arguments: list[str]) -> int:
     """One scenario again, in words and as it runs."""
     words = dict(word.partition("=")[::2] for word in arguments)
-    if "seed" not in words or not words.keys() <= {"seed", "mutant"}:
+    mutants = {one.name: one for one in find_mutants()}
+    name = words.get("mutant")
+    if "seed" not in words or not words.keys() <= {"seed", "mutant"} or (name and name not in mutants):
         print("usage: ci/simulate replay seed=N [mutant=NAME]")
         return 2
-    program = find_mutant(words["mutant"]).build() if "mutant" in words else program_path(PROGRAM)
+    program = mutants[name].build() if name else program_path(PROGRAM)
     subprocess.run([str(program), f"show={words['seed']}"])
     return subprocess.run([str(program), f"seed={words['seed']}"]).returncode
 

@@ -8,46 +8,24 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-from simulate.mutate import Mutant, MutantError, find_mutants
+from simulate.mutate import MutantError, find_mutants
 from simulate.program import HOST_CPUS, print_line
 
 HEADS = ("mutant", "scenarios", "seed", "found by")
 WIDTHS = (32, 9, 8, 40)
 
 
-@dataclass
-class Trial:
-    """What has come of a mutant so far."""
-
-    mutant: Mutant
-    program: Path | None = None
-    scenarios: str = ""
-    seed: str = ""
-    finding: str = ""
-    error: str = ""
-
-    def print(self) -> None:
-        last = f"DOES NOT FIT: {self.error}" if self.error else self.finding or "NOT FOUND"
-        print_line((self.mutant.name, self.scenarios, self.seed, last), WIDTHS, 1)
-
-    def explore(self, *words: str) -> None:
-        done = subprocess.run([str(self.program), *words], capture_output=True, text=True, errors="replace")
-        scenarios = re.search(r"^(\d+) scenarios", done.stdout, re.MULTILINE)
-        finding = re.search(r"^FINDING (.*)\n.*seed=(\d+)", done.stdout, re.MULTILINE)
-        self.scenarios = scenarios[1] if scenarios else "?"
-        if finding:
-            self.finding, self.seed = finding[1], finding[2]
-
-
-def share(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected 1/4 for the first of four shares")
-    return int(match[1]), int(match[2])
+def explore(name: str, program: Path, words: Iterable[str]) -> int | None:
+    """@return the seed that has found something"""
+    done = subprocess.run([str(program), *words], capture_output=True, text=True, errors="replace")
+    scenarios = re.search(r"^(\d+) scenarios", done.stdout, re.MULTILINE)
+    finding = re.search(r"^FINDING (.*)\n.*seed=(\d+)", done.stdout, re.MULTILINE)
+    seed, text = (finding[2], finding[1]) if finding else ("", "NOT FOUND")
+    print_line((name, scenarios[1] if scenarios else "?", seed, text), WIDTHS, 1)
+    return int(seed) if finding else None
 
 
 def read(arguments: list[str]) -> argparse.Namespace:
@@ -55,7 +33,6 @@ def read(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300.0, help="of exploration for each, at most (300)")
     parser.add_argument("--first", type=int, default=1, help="first seed of an exploration (1)")
     parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
-    parser.add_argument("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
     parser.add_argument(
         "--store", action="store_true", help="write seeds that are new into the mutants' files"
     )
@@ -63,39 +40,26 @@ def read(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def try_seed(mutant: Mutant) -> Trial:
-    trial = Trial(mutant)
-    try:
-        trial.program = mutant.build()
-    except MutantError as error:
-        trial.error = str(error)
-    else:
-        if mutant.seed is not None:
-            trial.explore(f"first={mutant.seed}", "count=1", "jobs=1")
-    return trial
-
-
 def main(arguments: list[str]) -> int:
     options = read(arguments)
-    number, shares = options.shard
+    words = [f"{name}={getattr(options, name)}" for name in ("seconds", "first", "jobs")]
     chosen = [mutant for mutant in find_mutants() if not options.only or mutant.name in options.only]
-    chosen = chosen[number - 1 :: shares]
-    found, left = 0, []
+    failed, new = 0, 0
     print_line(HEADS, WIDTHS, 1)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for trial in pool.map(try_seed, chosen):
-            if trial.finding or trial.error:
-                trial.print()
-                found += bool(trial.finding)
-            else:
-                left.append(trial)
-    for trial in left:
-        trial.explore(*(f"{name}={getattr(options, name)}" for name in ("seconds", "first", "jobs")))
-        trial.print()
-        found += bool(trial.finding)
-        if trial.finding and options.store:
-            trial.mutant.store(int(trial.seed))
-    if any(trial.finding for trial in left) and not options.store:
+    for mutant in chosen:
+        try:
+            program = mutant.build()
+        except MutantError as error:
+            print(f"{mutant.name}: DOES NOT FIT: {error}", flush=True)
+            failed += 1
+            continue
+        if mutant.seed and explore(mutant.name, program, (f"first={mutant.seed}", "count=1", "jobs=1")):
+            continue
+        seed = explore(mutant.name, program, words)
+        failed, new = failed + (seed is None), new + (seed is not None)
+        if seed and options.store:
+            mutant.store(seed)
+    if new and not options.store:
         print("some seeds are new: with --store they are kept")
-    print(f"{found} passed, {len(chosen) - found} failed, 0 skipped")
-    return 0 if found == len(chosen) else 1
+    print(f"{len(chosen) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0

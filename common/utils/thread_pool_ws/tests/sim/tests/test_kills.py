@@ -8,8 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulate.kill_tree import failures
-from simulate.kills import HEADS, NAMES_MAX, keys_of, read_table, store, summary, write_table
+from simulate.kills import HEADS, NAMES_MAX, failures, keys_of, read_table, store, summary, write_table
 from simulate.mutate import SIM, find_mutants
 
 OUTPUT = """
