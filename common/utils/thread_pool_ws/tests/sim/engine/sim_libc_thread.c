@@ -79,10 +79,9 @@ int __wrap_pthread_detach(pthread_t id)
   return 0;
 }
 
-pthread_t __real_pthread_self(void);
 pthread_t __wrap_pthread_self(void)
 {
-  return sim_self ? sim_self->index + 1 : __real_pthread_self();
+  return sim_self->index + 1;
 }
 
 int __wrap_pthread_setname_np(pthread_t id, const char *name)
