@@ -47,15 +47,8 @@ void sim_special_handovers(sim_scenario_t *scenario);
 /// @brief Bursts of long tasks that come while a slow guard becomes dormant.
 void sim_special_lulls(sim_scenario_t *scenario);
 
-/// @brief Tasks wait for a group whose tasks lie under others in the queue of the same thread, while thieves
-/// take from its other end.
-void sim_special_digs(sim_scenario_t *scenario);
-
 /// @brief Tasks on workers wait for many tasks under many others: a dig must not take quadratic time.
 void sim_special_buries(sim_scenario_t *scenario);
-
-/// @brief Few workers, and stops beside the last tasks and events of a pool.
-void sim_special_stops(sim_scenario_t *scenario);
 
 /// @brief The pools lie behind a shim. They do not busy-poll without end.
 void sim_special_shim(sim_scenario_t *scenario);

@@ -278,12 +278,8 @@ static void draw_special(sim_scenario_t *scenario)
     sim_special_spinners(scenario);
   else if (one_in(6))
     sim_special_handovers(scenario);
-  else if (one_in(12))
-    sim_special_digs(scenario);
   else if (one_in(10))
     sim_special_lulls(scenario);
-  else if (one_in(12))
-    sim_special_stops(scenario);
   if (scenario->seed % SHIM_EVERY == 0)
     sim_special_shim(scenario);
 }

@@ -174,32 +174,6 @@ void sim_special_lulls(sim_scenario_t *scenario)
     handed_lulls(scenario);
 }
 
-static void digs_action(sim_action_t *action)
-{
-  action->sets_spin = false;
-  action->pause_us = one_in(2) ? 0 : log_between(1, 30);
-  action->burst = (sim_burst_t){.pool = action->burst.pool,
-                                .count = between(1, 3),
-                                .by = action->burst.by,
-                                .end = SIM_END_GROUP,
-                                .every = 1,
-                                .cover = between(1, 3),
-                                .earlier = between(1, 2),
-                                .work_us = log_between(0.01, 5),
-                                .repeat = between(4, 12)};
-}
-
-void sim_special_digs(sim_scenario_t *scenario)
-{
-  scenario->actors = 1;
-  for (uint32_t i = 0; i < scenario->pools; i++) {
-    scenario->pool[i].workers = between(4, 5); // more than tasks that wait: see push_earlier
-    scenario->pool[i].lanes = 8;
-    scenario->pool[i].spin = one_in(2) ? WS_SPIN_OFF : scenario->pool[i].spin;
-  }
-  change_actions(scenario, digs_action);
-}
-
 /// Draws nothing.
 static void buries_action(sim_action_t *action)
 {
@@ -218,32 +192,6 @@ static void buries_action(sim_action_t *action)
 void sim_special_buries(sim_scenario_t *scenario)
 {
   change_actions(scenario, buries_action);
-}
-
-static void stops_action(sim_action_t *action)
-{
-  sim_burst_t *burst = &action->burst;
-  action->sets_spin = false;
-  action->pause_us = one_in(2) ? 0 : log_between(1, 100);
-  burst->count = one_in(2) ? 1 : between(2, 6);
-  burst->by = one_in(2) ? SIM_BY_BATCH : burst->by;
-  burst->end = one_in(2) ? SIM_END_EVENT : (sim_end_t)below(SIM_END_KINDS);
-  burst->kind = burst->leaf = SIM_TASK_WORK;
-  burst->every = between(1, 3);
-  burst->depth = burst->earlier = 0;
-  burst->work_us = log_between(0.01, 20);
-}
-
-void sim_special_stops(sim_scenario_t *scenario)
-{
-  for (; scenario->actors < 3; scenario->actors++)
-    scenario->actor[scenario->actors] = scenario->actor[0];
-  scenario->together = one_in(2);
-  scenario->stops_early = one_in(2);
-  scenario->stop_us = log_between(1, 300);
-  for (uint32_t i = 0; i < scenario->pools; i++)
-    scenario->pool[i].workers = between(1, 2);
-  change_actions(scenario, stops_action);
 }
 
 static void shim_action(sim_action_t *action)
