@@ -39,11 +39,8 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
   words_t *mutex = (words_t *)lock;
   if (!sim_self)
     return 0;
-  sim_modify(mutex);
-  if (mutex->state == 0) {
-    mutex->state = 1;
+  if (__wrap_pthread_mutex_trylock(lock) == 0)
     return 0;
-  }
   for (;;) {
     sim_modify(mutex);
     const uint32_t before = mutex->state;

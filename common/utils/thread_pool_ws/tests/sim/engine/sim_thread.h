@@ -149,9 +149,6 @@ bool sim_sleep(sim_ps_t until_ps);
 /// @return as sim_schedule_ready()
 bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps);
 
-/// @brief The running thread ends.
-_Noreturn void sim_exit(void *result);
-
 /// @brief What a thread may use has changed: move it when it must.
 void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps);
 
