@@ -126,7 +126,7 @@ int __wrap_sem_post(sem_t *sem)
   return 0;
 }
 
-int __wrap_sem_trywait(sem_t *sem)
+static int try_wait(sem_t *sem)
 {
   words_t *semaphore = (words_t *)sem;
   sim_modify(semaphore);
@@ -141,7 +141,7 @@ int __wrap_sem_trywait(sem_t *sem)
 int __wrap_sem_wait(sem_t *sem)
 {
   words_t *semaphore = (words_t *)sem;
-  while (__wrap_sem_trywait(sem) != 0) {
+  while (try_wait(sem) != 0) {
     semaphore->waiters++;
     sim_futex_wait(&semaphore->state, 0, 0);
     semaphore->waiters--;

@@ -18,8 +18,6 @@
 #include "sim_memory.h"
 #include "sim_schedule.h"
 
-#define UNMAPPED_MAX 256u
-
 size_t sim_mapped_bytes;
 uint64_t sim_throttled;
 
@@ -144,29 +142,14 @@ void *__wrap_mmap(void *address, size_t bytes, int access, int flags, int file, 
 int __real_madvise(void *memory, size_t bytes, int advice);
 
 bool sim_keeps_unmapped;
-static struct {
-  const char *first;
-  size_t bytes;
-} unmapped[UNMAPPED_MAX];
-static uint32_t unmapped_count;
-
-bool sim_was_unmapped(const void *memory)
-{
-  for (uint32_t i = 0; i < unmapped_count && i < UNMAPPED_MAX; i++)
-    if ((uintptr_t)memory - (uintptr_t)unmapped[i].first < unmapped[i].bytes)
-      return true;
-  return false;
-}
 
 int __real_munmap(void *memory, size_t bytes);
 int __wrap_munmap(void *memory, size_t bytes)
 {
   sim_step(sim_ps(sim_machine.syscall_ns) * 5);
   sim_mapped_bytes -= bytes;
-  if (!sim_keeps_unmapped || unmapped_count >= UNMAPPED_MAX)
+  if (!sim_keeps_unmapped)
     return __real_munmap(memory, bytes);
-  unmapped[unmapped_count].first = memory;
-  unmapped[unmapped_count++].bytes = bytes;
   __real_madvise(memory, bytes, MADV_DONTNEED);
   return mprotect(memory, bytes, PROT_NONE);
 }
