@@ -66,18 +66,12 @@ sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), vo
   return thread;
 }
 
-/// The running thread leaves, and comes back when its event is due.
-static void switch_away(void)
+/// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
+void sim_await_cpu(void)
 {
   sim_thread_t *self = sim_self;
   sim_fiber_leave();
   sim_self = self;
-}
-
-/// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
-void sim_await_cpu(void)
-{
-  switch_away();
 }
 
 void sim_yield(void)
@@ -86,7 +80,7 @@ void sim_yield(void)
                               .kind = SIM_EVENT_RUN,
                               .subject = sim_self->index,
                               .generation = sim_self->generation});
-  switch_away();
+  sim_await_cpu();
 }
 
 bool sim_sleep(sim_ps_t until_ps)
@@ -99,7 +93,7 @@ bool sim_sleep(sim_ps_t until_ps)
                                 .kind = SIM_EVENT_TIMEOUT,
                                 .subject = self->index,
                                 .generation = self->generation});
-  switch_away();
+  sim_await_cpu();
   return !self->timed_out;
 }
 

@@ -3,7 +3,6 @@
 /// ws_sim_explore: scenarios of the shipped core under adversarial schedules and faults.
 ///
 ///   ws_sim_explore seed=N           one scenario; prints what it did
-///   ws_sim_explore show=N           the same in words, without running it
 ///   ws_sim_explore [first=N] [count=N] [seconds=S] [jobs=N] [findings=N] [verbose=1]
 ///
 /// Each is played in a process of its own that begins as the same copy of this one: nothing of one reaches the
@@ -92,7 +91,7 @@ static void end_with_finding(const char *text)
   leave_result();
 }
 
-static sim_scenario_t scenario;
+static sim_scenario_t scenario; // ci/simulate replay names it
 
 _Noreturn static void play(uint64_t seed)
 {
@@ -198,10 +197,9 @@ static int run_all(void)
   return shared->findings > 0;
 }
 
-static uint64_t one, shown; ///< seeds; 0 = none
+static uint64_t one; ///< seed; 0 = none
 
 static const sim_word_t options[] = {{"seed", SIM_WORD_SEED, &one, NULL},
-                                     {"show", SIM_WORD_SEED, &shown, NULL},
                                      {"first", SIM_WORD_SEED, &wanted.first, NULL},
                                      {"count", SIM_WORD_SEED, &wanted.count, NULL},
                                      {"seconds", SIM_WORD_NUMBER, &wanted.seconds, NULL},
@@ -217,11 +215,6 @@ int main(int argc, char **argv)
       fprintf(stderr, "ws_sim_explore: \"%s\" is no option\n", argv[i]);
       return 2;
     }
-  }
-  if (shown > 0) {
-    sim_scenario_draw(&scenario, shown);
-    sim_scenario_show(&scenario);
-    return 0;
   }
   if (one > 0) {
     wanted.first = one;
