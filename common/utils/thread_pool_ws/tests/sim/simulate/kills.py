@@ -12,23 +12,19 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-import json
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
-from simulate.mutate import MODULE, PROGRAM, SIM, Mutant, MutantError, find_mutants, run, tree
+from simulate.mutants import replay
+from simulate.mutate import MODULE, SIM, Edit, Mutant, MutantError, find_mutants, tree
 from simulate.program import HOST_CPUS, print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
@@ -52,10 +48,8 @@ HEADS = ("mutant", "keys", *SUITES)
 NAMES_MAX = 30
 # A wait of a test may take so long. The watchdog ends a case after twice the time.
 DEADLINE_S = "10"
-# A program that fails has as long as this, and four times what it takes without a mutant.
-LIMIT_S = 60.0
-# So few programs that hang may have starved: they run again.
-HANGING_MAX = 2
+# A program has as long as this. One that takes longer may have starved: it runs again.
+LIMIT_S = "180"
 Rows = dict[str, dict[str, str]]
 
 
@@ -104,50 +98,10 @@ def key_of(mutant: Mutant, suite: str) -> str:
     return found.hexdigest()[:8]
 
 
-@dataclass(frozen=True)
-class Program:
-    """A test of ctest, or another program."""
-
-    name: str
-    labels: frozenset[str]
-    command: tuple[str, ...]
-    folder: Path
-    environment: tuple[str, ...] = ()
-
-    def run(self, limit_s: float) -> tuple[list[str], float]:
-        """@return what has failed, and the seconds that the program took"""
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(("TPOOL_WS_", "WS_"))}
-        added = dict(entry.split("=", 1) for entry in self.environment) | {"WS_TEST_DEADLINE_S": DEADLINE_S}
-        began = time.monotonic()
-        with tempfile.TemporaryFile("w+", errors="replace") as output:
-            process = subprocess.Popen(
-                self.command,
-                cwd=self.folder,
-                env=kept | added,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(limit_s)
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # and what it has left behind
-            status = process.wait()
-            output.seek(0)
-            return failures(self.name, output.read(), status), time.monotonic() - began
-
-
-def failures(program: str, output: str, status: int) -> list[str]:
+def failures(test: str, output: str, how: str) -> list[str]:
     """The cases of CUnit's output that failed, and the one in which the program ended: "suite: case"."""
-    if findings := re.findall(r"^FINDING (.*)", output, re.MULTILINE):
-        return findings[:1]
-    if status in (0, 77):
-        return []
-    end = "crash" if status < 0 else f"exit {status}"
-    if status == -signal.SIGKILL or "\nWATCHDOG: " in output:
-        end = "hang"
-    found, suite = [], program
+    end = "hang" if how == "Timeout" or "\nWATCHDOG: " in output else how
+    found, suite = [], test
     for part in re.split(r"\n(?=Suite: |  Test: )", output):
         head = re.match(r"(Suite|  Test): (\S+)", part)
         if head and head[1] == "Suite":
@@ -156,58 +110,55 @@ def failures(program: str, output: str, status: int) -> list[str]:
             verdict = re.findall(r"(passed|FAILED)$", part, re.MULTILINE)[-1:]
             if verdict != ["passed"]:
                 found.append(f"{suite}: {head[2]}" + ("" if verdict else f" ({end})"))
-    return found or [f"{program} ({end})"]
-
-
-def list_programs(build: Path) -> Iterator[Program]:
-    for test in json.loads(run(build, "ctest", "--show-only=json-v1"))["tests"]:
-        has = {entry["name"]: entry["value"] for entry in test["properties"]}
-        labels, environment = frozenset(has.get("LABELS", ())), tuple(has.get("ENVIRONMENT", ()))
-        yield Program(
-            test["name"], labels, tuple(test["command"]), Path(has["WORKING_DIRECTORY"]), environment
-        )
+    return found or [f"{test} ({end})"]
 
 
 class Suites:
-    """The programs of the suites, and how long they take without a mutant."""
+    """The tests as ctest runs them."""
 
     def __init__(self, jobs: int, suites: list[str]) -> None:
         self.jobs = jobs
-        self.seconds: dict[Program, float] = {}
+        self.always: set[str] = set()
         labels = {label for suite in suites if suite != "explore" for label in SUITES[suite]}
-        if not labels:
-            return
-        tree().change(())
-        programs = [one for one in list_programs(tree().build("debug")) if one.labels & labels]
-        if not programs:
-            raise MutantError("there are no tests: is CUnit there?")
-        for one, (failed, seconds) in self.run(programs).items():
-            if failed:
-                print(f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}", flush=True)
-            else:
-                self.seconds[one] = seconds
+        if labels:
+            self.always = set(self.run((), labels))
+            print(*(f"without a mutant, too: {text}" for text in sorted(self.always)), sep="\n")
 
-    def run(self, programs: list[Program]) -> dict[Program, tuple[list[str], float]]:
-        limits = [LIMIT_S + 4 * self.seconds.get(one, 0) for one in programs]
-        with ThreadPoolExecutor(self.jobs) as pool:
-            return dict(zip(programs, pool.map(Program.run, programs, limits)))
+    def run(self, edits: Iterable[Edit], labels: set[str]) -> list[str]:
+        tree().change(edits)
+        build = tree().build("debug")
+        words = [
+            "ctest",
+            "-j",
+            str(self.jobs),
+            "-L",
+            f"^({'|'.join(labels)})$",
+            "--output-junit",
+            "kills.xml",
+        ]
+        words += ["--timeout", LIMIT_S, "--repeat", "after-timeout:2", "--test-output-size-failed", "9999999"]
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("TPOOL_WS_", "WS_"))}
+        kept["WS_TEST_DEADLINE_S"] = DEADLINE_S
+        results = build / "kills.xml"
+        results.unlink(missing_ok=True)
+        subprocess.run(words, cwd=build, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        if not results.exists():
+            raise MutantError("ctest has run nothing")
+        found = []
+        for test in ElementTree.parse(results).iter("testcase"):
+            failure = test.find("failure")
+            if failure is not None:
+                how = failure.get("message", "")
+                found += failures(test.get("name", ""), test.findtext("system-out", ""), how)
+        return found
 
     def find(self, mutant: Mutant, suite: str) -> list[str]:
         """@return what has failed"""
         if suite == "explore":
-            words = (f"first={mutant.seed}", "count=1", "jobs=1")
-            if mutant.seed is None:
-                return []
-            program = mutant.build()
-            return Program(PROGRAM, frozenset(), (str(program), *words), program.parent).run(LIMIT_S)[0]
-        tree().change(mutant.edits)
-        tree().build("debug")
+            finding = replay(mutant, mutant.build())[2]
+            return [finding] if finding else []
         labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
-        outcomes = self.run([one for one in self.seconds if one.labels & labels])
-        hanging = [one for one, (failed, _) in outcomes.items() if any("(hang)" in text for text in failed)]
-        if len(hanging) <= HANGING_MAX:
-            outcomes |= self.run(hanging)
-        return sorted({text for failed, _ in outcomes.values() for text in failed})
+        return sorted(set(self.run(mutant.edits, labels)) - self.always) if labels else []
 
 
 def summary(rows: Rows, mutants: list[Mutant]) -> Iterator[str]:

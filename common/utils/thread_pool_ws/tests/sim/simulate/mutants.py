@@ -8,24 +8,26 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
-from simulate.mutate import MutantError, find_mutants
+from simulate.mutate import Mutant, MutantError, find_mutants
 from simulate.program import HOST_CPUS, print_line
 
 HEADS = ("mutant", "scenarios", "seed", "found by")
 WIDTHS = (32, 9, 8, 40)
 
 
-def explore(name: str, program: Path, words: Iterable[str]) -> int | None:
-    """@return the seed that has found something"""
+def explore(program: Path, *words: str) -> tuple[str, str, str]:
+    """@return scenarios played, the seed that has found something, what it has found"""
     done = subprocess.run([str(program), *words], capture_output=True, text=True, errors="replace")
     scenarios = re.search(r"^(\d+) scenarios", done.stdout, re.MULTILINE)
     finding = re.search(r"^FINDING (.*)\n.*seed=(\d+)", done.stdout, re.MULTILINE)
-    seed, text = (finding[2], finding[1]) if finding else ("", "NOT FOUND")
-    print_line((name, scenarios[1] if scenarios else "?", seed, text), WIDTHS, 1)
-    return int(seed) if finding else None
+    return scenarios[1] if scenarios else "?", finding[2] if finding else "", finding[1] if finding else ""
+
+
+def replay(mutant: Mutant, program: Path) -> tuple[str, str, str]:
+    """Its stored seed."""
+    return explore(program, f"first={mutant.seed}", "count=1", "jobs=1") if mutant.seed else ("0", "", "")
 
 
 def read(arguments: list[str]) -> argparse.Namespace:
@@ -53,12 +55,13 @@ def main(arguments: list[str]) -> int:
             print(f"{mutant.name}: DOES NOT FIT: {error}", flush=True)
             failed += 1
             continue
-        if mutant.seed and explore(mutant.name, program, (f"first={mutant.seed}", "count=1", "jobs=1")):
-            continue
-        seed = explore(mutant.name, program, words)
-        failed, new = failed + (seed is None), new + (seed is not None)
-        if seed and options.store:
-            mutant.store(seed)
+        scenarios, seed, finding = replay(mutant, program)
+        if not finding:
+            scenarios, seed, finding = explore(program, *words)
+            failed, new = failed + (not finding), new + bool(finding)
+            if finding and options.store:
+                mutant.store(int(seed))
+        print_line((mutant.name, scenarios, seed, finding or "NOT FOUND"), WIDTHS, 1)
     if new and not options.store:
         print("some seeds are new: with --store they are kept")
     print(f"{len(chosen) - failed} passed, {failed} failed, 0 skipped")
