@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_answers.c
 /// Scenarios of the shapes B, where tasks answer to who joins. Compiled once for each of them.
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/utils/threadPool/task_ans.h"
-#include "common/utils/threadPool/thread-pool.h"
-#include "sim_heap.h"
-#include "sim_libc.h"
-#include "sim_play.h"
-#include "sim_record.h"
-#include "sim_shim.h"
-#include "ws_tpool.h"
-#include "ws_tpool_hooks.h"
+#include "sim_shape.h"
 
 #define GOALS_MAX 8192u
 #define PADDING 3u ///< completions by the thread that pushes
-
-static tpool_t tpool[SIM_POOLS_MAX];
 
 /// What a burst's tasks answer to, and how they complete it (sim_burst_t.end, outermost tasks only): GROUP each
 /// completes one; EVENT the thread that pushes completes some, too; NOTHING there is no join. In B1: TAG the join
@@ -115,11 +102,7 @@ static uint32_t goals_used;
 
 static void make(uint32_t index)
 {
-  char params[SIM_SHIM_PARAMS_BYTES];
-  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // it is not read before the init
-  sim_shim_make_begin(index, params);
-  initNamedTpool(params, &tpool[index], false, index % 2 == 0 ? NULL : params);
-  sim_shim_make_end(index, tpool[index].ws);
+  make_tpool(index, false);
   if (tpool[index].len_thr != sim_scene->pool[index].workers)
     sim_finding("a pool of %u threads says %zu", sim_scene->pool[index].workers, tpool[index].len_thr);
 }
@@ -148,12 +131,6 @@ static void stop(uint32_t index)
   free(pushed);
   if (tpool[index].len_thr != 0)
     sim_finding("after the abort a pool says that it has %zu threads", tpool[index].len_thr);
-}
-
-static void hint(const sim_burst_t *burst, bool begins)
-{
-  if (sim_shim_is_hinted(burst, begins))
-    ws_oai_prewake(&tpool[burst->pool], burst->count);
 }
 
 static void run(sim_record_t *record)
