@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from simulate.machine import Machine, MachineError, find_machine
+from simulate.program import line
 from simulate.scale.plan import EMPTY, SLOTS, Curve
 from simulate.scale.points import Curves, Point, is_empty
 
@@ -149,12 +150,7 @@ Each figure is the median of the runs."""
 def layout(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
     """So many columns to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))
-        ]
-        yield "  ".join(["  " + cells[0], *cells[1:]]).rstrip()
+    yield from ("  " + line(row, widths, left) for row in rows)
 
 
 def text_of(value: float | None, digits: int) -> str:
