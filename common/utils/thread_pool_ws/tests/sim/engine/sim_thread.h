@@ -45,7 +45,6 @@ struct sim_thread_s {
   uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long
   uint32_t preempted; ///< times that a thread took the CPU from it
-  bool detached;
   sim_fiber_t fiber;
   void *(*func)(void *arg);
   void *arg, *result;

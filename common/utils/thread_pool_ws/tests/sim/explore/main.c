@@ -5,8 +5,8 @@
 ///   ws_sim_explore seed=N           one scenario; prints what it did
 ///   ws_sim_explore [first=N] [count=N] [seconds=S] [jobs=N] [findings=N] [verbose=1]
 ///
-/// Each is played in a process of its own that begins as the same copy of this one: nothing of one reaches the
-/// next, and a seed gives the same run whatever ran before it.
+/// Each is played in a process of its own that begins as the same copy of this one: nothing of one reaches
+/// the next, and a seed gives the same run whatever ran before it.
 /// Exit status: 0, 1 with a finding, 2 where it could not run.
 #define _GNU_SOURCE
 #include <signal.h>

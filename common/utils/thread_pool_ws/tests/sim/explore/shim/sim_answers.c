@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_answers.c
 /// Scenarios of the shapes B, where tasks answer to who joins. Compiled once for each of them.
-
 #include "common/utils/threadPool/task_ans.h"
 #include "sim_shape.h"
 
 #define GOALS_MAX 8192u
 #define PADDING 3u ///< completions by the thread that pushes
 
-/// What a burst's tasks answer to, and how they complete it (sim_burst_t.end, outermost tasks only): GROUP each
-/// completes one; EVENT the thread that pushes completes some, too; NOTHING there is no join. In B1: TAG the join
-/// is in two halves. In B2: TAG the last one that runs completes all of them; POOL the thread arms another answer
-/// in between.
+/// What a burst's tasks answer to, and how they complete it (sim_burst_t.end, outermost tasks only): GROUP
+/// each completes one; EVENT the thread that pushes completes some, too; NOTHING there is no join. In B1: TAG
+/// the join is in two halves. In B2: TAG the last one that runs completes all of them; POOL the thread arms
+/// another answer in between.
 typedef struct {
   uint32_t id;
   sim_end_t end;

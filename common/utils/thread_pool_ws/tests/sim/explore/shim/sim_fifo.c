@@ -4,7 +4,6 @@
 /// (sim_burst_t.end, outermost jobs only): GROUP by the pool's pull; TAG so, and each element is pushed once
 /// more; EVENT by the pull that does not wait; POOL by the FIFO's own pull; NOTHING there are no results. Of
 /// jobs that a job pushes to another pool some are fetched by the FIFO's own pull.
-
 #include "sim_fault.h"
 #include "sim_random.h"
 #include "sim_shape.h"
