@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_shape.h
-/// What the scenarios of each shape begin with. Each shape has functions of its own (sim_shim_seam.h), so this
-/// is included once by each.
+/// What the scenarios of each shape begin with. Each has functions of its own (sim_shim_seam.h), so this is
+/// included once by each.
 #ifndef SIM_SHAPE_H
 #define SIM_SHAPE_H
 
