@@ -135,15 +135,17 @@ class Suites:
         kept["WS_TEST_DEADLINE_S"] = DEADLINE_S
         results = build / "kills.xml"
         results.unlink(missing_ok=True)
-        subprocess.run(words, cwd=build, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        said = subprocess.run(
+            words, cwd=build, env=kept, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        how = dict(re.findall(r"^\t *\d+ - (\S+) \(([^()]+)\)", said.stdout, re.MULTILINE))
         if not results.exists():
             raise MutantError("ctest has run nothing")
         found = []
         for test in ElementTree.parse(results).iter("testcase"):
-            failure = test.find("failure")
-            if failure is not None:
-                how = failure.get("message", "")
-                found += failures(test.get("name", ""), test.findtext("system-out", ""), how)
+            name = test.get("name", "")
+            if test.get("status") == "fail":
+                found += failures(name, test.findtext("system-out", ""), how[name])
         return found
 
     def find(self, mutant: Mutant, suite: str) -> list[str]:
