@@ -26,8 +26,6 @@ extern uint64_t sim_wakes;
 extern size_t sim_mapped_bytes;
 /// Mappings that are given back cannot be touched any more, and their addresses are not used again.
 extern bool sim_keeps_unmapped;
-/// @return whether such a mapping lay there
-bool sim_was_unmapped(const void *memory);
 /// The process may ask for real-time threads and pin them.
 extern bool sim_may_pin;
 /// Periods in which the control group's time was used up.

@@ -116,15 +116,12 @@ static long wait_call(const uint32_t *word, int operation, uint32_t expected, co
   return -1;
 }
 
-long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {
   va_list list;
   va_start(list, number);
   const long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long);
   va_end(list);
-  if (!sim_self)
-    return __real_syscall(number, a, b, c, d, 0L, 0L);
   if (number == SYS_futex && (b == FUTEX_WAIT_PRIVATE || b == FUTEX_WAIT_BITSET_PRIVATE))
     return wait_call((const uint32_t *)a, (int)b, (uint32_t)c, (const struct timespec *)d);
   if (number == SYS_futex && b == FUTEX_WAKE_PRIVATE) {

@@ -39,11 +39,8 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
   words_t *mutex = (words_t *)lock;
   if (!sim_self)
     return 0;
-  sim_modify(mutex);
-  if (mutex->state == 0) {
-    mutex->state = 1;
+  if (__wrap_pthread_mutex_trylock(lock) == 0)
     return 0;
-  }
   for (;;) {
     sim_modify(mutex);
     const uint32_t before = mutex->state;
@@ -103,13 +100,10 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *variable)
   return signal_some(variable, INT_MAX);
 }
 
-int __real_pthread_once(pthread_once_t *once, void (*func)(void));
 int __wrap_pthread_once(pthread_once_t *once, void (*func)(void))
 {
   enum { NOT, RUNS, DONE };
   uint32_t *state = (uint32_t *)once;
-  if (!sim_self)
-    return __real_pthread_once(once, func);
   sim_modify(state);
   if (*state == NOT) {
     *state = RUNS;
@@ -132,7 +126,7 @@ int __wrap_sem_post(sem_t *sem)
   return 0;
 }
 
-int __wrap_sem_trywait(sem_t *sem)
+static int try_wait(sem_t *sem)
 {
   words_t *semaphore = (words_t *)sem;
   sim_modify(semaphore);
@@ -147,7 +141,7 @@ int __wrap_sem_trywait(sem_t *sem)
 int __wrap_sem_wait(sem_t *sem)
 {
   words_t *semaphore = (words_t *)sem;
-  while (__wrap_sem_trywait(sem) != 0) {
+  while (try_wait(sem) != 0) {
     semaphore->waiters++;
     sim_futex_wait(&semaphore->state, 0, 0);
     semaphore->waiters--;

@@ -13,32 +13,21 @@
 #include "sim_fault.h"
 #include "sim_libc.h"
 
-static struct {
-  uint32_t count;
-  void (*destructor[SIM_KEYS_MAX])(void *);
-  bool used[SIM_KEYS_MAX];
-} keys;
+/// Of the one key that there is: the core has no other.
+static void (*key_destructor)(void *);
+static bool key_used;
 
-static void destroy_keys(void)
+static void destroy_key(void)
 {
-  for (uint32_t round = 0; round < 4; round++) {
-    bool any = false;
-    for (uint32_t key = 0; key < SIM_KEYS_MAX; key++) {
-      void *value = sim_self->key[key];
-      sim_self->key[key] = NULL;
-      if (!value || !keys.used[key] || !keys.destructor[key])
-        continue;
-      any = true;
-      keys.destructor[key](value);
-    }
-    if (!any)
-      return;
-  }
+  void *value = sim_self->key;
+  sim_self->key = NULL;
+  if (value && key_used && key_destructor)
+    key_destructor(value);
 }
 
 void sim_libc_thread_ends(void *result)
 {
-  destroy_keys();
+  destroy_key();
   sim_self->result = result;
   sim_self->joiners = sim_self; // any value but NULL: it has ended
   sim_futex_wake(&sim_self->joiners, INT_MAX);
@@ -75,14 +64,13 @@ int __wrap_pthread_join(pthread_t id, void **result)
 
 int __wrap_pthread_detach(pthread_t id)
 {
-  thread_of(id)->detached = true;
+  thread_of(id); // it is one
   return 0;
 }
 
-pthread_t __real_pthread_self(void);
 pthread_t __wrap_pthread_self(void)
 {
-  return sim_self ? sim_self->index + 1 : __real_pthread_self();
+  return sim_self->index + 1;
 }
 
 int __wrap_pthread_setname_np(pthread_t id, const char *name)
@@ -123,26 +111,24 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
-  for (uint32_t i = 0; i < SIM_KEYS_MAX; i++) {
-    if (keys.used[i])
-      continue;
-    keys.used[i] = true;
-    keys.destructor[i] = destructor;
-    *key = i;
-    return 0;
-  }
-  return EAGAIN;
+  if (key_used)
+    return EAGAIN;
+  key_used = true;
+  key_destructor = destructor;
+  *key = 0;
+  return 0;
 }
 
 int __wrap_pthread_key_delete(pthread_key_t key)
 {
-  keys.used[key] = false;
+  key_used = key != 0;
   return 0;
 }
 
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 {
-  sim_self->key[key] = (void *)value;
+  (void)key;
+  sim_self->key = (void *)value;
   return 0;
 }
 

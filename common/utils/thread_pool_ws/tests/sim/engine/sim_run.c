@@ -19,10 +19,24 @@ uint64_t sim_points;
 sim_ps_t sim_ahead_ps;
 uint32_t sim_generation;
 
+static void leave_cpu(sim_state_t state)
+{
+  sim_thread_t *self = sim_self;
+  sim_cpu_t *cpu = &sim_cpu[self->cpu];
+  sim_schedule_account(self, self->now_ps);
+  self->state = state;
+  self->generation++;
+  cpu->current = NULL;
+  cpu->generation++;
+  sim_schedule_next(self->cpu, self->now_ps);
+}
+
 static void entry(void)
 {
   sim_step(0);
-  sim_exit(sim_self->func(sim_self->arg));
+  sim_libc_thread_ends(sim_self->func(sim_self->arg));
+  leave_cpu(SIM_ENDED);
+  sim_fiber_leave();
 }
 
 sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), void *arg, sim_ps_t at_ps)
@@ -52,18 +66,12 @@ sim_thread_t *sim_thread_new(const sim_thread_t *like, void *(*func)(void *), vo
   return thread;
 }
 
-/// The running thread leaves, and comes back when its event is due.
-static void switch_away(void)
+/// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
+void sim_await_cpu(void)
 {
   sim_thread_t *self = sim_self;
   sim_fiber_leave();
   sim_self = self;
-}
-
-/// The event with which it goes on is the one of the CPU that takes it, or has taken it already.
-void sim_await_cpu(void)
-{
-  switch_away();
 }
 
 void sim_yield(void)
@@ -72,19 +80,7 @@ void sim_yield(void)
                               .kind = SIM_EVENT_RUN,
                               .subject = sim_self->index,
                               .generation = sim_self->generation});
-  switch_away();
-}
-
-static void leave_cpu(sim_state_t state)
-{
-  sim_thread_t *self = sim_self;
-  sim_cpu_t *cpu = &sim_cpu[self->cpu];
-  sim_schedule_account(self, self->now_ps);
-  self->state = state;
-  self->generation++;
-  cpu->current = NULL;
-  cpu->generation++;
-  sim_schedule_next(self->cpu, self->now_ps);
+  sim_await_cpu();
 }
 
 bool sim_sleep(sim_ps_t until_ps)
@@ -97,7 +93,7 @@ bool sim_sleep(sim_ps_t until_ps)
                                 .kind = SIM_EVENT_TIMEOUT,
                                 .subject = self->index,
                                 .generation = self->generation});
-  switch_away();
+  sim_await_cpu();
   return !self->timed_out;
 }
 
@@ -131,15 +127,6 @@ bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t lat
   thread->generation++;
   thread->busy_ps += sim_ps(sim_machine.sleep_cpu_ns);
   return sim_schedule_ready(thread, cpu, from_ps, latency_ps);
-}
-
-void sim_exit(void *result)
-{
-  sim_libc_thread_ends(result);
-  sim_self->result = result;
-  leave_cpu(SIM_ENDED);
-  sim_fiber_leave();
-  abort();
 }
 
 void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps)

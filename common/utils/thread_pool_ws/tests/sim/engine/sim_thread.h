@@ -16,7 +16,6 @@
 #include "sim_machine.h"
 
 #define SIM_THREADS_MAX 2048u
-#define SIM_KEYS_MAX 16u
 
 /// READY --its CPU takes it--> RUNNING --preempted--> READY
 /// RUNNING --waits--> ASLEEP --woken, or time is over--> READY or RUNNING;  RUNNING --returns--> ENDED
@@ -46,12 +45,11 @@ struct sim_thread_s {
   uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long
   uint32_t preempted; ///< times that a thread took the CPU from it
-  bool detached;
   sim_fiber_t fiber;
   void *(*func)(void *arg);
   void *arg, *result;
   void *joiners; ///< only its address: threads that wait for the end wait there
-  void *key[SIM_KEYS_MAX];
+  void *key; ///< its own data (pthread_setspecific)
   char name[16];
   sim_ps_t stored_ps; ///< when all that it has stored will be visible
   sim_ps_t fetched_ps; ///< when all lines that it has prefetched will be there
@@ -148,9 +146,6 @@ bool sim_sleep(sim_ps_t until_ps);
 /// @param latency_ps  until its first instruction if that CPU is idle
 /// @return as sim_schedule_ready()
 bool sim_wake(sim_thread_t *thread, uint32_t cpu, sim_ps_t from_ps, sim_ps_t latency_ps);
-
-/// @brief The running thread ends.
-_Noreturn void sim_exit(void *result);
 
 /// @brief What a thread may use has changed: move it when it must.
 void sim_thread_settle(sim_thread_t *thread, sim_ps_t now_ps);

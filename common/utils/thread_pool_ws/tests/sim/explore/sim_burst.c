@@ -57,11 +57,11 @@ static goal_t *new_goal(uint32_t count)
   return goal;
 }
 
-static void complete(const sim_burst_t *burst, goal_t *goal)
+static void complete(sim_end_t end, goal_t *goal)
 {
-  if (burst->end == SIM_END_TAG) {
+  if (end == SIM_END_TAG) {
     ws_group_complete(&goal->group, 1);
-  } else if (burst->end == SIM_END_EVENT) {
+  } else if (end == SIM_END_EVENT) {
     sim_modify(&goal->left);
     if (--goal->left == 0)
       sem_post(&goal->sem);
@@ -88,7 +88,7 @@ static void run_task(void *record_arg)
   sim_record_t *record = record_arg;
   sim_task_run(record, wait_for_earlier);
   if (record->goal)
-    complete(record->burst, record->goal);
+    complete(record->burst->end, record->goal);
 }
 
 static bool is_ready(void *goal_arg)
@@ -115,27 +115,36 @@ static void ride(void *record)
   sim_ride(record, end_fiber);
 }
 
+/// Tasks that are pushed at once.
+typedef struct {
+  ws_pool_t *pool;
+  const sim_burst_t *burst;
+  sim_end_t end;
+  goal_t *goal;
+  uint32_t first, count; ///< records
+} family_t;
+
 /// The pool did not take the task: no other thread will complete it.
-static void refuse(const sim_burst_t *burst, sim_end_t end, goal_t *goal, sim_record_t *record)
+static void refuse(const family_t *family, sim_record_t *record)
 {
   sim_record_answer(record, false);
-  if (end == SIM_END_GROUP)
-    ws_group_complete(&goal->group, 1);
+  if (family->end == SIM_END_GROUP)
+    ws_group_complete(&family->goal->group, 1);
   else if (record->goal)
-    complete(burst, goal);
+    complete(family->burst->end, family->goal);
 }
 
-static void push_batch(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
-                       const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+static void push_batch(const family_t *family, const ws_task_t *task)
 {
-  const int64_t taken = ws_pool_push_batch(pool, task, count);
+  const uint32_t first = family->first, count = family->count;
+  const int64_t taken = ws_pool_push_batch(family->pool, task, count);
   if (taken < 0 && (taken != -ECANCELED || sim_stack_is_in(sim_record[first].pool)))
     sim_finding("a batch was refused with %lld", (long long)taken);
   for (uint32_t i = 0; i < count; i++) {
     if ((int64_t)i < taken)
       sim_record_answer(&sim_record[first + i], true);
     else
-      refuse(burst, end, goal, &sim_record[first + i]);
+      refuse(family, &sim_record[first + i]);
   }
 }
 
@@ -160,18 +169,18 @@ static void starve_waiting(const ws_pool_t *pool)
   }
 }
 
-static void push_singly(ws_pool_t *pool, const ws_task_t *task, uint32_t first, uint32_t count,
-                        const sim_burst_t *burst, sim_end_t end, goal_t *goal)
+static void push_singly(const family_t *family, const ws_task_t *task)
 {
-  for (uint32_t i = 0; i < count; i++) {
-    sim_record_t *record = &sim_record[first + i];
+  ws_pool_t *pool = family->pool;
+  for (uint32_t i = 0; i < family->count; i++) {
+    sim_record_t *record = &sim_record[family->first + i];
     starve_waiting(pool);
     const int result =
-        burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
+        family->burst->by == SIM_BY_TRY ? ws_pool_try_push(pool, task[i]) : ws_pool_push(pool, task[i]);
     if (result == 0)
       sim_record_answer(record, true);
     else if (may_refuse(pool, record, result))
-      refuse(burst, end, goal, record);
+      refuse(family, record);
     else
       sim_finding("a push was refused with %d", result);
   }
@@ -190,13 +199,14 @@ static uint32_t node_of(uint32_t record)
   return sim_scene->hinted ? (uint32_t)(hash % 5) : WS_NODE_ANY;
 }
 
-static ws_task_t make_task(uint32_t index, sim_end_t end, goal_t *goal)
+static ws_task_t make_task(const family_t *family, uint32_t index)
 {
+  goal_t *goal = family->goal;
   sim_record_t *record = &sim_record[index];
-  const bool yields = end == SIM_END_GROUP && sim_ride_may(record);
+  const bool yields = family->end == SIM_END_GROUP && sim_ride_may(record);
   record->task = (ws_task_t){.func = yields ? ride : run_task,
                              .arg = record,
-                             .group = yields ? ws_group_tag(&goal->group) : carried(end, goal),
+                             .group = yields ? ws_group_tag(&goal->group) : carried(family->end, goal),
                              .priority = priority_of(index),
                              .node = node_of(index)};
   if (yields)
@@ -204,19 +214,18 @@ static ws_task_t make_task(uint32_t index, sim_end_t end, goal_t *goal)
   return record->task;
 }
 
-static void push_all(ws_pool_t *pool, uint32_t first, uint32_t count, const sim_burst_t *burst, sim_end_t end,
-                     goal_t *goal)
+static void push_all(const family_t *family)
 {
   ws_task_t task[BATCH_MAX] = {{0}};
   sim_frame_t frame = {.in = SIM_IN_PUSH, .outer = *sim_stack()};
   *sim_stack() = &frame;
-  for (uint32_t i = 0; i < count; i++)
-    task[i] = make_task(first + i, end, goal);
+  for (uint32_t i = 0; i < family->count; i++)
+    task[i] = make_task(family, family->first + i);
   sim_task_before_call();
-  if (burst->by == SIM_BY_BATCH)
-    push_batch(pool, task, first, count, burst, end, goal);
+  if (family->burst->by == SIM_BY_BATCH)
+    push_batch(family, task);
   else
-    push_singly(pool, task, first, count, burst, end, goal);
+    push_singly(family, task);
   *sim_stack() = frame.outer;
 }
 
@@ -280,7 +289,7 @@ static uint32_t push_family(const sim_burst_t *burst, uint32_t index, uint32_t d
                              .carried = end <= SIM_END_EVENT ? goal->id : 0};
   const uint32_t first = sim_record_take(&like, count);
   if (first != SIM_RECORD_NONE)
-    push_all(sim_pool[index], first, count, burst, end, goal);
+    push_all(&(family_t){sim_pool[index], burst, end, goal, first, count});
   return first;
 }
 

@@ -20,7 +20,9 @@ const sim_scenario_t *sim_scene;
 const sim_front_t *sim_front;
 ws_pool_t *sim_pool[SIM_POOLS_MAX];
 
-sim_ps_t sim_together_ps, sim_stop_ps;
+sim_ps_t sim_stop_ps;
+/// When the threads that push begin, if they begin together.
+static sim_ps_t together_ps;
 
 static bool is_over;
 static bool stopped[SIM_POOLS_MAX];
@@ -136,8 +138,8 @@ static void await_stopped_guard(const sim_action_t *action)
 static void *actor_thread(void *actor_arg)
 {
   const sim_actor_t *actor = actor_arg;
-  if (sim_scene->together && sim_self->now_ps < sim_together_ps)
-    sim_work(sim_together_ps - sim_self->now_ps);
+  if (sim_scene->together && sim_self->now_ps < together_ps)
+    sim_work(together_ps - sim_self->now_ps);
   else
     sim_sleep_until(sim_self->now_ps + (sim_ps_t)(actor->start_us * 1e6));
   for (uint32_t i = 0; i < actor->actions; i++) {
@@ -161,7 +163,7 @@ typedef struct {
 
 static void start_actors(actors_t *actors, uint32_t first, uint32_t end)
 {
-  sim_together_ps = sim_self->now_ps + TOGETHER_PS;
+  together_ps = sim_self->now_ps + TOGETHER_PS;
   for (uint32_t i = first; i < end; i++)
     actors->runs[i] =
         pthread_create(&actors->thread[i], NULL, actor_thread, (void *)(uintptr_t)&sim_scene->actor[i]) == 0;

@@ -25,9 +25,6 @@ extern const sim_scenario_t *sim_scene;
 /// The pools that there are; NULL = not yet, or not any more.
 extern ws_pool_t *sim_pool[SIM_POOLS_MAX];
 
-/// When the threads that push begin, if they begin together.
-extern sim_ps_t sim_together_ps;
-
 /// When the pools will be stopped, if that is while threads push.
 extern sim_ps_t sim_stop_ps;
 

@@ -161,7 +161,4 @@ typedef struct {
 /// @brief Draw all of a scenario from @p seed. One in five uses a shim.
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed);
 
-/// @brief Write it in words.
-void sim_scenario_show(const sim_scenario_t *scenario);
-
 #endif

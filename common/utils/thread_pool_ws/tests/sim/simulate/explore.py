@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from simulate.mutate import PROGRAM, SIM, find_mutant, find_mutants
+from simulate.mutate import PROGRAM, SIM, find_mutants
 from simulate.program import HOST_CPUS, program_path
 
 # Seeds that are run twice, to see that a seed is one run.
@@ -66,14 +68,38 @@ def corpus(arguments: list[str]) -> int:
     return 0 if all(passed) else 1
 
 
+def show(program: Path, seed: str) -> None:
+    """The scenario of a seed, less what is 0."""
+    words = ["set print repeats 1", "break main", "run"]
+    words += [f"call (void)sim_scenario_draw(&scenario, {int(seed)})", "output scenario"]
+    command = ["gdb", "-batch", "-nx", *(word for one in words for word in ("-ex", one)), str(program)]
+    try:
+        text = subprocess.run(command, capture_output=True, text=True).stdout
+    except FileNotFoundError:
+        print("gdb, which would show the scenario, is not installed")
+        return
+    text = re.sub(
+        r"\b\w+ = (?:0|false|\{0 <repeats \d+ times>\})(?:, |(?=\}))", "", text[text.find("{seed") :]
+    )
+    print(
+        re.sub(
+            r"(?=\{(?:workers|start_us|actions|pause_us|kind)|\b(?:machine|fault|actors|outside) = )",
+            "\n",
+            text,
+        )
+    )
+
+
 def replay(arguments: list[str]) -> int:
-    """One scenario again, in words and as it runs."""
+    """One scenario again: what was drawn, and what it does."""
     words = dict(word.partition("=")[::2] for word in arguments)
-    if "seed" not in words or not words.keys() <= {"seed", "mutant"}:
+    mutants = {one.name: one for one in find_mutants()}
+    name = words.get("mutant")
+    if "seed" not in words or not words.keys() <= {"seed", "mutant"} or (name and name not in mutants):
         print("usage: ci/simulate replay seed=N [mutant=NAME]")
         return 2
-    program = find_mutant(words["mutant"]).build() if "mutant" in words else program_path(PROGRAM)
-    subprocess.run([str(program), f"show={words['seed']}"])
+    program = mutants[name].build() if name else program_path(PROGRAM)
+    show(program, words["seed"])
     return subprocess.run([str(program), f"seed={words['seed']}"]).returncode
 
 

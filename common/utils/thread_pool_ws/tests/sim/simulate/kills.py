@@ -11,35 +11,45 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
+import os
+import re
 import resource
+import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
-from simulate.kill_tree import Program, Tree, files_of, list_programs
-from simulate.mutants import share
-from simulate.mutate import PROGRAM, SIM, Mutant, MutantError, build_folder, find_mutants, ninja, target
+from simulate.mutants import replay
+from simulate.mutate import MODULE, SIM, Edit, Mutant, MutantError, find_mutants, tree
 from simulate.program import HOST_CPUS, print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
+UNITS = "base classes core fiber observe os parallel pool prewake setup shim sleep stress sync tasks trace"
 SUITES = {
-    "units": set(
-        "base core fiber observe os parallel pool prewake setup sleep stress sync tasks trace shim".split()
-    ),
+    "units": set(UNITS.split()),
     "scenes": {"scenes"},
     "contract": {"contract", "api"},
     "explore": {"explore"},
 }
 OF_SHIM, NOT_OF_SHIM = {"shim", "contract", "explore"}, {"shim"}
+# The folders of their sources, beside those of what all tests share.
+SOURCES = {
+    "units": ("unit", "stress", "shim"),
+    "scenes": ("scenes",),
+    "contract": ("contract", "../api/tests"),
+    "explore": ("sim/engine", "sim/explore"),
+}
+SHARED = ("support", "host")
 HEADS = ("mutant", "keys", *SUITES)
 NAMES_MAX = 30
-# A program that fails has as long as this, and four times what it takes without a mutant.
-LIMIT_S = 60.0
-# So few programs that hang may have starved: they run again.
-HANGING_MAX = 2
+# A wait of a test may take so long. The watchdog ends a case after twice the time.
+DEADLINE_S = "10"
+# A program has as long as this. One that takes longer may have starved: it runs again.
+LIMIT_S = "180"
 Rows = dict[str, dict[str, str]]
 
 
@@ -77,68 +87,74 @@ def store(row: dict[str, str], suite: str, key: str, found: list[str]) -> None:
     row["keys"] = " ".join(f"{name}={text}" for name, text in (keys_of(row) | {suite: key}).items())
 
 
-class Suites:
-    """The programs of the suites, and how long they take without a mutant."""
+def key_of(mutant: Mutant, suite: str) -> str:
+    """Of the mutant, the files that it changes, and the sources of the suite."""
+    files = {MODULE / edit.file for edit in mutant.edits}
+    for folder in (*SOURCES[suite], *SHARED):
+        files |= {path for path in (MODULE / "tests" / folder).rglob("*") if path.suffix[:2] in (".c", ".h")}
+    found = hashlib.sha256(repr((mutant.edits, suite == "explore" and mutant.seed)).encode())
+    for file in sorted(files):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:8]
 
-    def __init__(self, tree: Tree, jobs: int, suites: list[str]) -> None:
-        self.tree, self.jobs = tree, jobs
-        self.programs: list[Program] = []
-        self.seconds: dict[Program, float] = {}
-        tree.change(())
+
+def failures(test: str, output: str, how: str) -> list[str]:
+    """The cases of CUnit's output that failed, and the one in which the program ended: "suite: case"."""
+    end = "hang" if how == "Timeout" or "\nWATCHDOG: " in output else how
+    found, suite = [], test
+    for part in re.split(r"\n(?=Suite: |  Test: )", output):
+        head = re.match(r"(Suite|  Test): (\S+)", part)
+        if head and head[1] == "Suite":
+            suite = head[2]
+        elif head:
+            verdict = re.findall(r"(passed|FAILED)$", part, re.MULTILINE)[-1:]
+            if verdict != ["passed"]:
+                found.append(f"{suite}: {head[2]}" + ("" if verdict else f" ({end})"))
+    return found or [f"{test} ({end})"]
+
+
+class Suites:
+    """The tests as ctest runs them."""
+
+    def __init__(self, jobs: int, suites: list[str]) -> None:
+        self.jobs = jobs
+        self.always: set[str] = set()
         labels = {label for suite in suites if suite != "explore" for label in SUITES[suite]}
         if labels:
-            tree.configure()
-        for _ in range(2 if labels else 0):  # ctest has the words of a program that was built
-            self.programs = [one for one in list_programs(tree.build) if one.labels & labels]
-            self.build(self.targets(self.programs))
-        for one, (failed, seconds) in self.run(self.programs).items():
-            if failed:
-                print(f"{one.name} is left out: without a mutant it fails: {'; '.join(failed)}", flush=True)
-            else:
-                self.seconds[one] = seconds
+            self.always = set(self.run((), labels))
+        for text in sorted(self.always):
+            print(f"left out, for it fails without a mutant: {text}", flush=True)
 
-    def build(self, targets: list[str]) -> None:
-        if targets:
-            ninja(self.tree.build, "-j", str(self.jobs), *targets)
-
-    def targets(self, programs: list[Program]) -> list[str]:
-        return sorted({name for one in programs for name in one.targets(self.tree.build)})
-
-    def of(self, mutant: Mutant, suite: str) -> list[Program]:
-        labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
-        return [one for one in self.programs if one.labels & labels]
-
-    def has(self, suite: str) -> bool:
-        return suite == "explore" or any(one.labels & SUITES[suite] for one in self.programs)
-
-    def run(self, programs: list[Program]) -> dict[Program, tuple[list[str], float]]:
-        limits = [LIMIT_S + 4 * self.seconds.get(one, 0) for one in programs]
-        with ThreadPoolExecutor(self.jobs) as pool:
-            return dict(zip(programs, pool.map(Program.run, programs, limits)))
-
-    def key(self, mutant: Mutant, suite: str) -> str:
-        if suite == "explore":
-            files = files_of(build_folder(), self.tree.root, (str(target()),))
-            return self.tree.digest(files, mutant.edits, repr((mutant.edits, mutant.seed)))
-        files = files_of(self.tree.build, self.tree.copy, tuple(self.targets(self.of(mutant, suite))))
-        return self.tree.digest(files, mutant.edits, repr(mutant.edits))
+    def run(self, edits: Iterable[Edit], labels: set[str]) -> list[str]:
+        tree().change(edits)
+        build = tree().build("debug")
+        words = f"ctest -j{self.jobs} --timeout {LIMIT_S} --repeat after-timeout:2".split()
+        words += ["--test-output-size-failed", "9999999", "--output-junit", "kills.xml"]
+        words += ["-L", f"^({'|'.join(labels)})$"]
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("TPOOL_WS_", "WS_"))}
+        kept["WS_TEST_DEADLINE_S"] = DEADLINE_S
+        results = build / "kills.xml"
+        results.unlink(missing_ok=True)
+        said = subprocess.run(
+            words, cwd=build, env=kept, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        how = dict(re.findall(r"^\t *\d+ - (\S+) \(([^()]+)\)", said.stdout, re.MULTILINE))
+        if not results.exists():
+            raise MutantError("ctest has run nothing")
+        found = []
+        for test in ElementTree.parse(results).iter("testcase"):
+            name = test.get("name", "")
+            if test.get("status") == "fail":
+                found += failures(name, test.findtext("system-out", ""), how[name])
+        return found
 
     def find(self, mutant: Mutant, suite: str) -> list[str]:
         """@return what has failed"""
         if suite == "explore":
-            words = (f"first={mutant.seed}", "count=1", "jobs=1")
-            if mutant.seed is None:
-                return []
-            program = mutant.build()
-            return Program(PROGRAM, frozenset(), (str(program), *words), program.parent).run(LIMIT_S)[0]
-        self.tree.change(mutant.edits)
-        programs = [one for one in self.of(mutant, suite) if one in self.seconds]
-        self.build(self.targets(programs))
-        outcomes = self.run(programs)
-        hanging = [one for one, (failed, _) in outcomes.items() if any("(hang)" in text for text in failed)]
-        if len(hanging) <= HANGING_MAX:
-            outcomes |= self.run(hanging)
-        return sorted({text for failed, _ in outcomes.values() for text in failed})
+            finding = replay(mutant, mutant.build())[2]
+            return [finding] if finding else []
+        labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
+        return sorted(set(self.run(mutant.edits, labels)) - self.always) if labels else []
 
 
 def summary(rows: Rows, mutants: list[Mutant]) -> Iterator[str]:
@@ -170,7 +186,6 @@ def read(arguments: list[str]) -> argparse.Namespace:
     add("--room", type=lambda text: text.split(","), default=[], help="mutants of core,tasks,... (all)")
     add("--suite", type=lambda text: text.split(","), default=list(SUITES), help="units,contract,... (all)")
     add("--jobs", type=int, default=2 * HOST_CPUS, help="programs at once (two a CPU, as many wait)")
-    add("--shard", type=share, default=(1, 1), help="N/M: the N-th of M shares only")
     add("--show", action="store_true", help="print a summary of the table, run nothing")
     add("only", nargs="*", help="mutants (all)")
     return parser.parse_args(arguments)
@@ -179,13 +194,9 @@ def read(arguments: list[str]) -> argparse.Namespace:
 def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen: list[Mutant]) -> int:
     """@return how many do not fit, or do not build"""
     end, bad = time.monotonic() + 60 * options.slice, 0
-    suites = Suites(Tree(SIM.parents[4]), options.jobs, options.suite)
-    runs = [(mutant, suite) for mutant in chosen for suite in options.suite if suites.has(suite)]
-    keys = {(mutant.name, suite): suites.key(mutant, suite) for mutant, suite in runs}
-    rows = read_table(path, mutants)
-    runs = [
-        (one, suite) for one, suite in runs if keys_of(rows[one.name]).get(suite) != keys[one.name, suite]
-    ]
+    suites, rows = Suites(options.jobs, options.suite), read_table(path, mutants)
+    keys = {(one, suite): key_of(one, suite) for one in chosen for suite in options.suite}
+    runs = [(one, suite) for one, suite in keys if keys_of(rows[one.name]).get(suite) != keys[one, suite]]
     for number, (mutant, suite) in enumerate(runs):
         if time.monotonic() > end:
             print(f"{len(runs) - number} of {len(runs)} runs are left for another slice")
@@ -198,7 +209,7 @@ def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen:
             bad += 1
             continue
         rows = read_table(path, mutants)
-        store(rows[mutant.name], suite, keys[mutant.name, suite], found)
+        store(rows[mutant.name], suite, keys[mutant, suite], found)
         write_table(path, rows)
         seconds, first = f"{time.monotonic() - began:.0f} s", f"{len(found)}: {found[0]}" if found else "-"
         print_line((mutant.name, suite, seconds, first), (32, 8, 5, 0), 2)
@@ -207,7 +218,7 @@ def fill(options: argparse.Namespace, path: Path, mutants: list[Mutant], chosen:
 
 def main(arguments: list[str]) -> int:
     options = read(arguments)
-    mutants, path, (number, shares) = find_mutants(), SIM / "kills.csv", options.shard
+    mutants, path = find_mutants(), SIM / "kills.csv"
     known = {one.name for one in mutants} | {room_of(one) for one in mutants} | SUITES.keys()
     unknown = {*options.only, *options.room, *options.suite} - known
     if unknown:
@@ -222,7 +233,7 @@ def main(arguments: list[str]) -> int:
     chosen = [one for one in mutants if not options.only or one.name in options.only]
     chosen = [one for one in chosen if not options.room or room_of(one) in options.room]
     try:
-        return 1 if fill(options, path, mutants, chosen[number - 1 :: shares]) else 0
+        return 1 if fill(options, path, mutants, chosen) else 0
     except MutantError as error:
         print(f"ci/simulate kills: {error}", file=sys.stderr)
         return 2

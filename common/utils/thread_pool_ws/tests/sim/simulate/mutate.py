@@ -1,33 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutants: copies of the module with a defect put in (tests/sim/mutants/*.toml), each a program."""
+"""Mutants: a defect each (tests/sim/mutants/*.toml), put into a copy of the checkout."""
 
 from __future__ import annotations
 
-import json
-import os
+import fcntl
 import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from simulate.program import program_path
-
 PROGRAM = "ws_sim_explore"
 SIM = Path(__file__).resolve().parent.parent
-MODULE = SIM.parent.parent
+MODULE, ROOT = SIM.parents[1], SIM.parents[4]
 MUTANTS = SIM / "mutants"
 
 
 class MutantError(Exception):
-    """A mutant that does not fit the core as it is."""
-
-
-def rooms() -> list[str]:
-    """The folders of the module that hold what is shipped."""
-    return sorted(path.name for path in MODULE.iterdir() if path.is_dir() and path.name != "tests")
+    """A mutant that does not fit the sources as they are."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +36,59 @@ class Edit:
             raise MutantError(f"{self.file} has the old text {text.count(self.old)} times instead of once")
         return text.replace(self.old, self.new)
 
-    def apply(self, module: Path) -> None:
-        path = module / self.file
-        text = self.change(path.read_text())
-        path.unlink()  # a link
-        path.write_text(text)
+
+class Tree:
+    """The copy, beside its builds: build-ci/mutants of the checkout."""
+
+    def __init__(self) -> None:
+        self.folder = ROOT / "build-ci" / "mutants"
+        self.copy = self.folder / "tree"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.lock = (self.folder / "lock").open("w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise MutantError(f"{self.folder} is in use") from None
+
+    def change(self, edits: Iterable[Edit]) -> None:
+        """Make the copy the checkout with the edits. Ninja builds only the files that differ."""
+        listed = run(ROOT, "git", "ls-files", "-z", "-co", "--exclude-standard").split("\0")
+        texts = {name: (ROOT / name).read_bytes() for name in listed if (ROOT / name).is_file()}
+        for edit in edits:
+            name = str(MODULE.relative_to(ROOT) / edit.file)
+            texts[name] = edit.change(texts[name].decode()).encode()
+        for path in self.copy.rglob("*"):
+            if path.is_file() and str(path.relative_to(self.copy)) not in texts:
+                path.unlink()
+        for name, text in texts.items():
+            path = self.copy / name
+            if not path.exists() or path.read_bytes() != text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(text)
+                shutil.copymode(ROOT / name, path)
+
+    def build(self, preset: str, *words: str) -> Path:
+        """@return the folder of the build. @param words  of Ninja"""
+        build = self.folder / preset
+        if not (build / "build.ninja").exists():
+            flags = ["-DWS_LTTNG=OFF", "-DCMAKE_C_FLAGS_DEBUG=-O1", "-DCMAKE_CXX_FLAGS_DEBUG=-O1"]
+            if shutil.which("ccache"):
+                flags += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+            run(self.copy, "cmake", "--preset", preset, "-B", str(build), *flags)
+        run(build, "ninja", *words)
+        return build
+
+
+def run(folder: Path, *words: str) -> str:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MutantError(done.stderr.strip() or "\n".join(done.stdout.splitlines()[-20:]))
+    return done.stdout
+
+
+@cache
+def tree() -> Tree:
+    return Tree()
 
 
 @dataclass(frozen=True)
@@ -60,14 +101,10 @@ class Mutant:
     edits: tuple[Edit, ...]
 
     def build(self) -> Path:
-        """@return the program, compiled from a copy of the module"""
-        folder = program_path("mutants") / self.name
-        shutil.rmtree(folder, ignore_errors=True)
-        for room in rooms():
-            shutil.copytree(MODULE / room, folder / "module" / room, copy_function=os.symlink)
-        for edit in self.edits:
-            edit.apply(folder / "module")
-        return link(folder, compile_changed(folder, {str(MODULE / edit.file) for edit in self.edits}))
+        """@return the program that explores it"""
+        tree().change(self.edits)
+        built = tree().build("simulate", PROGRAM) / SIM.relative_to(ROOT) / PROGRAM
+        return Path(shutil.copy(built, tree().folder / self.name))
 
     def store(self, seed: int) -> None:
         path = MUTANTS / f"{self.name}.toml"
@@ -82,101 +119,3 @@ def find_mutants() -> list[Mutant]:
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
         found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))
     return found
-
-
-def find_mutant(name: str) -> Mutant:
-    for mutant in find_mutants():
-        if mutant.name == name:
-            return mutant
-    raise MutantError(f"there is no mutant {name}")
-
-
-@cache
-def build_folder() -> Path:
-    """Where CMake wrote what it builds: above the folder of the programs."""
-    folder = program_path(".").resolve()
-    while not (folder / "compile_commands.json").exists():
-        if folder == folder.parent:
-            raise MutantError("there is no compile_commands.json above the programs")
-        folder = folder.parent
-    return folder
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """How one file that runs on the simulated machine is compiled."""
-
-    output: str
-    command: str
-    folder: str
-
-    def compile(self, module: Path, output: Path) -> None:
-        command = self.command.replace(self.output, str(output))
-        for room in rooms():
-            command = re.sub(rf"( |-I){re.escape(str(MODULE))}/{room}/", rf"\g<1>{module}/{room}/", command)
-        run(f"{command} -g0", self.folder)
-
-
-@cache
-def simulated_compilations() -> list[Compilation]:
-    found = []
-    for entry in json.loads((build_folder() / "compile_commands.json").read_text()):
-        output = re.search(r" -o (\S*ws_sim_(?:core|shim_\w+)\.dir\S*)", entry["command"])
-        if output:
-            found.append(Compilation(output[1], entry["command"], entry["directory"]))
-    return found
-
-
-def ninja(folder: Path, *words: str) -> str:
-    done = subprocess.run(["ninja", "-C", str(folder), *words], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise MutantError(done.stderr.strip() or "\n".join(done.stdout.splitlines()[-20:]))
-    return done.stdout
-
-
-@cache
-def read_files(folder: Path) -> dict[str, list[str]]:
-    """Of each object: its source, then all headers."""
-    files = {}
-    for block in ninja(folder, "-t", "deps").strip().split("\n\n"):
-        made, *names = block.splitlines()
-        files[made.partition(":")[0]] = [os.path.normpath(folder / name.strip()) for name in names]
-    return files
-
-
-def target() -> Path:
-    return program_path(PROGRAM).resolve().relative_to(build_folder())
-
-
-@cache
-def link_command() -> str:
-    """How Ninja links the program."""
-    return ninja(build_folder(), "-t", "commands", str(target())).strip().splitlines()[-1]
-
-
-def run(command: str, folder: str) -> None:
-    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise MutantError(done.stderr.strip() or f"{command} failed")
-
-
-def compile_changed(folder: Path, files: set[str]) -> dict[str, str]:
-    """@return object of the program -> object of the mutant"""
-    objects = {}
-    for number, made in enumerate(simulated_compilations()):
-        if files.intersection(read_files(build_folder())[made.output]):
-            output = folder / f"{number}.o"
-            made.compile(folder / "module", output)
-            objects[made.output] = str(output)
-    if not objects:
-        raise MutantError("none of its files is compiled into the program")
-    return objects
-
-
-def link(folder: Path, objects: dict[str, str]) -> Path:
-    """As Ninja links the program, with the mutant's objects in place of those that they replace."""
-    command, program = link_command(), folder / PROGRAM
-    for before, after in objects.items():
-        command = command.replace(before, after)
-    run(command.replace(f"-o {target()}", f"-o {program}"), str(build_folder()))
-    return program

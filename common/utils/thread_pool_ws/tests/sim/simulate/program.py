@@ -68,10 +68,14 @@ def run_jobs(jobs: Iterable[Job], program: str, at_once: int, limit_s: float) ->
         yield from pool.map(lambda job: run_job(job, program, limit_s), jobs)
 
 
-def print_line(cells: Sequence[str], widths: Sequence[int], left: int) -> None:
+def line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
     """Of a table for a terminal: so many columns to the left, numbers to the right."""
     texts = [
         cell.ljust(width) if i < left else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(cells, widths))
     ]
-    print("  ".join(texts).rstrip(), flush=True)
+    return "  ".join(texts).rstrip()
+
+
+def print_line(cells: Sequence[str], widths: Sequence[int], left: int) -> None:
+    print(line(cells, widths, left), flush=True)

@@ -10,11 +10,18 @@ from typing import Any
 
 from simulate.machine import MachineError, find_machine
 from simulate.scale import plan
-from simulate.scale.bounds import Costs, burst_bounds, listed_us, median_us, shared_us, slot_bounds
-from simulate.scale.goals import turn_of, verdicts
 from simulate.scale.plan import Curve, cpu_series, curves, workers_of
-from simulate.scale.points import curves_of, point_lines
-from simulate.scale.table import report
+from simulate.scale.points import (
+    Costs,
+    burst_bounds,
+    curves_of,
+    listed_us,
+    median_us,
+    point_lines,
+    shared_us,
+    slot_bounds,
+)
+from simulate.scale.report import report, turn_of, verdicts
 
 CASES = Path(__file__).resolve().parents[6] / "nr_ulsim_bench" / "nrbench" / "cases.py"
 GRACE = find_machine("grace-72")

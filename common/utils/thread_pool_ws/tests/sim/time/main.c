@@ -73,21 +73,68 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"profile", SIM_WORD_COUNT, &profile, NULL},
                                      {0}};
 
-/// Compare-and-swaps a slot, and those that failed, by the function they stand in.
-static void describe_swaps(char *text, size_t bytes)
+static int compare(const void *a, const void *b)
 {
-  size_t used = (size_t)snprintf(text, bytes, ", \"swaps\": {");
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/// As the benchmark takes it: between the two neighbours.
+static double percentile(double *values, uint32_t count, double share)
+{
+  if (count == 0)
+    return 0;
+  qsort(values, count, sizeof(double), compare);
+  const double at = share * (count - 1);
+  const uint32_t below = (uint32_t)at;
+  const uint32_t above = below + 1 < count ? below + 1 : below;
+  return values[below] + (values[above] - values[below]) * (at - below);
+}
+
+/// @return how many values are not negative; those come first
+static uint32_t keep(double *values, uint32_t count)
+{
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (values[i] >= 0)
+      values[kept++] = values[i];
+  return kept;
+}
+
+/// Compare-and-swaps a slot, and those that failed, by the function they stand in.
+static void print_swaps(void)
+{
   const char *comma = "";
-  for (const sim_swaps_t *site = sim_swaps_first(); site && used < bytes; site = site->next) {
+  printf(", \"swaps\": {");
+  for (const sim_swaps_t *site = sim_swaps_first(); site; site = site->next) {
     if (site->tries == 0)
       continue;
-    used += (size_t)snprintf(text + used, bytes - used, "%s\"%s %zu\": [%.2f, %.2f]", comma, site->function,
-                             (size_t)(uintptr_t)site & 0xffff, (double)site->tries / wanted.bursts,
-                             (double)site->lost / wanted.bursts);
+    printf("%s\"%s %zu\": [%.2f, %.2f]", comma, site->function, (size_t)(uintptr_t)site & 0xffff,
+           (double)site->tries / wanted.bursts, (double)site->lost / wanted.bursts);
     comma = ", ";
   }
-  if (used < bytes)
-    snprintf(text + used, bytes - used, "}");
+  printf("}");
+}
+
+/// One JSON object.
+static void print_series(sim_series_t *series)
+{
+  const double slots = series->slots;
+  const uint32_t starts = keep(series->start_us, series->slots);
+  printf("{\"simulated\": true, \"slots\": %u, \"p50_us\": %.3f, \"p99_us\": %.3f, \"bound_us\": %.3f, "
+         "\"whole_us\": %.3f, ",
+         series->slots, percentile(series->makespan_us, series->slots, 0.5),
+         percentile(series->makespan_us, series->slots, 0.99), series->bound_us / slots,
+         series->whole_us / slots);
+  if (starts > 0)
+    printf("\"start_lag_us\": %.3f, ", percentile(series->start_us, starts, 0.5));
+  if (series->work_us > 0)
+    printf("\"cpu_per_work\": %.4f, ", series->busy_us / series->work_us);
+  printf("\"full_us\": %.3f, \"wakes\": %.3f, \"preempted\": %.4f, \"cpu_us\": %.3f, \"tasks_per_s\": %.0f",
+         percentile(series->full_us, series->slots, 0.5), series->wakes / slots, series->preempted / slots,
+         series->busy_us / slots, series->tasks / series->wall_us * 1e6);
+  print_swaps();
+  printf("}\n");
 }
 
 static bool is_sane(void)
@@ -106,7 +153,6 @@ static bool is_sane(void)
 int main(int argc, char **argv)
 {
   static sim_series_t series;
-  static char swaps[4096];
   sim_machine_default();
   for (int i = 1; i < argc; i++) {
     if (!sim_word_read(options, argv[i]) && !sim_machine_set(argv[i])) {
@@ -124,8 +170,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "ws_sim_time: it did not end within a minute of virtual time\n");
     return 1;
   }
-  describe_swaps(swaps, sizeof(swaps));
-  sim_series_print(&series, swaps);
+  print_series(&series);
   if (profile > 0)
     sim_profile_print(profile, wanted.bursts + wanted.warm);
   return 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../include/ws_pool.h"
 #include "sim_libc.h"
 #include "sim_memory.h"
 #include "sim_random.h"
@@ -285,6 +286,18 @@ static void *poll(void *unused)
   return unused;
 }
 
+/// The benchmark's handle of a ws pool holds one group, so each further producer gets a handle of its own.
+static void *share(void *pool)
+{
+  struct { // as in backends/ws.c
+    ws_pool_t *pool;
+    ws_group_t group;
+  } *handle = calloc(1, sizeof(*handle));
+  if (handle)
+    handle->pool = *(ws_pool_t **)pool;
+  return handle;
+}
+
 static sim_ps_t exponential_ps(double mean_us)
 {
   return (sim_ps_t)(-log(1 - sim_random_unit()) * mean_us * 1e6);
@@ -330,7 +343,7 @@ static void *begin(void *arg)
   if (wanted->classes == SIM_RR)
     sim_self->class = SIM_FAIR;
   for (uint32_t i = 1; i < wanted->producers; i++) {
-    run.producer[i].pool = sim_share_ws(first->pool);
+    run.producer[i].pool = share(first->pool);
     sim_thread_new(sim_self, produce, &run.producer[i], sim_self->now_ps + SIM_PS_PER_US * i);
   }
   return produce(first);

@@ -48,10 +48,4 @@ typedef struct {
 /// @return false: it did not end within a minute of virtual time
 bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series);
 
-/// @brief Print the figures as one JSON object, which frees nothing but sorts. @param more  further members
-void sim_series_print(sim_series_t *series, const char *more);
-
-/// @brief Another handle of the ws pool, with a group of its own (sim_share.c, simulated code).
-void *sim_share_ws(void *pool);
-
 #endif

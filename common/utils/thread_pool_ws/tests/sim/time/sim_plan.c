@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEPARATORS " \t,"
-#define LINE_END "\r\n"
+#define SEPARATORS " \t,\r\n"
 
 static void *grown(void *array, uint32_t count, size_t bytes)
 {
@@ -57,34 +56,35 @@ bool sim_plan_from_text(sim_plan_t *plan, const char *text)
   }
 }
 
-/// @return whether there was a number
-static bool take_number(char **rest, sim_ps_t *number)
+/// @return whether there was a number; @p text is behind it and what separates it then
+static bool take_number(char **text, sim_ps_t *number)
 {
-  const char *word = strtok_r(NULL, SEPARATORS, rest);
-  char *end = NULL;
-  *number = word ? strtoll(word, &end, 10) : 0;
-  return word && end != word && *end == '\0' && *number >= 0;
+  char *end;
+  *number = strtoll(*text, &end, 10);
+  const bool good = end != *text && strspn(end, SEPARATORS) >= (*end != '\0') && *number >= 0;
+  *text = end + strspn(end, SEPARATORS);
+  return good;
 }
 
 static bool read_line(sim_plan_t *plan, char *line)
 {
-  char *rest = NULL, *end = NULL;
-  sim_ps_t serial_ns, count, ns;
-  line[strcspn(line, LINE_END)] = '\0';
-  const char *slot = strtok_r(line, SEPARATORS, &rest);
-  if (!slot || *slot == '#')
+  sim_ps_t slot, serial_ns, count, ns;
+  line += strspn(line, SEPARATORS);
+  if (*line == '\0' || *line == '#')
     return true;
-  const uint32_t number = (uint32_t)strtoul(slot, &end, 10);
-  if (*end != '\0' || !strtok_r(NULL, SEPARATORS, &rest) || !take_number(&rest, &serial_ns)
-      || !take_number(&rest, &count))
+  if (!take_number(&line, &slot))
     return false;
-  add_phase(plan, number, serial_ns * SIM_PS_PER_NS);
+  line += strcspn(line, SEPARATORS); // the phase's name
+  line += strspn(line, SEPARATORS);
+  if (!take_number(&line, &serial_ns) || !take_number(&line, &count))
+    return false;
+  add_phase(plan, (uint32_t)slot, serial_ns * SIM_PS_PER_NS);
   while (count-- > 0) {
-    if (!take_number(&rest, &ns))
+    if (!take_number(&line, &ns))
       return false;
     add_task(plan, ns * SIM_PS_PER_NS);
   }
-  return !strtok_r(NULL, SEPARATORS, &rest);
+  return *line == '\0';
 }
 
 bool sim_plan_from_file(sim_plan_t *plan, const char *path)

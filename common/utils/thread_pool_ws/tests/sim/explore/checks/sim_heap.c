@@ -96,18 +96,13 @@ bool sim_heap_is_live(const void *memory)
   return page < PAGES && heap.state[page] == LIVE;
 }
 
-static bool is_freed(const void *memory)
-{
-  size_t page = page_of(memory);
-  while (page < PAGES && page > 0 && heap.state[page] == INSIDE)
-    page--;
-  return page < PAGES ? heap.state[page] == FREED : sim_was_unmapped(memory);
-}
-
 static void take_fault(int number, siginfo_t *info, void *unused)
 {
   (void)unused;
-  if (is_freed(info->si_addr))
+  size_t page = page_of(info->si_addr);
+  while (page < PAGES && page > 0 && heap.state[page] == INSIDE)
+    page--;
+  if (page < PAGES && heap.state[page] == FREED)
     sim_finding("memory is touched after it was freed");
   signal(number, SIG_DFL); // the same access again ends the process
 }

@@ -13,40 +13,25 @@
 #define WAIT_PS (3 * SIM_PS_PER_S)
 #define STEP_PS SIM_PS_PER_MS
 
-/// Threads that the pool counts as doing something.
-typedef struct {
-  uint32_t searching, starved, blocked, helpers, waiters, armed;
-} counted_t;
-
-static counted_t count(const ws_pool_t *pool)
+static bool any_waits(const ws_pool_t *pool)
 {
-  return (counted_t){
-      .searching = ws_searching(pool),
-      .starved = ws_load_relaxed(&pool->tasks.starved),
-      .blocked = ws_load_relaxed(&pool->blocked),
-      .helpers = ws_load_relaxed(&pool->helpers),
-      .waiters = ws_load_relaxed(&pool->idle.waiters),
-      .armed = ws_load_relaxed(&pool->armed),
-  };
+  return ws_load_relaxed(&pool->blocked) || ws_load_relaxed(&pool->helpers)
+         || ws_load_relaxed(&pool->idle.waiters);
 }
 
-static bool counts_any(const counted_t *counted)
-{
-  return counted->searching || counted->starved || counted->blocked || counted->helpers || counted->waiters;
-}
-
-_Noreturn static void complain(uint32_t index, const char *when, uint32_t awake, const counted_t *counted)
+_Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char *when)
 {
   sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed",
-              index, when, awake, counted->searching, counted->starved, counted->blocked, counted->helpers,
-              counted->waiters, counted->armed);
+              index, when, ws_awake(pool), ws_searching(pool), ws_load_relaxed(&pool->tasks.starved),
+              ws_load_relaxed(&pool->blocked), ws_load_relaxed(&pool->helpers),
+              ws_load_relaxed(&pool->idle.waiters), ws_load_relaxed(&pool->armed));
 }
 
 /// A worker in a mode with timer wakes is armed, but asleep.
 static bool is_quiet(const ws_pool_t *pool)
 {
-  const counted_t counted = count(pool);
-  return ws_awake(pool) == 0 && !counts_any(&counted) && sim_handed_is_none_searched(pool);
+  return ws_awake(pool) == 0 && ws_searching(pool) == 0 && ws_load_relaxed(&pool->tasks.starved) == 0
+         && !any_waits(pool) && sim_handed_is_none_searched(pool);
 }
 
 static uint32_t armed_workers(const ws_pool_t *pool)
@@ -87,9 +72,8 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
   const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
   sim_ps_t step_ps = STEP_PS;
   while (!is_quiet(pool)) {
-    const counted_t counted = count(pool);
     if (sim_self->now_ps > until_ps)
-      complain(index, "does not become quiet", ws_awake(pool), &counted);
+      complain(pool, index, "does not become quiet");
     sim_sleep_until(sim_self->now_ps + step_ps);
     step_ps += step_ps / 2;
   }
@@ -110,10 +94,9 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
     sim_finding("pool %u: %llu tasks are left in its queues", index, (unsigned long long)stats.queued_tasks);
   sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
   sim_handed_check(pool, index);
-  const counted_t counted = count(pool);
   // searching may stay: a worker ends while it searches
-  if (counted.blocked || counted.helpers || counted.waiters || counted.armed)
-    complain(index, "has stopped", 0, &counted);
+  if (any_waits(pool) || ws_load_relaxed(&pool->armed))
+    complain(pool, index, "has stopped");
 }
 
 static uint32_t threads_left(void)

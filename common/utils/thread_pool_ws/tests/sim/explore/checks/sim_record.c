@@ -22,6 +22,23 @@ static uint32_t number(const sim_record_t *record)
   return (uint32_t)(record - sim_record);
 }
 
+static sim_frame_t *top[SIM_THREADS_MAX];
+static bool hides[SIM_THREADS_MAX];
+
+sim_frame_t **sim_stack(void)
+{
+  return &top[sim_self->index];
+}
+
+/// @return the task that the running thread is in, the innermost; NULL = none
+static sim_record_t *stack_task(void)
+{
+  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
+    if (frame->in == SIM_IN_TASK)
+      return frame->record;
+  return NULL;
+}
+
 uint32_t sim_record_take(const sim_record_t *like, uint32_t count)
 {
   if (sim_records + count > SIM_RECORDS_MAX)
@@ -29,7 +46,7 @@ uint32_t sim_record_take(const sim_record_t *like, uint32_t count)
   for (uint32_t i = 0; i < count; i++) {
     sim_record[sim_records] = *like;
     sim_record[sim_records].state = SIM_RECORD_PUSHING;
-    sim_record[sim_records++].parent = sim_stack_task();
+    sim_record[sim_records++].parent = stack_task();
   }
   return sim_records - count;
 }
@@ -96,22 +113,6 @@ void sim_record_next_round(void)
   round_first = sim_records;
   memset(sim_record_yields, 0, sizeof(sim_record_yields));
   memset(sim_record_aborting, 0, sizeof(sim_record_aborting));
-}
-
-static sim_frame_t *top[SIM_THREADS_MAX];
-static bool hides[SIM_THREADS_MAX];
-
-sim_frame_t **sim_stack(void)
-{
-  return &top[sim_self->index];
-}
-
-sim_record_t *sim_stack_task(void)
-{
-  for (const sim_frame_t *frame = *sim_stack(); frame; frame = frame->outer)
-    if (frame->in == SIM_IN_TASK)
-      return frame->record;
-  return NULL;
 }
 
 bool sim_stack_is_in(uint32_t pool)

@@ -87,9 +87,6 @@ struct sim_frame_s {
 /// The running thread's innermost frame.
 sim_frame_t **sim_stack(void);
 
-/// @return the task that the running thread is in, the innermost; NULL = none
-sim_record_t *sim_stack_task(void);
-
 /// @return whether the running thread is inside a task of that pool
 bool sim_stack_is_in(uint32_t pool);
 

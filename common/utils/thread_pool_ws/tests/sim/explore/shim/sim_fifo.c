@@ -4,21 +4,9 @@
 /// (sim_burst_t.end, outermost jobs only): GROUP by the pool's pull; TAG so, and each element is pushed once
 /// more; EVENT by the pull that does not wait; POOL by the FIFO's own pull; NOTHING there are no results. Of
 /// jobs that a job pushes to another pool some are fetched by the FIFO's own pull.
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/utils/threadPool/thread-pool.h"
 #include "sim_fault.h"
-#include "sim_heap.h"
-#include "sim_libc.h"
-#include "sim_play.h"
 #include "sim_random.h"
-#include "sim_record.h"
-#include "sim_shim.h"
-#include "ws_tpool.h"
-#include "ws_tpool_hooks.h"
+#include "sim_shape.h"
 
 /// Share of the jobs that end so shortly before the abort, and stop in their delivery until it comes.
 #define STOP_STALLS 0.15
@@ -78,8 +66,6 @@ static void abort_fifos(uint32_t pool)
   }
 }
 
-static tpool_t tpool[SIM_POOLS_MAX];
-
 /// What became of each record's element.
 static struct {
   notifiedFIFO_elt_t *element;
@@ -89,11 +75,7 @@ static struct {
 
 static void make(uint32_t index)
 {
-  char params[SIM_SHIM_PARAMS_BYTES];
-  memset(&tpool[index], 0xA5, sizeof(tpool[index])); // it is not read before the init
-  sim_shim_make_begin(index, params);
-  initNamedTpool(params, &tpool[index], index == 1, index % 2 == 0 ? NULL : params);
-  sim_shim_make_end(index, tpool[index].ws);
+  make_tpool(index, index == 1);
 }
 
 /// Wake the threads that wait for results of the pool: none come any more.
@@ -109,12 +91,6 @@ static void stop(uint32_t index)
 {
   sim_record_aborting[index] = true;
   sim_shim_abort(index, abort_pool);
-}
-
-static void hint(const sim_burst_t *burst, bool begins)
-{
-  if (sim_shim_is_hinted(burst, begins))
-    ws_oai_prewake(&tpool[burst->pool], burst->count);
 }
 
 /// When the abort comes some results are just being handed over.

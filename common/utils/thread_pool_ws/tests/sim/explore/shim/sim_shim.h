@@ -11,13 +11,6 @@
 
 #define SIM_SHIM_PARAMS_BYTES 256u
 
-/// Threads of the pool that is made next.
-typedef struct {
-  const sim_pool_plan_t *plan;
-  uint32_t made; ///< by threadCreate
-} sim_shim_making_t;
-extern sim_shim_making_t sim_shim_making;
-
 /// @brief A pool is about to be made. @param params  out: its list of cores, with entries for spinning
 void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES]);
 /// @brief It is made. @param its  what its tpool stands for, which is never freed

@@ -32,9 +32,6 @@
 #define ws_tpool_of SIM_NAME(ws_tpool_of)
 #define ws_tpool_tag SIM_NAME(ws_tpool_tag)
 #define sim_front_here SIM_NAME(front)
-#define sim_goal_arm SIM_NAME(goal_arm)
-#define sim_goal_complete SIM_NAME(goal_complete)
-#define sim_goal_join SIM_NAME(goal_join)
 #endif
 
 #endif

@@ -19,7 +19,7 @@ from simulate.machine import MachineError, find_machine
 from simulate.program import Job, run_jobs
 from simulate.scale import plan
 from simulate.scale.points import POINT, curves_of, point_lines
-from simulate.scale.table import report
+from simulate.scale.report import report
 from simulate.timing import POOLS, add_ratios, add_swaps, numbers, some_of
 from simulate.workload import KNOWN, WorkloadError
 
