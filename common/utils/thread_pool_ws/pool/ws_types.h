@@ -30,7 +30,7 @@
 
 typedef struct ws_worker_s ws_worker_t;
 
-/// Steps of one stack (ws_step.h).
+/// Steps of one stack (ws_process.h).
 typedef struct {
   ws_step_t *first, *last; ///< queued, the next one first
   uint32_t depth; ///< steps that run inside one another

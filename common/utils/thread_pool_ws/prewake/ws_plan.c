@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_plan.c
-/// Which burst should a worker's timer wake it for, when, and may it? The leads (ws_plan.h), the plan of a
-/// worker that goes to sleep, and the timers that are set.
-#include "ws_plan.h"
-
+/// Which burst should a worker's timer wake it for, when, and may it? The leads, the plan of a worker that
+/// goes to sleep, and the timers that are set.
+///
+/// A lead is the time from the timer to the expected burst. The worker runs W after the timer, and the burst
+/// comes J after the expected time. The worker is late by (W - J) - lead, or spins without work for
+/// lead - (W - J). So with X = W - J and p = settings.spin_price
+///   cost(lead) = p * E max(0, X - lead) + E max(0, lead - X)
+/// which is least at the p / (p + 1) quantile of X: the newsvendor's rule (Arrow, Harris and Marschak 1951).
+/// X is observed after every burst and does not depend on the lead, so the choice cannot oscillate.
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
 #include "ws_prewake.h"
+#include "ws_prewake_state.h"
 
 /// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
 /// in a pattern of several bursts each phase is tried.

@@ -31,7 +31,7 @@ typedef struct {
 
 /// What a worker has learnt about one phase of the pattern. One thread at a time.
 typedef struct {
-  ws_window_t early; ///< samples of X (ws_plan.h): the lead that would have been just right
+  ws_window_t early; ///< samples of X (ws_plan.c): the lead that would have been just right
   ws_window_t length; ///< time from a burst to the end of its work
   bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
   double useful; ///< share of the bursts lately in which the worker found a task
@@ -39,6 +39,24 @@ typedef struct {
   uint32_t shut; ///< decisions against a timer wake in a row
   bool open; ///< the worker uses timer wakes for this phase
 } ws_lead_t;
+
+/// What else a decision about a lead depends on.
+typedef struct {
+  double price; ///< CPU time that one unit of lateness is worth (settings.spin_price)
+  double occupancy; ///< share of the periods in which the burst comes
+  const ws_window_t *late; ///< J
+  double react_ns; ///< how late the worker is when a push has to wake it
+  double length_ns; ///< time from the burst to the end of its work: 0 = not known
+  double call_ns; ///< CPU time that the push spends on the wake
+  double spin_ns_max; ///< CPU time that may be spent on it for each burst
+} ws_lead_case_t;
+
+typedef struct {
+  int64_t lead_ns; ///< time from the timer to the expected burst
+  int64_t wait_ns; ///< the worker gives up so long after the expected time
+  double cost_ns; ///< expected CPU time of spinning without work
+  double gain_ns; ///< expected lateness that is avoided, as CPU time, less cost_ns
+} ws_lead_choice_t;
 
 /// Of a worker.
 struct ws_prewake_worker_s {
@@ -146,6 +164,16 @@ static inline uint32_t ws_lead_permille(double price)
 /// @param found     the worker found a task
 /// @param in_time   the worker was awake when the burst came: only then @p found is learnt from
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
+
+/// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings.
+ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how);
+
+/// @brief The same for a lead that is given.
+ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns);
+
+/// @brief Open or shut the gate, with some inertia.
+/// @return whether the worker should set a timer: the gate is open, or a trial is due
+bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);
 
 /// @brief Plan the next timer wake of the worker, which goes to sleep, and count it among those with a timer.
 /// @return the plan; rise_ns = 0: no timer

@@ -14,8 +14,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "../pool/ws_callback.h"
 #include "../pool/ws_types.h"
-#include "../pool/ws_warn.h"
 
 #define PREFIX "TPOOL_WS_"
 #define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
