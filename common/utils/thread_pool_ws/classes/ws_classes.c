@@ -28,13 +28,6 @@ static bool has_usable(const ws_machine_nodes_t *machine, uint32_t node, const b
   return false;
 }
 
-static void choose(chosen_t *chosen, const bool *usable)
-{
-  for (uint32_t node = 0; node < chosen->machine->count && chosen->count < WS_NODES_MAX; node++)
-    if (has_usable(chosen->machine, node, usable))
-      chosen->of_pool[chosen->count++] = node;
-}
-
 /// @return the pool's node nearest to a node of the machine; of several, the first
 static uint8_t nearest(const chosen_t *chosen, uint32_t from)
 {
@@ -69,7 +62,9 @@ static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable)
 {
   chosen_t chosen = {.machine = machine};
-  choose(&chosen, usable);
+  for (uint32_t node = 0; node < machine->count && chosen.count < WS_NODES_MAX; node++)
+    if (has_usable(machine, node, usable))
+      chosen.of_pool[chosen.count++] = node;
   memset(nodes, 0, sizeof(*nodes));
   memset(nodes->of_number, UINT8_MAX, sizeof(nodes->of_number));
   nodes->count = chosen.count;

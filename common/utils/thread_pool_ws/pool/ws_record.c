@@ -54,17 +54,12 @@ static void *make(shelf_t *home, size_t bytes)
   return raw + 1;
 }
 
-static void destroy(void *block)
-{
-  ws_os_lines_free(home_of(block));
-}
-
 static uint64_t destroy_chain(void *block)
 {
   uint64_t count = 0;
   for (; block; count++) {
     void *next = *next_of(block);
-    destroy(block);
+    ws_os_lines_free(home_of(block));
     block = next;
   }
   return count;
@@ -152,7 +147,7 @@ __attribute__((noinline)) static void give_back(shelf_t *home, void *block)
   void *head = ws_expected_load(&home->returned);
   do {
     if (head == closed_mark(home)) {
-      destroy(block);
+      ws_os_lines_free(home_of(block));
       settle(home, (uint64_t)-1);
       return;
     }
@@ -166,7 +161,7 @@ __attribute__((noinline)) void ws_block_give(void *block)
   __asm__ volatile("");
   shelf_t *home = *home_of(block);
   if (WS_UNLIKELY(!home)) {
-    destroy(block);
+    ws_os_lines_free(home_of(block));
   } else if (home == shelves.of[home->index]) {
     *next_of(block) = home->mine;
     home->mine = block;

@@ -63,12 +63,12 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how)
 {
-  uint32_t permille = ws_lead_permille(how->price);
-  ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
-  while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE) {
+  uint32_t permille = ws_lead_permille(how->price) + STEP_PERMILLE;
+  ws_lead_choice_t choice;
+  do {
     permille -= STEP_PERMILLE;
     choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
-  }
+  } while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE);
   if (choice.cost_ns > how->spin_ns_max)
     choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: no timer wake
   return choice;
@@ -102,8 +102,8 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
 
 double ws_miss_ns(const ws_worker_t *worker)
 {
-  const double call_ns = (double)ws_stat_load(&worker->pool->wake_call_ns);
-  return (worker->pool->settings.spin_price + 1) * worker->react_ns + call_ns;
+  const struct ws_pool_s *pool = worker->pool;
+  return (pool->settings.spin_price + 1) * worker->react_ns + (double)ws_stat_load(&pool->wake_call_ns);
 }
 
 /// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.

@@ -23,7 +23,6 @@
 ///            their own.
 /// Domains    Those that wait set their bits in the mask of their domain, so that they do not all contend for
 ///            one line.
-#include "ws_wide.h"
 #include "../core/ws_next.h"
 #include "../core/ws_root.h"
 #include "../core/ws_run.h"
@@ -33,6 +32,7 @@
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_inbox.h"
+#include "ws_wide.h"
 
 /// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
 /// longer without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.
@@ -263,18 +263,6 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
   return true;
 }
 
-/// The lane that served last.
-static bool serve_again(ws_worker_t *worker, ws_task_t *task)
-{
-  ws_queue_t *own = &worker->queue;
-  if (own->memo.deque == &worker->pool->tasks.queue[own->victim]->deque)
-    ws_make_no_haste(own);
-  if (serve(worker, own->victim, task))
-    return true;
-  own->memo.deque = NULL; // the search need not wait again
-  return false;
-}
-
 bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -298,5 +286,14 @@ bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
   for (uint32_t i = pool->workers; i < queues; i++)
     if (i != own->victim && serve(worker, i, task))
       return true;
-  return is_lane && serve_again(worker, task);
+  if (!is_lane)
+    return false;
+  // The lane that served last comes after the others, as in ws_steal(). There the workers' deques come before
+  // it, here after it. That is only a preference: in ws_steal() all would contend for the lane's top.
+  if (own->memo.deque == &pool->tasks.queue[own->victim]->deque)
+    ws_make_no_haste(own);
+  if (serve(worker, own->victim, task))
+    return true;
+  own->memo.deque = NULL; // the search need not wait again
+  return false;
 }
