@@ -78,7 +78,7 @@ void ws_process_watch_forks(void);
 ws_steps_t *ws_steps_here(void);
 WS_FOR_FIBERS void ws_steps_call_queued(ws_steps_t *steps);
 
-/// @brief Before a wait: call the steps that are queued. One of them may be what the caller waits for.
+/// @brief Call the steps that are queued. Before a wait: one of them may be what the caller waits for.
 static inline void ws_steps_before_wait(ws_steps_t *steps)
 {
   if (WS_UNLIKELY(steps->first != NULL))

@@ -188,18 +188,17 @@ void ws_steps_call_queued(ws_steps_t *steps)
   }
 }
 
-static void call_now(ws_steps_t *steps, ws_step_t *step)
+/// Call the step if fewer than @p depth run on this stack; else queue it for the innermost of them.
+static void run_below(ws_step_t *step, uint32_t depth)
 {
-  steps->depth++;
-  step->call(step);
-  if (WS_UNLIKELY(steps->first != NULL))
-    ws_steps_call_queued(steps);
-  steps->depth--;
-}
-
-/// For the innermost step that runs.
-static void queue(ws_steps_t *steps, ws_step_t *step)
-{
+  ws_steps_t *steps = ws_steps_here();
+  if (WS_LIKELY(steps->depth < depth)) {
+    steps->depth++;
+    step->call(step);
+    ws_steps_before_wait(steps); // those that were queued meanwhile
+    steps->depth--;
+    return;
+  }
   step->next = NULL;
   if (steps->first)
     steps->last->next = step;
@@ -210,18 +209,10 @@ static void queue(ws_steps_t *steps, ws_step_t *step)
 
 void ws_step_run(ws_step_t *step)
 {
-  ws_steps_t *steps = ws_steps_here();
-  if (WS_LIKELY(steps->depth < WS_STEPS_NESTED_MAX))
-    call_now(steps, step);
-  else
-    queue(steps, step);
+  run_below(step, WS_STEPS_NESTED_MAX);
 }
 
 void ws_step_next(ws_step_t *step)
 {
-  ws_steps_t *steps = ws_steps_here();
-  if (steps->depth == 0)
-    call_now(steps, step);
-  else
-    queue(steps, step);
+  run_below(step, 1);
 }

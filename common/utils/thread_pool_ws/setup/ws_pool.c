@@ -170,26 +170,19 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
     ws_hint_store(&pool->tasks.light, 0);
 }
 
-/// Read the process's mask. A pool can do without: then it counts all online CPUs, and pins no worker to a
-/// place in the mask.
-static void read_mask(struct ws_pool_s *pool)
-{
-  const int error = ws_os_process_cpus(&pool->mask);
-  if (error == 0)
-    return;
-  ws_warn(&pool->settings,
-          "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
-          " online CPUs, and pin_step has no effect",
-          strerror(error), ws_os_cpuset_count(&pool->mask));
-  pool->settings.pin_step = 0;
-}
-
 static int set_up(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   if (!cpu)
     return -ENOMEM;
-  read_mask(pool);
+  const int error = ws_os_process_cpus(&pool->mask);
+  if (error) { // a pool can do without, and pins no worker to a place in the mask
+    ws_warn(&pool->settings,
+            "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
+            " online CPUs, and pin_step has no effect",
+            strerror(error), ws_os_cpuset_count(&pool->mask));
+    pool->settings.pin_step = 0;
+  }
   ws_near_plan(pool);
   ws_topo_plan(&pool->settings, &pool->mask, cpu);
   ws_classes_plan(pool, cpu);
