@@ -141,16 +141,6 @@ static void free_pool(struct ws_pool_s *pool)
   free(pool);
 }
 
-/// Some workers could not be started: remove their queues, so that the lanes follow the workers' queues.
-static void close_gap(struct ws_pool_s *pool)
-{
-  const uint32_t missing = pool->requested - pool->workers;
-  for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
-    ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
-  // [edge LANE_TABLE release] lanes come into use one by one
-  ws_store_release(&pool->tasks.queues, pool->workers);
-}
-
 static void start(struct ws_pool_s *pool, int32_t *cpu)
 {
   // Now: it takes milliseconds, once in a process, unless no thread was made before; and nothing may keep the
@@ -164,7 +154,10 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   pool->tasks.mask_words = pool->mask_words;
   ws_init_store(&pool->spin_cpus, pool->cpus);
   ws_topo_victims(pool);
-  close_gap(pool);
+  for (uint32_t i = 0; i < pool->settings.lanes; i++) // they follow the queues of the workers that started
+    ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
+  // [edge LANE_TABLE release] lanes come into use one by one
+  ws_store_release(&pool->tasks.queues, pool->workers);
   ws_guard_start(pool);
   if (!pool->guarded) // light fences need a guard
     ws_hint_store(&pool->tasks.light, 0);
