@@ -20,14 +20,6 @@ typedef struct {
   uint32_t of_pool[WS_NODES_MAX]; ///< index in machine
 } chosen_t;
 
-static bool has_usable(const ws_machine_nodes_t *machine, uint32_t node, const bool *usable)
-{
-  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
-    if (usable[cpu] && machine->of_cpu[cpu] == node + 1)
-      return true;
-  return false;
-}
-
 /// @return the pool's node nearest to a node of the machine; of several, the first
 static uint8_t nearest(const chosen_t *chosen, uint32_t from)
 {
@@ -62,8 +54,11 @@ static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable)
 {
   chosen_t chosen = {.machine = machine};
+  bool has_usable[WS_MACHINE_NODES_MAX + 1] = {false}; // 1 + node
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    has_usable[machine->of_cpu[cpu]] |= usable[cpu];
   for (uint32_t node = 0; node < machine->count && chosen.count < WS_NODES_MAX; node++)
-    if (has_usable(machine, node, usable))
+    if (has_usable[node + 1])
       chosen.of_pool[chosen.count++] = node;
   memset(nodes, 0, sizeof(*nodes));
   memset(nodes->of_number, UINT8_MAX, sizeof(nodes->of_number));

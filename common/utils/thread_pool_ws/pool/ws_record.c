@@ -9,8 +9,8 @@
 /// many blocks as were in use at once; they are freed when its thread ends.
 ///
 /// returned:  empty or a chain --exchange--> empty (the owner takes all)
-///            any --exchange, the owner ends--> CLOSED; blocks that come later are freed one by one, and the
-///            one that makes the sum of `out` 0 frees the shelf
+///            any --exchange, the owner ends--> CLOSED, the shelf's own address; blocks that come later are
+///            freed one by one, and the one that makes the sum of `out` 0 frees the shelf
 ///
 /// Why in the library: a plugin in C++ whose headers kept this for its threads could not be unloaded.
 #include "../include/ws_record.h"
@@ -65,12 +65,6 @@ static uint64_t destroy_chain(void *block)
   return count;
 }
 
-/// The mark of a shelf without an owner: no block has its address.
-static void *closed_mark(shelf_t *shelf)
-{
-  return shelf;
-}
-
 /// Called once for each block that is still in use when the shelf's owner has ended, and with all by the
 /// owner.
 static void settle(shelf_t *shelf, uint64_t blocks)
@@ -87,7 +81,7 @@ static void end_shelves(void)
     shelves.of[i] = NULL;
     if (!shelf)
       continue;
-    void *back = ws_xchg_acq_rel(&shelf->returned, closed_mark(shelf)); // [edge BLOCKS acq_rel]
+    void *back = ws_xchg_acq_rel(&shelf->returned, shelf); // [edge BLOCKS acq_rel]
     settle(shelf, shelf->made - destroy_chain(shelf->mine) - destroy_chain(back));
   }
 }
@@ -146,7 +140,7 @@ __attribute__((noinline)) static void give_back(shelf_t *home, void *block)
 {
   void *head = ws_expected_load(&home->returned);
   do {
-    if (head == closed_mark(home)) {
+    if (head == home) { // CLOSED
       ws_os_lines_free(home_of(block));
       settle(home, (uint64_t)-1);
       return;

@@ -16,8 +16,8 @@
 #include "../base/ws_base.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_3
-#define WS_PROVIDER_NAME "ws_provider_table_3"
+#define WS_PROVIDER_TABLE ws_provider_table_2
+#define WS_PROVIDER_NAME "ws_provider_table_2"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 #define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
@@ -57,11 +57,19 @@
 #define WS_EVENT_MEMBER(name, parameters, ...) void(*name) parameters;
 /// One function for each event, with its fields.
 typedef struct {
+  /// @return whether a session records the event run_begin
+  bool (*records)(void);
   WS_EVENTS(WS_EVENT_MEMBER)
 } ws_provider_t;
 
 /// S const ws_provider_t; NULL = not loaded.
 extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
+
+/// @return whether events go to the provider. One load, and a branch that is never taken without it
+static inline bool ws_provider_is_loaded(void)
+{
+  return WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL);
+}
 
 /// @return the table; NULL = not loaded
 static inline const ws_provider_t *ws_provider_events(void)
@@ -74,10 +82,9 @@ static inline const ws_provider_t *ws_provider_events(void)
 /// @threads   any; the first call may take milliseconds, and waits for LTTng's session daemon if one runs
 void ws_provider_find(void);
 
-/// Whether an event might be recorded: ask before fields are computed for it. One load, and a branch that is
-/// never taken without a provider.
+/// Whether an event might be recorded: ask before fields are computed for it.
 #ifdef WS_LTTNG
-#define WS_PROBE_SEEN() WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL)
+#define WS_PROBE_SEEN() ws_provider_is_loaded()
 #else
 #define WS_PROBE_SEEN() false
 #endif

@@ -17,6 +17,11 @@
   }
 WS_EVENTS(FUNCTION)
 
+static bool records(void)
+{
+  return lttng_ust_tracepoint_enabled(oai_tpool_ws, run_begin);
+}
+
 #define ENTRY(name, parameters, ...) .name = name,
 __attribute__((visibility("default"))) extern const ws_provider_t WS_PROVIDER_TABLE;
-const ws_provider_t WS_PROVIDER_TABLE = {WS_EVENTS(ENTRY)};
+const ws_provider_t WS_PROVIDER_TABLE = {.records = records, WS_EVENTS(ENTRY)};

@@ -4,7 +4,6 @@
 #include "ws_inbox.h"
 
 #include "../tasks/ws_group_word.h"
-#include "ws_wide.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u

@@ -34,6 +34,11 @@ static void note(uint32_t what, bool is_right)
   ws_add_relaxed(&counts[is_right ? what : WRONG], 1);
 }
 
+static bool records(void)
+{
+  return true;
+}
+
 /// A function of the table, which counts its calls as @p what if the fields are right. Not each looks at all
 /// fields.
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -67,6 +72,7 @@ EVENT(phase_end, PHASE_ENDS, frame == 1 && slot == 2 && id == 3 && (phase_tasks 
 
 extern const ws_provider_t WS_PROVIDER_TABLE;
 const ws_provider_t WS_PROVIDER_TABLE = {
+    .records = records,
     .pool_start = pool_start,
     .pool_stop = pool_stop,
     .push = push,
