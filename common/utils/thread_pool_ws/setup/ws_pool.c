@@ -149,9 +149,8 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   ws_start_workers(pool, cpu);
   pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
-  pool->mask_words = (pool->workers + 63) / 64;
   pool->tasks.workers = pool->workers;
-  pool->tasks.mask_words = pool->mask_words;
+  pool->tasks.mask_words = (pool->workers + 63) / 64;
   ws_init_store(&pool->spin_cpus, pool->cpus);
   ws_topo_victims(pool);
   for (uint32_t i = 0; i < pool->settings.lanes; i++) // they follow the queues of the workers that started

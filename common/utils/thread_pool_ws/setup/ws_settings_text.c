@@ -18,7 +18,6 @@
 
 #define PREFIX "TPOOL_WS_"
 #define DIGITS "0123456789"
-#define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
 #define TEXT 64 ///< bytes for a text; longer ones are invalid
 #define SHOWN 40 ///< characters of a user's text in a warning
 #define PLACE (SHOWN + 60) ///< bytes for a text and where it stands
@@ -60,11 +59,10 @@ static bool read_us(const char *text, uint64_t *ns)
     memcpy(thousandths, rest, digits < 3 ? digits : 3);
     rest += digits;
   }
-  const uint64_t us = strtoull(text, NULL, 10);
-  if (whole == 0 || *rest || us > SPIN_US_MAX
-      || us * 1000 + strtoull(thousandths, NULL, 10) > SPIN_US_MAX * 1000)
+  const uint64_t us = strtoull(text, NULL, 10), exact_ns = us * 1000 + strtoull(thousandths, NULL, 10);
+  if (whole == 0 || *rest || us > WS_SPIN_LEAD_NS_MAX / 1000 || exact_ns > WS_SPIN_LEAD_NS_MAX)
     return false;
-  *ns = us * 1000 + strtoull(thousandths, NULL, 10);
+  *ns = exact_ns;
   return true;
 }
 
