@@ -140,7 +140,7 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
 typedef struct {
   const ws_scan_t *scan;
   uint32_t index;
-  bool done; ///< false after the join: an abort has skipped the task, or its push has failed
+  bool done; ///< false after the join: an abort has skipped the task
 } block_t;
 
 static void scan_block(void *block_arg)
@@ -161,8 +161,10 @@ static void scan_all(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, con
                             .arg = &block[i],
                             .group = &group,
                             .node = node ? ws_node_hint(node[i]) : WS_NODE_ANY};
-    if (ws_pool_push(pool, task) < 0)
+    if (ws_pool_push(pool, task) < 0) { // while the caller runs it, the pool's queues may empty
+      scan_block(&block[i]);
       ws_group_complete(&group, 1);
+    }
   }
   ws_group_wait(&group, pool);
   for (uint32_t i = 0; i < scan->count; i++)
