@@ -41,7 +41,7 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 /// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
-/// Read a list of the kernel, "0-3,8", but numbers from WS_CPUSET_MAX on. @return whether there is one
+/// Read a list of the kernel, "0-3,8", without the numbers from WS_CPUSET_MAX on. @return whether it is there
 bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 
 /// Monotonic time.
@@ -104,12 +104,13 @@ uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
 int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
-/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs.
+/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs. If a machine may have more, the kernel refuses such
+/// a mask, and no thread is confined.
 #define WS_CONFINE_BYTES 256
 /// A thread that is kept off a CPU for a time.
 typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
-  bool may; ///< I false = the thread is never confined. On a machine with more CPUs the kernel refuses it
+  bool may; ///< I false = the thread is never confined
   bool on; ///< it is confined
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
