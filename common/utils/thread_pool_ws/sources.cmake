@@ -6,22 +6,18 @@ set(WS_CORE_SOURCES
   os/ws_os_cpus.c
   os/ws_os_memory.c
   os/ws_os_process.c
-  os/ws_os_quota.c
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
   tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_shared.c
-  pool/ws_block.c
+  pool/ws_callback.c
   pool/ws_lane.c
   pool/ws_near.c
-  pool/ws_observer.c
   pool/ws_process.c
-  pool/ws_step.c
-  pool/ws_warn.c
+  pool/ws_record.c
   classes/ws_classes.c
-  classes/ws_nodes.c
   trace/ws_provider.c
   trace/ws_traced.c
   prewake/ws_period.c
@@ -53,13 +49,11 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   wide/ws_dispatch.c
-  wide/ws_domain.c
   wide/ws_inbox.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c
   setup/ws_start.c
   setup/ws_topo.c
-  parallel/ws_reduce.c
-  parallel/ws_scan.c)
+  parallel/ws_parallel.c)
 list(TRANSFORM WS_CORE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")

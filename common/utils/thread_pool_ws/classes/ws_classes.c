@@ -1,13 +1,116 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_classes.c
-/// ws_classes.h.
+/// ws_classes.h, ws_nodes.h.
 #include "ws_classes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
-#include "../pool/ws_warn.h"
 #include "ws_nodes.h"
+
+#define NODES "/sys/devices/system/node/"
+
+/// Which of the machine's nodes is which of the pool's.
+typedef struct {
+  const ws_machine_nodes_t *machine;
+  uint32_t count;
+  uint32_t of_pool[WS_NODES_MAX]; ///< index in machine
+} chosen_t;
+
+/// @return the pool's node nearest to a node of the machine; of several, the first
+static uint8_t nearest(const chosen_t *chosen, uint32_t from)
+{
+  uint8_t best = 0;
+  for (uint32_t node = 0; node < chosen->count; node++) {
+    if (chosen->of_pool[node] == from)
+      return (uint8_t)node;
+    if (chosen->machine->distance[from][chosen->of_pool[node]]
+        < chosen->machine->distance[from][chosen->of_pool[best]])
+      best = (uint8_t)node;
+  }
+  return best;
+}
+
+/// Order the kinds of all of the pool's nodes by their distance from @p from. Those at the same distance come
+/// in turn from @p from on, so that not all nodes help the same one first.
+static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
+{
+  const uint64_t *distance = chosen->machine->distance[chosen->of_pool[from]];
+  near[0] = (uint8_t)from;
+  for (uint32_t step = 1; step < chosen->count; step++) {
+    const uint8_t node = (uint8_t)((from + step) % chosen->count);
+    uint32_t place = step;
+    for (; place > 1 && distance[chosen->of_pool[near[place - 1]]] > distance[chosen->of_pool[node]]; place--)
+      near[place] = near[place - 1];
+    near[place] = node;
+  }
+  for (uint32_t i = 0; i < chosen->count; i++)
+    near[i] += WS_KIND_NODE;
+}
+
+void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable)
+{
+  chosen_t chosen = {.machine = machine};
+  bool has_usable[WS_MACHINE_NODES_MAX + 1] = {false}; // 1 + node
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    has_usable[machine->of_cpu[cpu]] |= usable[cpu];
+  for (uint32_t node = 0; node < machine->count && chosen.count < WS_NODES_MAX; node++)
+    if (has_usable[node + 1])
+      chosen.of_pool[chosen.count++] = node;
+  memset(nodes, 0, sizeof(*nodes));
+  memset(nodes->of_number, UINT8_MAX, sizeof(nodes->of_number));
+  nodes->count = chosen.count;
+  if (chosen.count < 2)
+    return;
+  for (uint32_t node = 0; node < chosen.count; node++) {
+    nodes->number[node] = machine->number[chosen.of_pool[node]];
+    order(&chosen, node, nodes->near[node]);
+  }
+  for (uint32_t node = 0; node < machine->count; node++)
+    if (machine->number[node] < WS_NODE_NUMBERS)
+      nodes->of_number[machine->number[node]] = nearest(&chosen, node);
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    if (machine->of_cpu[cpu] > 0)
+      nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
+}
+
+/// The list of CPUs of a node that has memory only is empty. The file of distances has a number for each
+/// online node. A node without a number counts as far: where there are no numbers, all nodes are equally far.
+static bool read_node(ws_machine_nodes_t *machine, uint32_t node)
+{
+  char path[64], text[4096] = "", *next = text, *end;
+  ws_cpuset_t cpus;
+  snprintf(path, sizeof(path), NODES "node%u/cpulist", machine->number[node]);
+  if (!ws_os_read_list(path, &cpus))
+    return false;
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
+    if (ws_os_cpuset_has(&cpus, cpu))
+      machine->of_cpu[cpu] = (uint8_t)(node + 1);
+  snprintf(path, sizeof(path), NODES "node%u/distance", machine->number[node]);
+  ws_os_read(path, text, sizeof(text));
+  for (uint32_t to = 0; to < machine->count; to++, next = end) {
+    const uint64_t distance = strtoul(next, &end, 10);
+    machine->distance[node][to] = end > next ? distance : UINT64_MAX;
+  }
+  return true;
+}
+
+bool ws_numa_read(ws_machine_nodes_t *machine)
+{
+  ws_cpuset_t nodes;
+  if (!ws_os_read_list(NODES "online", &nodes))
+    return false;
+  for (uint32_t number = 0; number < WS_CPUSET_MAX && machine->count < WS_MACHINE_NODES_MAX; number++)
+    if (ws_os_cpuset_has(&nodes, number))
+      machine->number[machine->count++] = number;
+  for (uint32_t node = 0; node < machine->count; node++)
+    if (!read_node(machine, node))
+      return false;
+  return true;
+}
 
 /// CPUs on which workers may run.
 static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *usable)

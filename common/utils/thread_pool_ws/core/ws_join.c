@@ -3,8 +3,8 @@
 /// Life of a task, step 7: join. Before: ws_group.c; after: ws_idle.h. Help, spin, sleep.
 #include <errno.h>
 
+#include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_observer.h"
 #include "../sleep/ws_brief.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"

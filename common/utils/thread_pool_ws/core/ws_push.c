@@ -9,8 +9,8 @@
 
 #include "../classes/ws_classes.h"
 #include "../include/ws_record.h"
+#include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_observer.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"

@@ -13,8 +13,8 @@
 #include <limits.h>
 
 #include "../observe/ws_report.h"
+#include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
-#include "../pool/ws_observer.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_wake.h"

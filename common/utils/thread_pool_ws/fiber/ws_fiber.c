@@ -12,7 +12,6 @@
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_step.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_group_word.h"
 #include "ws_fiber_process.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../os/ws_os.h"
-#include "../pool/ws_warn.h"
+#include "../pool/ws_callback.h"
 
 #define PRIORITY_MAX 99u
 
@@ -34,10 +34,8 @@ int ws_service_start(ws_service_t *service, const char *name, void *(*func)(void
 void ws_service_unpin(void)
 {
   ws_cpuset_t set;
-  if (ws_os_thread_cpus(getpid(), &set) < 0)
-    return;
-  ws_os_allow(0, &set);
-  ws_os_cpuset_free(&set);
+  if (ws_os_thread_cpus(getpid(), &set) == 0)
+    ws_os_allow(0, &set);
 }
 
 uint32_t ws_service_priority(const ws_fiber_t *fiber)

@@ -43,9 +43,8 @@ static double ratio(double a, double b)
   return b > 0 ? a / b : 0;
 }
 
-static void say_mode(const out_t *out, const struct ws_pool_s *pool)
+static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t spin)
 {
-  const uint32_t spin = ws_stat_load(&pool->spin);
   const uint32_t percent = ws_stat_load(&pool->spin_cpu_max_percent);
   say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
   if (spin == WS_SPIN_OFF)
@@ -189,41 +188,38 @@ static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
   }
 }
 
-static void say_thread(const out_t *out, const char *who, const ws_worker_stats_t *stats)
+/// The sum of @p count threads.
+static void say_sum(const out_t *out, const char *who, const ws_worker_stats_t *stats, uint32_t count)
 {
-  say(out, "  %-10s %11llu %11llu %9llu %10llu %10llu %10llu %11.1f", who, (ull_t)stats->run_tasks,
-      (ull_t)stats->stolen_tasks, (ull_t)stats->inline_tasks, (ull_t)stats->parks, (ull_t)stats->wakes_sent,
-      (ull_t)stats->spins, us(stats->spin_ns) / 1000);
-}
-
-static void add(ws_worker_stats_t *sum, const ws_worker_stats_t *stats)
-{
-  sum->run_tasks += stats->run_tasks;
-  sum->stolen_tasks += stats->stolen_tasks;
-  sum->inline_tasks += stats->inline_tasks;
-  sum->parks += stats->parks;
-  sum->wakes_sent += stats->wakes_sent;
-  sum->spins += stats->spins;
-  sum->spin_ns += stats->spin_ns;
+  ws_worker_stats_t sum = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    sum.run_tasks += stats[i].run_tasks;
+    sum.stolen_tasks += stats[i].stolen_tasks;
+    sum.inline_tasks += stats[i].inline_tasks;
+    sum.parks += stats[i].parks;
+    sum.wakes_sent += stats[i].wakes_sent;
+    sum.spins += stats[i].spins;
+    sum.spin_ns += stats[i].spin_ns;
+  }
+  say(out, "  %-10s %11llu %11llu %9llu %10llu %10llu %10llu %11.1f", who, (ull_t)sum.run_tasks,
+      (ull_t)sum.stolen_tasks, (ull_t)sum.inline_tasks, (ull_t)sum.parks, (ull_t)sum.wakes_sent,
+      (ull_t)sum.spins, us(sum.spin_ns) / 1000);
 }
 
 static void say_threads(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
                         uint32_t count)
 {
   char who[16];
-  ws_worker_stats_t rest = {0};
   say(out, "  thread             run      stolen    inline     sleeps      wakes      polls  polling ms");
   for (uint32_t i = 0; i < count && i < WORKERS_SHOWN; i++) {
     snprintf(who, sizeof(who), "worker %u", i);
-    say_thread(out, who, &worker[i]);
+    say_sum(out, who, &worker[i], 1);
   }
-  for (uint32_t i = WORKERS_SHOWN; i < count; i++)
-    add(&rest, &worker[i]);
   if (count > WORKERS_SHOWN) {
     snprintf(who, sizeof(who), "%u more", count - WORKERS_SHOWN);
-    say_thread(out, who, &rest);
+    say_sum(out, who, &worker[WORKERS_SHOWN], count - WORKERS_SHOWN);
   }
-  say_thread(out, "outside", &total->outside);
+  say_sum(out, "outside", &total->outside, 1);
 }
 
 void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *text), void *arg)
@@ -236,9 +232,10 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_worker_stats_t *worker = calloc(pool->workers + 1, sizeof(*worker)); // without memory: no rows
   const uint32_t count = ws_pool_stats(pool, &total, worker, worker ? pool->workers : 0);
   ws_pool_prewake_stats(pool, &prewake);
-  say_mode(&out, pool);
+  const ws_spin_t spin = (ws_spin_t)ws_stat_load(&pool->spin);
+  say_mode(&out, pool, spin);
   say_total(&out, &total, worker, count);
-  say_pattern(&out, (ws_spin_t)ws_stat_load(&pool->spin), &prewake);
+  say_pattern(&out, spin, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);
   say_latencies(&out, &prewake);

@@ -17,10 +17,12 @@
 /// CPUs, or nodes, in a word of a mask.
 #define WS_LONG_BITS (8 * sizeof(unsigned long))
 
-/// A set of CPUs, or of nodes, of any size: bit c of the mask = CPU c.
+/// CPUs, or nodes, that a set can have: as many CPUs as Linux can be built for.
+#define WS_CPUSET_MAX 8192u
+
+/// A set of CPUs, or of nodes: bit c of the mask = CPU c.
 typedef struct {
-  size_t bytes; ///< of mask, a multiple of sizeof(long)
-  unsigned long *mask; ///< malloc'ed
+  unsigned long mask[WS_CPUSET_MAX / WS_LONG_BITS];
 } ws_cpuset_t;
 
 /// Sleep while *word == expected. @return 0 = woken, or not equal (look again); -ETIMEDOUT after
@@ -39,7 +41,7 @@ void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 /// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
-/// Add the numbers of a list of the kernel, "0-3,8", that @p set has room for. @return whether there is one
+/// Read a list of the kernel, "0-3,8", without the numbers from WS_CPUSET_MAX on. @return whether it is there
 bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 
 /// Monotonic time.
@@ -89,26 +91,26 @@ void ws_os_lock_init(pthread_mutex_t *lock);
 /// @return 0 or an error number
 int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
 
-/// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno; @p set is allocated
+/// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
-/// CPUs that the process may use now: the caller's. @return 0; a positive error number: the kernel refuses to
-/// name them (a seccomp filter), @p set has the online CPUs; -ENOMEM. Unless -ENOMEM, @p set is allocated
+/// CPUs that the process may use now: the caller's. @return 0, or an error number: the kernel refuses to name
+/// them (a seccomp filter), @p set has the online CPUs
 int ws_os_process_cpus(ws_cpuset_t *set);
-/// @return the number of these CPUs, without memory from the heap; 0 = unknown
+/// @return the number of these CPUs; 0 = unknown
 uint32_t ws_os_process_cpu_count(void);
-void ws_os_cpuset_free(ws_cpuset_t *set);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
 /// Allow thread @p tid (0 = the caller) these CPUs. @return 0 or -errno
 int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
-/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs.
+/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs. If a machine may have more, the kernel refuses such
+/// a mask, and no thread is confined.
 #define WS_CONFINE_BYTES 256
 /// A thread that is kept off a CPU for a time.
 typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
-  size_t bytes; ///< I of a mask; 0, or more than WS_CONFINE_BYTES: the thread is never confined
+  bool may; ///< I false = the thread is never confined
   bool on; ///< it is confined
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];

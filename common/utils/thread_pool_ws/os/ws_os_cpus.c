@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os_cpus.c
-/// ws_os.h: sets of CPUs, the machine's CPUs and NUMA nodes, on which CPUs threads may run. A thread is kept
-/// off a CPU for a time, and its affinity restored afterwards.
+/// ws_os.h: the machine's CPUs and NUMA nodes. On which CPUs threads may run: a thread is kept off a CPU for
+/// a time, and its affinity restored afterwards. How many CPUs' worth of time the control groups of this
+/// process grant (cgroup v2 cpu.max, v1 cpu.cfs_quota_us), and how often that was used up (cpu.stat).
 #define _GNU_SOURCE
 #include "ws_os.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CPUS_MAX 8192u
 
 static bool get_mask(int32_t tid, unsigned long *mask, size_t bytes)
 {
@@ -24,76 +24,52 @@ static bool set_mask(int32_t tid, const unsigned long *mask, size_t bytes)
 
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
 {
-  // The kernel refuses a set that is smaller than its own (EINVAL): double until it fits.
-  for (size_t bytes = 128; bytes <= 1u << 20; bytes *= 2) {
-    unsigned long *mask = calloc(1, bytes);
-    if (!mask)
-      return -ENOMEM;
-    if (get_mask(tid, mask, bytes)) {
-      *set = (ws_cpuset_t){.bytes = bytes, .mask = mask};
-      return 0;
-    }
-    const int error = errno;
-    free(mask);
-    if (error != EINVAL)
-      return -error;
-  }
-  return -EINVAL;
+  return get_mask(tid, set->mask, sizeof(set->mask)) ? 0 : -errno;
 }
 
 uint32_t ws_os_process_cpu_count(void)
 {
-  unsigned long mask[CPUS_MAX / WS_LONG_BITS] = {0};
-  if (!get_mask(0, mask, sizeof(mask)))
-    return 0;
-  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = sizeof(mask), .mask = mask});
-}
-
-void ws_os_cpuset_free(ws_cpuset_t *set)
-{
-  free(set->mask);
-  *set = (ws_cpuset_t){0};
+  ws_cpuset_t set;
+  return ws_os_thread_cpus(0, &set) == 0 ? ws_os_cpuset_count(&set) : 0;
 }
 
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu)
 {
-  return cpu / 8 < set->bytes && ((set->mask[cpu / WS_LONG_BITS] >> (cpu % WS_LONG_BITS)) & 1);
+  return cpu < WS_CPUSET_MAX && ((set->mask[cpu / WS_LONG_BITS] >> (cpu % WS_LONG_BITS)) & 1);
 }
 
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set)
 {
   uint32_t count = 0;
-  for (size_t i = 0; i < set->bytes / sizeof(unsigned long); i++)
+  for (size_t i = 0; i < WS_CPUSET_MAX / WS_LONG_BITS; i++)
     count += (uint32_t)__builtin_popcountl(set->mask[i]);
   return count;
 }
 
 int ws_os_pin(int32_t tid, uint32_t cpu)
 {
-  const size_t bytes = (cpu / WS_LONG_BITS + 1) * sizeof(unsigned long);
-  unsigned long *mask = calloc(1, bytes);
-  if (!mask)
-    return -ENOMEM;
-  mask[cpu / WS_LONG_BITS] = 1ul << (cpu % WS_LONG_BITS);
-  const int result = ws_os_allow(tid, &(ws_cpuset_t){.bytes = bytes, .mask = mask});
-  free(mask);
-  return result;
+  ws_cpuset_t set = {0};
+  if (cpu >= WS_CPUSET_MAX)
+    return -EINVAL;
+  set.mask[cpu / WS_LONG_BITS] = 1ul << (cpu % WS_LONG_BITS);
+  return ws_os_allow(tid, &set);
 }
 
 int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus)
 {
-  return set_mask(tid, cpus->mask, cpus->bytes) ? 0 : -errno;
+  return set_mask(tid, cpus->mask, sizeof(cpus->mask)) ? 0 : -errno;
 }
 
 bool ws_os_read_list(const char *path, ws_cpuset_t *set)
 {
   char text[4096], *next = text;
+  memset(set, 0, sizeof(*set));
   if (!ws_os_read(path, text, sizeof(text)))
     return false;
   while (*next >= '0' && *next <= '9') {
     const uint64_t first = strtoul(next, &next, 10);
     const uint64_t last = *next == '-' ? strtoul(next + 1, &next, 10) : first;
-    for (uint64_t i = first; i <= last && i < 8 * set->bytes; i++)
+    for (uint64_t i = first; i <= last && i < WS_CPUSET_MAX; i++)
       set->mask[i / WS_LONG_BITS] |= 1ul << (i % WS_LONG_BITS);
     next += *next == ',';
   }
@@ -103,11 +79,8 @@ bool ws_os_read_list(const char *path, ws_cpuset_t *set)
 int ws_os_process_cpus(ws_cpuset_t *set)
 {
   const int result = ws_os_thread_cpus(0, set);
-  if (result == 0 || result == -ENOMEM)
-    return result;
-  *set = (ws_cpuset_t){.bytes = CPUS_MAX / 8, .mask = calloc(1, CPUS_MAX / 8)};
-  if (!set->mask)
-    return -ENOMEM;
+  if (result == 0)
+    return 0;
   ws_os_read_list("/sys/devices/system/cpu/online", set);
   if (ws_os_cpuset_count(set) == 0) // the kernel does not name them
     set->mask[0] = 1;
@@ -116,17 +89,18 @@ int ws_os_process_cpus(ws_cpuset_t *set)
 
 uint32_t ws_os_node_count(void)
 {
-  unsigned long mask[CPUS_MAX / WS_LONG_BITS] = {0};
-  ws_cpuset_t nodes = {.bytes = sizeof(mask), .mask = mask};
+  ws_cpuset_t nodes;
   ws_os_read_list("/sys/devices/system/node/online", &nodes);
   const uint32_t count = ws_os_cpuset_count(&nodes);
   return count > 0 ? count : 1;
 }
 
+#define CONFINE_WORDS (WS_CONFINE_BYTES / sizeof(unsigned long))
+
 /// @return whether every CPU of @p part is in @p whole
-static bool holds(const unsigned long *whole, const unsigned long *part, size_t bytes)
+static bool holds(const unsigned long *whole, const unsigned long *part)
 {
-  for (size_t i = 0; i < bytes / sizeof(unsigned long); i++)
+  for (size_t i = 0; i < CONFINE_WORDS; i++)
     if (part[i] & ~whole[i])
       return false;
   return true;
@@ -135,11 +109,12 @@ static bool holds(const unsigned long *whole, const unsigned long *part, size_t 
 /// The masks are used by the thread itself and by the one that releases it early. Neither waits.
 enum { MASKS_FREE, MASKS_HELD, MASKS_ASKED }; // asked: held, and the holder has to widen before it lets go
 
-/// @return whether the thread may use what it has without @p cpu, which is then in narrow
-static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
+/// @return whether the thread may use what it has without @p cpu: @p narrow
+static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long *narrow)
 {
-  unsigned long has[WS_CONFINE_BYTES / sizeof(unsigned long)];
-  const size_t bytes = confine->bytes;
+  static const unsigned long none[CONFINE_WORDS];
+  unsigned long has[CONFINE_WORDS];
+  const size_t bytes = sizeof(has);
   if (!get_mask(tid, has, bytes))
     return false;
   if (!confine->on) {
@@ -149,10 +124,10 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
   } else if (memcmp(has, confine->narrow, bytes) != 0) {
     return false; // it was changed from elsewhere since
   }
-  memcpy(confine->narrow, confine->had, bytes);
+  memcpy(narrow, confine->had, bytes);
   if (cpu / 8 < bytes)
-    confine->narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
-  return ws_os_cpuset_count(&(ws_cpuset_t){.bytes = bytes, .mask = confine->narrow}) > 0;
+    narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
+  return memcmp(narrow, none, bytes) != 0;
 }
 
 /// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
@@ -162,9 +137,8 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 /// that moment, for long.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
-  unsigned long all[sizeof(confine->had) / sizeof(unsigned long)];
-  unsigned long seen[sizeof(confine->had) / sizeof(unsigned long)];
-  const size_t bytes = confine->bytes;
+  unsigned long all[CONFINE_WORDS], seen[CONFINE_WORDS];
+  const size_t bytes = sizeof(all);
   memset(all, 0xff, bytes);
   if (get_mask(tid, seen, bytes) && memcmp(seen, confine->narrow, bytes) != 0)
     return; // it was changed from elsewhere since
@@ -173,7 +147,7 @@ static void widen(ws_confine_t *confine, int32_t tid)
   const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
   if (finds_out && set_mask(tid, all, bytes) && get_mask(tid, seen, bytes)) {
     confine->widens_by = memcmp(seen, confine->had, bytes) == 0 ? WS_WIDENS_ALL : WS_WIDENS_HAD;
-    if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had, bytes))
+    if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had))
       return; // as before; or CPUs were taken away from elsewhere since
   }
   set_mask(tid, confine->had, bytes);
@@ -195,20 +169,17 @@ static void unlock(ws_confine_t *confine, int32_t tid)
 int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 {
   uint32_t unlocked = MASKS_FREE;
-  if (confine->bytes == 0 || confine->bytes > WS_CONFINE_BYTES)
+  unsigned long narrow[CONFINE_WORDS];
+  // [edge CONFINE acquire] the masks
+  if (!confine->may || !ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD))
     return -EAGAIN;
-  if (!ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD)) // [edge CONFINE acquire] the masks
-    return -EAGAIN;
-  unsigned long before[WS_CONFINE_BYTES / sizeof(unsigned long)];
-  memcpy(before, confine->narrow, confine->bytes);
-  int result = 0;
-  if (!plan(confine, tid, cpu))
-    result = -ENOENT;
-  else if (!set_mask(tid, confine->narrow, confine->bytes))
+  int result = plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
+  if (result == 0 && !set_mask(tid, narrow, sizeof(narrow)))
     result = -errno;
-  confine->on = confine->on || result == 0;
-  if (result != 0)
-    memcpy(confine->narrow, before, confine->bytes);
+  if (result == 0) {
+    memcpy(confine->narrow, narrow, sizeof(narrow));
+    confine->on = true;
+  }
   unlock(confine, tid);
   return result;
 }
@@ -216,6 +187,110 @@ int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 {
   // [edge CONFINE acquire] the masks
-  if (confine->bytes > 0 && ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) == MASKS_FREE)
+  if (confine->may && ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) == MASKS_FREE)
     unlock(confine, tid);
+}
+
+// Quota.
+
+#define PATH_BYTES 4096
+
+/// Room for /proc/self/cgroup: a line for each of a dozen hierarchies. And for cpu.stat.
+#define TEXT_BYTES 16384
+
+/// The groups' grants, and how often they were used up.
+typedef struct {
+  uint32_t cpus; ///< of the tightest group
+  uint64_t throttled; ///< periods in which a quota was used up, summed
+} grants_t;
+
+/// Read the file @p name of a group.
+static bool read_of(const char *directory, const char *name, char *text, size_t bytes)
+{
+  char path[PATH_BYTES];
+  snprintf(path, sizeof(path), "%s/%s", directory, name);
+  return ws_os_read(path, text, bytes);
+}
+
+/// @return CPUs' worth of time that one group grants; UINT32_MAX = it has no limit
+static uint32_t quota_of(const char *directory, bool is_v2)
+{
+  char text[128];
+  long long quota_us = 0, period_us = 0;
+  if (is_v2 && read_of(directory, "cpu.max", text, sizeof(text))) {
+    if (sscanf(text, "%lld %lld", &quota_us, &period_us) != 2)
+      return UINT32_MAX; // "max"
+  } else if (!is_v2 && read_of(directory, "cpu.cfs_quota_us", text, sizeof(text))) {
+    quota_us = atoll(text);
+    period_us = read_of(directory, "cpu.cfs_period_us", text, sizeof(text)) ? atoll(text) : 0;
+  }
+  if (quota_us <= 0 || period_us <= 0)
+    return UINT32_MAX;
+  const long long cpus = quota_us / period_us + (quota_us % period_us != 0);
+  return cpus < UINT32_MAX ? (uint32_t)cpus : UINT32_MAX;
+}
+
+static uint64_t throttled_in(const char *directory)
+{
+  char text[1024];
+  const char *line =
+      read_of(directory, "cpu.stat", text, sizeof(text)) ? strstr(text, "nr_throttled ") : NULL;
+  return line ? strtoull(line + strlen("nr_throttled "), NULL, 10) : 0;
+}
+
+/// Add the numbers of @p group and of every group above it.
+static void look_up(const char *root, char *group, bool is_v2, grants_t *grants)
+{
+  bool is_root;
+  do {
+    char directory[PATH_BYTES - 64];
+    is_root = *group != '/' || !group[1];
+    snprintf(directory, sizeof(directory), "%s%.3000s", root, is_root ? "" : group);
+    const uint32_t cpus = quota_of(directory, is_v2);
+    grants->cpus = cpus < grants->cpus ? cpus : grants->cpus;
+    grants->throttled += throttled_in(directory);
+    if (!is_root)
+      *strrchr(group, '/') = '\0';
+  } while (!is_root);
+}
+
+/// @return whether a list like "cpuacct,cpu" has cpu in it
+static bool names_cpu(const char *list)
+{
+  for (const char *at = list; (at = strstr(at, "cpu")); at += 3)
+    if ((at == list || at[-1] == ',') && (at[3] == ',' || at[3] == '\0'))
+      return true;
+  return false;
+}
+
+static grants_t read_grants(void)
+{
+  grants_t grants = {.cpus = UINT32_MAX};
+  char text[TEXT_BYTES];
+  if (!ws_os_read("/proc/self/cgroup", text, sizeof(text)))
+    return grants;
+  char *rest = NULL;
+  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    char *controllers = strchr(line, ':'); // "<id>:<controllers>:<path>"
+    char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!group)
+      continue;
+    *group++ = '\0';
+    controllers++;
+    if (!*controllers)
+      look_up("/sys/fs/cgroup", group, true, &grants);
+    else if (names_cpu(controllers))
+      look_up("/sys/fs/cgroup/cpu", group, false, &grants);
+  }
+  return grants;
+}
+
+uint32_t ws_os_quota_cpus(void)
+{
+  return read_grants().cpus;
+}
+
+uint64_t ws_os_throttled(void)
+{
+  return read_grants().throttled;
 }

@@ -21,7 +21,7 @@ static int32_t first_of(uint32_t cpu)
 void ws_near_plan(struct ws_pool_s *pool)
 {
   int32_t first[WS_CACHES_MAX];
-  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX && cpu < 8 * pool->mask.bytes; cpu++) {
+  for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++) {
     if (!ws_os_cpuset_has(&pool->mask, cpu))
       continue;
     const int32_t mine = first_of(cpu);

@@ -30,7 +30,7 @@
 
 typedef struct ws_worker_s ws_worker_t;
 
-/// Steps of one stack (ws_step.h).
+/// Steps of one stack (ws_process.h).
 typedef struct {
   ws_step_t *first, *last; ///< queued, the next one first
   uint32_t depth; ///< steps that run inside one another
@@ -261,7 +261,6 @@ struct ws_pool_s {
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I threads obtained
-  uint32_t mask_words; ///< I of sleepers in use
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
@@ -334,7 +333,7 @@ static inline void ws_note_outside(struct ws_pool_s *pool, ws_here_t here)
 
 static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
 {
-  for (uint32_t i = 0; i < pool->mask_words; i++)
+  for (uint32_t i = 0; i < pool->tasks.mask_words; i++)
     if (ws_load_relaxed(&pool->sleepers[i])) // relaxed: after the caller's fence [PARK_DEKKER]
       return true;
   return false;
@@ -371,7 +370,7 @@ static inline bool ws_searches(const ws_worker_t *worker)
 static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 {
   uint32_t asleep = 0;
-  for (uint32_t i = 0; i < pool->mask_words; i++)
+  for (uint32_t i = 0; i < pool->tasks.mask_words; i++)
     asleep += (uint32_t)__builtin_popcountll(ws_hint_load(&pool->sleepers[i]));
   return pool->workers - asleep;
 }

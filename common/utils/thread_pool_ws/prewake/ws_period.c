@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_period.c
-/// The pattern (ws_predict.h).
-#include "ws_predict.h"
-
+/// The pattern: after which time it repeats, and when in it there are bursts. No grid of the radio's
+/// numerology is assumed.
 #include <math.h>
 #include <string.h>
+
+#include "ws_prewake_state.h"
 
 /// Time differences that a pattern is judged by.
 #define DIFFERENCES 24u

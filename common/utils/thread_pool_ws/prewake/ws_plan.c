@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_plan.c
-/// Which burst should a worker's timer wake it for, when, and may it? The leads (ws_plan.h), the plan of a
-/// worker that goes to sleep, and the timers that are set.
-#include "ws_plan.h"
-
+/// Which burst should a worker's timer wake it for, when, and may it? The leads, the plan of a worker that
+/// goes to sleep, and the timers that are set.
+///
+/// A lead is the time from the timer to the expected burst. The worker runs W after the timer, and the burst
+/// comes J after the expected time. The worker is late by (W - J) - lead, or spins without work for
+/// lead - (W - J). So with X = W - J and p = settings.spin_price
+///   cost(lead) = p * E max(0, X - lead) + E max(0, lead - X)
+/// which is least at the p / (p + 1) quantile of X: the newsvendor's rule (Arrow, Harris and Marschak 1951).
+/// X is observed after every burst and does not depend on the lead, so the choice cannot oscillate.
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
 #include "ws_prewake.h"
+#include "ws_prewake_state.h"
 
 /// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
 /// in a pattern of several bursts each phase is tried.
@@ -57,12 +63,12 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
 
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how)
 {
-  uint32_t permille = ws_lead_permille(how->price);
-  ws_lead_choice_t choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
-  while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE) {
+  uint32_t permille = ws_lead_permille(how->price) + STEP_PERMILLE;
+  ws_lead_choice_t choice;
+  do {
     permille -= STEP_PERMILLE;
     choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
-  }
+  } while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE);
   if (choice.cost_ns > how->spin_ns_max)
     choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: no timer wake
   return choice;
@@ -96,8 +102,8 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
 
 double ws_miss_ns(const ws_worker_t *worker)
 {
-  const double call_ns = (double)ws_stat_load(&worker->pool->wake_call_ns);
-  return (worker->pool->settings.spin_price + 1) * worker->react_ns + call_ns;
+  const struct ws_pool_s *pool = worker->pool;
+  return (pool->settings.spin_price + 1) * worker->react_ns + (double)ws_stat_load(&pool->wake_call_ns);
 }
 
 /// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_predict.c
-/// The phases of a pattern (ws_predict.h).
-#include "ws_predict.h"
-
+/// When does the next burst come? Each burst of the pattern (ws_period.c) is a phase, and each phase is
+/// followed by two kinds of predictor. The one with the least recent error is used:
+///
+/// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha))
+/// causal  the arrival before, plus the usual time since: for bursts that follow from each other
 #include <math.h>
 #include <string.h>
+
+#include "ws_prewake_state.h"
 
 /// Of the clock: the share of an arrival's deviation that counts as its time, and of the rest as its period.
 #define ALPHA (1. / 16)
@@ -30,18 +34,6 @@ static double tolerance_ns(const ws_predict_t *model)
   return model->period_ns / model->phases / 4;
 }
 
-static uint64_t newest(const ws_predict_t *model)
-{
-  return model->arrival_ns[model->arrivals - 1];
-}
-
-static void remember(ws_predict_t *model, uint64_t at_ns)
-{
-  if (model->arrivals == WS_ARRIVALS)
-    memmove(model->arrival_ns, model->arrival_ns + 1, --model->arrivals * sizeof(at_ns));
-  model->arrival_ns[model->arrivals++] = at_ns;
-}
-
 /// @return whether the last arrival was of the phase before
 static bool is_next(const ws_predict_t *model, uint32_t phase)
 {
@@ -52,7 +44,7 @@ double ws_predict_next_ns(const ws_predict_t *model, uint32_t phase)
 {
   const ws_phase_t *its = &model->phase[phase];
   const bool causal = is_next(model, phase) && its->since_error_ns < its->error_ns;
-  return causal ? (double)newest(model) + its->since_ns : its->next_ns;
+  return causal ? (double)model->arrival_ns[model->arrivals - 1] + its->since_ns : its->next_ns;
 }
 
 /// @return @p x less the whole multiples of @p period_ns in it: between plus and minus half of that
@@ -84,14 +76,6 @@ static void lock(ws_predict_t *model, const ws_pattern_t *pattern)
   model->look_every = LOOK_EVERY_LOCKED;
 }
 
-static void unlock(ws_predict_t *model)
-{
-  model->arrival_ns[0] = newest(model);
-  model->arrivals = 1;
-  model->period_ns = 0;
-  model->phases = model->until_look = 0;
-}
-
 /// @return whether the pattern is another than the one that is followed
 static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
 {
@@ -113,10 +97,10 @@ static bool is_new(const ws_predict_t *model, const ws_pattern_t *pattern)
 /// @return whether the pattern fits badly, or bursts are missing so often that a coarser one may fit better
 static bool is_doubtful(const ws_predict_t *model)
 {
-  bool sparse = false;
   for (uint32_t i = 0; i < model->phases; i++)
-    sparse |= model->phase[i].occupancy < OCCUPANCY_LOW;
-  return sparse || model->surprise >= SURPRISE_MAX;
+    if (model->phase[i].occupancy < OCCUPANCY_LOW)
+      return true;
+  return model->surprise >= SURPRISE_MAX;
 }
 
 /// Look for a pattern when none is known, or when the known one does not fit well enough.
@@ -175,7 +159,7 @@ static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
   phase->periods = 1;
   ws_mean_follow(&model->period_ns, phase->period_ns);
   if (is_next(model, index)) {
-    const double since_ns = (double)(at_ns - newest(model));
+    const double since_ns = (double)(at_ns - model->arrival_ns[model->arrivals - 1]);
     ws_mean_follow(&phase->since_error_ns, fabs(since_ns - phase->since_ns));
     ws_mean_follow(&phase->since_ns, since_ns);
   }
@@ -190,8 +174,8 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 {
   ws_predict_expire(model, at_ns);
   uint32_t nearest = 0;
-  double late_ns = (double)at_ns - ws_predict_next_ns(model, 0);
-  for (uint32_t i = 1; i < model->phases; i++) {
+  double late_ns = HUGE_VAL;
+  for (uint32_t i = 0; i < model->phases; i++) {
     const double other_ns = (double)at_ns - ws_predict_next_ns(model, i);
     if (fabs(other_ns) < fabs(late_ns)) {
       nearest = i;
@@ -213,9 +197,11 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)
 {
   const ws_arrived_t arrived = model->phases > 0 ? match(model, at_ns) : (ws_arrived_t){.phase = -1};
-  remember(model, at_ns);
-  if (model->phases > 0 && model->stray > STRAYS_MAX)
-    unlock(model);
+  if (model->arrivals == WS_ARRIVALS)
+    memmove(model->arrival_ns, model->arrival_ns + 1, --model->arrivals * sizeof(at_ns));
+  if (model->phases > 0 && model->stray > STRAYS_MAX) // the pattern is over: only this arrival counts
+    *model = (ws_predict_t){.locks = model->locks};
+  model->arrival_ns[model->arrivals++] = at_ns;
   look(model);
   return arrived;
 }

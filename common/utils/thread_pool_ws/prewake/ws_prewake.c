@@ -20,13 +20,6 @@
 const size_t ws_prewake_pool_bytes = sizeof(ws_prewake_pool_t);
 const size_t ws_prewake_worker_bytes = sizeof(ws_prewake_worker_t);
 
-/// From now on the next push is the first after a pause.
-static void quiet(struct ws_pool_s *pool)
-{
-  if (!ws_hint_load(&pool->quiet)) // a missed one is seen by the worker that finds the task
-    ws_hint_store(&pool->quiet, 1);
-}
-
 /// @return from when on what comes comes after a pause, and not only with the next phase of a slot
 static uint64_t pause_ns(const struct ws_pool_s *pool)
 {
@@ -42,7 +35,8 @@ uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
   const uint64_t from_ns = pause_ns(pool);
   if (now_ns < from_ns)
     return from_ns;
-  quiet(pool);
+  if (!ws_hint_load(&pool->quiet)) // a missed one is seen by the worker that finds the task
+    ws_hint_store(&pool->quiet, 1);
   return UINT64_MAX;
 }
 
@@ -125,7 +119,6 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
   if (its->locks != outlook->locks)
     memset(its->lead, 0, sizeof(its->lead)); // the phases are of another pattern now
   its->locks = outlook->locks;
-  const int64_t waking_ns = its->waking_ns;
   const bool in_time = worker->rose_ns <= outlook->seen_ns;
   if (its->by_timer) {
     ws_counters_t *count = &worker->queue.count;
@@ -133,8 +126,8 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
     ws_count(&count->unused, !its->found);
   }
   // A wake that took longer than a period shows that the process was stopped, not how long a wake takes.
-  if (waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)waking_ns < outlook->gap_ns)
-    ws_lead_learn(&its->lead[arrived->phase], waking_ns - arrived->late_ns, its->by_timer, its->found,
+  if (its->waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)its->waking_ns < outlook->gap_ns)
+    ws_lead_learn(&its->lead[arrived->phase], its->waking_ns - arrived->late_ns, its->by_timer, its->found,
                   in_time);
   its->waking_ns = -1;
   its->by_timer = false;
@@ -207,7 +200,8 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   its->waking_ns = -1;
   its->plan = ws_plan_choose(worker, &outlook);
   ws_store_relaxed(&worker->alarm_ns, its->plan.rise_ns); // relaxed: published with the worker's bit
-  quiet(pool);
+  if (!ws_hint_load(&pool->quiet)) // as in ws_prewake_idle()
+    ws_hint_store(&pool->quiet, 1);
   return its->plan;
 }
 
@@ -267,16 +261,5 @@ void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
   if (lowered == WS_LEVEL_TOP)
     return;
   ws_hint_store(&its->lowered, lowered + 1);
-  ws_stat_add(&its->level_changes, 1);
-}
-
-void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns)
-{
-  const uint32_t lowered = ws_hint_load(&its->lowered);
-  if (WS_LIKELY(lowered == 0) || now_ns < ws_hint_load(&its->clean_ns))
-    return;
-  ws_hint_store(&its->clean_ns, now_ns + ws_hint_load(&its->span_ns));
-  ws_hint_store(&its->lowered,
-                lowered - 1); // of a fall at the same time one may get lost: the next one lowers it
   ws_stat_add(&its->level_changes, 1);
 }

@@ -14,8 +14,85 @@
 #define WS_PREWAKE_STATE_H
 
 #include "../base/ws_histogram.h"
+#include "../base/ws_window.h"
+#include "../include/ws_stats.h"
 #include "../pool/ws_types.h"
-#include "ws_predict.h"
+
+// The pattern (ws_period.c) and its phases (ws_predict.c): plain arithmetic, one thread at a time. All times
+// are CLOCK_MONOTONIC.
+
+/// Bursts in one pattern.
+#define WS_PHASES_MAX 16u
+/// Arrivals that are looked at.
+#define WS_ARRIVALS 64u
+
+typedef struct {
+  double period_ns;
+  uint32_t bursts; ///< in one period
+  struct {
+    uint64_t last_ns; ///< a time at which it comes, not later than the newest arrival
+    double occupancy; ///< share of the periods in which it comes
+  } burst[WS_PHASES_MAX]; ///< the one that came longest ago first
+} ws_pattern_t;
+
+/// @brief Look for a pattern in @p arrivals, ascending times. Two ways:
+/// bursts that all come: the smallest m for which the time from each arrival to the m-th next is always about
+/// the same; bursts on a grid, not all of which come: the grid, and the smallest number of its cells after
+/// which the same cells are occupied again.
+/// @param count  at most WS_ARRIVALS
+/// @return whether there is one. Arrivals at random (Poisson) have none
+bool ws_period_find(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern);
+
+typedef struct {
+  double next_ns; ///< when the clock expects it next
+  double period_ns;
+  double error_ns; ///< mean error of the clock lately
+  double since_ns; ///< usual time since the arrival before
+  double since_error_ns; ///< mean error of that
+  double periods; ///< since it came last
+  double occupancy; ///< share of the periods lately in which it came
+  ws_window_t late; ///< arrival less prediction
+} ws_phase_t;
+
+typedef struct {
+  uint64_t arrival_ns[WS_ARRIVALS]; ///< the last ones, ascending
+  uint32_t arrivals;
+  double period_ns; ///< of the pattern; 0 = none is known
+  uint32_t phases;
+  uint32_t locks; ///< times that a pattern was found
+  uint32_t last_phase; ///< that the last arrival belonged to; phases = none
+  double stray; ///< share of the arrivals lately that belonged to no phase
+  double surprise; ///< share of the expectations lately that were wrong
+  bool strayed; ///< the last arrival belonged to no phase
+  uint32_t until_look, look_every; ///< arrivals until the pattern is looked for again
+  ws_phase_t phase[WS_PHASES_MAX];
+} ws_predict_t;
+
+/// What an arrival was.
+typedef struct {
+  int32_t phase; ///< -1 = not expected
+  int64_t late_ns; ///< it came so much after the prediction
+} ws_arrived_t;
+
+/// @brief A burst has come at @p at_ns, later than all before.
+ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns);
+
+/// @brief Phases that should have come well before @p now_ns have not. @return how many times
+uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns);
+
+/// @return how far the pattern can be relied on
+ws_pattern_state_t ws_predict_state(const ws_predict_t *model);
+
+/// @return when the next burst of @p phase is expected; if that has passed, it also comes each period later
+double ws_predict_next_ns(const ws_predict_t *model, uint32_t phase);
+
+/// @return the soonest time at which ws_predict_expire would find something; UINT64_MAX = never
+uint64_t ws_predict_due_ns(const ws_predict_t *model);
+
+/// @return the shortest usual time between two expected bursts; 0 = no pattern is known
+uint64_t ws_predict_gap_min_ns(const ws_predict_t *model);
+
+// The state.
 
 /// Highest level of pre-wake: see ws_stats.h.
 #define WS_LEVEL_TOP 2u
@@ -31,7 +108,7 @@ typedef struct {
 
 /// What a worker has learnt about one phase of the pattern. One thread at a time.
 typedef struct {
-  ws_window_t early; ///< samples of X (ws_plan.h): the lead that would have been just right
+  ws_window_t early; ///< samples of X (ws_plan.c): the lead that would have been just right
   ws_window_t length; ///< time from a burst to the end of its work
   bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
   double useful; ///< share of the bursts lately in which the worker found a task
@@ -39,6 +116,24 @@ typedef struct {
   uint32_t shut; ///< decisions against a timer wake in a row
   bool open; ///< the worker uses timer wakes for this phase
 } ws_lead_t;
+
+/// What else a decision about a lead depends on.
+typedef struct {
+  double price; ///< CPU time that one unit of lateness is worth (settings.spin_price)
+  double occupancy; ///< share of the periods in which the burst comes
+  const ws_window_t *late; ///< J
+  double react_ns; ///< how late the worker is when a push has to wake it
+  double length_ns; ///< time from the burst to the end of its work: 0 = not known
+  double call_ns; ///< CPU time that the push spends on the wake
+  double spin_ns_max; ///< CPU time that may be spent on it for each burst
+} ws_lead_case_t;
+
+typedef struct {
+  int64_t lead_ns; ///< time from the timer to the expected burst
+  int64_t wait_ns; ///< the worker gives up so long after the expected time
+  double cost_ns; ///< expected CPU time of spinning without work
+  double gain_ns; ///< expected lateness that is avoided, as CPU time, less cost_ns
+} ws_lead_choice_t;
 
 /// Of a worker.
 struct ws_prewake_worker_s {
@@ -147,16 +242,22 @@ static inline uint32_t ws_lead_permille(double price)
 /// @param in_time   the worker was awake when the burst came: only then @p found is learnt from
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
 
+/// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings.
+ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how);
+
+/// @brief The same for a lead that is given.
+ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns);
+
+/// @brief Open or shut the gate, with some inertia.
+/// @return whether the worker should set a timer: the gate is open, or a trial is due
+bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);
+
 /// @brief Plan the next timer wake of the worker, which goes to sleep, and count it among those with a timer.
 /// @return the plan; rise_ns = 0: no timer
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
 
 /// @return CPU time that it costs to have been asleep when work came
 double ws_miss_ns(const ws_worker_t *worker);
-
-/// @brief Raise the level by one, if the time without trouble is over.
-/// @threads  the holder of rhythm_lock
-void ws_level_rise(ws_prewake_pool_t *its, uint64_t now_ns);
 
 /// @brief The worker is the first that has found a task of the burst: if that is late, count why.
 void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns);

@@ -5,7 +5,6 @@
 /// what it remembers of its sleep, and counts it. A burst that is not late costs a comparison.
 #include "../include/ws_stats.h"
 
-#include "../base/ws_base.h"
 #include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 
@@ -66,18 +65,6 @@ void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns)
   ws_traced_late(worker, cause, late_ns);
 }
 
-static ws_wake_latency_t latency(const struct ws_pool_s *pool, uint32_t by, uint32_t gap)
-{
-  ws_histogram_sum_t sum = {0};
-  for (uint32_t i = 0; i < pool->workers; i++)
-    ws_histogram_merge(&sum, &pool->worker[i]->prewake->woken[by][gap]);
-  return (ws_wake_latency_t){
-      .wakes = sum.values,
-      .p50_ns = ws_histogram_quantile(&sum, 500),
-      .p99_ns = ws_histogram_quantile(&sum, 990),
-  };
-}
-
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {
   if (!pool || !stats)
@@ -113,8 +100,14 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
   }
   own.lead_p50_ns = ws_histogram_quantile(&leads, 500);
   own.lead_p99_ns = ws_histogram_quantile(&leads, 990);
-  for (uint32_t i = 0; i < 2 * WS_WAKE_GAPS; i++)
-    own.wake[i / WS_WAKE_GAPS][i % WS_WAKE_GAPS] = latency(pool, i / WS_WAKE_GAPS, i % WS_WAKE_GAPS);
+  for (uint32_t i = 0; i < 2 * WS_WAKE_GAPS; i++) {
+    const uint32_t by = i / WS_WAKE_GAPS, gap = i % WS_WAKE_GAPS;
+    ws_histogram_sum_t sum = {0};
+    for (uint32_t k = 0; k < pool->workers; k++)
+      ws_histogram_merge(&sum, &pool->worker[k]->prewake->woken[by][gap]);
+    own.wake[by][gap] =
+        (ws_wake_latency_t){sum.values, ws_histogram_quantile(&sum, 500), ws_histogram_quantile(&sum, 990)};
+  }
   for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
     own.late_by[i] = ws_stat_load(&its->late_by[i]);
   ws_sized_put(stats, bytes, &own, sizeof(own));

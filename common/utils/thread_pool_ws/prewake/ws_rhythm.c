@@ -6,7 +6,6 @@
 /// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
 ///              2012): the sequence is odd while words are written, and a reader that saw it change reads
 ///              again. The words of the copy are atomic.
-#include <stddef.h>
 #include <string.h>
 
 #include "ws_prewake_state.h"
@@ -101,23 +100,6 @@ static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
   return takers < pool->workers ? takers : pool->workers;
 }
 
-/// Pass a burst to the predictor.
-static void learn_arrival(ws_prewake_pool_t *its, uint64_t at_ns)
-{
-  ws_predict_t *model = &its->rhythm.model;
-  ws_outlook_t *outlook = &its->rhythm.outlook;
-  const uint32_t locks = model->locks;
-  outlook->seen_ns = at_ns;
-  outlook->bursts++;
-  outlook->arrived = ws_predict_arrival(model, at_ns);
-  if (model->locks != locks) { // the phases are of another pattern now
-    memset(its->rhythm.takers, 0, sizeof(its->rhythm.takers));
-    outlook->arrived.phase = -1;
-  }
-  outlook->expected_bursts += outlook->arrived.phase >= 0;
-  ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
-}
-
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_prewake_pool_t *its = pool->prewake;
@@ -133,16 +115,31 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
   ws_outlook_t *outlook = &its->rhythm.outlook;
   const uint64_t before_ns = outlook->seen_ns;
   const int32_t before = outlook->bursts > 0 ? outlook->arrived.phase : -1;
+  const uint32_t locks = model->locks;
   const bool is_new = at_ns > before_ns;
-  if (is_new)
-    learn_arrival(its, at_ns);
+  if (is_new) {
+    outlook->seen_ns = at_ns;
+    outlook->bursts++;
+    outlook->arrived = ws_predict_arrival(model, at_ns);
+    if (model->locks != locks) { // the phases are of another pattern now
+      memset(its->rhythm.takers, 0, sizeof(its->rhythm.takers));
+      outlook->arrived.phase = -1;
+    }
+    outlook->expected_bursts += outlook->arrived.phase >= 0;
+    ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
+  }
   const uint32_t absent = ws_predict_expire(model, now_ns);
   outlook->absent_bursts += absent;
   if (is_new || absent > 0)
     publish(its, ws_lead_permille(pool->settings.spin_price));
   ws_hint_store(&its->learnt_ns, outlook->seen_ns);
   ws_hint_store(&its->absent_ns, ws_predict_due_ns(model));
-  ws_level_rise(its, now_ns);
+  const uint32_t lowered = ws_hint_load(&its->lowered);
+  if (lowered != 0 && now_ns >= ws_hint_load(&its->clean_ns)) { // a time without trouble is over
+    ws_hint_store(&its->clean_ns, now_ns + ws_hint_load(&its->span_ns));
+    ws_hint_store(&its->lowered, lowered - 1); // a fall at the same time may get lost: the next one lowers it
+    ws_stat_add(&its->level_changes, 1);
+  }
   // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
   if (is_new && before >= 0 && outlook->arrived.phase >= 0)
     ws_window_add(&its->rhythm.takers[before], takers_of(pool, before_ns));

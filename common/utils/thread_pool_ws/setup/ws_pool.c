@@ -10,11 +10,10 @@
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../os/ws_os.h"
+#include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
-#include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_warn.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_place.h"
@@ -137,20 +136,9 @@ static void free_pool(struct ws_pool_s *pool)
   for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
     ws_shared_free(&pool->tasks.shared[kind]);
   ws_os_unmap(pool->block, pool->block_bytes);
-  ws_os_cpuset_free(&pool->mask);
   free(pool->nodes);
   pthread_mutex_destroy(&pool->lane_lock);
   free(pool);
-}
-
-/// Some workers could not be started: remove their queues, so that the lanes follow the workers' queues.
-static void close_gap(struct ws_pool_s *pool)
-{
-  const uint32_t missing = pool->requested - pool->workers;
-  for (uint32_t i = 0; i < pool->settings.lanes && missing > 0; i++)
-    ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
-  // [edge LANE_TABLE release] lanes come into use one by one
-  ws_store_release(&pool->tasks.queues, pool->workers);
 }
 
 static void start(struct ws_pool_s *pool, int32_t *cpu)
@@ -161,42 +149,36 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   ws_start_workers(pool, cpu);
   pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
-  pool->mask_words = (pool->workers + 63) / 64;
   pool->tasks.workers = pool->workers;
-  pool->tasks.mask_words = pool->mask_words;
+  pool->tasks.mask_words = (pool->workers + 63) / 64;
   ws_init_store(&pool->spin_cpus, pool->cpus);
   ws_topo_victims(pool);
-  close_gap(pool);
+  for (uint32_t i = 0; i < pool->settings.lanes; i++) // they follow the queues of the workers that started
+    ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
+  // [edge LANE_TABLE release] lanes come into use one by one
+  ws_store_release(&pool->tasks.queues, pool->workers);
   ws_guard_start(pool);
   if (!pool->guarded) // light fences need a guard
     ws_hint_store(&pool->tasks.light, 0);
 }
 
-/// Read the process's mask. A pool can do without: then it counts all online CPUs, and pins no worker to a
-/// place in the mask.
-static int read_mask(struct ws_pool_s *pool)
-{
-  const int result = ws_os_process_cpus(&pool->mask);
-  if (result <= 0)
-    return result;
-  ws_warn(&pool->settings,
-          "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
-          " online CPUs, and pin_step has no effect",
-          strerror(result), ws_os_cpuset_count(&pool->mask));
-  pool->settings.pin_step = 0;
-  return 0;
-}
-
 static int set_up(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
-  int result = cpu ? read_mask(pool) : -ENOMEM;
-  if (result == 0) {
-    ws_near_plan(pool);
-    ws_topo_plan(&pool->settings, &pool->mask, cpu);
-    ws_classes_plan(pool, cpu);
-    result = allocate(pool);
+  if (!cpu)
+    return -ENOMEM;
+  const int error = ws_os_process_cpus(&pool->mask);
+  if (error) { // a pool can do without, and pins no worker to a place in the mask
+    ws_warn(&pool->settings,
+            "the process's CPUs cannot be read (sched_getaffinity: %s): the pool counts all %u"
+            " online CPUs, and pin_step has no effect",
+            strerror(error), ws_os_cpuset_count(&pool->mask));
+    pool->settings.pin_step = 0;
   }
+  ws_near_plan(pool);
+  ws_topo_plan(&pool->settings, &pool->mask, cpu);
+  ws_classes_plan(pool, cpu);
+  const int result = allocate(pool);
   if (result == 0)
     start(pool, cpu);
   free(cpu);

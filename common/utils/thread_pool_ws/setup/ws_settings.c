@@ -11,7 +11,7 @@
 
 #include "../base/ws_base.h"
 #include "../include/ws_version.h"
-#include "../pool/ws_warn.h"
+#include "../pool/ws_callback.h"
 
 /// Those of 0.1.0 end with warn_arg.
 #define BYTES_MIN (offsetof(ws_settings_t, warn_arg) + sizeof(void *))
@@ -20,9 +20,9 @@ void ws_settings_init(ws_settings_t *settings, size_t bytes)
 {
   if (!settings)
     return;
-  ws_cpuset_t cpus = {0};
-  const uint32_t count = ws_os_process_cpus(&cpus) >= 0 ? ws_os_cpuset_count(&cpus) : 1;
-  ws_os_cpuset_free(&cpus);
+  ws_cpuset_t cpus;
+  ws_os_process_cpus(&cpus);
+  const uint32_t count = ws_os_cpuset_count(&cpus);
   const ws_settings_t own = {
       .size = (uint32_t)bytes,
       .name = "ws",

@@ -10,15 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "../pool/ws_callback.h"
 #include "../pool/ws_types.h"
-#include "../pool/ws_warn.h"
 
 #define PREFIX "TPOOL_WS_"
-#define SPIN_US_MAX (WS_SPIN_LEAD_NS_MAX / 1000)
+#define DIGITS "0123456789"
+#define TEXT 64 ///< bytes for a text; longer ones are invalid
 #define SHOWN 40 ///< characters of a user's text in a warning
 #define PLACE (SHOWN + 60) ///< bytes for a text and where it stands
 
@@ -36,83 +36,67 @@ static word_t trimmed(word_t word)
   return word;
 }
 
-static bool begins(word_t word, const char *wanted)
+/// Copy what there is room for, in lower case. @return whether that is all
+static bool lower(char text[TEXT], word_t word)
 {
-  const size_t length = strlen(wanted);
-  return (size_t)(word.end - word.begin) >= length && strncasecmp(word.begin, wanted, length) == 0;
-}
-
-static bool is_word(word_t word, const char *wanted)
-{
-  return begins(word, wanted) && word.begin + strlen(wanted) == word.end;
-}
-
-/// Read the digits at the start of @p word. @return false without a digit, or above @p max
-static bool take_number(word_t *word, uint32_t max, uint32_t *value)
-{
-  const char *start = word->begin;
-  *value = 0;
-  for (; word->begin < word->end && *word->begin >= '0' && *word->begin <= '9'; word->begin++) {
-    *value = *value * 10 + (uint32_t)(*word->begin - '0');
-    if (*value > max)
-      return false;
-  }
-  return word->begin > start;
+  size_t length = 0;
+  for (; word.begin < word.end && length < TEXT - 1; word.begin++)
+    text[length++] = (char)(*word.begin >= 'A' && *word.begin <= 'Z' ? *word.begin + 'a' - 'A' : *word.begin);
+  text[length] = '\0';
+  return word.begin == word.end;
 }
 
 /// Microseconds with a fraction, of which three digits count. The C library's way would depend on the locale.
-static bool read_us(word_t word, uint64_t *ns)
+static bool read_us(const char *text, uint64_t *ns)
 {
-  uint32_t us, fraction_ns = 0;
-  if (!take_number(&word, SPIN_US_MAX, &us))
-    return false;
-  if (word.begin < word.end && *word.begin == '.') {
-    word.begin++;
-    if (word.begin == word.end)
+  char thousandths[] = "000";
+  const size_t whole = strspn(text, DIGITS);
+  const char *rest = text + whole;
+  if (*rest == '.') {
+    const size_t digits = strspn(++rest, DIGITS);
+    if (digits == 0)
       return false;
-    for (uint32_t digit_ns = 100; word.begin < word.end; word.begin++, digit_ns /= 10) {
-      if (*word.begin < '0' || *word.begin > '9')
-        return false;
-      fraction_ns += (uint32_t)(*word.begin - '0') * digit_ns;
-    }
+    memcpy(thousandths, rest, digits < 3 ? digits : 3);
+    rest += digits;
   }
-  if (word.begin < word.end || (us == SPIN_US_MAX && fraction_ns > 0))
+  const uint64_t us = strtoull(text, NULL, 10), exact_ns = us * 1000 + strtoull(thousandths, NULL, 10);
+  if (whole == 0 || *rest || us > WS_SPIN_LEAD_NS_MAX / 1000 || exact_ns > WS_SPIN_LEAD_NS_MAX)
     return false;
-  *ns = (uint64_t)us * 1000 + fraction_ns;
+  *ns = exact_ns;
   return true;
 }
 
 /// @return false for an invalid text. The setting, and only that, then has the value that the table names
-static bool read_spin(ws_settings_t *settings, word_t word)
+static bool read_spin(ws_settings_t *settings, const char *text)
 {
   static const char fixed[] = "fixed:";
   settings->spin = WS_SPIN_OFF;
-  if (is_word(word, "auto"))
+  if (strcmp(text, "auto") == 0)
     settings->spin = WS_SPIN_AUTO;
-  else if (begins(word, fixed)
-           && read_us((word_t){word.begin + strlen(fixed), word.end}, &settings->spin_lead_ns))
+  else if (strncmp(text, fixed, strlen(fixed)) == 0 && read_us(text + strlen(fixed), &settings->spin_lead_ns))
     settings->spin = WS_SPIN_FIXED;
-  return settings->spin != WS_SPIN_OFF || is_word(word, "off");
+  return settings->spin != WS_SPIN_OFF || strcmp(text, "off") == 0;
 }
 
-static bool read_spin_cpu_max(ws_settings_t *settings, word_t word)
+static bool read_spin_cpu_max(ws_settings_t *settings, const char *text)
 {
-  uint32_t percent = 0;
-  const bool valid = take_number(&word, 100, &percent) && word.begin == word.end;
-  settings->spin_cpu_max_percent = valid ? percent : 0; // also if a later setting turns pre-wake on
+  const size_t digits = strspn(text, DIGITS);
+  const unsigned long percent = strtoul(text, NULL, 10);
+  const bool valid = digits > 0 && !text[digits] && percent <= 100;
+  settings->spin_cpu_max_percent = valid ? (uint32_t)percent : 0; // also if a later setting turns pre-wake on
   return valid;
 }
 
-static bool read_report(ws_settings_t *settings, word_t word)
+static bool read_report(ws_settings_t *settings, const char *text)
 {
-  settings->report = is_word(word, "1");
-  return settings->report || is_word(word, "0");
+  settings->report = strcmp(text, "1") == 0;
+  return settings->report || strcmp(text, "0") == 0;
 }
 
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
-  bool (*read)(ws_settings_t *settings, word_t word); ///< NULL = no text is valid: the setting is gone
+  bool (*read)(ws_settings_t *settings, const char *text); ///< NULL = no text is valid: the setting is gone
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
 } entry_t;
@@ -133,9 +117,13 @@ static const entry_t entries[] = {
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
 static const entry_t *find(word_t word, bool mistyped)
 {
-  for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-    if (mistyped ? begins(word, entries[i].name) : is_word(word, entries[i].name))
+  char name[TEXT];
+  lower(name, word);
+  for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+    const size_t length = strlen(entries[i].name);
+    if (strncmp(name, entries[i].name, length) == 0 && (mistyped || !name[length]))
       return &entries[i];
+  }
   return NULL;
 }
 
@@ -149,7 +137,9 @@ typedef struct {
 /// @param valid  which texts are valid there
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
-  const bool good = entry->read && entry->read(batch->settings, trimmed(word));
+  char text[TEXT];
+  const bool whole = lower(text, trimmed(word));
+  const bool good = entry->read && entry->read(batch->settings, whole ? text : "");
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
     batch->settings->spin = WS_SPIN_OFF;

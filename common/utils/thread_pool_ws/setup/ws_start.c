@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "../core/ws_run.h"
+#include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
-#include "../pool/ws_observer.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_warn.h"
 
 static void set_class(ws_worker_t *worker)
 {
@@ -50,7 +49,7 @@ static void set_up(ws_worker_t *worker)
   set_class(worker); // before it is pinned: it may need the class to get that CPU
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
-  worker->placed.confine.bytes = worker->cpu < 0 ? worker->pool->mask.bytes : 0;
+  worker->placed.confine.may = worker->cpu < 0;
   worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_deque_touch(&worker->queue.deque);
@@ -136,13 +135,12 @@ static bool leave_behind(ws_worker_t *worker)
 /// got.
 static void check_host(ws_worker_t *worker)
 {
-  ws_cpuset_t cpus = {0};
+  ws_cpuset_t cpus;
   read_class(worker);
   if (worker->cpu < 0 || ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
     return; // not pinned; or it cannot be checked
   if (ws_os_cpuset_count(&cpus) != 1 || !ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu))
     worker->start.pin_error = -EPERM;
-  ws_os_cpuset_free(&cpus);
 }
 
 static void warn_pin(const ws_worker_t *worker)

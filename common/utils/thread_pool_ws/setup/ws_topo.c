@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "../include/ws_node.h"
-#include "../pool/ws_warn.h"
+#include "../pool/ws_callback.h"
 #include "ws_setup.h"
 
 /// @return the first worker with the CPU of worker @p i
@@ -36,7 +36,7 @@ static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
 /// @return the n-th CPU of the set, counted from 0
 static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
 {
-  for (uint32_t cpu = 0; cpu < 8 * mask->bytes; cpu++)
+  for (uint32_t cpu = 0; cpu < WS_CPUSET_MAX; cpu++)
     if (ws_os_cpuset_has(mask, cpu) && n-- == 0)
       return (int32_t)cpu;
   return -1;

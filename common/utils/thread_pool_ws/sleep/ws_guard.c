@@ -29,7 +29,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "../pool/ws_warn.h"
+#include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"

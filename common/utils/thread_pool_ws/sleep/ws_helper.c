@@ -10,7 +10,6 @@
 #include "ws_budget.h"
 
 #include "../pool/ws_process.h"
-#include "../pool/ws_step.h"
 #include "../wide/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"

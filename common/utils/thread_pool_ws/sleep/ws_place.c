@@ -92,17 +92,14 @@ void ws_place_free(ws_worker_t *worker)
 void ws_place_beside_workers(const struct ws_pool_s *pool)
 {
   ws_cpuset_t all, cpus;
-  if (ws_os_process_cpus(&all) < 0)
-    return;
+  ws_os_process_cpus(&all);
   const uint32_t own = ws_os_cpuset_count(&all);
   for (uint32_t i = 0; i < pool->workers; i++) {
     if (ws_os_thread_cpus(ws_tid(pool->worker[i]), &cpus) < 0)
       continue;
-    for (size_t word = 0; word < cpus.bytes / sizeof(long) && cpus.bytes == all.bytes; word++)
+    for (size_t word = 0; word < sizeof(all.mask) / sizeof(all.mask[0]); word++)
       all.mask[word] |= cpus.mask[word];
-    ws_os_cpuset_free(&cpus);
   }
   if (ws_os_cpuset_count(&all) > own) // else it keeps the CPUs of its cpuset
     ws_os_allow(0, &all);
-  ws_os_cpuset_free(&all);
 }

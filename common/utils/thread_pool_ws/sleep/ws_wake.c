@@ -156,7 +156,7 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t k
   const bool armed = ws_hint_load(&pool->armed) > 0;
   const uint64_t now_ns = ws_hint_load(&pool->shunned) ? ws_os_now_ns() : 0;
   uint32_t best = NONE, most = 0;
-  for (uint32_t word = 0; word < pool->mask_words; word++) {
+  for (uint32_t word = 0; word < pool->tasks.mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);

@@ -212,7 +212,7 @@ typedef struct {
   uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
-  uint32_t mask_words; ///< I of waiting in use
+  uint32_t mask_words; ///< I of waiting, and of the sleepers, in use
   bool grows; ///< I full queues grow (WS_FULL_GROW)
   uint32_t kinds; ///< I kinds that the pool has, the normal one included
   ws_au32_t shared_tasks; ///< S tasks in all queues that threads share

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #endif
 
-#include "../pool/ws_warn.h"
+#include "../pool/ws_callback.h"
 #include "ws_traced.h"
 
 #define VARIABLE "TPOOL_WS_TRACE"

@@ -39,8 +39,8 @@ static inline uintptr_t ws_traced_group(const ws_group_t *group)
 
 static inline void ws_traced_start(const struct ws_pool_s *pool)
 {
-  WS_PROBE(pool_start, ws_traced_pool(pool), pool->settings.name ? pool->settings.name : "", pool->workers,
-           pool->cpus, pool->worker_cpus);
+  WS_PROBE(pool_start, ws_traced_pool(pool), pool->settings.name, pool->workers, pool->cpus,
+           pool->worker_cpus);
 }
 
 static inline void ws_traced_stop(const struct ws_pool_s *pool)

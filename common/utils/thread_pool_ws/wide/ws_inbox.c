@@ -4,10 +4,11 @@
 #include "ws_inbox.h"
 
 #include "../tasks/ws_group_word.h"
-#include "ws_wide.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u
+/// Workers that a thread outside claims at once, at most.
+#define CLAIMS_MAX 16u
 
 static uint32_t state_of(uint64_t word)
 {
@@ -54,7 +55,7 @@ static bool take_bit(ws_au64_t *mask, uint32_t index)
   return ws_and_acq_rel(&mask[index / 64], ~bit) & bit;
 }
 
-bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
+void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 {
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
   const bool is_away = state_of(word) == WS_INBOX_AWAY;
@@ -64,22 +65,12 @@ bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
     inbox->open = true;
   }
   if (!is_away)
-    return false;
+    return;
   ws_store_relaxed(&inbox->state, with_state(word, WS_INBOX_WAITING)); // relaxed: published with the bit
   inbox->open = true;
   inbox->mask = mask;
   const uint64_t bit = UINT64_C(1) << (inbox->index % 64);
   ws_or_acq_rel(&mask[inbox->index / 64], bit); // [edge INBOX acq_rel]
-  return true;
-}
-
-/// A thread has claimed the inbox, and may have no CPU: the worker waits no longer.
-static bool leave(ws_tasks_t *tasks, ws_inbox_t *inbox)
-{
-  ws_store_relaxed(&inbox->gone, 1); // relaxed: published with the count
-  ws_add_acq_rel(&tasks->left, 1); // [edge LEFT_DEKKER acq_rel]
-  ws_fence_seq_cst_after_rmw(); // [edge LEFT_DEKKER fence] left before the last look
-  return ws_inbox_look(inbox);
 }
 
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
@@ -99,7 +90,11 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
     tried = true;
     ws_pause();
   }
-  return leave(tasks, inbox);
+  // A thread has claimed the inbox, and may have no CPU: the worker waits no longer.
+  ws_store_relaxed(&inbox->gone, 1); // relaxed: published with the count
+  ws_add_acq_rel(&tasks->left, 1); // [edge LEFT_DEKKER acq_rel]
+  ws_fence_seq_cst_after_rmw(); // [edge LEFT_DEKKER fence] left before the last look
+  return ws_inbox_look(inbox);
 }
 
 bool ws_inbox_look(ws_inbox_t *inbox)
@@ -138,7 +133,8 @@ bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
 {
   if (lane->claim.bits != 0)
     return true;
-  const uint32_t most = ws_wide_claims(tasks, lane);
+  const uint32_t twice = 2 * lane->claimed < CLAIMS_MAX ? 2 * lane->claimed : CLAIMS_MAX;
+  const uint32_t most = tasks->domains > 0 && lane->claimed > 0 ? twice : 1;
   lane->claim = ws_inbox_claim(tasks, tasks->waiting, most);
   if (lane->claim.bits != 0)
     lane->claimed = most;

@@ -41,9 +41,8 @@
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
 /// thread again.
 /// @param mask  where the caller says that it waits: a bit for each worker
-/// @return whether the caller has set its bit
 /// @threads  the worker
-bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
+void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 
 /// @brief Shut the caller's inbox: it does not wait any more. @return whether a task was handed over:
 /// inbox->task

@@ -18,6 +18,8 @@
 struct ws_worker_s;
 
 /// @brief Decide what the pool has: tasks->inboxes, tasks->domains, tasks->summaries. 0 = none.
+/// @param workers  requested: their memory is laid out before they start. A pool that gets fewer threads
+/// keeps what it has, which costs it time only
 /// @threads  the creator, before there are workers
 void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers);
 
@@ -46,19 +48,6 @@ static inline bool ws_dispatch_is_on(const ws_tasks_t *tasks)
 /// @return false = no lane seems to hold one, or the search is to look elsewhere first
 /// @threads  the worker, in no task
 bool ws_dispatch(struct ws_worker_s *worker, ws_task_t *task);
-
-// Claims.
-
-/// Workers that a thread outside claims at once, at most.
-#define WS_CLAIMS_MAX 16u
-
-/// @return how many workers the owner of @p lane claims now: twice as many as the last time in this burst
-static inline uint32_t ws_wide_claims(const ws_tasks_t *tasks, const ws_queue_t *lane)
-{
-  if (WS_LIKELY(tasks->domains == 0) || lane->claimed == 0)
-    return 1;
-  return 2 * lane->claimed < WS_CLAIMS_MAX ? 2 * lane->claimed : WS_CLAIMS_MAX;
-}
 
 // Summary words: which workers' queues may hold tasks, a bit for each.
 //

@@ -23,10 +23,7 @@ bool ws_dispatch(struct ws_worker_s *worker, ws_task_t *task)
 
 // Inboxes: no worker opens one.
 
-bool ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
-{
-  return false;
-}
+void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask) {}
 
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "../../prewake/ws_predict.h"
+#include "../../prewake/ws_prewake_state.h"
 #include "../support/ws_asked.h"
 
 static ws_pool_t *pool;

@@ -37,7 +37,6 @@ static int32_t first_core(void)
   int32_t core = 0;
   while (!ws_os_cpuset_has(&mask, (uint32_t)core))
     core++;
-  ws_os_cpuset_free(&mask);
   return core;
 }
 

@@ -87,7 +87,7 @@ void world_begin(ws_spin_t spin)
   world_worker.prewake = &world_worker_prewake;
   ws_settings_default(&world_pool.settings);
   world_pool.id = 1;
-  world_pool.workers = world_pool.mask_words = 1;
+  world_pool.workers = world_pool.tasks.mask_words = 1;
   world_pool.cpus = 4;
   ws_store_relaxed(&world_pool.spin_cpus, world_pool.cpus);
   ws_store_relaxed(&world_pool.spin, spin);

@@ -63,9 +63,8 @@ static void begin(uint32_t share, int32_t index)
   now_ns = 1000000;
   pool.worker = worker_of;
   pool.workers = WORKERS;
-  pool.mask_words = 1;
+  pool.tasks.mask_words = 1;
   pool.cpus = pool.worker_cpus = CPUS;
-  pool.mask.bytes = 8;
   ws_store_relaxed(&pool.producer_cpu, 1 + 6);
   ws_near_plan(&pool);
   for (uint32_t i = 0; i < WORKERS; i++) {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../../prewake/ws_predict.h"
+#include "../../../prewake/ws_prewake_state.h"
 #include "../../support/ws_series.h"
 #include "../../support/ws_test.h"
 

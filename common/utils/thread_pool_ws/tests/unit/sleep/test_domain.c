@@ -57,7 +57,7 @@ static void begin(uint32_t tasks, uint32_t count)
   memset(domains, 0, sizeof(domains));
   memset(&lane, 0, sizeof(lane));
   pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
-  pool.mask_words = pool.tasks.mask_words = 1;
+  pool.tasks.mask_words = 1;
   pool.worker = worker_of;
   pool.caches.count = DOMAINS;
   pool.tasks.queue = queue_of;

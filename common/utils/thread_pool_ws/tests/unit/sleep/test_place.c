@@ -114,17 +114,14 @@ static void begin(uint64_t cpuset, bool realtime)
 {
   memset(&pool, 0, sizeof(pool));
   memset(&worker, 0, sizeof(worker));
-  static unsigned long mask[16];
-  memset(mask, 0, sizeof(mask));
-  memcpy(mask, &cpuset, sizeof(cpuset));
-  pool.mask = (ws_cpuset_t){.bytes = sizeof(mask), .mask = mask};
+  pool.mask.mask[0] = cpuset;
   pool.cpus = (uint32_t)__builtin_popcountll(cpuset);
   worker.pool = &pool;
   worker.cpu = -1;
   worker.realtime = realtime;
   ws_init_store(&worker.tid, TID);
   ws_init_store(&pool.classes.priority, realtime ? 50 : 0);
-  worker.placed.confine.bytes = sizeof(mask);
+  worker.placed.confine.may = true;
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
   os.asked = ALL;

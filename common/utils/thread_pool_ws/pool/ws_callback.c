@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_warn.c
-/// ws_warn.h.
-#include "ws_warn.h"
+/// @file ws_callback.c
+/// ws_callback.h.
+#include "ws_callback.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,4 +20,14 @@ void ws_warn(const ws_settings_t *settings, const char *format, ...)
   vsnprintf(message, sizeof(message), format, args);
   va_end(args);
   (settings->warn ? settings->warn : ws_warn_on_stderr)(settings->warn_arg, message);
+}
+
+void ws_observer_call(ws_worker_t *worker, ws_observed_t what)
+{
+  const ws_settings_t *settings = &worker->pool->settings;
+  ws_observation_t observation = {.what = what, .worker = worker->index};
+  ws_os_place(&observation.cpu, &observation.node);
+  ws_self()->observing = true;
+  settings->observer(settings->observer_arg, &observation);
+  ws_self()->observing = false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_block.c
-/// ws_record.h: blocks, which each thread uses again, so that a submit in the steady state calls neither
-/// malloc nor a lock.
+/// @file ws_record.c
+/// ws_record.h: steps, which run in turn on a stack; and blocks, which each thread uses again, so that a
+/// submit in the steady state calls neither malloc nor a lock.
 ///
 /// A thread has a shelf of free blocks for each of three sizes. A block goes back to the shelf that it came
 /// from: at once if its own thread gives it back, else to the shelf's list of returned blocks. The owner
@@ -9,8 +9,8 @@
 /// many blocks as were in use at once; they are freed when its thread ends.
 ///
 /// returned:  empty or a chain --exchange--> empty (the owner takes all)
-///            any --exchange, the owner ends--> CLOSED; blocks that come later are freed one by one, and the
-///            one that makes the sum of `out` 0 frees the shelf
+///            any --exchange, the owner ends--> CLOSED, the shelf's own address; blocks that come later are
+///            freed one by one, and the one that makes the sum of `out` 0 frees the shelf
 ///
 /// Why in the library: a plugin in C++ whose headers kept this for its threads could not be unloaded.
 #include "../include/ws_record.h"
@@ -54,26 +54,15 @@ static void *make(shelf_t *home, size_t bytes)
   return raw + 1;
 }
 
-static void destroy(void *block)
-{
-  ws_os_lines_free(home_of(block));
-}
-
 static uint64_t destroy_chain(void *block)
 {
   uint64_t count = 0;
   for (; block; count++) {
     void *next = *next_of(block);
-    destroy(block);
+    ws_os_lines_free(home_of(block));
     block = next;
   }
   return count;
-}
-
-/// The mark of a shelf without an owner: no block has its address.
-static void *closed_mark(shelf_t *shelf)
-{
-  return shelf;
 }
 
 /// Called once for each block that is still in use when the shelf's owner has ended, and with all by the
@@ -92,7 +81,7 @@ static void end_shelves(void)
     shelves.of[i] = NULL;
     if (!shelf)
       continue;
-    void *back = ws_xchg_acq_rel(&shelf->returned, closed_mark(shelf)); // [edge BLOCKS acq_rel]
+    void *back = ws_xchg_acq_rel(&shelf->returned, shelf); // [edge BLOCKS acq_rel]
     settle(shelf, shelf->made - destroy_chain(shelf->mine) - destroy_chain(back));
   }
 }
@@ -151,8 +140,8 @@ __attribute__((noinline)) static void give_back(shelf_t *home, void *block)
 {
   void *head = ws_expected_load(&home->returned);
   do {
-    if (head == closed_mark(home)) {
-      destroy(block);
+    if (head == home) { // CLOSED
+      ws_os_lines_free(home_of(block));
       settle(home, (uint64_t)-1);
       return;
     }
@@ -166,11 +155,58 @@ __attribute__((noinline)) void ws_block_give(void *block)
   __asm__ volatile("");
   shelf_t *home = *home_of(block);
   if (WS_UNLIKELY(!home)) {
-    destroy(block);
+    ws_os_lines_free(home_of(block));
   } else if (home == shelves.of[home->index]) {
     *next_of(block) = home->mine;
     home->mine = block;
   } else {
     give_back(home, block);
   }
+}
+
+// Steps.
+
+ws_steps_t *ws_steps_here(void)
+{
+  const ws_hooks_t *hooks = ws_process_hooks();
+  ws_steps_t *fibers = hooks ? hooks->steps() : NULL;
+  return fibers ? fibers : &ws_self()->steps;
+}
+
+void ws_steps_call_queued(ws_steps_t *steps)
+{
+  while (steps->first) {
+    ws_step_t *step = steps->first;
+    steps->first = step->next;
+    step->call(step);
+  }
+}
+
+/// Call the step if fewer than @p depth run on this stack; else queue it for the innermost of them.
+static void run_below(ws_step_t *step, uint32_t depth)
+{
+  ws_steps_t *steps = ws_steps_here();
+  if (WS_LIKELY(steps->depth < depth)) {
+    steps->depth++;
+    step->call(step);
+    ws_steps_before_wait(steps); // those that were queued meanwhile
+    steps->depth--;
+    return;
+  }
+  step->next = NULL;
+  if (steps->first)
+    steps->last->next = step;
+  else
+    steps->first = step;
+  steps->last = step;
+}
+
+void ws_step_run(ws_step_t *step)
+{
+  run_below(step, WS_STEPS_NESTED_MAX);
+}
+
+void ws_step_next(ws_step_t *step)
+{
+  run_below(step, 1);
 }
