@@ -168,13 +168,7 @@ static void host_creates_the_threads(void)
 {
   for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
     host_t host = {.fails_at = UINT32_MAX, .holds = UINT32_MAX, .may_pin = may_pin};
-    ws_cpuset_t mask = {0};
-    CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
-    int32_t core = 0;
-    while (!ws_os_cpuset_has(&mask, (uint32_t)core))
-      core++;
-    ws_os_cpuset_free(&mask);
-    const int32_t cores[] = {-1, core};
+    const int32_t core = (int32_t)test_cpu(0), cores[] = {-1, core};
     ws_settings_t settings = test_settings(2);
     settings.cores = cores;
     settings.core_count = 2;
