@@ -138,8 +138,8 @@ static void what_jobs_wrote_is_there_and_the_batch_is_dead(void)
   contract_end(pool[1]);
 }
 
-/// o, m, j: begin the others' batch, mine; O, M: push for the others, for mine; J: mine is a job that pushes and
-/// joins
+/// o, m, j: begin the others' batch, mine; O, M: push for the others, for mine; J: mine is a job that pushes
+/// and joins
 static const char *const meetings[] = {"oOmM", "mMoO", "omOM", "omMO", "moOM", "moMO", "oOjJ", "jJoO"};
 
 static ws_au64_t ran; ///< of mine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file numa.c
-/// A pool on a machine with several NUMA nodes: where its memory lies. Which node runs which task: scenes/node.c.
+/// A pool on a machine with several NUMA nodes: where its memory lies. Which node runs which task:
+/// scenes/node.c.
 ///
 /// ci/lab numa runs it in virtual machines. On a machine with one node it is skipped.
 /// WS_LAB_NODES, WS_LAB_CPU_NODES: nodes that the machine must have, and those with CPUs; unset = any number

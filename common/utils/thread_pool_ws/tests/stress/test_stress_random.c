@@ -200,8 +200,8 @@ static ws_pool_t *random_pool(uint64_t *random, ws_full_t *full)
   return test_create(&settings);
 }
 
-/// Two pools, and three threads at a time, which end and are followed by others; then all stop, and the books must
-/// balance.
+/// Two pools, and three threads at a time, which end and are followed by others; then all stop, and the books
+/// must balance.
 static void play_one_round(uint64_t *random)
 {
   ws_full_t full[2];

@@ -92,8 +92,8 @@ static void fork_task(void *status)
   *(int *)status = test_in_child(leave_parents, NULL);
 }
 
-/// The worker stands: the places and counts of the thread that helps are the parent's. Forks of tasks on workers:
-/// test_fork_calls.c.
+/// The worker stands: the places and counts of the thread that helps are the parent's. Forks of tasks on
+/// workers: test_fork_calls.c.
 static void a_child_of_a_helper_has_pools(void)
 {
   test_gate_t gate;

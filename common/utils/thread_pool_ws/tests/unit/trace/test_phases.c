@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_phases.c
-/// Phases of a slot: their events, and which tasks they count. Linked with the core that records (ws_recorder.h).
+/// Phases of a slot: their events, and which tasks they count. Linked with the core that records
+/// (ws_recorder.h).
 #include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../support/ws_scene.h"
