@@ -16,6 +16,7 @@ typedef struct {
   uint64_t taken; ///< by this thread
   ws_au64_t taken_inside; ///< by tasks
   uint64_t wrong;
+  uint32_t phases; ///< that it has left open
   ws_full_t full;
 } actor_t;
 
@@ -134,13 +135,28 @@ static __attribute__((noinline)) void act_by_hand(actor_t *actor, uint32_t count
   ws_group_wait(&by_hand.group, actor->pool);
 }
 
+/// Pushes come about when the workers' timers end, and modes change meanwhile.
+static void act_before_a_burst(actor_t *actor, uint32_t count)
+{
+  const uint64_t now_ns = test_now_ns(), random = test_random(&actor->random);
+  if (random % 8 == 0)
+    ws_pool_set_spin(actor->pool, (ws_spin_t)(random / 8 % (WS_SPIN_HOT + 1)), 50000);
+  ws_pool_prewake_at(actor->pool, 4, now_ns + 100000);
+  ws_pool_phase_begin(actor->pool, random % 3);
+  while (test_now_ns() < now_ns + (random >> 32) % 120000)
+    sched_yield();
+  act_batch(actor, count);
+  if (random % 5 > 0 || actor->phases++ > 0) // a phase may not end
+    ws_pool_phase_end(actor->pool);
+}
+
 static void act(actor_t *actor)
 {
   const uint64_t random = test_random(&actor->random);
   const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
   ws_group_t group;
   node_t node = {actor, &group, (uint32_t)(random >> 20) % 4, 3};
-  switch (random % 10) {
+  switch (random % 11) {
     case 0:
     case 1:
       act_batch(actor, count);
@@ -167,6 +183,9 @@ static void act(actor_t *actor)
       break;
     case 8:
       act_by_hand(actor, count);
+      break;
+    case 9:
+      act_before_a_burst(actor, count);
       break;
     default:
       if (random >> 61 == 0)
@@ -226,6 +245,8 @@ static void play_one_round(uint64_t *random)
     CU_ASSERT_EQUAL(test_stats(pool[i]).queued_tasks, 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->helpers), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->blocked), 0);
+    ws_pool_stop(pool[i], WS_STOP_DRAIN); // if it has not stopped
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->armed), 0);
     test_destroy(pool[i]);
   }
 }

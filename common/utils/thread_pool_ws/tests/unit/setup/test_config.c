@@ -172,30 +172,6 @@ static void wrong_percentages(void)
   }
 }
 
-/// Texts by chance: whatever is accepted is one of the modes, whatever is not is off.
-static void texts_by_chance(void)
-{
-  static const char alphabet[] = "offautoixed:0123456789.. -OA\t";
-  static const char *const heads[] = {"", "fixed:", "off", "auto"};
-  uint64_t state = test_seed();
-  uint32_t wrong = 0, accepted = 0;
-  for (uint32_t round = 0; round < 50000; round++) {
-    char text[32];
-    size_t length = (size_t)snprintf(text, sizeof(text), "%s", heads[test_random(&state) % 4]);
-    for (uint64_t more = test_random(&state) % 8; more > 0; more--)
-      text[length++] = alphabet[test_random(&state) % (sizeof(alphabet) - 1)];
-    text[length] = '\0';
-    ws_settings_t settings = fresh();
-    const int result = ws_settings_spin_text(&settings, text);
-    accepted += result == 0;
-    wrong += settings.spin == WS_SPIN_HOT || settings.spin_lead_ns > 10000000
-             || result != (test_warnings.count == 1 ? -EINVAL : 0)
-             || (result < 0 && settings.spin != WS_SPIN_OFF);
-  }
-  CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_TRUE(accepted > 1000);
-}
-
 /// @brief Set variables, NULL = none. @return the settings that they give
 static ws_settings_t environment(const char *spin, const char *cpu_max, const char *report)
 {
@@ -273,7 +249,6 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "config", TEST_CASE(lists), TEST_CASE(entries),
-                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(texts_by_chance),
-                TEST_CASE(wrong_percentages), TEST_CASE(variables),
+                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(wrong_percentages), TEST_CASE(variables),
                 TEST_CASE(mistyped_names_are_warned_about),
                 TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))
