@@ -110,7 +110,21 @@ static void an_unknown_phase_is_ignored(void)
   }
 }
 
-/// To any pool, and to none.
+static ws_au64_t run_inside;
+
+/// A phase of its own thread, with a join in it.
+static void tell(void *pool)
+{
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  begin(WS_TRACE_ULSCH_DECODING);
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(pool, test_count_task, &run_inside, &group);
+  ws_group_wait(&group, pool);
+  ws_add_relaxed(&run_inside, end(WS_TRACE_ULSCH_DECODING) == 3 ? 100 : 0);
+}
+
+/// To any pool, and to none. Pushes of tasks count in the phases of their threads.
 static void each_task_counts(void)
 {
   recorder_begin(look_at_phases);
@@ -127,68 +141,18 @@ static void each_task_counts(void)
   CU_ASSERT_EQUAL(ws_pool_push_batch(inline_pool, batch, 20), 20);
   for (uint32_t i = 0; i < 22; i++)
     ws_trace_run(test_count_task, &run);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 175);
+  ws_group_t group;
+  ws_group_init(&group, 8);
+  for (uint32_t i = 0; i < 8; i++)
+    test_push(other, tell, other, &group);
+  ws_group_wait(&group, NULL); // this thread runs none of them
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 183);
+  CU_ASSERT_EQUAL(test_value(&run_inside), 8 * 103);
   test_destroy(pool);
   test_destroy(other);
   test_destroy(inline_pool);
   CU_ASSERT_EQUAL(test_value(&run), 175);
 }
 
-typedef struct {
-  ws_pool_t *pool;
-  uint32_t children, rounds;
-  ws_au64_t run;
-  uint32_t wrong; ///< numbers of tasks
-} told_t;
-
-/// Phases with a join in each, in which the thread may run tasks of others.
-static void tell(void *arg)
-{
-  told_t *told = arg;
-  for (uint32_t round = 0; round < told->rounds; round++) {
-    ws_group_t group;
-    ws_group_init(&group, told->children);
-    begin(WS_TRACE_ULSCH_DECODING);
-    for (uint32_t i = 0; i < told->children; i++)
-      test_push(told->pool, test_count_task, &told->run, &group);
-    ws_group_wait(&group, told->pool);
-    told->wrong += end(WS_TRACE_ULSCH_DECODING) != told->children;
-  }
-}
-
-static void *tell_in_thread(void *told)
-{
-  tell(told);
-  return NULL;
-}
-
-/// Workers and other threads.
-static void each_thread_tells_of_its_own_pushes(void)
-{
-  recorder_begin(look_at_phases);
-  ws_pool_t *pool = test_pool(2);
-  test_threads_t threads = {0};
-  told_t told[8];
-  ws_group_t group;
-  ws_group_init(&group, 4);
-  begin(WS_TRACE_ULSCH_DECODING); // of this thread
-  for (uint32_t i = 0; i < 8; i++) {
-    told[i] = (told_t){.pool = pool, .children = 1 + i, .rounds = i < 4 ? 1 : 50};
-    if (i < 4)
-      test_push(pool, tell, &told[i], &group);
-    else
-      test_spawn(&threads, tell_in_thread, &told[i]);
-  }
-  while (!ws_group_done(&group)) // this thread would run some of them, and their ends would be its own
-    test_sleep_ms(1);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 4);
-  test_join(&threads);
-  for (uint32_t i = 0; i < 8; i++) {
-    CU_ASSERT_EQUAL(told[i].wrong, 0);
-    CU_ASSERT_EQUAL(test_value(&told[i].run), told[i].rounds * told[i].children);
-  }
-  test_destroy(pool);
-}
-
 TEST_MAIN("phases", TEST_CASE(events_of_phases), TEST_CASE(an_unknown_phase_is_ignored),
-          TEST_CASE(each_task_counts), TEST_CASE(each_thread_tells_of_its_own_pushes))
+          TEST_CASE(each_task_counts))
