@@ -81,17 +81,6 @@ static void a_long_entry_is_cut_in_the_message(void)
   CU_ASSERT_EQUAL(test_warnings_with("zzz\" is not a core's number, -1 or n"), 1);
 }
 
-static void a_thousand_entries(void)
-{
-  char text[4001] = "";
-  int32_t cores[1000];
-  for (uint32_t i = 0; i < 1000; i++) {
-    cores[i] = (int32_t)(i % 100);
-    snprintf(text + strlen(text), 5, "%d,", cores[i]);
-  }
-  CU_ASSERT_TRUE(gives(text, 1000, cores, false));
-}
-
 static void floating(void)
 {
   ws_tpool_params_t params = prepared();
@@ -171,6 +160,6 @@ static void an_invalid_setting_is_no_invalid_list(void)
 }
 
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
-          TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(a_thousand_entries), TEST_CASE(floating),
-          TEST_CASE(a_list_in_short), TEST_CASE(entries_are_numbered_as_they_stand),
-          TEST_CASE(settings_anywhere_beside_the_cores), TEST_CASE(an_invalid_setting_is_no_invalid_list))
+          TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(floating), TEST_CASE(a_list_in_short),
+          TEST_CASE(entries_are_numbered_as_they_stand), TEST_CASE(settings_anywhere_beside_the_cores),
+          TEST_CASE(an_invalid_setting_is_no_invalid_list))

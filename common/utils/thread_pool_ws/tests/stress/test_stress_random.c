@@ -254,7 +254,7 @@ static void play_one_round(uint64_t *random)
 static void random_operations_balance(void)
 {
   uint64_t random = test_seed();
-  stress_t left = stress_begin(1, ROUNDS);
+  stress_t left = stress_begin(ROUNDS);
   do
     play_one_round(&random);
   while (stress_goes_on(&left));

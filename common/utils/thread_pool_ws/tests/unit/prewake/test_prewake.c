@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
 /// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again, and
-/// what can be set while a pool runs. Timers that meet pushes and stops: stress_random. Linked with --wrap of the clock and of what may
-/// end a spin: a worker that looks can be kept looking, however busy the machine.
+/// what can be set while a pool runs. Timers that meet pushes and stops: stress_random. Linked with --wrap of
+/// the clock and of what may end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
 
 #include "../../../pool/ws_process.h"
