@@ -178,7 +178,7 @@ void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg);
 void test_join(test_threads_t *threads);
 #ifndef __cplusplus
 /// @brief Call @p play again and again while a thread sends SIGUSR1 to the pool's workers, until their
-/// handler, which is installed with @p flags, has run 100 times. @return false after the deadline
+/// handler, which is installed with @p flags and stays, has run 100 times. @return false after the deadline
 bool test_interrupt(ws_pool_t *pool, int flags, void (*play)(void));
 /// @brief Abort the pool in a thread. Returns when pushes are refused and queued tasks are skipped.
 void test_abort(test_threads_t *threads, ws_pool_t *pool);
