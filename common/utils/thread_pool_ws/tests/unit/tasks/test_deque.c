@@ -164,31 +164,6 @@ static void the_high_water_is_counted(void)
   CU_ASSERT_TRUE(most <= 64 && most >= 64 - 64 / 8 - 1);
 }
 
-/// Random pushes, takes and steals against a plain array.
-static void it_agrees_with_a_model(void)
-{
-  static uint64_t model[1 << 12];
-  uint64_t head = 0, tail = 0, random = test_seed();
-  begin(4);
-  for (uint32_t step = 0; step < 200000; step++) {
-    const uint64_t choice = test_random(&random) % 8;
-    if (choice < 4 && tail - head < TEST_COUNT(model)) {
-      put(1);
-      model[tail++ % TEST_COUNT(model)] = pushed;
-    } else if (choice < 6) {
-      const uint64_t expected = tail > head ? model[--tail % TEST_COUNT(model)] : 0;
-      CU_ASSERT_EQUAL_FATAL(take(), expected);
-    } else {
-      const uint64_t expected = tail > head ? model[head++ % TEST_COUNT(model)] : 0;
-      CU_ASSERT_EQUAL_FATAL(steal(&memo[0]), expected);
-    }
-    if (tail == head)
-      ws_deque_shrink(&deque);
-    CU_ASSERT_EQUAL_FATAL(ws_deque_size(&deque), tail - head);
-  }
-  ws_deque_free(&deque);
-}
-
 #define TASKS (TEST_SANITIZED ? 50000u : 200000u)
 
 static ws_au32_t taken[TASKS + 1]; ///< by number; [0] = nothing was there
@@ -273,4 +248,4 @@ static void each_task_is_taken_once(void)
 
 TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
           TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(the_high_water_is_counted),
-          TEST_CASE(it_agrees_with_a_model), TEST_CASE(each_task_is_taken_once))
+          TEST_CASE(each_task_is_taken_once))
