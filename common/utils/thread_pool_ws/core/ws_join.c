@@ -220,7 +220,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.search.here = has_pool ? ws_here(pool) : (ws_here_t){0};
   join.search.filter = WS_NEXT_GROUP;
   join.search.wait = &join.wait;
-  join.search.hid = false;
+  join.search.hid = join.search.lost = false;
   join.search.turn = join.units = join.others = 0;
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
@@ -266,6 +266,10 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     // Spin, if the thread has a lane: the last tasks run elsewhere, and mostly end soon.
     if (join.helps && spin(&join))
       continue;
+    if (WS_UNLIKELY(join.search.lost)) { // no other thread need run what is left: the wait comes again
+      ws_os_yield(); // a thread of its priority may have that to do for which the others yield
+      continue;
+    }
 
     // Sleep.
     if (join.helps && !join.search.here.worker)

@@ -212,8 +212,9 @@ bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
   if (ws_inbox_take_any(&pool->tasks, task))
     return true;
   for (uint32_t place = ws_places(&pool->tasks); place-- > 0;)
-    if (ws_place_take(&pool->tasks, place, task))
-      return true;
+    while (ws_place_holds(&pool->tasks, place)) // a take may give up, and no other thread will look
+      if (ws_place_take(&pool->tasks, place, task))
+        return true;
   return false;
 }
 

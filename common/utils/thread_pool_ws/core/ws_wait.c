@@ -69,19 +69,29 @@ static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
   ws_sub_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
-/// @return whether the pool is idle, or the caller may find a task
-static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
+/// @return whether a search of the wait would probably find a task
+static bool may_help(const ws_search_t *search)
 {
+  const ws_queue_t *own = search->here.queue;
+  if (search->filter == WS_NEXT_OWN)
+    return own && ws_deque_size(&own->deque) > 0;
+  return own ? ws_work_visible(&search->pool->tasks) : ws_shared_visible(&search->pool->tasks);
+}
+
+/// Looks at least once: the search may have given up. @return whether the pool is idle, or the caller may
+/// find a task
+static bool spin_until_idle(const ws_search_t *search, uint64_t until_ns)
+{
+  struct ws_pool_s *pool = search->pool;
   const uint64_t start_ns = ws_os_now_ns();
-  while (ws_helper_may_spin(pool)) {
-    if (is_idle(pool) || (until_ns == 0 && ws_work_visible(&pool->tasks)))
+  for (;; ws_pause()) {
+    if (is_idle(pool) || may_help(search))
       return true;
     const uint64_t now_ns = ws_os_now_ns();
-    if (now_ns - start_ns >= pool->settings.join_spin_ns_max || (until_ns != 0 && now_ns >= until_ns))
-      break;
-    ws_pause();
+    if (!ws_helper_may_spin(pool) || now_ns - start_ns >= pool->settings.join_spin_ns_max
+        || (until_ns != 0 && now_ns >= until_ns))
+      return false;
   }
-  return false;
 }
 
 /// @return false = the time limit is over
@@ -96,7 +106,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
       continue;
     here = search.here;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks)))
+    if (spin_until_idle(&search, until_ns))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool, until_ns);

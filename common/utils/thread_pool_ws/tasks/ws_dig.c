@@ -141,14 +141,17 @@ static inline bool take_newest_of_group(ws_queue_t *queue, ws_task_t *task)
          && ws_deque_take(&queue->deque, task);
 }
 
+static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
+{
+  (void)index;
+  return is_of_group(wait, task);
+}
+
+/// If thieves are quicker each time, take_under() finds what they have left.
 static bool take_oldest_of_group(ws_queue_t *queue, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
-  uint64_t index;
-  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index) && is_of_group(queue->wait, task))
-    if (ws_deque_steal_commit(&queue->deque, index))
-      return true;
-  return false;
+  return ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT;
 }
 
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
@@ -164,38 +167,40 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
   return found;
 }
 
-/// What take_oldest() has found.
-typedef enum {
-  TOOK_NONE, ///< no task is queued
-  TOOK_ALLOWED, ///< the oldest task; the wait may run it
-  TOOK_OTHER ///< the oldest task, which the wait must not run: taken only if the caller takes others, too
-} took_t;
+/// A look of a turn at the oldest task.
+typedef struct {
+  const ws_wait_t *wait;
+  void (*yielded)(void *arg);
+  bool others; ///< take it also if the wait must not run it
+  bool allowed; ///< out: the wait may run it
+} look_t;
 
-/// Take the oldest task if the wait may run it. @param others  take it also if not
-static took_t take_oldest(ws_queue_t *queue, void (*yielded)(void *arg), bool others, ws_task_t *task)
+static bool wants_in_turn(const ws_task_t *task, uint64_t index, void *look_arg)
 {
-  const ws_wait_t *wait = queue->wait;
+  look_t *look = look_arg;
+  look->allowed = (int64_t)(index - look->wait->base) >= 0 || is_of_group(look->wait, task)
+                  || (look->yielded && task->func == look->yielded);
+  return look->allowed || look->others;
+}
+
+/// If thieves are quicker each time, it is the next turn's.
+static bool take_oldest(ws_queue_t *queue, look_t *look, ws_task_t *task)
+{
   ws_steal_memo_t memo = {0};
-  uint64_t index;
-  while (ws_deque_size(&queue->deque) > 0 && ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
-    const bool allowed =
-        (int64_t)(index - wait->base) >= 0 || is_of_group(wait, task) || (yielded && task->func == yielded);
-    if ((!allowed && !others) || ws_deque_steal_commit(&queue->deque, index))
-      return allowed ? TOOK_ALLOWED : TOOK_OTHER;
-  }
-  return TOOK_NONE;
+  return ws_deque_size(&queue->deque) > 0
+         && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, look, task) == WS_STEAL_GOT;
 }
 
 /// Move older tasks that the wait must not run out of its way.
-static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
+static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, look_t *look, ws_task_t *task)
 {
   for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
-    const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
-    const took_t took = take_oldest(queue, yielded, has_room, task);
-    if (has_room)
-      ws_shared_end(tasks, WS_KIND_NORMAL, took == TOOK_OTHER ? task : NULL, queue, true);
-    if (!has_room || took != TOOK_OTHER)
-      return took == TOOK_ALLOWED;
+    look->others = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows); // there is room for it
+    const bool took = take_oldest(queue, look, task);
+    if (look->others)
+      ws_shared_end(tasks, WS_KIND_NORMAL, took && !look->allowed ? task : NULL, queue, true);
+    if (!took || look->allowed)
+      return took;
   }
   return false;
 }
@@ -205,9 +210,10 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
   const uint32_t turn = queue->round.own_looks++;
   const uint32_t most = turn % DEEP_EVERY < 2 ? depth_max(queue) : TURN_DEPTH_MAX;
   const uint64_t base = queue->wait->base;
+  look_t look = {.wait = queue->wait, .yielded = yielded};
   if (may_move_out(queue) && yielded) // fibers yield: to lift them all each time would take long
-    return turn_out(tasks, queue, yielded, task);
-  if (take_oldest(queue, yielded, false, task) == TOOK_ALLOWED)
+    return turn_out(tasks, queue, &look, task);
+  if (take_oldest(queue, &look, task))
     return true;
   if (turn % 2 == 0)
     return queue->wait->group && lift(queue, base, true, most, task, NULL, NULL);
