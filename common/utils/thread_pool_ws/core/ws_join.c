@@ -9,7 +9,6 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
-#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_escape.h"
@@ -108,14 +107,13 @@ static inline void run(join_t *join, const goal_t *goal)
 {
   const ws_task_t *task = &join->task;
   const ws_here_t here = join->search.here;
-  const bool from_own = join->search.from_own;
-  if (from_own && goal->group && task->group == goal->group) {
+  if (join->search.from_own && goal->group && task->group == goal->group) {
     ws_run(join->search.pool, here.queue, task);
     join->units++;
     return;
   }
   complete_units(join); // the task may wait for the group
-  if (from_own) {
+  if (join->search.from_own) {
     ws_run(join->search.pool, here.queue, task);
     if (ws_group_counts(task->group))
       ws_group_complete(task->group, 1);

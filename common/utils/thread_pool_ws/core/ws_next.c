@@ -34,32 +34,15 @@ static bool take_own(ws_search_t *search, ws_task_t *task)
 
 // Pool-wide queues.
 
-static bool note_shared(const ws_search_t *search)
+static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
 {
+  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
+  if (!ws_shared_take(&search->pool->tasks, kind, wait, task))
+    return false;
   if (search->here.queue)
     ws_count(&search->here.queue->count.stolen, 1);
   ws_traced_steal(search->pool, search->here, WS_VICTIM_SHARED);
   return true;
-}
-
-static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
-{
-  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
-  return ws_shared_take(&search->pool->tasks, kind, wait, task) && note_shared(search);
-}
-
-static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
-{
-  const ws_kinds_t kinds = ws_classes_of_rank(search->pool, rank);
-  for (uint32_t i = 0; i < kinds.count; i++)
-    if (take_of_kind(search, kinds.kind[i], task))
-      return true;
-  return false;
-}
-
-static bool take_high(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_HIGH, task);
 }
 
 static bool take_overflow(ws_search_t *search, ws_task_t *task)
@@ -67,19 +50,15 @@ static bool take_overflow(ws_search_t *search, ws_task_t *task)
   return take_of_kind(search, WS_KIND_NORMAL, task);
 }
 
-static bool take_low(ws_search_t *search, ws_task_t *task)
+static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 {
-  return take_of_rank(search, WS_RANK_LOW, task);
-}
-
-static bool take_own_node(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_OWN_NODE, task);
-}
-
-static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_OTHER_NODES, task);
+  if (ws_shared_count(&search->pool->tasks) == 0)
+    return false;
+  const ws_kinds_t kinds = ws_classes_of_rank(search->pool, rank);
+  for (uint32_t i = 0; i < kinds.count; i++)
+    if (take_of_kind(search, kinds.kind[i], task))
+      return true;
+  return false;
 }
 
 // Other threads.
@@ -123,33 +102,34 @@ static bool take_in_turn(ws_search_t *search, ws_task_t *task)
 
 /// A source of tasks.
 typedef struct {
-  bool (*take)(ws_search_t *search, ws_task_t *task);
   uint32_t filters; ///< for searches with one of these
-  bool is_shared; ///< a pool-wide queue: passed over while all of these are empty
+  bool (*take)(ws_search_t *search, ws_task_t *task); ///< NULL = the pool-wide queues of the rank
+  ws_rank_t rank;
 } source_t;
 
 /// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
 static const source_t sources[] = {
-    {take_stuck, WS_NEXT_ANY, false}, // its worker has no CPU: it has waited longest
-    {take_high, WS_NEXT_ANY | WS_NEXT_GROUP, true}, // what the priority promises
-    {take_own, WS_NEXT_ANY | WS_NEXT_GROUP, false}, // newest first: its data are in this CPU's cache
-    {take_own_node, WS_NEXT_ANY, true}, // its data are in this node's memory
-    {ws_steal, WS_NEXT_ANY, false}, // the queue that served last, lanes, workers from near to far
-    {take_overflow, WS_NEXT_ANY, true}, // other threads' normal tasks that lie in no deque
-    {take_other_nodes, WS_NEXT_ANY, true}, // from near to far: better there late than never
-    {take_low, WS_NEXT_ANY, true}, // when nothing else is left
-    {take_in_turn, WS_NEXT_GROUP, false}, // of the group elsewhere: the caller may be the only one to run it
+    {WS_NEXT_ANY, .take = take_stuck}, // its worker has no CPU: it has waited longest
+    {WS_NEXT_ANY | WS_NEXT_GROUP, .rank = WS_RANK_HIGH}, // what the priority promises
+    {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
+    {WS_NEXT_ANY, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
+    {WS_NEXT_ANY, .take = ws_steal}, // the queue that served last, lanes, workers from near to far
+    {WS_NEXT_ANY, .take = take_overflow}, // other threads' normal tasks that lie in no deque
+    {WS_NEXT_ANY, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
+    {WS_NEXT_ANY, .rank = WS_RANK_LOW}, // when nothing else is left
+    {WS_NEXT_GROUP, .take = take_in_turn}, // of the group elsewhere: the caller may be the only one to run it
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 /// @param own  with the own deque
 static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
 {
-  for (uint32_t i = 0; i < SOURCES; i++)
-    if ((sources[i].filters & search->filter) && (own || sources[i].take != take_own)
-        && (!sources[i].is_shared || ws_shared_count(&search->pool->tasks) > 0)
-        && sources[i].take(search, task))
+  for (uint32_t i = 0; i < SOURCES; i++) {
+    const source_t *source = &sources[i];
+    if ((source->filters & search->filter) && (own || source->take != take_own)
+        && (source->take ? source->take(search, task) : take_of_rank(search, source->rank, task)))
       return true;
+  }
   return false;
 }
 

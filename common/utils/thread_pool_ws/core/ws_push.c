@@ -13,7 +13,6 @@
 #include "../pool/ws_observer.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
@@ -23,15 +22,18 @@
 #include "ws_run.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
-/// After a fork no thread of the child is inside a pool of the parent.
-static bool refused(const struct ws_pool_s *pool, ws_here_t here)
+/// After a fork no thread of the child is inside a pool of the parent. @return 0 = the pool takes tasks
+WS_SELDOM static int why_refused(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return !ws_is_inside(pool, here);
+  if (ws_is_inside(pool, here))
+    return 0;
+  return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
 }
 
-WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
+static inline int refused(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
+  // relaxed: a late push is found by handle_late_push
+  return WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING) ? 0 : why_refused(pool, here);
 }
 
 /// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
@@ -52,22 +54,16 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
     ws_prewake_arrived(pool, 0);
 }
 
-/// The first step after the publication of tasks. @return whether a worker may have to be woken
-static inline bool has_arrived(struct ws_pool_s *pool, ws_here_t here)
+/// Tasks of a kind were published: see that a thread runs them.
+static inline void announce(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   note_arrival(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
-  if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_STOPPED)) // relaxed: after the fence
-    return true;
-  handle_late_push(pool, here);
-  return false;
-}
-
-static void announce(struct ws_pool_s *pool, ws_here_t here)
-{
-  if (has_arrived(pool, here))
-    ws_post(pool, here);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
+    handle_late_push(pool, here);
+  else if (WS_UNLIKELY(ws_has_sleepers(pool)))
+    ws_post(pool, here, kind);
 }
 
 /// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
@@ -96,7 +92,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
   } while (ws_inbox_claim_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
-  announce(pool, here);
+  announce(pool, here, WS_KIND_NORMAL);
   return true;
 }
 
@@ -114,13 +110,14 @@ static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue
   ws_queue_shrink(&pool->tasks, queue);
 }
 
-/// Move @p count tasks into the caller's queue, which has room for them.
+/// Move @p count tasks into the caller's queue, which has room for them, and announce them.
 static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
+  announce(pool, here, WS_KIND_NORMAL);
 }
 
 /// Push a task into the pool-wide queue of a kind. @return false = there is no room
@@ -132,12 +129,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
   ws_shared_end(&pool->tasks, kind, task, here.queue, false);
-  if (!has_arrived(pool, here))
-    return true;
-  if (kind == WS_KIND_NORMAL)
-    ws_post(pool, here);
-  else
-    ws_post_kind(pool, here, kind);
+  announce(pool, here, kind);
   return true;
 }
 
@@ -148,7 +140,6 @@ static bool push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   if (!ws_queue_room(here.queue, grow))
     return false;
   publish(pool, here, task, 1);
-  announce(pool, here);
   return true;
 }
 
@@ -213,9 +204,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(!task->func || (has_kind && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by handle_late_push
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return why_refused(pool);
+  const int refusal = refused(pool, here);
+  if (WS_UNLIKELY(refusal))
+    return refusal;
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
     return 0;
@@ -228,7 +219,6 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return 0;
   shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
   publish(pool, here, task, 1);
-  announce(pool, here);
   return 0;
 }
 
@@ -269,9 +259,9 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by handle_late_push
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return why_refused(pool);
+  const int refusal = refused(pool, here);
+  if (WS_UNLIKELY(refusal))
+    return refusal;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(sorted == 0);
   uint32_t handed = 0;
   while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
@@ -285,7 +275,6 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     shrink_now_and_then(pool, here.queue, count - handed);
   if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
     publish(pool, here, tasks + handed, count - handed);
-    announce(pool, here);
     return count;
   }
   for (uint32_t i = handed; i < count; i++) {
@@ -304,7 +293,6 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, false, full);
   publish(pool, here, task, 1);
-  announce(pool, here);
   return 0;
 }
 

@@ -8,7 +8,7 @@
 ///   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick, see below
 ///   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
 ///                                    elsewhere: handed to a worker, pushed by a task of the group, shared
-///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_swap.h)
+///   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_push.h)
 ///   to fiber
 ///
 /// Length  61 searches or, where fibers stop in the middle, as many stops as fit in 50 us if each run of a

@@ -7,7 +7,6 @@
 #include "../pool/ws_process.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 #include "ws_root.h"
@@ -147,22 +146,16 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   run_here(pool, here, task);
 }
 
-static void skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_task_t notice;
-  if (has_notice(pool, task, &notice))
+  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
+  if (!ws_load_relaxed(&pool->aborted))
+    run_here(pool, here, task);
+  else if (has_notice(pool, task, &notice))
     run_here(pool, here, &notice);
   else
     ws_finish(pool, here, task);
-}
-
-void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
-  if (ws_load_relaxed(&pool->aborted))
-    skip_late(pool, here, task);
-  else
-    run_here(pool, here, task);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

@@ -67,12 +67,6 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
   return ws_may_spin_beside(pool, 1) && !ws_producer_on_cpu(pool, ws_os_cpu()) ? now_ns : later_ns;
 }
 
-void ws_hot_begin(struct ws_pool_s *pool)
-{
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
-  ws_wake_all(pool);
-}
-
 // Spin.
 
 /// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of

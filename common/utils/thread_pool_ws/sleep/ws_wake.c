@@ -246,6 +246,7 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
+/// Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
 static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (ws_working(pool) >= ws_awake_limit(pool))
@@ -255,11 +256,6 @@ static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
   if (WS_UNLIKELY(woken == SPARED) && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
     call_guard(pool);
   return woken < SPARED;
-}
-
-bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
-{
-  return wake_one(pool, here, WS_KIND_NORMAL);
 }
 
 void ws_need_guard(struct ws_pool_s *pool)
@@ -280,24 +276,11 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
     ws_queues_trim(&pool->tasks);
 }
 
-/// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone
-static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool may_spare)
+void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_has_sleepers(pool))
-    return;
-  if (!ws_is_searched(pool) && !(may_spare && ws_brief_needs_no_wake(pool, here)))
+  if (!ws_is_searched(pool) && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
-}
-
-void ws_post(struct ws_pool_s *pool, ws_here_t here)
-{
-  post(pool, here, WS_KIND_NORMAL, true);
-}
-
-void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
-{
-  post(pool, here, kind, false);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -321,7 +304,7 @@ void ws_search_found(ws_worker_t *worker)
     const uint32_t searching = ws_searching(pool);
     if (searching == 0 ? !ws_work_visible(&pool->tasks) : ws_queued(&pool->tasks) <= searching)
       break; // as many searchers as tasks
-    if (!ws_wake_one(pool, here))
+    if (!wake_one(pool, here, WS_KIND_NORMAL))
       break;
   }
 }
@@ -329,8 +312,11 @@ void ws_search_found(ws_worker_t *worker)
 void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
-  if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
-    post(pool, here, WS_KIND_NORMAL, false); // other threads may have queued the task
+  if (!ws_has_sleepers(pool) || !ws_work_visible(&pool->tasks))
+    return;
+  if (!ws_is_searched(pool)) // and none is spared: other threads may have queued the task
+    wake_one(pool, here, WS_KIND_NORMAL);
+  ws_need_guard(pool);
 }
 
 void ws_note_idle(struct ws_pool_s *pool)

@@ -36,32 +36,28 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
 /// Put the @p count tasks that were taken from index @p first on back in their order, but those for which
 /// @p takes returns true. Their cells still hold them, for nothing was pushed since. They come to lie one
 /// index lower, the same, or one higher: so each is read before the one below it is written.
-/// @param takes  NULL = all go back. @return how many did not
-static uint64_t put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
+/// @param takes  NULL = all go back
+static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_task_t lifted, next;
-  uint64_t taken = 0;
   read_cell(ring, first, &next);
   for (uint64_t i = 1; i <= count; i++) {
     lifted = next;
     read_cell(ring, first + i, &next);
-    if (takes && takes(&lifted, arg))
-      taken++;
-    else
+    if (!takes || !takes(&lifted, arg))
       ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
   }
-  return taken;
 }
 
-uint64_t ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
+void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
 {
   ws_task_t lifted;
   uint64_t count = 0;
   const uint64_t before = end_of(queue);
   while (ws_deque_take(&queue->deque, &lifted))
     count++;
-  return put_back(&queue->deque, before - count, count, takes, arg);
+  put_back(&queue->deque, before - count, count, takes, arg);
 }
 
 /// Lift tasks, the newest first, until one is wanted. The others go back, and the bases of the thread's waits
@@ -147,23 +143,24 @@ static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
   return is_of_group(wait, task);
 }
 
-/// If thieves are quicker each time, take_under() finds what they have left.
-static bool take_oldest_of_group(ws_queue_t *queue, ws_task_t *task)
+/// The newest task is not of the group.
+WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_steal_memo_t memo = {0};
-  return ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT;
+  // If thieves are quicker each time, take_under() finds what they have left.
+  if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
+      || ((int64_t)(end_of(queue) - queue->wait->base) > 0 && ws_deque_take(&queue->deque, task)))
+    return true;
+  const bool found = take_under(tasks, queue, task, hid);
+  queue->wait->base = end_of(queue); // none that is left was pushed since the wait began
+  return found;
 }
 
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
-  uint64_t *base = &queue->wait->base;
-  bool found = take_newest_of_group(queue, task) || take_oldest_of_group(queue, task)
-               || ((int64_t)(end_of(queue) - *base) > 0 && ws_deque_take(&queue->deque, task));
-  const bool digs = !found;
-  if (digs)
-    found = take_under(tasks, queue, task, hid);
-  if (digs || (int64_t)(end_of(queue) - *base) < 0)
-    *base = end_of(queue); // no task there was pushed since the wait began, and none must look so afterwards
+  const bool found = take_newest_of_group(queue, task) || take_other(tasks, queue, task, hid);
+  if ((int64_t)(end_of(queue) - queue->wait->base) < 0)
+    queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
   return found;
 }
 

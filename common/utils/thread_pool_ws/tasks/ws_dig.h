@@ -24,7 +24,6 @@
 #ifndef WS_DIG_H
 #define WS_DIG_H
 
-#include "ws_group_word.h"
 #include "ws_tasks.h"
 
 /// @brief The caller's wait begins, or begins anew: tasks that are pushed from now on are the wait's.
@@ -45,7 +44,7 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid);
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task);
 
 /// @brief Outside any wait: take all tasks for which @p takes returns true. The others keep their order, and
-/// are hidden for a moment. @return how many
-uint64_t ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg);
+/// are hidden for a moment.
+void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg);
 
 #endif

@@ -6,7 +6,6 @@
 #define WS_QUEUE_H
 
 #include "../wide/ws_wide.h"
-#include "ws_group_word.h"
 #include "ws_tasks.h"
 
 // The owner.

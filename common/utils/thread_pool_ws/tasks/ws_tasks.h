@@ -234,6 +234,31 @@ typedef struct {
   ws_shared_t shared[WS_KINDS_MAX]; ///< [kinds] of normal tasks: those in no deque
 } ws_tasks_t;
 
+// Groups and tags, beyond ws_group.h.
+
+/// @return units not yet completed
+uint32_t ws_group_units(ws_group_t *group);
+
+/// @return whether a thread that waits for @p wanted may run a task that carries @p carried, a group or a tag
+/// @param weak  a weak tag will do
+static inline bool ws_group_is(const ws_group_t *carried, const ws_group_t *wanted, bool weak)
+{
+  return (((uintptr_t)carried ^ (uintptr_t)wanted) & ~(uintptr_t)(weak ? 3 : 1)) == 0;
+}
+
+/// @return whether the pool has to complete a unit for a task that carries @p group
+static inline bool ws_group_counts(const ws_group_t *group)
+{
+  return group && !((uintptr_t)group & 1);
+}
+
+/// @brief Have the last completion wake sleepers. @return whether units are left
+WS_FOR_FIBERS bool ws_group_announce(ws_group_t *group);
+
+/// @brief Sleep until the group is done, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). Neither
+/// helps nor spins.
+void ws_group_sleep(ws_group_t *group, uint64_t until_ns);
+
 _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
 
 /// The queue becomes number @p index of the pool. @threads  one, before others know of the queue

@@ -3,7 +3,6 @@
 /// ws_inbox.h.
 #include "ws_inbox.h"
 
-#include "../tasks/ws_group_word.h"
 #include "ws_wide.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.

@@ -7,7 +7,7 @@
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
-#include "../../../tasks/ws_group_word.h"
+#include "../../../tasks/ws_tasks.h"
 #include "../../../tasks/ws_places.h"
 #include "../../support/ws_scene.h"
 
