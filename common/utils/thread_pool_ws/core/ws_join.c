@@ -214,12 +214,10 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join_t join; // its task is written before it is read
   const bool has_pool = pool && pool->workers > 0; // else there are no tasks to help with
   join.goal = goal;
-  join.search.pool = pool;
-  join.search.here = has_pool ? ws_here(pool) : (ws_here_t){0};
-  join.search.filter = WS_NEXT_GROUP;
-  join.search.wait = &join.wait;
-  join.search.hid = join.search.lost = false;
-  join.search.turn = join.units = join.others = 0;
+  join.search = (ws_search_t){.pool = pool, .wait = &join.wait, .filter = WS_NEXT_GROUP};
+  if (has_pool)
+    join.search.here = ws_here(pool);
+  join.units = join.others = 0;
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;

@@ -5,11 +5,10 @@
 
 #include "../classes/ws_classes.h"
 #include "../tasks/ws_dig.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
-#include "ws_root.h"
-#include "ws_round.h"
+#include "ws_run.h"
 
 // The own deque.
 
@@ -63,11 +62,6 @@ static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 
 // Other threads.
 
-static bool take_stuck(ws_search_t *search, ws_task_t *task)
-{
-  return ws_take_stuck(search->pool, search->here, task);
-}
-
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
 static bool take_back(ws_search_t *search, ws_task_t *task)
 {
@@ -109,7 +103,7 @@ typedef struct {
 
 /// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
 static const source_t sources[] = {
-    {WS_NEXT_ANY, .take = take_stuck}, // its worker has no CPU: it has waited longest
+    {WS_NEXT_ANY, .take = ws_take_stuck}, // its worker has no CPU: it has waited longest
     {WS_NEXT_ANY | WS_NEXT_GROUP, .rank = WS_RANK_HIGH}, // what the priority promises
     {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
     {WS_NEXT_ANY, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
@@ -149,13 +143,13 @@ static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
   return search->from_own;
 }
 
-/// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
+/// The last search of a round (ws_next.h): a task that would be late goes first. In a wait the own deque and
 /// what lies elsewhere have that turn one after the other.
 WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_ANY)
-    return ws_tick(search->pool, search->here, task);
+    return ws_tick(search, task);
   if (++own->round.looks % 2 == 1) {
     ws_round_begin(own);
     if (take_in_turn(search, task))

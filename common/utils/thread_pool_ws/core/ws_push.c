@@ -18,28 +18,23 @@
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_next.h"
-#include "ws_root.h"
 #include "ws_run.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
 /// After a fork no thread of the child is inside a pool of the parent. @return 0 = the pool takes tasks
-WS_SELDOM static int why_refused(const struct ws_pool_s *pool, ws_here_t here)
+WS_SELDOM static int refusal_of(const struct ws_pool_s *pool, ws_here_t here)
 {
   if (ws_is_inside(pool, here))
     return 0;
   return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
 }
 
-static inline int refused(const struct ws_pool_s *pool, ws_here_t here)
+static inline bool is_running(const struct ws_pool_s *pool)
 {
-  // relaxed: a late push is found by handle_late_push
-  return WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING) ? 0 : why_refused(pool, here);
+  return WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING); // relaxed: ws_run_left() finds a late push
 }
 
-/// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
-/// runs or skips all of them, for no other thread will look.
-/// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
-WS_SELDOM static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
+WS_SELDOM void ws_run_left(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
   while (ws_next_left(pool, &task))
@@ -61,7 +56,7 @@ static inline void announce(struct ws_pool_s *pool, ws_here_t here, ws_kind_t ki
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
-    handle_late_push(pool, here);
+    ws_run_left(pool, here); // [edge STOP_DEKKER] else the stop's last look finds the task
   else if (WS_UNLIKELY(ws_has_sleepers(pool)))
     ws_post(pool, here, kind);
 }
@@ -86,7 +81,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
       queue->handed = true;
       ws_need_guard(pool); // the worker may get no CPU
       if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence of the fill
-        handle_late_push(pool, here);
+        ws_run_left(pool, here);
       return true;
     }
     ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
@@ -133,16 +128,6 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   return true;
 }
 
-/// Push a normal task into the caller's queue, which may be full. @return false = there is no room
-static bool push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool grow)
-{
-  shrink_now_and_then(pool, here.queue, 1);
-  if (!ws_queue_room(here.queue, grow))
-    return false;
-  publish(pool, here, task, 1);
-  return true;
-}
-
 /// @return the address of the function that the task stands for (settings.func_of)
 static uintptr_t func_of(const struct ws_pool_s *pool, const ws_task_t *task)
 {
@@ -178,8 +163,13 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   if ((!is_own || behind)
       && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow))
     return 0;
-  if (is_own && push_own(pool, here, task, grow))
-    return 0;
+  if (is_own) {
+    shrink_now_and_then(pool, here.queue, 1);
+    if (ws_queue_room(here.queue, grow)) {
+      publish(pool, here, task, 1);
+      return 0;
+    }
+  }
   if (full == WS_FULL_FAIL || full == GROW_OR_FAIL)
     return -EAGAIN;
   ws_run_inline(pool, here, task);
@@ -204,7 +194,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(!task->func || (has_kind && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  const int refusal = refused(pool, here);
+  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
   if (WS_UNLIKELY(pool->workers == 0)) {
@@ -259,7 +249,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  const int refusal = refused(pool, here);
+  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
   const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(sorted == 0);

@@ -21,6 +21,10 @@ WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 /// @return false = the caller's queue is full, and there is no memory: nothing was pushed
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 
+/// @brief The pool has stopped, or did so while a push of the caller was under way, and its workers may be
+/// gone: run or skip all tasks, for no other thread will look. Call after a fence that follows the stop.
+void ws_run_left(struct ws_pool_s *pool, ws_here_t here);
+
 /// @brief Block until no thread holds the pool: ws_pool_hold() in ws_record.h.
 void ws_hold_drain(struct ws_pool_s *pool);
 

@@ -9,7 +9,6 @@
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
-#include "ws_root.h"
 
 const uint64_t ws_root_mixed = 0;
 
@@ -18,17 +17,14 @@ const ws_task_t *ws_current_task(void)
   return ws_self()->task;
 }
 
-static bool is_laneless_in(const struct ws_pool_s *pool)
+bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
 {
+  if (here.queue && here.queue->depth > 0)
+    return true;
   const ws_laneless_t *laneless = ws_self()->laneless;
   while (laneless && laneless->pool != pool->id)
     laneless = laneless->outer;
   return laneless != NULL;
-}
-
-bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
-{
-  return (here.queue && here.queue->depth > 0) || is_laneless_in(pool);
 }
 
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)

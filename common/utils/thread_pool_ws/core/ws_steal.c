@@ -31,14 +31,6 @@ void ws_make_no_haste(ws_queue_t *own)
 /// Pauses between two looks at the clock.
 #define LATE_CLOCK_PAUSES 16u
 
-/// @return a random number of [0, bound), different for each thread and each call
-static uint32_t random_below(ws_here_t here, uint32_t bound)
-{
-  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0;
-  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
-  return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
-}
-
 /// Looks at the queue while a thief waits.
 #define LATE_LOOKS 8u
 
@@ -46,7 +38,10 @@ static uint32_t random_below(ws_here_t here, uint32_t bound)
 /// @return false = the queue is empty
 static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
 {
-  const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;
+  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each thread
+  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
+  const uint32_t pauses = (uint32_t)(((uint64_t)here.queue->random * here.queue->late_pauses) >> 32);
+  const uint32_t each = pauses / LATE_LOOKS + 16;
   const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();

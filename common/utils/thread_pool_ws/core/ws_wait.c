@@ -18,7 +18,7 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
@@ -147,19 +147,13 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
   return wait(pool, ws_os_until(deadline_ns));
 }
 
-/// A worker that ends needs no CPU of its own, and its own may be held by another thread.
-static void unpin(const struct ws_pool_s *pool)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const int32_t tid = ws_tid(pool->worker[i]);
-    if (pool->worker[i]->cpu >= 0 && tid != 0)
-      ws_os_allow(tid, &pool->mask);
-  }
-}
-
 static void end_workers(struct ws_pool_s *pool)
 {
-  unpin(pool); // now: a thread that has ended has lost its number
+  // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
+  // has ended has lost its number.
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
+      ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);
   ws_guard_end(pool);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
@@ -168,15 +162,6 @@ static void end_workers(struct ws_pool_s *pool)
   ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0); // late ones, too
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i]->thread, NULL);
-}
-
-static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
-{
-  ws_task_t task;
-  // [edge STOP_DEKKER fence] state before the last look at inboxes
-  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
-  while (ws_next_left(pool, &task))
-    ws_run_late(pool, here, &task);
 }
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
@@ -202,7 +187,9 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   wait_until_idle(pool, here, 0);
   ws_hold_drain(pool); // of resumes: their pushes are not refused
   end_workers(pool);
-  run_leftovers(pool, here);
+  // [edge STOP_DEKKER fence] state before the last look at inboxes
+  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
+  ws_run_left(pool, here);
   ws_traced_stop(pool);
   ws_report_at_stop(pool);
   ws_cancel_restore(cancel);

@@ -11,13 +11,12 @@
 #include "../pool/ws_types.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
-#include "ws_root.h"
 
 /// In a wide pool, if the worker has no task of its own: one from a dispatcher. The search that ends a round
 /// is for others first. @return whether there was one
@@ -26,7 +25,7 @@ static inline bool was_served(ws_search_t *search, ws_task_t *task)
   ws_queue_t *own = search->here.queue;
   if (WS_LIKELY(search->pool->tasks.domains == 0) || ws_deque_size(&own->deque) > 0)
     return false;
-  if (ws_round_search(own) && ws_tick(search->pool, search->here, task))
+  if (ws_round_search(own) && ws_tick(search, task))
     return true;
   if (ws_dispatch(search->here.worker, task)) {
     ws_forget_yield(own);

@@ -19,7 +19,7 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_budget.h"
@@ -183,12 +183,6 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 
 // Park.
 
-/// @return the earlier of two times; 0 = never
-static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
-{
-  return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
-}
-
 /// How a sleep has ended.
 typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY } end_t;
 
@@ -200,10 +194,10 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    const uint64_t until_ns = sooner(rise_ns, retry_ns);
-    if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
+    const bool retries =
+        rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
+    if (ws_os_futex_wait_until(&worker->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
-    const bool retries = until_ns == retry_ns;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way

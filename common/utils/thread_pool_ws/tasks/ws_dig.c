@@ -60,24 +60,16 @@ void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
   put_back(&queue->deque, before - count, count, takes, arg);
 }
 
-/// Lift tasks, the newest first, until one is wanted. The others go back, and the bases of the thread's waits
-/// move along.
-/// @param below  it lies below this index
-/// @param group  it is of the group
-/// @param takes  of the tasks above it, as in put_back()
-static bool lift(ws_queue_t *queue, uint64_t below, bool group, uint64_t most, ws_task_t *task,
-                 ws_takes_t *takes, void *arg)
+/// Take the task at an index from under the newer ones, which go back; the bases of the thread's waits move
+/// along. @param takes  of the newer ones, as in put_back(). @return false = thieves have taken it
+static bool lift(ws_queue_t *queue, uint64_t index, ws_task_t *task, ws_takes_t *takes, void *arg)
 {
-  uint64_t lifted = 0;
-  bool found = false;
   const uint64_t before = end_of(queue);
-  while (!found && lifted < most && ws_deque_take(&queue->deque, task)) {
-    const uint64_t index = before - 1 - lifted;
-    found = (int64_t)(index - below) < 0 && (!group || is_of_group(queue->wait, task));
-    lifted += !found;
-  }
-  const uint64_t first = before - lifted;
-  put_back(&queue->deque, first, lifted, takes, arg);
+  uint64_t first = before; // of the lifted ones
+  bool found;
+  while ((found = ws_deque_take(&queue->deque, task)) && first - 1 != index)
+    first--;
+  put_back(&queue->deque, first, before - first, takes, arg);
   for (ws_wait_t *wait = queue->wait; wait; wait = wait->outer)
     if ((int64_t)(wait->base - first) >= 0)
       wait->base += end_of(queue) - before;
@@ -106,35 +98,19 @@ static bool move_out(const ws_task_t *task, void *way_arg)
   return has_room;
 }
 
-/// @return how deep the newest task of the group lies: 1 = it is the newest of all; 0 = none is queued
-static uint64_t depth_of_group(const ws_queue_t *queue)
+/// @param index  out: of the newest task of the group that lies below index @p below, not deeper than @p most
+static bool has_of_group(const ws_queue_t *queue, uint64_t below, uint64_t most, uint64_t *index)
 {
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
   const uint64_t end = end_of(queue), size = ws_deque_size(&queue->deque);
   ws_task_t task;
-  for (uint64_t depth = 1; depth <= size; depth++) {
-    read_cell(ring, end - depth, &task);
-    if (is_of_group(queue->wait, &task))
-      return depth;
+  for (uint64_t depth = 1; depth <= size && depth <= most; depth++) {
+    *index = end - depth;
+    read_cell(ring, *index, &task);
+    if ((int64_t)(*index - below) < 0 && is_of_group(queue->wait, &task))
+      return true;
   }
-  return 0;
-}
-
-/// Take a task of the group from under others. The innermost wait's base becomes the end afterwards.
-static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
-{
-  const uint64_t depth = depth_of_group(queue);
-  if (depth == 0 || depth > depth_max(queue))
-    return false;
-  *hid = true;
-  way_t way = {.tasks = tasks, .from = queue};
-  return lift(queue, end_of(queue), true, UINT64_MAX, task, may_move_out(queue) ? move_out : NULL, &way);
-}
-
-static inline bool take_newest_of_group(ws_queue_t *queue, ws_task_t *task)
-{
-  return ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task)
-         && ws_deque_take(&queue->deque, task);
+  return false;
 }
 
 static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
@@ -147,18 +123,23 @@ static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
 WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_steal_memo_t memo = {0};
-  // If thieves are quicker each time, take_under() finds what they have left.
+  way_t way = {.tasks = tasks, .from = queue};
+  uint64_t index;
+  // If thieves are quicker each time, the search below finds what they have left.
   if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
       || ((int64_t)(end_of(queue) - queue->wait->base) > 0 && ws_deque_take(&queue->deque, task)))
     return true;
-  const bool found = take_under(tasks, queue, task, hid);
+  const bool lies_under = has_of_group(queue, end_of(queue), depth_max(queue), &index);
+  *hid |= lies_under;
+  const bool found = lies_under && lift(queue, index, task, may_move_out(queue) ? move_out : NULL, &way);
   queue->wait->base = end_of(queue); // none that is left was pushed since the wait began
   return found;
 }
 
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
-  const bool found = take_newest_of_group(queue, task) || take_other(tasks, queue, task, hid);
+  const bool is_newest = ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task);
+  const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task, hid);
   if ((int64_t)(end_of(queue) - queue->wait->base) < 0)
     queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
   return found;
@@ -212,7 +193,9 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
     return turn_out(tasks, queue, &look, task);
   if (take_oldest(queue, &look, task))
     return true;
-  if (turn % 2 == 0)
-    return queue->wait->group && lift(queue, base, true, most, task, NULL, NULL);
-  return (int64_t)(end_of(queue) - base) > 0 && lift(queue, base + 1, false, most, task, NULL, NULL);
+  uint64_t index = base;
+  const uint64_t newer = end_of(queue) - base - 1; // than the oldest one that was pushed since the wait began
+  const bool lies_there =
+      turn % 2 == 0 ? queue->wait->group && has_of_group(queue, base, most, &index) : newer < most;
+  return lies_there && lift(queue, index, task, NULL, NULL);
 }
