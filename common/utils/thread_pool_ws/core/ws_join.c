@@ -118,10 +118,8 @@ static inline void run(join_t *join, const goal_t *goal)
     if (ws_group_counts(task->group))
       ws_group_complete(task->group, 1);
     join->others++;
-  } else if (here.queue) {
-    ws_run_whole(join->search.pool, here.queue, task);
   } else {
-    ws_run_late(join->search.pool, here, task);
+    ws_run_whole(join->search.pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
     ws_dig_begin(&join->search.pool->tasks, here.queue, &join->wait);

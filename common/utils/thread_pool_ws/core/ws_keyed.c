@@ -238,10 +238,7 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
     next = (ws_keyed_t *)(void *)keyed->pool;
     keyed->pool = pool;
     const ws_task_t task = task_of(keyed);
-    if (here.queue)
-      ws_run_whole(pool, here.queue, &task);
-    else
-      ws_run_late(pool, here, &task);
+    ws_run_whole(pool, here, &task);
   }
   ws_note_idle(pool);
 }

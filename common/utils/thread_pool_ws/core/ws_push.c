@@ -252,25 +252,25 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
-  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(sorted == 0);
-  uint32_t handed = 0;
-  while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
-         && hand_over(pool, here, &tasks[handed]))
-    handed++;
-  if (handed > 0)
-    ws_inbox_give_back(&pool->tasks, here.queue);
-  if (handed == count)
-    return count;
-  if (WS_LIKELY(queued))
-    shrink_now_and_then(pool, here.queue, count - handed);
-  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
-    publish(pool, here, tasks + handed, count - handed);
-    return count;
+  uint32_t pushed = 0;
+  if (WS_LIKELY(pool->workers > 0 && here.queue && sorted == 0)) {
+    while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
+           && hand_over(pool, here, &tasks[pushed]))
+      pushed++;
+    if (pushed > 0)
+      ws_inbox_give_back(&pool->tasks, here.queue);
+    if (pushed == count)
+      return count;
+    shrink_now_and_then(pool, here.queue, count - pushed);
+    if (WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {
+      publish(pool, here, tasks + pushed, count - pushed);
+      return count;
+    }
   }
-  for (uint32_t i = handed; i < count; i++) {
-    const int result = push(pool, &tasks[i], pool->settings.full);
+  for (; pushed < count; pushed++) {
+    const int result = push(pool, &tasks[pushed], pool->settings.full);
     if (result < 0)
-      return i > 0 || result == -EAGAIN ? (int64_t)i : result;
+      return pushed > 0 || result == -EAGAIN ? (int64_t)pushed : result;
   }
   return count;
 }

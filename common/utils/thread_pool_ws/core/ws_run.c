@@ -89,14 +89,6 @@ void ws_complete_due(ws_worker_t *worker)
     complete(&worker->queue, worker->due.group, tasks);
 }
 
-void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
-{
-  ws_group_t *before = ws_root_enter(queue, task->group);
-  ws_run(pool, queue, task);
-  ws_root_leave(queue, before); // before the group can end
-  complete(queue, task->group, 1);
-}
-
 void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (ws_group_counts(task->group))
@@ -152,6 +144,18 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
     run_here(pool, here, &notice);
   else
     ws_finish(pool, here, task);
+}
+
+void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (!here.queue) {
+    ws_run_late(pool, here, task);
+    return;
+  }
+  ws_group_t *before = ws_root_enter(here.queue, task->group);
+  ws_run(pool, here.queue, task);
+  ws_root_leave(here.queue, before); // before the group can end
+  complete(here.queue, task->group, 1);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

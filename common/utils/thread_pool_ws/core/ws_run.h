@@ -19,8 +19,9 @@ WS_FOR_FIBERS void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 /// @threads  the worker
 void ws_complete_due(ws_worker_t *worker);
 
-/// @brief Run a task taken from a queue under its own root, complete its group, count it.
-void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
+/// @brief Run a task taken from a queue under its own root, complete its group, count it. Without a lane as
+/// ws_run_late().
+void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @brief Complete the group of a task that did not come from a queue; count the task.
 void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);

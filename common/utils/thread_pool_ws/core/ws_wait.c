@@ -48,10 +48,7 @@ static bool help_any(ws_search_t *search)
     search->here = ws_here_known(search->pool); // it may have got a lane in a task
   if (!ws_next(search, search->filter, &task))
     return false;
-  if (search->here.queue)
-    ws_run_whole(search->pool, search->here.queue, &task);
-  else
-    ws_run_late(search->pool, search->here, &task);
+  ws_run_whole(search->pool, search->here, &task);
   return true;
 }
 
