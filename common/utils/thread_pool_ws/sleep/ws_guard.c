@@ -219,11 +219,6 @@ static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
   ws_hint_store(&pool->spin_cpus, left < quota ? left : quota);
 }
 
-void ws_watch_begin(ws_watch_t *watch)
-{
-  *watch = (ws_watch_t){.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
-}
-
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (!ws_hint_load(&pool->watch.due))
@@ -243,8 +238,7 @@ static void *guard_thread(void *pool_arg)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   ws_os_timer_slack(SLACK_NS);
   ws_place_beside_workers(pool);
-  ws_watch_t watch;
-  ws_watch_begin(&watch);
+  ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word

@@ -165,10 +165,9 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
     ws_watch_tick(pool, now_ns);
     worker->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
   }
-  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns))
-    return false;
-  if (ws_producer_on_cpu(pool, ws_os_cpu())
-      || is_surplus(pool, counted)) // a spin here would keep the producer off
+  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns)
+      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
+      || is_surplus(pool, counted))
     return false;
   ws_search_begin(worker);
   worker->called_ns = 0; // what the spin finds was not called for
