@@ -64,12 +64,6 @@ static inline bool ws_round_stop(ws_queue_t *queue)
   return true;
 }
 
-/// @return whether fibers have stopped in this round
-static inline bool ws_round_has_stops(const ws_queue_t *queue)
-{
-  return queue->round.stops_left < queue->round.stops;
-}
-
 /// @brief The next search ends the round.
 static inline void ws_round_cut(ws_queue_t *queue)
 {
@@ -78,13 +72,6 @@ static inline void ws_round_cut(ws_queue_t *queue)
 
 /// @brief Begin a round. Reads the clock only if fibers stopped in the last one.
 void ws_round_begin(ws_queue_t *queue);
-
-/// @brief Another queue held a task, and there are perhaps more: the round ends with the first fiber that
-/// stops.
-static inline void ws_round_shorten(ws_queue_t *queue)
-{
-  queue->round.stops = queue->round.stops_left = 1;
-}
 
 // The fairness tick: the last search of a round serves a place whose turn it is, the oldest task there. So
 // each task runs, even if tasks of higher priority, or in the own queue, never run out.

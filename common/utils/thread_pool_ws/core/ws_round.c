@@ -12,11 +12,23 @@
 /// A round in which fibers stop takes about so long.
 #define ROUND_NS 50000u
 
+/// @return whether fibers have stopped in this round
+static bool has_stops(const ws_queue_t *queue)
+{
+  return queue->round.stops_left < queue->round.stops;
+}
+
+/// Another queue held a task, and there are perhaps more: the round ends with the first fiber that stops.
+static void shorten(ws_queue_t *queue)
+{
+  queue->round.stops = queue->round.stops_left = 1;
+}
+
 void ws_round_begin(ws_queue_t *queue)
 {
   const uint32_t stops = queue->round.stops - queue->round.stops_left;
   queue->round.left = WS_ROUND_SEARCHES;
-  if (!ws_round_has_stops(queue))
+  if (!has_stops(queue))
     return;
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t took_ns = now_ns - queue->round.begun_ns + 1;
@@ -93,12 +105,12 @@ bool ws_tick(ws_search_t *search, ws_task_t *task)
     if (take(search, task))
       return true;
   }
-  const bool stopped = ws_round_has_stops(own);
+  const bool stopped = has_stops(own);
   ws_round_begin(own);
   if (!seek(tasks, own) || !take(search, task))
     return false;
   if (stopped)
-    ws_round_shorten(own);
+    shorten(own);
   return true;
 }
 
@@ -109,7 +121,7 @@ bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own)
     go_on(&pool->tasks, own);
   if (!seek(&pool->tasks, own) && ws_hint_load(&pool->tasks.stuck) == 0)
     return false;
-  ws_round_shorten(own);
+  shorten(own);
   ws_round_cut(own);
   return true;
 }

@@ -89,7 +89,8 @@ void ws_complete_due(ws_worker_t *worker)
     complete(&worker->queue, worker->due.group, tasks);
 }
 
-void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+/// Complete the group of a task that did not come from a queue; count the task.
+static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
@@ -119,7 +120,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   self->laneless = outer;
   if (helps)
     ws_helper_end(pool, here);
-  ws_finish(pool, here, task);
+  finish(pool, here, task);
   ws_cancel_restore(cancel);
 }
 
@@ -143,7 +144,7 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
   else if (has_notice(pool, task, &notice))
     run_here(pool, here, &notice);
   else
-    ws_finish(pool, here, task);
+    finish(pool, here, task);
 }
 
 void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)

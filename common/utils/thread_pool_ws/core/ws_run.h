@@ -23,9 +23,6 @@ void ws_complete_due(ws_worker_t *worker);
 /// ws_run_late().
 void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Complete the group of a task that did not come from a queue; count the task.
-void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
-
 /// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never
 /// see more run.
 /// @param queue  the caller's queue, NULL = it has none

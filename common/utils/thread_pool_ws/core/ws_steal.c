@@ -131,8 +131,8 @@ typedef struct {
 } below_t;
 
 /// The queue's root is the group that the wait is for. The task lay there while it was, if the root is read
-/// after the task and the CAS finds it still there: to give its root to a group whose tasks these are not, the
-/// owner must empty its deque, which moves top on.
+/// after the task and the CAS finds it still there: to give its root to a group whose tasks these are not,
+/// the owner must empty its deque, which moves top on.
 static bool wants_below(const ws_task_t *task, uint64_t index, void *below_arg)
 {
   (void)task;

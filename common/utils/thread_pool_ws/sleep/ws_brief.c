@@ -35,14 +35,6 @@ static uint64_t short_ns(const struct ws_pool_s *pool)
   return waking_ns == 0 ? 0 : ws_stat_load(&pool->wake_call_ns) + waking_ns;
 }
 
-/// @return whether the burst was not short, though its thread has not waited for it, and perhaps never will:
-///         other threads run its tasks
-static bool is_left(const struct ws_pool_s *pool, const ws_queue_t *queue)
-{
-  const ws_brief_t *brief = &queue->brief;
-  return taken(queue) != brief->taken && ws_os_now_ns() - brief->begun_ns > short_ns(pool);
-}
-
 /// The burst that was noted is over.
 static void learn(ws_queue_t *queue, bool alone)
 {
@@ -60,7 +52,8 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
   if (here.worker || !queue || queue->depth > 0 || !pool->guarded)
     return false;
   ws_brief_t *brief = &queue->brief;
-  if (brief->noted && is_left(pool, queue))
+  // Its thread has not waited for it, and perhaps never will: other threads run its tasks.
+  if (brief->noted && taken(queue) != brief->taken && ws_os_now_ns() - brief->begun_ns > short_ns(pool))
     learn(queue, false);
   if (!brief->noted)
     begin(pool, queue);

@@ -279,8 +279,8 @@ typedef bool ws_wanted_t(const ws_task_t *task, uint64_t index, void *arg);
 
 /// @brief Steal the oldest task if it is wanted: again while other threads are quicker, but not without end.
 /// @param wants  NULL = any is
-/// @return WS_STEAL_EMPTY = there is none, or it is not wanted; WS_STEAL_LOST = others were quicker each time,
-/// and tasks may be left: the caller looks once more before it sleeps
+/// @return WS_STEAL_EMPTY = there is none, or it is not wanted; WS_STEAL_LOST = others were quicker each
+/// time, and tasks may be left: the caller looks once more before it sleeps
 static inline ws_steal_t ws_deque_steal_wanted(ws_deque_t *deque, ws_steal_memo_t *memo, ws_wanted_t *wants,
                                                void *arg, ws_task_t *task)
 {

@@ -145,7 +145,7 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
   return found;
 }
 
-/// A look of a turn at the oldest task.
+/// What a wait takes of the oldest tasks, at the end of a round.
 typedef struct {
   const ws_wait_t *wait;
   void (*yielded)(void *arg);

@@ -7,7 +7,6 @@
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
-#include "../../../tasks/ws_tasks.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_scene.h"
 
