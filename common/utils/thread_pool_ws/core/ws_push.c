@@ -296,9 +296,6 @@ bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
   return push_again(pool, task, GROW_OR_FAIL) == 0;
 }
 
-#define HOLD 2u ///< one thread between ws_pool_hold() and ws_pool_release()
-#define ENDS 1u ///< an end sleeps on the word
-
 /// The end of a pool waits for its own workers anyway.
 static bool counts_hold(const struct ws_pool_s *pool)
 {
@@ -309,26 +306,11 @@ static bool counts_hold(const struct ws_pool_s *pool)
 void ws_pool_hold(ws_pool_t *pool)
 {
   if (counts_hold(pool))
-    // [edge HOLDS acq_rel] while what the caller will push is not done
-    ws_add_acq_rel(&pool->end.holds, HOLD);
+    ws_group_add(&pool->end.holds, 1);
 }
 
 void ws_pool_release(ws_pool_t *pool)
 {
-  if (!counts_hold(pool))
-    return;
-  ws_au32_t *holds = &pool->end.holds; // after the subtraction only an address: the pool may be gone
-  if (ws_sub_acq_rel(holds, HOLD) == (HOLD | ENDS)) // [edge HOLDS acq_rel] after the push
-    ws_os_futex_wake(holds, 1);
-}
-
-void ws_hold_drain(struct ws_pool_s *pool)
-{
-  ws_au32_t *holds = &pool->end.holds;
-  uint32_t seen = ws_or_acq_rel(holds, ENDS) | ENDS; // [edge HOLDS acq_rel]
-  while (seen >= HOLD) {
-    ws_os_futex_wait(holds, seen, 0);
-    seen = ws_load_acquire(holds); // [edge HOLDS acquire]
-  }
-  ws_and_acq_rel(holds, ~ENDS); // [edge HOLDS acq_rel]
+  if (counts_hold(pool))
+    ws_group_complete(&pool->end.holds, 1); // the pool may be gone
 }

@@ -25,9 +25,6 @@ bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
 /// gone: run or skip all tasks, for no other thread will look. Call after a fence that follows the stop.
 void ws_run_left(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief Block until no thread holds the pool: ws_pool_hold() in ws_record.h.
-void ws_hold_drain(struct ws_pool_s *pool);
-
 // A fiber lets others run: its task is queued again, and the policy of core/ decides what the thread runs
 // next. In the worker's loop that is the oldest task of the worker's queue. If that is a fiber, too, the
 // thread goes on with it without a way through the loop. In a wait, at the end of a round, and in all other

@@ -182,7 +182,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
     hooks->aborted(pool);
   const int cancel = ws_cancel_disable(); // half of a stop would be left
   wait_until_idle(pool, here, 0);
-  ws_hold_drain(pool); // of resumes: their pushes are not refused
+  ws_group_sleep(&pool->end.holds, 0); // of resumes: their pushes are not refused
   end_workers(pool);
   // [edge STOP_DEKKER fence] state before the last look at inboxes
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
