@@ -191,12 +191,3 @@ bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
         return true;
   return false;
 }
-
-bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here)
-{
-  const ws_queue_t *own = here.queue;
-  if (ws_deque_size(&own->deque) > 0)
-    return true;
-  // a thief that waits first does not come back at once
-  return own->late_pauses == 0 && ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque);
-}

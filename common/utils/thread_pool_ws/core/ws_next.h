@@ -120,9 +120,6 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
 /// fence that follows the stop. @threads any
 bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task);
 
-/// @return whether ws_next() would probably find a task at once, without a look at many queues
-bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here);
-
 /// @brief The search that follows a yield of a fiber is over.
 static inline void ws_forget_yield(ws_queue_t *queue)
 {

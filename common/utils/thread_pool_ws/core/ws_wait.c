@@ -101,7 +101,6 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
     if (help_any(&search))
       continue;
-    here = search.here;
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(&search, until_ns))
       continue;
@@ -111,8 +110,8 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   }
   if (helps)
     ws_helper_end(pool, here);
-  if (here.queue && here.queue->deque.level > 0)
-    ws_give_back(pool, here.queue);
+  if (search.here.queue && search.here.queue->deque.level > 0)
+    ws_give_back(pool, search.here.queue);
   ws_note_idle(pool);
   ws_cancel_restore(cancel);
   return idle;

@@ -56,11 +56,15 @@ static bool next(ws_search_t *search, ws_task_t *task)
 ///         long), and does not come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
-  const ws_worker_t *worker = here.worker;
-  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_dispatch_is_on(&pool->tasks);
+  const ws_queue_t *own = here.queue;
   if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
     return false;
-  return (is_served && here.queue->late_pauses == 0) || ws_next_is_near(pool, here);
+  if (ws_deque_size(&own->deque) > 0)
+    return true;
+  // a thief that waits first does not come back at once
+  return own->late_pauses == 0
+         && ((WS_UNLIKELY(here.worker->was_handed) && ws_dispatch_is_on(&pool->tasks))
+             || ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque));
 }
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them
