@@ -154,6 +154,25 @@ static void a_memo_of_another_deque_is_not_used(void)
   CU_ASSERT_TRUE(steal(&memo[0]) == 1 && steal(&memo[0]) == 2 && steal(&memo[0]) == 0);
 }
 
+/// Another thread is quicker.
+static bool wants_too_late(const ws_task_t *task, uint64_t index, void *stolen)
+{
+  *(uint64_t *)stolen += 1;
+  return steal(&memo[1]) == number_of(task) && index == *(uint64_t *)stolen;
+}
+
+static void a_thief_that_is_always_too_late_gives_up(void)
+{
+  ws_task_t task;
+  uint64_t stolen = 0;
+  begin(64);
+  put(16);
+  put(16);
+  CU_ASSERT_EQUAL(ws_deque_steal_wanted(&deque, &memo[0], wants_too_late, &stolen, &task), WS_STEAL_LOST);
+  CU_ASSERT_EQUAL(stolen, WS_STEAL_TRIES);
+  CU_ASSERT_EQUAL(ws_deque_size(&deque), 32 - WS_STEAL_TRIES);
+}
+
 /// The most tasks that lay there: looked at once in a while, so it may be an eighth too low.
 static void the_high_water_is_counted(void)
 {
@@ -247,5 +266,6 @@ static void each_task_is_taken_once(void)
 }
 
 TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
-          TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(the_high_water_is_counted),
+          TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(a_thief_that_is_always_too_late_gives_up),
+          TEST_CASE(the_high_water_is_counted),
           TEST_CASE(each_task_is_taken_once))

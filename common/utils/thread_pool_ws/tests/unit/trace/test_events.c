@@ -8,8 +8,7 @@
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
-#include "../../../tasks/ws_group_word.h"
-#include "../../../tasks/ws_places.h"
+#include "../../../tasks/ws_queue.h"
 #include "../../support/ws_scene.h"
 
 /// Of a look; one thread at a time makes them.
