@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
-from nrbench.engine import INTERRUPTED, Part, Request
+from nrbench.engine import Part, Request
 from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
 from nrbench.screen import TABLES, screen
+from nrbench.session import INTERRUPTED
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session

@@ -16,16 +16,17 @@ from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
+from nrbench.record import ResultsError
+from nrbench.render import Table, plain_columns
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
 from nrbench.sweep.figures import MAIN, RX
-from nrbench.sweep.record import ResultsError, read_runs
+from nrbench.sweep.record import read_runs
 from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables, ratio_over_all
-from nrbench.tables import Table, plain_columns
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
-CHECK = re.compile(r"^  (FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
+CHECK = re.compile(r"^  (FAIL|MISS|OPEN|missed|not known)  (.+)$", re.MULTILINE)
 OLD, OFF, AUTO = "old", "new off", "new auto"
 FIRST = "slides"  # the scenario of the first table
 ONE_TABLE = 10_000  # columns: never split

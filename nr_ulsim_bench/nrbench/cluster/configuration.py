@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nrbench.driver import BenchError
-from nrbench.sweep.record import first_error
+from nrbench.record import first_error
 
 if sys.version_info >= (3, 11):
     import tomllib

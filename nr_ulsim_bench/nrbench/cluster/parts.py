@@ -24,10 +24,10 @@ from nrbench.cluster.job import Job, Taken
 from nrbench.cluster.lanes import Lane
 from nrbench.cluster.shares import scope_of
 from nrbench.driver import there
-from nrbench.engine import interrupted_by_signals
 from nrbench.places import ROOT
 from nrbench.progress import say
 from nrbench.scratch import scratch_folder
+from nrbench.session import interrupted_by_signals
 from nrbench.sweep.process import run_at_once, sha256_of_program
 from nrbench.sweep.record import Build
 from nrbench.sweep.session import INTERRUPTED, OK, SOME_FAILED, Writer, locked

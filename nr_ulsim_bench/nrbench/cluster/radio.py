@@ -23,7 +23,6 @@ from nrbench.cluster.hosts import ClusterHost, system_here
 from nrbench.cluster.job import Job, Taken
 from nrbench.cluster.lanes import Lane
 from nrbench.cluster.shares import scope_of
-from nrbench.engine import interrupted_by_signals
 from nrbench.host import commit
 from nrbench.progress import say
 from nrbench.radio import softmodem
@@ -31,7 +30,8 @@ from nrbench.radio.builds import Programs, Take
 from nrbench.radio.plan import Cell, Plan, Step, cell_of
 from nrbench.radio.record import RUNS, RadioRun
 from nrbench.radio.session import earlier_runs, end
-from nrbench.sweep.record import Host
+from nrbench.record import Host
+from nrbench.session import interrupted_by_signals
 from nrbench.sweep.session import Writer, locked, put_aside
 
 KILLS_MAX = 3  # of a variant: after so many lost hosts it is set aside

@@ -24,8 +24,9 @@ from nrbench.cluster.shares import Block, Case, Shares, blocks_of, scope_of
 from nrbench.cluster.take import AtOnce, TakeRuns, look_around, try_builds
 from nrbench.host import commit
 from nrbench.progress import clock_text, say
+from nrbench.record import Host
 from nrbench.sweep.options import Options
-from nrbench.sweep.record import RUNS, Build, Host, Run, identity
+from nrbench.sweep.record import RUNS, Build, Run, identity
 from nrbench.sweep.session import (
     FAILURES_MAX,
     OK,

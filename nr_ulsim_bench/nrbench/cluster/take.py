@@ -12,8 +12,8 @@ from nrbench.cluster.cache import last_output
 from nrbench.cluster.health import probe
 from nrbench.cluster.hosts import cpu_flags, system_here
 from nrbench.cluster.job import Taken
+from nrbench.record import Host
 from nrbench.sweep.parse import pool_of
-from nrbench.sweep.record import Host
 from nrbench.sweep.session import Setting
 from nrbench.sweep.simulator import Simulate, Simulator, try_out
 from nrbench.system import System

@@ -11,17 +11,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench.host import is_busy
-from nrbench.html import data_uri, write_page
 from nrbench.radio import plots
 from nrbench.radio.figures import SIDES
 from nrbench.radio.headlines import headlines
 from nrbench.radio.record import RUNS, RadioRun, read_runs
 from nrbench.radio.tables import LIVES, failures, tables
+from nrbench.record import Host, ResultsError
+from nrbench.render import console, data_uri, indented, parts, to_text, write_page
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.facts import host_differences, host_facts
 from nrbench.sweep.plots import file_name
-from nrbench.sweep.record import Host, ResultsError
-from nrbench.sweep.show import console, indented, parts, to_text
 
 SAME_MACHINE = (
     "The gNB and the UE share one machine, and the radio is shared memory: there are no radio unit and no "

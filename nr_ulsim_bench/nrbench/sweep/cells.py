@@ -10,10 +10,11 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.sweep.bootstrap import (
+from nrbench.judge import (
     N_MIN,
     NONE,
     SAME,
+    UNKNOWN,
     Interval,
     Paired,
     Verdict,
@@ -213,7 +214,7 @@ def verdict_text(verdict: Verdict | None, column: str) -> str:
 
 def told_apart(ratio: Ratio, column: str) -> str:
     """The verdict where chance does not explain the ratio; else empty."""
-    return "" if ratio.interval is None or ratio.verdict.word == SAME else verdict_text(ratio.verdict, column)
+    return "" if ratio.verdict.word in (SAME, UNKNOWN) else verdict_text(ratio.verdict, column)
 
 
 def any_unpaired(ratios: Sequence[Ratio | None]) -> bool:

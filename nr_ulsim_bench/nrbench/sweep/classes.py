@@ -10,10 +10,10 @@ from functools import cached_property
 from statistics import fmean
 from typing import Iterable, Mapping, NamedTuple, Sequence
 
-from nrbench.sweep.bootstrap import Paired, pooled_interval
+from nrbench.judge import Paired, pooled_interval
+from nrbench.record import Host
 from nrbench.sweep.cells import CaseResult, Ratio, pairs_of
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.record import Host
 
 ALL = "all"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping, Sequence
 
-from nrbench.sweep.bootstrap import N_MIN, NONE
+from nrbench.judge import N_MIN, NONE
+from nrbench.record import Host
+from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
 from nrbench.sweep.cells import CaseResult, told_apart, verdict_text
 from nrbench.sweep.classes import HostClass, HostsResult, class_of
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.record import Host
-from nrbench.sweep.show import WIDTH, table_width
 from nrbench.sweep.table import (
     Headline,
     against_old,
@@ -21,7 +21,6 @@ from nrbench.sweep.table import (
     interval_text,
     number,
 )
-from nrbench.tables import Column, Table, plain_columns
 
 POOLED = (
     "÷ old: geometric mean of the hosts' ratios, each host with the same weight. Row all: of the classes, "

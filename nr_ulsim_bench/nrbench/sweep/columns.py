@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from nrbench.record import ResultsError, first_error, moment
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.record import ResultsError, Run, first_error, moment
+from nrbench.sweep.record import Run
 
 BUFFER_BYTES = 4 << 20
 REPEAT, BEGAN, STATUS = b'"repeat":', b',"began":"', b',"status":"'

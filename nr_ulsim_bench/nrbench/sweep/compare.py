@@ -8,15 +8,16 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import pandas as pd
 
-from nrbench.sweep.bootstrap import FASTER, FEW, NONE, SAME, SLOWER, check_threshold
+from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
+from nrbench.record import ResultsError
+from nrbench.render import Table, plain_columns
 from nrbench.sweep.cells import CPU_TIME, CaseResult, Ratio, case_results, ratio_of, verdict_text
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import Figure
 from nrbench.sweep.frame import merged
-from nrbench.sweep.record import ResultsError, Run
+from nrbench.sweep.record import Run
 from nrbench.sweep.table import factor, interval_text, number
-from nrbench.tables import Table, plain_columns
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
@@ -99,7 +100,8 @@ class Comparison(NamedTuple):
         gone = any(key.figure != CPU_TIME for key in self.missing)
         if self.times and (gone or words & {SLOWER, LOST} or any(row.failing for row in self.times)):
             return SOME_WORSE
-        return NOT_WORSE if words & {FASTER, SAME} else CANNOT
+        compared = any(row.ratio and row.ratio.interval for row in self.times)
+        return NOT_WORSE if compared else CANNOT
 
 
 def _of_one_host(runs: Sequence[Run], name: str) -> list[Run]:
@@ -230,7 +232,7 @@ def summary(comparison: Comparison) -> str:
     counts = Counter(row.word for row in comparison.times)
     if not counts:
         return "nothing to compare: no row is on both sides"
-    order = [word for word in (SLOWER, LOST, FASTER, SAME, FEW, NONE) if word in counts]
+    order = [word for word in (SLOWER, LOST, FASTER, SAME, UNKNOWN, NONE) if word in counts]
     text = f"{counts.total()} times: " + ", ".join(f"{word} {counts[word]}" for word in order)
     failing = len({row.key.where for row in comparison.rows if row.failing})
     gone = len({key.where for key in comparison.missing})

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-from nrbench.sweep.record import INLINE, ResultsError, Run
+from nrbench.record import ResultsError
+from nrbench.sweep.record import INLINE, Run
 
 OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
 SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each host may have CPUs of its own

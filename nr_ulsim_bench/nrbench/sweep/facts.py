@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from typing import Callable, Iterator, Sequence
 
 from nrbench import host
+from nrbench.record import Host
 from nrbench.sweep.frame import keys_of, passes
-from nrbench.sweep.record import Build, Host, Run
+from nrbench.sweep.record import Build, Run
 
 HOST_TEXT = {"id": "id", **host.TEXT, "rt_allowed": "real-time threads allowed", "load": "load at the start"}
 PASSING = ("label", "load")  # differ without any change of the host

@@ -13,9 +13,10 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 import pandas as pd
 
+from nrbench.record import Host, ResultsError
 from nrbench.sweep.configuration import configurations, labels
 from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES, bound_key
-from nrbench.sweep.record import INLINE, RUNS, Host, ResultsError, Run, cores_for, identity
+from nrbench.sweep.record import INLINE, RUNS, Run, cores_for, identity
 
 PAUSE_S = 60.0  # between two runs in which the machine did something else
 Source = tuple[str, Sequence[Run]]  # the file's name, and its runs

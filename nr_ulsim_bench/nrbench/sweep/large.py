@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nrbench.sweep.bootstrap import (
+from nrbench.judge import (
     N_MIN,
     SEED,
     Array,
@@ -23,13 +23,14 @@ from nrbench.sweep.bootstrap import (
     pooled_quantiles,
     tail,
 )
+from nrbench.record import Host, ResultsError
 from nrbench.sweep.cells import Ratio
 from nrbench.sweep.classes import ALL, HostClass, class_of, letters
 from nrbench.sweep.columns import Columns, as_array
 from nrbench.sweep.configuration import labels
 from nrbench.sweep.frame import OLD_POOL, PAUSE_S, cores_of
 from nrbench.sweep.maps import COLUMNS, point_of
-from nrbench.sweep.record import INLINE, Host, ResultsError, Run, identity
+from nrbench.sweep.record import INLINE, Run, identity
 
 RESAMPLES_MIN, RESAMPLES_MAX = 200, 1000
 VALUES_MAX = 400_000_000  # that are drawn in all

@@ -13,8 +13,9 @@ import pandas as pd
 from rich.console import RenderableType
 from rich.text import Text
 
-from nrbench.html import write_page
-from nrbench.sweep.bootstrap import FASTER, NONE, SAME, SLOWER, check_threshold
+from nrbench.judge import FASTER, NONE, SAME, SLOWER, check_threshold
+from nrbench.record import ResultsError
+from nrbench.render import Table, console, indented, is_good, parts, plain_columns, to_text, write_page
 from nrbench.sweep.cells import Ratio
 from nrbench.sweep.classes import ALL
 from nrbench.sweep.classes_table import class_table
@@ -25,10 +26,7 @@ from nrbench.sweep.large import Large, OneRatio, total_words
 from nrbench.sweep.maps import Map, maps
 from nrbench.sweep.maps_page import map_parts
 from nrbench.sweep.maps_table import map_tables
-from nrbench.sweep.record import ResultsError
-from nrbench.sweep.show import console, indented, parts, to_text
 from nrbench.sweep.table import RULE, Headline, against_old, factor, interval_text
-from nrbench.tables import Table, is_good, plain_columns
 
 LARGE_RUNS = 100_000  # from which a report is of this kind
 MAP_RESAMPLES = 400

@@ -14,7 +14,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.sweep.bootstrap import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
+from nrbench.judge import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
 from nrbench.sweep.classes import class_of, letters
 from nrbench.sweep.figures import RX
 from nrbench.sweep.frame import OLD_POOL, OUR_POOL, cores_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Sequence
 
-from nrbench.html import data_uri
+from nrbench.render import data_uri
 from nrbench.sweep.maps import Map, map_csv
 from nrbench.sweep.maps_plot import draw_maps
 from nrbench.sweep.maps_table import map_tables

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
-from nrbench.sweep.bootstrap import Interval
+from nrbench.judge import Interval
 from nrbench.sweep.maps import Figures, Map
 from nrbench.sweep.plots import draw_each
 

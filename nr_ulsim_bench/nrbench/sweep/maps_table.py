@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from nrbench.sweep.bootstrap import Interval
+from nrbench.judge import Interval
+from nrbench.render import Column, Table, plain_columns
 from nrbench.sweep.maps import Figures, Map
 from nrbench.sweep.table import NOTHING, number
-from nrbench.tables import Column, Table, plain_columns
 
 ROWS_MAX = 500  # of points; more are in maps.csv only
 NOTE = (

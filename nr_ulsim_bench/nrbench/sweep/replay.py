@@ -11,12 +11,13 @@ from nrbench import host
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import say
+from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.options import Options
 from nrbench.sweep.process import bound_to, sha256_of, sha256_of_program
 from nrbench.sweep.record import INLINE, Build, Kind, normal_cpus
-from nrbench.sweep.session import Setting, Sweep, Taken, carry_out, sweep_id
+from nrbench.sweep.session import Setting, Sweep, Taken, carry_out
 from nrbench.system import parse_cpus
 
 KIND: Kind = "replay"
@@ -192,7 +193,7 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
     take = Replay(driver, files, pools, options.sched_class or CLASS, cores).take
-    return Sweep(sweep_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
+    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
 
 
 def run(options: Options) -> int:

@@ -13,9 +13,21 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench.host import is_busy
-from nrbench.html import data_uri, write_page
+from nrbench.judge import NONE, check_threshold
+from nrbench.record import ResultsError
+from nrbench.render import (
+    WIDTH,
+    Table,
+    console,
+    data_uri,
+    indented,
+    is_good,
+    parts,
+    plain_columns,
+    to_text,
+    write_page,
+)
 from nrbench.sweep import classes_plot, plots
-from nrbench.sweep.bootstrap import NONE, check_threshold
 from nrbench.sweep.cells import CaseResult, case_results
 from nrbench.sweep.classes import HostsResult, class_of, hosts_of, hosts_results, letters
 from nrbench.sweep.classes_table import class_headlines, class_table, hosts_tables
@@ -37,10 +49,8 @@ from nrbench.sweep.large_report import CLASSES, has_many_runs, report_large
 from nrbench.sweep.maps import Map, map_rows, maps
 from nrbench.sweep.maps_page import map_parts
 from nrbench.sweep.maps_table import map_tables
-from nrbench.sweep.record import ResultsError, Run, read_runs
-from nrbench.sweep.show import WIDTH, console, indented, parts, to_text
+from nrbench.sweep.record import Run, read_runs
 from nrbench.sweep.table import MANY, RULE, Headline, case_tables, failures, headlines
-from nrbench.tables import Table, is_good, plain_columns
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 HOSTS = "Hosts side by side"

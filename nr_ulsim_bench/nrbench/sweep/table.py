@@ -11,7 +11,8 @@ from typing import Iterator, NamedTuple, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.sweep.bootstrap import FASTER, FEW, N_MIN, NONE, SAME, Interval, median_interval
+from nrbench.judge import FASTER, N_MIN, NONE, SAME, UNKNOWN, Interval, median_interval
+from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
 from nrbench.sweep.cells import (
     CPU_TIME,
     CaseResult,
@@ -25,8 +26,6 @@ from nrbench.sweep.cells import (
 from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.frame import keys_of
 from nrbench.sweep.record import Run
-from nrbench.sweep.show import WIDTH, table_width
-from nrbench.tables import Column, Table, plain_columns
 
 NOTHING = "-"
 BOUND = (
@@ -367,10 +366,8 @@ def against_old(ratio: Ratio | None, variant: str, old: str, where: str) -> str:
     if ratio is None:
         return f"{variant} cannot be compared with {old} {where}: one of them gave no result"
     verdict, interval = ratio.verdict, interval_text(ratio.interval)
-    if verdict.word == FEW:
-        return f"{variant} takes {ratio.value:.2f} times as long as {old} {where}: {verdict}"
-    if verdict.word == SAME:
-        return f"{variant} and {old} are {verdict} {where}: ratio {ratio.value:.2f} {interval}"
+    if verdict.word in (SAME, UNKNOWN):
+        return f"{variant} against {old} {where}: {verdict}, ratio {ratio.value:.2f} {interval}"
     if verdict.word == FASTER and ratio.interval:
         speed, inverse = 1 / ratio.value, interval_text(ratio.interval.inverse())
         return f"{variant} is {speed:.{2 if speed < 10 else 1}f} times as fast as {old} {where} {inverse}"

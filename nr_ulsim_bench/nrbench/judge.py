@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Confidence intervals of medians and of ratios of medians, by resampling; seeded, so always the same. The
-verdict of a ratio: whether its interval shows that a time became shorter or longer.
+"""What figures allow to claim: confidence intervals of medians and of ratios of medians, by resampling, and
+the words for them. The resampling is seeded: the same figures always have the same interval.
+
+A ratio of times is faster or slower if its whole interval lies on that side of 1; same if it lies within 3 %
+of 1; else not known. A limit is met if the whole interval keeps it, missed if no part of it does.
 
 The intervals are percentiles of 5000 resampled medians. Plain percentiles are too narrow for few values (at
 7 they hold 88 % instead of 95 %), so they are taken further out by the usual correction: the level that
@@ -11,9 +14,10 @@ smallest to the largest, which holds 94 %.
 from __future__ import annotations
 
 import math
+import statistics
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple, Sequence
+from typing import Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +29,10 @@ SEED = 1
 
 Array = NDArray[np.float64]
 Values = Sequence[float] | Array
-FASTER = "faster"
-SLOWER = "slower"
-SAME = "not distinguishable"
-FEW = "too few repeats"
+FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "not known"  # of a ratio of times
+MET, MISSED = "met", "missed"  # a limit; or UNKNOWN
 NONE = "no result"
+EQUAL = 1.03  # the ratio up to which two times count as the same
 
 
 class Interval(NamedTuple):
@@ -154,9 +157,8 @@ class Verdict(NamedTuple):
     repeats: int
 
     def __str__(self) -> str:
-        if self.word == SAME:
-            return f"{SAME} at n={self.repeats}"
-        return f"{FEW} (n={self.repeats})" if self.word == FEW else self.word
+        few = f" (n={self.repeats})" if self.word == UNKNOWN else ""
+        return f"{self.word}{few}"
 
 
 def check_threshold(threshold: float) -> float:
@@ -167,10 +169,87 @@ def check_threshold(threshold: float) -> float:
 
 def judge(interval: Interval | None, repeats: int, threshold: float = 0.0) -> Verdict:
     """Of a ratio new/old of times. Faster or slower if the whole interval lies on that side of 1, by more
-    than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02."""
+    than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02. Same if it lies within EQUAL, or
+    within the threshold where that is more. Not known: neither, or too few repeats."""
     limit = 1 + threshold
+    equal = max(EQUAL, limit)
     if interval is None:
-        return Verdict(FEW, repeats)
-    if interval.high < 1 / limit:
-        return Verdict(FASTER, repeats)
-    return Verdict(SLOWER if interval.low > limit else SAME, repeats)
+        word = UNKNOWN
+    elif interval.high < 1 / limit:
+        word = FASTER
+    elif interval.low > limit:
+        word = SLOWER
+    else:
+        word = SAME if 1 / equal <= interval.low and interval.high <= equal else UNKNOWN
+    return Verdict(word, repeats)
+
+
+HINTS_EQUAL = 1.05
+Rounds = Mapping[int, float]  # value by round
+
+
+class Ratio(NamedTuple):
+    value: float
+    interval: Interval | None  # 95 %; None = too few rounds
+
+    def __str__(self) -> str:
+        return self.text(lambda value: f"{value:.3f}")
+
+    def text(self, form: Callable[[float], str]) -> str:
+        value, *limits = map(form, (self.value, *(self.interval or ())))
+        return f"{value} [{', '.join(limits) or '?'}]"
+
+    def percent(self, digits: int) -> str:
+        """By how much it is above 1."""
+        return self.text(lambda value: f"{100 * (value - 1):+.{digits}f}")
+
+
+def typical(values: Sequence[float]) -> Ratio | None:
+    """The median of ratios, or of differences, and its interval. None: there are no values."""
+    return Ratio(statistics.median(values), median_interval(values)) if values else None
+
+
+def median(rounds: Rounds) -> float | None:
+    return statistics.median(rounds.values()) if rounds else None
+
+
+def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
+    """Median over the rounds of the ratio in a round. None: no round has both. A round in which the divisor
+    is 0, because nothing was done in its time, has no ratio."""
+    return typical([of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0])
+
+
+def passed_word(passed: bool | None) -> str:
+    return NONE if passed is None else MET if passed else MISSED
+
+
+def _within_word(ratio: Ratio | None, low: float, high: float) -> str:
+    if ratio is None:
+        return NONE
+    interval = ratio.interval
+    if interval is None:
+        return UNKNOWN
+    if low <= interval.low and interval.high <= high:
+        return MET
+    return MISSED if interval.high < low or interval.low > high else UNKNOWN
+
+
+def equal_word(ratio: Ratio | None, most: float) -> str:
+    """@param most  the ratio up to which two values count as equal"""
+    return _within_word(ratio, 1 / most, most)
+
+
+def at_least_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, limit, math.inf)
+
+
+def at_most_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, -math.inf, limit)
+
+
+def hints_verdict(ratio: Ratio | None, nodes: int, scans: str) -> str:
+    """Of the speed with NUMA hints to the speed without them. On one node they must change nothing."""
+    found = f"(d) / (c) = {ratio or 'n/a'}"
+    if nodes == 1:
+        return f"{equal_word(ratio, HINTS_EQUAL)}  one node: hints change nothing, within 5 %: {found}"
+    return f"{at_least_word(ratio, 1.0)}  {nodes} nodes: hints make {scans} faster: {found}"
