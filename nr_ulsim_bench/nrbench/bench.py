@@ -116,16 +116,16 @@ def _words(request: Request) -> Iterator[str]:
 
 
 def run_on_cluster(request: Request, cluster: str, per: str) -> int:
-    """The same parts on the hosts of a cluster. @return exit status: see cluster.parts.carry_out()"""
-    from nrbench.cluster.spec import parse_spec, require_packages
+    """The same parts on the hosts of a cluster. @return exit status: see cluster.work.parts()"""
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(cluster).way)
-    from nrbench.cluster import parts  # loads Dask
+    ways.require_packages(cluster)
+    from nrbench.cluster import work  # loads Dask
 
     of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
     names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    session = parts.PartsSession(request.program, names, tuple(_words(request)), request.out, cluster, per)
-    return parts.carry_out(session, report_again)
+    wanted = work.ClusterParts(request.program, names, tuple(_words(request)), request.out, cluster, per)
+    return work.parts(wanted, report_again)
 
 
 def report_again(out: Path) -> None:

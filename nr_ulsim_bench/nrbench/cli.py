@@ -104,7 +104,7 @@ def run(
     data: Data = DATA,
     cluster: Cluster = None,
     per: Annotated[
-        Per | None, typer.Option(help="with --cluster: on each host, one of each class, any")
+        Per | None, typer.Option(help="with --cluster: on each host, or on one of each class")
     ] = None,
     out: Out = Path("out"),
 ) -> int:
@@ -140,17 +140,6 @@ command(sweep)
 command(radio)
 command(compare)
 command(doctor)
-
-
-@command
-def status(
-    file: Annotated[Path, typer.Argument(help="results of nrbench sweep or radio, or their folder")],
-) -> None:
-    """Show how far a session on a cluster is. Runs in a second terminal."""
-    from nrbench.cluster.status import status_lines
-
-    for line in status_lines(file):
-        print(line)
 
 
 @command

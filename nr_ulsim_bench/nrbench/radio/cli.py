@@ -173,16 +173,16 @@ def _what(options: Options, programs: Programs) -> dict[str, object]:
 
 
 def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell]) -> int:
-    from nrbench.cluster.spec import parse_spec, require_packages
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(str(options.cluster)).way)
-    from nrbench.cluster import radio as clusters  # loads Dask
+    ways.require_packages(str(options.cluster))
+    from nrbench.cluster import work  # loads Dask
     from nrbench.session import session_id
 
     plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
     name = session_id("cluster", "radio", _what(options, programs))
-    return clusters.carry_out(
-        clusters.RadioSweep(
+    return work.radio(
+        work.ClusterRadio(
             name, plan, programs, options.placements, options.out, options.fresh,
             str(options.cluster), options.per or "host", options.leave_out,
         )

@@ -15,6 +15,16 @@ from nrbench.record import ResultsError
 from nrbench.session import OK, WAY_OUT, Session, here, results_of
 
 
+def begin(name: str, path: Path) -> Session[RadioRun]:
+    """With the runs that an earlier call took. @param name  as Radio.id"""
+    runs = read_runs(path) if path.exists() else []
+    if any(run.sweep != name for run in runs):
+        raise ResultsError(
+            f"{path}: holds runs of another machine, other programs or other options ({WAY_OUT})"
+        )
+    return Session(path, RadioRun.model_dump_json, runs)
+
+
 @dataclass(frozen=True)
 class Radio:
     """Which runs, and how to take one."""
@@ -22,15 +32,6 @@ class Radio:
     id: str  # runs that share it may be continued: same machine, same programs, same way to run them
     plan: Plan
     take: Callable[[Step], RadioRun]
-
-    def begin(self, path: Path) -> Session[RadioRun]:
-        """With the runs that an earlier call took."""
-        runs = read_runs(path) if path.exists() else []
-        if any(run.sweep != self.id for run in runs):
-            raise ResultsError(
-                f"{path}: holds runs of another machine, other programs or other options ({WAY_OUT})"
-            )
-        return Session(path, RadioRun.model_dump_json, runs)
 
     def announce(self, session: Session[RadioRun]) -> int:
         """@return how many runs are left"""
@@ -42,7 +43,7 @@ class Radio:
 def dry_run(radio: Radio, out: Path, fresh: bool) -> int:
     """Shows what is left to do, and changes nothing. A search shows the next timescale of each variant only:
     the others depend on how the runs end."""
-    session = radio.begin(Path(os.devnull) if fresh else out / RUNS)
+    session = begin(radio.id, Path(os.devnull) if fresh else out / RUNS)
     radio.announce(session)
     steps = list(radio.plan.steps(session.lines))
     if radio.plan.limits:
@@ -66,7 +67,7 @@ def carry_out(radio: Radio, out: Path, fresh: bool = False) -> int:
         return [run]
 
     with results_of(out, RUNS, fresh) as path:
-        session = radio.begin(path)
+        session = begin(radio.id, path)
         planned = radio.announce(session)
         steps = radio.plan.steps(session.lines)
         session.run([here(steps, take)], planned, planned * radio.plan.run_s)

@@ -150,16 +150,16 @@ def run(options: Options) -> int:
         check(builds, settings, bound, options.any_pool)
     name = session_id(about.id, KIND, what_of(options, builds, cpus))
     take = Simulate(builds, bound).take
-    return carry_out(Sweep(name, KIND, about, settings, options.seed, take), options)
+    return carry_out(Sweep(name, KIND, about, settings, options.seed), take, options)
 
 
 def _run_on_cluster(
     options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], cpus: str | None
 ) -> int:
-    from nrbench.cluster.spec import parse_spec, require_packages
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(str(options.cluster)).way)
-    from nrbench.cluster import sweep as clusters  # loads Dask
+    ways.require_packages(str(options.cluster))
+    from nrbench.cluster import work  # loads Dask
 
     told = list(_settings(options, scenarios, builds, 1))  # and says what is left out
     if not told:
@@ -171,4 +171,4 @@ def _run_on_cluster(
 
     bound = tuple(sorted(parse_cpus(cpus))) if cpus else None
     name = session_id("cluster", KIND, what_of(options, builds, cpus))
-    return clusters.carry_out(clusters.ClusterSweep(name, builds, bound, settings, at_once, options))
+    return work.sweep(work.ClusterSweep(name, builds, bound, settings, at_once, options))

@@ -69,14 +69,13 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """Of one machine: which sweep, and how to take a run of it."""
+    """Which runs of one machine."""
 
     id: str
     kind: Kind
     host: Host
     settings: Sequence[Setting]
     seed: int
-    take: Callable[[Setting], Taken]
 
     def left(self, runs: Sequence[Run]) -> list[Step]:
         """In order. Failed runs are tried again."""
@@ -120,7 +119,10 @@ class Patience:
         return self._failures[key] >= FAILURES_MAX and key not in self._good
 
 
-LEFT_OUT = {"status": "missing", "error": f"left out: {FAILURES_MAX} runs of it failed and none succeeded"}
+LEFT_OUT: Taken = {
+    "status": "missing",
+    "error": f"left out: {FAILURES_MAX} runs of it failed and none succeeded",
+}
 
 
 def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
@@ -146,17 +148,7 @@ def begin(sweep: Sweep, path: Path) -> Session[Run]:
     return Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings))
 
 
-def _taken(sweep: Sweep, steps: Sequence[Step], session: Session[Run]) -> None:
-    patience = Patience(session.lines)
-
-    def take(step: Step) -> list[Run]:
-        taken = LEFT_OUT if patience.is_over(step.setting) else sweep.take(step.setting)
-        return [patience.note(sweep.run_of(step, taken))]
-
-    session.run([here(iter(steps), take)], len(steps), sum(step.seconds for step in steps))
-
-
-def carry_out(sweep: Sweep, options: Options) -> int:
+def carry_out(sweep: Sweep, take: Callable[[Setting], Taken], options: Options) -> int:
     """
     Take the runs that are not there yet, then report on all; or only show them, and change nothing.
 
@@ -174,7 +166,13 @@ def carry_out(sweep: Sweep, options: Options) -> int:
         session = begin(sweep, path)
         steps = sweep.left(session.lines)
         session.announce(what, len(steps), sum(step.seconds for step in steps))
-        _taken(sweep, steps, session)
+        patience = Patience(session.lines)
+
+        def taken(step: Step) -> list[Run]:
+            fields = LEFT_OUT if patience.is_over(step.setting) else take(step.setting)
+            return [patience.note(sweep.run_of(step, fields))]
+
+        session.run([here(iter(steps), taken)], len(steps), sum(step.seconds for step in steps))
         return session.end(lambda runs, warnings: report(runs, options.out, warnings), failure)
 
 
