@@ -46,7 +46,7 @@ class Replay(Part):
         return sweep_replay.run(options)
 
     def report_again(self, out: Path) -> None:
-        session.report_again((out / self.results).parent)
+        session.report((out / self.results).parent)
 
 
 REPLAY = Replay("replay", lambda results: ())
@@ -135,7 +135,7 @@ def report_again(out: Path) -> None:
     if not there and not (out / RUNS).is_file():
         raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")
     if (out / RUNS).is_file():
-        session.report_again(out)
+        session.report(out)
     with _tables_apart(out, [part.results for part in there]):
         for part in there:
             part.report_again(out)

@@ -173,7 +173,7 @@ def report(
     if not files:
         bench.report_again(out or Path("out"))
         return
-    from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
+    from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
 
     out = out or Path("out/report")
     names = report_files(files, out, threshold)

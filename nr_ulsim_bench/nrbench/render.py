@@ -170,16 +170,46 @@ def ending(
     yield from [*notes, *failure_lines(results, label, program)]
 
 
-def write_page(path: Path, folder: Path, **values: Any) -> None:
-    """By page.html.j2 of a folder, which extends base.html.j2."""
+class Line(NamedTuple):
+    """Of a summary."""
+
+    of: str
+    sentence: str
+    word: str = ""  # of its verdict
+
+
+class Section(NamedTuple):
+    name: str  # empty: as its table's title says
+    tables: Sequence[Table]
+    picture: str = ""  # as data_uri(); after the first table
+    note: str = ""  # below the picture
+    top: str = ""  # a heading above
+
+
+class Page(NamedTuple):
+    """A report."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    summary: Sequence[Line] = ()
+    rule: str = ""  # how to read the summary
+    warnings: Sequence[str] = ()
+    facts: Sequence[tuple[str, Iterable[tuple[str, str]]]] = ()  # each with its title
+    notes: Sequence[str] = ()  # how it was measured
+    words: Sequence[Table] = ()  # of long texts
+
+
+def write_page(path: Path, page: Page) -> None:
     environment = Environment(
-        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        loader=FileSystemLoader(Path(__file__).parent),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    path.write_text(environment.get_template("page.html.j2").render(**values), encoding="utf-8")
+    text = environment.get_template("page.html.j2").render(page=page, is_good=is_good)
+    path.write_text(text, encoding="utf-8")
 
 
 def data_uri(png: Path) -> str:

@@ -253,9 +253,7 @@ def sweep(wanted: ClusterSweep) -> int:
             session.announce(f"{len(lanes)} of {len(machines)} hosts", count, max(seconds, default=0.0))
             session.run([lane for lane, _ in lanes], count, sum(seconds))
         _left_out(session, machines, len(lanes))
-        return session.end(
-            lambda runs, warnings: of_sweep.report(runs, options.out, warnings), of_sweep.failure
-        )
+        return session.end(lambda runs, warnings: of_sweep.report(options.out, warnings), of_sweep.failure)
 
 
 def _left_out(session: Session[Any], machines: Sequence[Machine], count: int) -> None:

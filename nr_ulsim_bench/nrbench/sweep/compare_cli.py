@@ -10,7 +10,6 @@ import typer
 from rich.text import Text
 
 from nrbench.record import ResultsError
-from nrbench.sweep.record import read_runs
 
 Threshold = Annotated[
     float, typer.Option(help="smallest difference of a time that counts, as a share: 0.02 for 2 %")
@@ -27,11 +26,9 @@ def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
     files cannot be compared."""
     from nrbench.render import console, indented, parts
     from nrbench.sweep import compare as sides  # loads pandas: a second
-    from nrbench.sweep.frame import results_file
 
     try:
-        runs = [read_runs(results_file(path)) for path in (before, after)]
-        comparison = sides.compare(runs[0], runs[1], threshold)
+        comparison = sides.compare(before, after, threshold)
     except (ResultsError, ValueError) as error:
         typer.echo(f"nrbench compare: {error}", err=True)
         return sides.CANNOT

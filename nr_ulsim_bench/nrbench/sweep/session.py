@@ -173,7 +173,7 @@ def carry_out(sweep: Sweep, take: Callable[[Setting], Taken], options: Options) 
             return [patience.note(sweep.run_of(step, fields))]
 
         session.run([here(iter(steps), taken)], len(steps), sum(step.seconds for step in steps))
-        return session.end(lambda runs, warnings: report(runs, options.out, warnings), failure)
+        return session.end(lambda runs, warnings: report(options.out, warnings), failure)
 
 
 def failure(run: Run) -> str:
@@ -182,18 +182,9 @@ def failure(run: Run) -> str:
     return f"{run.scenario}:{run.case} {run.variant} {run.threads} threads: {run.status}: {run.error}"
 
 
-def report(runs: Sequence[Run], out: Path, warnings: Sequence[str] = ()) -> None:
+def report(out: Path, warnings: Sequence[str] = ()) -> None:
     with matplotlib_apart():
-        from nrbench.sweep.large_report import LARGE_RUNS
-        from nrbench.sweep.report import report_files, write_report  # loads pandas and matplotlib: a second
+        from nrbench.sweep.report import report as write_report  # loads pandas and matplotlib: a second
 
-        many = len(runs) > LARGE_RUNS
-        names = report_files([out], out) if many else write_report(runs, out, warnings=warnings)
+        names = write_report([out], out, warnings=warnings)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
-
-
-def report_again(out: Path) -> None:
-    runs = read_runs(out / RUNS)
-    if not runs:
-        raise ResultsError(f"{out / RUNS}: holds no run")
-    report(runs, out)
