@@ -290,7 +290,7 @@ class _Cells:
 
     @cached_property
     def _own_bounds(self) -> dict[tuple[Key, int], dict[str, float]]:
-        """Recorded slots know the length of each task and bring bounds of their own, which are used instead."""
+        """Recorded slots know the length of each task. They bring bounds of their own, which replace others."""
         names = {bound: figure for figure, bound in BOUND_KEYS.items() if bound in self.good}
         if not names:
             return {}
@@ -345,8 +345,8 @@ class _Cells:
                 for figure in figures:
                     one = self.found.get((row, figure), Cell(0, ()))
                     cells[Place(threads, variant, figure)] = Cell(
-                        one.count, tuple(self.causes.get(row, ())), one.median, one.half_iqr, one.interval, one.ratio,
-                        figure in of_derived[row], bounds.get(figure), parallel.get(figure), one.logs,
+                        one.count, tuple(self.causes.get(row, ())), one.median, one.half_iqr, one.interval,
+                        one.ratio, figure in of_derived[row], bounds.get(figure), parallel.get(figure), one.logs,
                     )  # fmt: skip
             good = _Good(self.good, {place: by_row[row] for place, row in rows.items() if row in by_row})
             yield Case(key, hosts[key.host], of, variants, baseline, ours, cells, self.work.get(key, {}),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of several hosts: which hosts are of one class, hosts side by side, and the ratios of a class and of all
-classes pooled; of one case, or over all cases."""
+"""Runs of several hosts: which hosts are of one class, hosts side by side, and the ratios of a class and of
+all classes pooled; of one case, or over all cases."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def hosts_results(cases: Sequence[Case]) -> list[Hosts]:
 
 
 def all_cases(cases: Sequence[Case]) -> Hosts:
-    """Of each host one case, whose cells are means over its cases: only the main figure's, and ratios only."""
+    """Of each host one case, whose cells are means over its cases: ratios of the main figure only."""
     of_host: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         of_host[case.key.host].append(case)

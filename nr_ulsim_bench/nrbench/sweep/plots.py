@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case, and hosts side by side, as pictures: rows of a long table (panel, threads, variant, value, low, high),
-a panel each of a grid."""
+"""A case, and hosts side by side, as pictures: rows of a long table (panel, threads, variant, value, low,
+high), a panel each of a grid."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ EVERY_RUN = "every run"
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench"}  # small, and the same file for the same runs
 DPI, WRAP, PANELS_MAX, LABEL_MAX = 110, 3, 6, 40
 CASE_NOTE = (
-    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number of "
-    "cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread that can "
-    "compute, the one that waits included, and no more than cores. Every run: as a share of the old pool's "
-    "median at that number of threads."
+    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number "
+    "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread that "
+    "can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
+    "pool's median at that number of threads."
 )
 HOSTS_NOTE = "Ratios with their 95 % intervals. Diamonds: the hosts of a class, pooled."
 T = TypeVar("T")
@@ -107,8 +107,8 @@ def _draw_lines(axis: Any, case: Case, rows: pd.DataFrame) -> None:
 def _draw_runs(axis: Any, case: Case, rows: pd.DataFrame) -> None:
     palette = {variant: colour for variant, (colour, _) in looks(case).items()}
     sns.stripplot(
-        rows, x="threads", y="value", hue="variant", hue_order=case.variants, palette=palette, dodge=True, jitter=False,
-        alpha=0.6, size=4, legend=False, ax=axis,
+        rows, x="threads", y="value", hue="variant", hue_order=case.variants, palette=palette, dodge=True,
+        jitter=False, alpha=0.6, size=4, legend=False, ax=axis,
     )  # fmt: skip
     axis.axhline(1, color=GREY, lw=0.8, zorder=0)
 
@@ -122,6 +122,7 @@ def case_figure(case: Case) -> Canvas | None:
     grid = sns.FacetGrid(
         rows, col="panel", col_wrap=WRAP, sharey=False, sharex=False, height=3.2, aspect=1.35
     )
+    grid.set_titles("")
     for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
         (_draw_runs if panel == EVERY_RUN else _draw_lines)(axis, case, of)
         title = f"{case.main.title}, {EVERY_RUN}, ÷ median of {case.baseline or 'the row'}"
@@ -144,11 +145,14 @@ def _finish(grid: Any, title: str) -> Canvas:
 
 
 def _host_rows(hosts: Hosts, column: str) -> Iterator[tuple[str, str, str, float, float, float, bool]]:
-    """Panel, line, variant, ratio, ends of its interval, whether it is pooled. Each class behind its hosts."""
+    """Panel, line, variant, ratio, ends of its interval, whether it is pooled; a class behind its hosts."""
     for threads, variant in hosts.rows:
         for name in hosts.names_of_rows:
-            ratios = [(f"{name}  {case.host.label}"[:LABEL_MAX], cell.ratio, False)
-                      for case in hosts.classes.get(name, ()) if (cell := case.get(threads, variant, column))]  # fmt: skip
+            ratios = [
+                (f"{name}  {case.host.label}"[:LABEL_MAX], cell.ratio, False)
+                for case in hosts.classes.get(name, ())
+                if (cell := case.get(threads, variant, column))
+            ]
             found = hosts.pooled(name, (threads, variant), column)
             if found and (name == ALL or len(ratios) > 1):
                 ratios.append(("all classes" if name == ALL else f"{name}  pooled", found.ratio, True))
@@ -170,13 +174,16 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
     rows = rows[rows["panel"].isin(panels)]
     look = {v: one for case in reversed(hosts.cases) for v, one in looks(case).items()}
     grid = sns.FacetGrid(rows, col="panel", height=max(2.5, 0.28 * len(labels) + 1.6), aspect=0.9)
+    grid.set_titles("")
+    grid.set_titles("")
     for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
         for place, (variant, those) in enumerate(of.groupby("variant", sort=False)):
             colour, marker = look[str(variant)]
             for one in those.itertuples():
                 spread = [[one.value - one.low], [one.high - one.value]]
-                axis.errorbar(one.value, labels.index(one.line) + 0.2 * place - 0.1, xerr=spread, color=colour, lw=1.2,
-                              label=variant, fmt="D" if one.pooled else marker, ms=7 if one.pooled else 4)  # fmt: skip
+                look_of: Any = {"fmt": "D", "ms": 7} if one.pooled else {"fmt": marker, "ms": 4}
+                y = labels.index(one.line) + 0.2 * place - 0.1
+                axis.errorbar(one.value, y, xerr=spread, color=colour, lw=1.2, label=variant, **look_of)
         axis.axvline(1, color=GREY, lw=1, ls=":")
         axis.set_yticks(range(len(labels)), labels, fontsize=8)
         axis.set_ylim(len(labels) - 0.5, -0.5)

@@ -63,20 +63,20 @@ REST_OF_CASES = (
 WIDTH_HTML = 140
 KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
 CLASSES, MAPS = "classes.csv", "maps.csv"
-PLAIN = ("kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "began", "status",
-         "error", "trials", "errors", "at_once", WALL, CPU)  # fmt: skip
+PLAIN = ("kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "began",
+         "status", "error", "trials", "errors", "at_once", WALL, CPU)  # fmt: skip
 NOTES = (
-    "In each round every variant runs once at each number of threads, in an order shuffled anew, so that changes on the "
-    "machine hit all of them alike. Ratios are of medians over the rounds that both sides finished. Runs that were "
-    "taken at another time than the rest of their round (settings added later, failed runs taken again, an "
-    "interruption) are not of that round. Where too few rounds are left, a ratio is of all runs of either side, and a "
-    "note is below the table.",
-    "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With fewer than 5 "
-    "rounds there is no interval, and no verdict.",
+    "In each round every variant runs once at each number of threads, in an order shuffled anew, so that "
+    "changes on the machine hit all of them alike. Ratios are of medians over the rounds that both sides "
+    "finished. Runs that were taken at another time than the rest of their round (settings added later, failed "
+    "runs taken again, an interruption) are not of that round. Where too few rounds are left, a ratio is of all "
+    "runs of either side, and a note is below the table.",
+    "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With fewer "
+    "than 5 rounds there is no interval, and no verdict.",
     "Each verdict is for itself. Where nothing differs, about one interval in twenty leaves out 1 by chance.",
-    "The bound comes from runs without a pool. Beside other threads the same work may take less or more time, by "
-    "caches, memory or the CPU's frequency: a time a little below the bound is no error.",
-    "The parallel bound comes from as many runs without a pool at once as there are cores, each alone on one.",
+    "The bound comes from runs without a pool. Beside other threads the same work may take less or more time, "
+    "by caches, memory or the CPU's frequency: a time a little below the bound is no error.",
+    "The parallel bound comes from as many runs without a pool at once as there are cores, one on each.",
     "CPU time is that of the whole run, setting up included.",
 )
 OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
@@ -245,7 +245,7 @@ def _write(content: Content, out: Path) -> list[str]:
             title="thread_pool_ws: old and new pool",
             lead=f"{of_runs['what']}; {of_runs['runs']}.",
             sections=list(_sections(content, of_cases, of_hosts, of_maps)),
-            summary=[Line(f"{of}, {line.case}", line.sentence, line.word) for of, line in _headlines(content)],
+            summary=[Line(f"{of}, {one.case}", one.sentence, one.word) for of, one in _headlines(content)],
             rule=RULE,
             warnings=content.warnings,
             facts=[("How it was measured", of_runs.items()),

@@ -135,7 +135,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class Runs:
-    """A row a run that counts: setting (its place in the list), repeat, pass, round, status, NUMBERS, figures.
+    """A row a run that counts: setting (its place in the list), repeat, pass, round, status, numbers, figures.
 
     Runs of a round were taken in one go."""
 
@@ -184,7 +184,7 @@ def _numbered(keys: Iterator[object]) -> Any:
 def _once(
     columns: _Columns, frame: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Any, Counter[str], Counter[str]]:
-    """Every run once. Of a run that failed and was taken again, the last; of a line that is in two files, one.
+    """Every run once. Of a run that failed and was taken again the last, of a line that is in two files one.
 
     @raise ResultsError  two results of what should be one run: neither may be dropped"""
     same = _numbered((run.host.id, run.sweep, *identity(run, 0)) for run in columns.settings)
@@ -222,8 +222,8 @@ def _two_results(run: Run, one: Any, other: Any, names: Sequence[str]) -> Result
     what = f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads, repeat {one['repeat']}"
     return ResultsError(
         f"{files}{': ' if files else ''}two results of one run of sweep {run.sweep} ({what}), begun "
-        f"{one['began']} and {other['began']}. Were two machines with one id used, or two sweeps run at once? "
-        "Report the files apart"
+        f"{one['began']} and {other['began']}. Were two machines with one id used, or two sweeps run at "
+        "once? Report the files apart"
     )
 
 
