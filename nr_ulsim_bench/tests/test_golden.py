@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from nrbench import cli
 
 RAW = ROOT / "docs" / "results"
-SWEEPS = sorted(RAW.glob("2-cores-sweep-*.ndjson"))
+SWEEPS = [RAW / f"2-cores-sweep-{name}.ndjson" for name in ("v2.1.0", "v2.3.0", "v2.3.0-slow-hour")]
 RADIOS = sorted(RAW.glob("2-cores-radio-*.ndjson"))
 ONE = RAW / "2-cores-sweep-v2.3.0-2-layers.ndjson"
 RERUN = ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-v2.3.0-slow-hour.ndjson"]
@@ -66,9 +66,9 @@ def test_a_threshold(tmp_path):
     check("sweep-threshold.csv", table(tmp_path / "results.csv", ["host_label", "began", "host"]))
 
 
-def test_all_sweeps_in_one_report(tmp_path):
-    """The same from a copy of one of them, whose runs count once."""
-    (tmp_path / "copy.ndjson").write_bytes(ONE.read_bytes())
+def test_several_sweeps_in_one_report(tmp_path):
+    """Of two hosts, two versions, two builds of one version. Runs of a copy count once."""
+    (tmp_path / "copy.ndjson").write_bytes(SWEEPS[0].read_bytes())
     screen = nrbench("report", *SWEEPS, tmp_path / "copy.ndjson", "--out", tmp_path / "out")
     text = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
     check("sweeps.txt", plain(text, tmp_path))

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from fake import a_program
 from part_runs import WAIT_S, is_gone, until
-from sweep_tools import a_program
 
 from nrbench.sweep.record import read_runs
 
