@@ -5,78 +5,16 @@ An interval of five values goes from the least to the greatest: a median of five
 a probability of 5.8 %, and 0.1 % is cut off at either end."""
 
 import csv
-import json
 import math
 
 import pytest
-from golden_files import ROOT
+from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 from part_runs import host
-from typer.testing import CliRunner
-
-from nrbench import cli
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-RAW = ROOT / "docs" / "results"
 SAME = "not distinguishable"
 FEW = "too few repeats"
 ROUNDS = (80, 90, 95, 98, 99)  # µs; OAI's pool takes 100
-
-
-def template(name):
-    """The first run of a file that came to its end."""
-    with (RAW / name).open(encoding="utf-8") as lines:
-        return next(run for run in map(json.loads, lines) if "ok" in (run.get("status"), run.get("outcome")))
-
-
-SWEEP, RADIO = template("2-cores-sweep-v2.3.0.ndjson"), template("2-cores-radio-v2.3.0.ndjson")
-MACHINES = {"a": ("Model A", 4), "b": ("Model A", 4), "c": ("Model C", 16)}
-
-
-def at(seconds):
-    return f"2026-01-02T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}+00:00"
-
-
-def run(pool, number, rx, threads=2, machine="a", **changes):
-    """A run of a sweep. A fifth of the whole RX are the symbols, two fifths the decoding."""
-    cpu, cores = MACHINES[machine]
-    about = {
-        "label": machine,
-        "id": machine * 8,
-        "cpu": cpu,
-        "cores": cores,
-        "cores_online": cores,
-        "load": 0,
-    }
-    figures = {"symbol_processing_us": rx / 5, "decoding_us": 2 * rx / 5, "rx_us": rx}
-    own = {"oai": "v2.3.0", "sha256": {"old": "0", "new": "1"}.get(pool, "1") * 12}
-    own["pool"] = SWEEP["build"]["pool"] if pool == "new" else None
-    environment = {"TPOOL_WS_SPIN": "auto"} if pool == "new" else {}
-    given = {"repeat": number, "began": at(number), "pool": pool, "spin": "auto" if pool == "new" else None}
-    given |= {"threads": threads, "environment": environment, "build": own, "figures": figures, "cpu_s": 1.0}
-    given |= {"options": [*SWEEP["options"][:-1], f"-C{threads}"], "host": SWEEP["host"] | about}
-    return SWEEP | given | changes
-
-
-def runs(pool, *rx, **changes):
-    """One a round. None: there is none."""
-    return [run(pool, number, us, **changes) for number, us in enumerate(rx) if us is not None]
-
-
-def failed(pool, number, **changes):
-    more = {"status": "crash", "error": "ended by SIGSEGV", "figures": {}, "trials": None, "errors": None}
-    return run(pool, number, 0, **more | changes)
-
-
-def nrbench(*words, status=0):
-    answer = CliRunner().invoke(cli.app, list(map(str, words)))
-    assert answer.exit_code == status, answer.output
-    return answer.output
-
-
-def write(path, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
 
 
 def rows(path):
@@ -256,6 +194,19 @@ def test_a_host_in_two_files_counts_once(tmp_path):
     files = [write(tmp_path / name, lines) for name in ("one.ndjson", "two.ndjson")]
     nrbench("report", *files, "--out", tmp_path / "out")
     assert {row["runs"] for row in rows(tmp_path / "out" / "results.csv")} == {"5"}
+
+
+def test_the_share_of_blocks_that_were_not_decoded(tmp_path):
+    """10 of 100 slots, by Wilson: z² is 3.8415, the middle (0.1 + 3.8415 ÷ 200) ÷ 1.038415 = 0.11480, and half of
+    the interval 1.95996 × √(0.09 ÷ 100 + 3.8415 ÷ 40,000) ÷ 1.038415 = 0.05957."""
+    lines = []
+    for snr, errors in ((8, 10), (12, 0)):
+        options = ["-n100", "-R273", "-r273", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
+        lines.append(run("new", 0, 100, case=f"at {snr} dB", options=options, trials=100, errors=errors))
+    nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    first, last = rows(tmp_path / "out" / "maps.csv")
+    found = [float(first[name]) for name in ("bler", "bler_low", "bler_high")]
+    assert found == pytest.approx([0.1, 0.05523, 0.17437], abs=2e-5) and float(last["bler"]) == 0
 
 
 # Two results compared.

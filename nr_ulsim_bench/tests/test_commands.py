@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from fake import OF_BENCH, a_build, apart, install, limit_when
 from golden_files import ROOT, check, plain, table
+from made_up import nrbench, ran
 from radio_runs import OLD, by_power
-from typer.testing import CliRunner
 
-from nrbench import cli
 from nrbench.radio import cell
 from nrbench.radio.plan import NO_SPIN
 
@@ -38,14 +37,13 @@ def machine(monkeypatch):
     signal.signal(signal.SIGINT, before)
 
 
-def ran(*words, status=0):
-    answer = CliRunner().invoke(cli.app, list(map(str, words)))
-    assert answer.exit_code == status, answer.output
-    return answer
-
-
-def nrbench(*words, status=0):
-    return ran(*words, status=status).output
+@pytest.fixture
+def programs(tmp_path):
+    """Those of ci/bench, two of the rivals' modules beside them."""
+    folder = install(tmp_path / "bin", *OF_BENCH)
+    for name in ("libbench_onetbb.so", "libpi_openmp-gcc.so", "liblatch_boost.so"):
+        (folder / name).touch()
+    return folder
 
 
 def lines(path):
@@ -152,6 +150,13 @@ def test_a_plan_is_shown_and_nothing_is_run(sweep, tmp_path):
     assert not (tmp_path / "out").exists() and not (tmp_path / "new" / "asked").exists()
 
 
+def test_recorded_slots_on_each_pool(programs, tmp_path):
+    """A sweep without builds."""
+    words = ("sweep", "--program", programs / "ws-bench", "--data", DATA, "--backends", "ws,mutex-per-worker")
+    nrbench(*words, "--threads", "1,2", "--repeats", "5", "--out", tmp_path / "out")
+    check("part-replay.csv", table(tmp_path / "out" / "results.csv", OF_HOST))
+
+
 def test_builds_with_the_other_pool_are_refused(sweep, tmp_path):
     words = sweep(1)
     install(tmp_path / "old", "nr_ulsim", pool="new")
@@ -173,15 +178,6 @@ def measured(text):
     text = re.sub(r"^note: .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"a table of \d+ MiB|caches \d+ MiB", "<memory>", text)
     return re.sub(r"^written to .*$", "", text, flags=re.MULTILINE)
-
-
-@pytest.fixture
-def programs(tmp_path):
-    """Those of ci/bench, two of the rivals' modules beside them."""
-    folder = install(tmp_path / "bin", *OF_BENCH)
-    for name in ("libbench_onetbb.so", "libpi_openmp-gcc.so", "liblatch_boost.so"):
-        (folder / name).touch()
-    return folder
 
 
 PARTS = {
@@ -222,6 +218,15 @@ def test_the_screen_of_the_whole_benchmark(programs, tmp_path, monkeypatch):
         "report.txt",
         "replay/report.html",
     } < there
+
+
+def test_prewake_in_one_environment_and_scenario(programs, tmp_path):
+    words = ("prewake", "--program", programs / "ws-prewake", "--env", "wake30", "--seconds", "0.5")
+    said = ran(*words, "--scenario", "500:DDU:5:12x6:drift_ppm=50", "--out", tmp_path).stdout
+    check("part-prewake-chosen.txt", plain(measured(said), tmp_path))
+    asked = (programs / "asked").read_text()
+    wanted = "slot_us=500 pattern=DDU jitter_us=5 bursts=12x6 drift_ppm=50 class=rrall pin=1 inject_us=30"
+    assert asked.count("\n") == 1 and wanted in asked and "measure_ms=500" in asked
 
 
 def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):

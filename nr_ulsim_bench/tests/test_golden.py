@@ -2,11 +2,14 @@
 """What the commands give of the committed raw runs: files of golden/, see golden_files.py."""
 
 import html
+import itertools
+import random
 import re
 from pathlib import Path
 
 import pytest
 from golden_files import GOLDEN, ROOT, check, plain, table
+from made_up import failed, nrbench, run, write
 from typer.testing import CliRunner
 
 from nrbench import cli
@@ -30,12 +33,6 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 def narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
-
-
-def nrbench(*words, status=0):
-    answer = CliRunner().invoke(cli.app, list(map(str, words)))
-    assert answer.exit_code == status, answer.output
-    return answer.output
 
 
 def figures(text):
@@ -74,6 +71,45 @@ def test_several_sweeps_in_one_report(tmp_path):
     check("sweeps.txt", plain(text, tmp_path))
     check("sweeps.csv", table(tmp_path / "out" / "results.csv", ["host_label", "began"]))
     assert screen.split()[: len(text.split())] == text.split()
+
+
+def noisy(us, *seed):
+    return round(us * (1 + 0.03 * random.Random(str(seed)).uniform(-1, 1)), 2)
+
+
+def of_hosts():
+    """Three hosts of two classes, two cases, two numbers of threads; one run failed."""
+    lines = []
+    for machine, (case, us), number in itertools.product("abc", (("one", 900), ("two", 400)), range(5)):
+        where = {"machine": machine, "case": case}
+        lines.append(run("inline", number, noisy(us, machine, case, number), threads=0, **where))
+        for (pool, slowness), threads in itertools.product((("old", 1.0), ("new", 0.7)), (1, 4)):
+            rx = us * slowness * (0.4 + 0.8 / threads)
+            lines.append(run(pool, number, noisy(rx, machine, case, number, pool, threads), threads, **where))
+    return [*lines, failed("old", 5, threads=4, case="one")]
+
+
+def of_map():
+    """Points of SNR, MCS and layers."""
+    lines = []
+    points = itertools.product((8, 10, 12), (9, 16), (1, 2), (("old", 1.0), ("new", 0.7)), range(5))
+    for snr, mcs, layers, (pool, slowness), number in points:
+        options = ["-n100", "-R273", "-r273", f"-m{mcs}", f"-W{layers}", f"-y{layers}", f"-z{layers}"]
+        rx = noisy(100 * mcs * layers * slowness, snr, mcs, layers, pool, number)
+        more = {"options": [*options, f"-s{snr}", f"-S{snr}", "-P", "-C2"], "trials": 100}
+        more |= {"case": f"m{mcs} W{layers} s{snr}", "scenario": "map", "errors": max(0, 2 * mcs - 2 * snr)}
+        lines.append(run(pool, number, rx, **more))
+    return lines
+
+
+@pytest.mark.parametrize(
+    "name, lines, more", [("hosts", of_hosts, "classes.csv"), ("map", of_map, "maps.csv")]
+)
+def test_what_no_committed_run_has(tmp_path, name, lines, more):
+    nrbench("report", write(tmp_path / "runs.ndjson", lines()), "--out", tmp_path / "out")
+    check(f"{name}.txt", (tmp_path / "out" / "report.txt").read_text(encoding="utf-8"))
+    check(f"{name}.csv", table(tmp_path / "out" / more))
+    check_page(tmp_path / "out")
 
 
 @pytest.mark.parametrize("path", RADIOS, ids=lambda path: path.stem.removeprefix("2-cores-radio-"))
@@ -119,5 +155,5 @@ def test_no_file_of_golden_is_left_over():
     text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     stems = {path.name for path in GOLDEN.iterdir()}
     known = {name for name in stems if name in text}
-    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+)\.txt")
+    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+|hosts|map)\.(txt|csv)")
     assert not [name for name in stems - known if not made.fullmatch(name)]
