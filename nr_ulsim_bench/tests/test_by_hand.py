@@ -197,8 +197,8 @@ def test_a_host_in_two_files_counts_once(tmp_path):
 
 
 def test_the_share_of_blocks_that_were_not_decoded(tmp_path):
-    """10 of 100 slots, by Wilson: z² is 3.8415, the middle (0.1 + 3.8415 ÷ 200) ÷ 1.038415 = 0.11480, half of the
-    interval 1.95996 × √(0.09 ÷ 100 + 3.8415 ÷ 40,000) ÷ 1.038415 = 0.05957."""
+    """10 of 100 slots, by Wilson: z² is 3.8415. The middle is (0.1 + 3.8415 ÷ 200) ÷ 1.038415 = 0.11480, and
+    half of the interval 1.95996 × √(0.09 ÷ 100 + 3.8415 ÷ 40,000) ÷ 1.038415 = 0.05957."""
     lines = []
     for snr, errors in ((8, 10), (12, 0)):
         options = ["-n100", "-R273", "-r273", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]

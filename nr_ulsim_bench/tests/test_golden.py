@@ -102,11 +102,17 @@ def of_map():
     return lines
 
 
-@pytest.mark.parametrize(
-    "name, lines, more", [("hosts", of_hosts, "classes.csv"), ("map", of_map, "maps.csv")]
-)
-def test_what_no_committed_run_has(tmp_path, name, lines, more):
-    nrbench("report", write(tmp_path / "runs.ndjson", lines()), "--out", tmp_path / "out")
+MADE_UP = {
+    "hosts": (of_hosts, "classes.csv", "Hosts side by side"),
+    "map": (of_map, "maps.csv", "BLER"),
+}
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_what_no_committed_run_has(tmp_path, name):
+    """From where the text speaks of more than a host, or a point."""
+    make, more, begin = MADE_UP[name]
+    nrbench("report", write(tmp_path / "runs.ndjson", make()), "--out", tmp_path / "out")
     text = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
     check(f"{name}.txt", text[text.index(begin) :])
     check(f"{name}.csv", table(tmp_path / "out" / more))
