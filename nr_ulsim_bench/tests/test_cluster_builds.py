@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from sweep_tools import a_program
+from fake import a_program
 
 pytest.importorskip("distributed")
 

@@ -2,7 +2,7 @@
 """What a gNB and a UE print, and the gNB's statistics file; when a run lives."""
 
 import pytest
-from radio_tools import END, MAC, REPORT, STEPS
+from fake import END, MAC, REPORT, STEPS
 from sweep_runs import HOST
 
 from nrbench.radio import cell, parse
