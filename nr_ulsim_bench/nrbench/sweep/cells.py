@@ -290,7 +290,8 @@ class _Cells:
 
     @cached_property
     def _own_bounds(self) -> dict[tuple[Key, int], dict[str, float]]:
-        """Recorded slots know the length of each task. They bring bounds of their own, which replace others."""
+        """Recorded slots know the length of each task. They bring bounds of their own, which replace "
+        "others."""
         names = {bound: figure for figure, bound in BOUND_KEYS.items() if bound in self.good}
         if not names:
             return {}

@@ -30,11 +30,13 @@ LINES: Any = {
 MARKERS = "oDs^vPX<>*hp"
 GREY = "#888888"
 EVERY_RUN = "every run"
-SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench"}  # small, and the same file for the same runs
+# Small, and the same file for the same runs; a $ in a name is a $.
+SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
 DPI, WRAP, PANELS_MAX, LABEL_MAX = 110, 3, 6, 40
 CASE_NOTE = (
     "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number "
-    "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread that "
+    "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread "
+    "that "
     "can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
     "pool's median at that number of threads."
 )
@@ -130,10 +132,13 @@ def case_figure(case: Case) -> Canvas | None:
         axis.set(xlabel="threads", ylabel="")
         plain_numbers(axis.yaxis)
         axis.grid(alpha=0.25)
-    return _finish(grid, f"{case.key.name}\n{case.host.label}")
+    return finish(grid, f"{case.key.name}\n{case.host.label}")
 
 
-def _finish(grid: Any, title: str) -> Canvas:
+def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
+    """With one legend. @param names  of the first panel's lines, where they have none"""
+    for line, name in zip(grid.axes.flat[0].get_lines(), names):
+        line.set_label(name)
     handles = {
         label: handle for axis in grid.axes.flat for handle, label in zip(*axis.get_legend_handles_labels())
     }
@@ -191,7 +196,15 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
         axis.set(xlabel=f"÷ {hosts.baseline}", ylabel="")
         plain_numbers(axis.xaxis)
         axis.grid(axis="x", alpha=0.25)
-    return _finish(grid, f"{hosts.name}: {hosts.main.title if hosts.main else ''}, hosts side by side")
+    return finish(grid, f"{hosts.name}: {hosts.main.title if hosts.main else ''}, hosts side by side")
+
+
+def save_both(canvas: Canvas, png: Path) -> Path:
+    """As PNG, and beside it as SVG."""
+    canvas.savefig(png, dpi=DPI)
+    canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
+    plt.close(canvas)
+    return png
 
 
 def draw_each(
@@ -200,17 +213,14 @@ def draw_each(
     """PNG and SVG of every thing that has a picture. @return the PNG, by the thing's place in the list; the
     SVG lies beside it"""
     paths: dict[int, Path] = {}
-    with plt.rc_context({"text.parse_math": False, **SVG}):  # a $ in a name is a $
-        for index, thing in enumerate(things):
+    for index, thing in enumerate(things):
+        with plt.rc_context(SVG):
             canvas, name = draw(thing), file_name(name_of(thing))
             if canvas is None:
                 continue
             if name.lower() in {path.stem.lower() for path in paths.values()}:
                 name = f"{name}-{index}"
-            paths[index] = out / f"{name}.png"
-            canvas.savefig(paths[index], dpi=DPI)
-            canvas.savefig(paths[index].with_suffix(".svg"), metadata={"Date": None})
-            plt.close(canvas)
+            paths[index] = save_both(canvas, out / f"{name}.png")
     return paths
 
 

@@ -68,13 +68,17 @@ PLAIN = ("kind", "scenario", "case", "variant", "pool", "spin", "threads", "repe
 NOTES = (
     "In each round every variant runs once at each number of threads, in an order shuffled anew, so that "
     "changes on the machine hit all of them alike. Ratios are of medians over the rounds that both sides "
-    "finished. Runs that were taken at another time than the rest of their round (settings added later, failed "
-    "runs taken again, an interruption) are not of that round. Where too few rounds are left, a ratio is of all "
+    "finished. Runs that were taken at another time than the rest of their round (settings added later, "
+    "failed "
+    "runs taken again, an interruption) are not of that round. Where too few rounds are left, a ratio is of "
+    "all "
     "runs of either side, and a note is below the table.",
-    "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With fewer "
+    "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With "
+    "fewer "
     "than 5 rounds there is no interval, and no verdict.",
     "Each verdict is for itself. Where nothing differs, about one interval in twenty leaves out 1 by chance.",
-    "The bound comes from runs without a pool. Beside other threads the same work may take less or more time, "
+    "The bound comes from runs without a pool. Beside other threads the same work may take less or more "
+    "time, "
     "by caches, memory or the CPU's frequency: a time a little below the bound is no error.",
     "The parallel bound comes from as many runs without a pool at once as there are cores, one on each.",
     "CPU time is that of the whole run, setting up included.",

@@ -107,9 +107,9 @@ class _Columns:
         return True
 
     def _append(self, place: int, repeat: int, began: str, tail: dict[str, Any], file: int) -> None:
-        if tail["error"]:
+        if tail.get("error"):
             self.errors[len(self)] = tail["error"]
-        values = {name: tail[name] for name in NUMBERS} | tail["figures"]
+        values = {name: tail.get(name) for name in NUMBERS} | tail["figures"]
         for name in values.keys() - self.numbers.keys():
             self.numbers[name] = array("d", [math.nan]) * len(self)
         for name, column in self.numbers.items():
@@ -135,7 +135,7 @@ class _Columns:
 
 @dataclass(frozen=True)
 class Runs:
-    """A row a run that counts: setting (its place in the list), repeat, pass, round, status, numbers, figures.
+    """A row a run that counts: place of its setting, repeat, pass, round, status, numbers, figures.
 
     Runs of a round were taken in one go."""
 
