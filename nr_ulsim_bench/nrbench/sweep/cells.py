@@ -338,16 +338,18 @@ class _Cells:
             variants, ours, baseline = self.orders[key]
             rows = {(t, v): self.rows[key, t, v] for t in sorted({r.threads for r in of}) for v in variants
                     if (key, t, v) in self.rows}  # fmt: skip
+            there = [name for name in figures if any((row, name) in self.found for row in rows.values())]
             cells: dict[Place, Cell] = {}
             for (threads, variant), row in rows.items():
                 cores = max(cores_of(run) for run in of if run.threads == threads)
                 bounds, parallel = self._bounds(key, threads, cores)
                 bounds |= self._own_bounds.get((key, threads), {})
-                for figure in figures:
+                for figure in there:
                     one = self.found.get((row, figure), Cell(0, ()))
                     cells[Place(threads, variant, figure)] = Cell(
                         one.count, tuple(self.causes.get(row, ())), one.median, one.half_iqr, one.interval,
-                        one.ratio, figure in of_derived[row], bounds.get(figure), parallel.get(figure), one.logs,
+                        one.ratio, figure in of_derived[row], bounds.get(figure), parallel.get(figure),
+                        one.logs,
                     )  # fmt: skip
             good = _Good(self.good, {place: by_row[row] for place, row in rows.items() if row in by_row})
             yield Case(key, hosts[key.host], of, variants, baseline, ours, cells, self.work.get(key, {}),
