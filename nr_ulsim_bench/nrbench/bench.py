@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
-from nrbench.engine import INTERRUPTED, Part, Request
+from nrbench.engine import Part, Request
 from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
 from nrbench.screen import TABLES, screen
+from nrbench.session import INTERRUPTED
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
@@ -45,7 +46,7 @@ class Replay(Part):
         return sweep_replay.run(options)
 
     def report_again(self, out: Path) -> None:
-        session.report_again((out / self.results).parent)
+        session.report((out / self.results).parent)
 
 
 REPLAY = Replay("replay", lambda results: ())
@@ -115,16 +116,16 @@ def _words(request: Request) -> Iterator[str]:
 
 
 def run_on_cluster(request: Request, cluster: str, per: str) -> int:
-    """The same parts on the hosts of a cluster. @return exit status: see cluster.parts.carry_out()"""
-    from nrbench.cluster.spec import parse_spec, require_packages
+    """The same parts on the hosts of a cluster. @return exit status: see cluster.work.parts()"""
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(cluster).way)
-    from nrbench.cluster import parts  # loads Dask
+    ways.require_packages(cluster)
+    from nrbench.cluster import work  # loads Dask
 
     of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
     names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    session = parts.PartsSession(request.program, names, tuple(_words(request)), request.out, cluster, per)
-    return parts.carry_out(session, report_again)
+    wanted = work.ClusterParts(request.program, names, tuple(_words(request)), request.out, cluster, per)
+    return work.parts(wanted, report_again)
 
 
 def report_again(out: Path) -> None:
@@ -134,7 +135,7 @@ def report_again(out: Path) -> None:
     if not there and not (out / RUNS).is_file():
         raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")
     if (out / RUNS).is_file():
-        session.report_again(out)
+        session.report(out)
     with _tables_apart(out, [part.results for part in there]):
         for part in there:
             part.report_again(out)

@@ -104,7 +104,7 @@ def run(
     data: Data = DATA,
     cluster: Cluster = None,
     per: Annotated[
-        Per | None, typer.Option(help="with --cluster: on each host, one of each class, any")
+        Per | None, typer.Option(help="with --cluster: on each host, or on one of each class")
     ] = None,
     out: Out = Path("out"),
 ) -> int:
@@ -143,17 +143,6 @@ command(doctor)
 
 
 @command
-def status(
-    file: Annotated[Path, typer.Argument(help="results of nrbench sweep or radio, or their folder")],
-) -> None:
-    """Show how far a session on a cluster is. Runs in a second terminal."""
-    from nrbench.cluster.status import status_lines
-
-    for line in status_lines(file):
-        print(line)
-
-
-@command
 def scenarios(
     name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
 ) -> None:
@@ -184,7 +173,7 @@ def report(
     if not files:
         bench.report_again(out or Path("out"))
         return
-    from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
+    from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
 
     out = out or Path("out/report")
     names = report_files(files, out, threshold)

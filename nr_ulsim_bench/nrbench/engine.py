@@ -11,22 +11,20 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import random
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Callable, Iterable, Iterator, Sequence, TypeVar
+from typing import Callable, Iterable, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, Driver, ask, there
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
-from nrbench.progress import Progress, say
+from nrbench.progress import say
+from nrbench.session import INTERRUPTED, Session, Writer, here, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
-INTERRUPTED = 130  # exit status
 
 
 @dataclass(frozen=True)
@@ -75,25 +73,6 @@ def words(**settings: object) -> tuple[str, ...]:
     return tuple(f"{name.rstrip('_')}={value}" for name, value in settings.items())
 
 
-def shuffled(
-    settings: Iterable[T], order: random.Random, unit: Callable[[T], object] = lambda setting: setting
-) -> list[T]:
-    """In an order drawn anew. Settings of one unit stay side by side, in an order of their own."""
-    units: dict[object, list[T]] = {}
-    for setting in settings:
-        units.setdefault(unit(setting), []).append(setting)
-    drawn = order.sample(list(units.values()), len(units))
-    return [setting for group in drawn for setting in order.sample(group, len(group))]
-
-
-def in_rounds(
-    settings: Sequence[T], count: int, seed: int, unit: Callable[[T], object] = lambda setting: setting
-) -> Iterator[tuple[int, T]]:
-    """Each round has all settings, shuffled. @return the round's number with each"""
-    order = random.Random(seed)
-    yield from ((number, one) for number in range(count) for one in shuffled(settings, order, unit))
-
-
 @dataclass(frozen=True)
 class Step:
     """A program is asked once. Each of its answers becomes a line with these labels."""
@@ -128,70 +107,43 @@ class Plan:
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
 
+    def answers(self, step: Step) -> list[Line]:
+        return [step.labels | answer for answer in self.ask(step)]
 
-class Session:
-    """The measurements of a part while they are taken."""
+
+class Measuring:
+    """The measurements of a part while they are taken. Results that were there are gone when it begins."""
 
     def __init__(self, part: Part, request: Request, closing: contextlib.ExitStack) -> None:
         self.part, self.request, self._closing = part, request, closing
-        self.lines: list[Line] = []
-        self.cut = ""  # why steps are left
-        self.interrupted = False
-        self._out: IO[str] | None = None
-
-    def _open(self, name: str) -> IO[str]:
-        self.request.out.mkdir(parents=True, exist_ok=True)
-        return self._closing.enter_context(open(self.request.out / name, "w", buffering=1))
+        self.session: Session[Line] = Session(request.out / part.results, json.dumps)
 
     def driver(self, log: str) -> Driver:
         """Of a process of ws-bench that ends with the session."""
-        made = Driver(self.request.program, self._open(log))
+        self.request.out.mkdir(parents=True, exist_ok=True)
+        out = self._closing.enter_context(open(self.request.out / log, "w", buffering=1))
+        made = Driver(self.request.program, out)
         self._closing.callback(made.close)
         return made
 
     def begin(self, about: Line) -> None:
-        """Results that were there are gone from now on."""
-        self._out = self._open(self.part.results)
-        self.write(host.facts() | {"seed": self.request.seed, "quick": self.request.quick} | about)
+        first = host.facts() | {"seed": self.request.seed, "quick": self.request.quick} | about
+        path = self.session.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(first) + "\n")
+        self.session.lines.append(first)
 
     def write(self, line: Line) -> None:
-        assert self._out
-        self.lines.append(line)
-        self._out.write(json.dumps(line) + "\n")
+        """Between the answers of steps."""
+        with contextlib.closing(Writer(self.session.path)) as writer:
+            self.session.add(writer, line)
 
     def take(self, plan: Plan, steps: Iterable[Step] | None = None) -> None:
         """@param steps  those of the plan, from a generator that does more between them"""
         what = plan.title or f"{len(plan.steps)} measurements"
         say(f"{self.part.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-        with Progress(len(plan.steps), plan.seconds) as progress:
-            for step in plan.steps if steps is None else steps:
-                if progress.elapsed_s > plan.budget_s:
-                    self.cut = f"stopped after {progress.elapsed_s:.0f} s"
-                    break
-                progress.show(f"{self.part.name} {step.text}")
-                for answer in plan.ask(step):
-                    self.write(step.labels | answer)
-                progress.step(step.seconds, f"{self.part.name} {step.text}")
-        taken = f"{progress.done} of {progress.count} measurements taken"
-        self.interrupted = progress.interrupted
-        if progress.interrupted:
-            self.cut = f"interrupted: {taken}"
-        elif self.cut:
-            self.cut += f": {taken} (the machine is slower than planned; --budget gives more time)"
-
-
-@contextlib.contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
-    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        lane = here(iter(plan.steps if steps is None else steps), plan.answers)
+        self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
 
 
 @dataclass(frozen=True)
@@ -201,7 +153,7 @@ class Part:
     name: str
     report: Callable[[Results], Iterable[str]]
     plan: Callable[[Request], Plan] | None = None
-    measure: Callable[[Session], None] | None = None
+    measure: Callable[[Measuring], None] | None = None
     draw: Callable[[Results, Path], Iterable[str]] = lambda results, out: ()  # @return the files' names
     stem: str = ""  # of the results, where it is not the name
     text: str = ""  # the report's file, where its stem is not the name
@@ -211,19 +163,22 @@ class Part:
         return f"{self.stem or self.name}.ndjson"
 
     def run(self, request: Request) -> int:
-        """@return exit status: INTERRUPTED after the report on what was taken, else 0"""
+        """@return exit status: see Session.end()"""
         with contextlib.ExitStack() as closing:
             closing.enter_context(interrupted_by_signals())
-            session = Session(self, request, closing)
+            measuring = Measuring(self, request, closing)
             if self.plan:
                 plan = self.plan(request)
-                session.begin(plan.about)
-                session.take(plan)
+                measuring.begin(plan.about)
+                measuring.take(plan)
             if self.measure:
-                self.measure(session)
+                self.measure(measuring)
+        session = measuring.session
         self.report_lines(session.lines, request.out)
+        if session.interrupted:
+            session.cut = "interrupted"
         if session.cut:
-            say(session.cut)
+            say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
         return INTERRUPTED if session.interrupted else 0
 
     def report_again(self, out: Path) -> None:

@@ -16,16 +16,19 @@ from typing import Any, Callable, Iterator, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
-from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
+from nrbench.record import ResultsError
+from nrbench.render import Table, plain_columns
+from nrbench.sweep.cells import CPU_TIME, Case, Place, case_results
+from nrbench.sweep.configuration import configurations
 from nrbench.sweep.figures import MAIN, RX
-from nrbench.sweep.record import ResultsError, read_runs
-from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables, ratio_over_all
-from nrbench.tables import Table, plain_columns
+from nrbench.sweep.record import read_runs
+from nrbench.sweep.runs import read
+from nrbench.sweep.tables import NOTHING, factor, interval_text, median_tables, ratio_over_all
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
-CHECK = re.compile(r"^  (FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
+CHECK = re.compile(r"^  (FAIL|MISS|OPEN|missed|not known)  (.+)$", re.MULTILINE)
 OLD, OFF, AUTO = "old", "new off", "new auto"
 FIRST = "slides"  # the scenario of the first table
 ONE_TABLE = 10_000  # columns: never split
@@ -38,15 +41,15 @@ def is_radio(path: Path) -> bool:
 
 
 @lru_cache
-def sweep(path: Path) -> CaseResult:
-    found = case_results(read_runs(path))
+def sweep(path: Path) -> Case:
+    found = case_results(read([path]))
     if len(found) != 1:
         raise ResultsError(f"{path}: holds {len(found)} cases; a page shows one of each file")
     return found[0]
 
 
-def version(result: CaseResult) -> str:
-    return str(result.group.frame["oai"].iloc[0])
+def version(result: Case) -> str:
+    return configurations(result.settings)[0].oai
 
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
@@ -55,13 +58,13 @@ def headers(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def sweeps(folder: Path, scenario: str) -> list[CaseResult]:
+def sweeps(folder: Path, scenario: str) -> list[Case]:
     """By version: OAI's tags before its weeks. A path of one file is that sweep."""
     if scenario.endswith(".ndjson"):
         return [sweep(folder / scenario)]
     first = [folder / name for name, header in headers(folder).items() if "again" not in header]
     found = [sweep(path) for path in first if path.suffix == ".ndjson" and not is_radio(path)]
-    chosen = [one for one in found if one.group.key.scenario == scenario]
+    chosen = [one for one in found if one.key.scenario == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
 
@@ -83,7 +86,7 @@ def whole_rx(folder: Path, scenario: str) -> str:
     of = sweeps(folder, scenario)
     bounds = f"this pool ÷ bound{', the three' if len(of) == 3 else ''}"
     rows = []
-    for threads in of[0].group.threads:
+    for threads in of[0].threads:
         cells = [one.cells[Place(threads, AUTO, RX)] for one in of]
         ratios = [ratio_text(cell.ratio) for cell in cells]
         rows.append([str(threads), *ratios, ", ".join(factor(cell.over_bound) for cell in cells)])
@@ -113,7 +116,7 @@ def judged(folder: Path, scenarios: str) -> str:
         ]
         counts = ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words))
         changes = [ratio_text(ratio_over_all(one, OFF, AUTO, figure.key)) for figure in figures]
-        rows.append([f"{version(one)}, {one.group.key.case}", counts, *changes])
+        rows.append([f"{version(one)}, {one.key.case}", counts, *changes])
     heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {figure.title}" for figure in figures))
     return markdown(Table("", plain_columns(*heads), rows, []))
 

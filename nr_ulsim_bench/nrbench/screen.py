@@ -12,31 +12,21 @@ from typing import Callable, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
-from nrbench.claims import Ratio, Rounds, at_most_word, equal_word, typical
+from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
 from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives, collect, share
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.parts.pools.table import CLASS_TEXT
+from nrbench.render import busy_lines, layout, machine_line
 from nrbench.stats import Key, Results, Summaries, Summary, read_lines, select, summarize
-from nrbench.sweep.bootstrap import CONFIDENCE, Interval
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
-from nrbench.text import busy_lines, layout, machine_line
 
 POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
 TABLES = "tables.txt"
 SKETCH, SKETCH_TEXT = OLD_AND_NEW[0], "the sketch of OAI's pool"
 CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
-EQUAL = 1.03
-UNKNOWN = "not known"
 Figure = Callable[[Summary], Rounds]
-
-
-def word(ratio: Ratio | None) -> str:
-    """By the whole interval."""
-    if equal_word(ratio, EQUAL) == "PASS":
-        return "same"
-    return {"PASS": "better", "MISS": "worse"}.get(at_most_word(ratio, 1.0), UNKNOWN)
 
 
 def _per_work(summary: Summary) -> Rounds:
@@ -129,7 +119,7 @@ def _cells(what: str, ratio: Ratio | None) -> list[str]:
         return [what, "not measured", UNKNOWN]
     lived = ratio.interval and ratio.interval.low == ratio.interval.high  # nothing is estimated
     text = (ratio._replace(interval=None) if lived else ratio).text(lambda value: f"{value:.2f}")
-    return [what, text.removesuffix(" [?]"), word(ratio)]
+    return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0).word]
 
 
 def screen(out: Path, names: Collection[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import machine_tree
-from sweep_tools import a_program
+from fake import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli

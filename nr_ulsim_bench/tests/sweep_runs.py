@@ -9,8 +9,9 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from nrbench.record import Host, IdleState
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.record import Host, IdleState, Run
+from nrbench.sweep.record import Run
 
 HOST = Host.model_validate(
     {

@@ -7,14 +7,14 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from sweep_tools import a_program
+from fake import a_program
 
 pytest.importorskip("distributed")
 
 from nrbench.cluster import builds, take  # noqa: E402
 from nrbench.cluster.builds import HostBuildError, bring, find, manifest_of, receive  # noqa: E402
 from nrbench.sweep import simulator  # noqa: E402
-from nrbench.sweep.session import Setting  # noqa: E402
+from nrbench.sweep.session import Setting
 
 SETTING = Setting("s", "c", ("-n9", "-C1"), "old", None, 1)
 ABOUT = {

@@ -12,7 +12,7 @@ from nrbench.cluster import health  # noqa: E402
 from nrbench.cluster.hosts import ClusterHost, one_each  # noqa: E402
 from nrbench.cluster.parts import folder_name  # noqa: E402
 from nrbench.cluster.shares import Shares, blocks_of  # noqa: E402
-from nrbench.sweep.session import Setting  # noqa: E402
+from nrbench.sweep.session import Setting
 
 
 def a_host(name, about=None, **changes):

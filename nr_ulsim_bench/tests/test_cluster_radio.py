@@ -10,7 +10,7 @@ pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
 from cluster_tools import lab, nrbench  # noqa: E402
-from radio_tools import a_build  # noqa: E402
+from fake import a_build  # noqa: E402
 
 from nrbench.cluster import lanes  # noqa: E402
 from nrbench.radio import cell, session  # noqa: E402

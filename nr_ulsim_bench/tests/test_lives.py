@@ -136,7 +136,7 @@ def test_a_run_writes_a_line_a_life_a_report_and_a_plot(fake, capsys):
     assert sorted(os.listdir(asked.out)) == ["lives.ndjson", "lives.png", "lives.txt"]
     text = capsys.readouterr().out
     verdicts = text.partition("Verdicts:\n")[2].splitlines()
-    assert verdicts[0].startswith("  PASS  60 of 60 lives within 1.25 x hot's; none slower than no pool.")
+    assert verdicts[0].startswith("  met  60 of 60 lives within 1.25 x hot's; none slower than no pool.")
     assert verdicts[0].endswith(". Another 12 lives had no CPU for the worker")
     row = next(line for line in text.splitlines() if line.startswith("4x20 rrall ws "))
     assert row.split()[3:] == ["2", "100", "%", "0", *["42"] * 4, *["90"] * 4, "0.33", "1/1"]
@@ -167,10 +167,10 @@ def test_the_first_verdict_is_of_all_lives():
     first, *others = verdicts_of(
         lines_of(auto=[40] * 49 + [60], cases=("12x6", "4x20")), lines_of("a", [44] * 20, sched_class="rr")
     )
-    assert first == "PASS  118 of 120 lives within 1.25 x hot's; none slower than no pool"
+    assert first == "met  118 of 120 lives within 1.25 x hot's; none slower than no pool"
     assert others == [
-        "PASS  other, alone: 98 of 100 lives, goal 95 %; none slower than no pool",
-        "PASS  rr, (a) a lowest-priority process, 20 ms on and 20 ms off: 20 of 20 lives, goal 95 %; "
+        "met  other, alone: 98 of 100 lives, goal 95 %; none slower than no pool",
+        "met  rr, (a) a lowest-priority process, 20 ms on and 20 ms off: 20 of 20 lives, goal 95 %; "
         "none slower than no pool",
     ]
 
@@ -178,15 +178,15 @@ def test_the_first_verdict_is_of_all_lives():
 @pytest.mark.parametrize(
     "auto, word",
     [
-        ([50] * 20, "PASS"),  # 1.25 x hot
-        ([50.1] * 20, "MISS"),
-        ([40] * 19 + [60], "PASS"),
-        ([40] * 18 + [60] * 2, "OPEN"),
-        ([40] * 16 + [60] * 4, "MISS"),
-        ([40] * 19 + [76.6], "PASS"),  # 1.05 x no pool
-        ([40] * 19 + [76.7], "MISS"),
-        ([40] * 19 + [None], "PASS"),  # without a result: not good
-        ([40] * 16 + [None] * 4, "MISS"),
+        ([50] * 20, "met"),  # 1.25 x hot
+        ([50.1] * 20, "missed"),
+        ([40] * 19 + [60], "met"),
+        ([40] * 18 + [60] * 2, "not known"),
+        ([40] * 16 + [60] * 4, "missed"),
+        ([40] * 19 + [76.6], "met"),  # 1.05 x no pool
+        ([40] * 19 + [76.7], "missed"),
+        ([40] * 19 + [None], "met"),  # without a result: not good
+        ([40] * 16 + [None] * 4, "missed"),
     ],
 )
 def test_the_word_of_a_verdict(auto, word):
@@ -197,20 +197,20 @@ def test_a_limit_is_the_median_of_the_lives_beside_the_same_noise():
     first, alone, busy = verdicts_of(
         lines_of(hot=(40, 41, 90)), lines_of("b", [60] * 9, hot=(50,), none=(57,)), cores=3
     )
-    assert alone.startswith("PASS") and first.startswith("MISS  29 of 29 lives")
-    assert busy.endswith("9 of 9 lives, goal 90 %; 9 slower than no pool") and busy.startswith("MISS")
+    assert alone.startswith("met") and first.startswith("missed  29 of 29 lives")
+    assert busy.endswith("9 of 9 lives, goal 90 %; 9 slower than no pool") and busy.startswith("missed")
 
 
 def test_lives_without_a_cpu_for_the_worker_have_no_goal_but_are_not_slower():
     first, _, busy = verdicts_of(lines_of(), lines_of("b", [60] * 20))
     assert first == (
-        "PASS  20 of 20 lives within 1.25 x hot's; none slower than no pool. "
+        "met  20 of 20 lives within 1.25 x hot's; none slower than no pool. "
         "Another 20 lives had no CPU for the worker"
     )
     assert busy.startswith(
-        "----  other, (b) a busy normal process: 0 of 20 lives, no CPU is left for the worker"
+        "no result  other, (b) a busy normal process: 0 of 20 lives, no CPU is left for the worker"
     )
-    assert verdicts_of(lines_of("b", [80] * 20))[0].startswith("MISS")
+    assert verdicts_of(lines_of("b", [80] * 20))[0].startswith("missed")
     assert goal(Place("12x6", "rr", "b"), 2) == goal(Place("12x6", "other", "b"), 3) == 0.90
     assert goal(Place("12x6", "other", "e"), 3) is None and goal(Place("12x6", "rr", "alone"), 1) is None
     assert goal(Place("12x6", "other", "f2"), 2) == goal(Place("12x6", "rrall", "f2"), 2) == 0.95
@@ -221,14 +221,14 @@ def test_each_noise_has_a_text_and_a_goal():
 
 
 def test_nothing_to_compare_with_is_no_verdict():
-    assert verdicts_of(lines_of(hot=())) == ["----  lives within 1.25 x hot's: n/a"]
-    assert verdicts_of(lines_of(none=()))[0].startswith("PASS")
+    assert verdicts_of(lines_of(hot=())) == ["no result  lives within 1.25 x hot's: n/a"]
+    assert verdicts_of(lines_of(none=()))[0].startswith("met")
 
 
 def test_few_lives_miss_a_goal_only_where_chance_does_not_explain_them():
-    assert goal_word(9, 9, 0.95) == "PASS"
-    assert goal_word(8, 9, 0.95) == goal_word(7, 9, 0.95) == "OPEN"
-    assert goal_word(6, 9, 0.95) == "MISS"
+    assert goal_word(9, 9, 0.95) == "met"
+    assert goal_word(8, 9, 0.95) == goal_word(7, 9, 0.95) == "not known"
+    assert goal_word(6, 9, 0.95) == "missed"
 
 
 def test_lives_without_a_result_are_named():

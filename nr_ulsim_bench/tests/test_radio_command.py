@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 import test_radio_run
+from fake import a_build, apart
 from radio_runs import OLD, by_power
-from radio_tools import a_build, apart
 from test_sweep_command import nrbench
 
 from nrbench.radio import cell, pair, session, softmodem

@@ -9,7 +9,7 @@ from nrbench.radio.capacity import Limits
 from nrbench.radio.plan import Plan
 from nrbench.radio.record import RUNS, read_runs
 from nrbench.radio.session import Session, carry_out, dry_run
-from nrbench.sweep.record import ResultsError
+from nrbench.record import ResultsError
 
 ID = "a" * 12
 FIXED = Plan(CELLS, 3, 1, 60.0, timescales=(0.2, 0.3))

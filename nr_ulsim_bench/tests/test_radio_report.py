@@ -14,7 +14,7 @@ from nrbench.radio.plan import Plan
 from nrbench.radio.record import BUDGET_BINS, RUNS
 from nrbench.radio.report import report_files, write_report
 from nrbench.radio.tables import equal_tables, failures, tables
-from nrbench.sweep.record import ResultsError, to_line
+from nrbench.record import ResultsError
 
 pytestmark = pytest.mark.usefixtures("no_pictures")  # but in page
 LATE = {OLD: 0.05, OFF: 0.01, AUTO: 0.004}
@@ -72,7 +72,7 @@ def test_runs_that_failed_are_named_and_count_as_dead(page, searched):
 
 def test_a_report_of_the_file_is_the_report_of_the_session(searched, tmp_path):
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / RUNS).write_text("".join(map(to_line, searched)))
+    (tmp_path / "a" / RUNS).write_text("".join(map(searched)))
     write_report(searched, tmp_path / "now")
     report_files([tmp_path / "a", tmp_path / "a" / RUNS], tmp_path / "again")
     assert (tmp_path / "now" / "report.html").read_bytes() == (

@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
+from fake import a_build, apart
 from part_runs import until
-from radio_tools import a_build, apart
 from sweep_runs import HOST
 
 from nrbench.radio import pair, softmodem, watch

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from nrbench import bench
-from nrbench.claims import Ratio
 from nrbench.engine import Part, Request
-from nrbench.screen import LIVES, POOLS, REPLAY, TABLES, screen, word
-from nrbench.sweep.bootstrap import Interval
+from nrbench.judge import Interval, Ratio
+from nrbench.screen import LIVES, POOLS, REPLAY, TABLES, screen
 
 RECORDED = Path(__file__).parent / "screen"
 ALL = (LIVES, POOLS, REPLAY)

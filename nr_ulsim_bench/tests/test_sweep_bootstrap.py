@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from nrbench.sweep.bootstrap import (
+from nrbench.judge import (
     Interval,
     check_threshold,
     judge,
@@ -86,13 +86,13 @@ def test_too_few_values_have_no_interval():
     [
         (Interval(0.5, 0.6), 0, "faster"),
         (Interval(1.1, 1.2), 0, "slower"),
-        (Interval(0.9, 1.0), 0, "not distinguishable at n=7"),
-        (Interval(1.0, 1.1), 0, "not distinguishable at n=7"),
-        (Interval(1.005, 1.019), 0.02, "not distinguishable at n=7"),
+        (Interval(0.9, 1.0), 0, "not known (n=7)"),
+        (Interval(1.0, 1.1), 0, "not known (n=7)"),
+        (Interval(1.005, 1.019), 0.02, "not known (n=7)"),
         (Interval(1.021, 1.05), 0.02, "slower"),
-        (Interval(0.97, 0.985), 0.02, "not distinguishable at n=7"),  # 1 / 1.02 = 0.9804
+        (Interval(0.97, 0.985), 0.02, "not known (n=7)"),  # 1 / 1.02 = 0.9804
         (Interval(0.97, 0.980), 0.02, "faster"),
-        (None, 0, "too few repeats (n=7)"),
+        (None, 0, "not known (n=7)"),
     ],
 )
 def test_verdicts(interval, threshold, said):

@@ -9,7 +9,7 @@ import pytest
 from sweep_runs import HOST, OTHER_HOST, rounds, sweep
 from test_sweep_report import read_page
 
-from nrbench.sweep.bootstrap import FASTER, FEW, SAME, Paired, pooled_interval, ratio_interval
+from nrbench.judge import FASTER, UNKNOWN, SAME, Paired, pooled_interval, ratio_interval
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.classes import ALL, class_of, hosts_of, hosts_results, letters
 from nrbench.sweep.classes_table import class_headlines, class_table, pooled_table, side_by_side_tables
@@ -148,7 +148,7 @@ def test_the_tables_name_classes_hosts_and_verdicts():
 
 def test_too_few_rounds_are_told():
     found = one_result(*(of_host(host_number(number), 0.7, 3) for number in (1, 2)))
-    assert pooled_table(found, found.main).rows[0][-1] == f"{FEW} (n=3)"
+    assert pooled_table(found, found.main).rows[0][-1] == f"{UNKNOWN} (n=3)"
 
 
 def test_a_wide_table_becomes_one_for_each_number_of_threads():

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from fake import a_program
 from part_runs import PROGRAMS
 from sweep_runs import HOST
-from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli

@@ -6,6 +6,7 @@ from sweep_runs import HOST, OTHER_HOST, rounds, run
 from typer import Typer
 from typer.testing import CliRunner
 
+from nrbench.record import ResultsError
 from nrbench.sweep.compare import (
     CANNOT,
     NOT_WORSE,
@@ -17,7 +18,6 @@ from nrbench.sweep.compare import (
 )
 from nrbench.sweep.compare_cli import compare as command
 from nrbench.sweep.figures import RX
-from nrbench.sweep.record import ResultsError, to_line
 
 TIMES = [100, 102, 104, 106, 108, 110, 112]
 
@@ -34,7 +34,7 @@ def rx_row(comparison):
 @pytest.mark.parametrize(
     ("factor", "verdict", "status"),
     [
-        (1.0, "not distinguishable at n=7", NOT_WORSE),
+        (1.0, "not known (n=7)", NOT_WORSE),
         (0.5, "faster", NOT_WORSE),
         (2.0, "slower", SOME_WORSE),
     ],
@@ -59,9 +59,9 @@ def test_the_threshold_is_for_what_does_not_matter():
 
 def test_too_few_repeats_tell_nothing():
     comparison = compare(times()[:4], times(2.0)[:4])
-    assert rx_row(comparison).verdict == "too few repeats (n=4)"
+    assert rx_row(comparison).verdict == "not known (n=4)"
     assert comparison.status == CANNOT
-    assert summary(comparison) == "3 times: too few repeats 3"
+    assert summary(comparison) == "3 times: not known 3"
 
 
 def test_a_lost_result_is_no_success():
@@ -82,7 +82,7 @@ def test_runs_that_fail_after_are_worse_even_where_the_others_are_fast():
     comparison = compare(times(), [*times()[:1], *crashes(4, 1)])
     assert rx_row(comparison).failing
     assert comparison.status == SOME_WORSE
-    assert rx_row(comparison).verdict == "too few repeats (n=1), fails more often"
+    assert rx_row(comparison).verdict == "not known (n=1), fails more often"
     (table,) = comparison_tables(comparison)
     place = [column.name for column in table.columns].index("failed runs")
     assert {row[place] for row in table.rows} == {"0/7 → 4/5"}
@@ -220,8 +220,8 @@ def invoke(*arguments):
 
 def test_the_command(tmp_path):
     before, after = tmp_path / "before.ndjson", tmp_path / "after.ndjson"
-    before.write_text("".join(map(to_line, times())))
-    after.write_text("".join(map(to_line, times(2.0) + times(threads=4))))
+    before.write_text("".join(map(times())))
+    after.write_text("".join(map(times(2.0) + times(threads=4))))
     result = invoke(before, after)
     assert result.return_value == SOME_WORSE
     assert "slower" in result.output

@@ -4,9 +4,9 @@
 import pytest
 from sweep_runs import OTHER_HOST, run
 
+from nrbench.record import ResultsError
 from nrbench.sweep.configuration import labels_of_sides
 from nrbench.sweep.frame import groups
-from nrbench.sweep.record import ResultsError
 
 
 def of(pool, sweep, program, oai="v2.1.0", threads=2, **changes):

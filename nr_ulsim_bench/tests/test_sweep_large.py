@@ -16,6 +16,7 @@ import pytest
 import sweep_large
 from sweep_runs import at, rounds, run
 
+from nrbench.record import ResultsError
 from nrbench.sweep import large_report, report
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.columns import Columns, count_lines
@@ -23,7 +24,7 @@ from nrbench.sweep.facts import labelled
 from nrbench.sweep.frame import merged, passes
 from nrbench.sweep.large import Large
 from nrbench.sweep.maps import map_rows, maps
-from nrbench.sweep.record import ResultsError, read_runs, to_line
+from nrbench.sweep.record import read_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -41,7 +42,7 @@ def large_of(path):
 
 def written(folder, runs):
     path = folder / "runs.ndjson"
-    path.write_text("".join(map(to_line, runs)), encoding="utf-8")
+    path.write_text("".join(map(runs)), encoding="utf-8")
     return path
 
 

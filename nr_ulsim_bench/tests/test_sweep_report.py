@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 from sweep_runs import HOST, OTHER_HOST, at, build, rounds, run, sweep
 
+from nrbench.record import ResultsError
 from nrbench.sweep import report
-from nrbench.sweep.record import ResultsError, to_line
 from nrbench.sweep.report import report_files, write_report
 
 pytestmark = pytest.mark.usefixtures("no_pictures")  # but in two_hosts
@@ -192,7 +192,7 @@ def test_mixed_options_and_changed_hosts_are_reported(tmp_path, capsys):
 
 def write_runs(path, runs):
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(map(to_line, runs)))
+    path.write_text("".join(map(runs)))
     return path
 
 

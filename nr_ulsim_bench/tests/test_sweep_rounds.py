@@ -4,11 +4,11 @@
 import pytest
 from sweep_runs import HOST, OTHER_HOST, at, rounds, run
 
+from nrbench.record import ResultsError
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.facts import torn_rounds
 from nrbench.sweep.figures import RX
 from nrbench.sweep.frame import merged, passes
-from nrbench.sweep.record import ResultsError
 from nrbench.sweep.table import OVER_ALL, UNPAIRED, ratio_over_all, ratio_tables, spin_tables
 
 HOUR = 3600

@@ -6,10 +6,10 @@ import csv
 import pytest
 from sweep_runs import HOST, rounds, run, sweep
 
+from nrbench.render import WIDTH, parts, to_text
 from nrbench.sweep.cells import case_results
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.report import to_csv
-from nrbench.sweep.show import WIDTH, parts, to_text
 from nrbench.sweep.table import (
     case_tables,
     chosen_threads,
@@ -94,14 +94,14 @@ def test_equal_times_cannot_be_told_apart():
     result = only(pair([110, 102, 106, 104, 112, 100, 108]))
     (table,) = [table for table in ratio_tables(result) if table.title.startswith("Whole RX")]
     assert table.rows[1][3] == "1.00"
-    assert table.rows[1][5] == "not distinguishable at n=7"
+    assert table.rows[1][5] == "not known (n=7)"
     (times,) = median_tables(result)
     assert times.notes[-1] == "no bound: no inline run of this case gave a result"
 
 
 def test_slower_unless_the_threshold_is_higher():
     runs = pair([us * 1.05 for us in OLD])
-    for threshold, said in ((0.0, "slower"), (0.04, "slower"), (0.06, "not distinguishable at n=7")):
+    for threshold, said in ((0.0, "slower"), (0.04, "slower"), (0.06, "not known (n=7)")):
         cell = only(runs, threshold).get(2, "new auto", RX)
         assert (cell.ratio.value, str(cell.ratio.verdict)) == (pytest.approx(1.05), said)
 
@@ -119,9 +119,9 @@ def test_one_repeat():
     result = only([*pair([50], [100]), WORK])
     assert [*median_tables(result)][0].rows == [["2", "20.0", "10.0", "40.0", "20.0", "100", "50.0"]]
     assert [*median_tables(result)][0].notes == ["µs, one run each"]
-    assert "too few repeats (n=1)" in text_of(ratio_tables(result))
+    assert "not known (n=1)" in text_of(ratio_tables(result))
     (line,) = headlines(result)
-    assert "takes 0.50 times as long as old at 2 threads: too few repeats (n=1)" in line.sentence
+    assert "takes 0.50 times as long as old at 2 threads: not known (n=1)" in line.sentence
 
 
 def test_only_failed_runs():
@@ -273,7 +273,7 @@ def test_headlines_of_a_slower_and_of_an_equal_one():
     (line,) = headlines(only(pair([us * 2 for us in OLD])))
     assert "new auto takes 2.00 times as long as old at 2 threads [2.00, 2.00]" in line.sentence
     (line,) = headlines(only(pair(OLD[::-1])))
-    assert "new auto and old are not distinguishable at n=7 at 2 threads: ratio 1.00" in line.sentence
+    assert "new auto and old are not known (n=7) at 2 threads: ratio 1.00" in line.sentence
 
 
 def test_csv_has_all_figures(tmp_path):

@@ -8,14 +8,13 @@ import pytest
 from part_runs import PROGRAMS, ask, host
 
 from nrbench.cases import BURST_CASES
-from nrbench.claims import Ratio, at_most_word
 from nrbench.driver import Driver
 from nrbench.engine import Request
+from nrbench.judge import Interval, Ratio, at_most_word
 from nrbench.parts import tracecost
 from nrbench.parts import tracecost_session as session
 from nrbench.parts.tracecost import STATES, compare, event_costs, event_word, make_rounds
 from nrbench.stats import Results
-from nrbench.sweep.bootstrap import Interval
 from nrbench.trace import events as ev
 from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
@@ -102,13 +101,13 @@ def test_what_the_machine_does_in_a_round_cancels():
         lines_of("12x6", "untraced", base) + lines_of("12x6", "off", [1.004 * us for us in base])
     )
     assert (found.value, *found.interval) == pytest.approx((1.004,) * 3)
-    assert at_most_word(found, 1.01) == "PASS" and at_most_word(found, 1.003) == "MISS"
+    assert at_most_word(found, 1.01) == "met" and at_most_word(found, 1.003) == "missed"
 
 
 def test_a_limit_inside_the_interval_is_open():
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [38, 39, 40, 41, 42, 43])
     found = compared(lines, "cpu_s")
-    assert found.interval.low < 1.01 < found.interval.high and at_most_word(found, 1.01) == "OPEN"
+    assert found.interval.low < 1.01 < found.interval.high and at_most_word(found, 1.01) == "not known"
 
 
 def test_a_round_in_which_the_machine_did_something_else_does_not_count():
@@ -119,11 +118,11 @@ def test_a_round_in_which_the_machine_did_something_else_does_not_count():
 @pytest.mark.parametrize(
     "value, low, high, wanted",
     [
-        (1.004, 0.99, 1.02, "OPEN"),
-        (1.015, 1.00, 1.02, "OPEN"),
-        (1.004, 1.00, 1.01, "PASS"),
-        (1.015, 1.01, 1.02, "OPEN"),
-        (1.015, 1.011, 1.02, "MISS"),
+        (1.004, 0.99, 1.02, "not known"),
+        (1.015, 1.00, 1.02, "not known"),
+        (1.004, 1.00, 1.01, "met"),
+        (1.015, 1.01, 1.02, "not known"),
+        (1.015, 1.011, 1.02, "missed"),
     ],
 )
 def test_the_whole_interval_decides(value, low, high, wanted):
@@ -163,14 +162,14 @@ def test_the_dearest_event_is_judged_and_only_while_recorded():
     lines = [cost_line("phase", True, 80, 90), cost_line("phase", True, 70, 110)]
     lines += [cost_line("loop", True, 1, 999), cost_line("run_begin", False, 1, 999)]
     assert event_costs(Results(lines))["phase", True] == (70, 100)
-    assert event_word(Results(lines)) == "PASS"
-    assert event_word(Results([cost_line("run_begin", True, 100, 151)])) == "MISS"
-    assert event_word(Results([])) == "----"
+    assert event_word(Results(lines)) == "met"
+    assert event_word(Results([cost_line("run_begin", True, 100, 151)])) == "missed"
+    assert event_word(Results([])) == "no result"
 
 
 def test_one_disturbed_run_is_not_what_an_event_costs():
     results = Results([cost_line("phase", True, 80, p50) for p50 in (90, 91, 5000)])
-    assert event_costs(results)["phase", True][1] == 91 and event_word(results) == "PASS"
+    assert event_costs(results)["phase", True][1] == 91 and event_word(results) == "met"
 
 
 def host_line():
@@ -184,12 +183,12 @@ def test_the_report_names_both_claims_and_what_was_left_out():
     text = report_of(lines)
     rows = [line.split()[0] for line in text if " other " in line]
     assert rows == ["12x6", "22x28"]
-    assert any("MISS" in line and line.startswith("12x6") for line in text)
-    assert any("----  an event below 150 ns" in line and "not measured" in line for line in text)
+    assert any("missed" in line and line.startswith("12x6") for line in text)
+    assert any("no result  an event below 150 ns" in line and "not measured" in line for line in text)
     assert text[-1] == "skipped: while a session records: no lttng"
 
 
-@pytest.mark.parametrize("factor, words", [(1.04, "MISS +4.00"), (0.96, "PASS -4.00")])
+@pytest.mark.parametrize("factor, words", [(1.04, "missed +4.00"), (0.96, "met -4.00")])
 def test_the_verdict_is_on_what_tracing_adds(factor, words):
     lines = lines_of("12x6", "untraced", [40] * 6) + lines_of("12x6", "off", [40 * factor] * 6)
     text = report_of([host_line(), *lines])
@@ -205,7 +204,7 @@ def test_the_report_shows_the_session_its_events_and_what_was_lost():
     text = report_of(lines)
     row = next(line for line in text if line.startswith("12x6 other")).split()
     assert row[2:5] == ["40.0", "44.0", "+10.00"] and row[-1] == "24"
-    words = "PASS  an event below 150 ns while a session records: run_begin 88 ns"
+    words = "met  an event below 150 ns while a session records: run_begin 88 ns"
     assert any(words in line for line in text)
     assert text[-1].startswith("7 events found no room")
 

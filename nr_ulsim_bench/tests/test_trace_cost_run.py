@@ -16,8 +16,8 @@ from nrbench.trace.lttng import Losses
 
 REASON = "another LTTng session records this user's programs: see `lttng list`"
 VOID = [
-    f"  ----  compiled in, no session, below 1 % of a slot's p50, all cases: {REASON}",
-    f"  ----  an event below 150 ns while a session records: {REASON}",
+    f"  no result  compiled in, no session, below 1 % of a slot's p50, all cases: {REASON}",
+    f"  no result  an event below 150 ns while a session records: {REASON}",
 ]
 ROUNDS = tracecost.COST_ROUNDS + 3
 
@@ -142,7 +142,7 @@ def test_an_event_is_priced_in_both_parts_of_the_first_rounds(runner):
     asked = (runner.folder / "asked").read_text().splitlines()
     assert asked.count(f"events={tracecost.QUICK_COST_EVENTS}") == len(wanted)
     assert "trace-void" not in benches(runner.lines)
-    assert "PASS  an event below 150 ns" in "\n".join(runner.report())
+    assert "met  an event below 150 ns" in "\n".join(runner.report())
 
 
 def test_events_that_found_no_room_are_written_and_said(runner, monkeypatch):
@@ -179,7 +179,7 @@ def test_a_session_that_comes_meanwhile_ends_the_run_and_no_verdict_is_given(run
     assert runner.lines[-2]["round"] == number
     text = runner.report()
     assert text[-2:] == VOID
-    assert not any("PASS" in line or "MISS" in line or "OPEN" in line for line in text)
+    assert not any("met" in line or "missed" in line or "not known" in line for line in text)
 
 
 def test_a_session_of_somebody_else_counts_where_this_run_can_make_none(runner, monkeypatch):
@@ -208,5 +208,5 @@ def test_a_price_that_was_not_found_is_said_and_the_rest_is_measured(runner):
     runner.run()
     assert len([line for line in runner.lines if "state" in line]) == len(runner.driver.asked)
     text = runner.report()
-    assert any("PASS  compiled in, no session" in line for line in text)
+    assert any("met  compiled in, no session" in line for line in text)
     assert text[-1].startswith(f"without a result: {2 * tracecost.COST_ROUNDS} times: trace-cost: no answer")

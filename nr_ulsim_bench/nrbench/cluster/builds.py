@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
-from nrbench.cluster.cache import cache_folder
 from nrbench.programs import run
 from nrbench.sweep.process import sha256_of_program
 from nrbench.sweep.simulator import Simulator
@@ -46,6 +45,13 @@ class Manifest:
     def key(self) -> str:
         text = "\n".join(f"{file.name} {file.sha256}" for file in self.files)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def cache_folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(home) if home else Path.home() / ".cache") / "nrbench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _sha256(path: Path) -> str:

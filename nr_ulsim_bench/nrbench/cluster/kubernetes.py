@@ -47,6 +47,8 @@ class Kubernetes(BaseModel):
 
 
 def _object(wanted: Kubernetes, kind: str, name: str) -> Any:
+    if not which("kubectl"):
+        raise BenchError("--cluster kubernetes: there is no kubectl here")
     words = wanted.kubectl("get", kind, name, "--output=json")
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
@@ -123,8 +125,3 @@ def tunnel(wanted: Kubernetes) -> Iterator[Tunnel]:
         finally:
             process.kill()
             process.wait()
-
-
-def require_kubectl() -> None:
-    if not which("kubectl"):
-        raise BenchError("--cluster kubernetes: there is no kubectl here")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The way slurm[:FILE]: a scheduler here, and a worker on each of some nodes, which Slurm gives to one job.
 
-The connections cross the network, encrypted. Both ends prove themselves by certificates that the command
+The connections cross the network, encrypted. Both ends prove themselves by certificates that Dask
 makes. Their files lie in a folder that the nodes share, readable by this user alone."""
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any, Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nrbench.cluster.certificates import make, security
 from nrbench.driver import BenchError
 from nrbench.programs import answer, which
-from nrbench.progress import say
 
 PROGRAMS = ("sbatch", "scancel")
 THREADS = 2  # of a worker: see worker.py
@@ -90,45 +88,24 @@ def why_pending() -> str:
     return "; ".join(line.strip() for line in lines)
 
 
-Refusals = dict[str, str]  # why sbatch takes no job, by the job's worker
-
-
-def _watched(refusals: Refusals) -> type:
-    """dask-jobqueue's job, but one that sbatch refuses is not the end of its cluster."""
-    from dask_jobqueue.slurm import SLURMJob
-    from distributed.deploy.spec import ProcessInterface
-
-    class Watched(SLURMJob):  # type: ignore[misc]
-        async def start(self) -> None:
-            try:
-                await super().start()
-                refusals.pop(self.name, None)
-            except (OSError, RuntimeError) as error:
-                reason = str(error).strip().rpartition("\n")[2]
-                if reason not in refusals.values():
-                    say(f"Slurm takes no job: {reason}")
-                refusals[self.name] = reason
-                await ProcessInterface.start(self)  # it has no job id: nothing is to be cancelled
-
-    return Watched
-
-
 @contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, Any, Refusals]]:
-    """@return the cluster, the security of its client, and what sbatch refuses from now on
-    @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
+def started(slurm: Slurm) -> Iterator[tuple[Any, Any]]:
+    """@return the cluster, and the security of its client
+    @raise BenchError  Slurm is not here, or refuses"""
     for program in PROGRAMS:
         if not which(program):
             raise BenchError(f"--cluster slurm: there is no {program} here")
     from dask_jobqueue import SLURMCluster
+    from distributed.security import Security
 
-    own, refusals = security(make()), Refusals()
+    security = Security.temporary()
     try:
-        cluster = SLURMCluster(security=own, job_cls=_watched(refusals), **keywords(slurm))
-    except (OSError, RuntimeError, ValueError) as error:
-        raise BenchError(f"--cluster slurm: {error}") from error
-    try:
+        cluster = SLURMCluster(security=security, **keywords(slurm))
         cluster.scale(jobs=slurm.nodes)
-        yield cluster, own, refusals
+        cluster.sync(cluster._correct_state)  # asks sbatch now: what it refuses is an error here
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BenchError(f"--cluster slurm: {str(error).strip().rpartition(chr(10))[2]}") from error
+    try:
+        yield cluster, security
     finally:
         cluster.close()

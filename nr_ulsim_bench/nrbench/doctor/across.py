@@ -167,8 +167,7 @@ def status_of(hosts: Sequence[Examined]) -> int:
 
 
 def show(console: Console, hosts: Sequence[Examined]) -> None:
-    from nrbench.sweep.show import rich_table
-    from nrbench.tables import Table, plain_columns
+    from nrbench.render import Table, plain_columns, rich_table
 
     console.print(rich_table(Table("", plain_columns(*BASE), [host_row(one) for one in hosts], [])))
     for text in differences(hosts):

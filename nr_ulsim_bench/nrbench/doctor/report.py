@@ -13,7 +13,7 @@ from rich.text import Text
 from nrbench.doctor.checks import Findings, quiet
 from nrbench.doctor.finding import Finding, Level
 from nrbench.doctor.remedy import Remedy
-from nrbench.sweep.record import Host
+from nrbench.record import Host
 
 STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
 INDENT = " " * 5

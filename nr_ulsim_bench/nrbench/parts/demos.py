@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator
 
-from nrbench.claims import Ratio, round_ratio
 from nrbench.driver import BenchError, ask, run, there
 from nrbench.engine import Ask, Part, Plan, Request, Step
+from nrbench.judge import Ratio, round_ratio
 from nrbench.places import EXAMPLES
+from nrbench.render import busy_lines, failure_lines, host_line, layout
 from nrbench.stats import Line, Results
-from nrbench.text import busy_lines, failure_lines, host_line, layout
 
 SORT, TICKER, SUDOKU = "quicksort", "stock_ticker", "sudoku_validator"
 OWN_SORT = "tpool"

@@ -7,11 +7,12 @@ import math
 from pathlib import Path
 from typing import Any, Iterator, NamedTuple
 
-from nrbench.claims import Ratio, Rounds, at_least_word, at_most_word, hints_verdict, median, round_ratio
 from nrbench.driver import there
-from nrbench.engine import Part, Plan, Request, Step, asks, in_rounds, words
+from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.judge import Ratio, Rounds, at_least_word, at_most_word, hints_verdict, median, round_ratio
+from nrbench.render import ending, host_line, layout, number
+from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
-from nrbench.text import ending, host_line, layout, number
 
 THREADS, TASKS, SAME, FIBERS, HINTS = "threads", "tasks", "tasks-same", "fibers", "hints"
 TITLES = {
@@ -239,12 +240,16 @@ def _costs(results: Results) -> Iterator[str]:
 
 
 def pays(at: Results) -> str:
-    """PASS: fibers scan more than tasks that block. MISS: they do not."""
+    """met: fibers scan more than tasks that block. missed: they do not."""
     return at_least_word(ratio(at), 1.0)
 
 
 def _where_it_pays(found: dict[Cell, Results]) -> Iterator[str]:
-    titles = {"PASS": "Yielding pays", "MISS": "Yielding does not pay", "OPEN": "The rounds do not tell"}
+    titles = {
+        "met": "Yielding pays",
+        "missed": "Yielding does not pay",
+        "not known": "The rounds do not tell",
+    }
     for word, title in titles.items():
         chosen = [(cell, at) for cell, at in found.items() if pays(at) == word]
         yield from [f"{title}, (c) / (b):"] if chosen else []

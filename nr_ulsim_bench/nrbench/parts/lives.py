@@ -12,21 +12,12 @@ from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 from nrbench import host
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN
 from nrbench.driver import there
-from nrbench.engine import (
-    Part,
-    Plan,
-    Request,
-    Step,
-    asks,
-    chosen_classes,
-    in_rounds,
-    nothing_to_measure,
-    words,
-)
+from nrbench.engine import Part, Plan, Request, Step, asks, chosen_classes, nothing_to_measure, words
 from nrbench.parts import lives_judge as judge
 from nrbench.parts.lives_judge import AUTO, HOT, NO_POOL, Lives, Place
+from nrbench.render import ending, host_line, layout
+from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
-from nrbench.text import ending, host_line, layout
 
 CASES = ("12x6", "4x20")
 POOLS: dict[str, tuple[str, ...]] = {

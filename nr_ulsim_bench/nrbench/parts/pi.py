@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nrbench.backends import BACKENDS, OWN
-from nrbench.claims import Ratio, Rounds, at_most_word, equal_word, round_ratio
-from nrbench.engine import Part, Plan, Request, Step, asks, in_rounds, words
+from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.judge import RESAMPLES, SEED, Interval, Ratio, Rounds, at_most_word, equal_word, round_ratio
+from nrbench.render import ending, host_line, layout
+from nrbench.session import in_rounds
 from nrbench.stats import Results
-from nrbench.sweep.bootstrap import RESAMPLES, SEED, Interval
-from nrbench.text import ending, host_line, layout
 from nrbench.variance import f_test, welch_test
 
 PINNED = "ws-pinned"
@@ -94,10 +94,10 @@ def deviation_verdict(floating: Rounds, pinned: Rounds) -> str:
     ratio = resampled_ratio(pinned, floating, _deviation)
     what = "pinned deviates less than floating: standard deviation"
     if test is None or ratio is None:
-        return f"----  {what}: n/a"
-    word = at_most_word(ratio, 1.0) if test.p < SIGNIFICANT else "OPEN"
+        return f"no result  {what}: n/a"
+    word = at_most_word(ratio, 1.0) if test.p < SIGNIFICANT else "not known"
     percent = f"{100 * (ratio.value - 1):+.0f} %"
-    claim = "no claim" if word == "OPEN" else "significant"
+    claim = "no claim" if word == "not known" else "significant"
     return f"{word}  {what} {percent}, ratio {ratio}, F = {test.value:.2f}, p = {test.p:.2g}: {claim}"
 
 
@@ -106,7 +106,7 @@ def mean_verdict(floating: Rounds, pinned: Rounds) -> str:
     ratio = resampled_ratio(pinned, floating, _mean)
     what = f"pinned and floating have equal means, within {100 * (EQUAL_MEANS - 1):.0f} %"
     if test is None or ratio is None:
-        return f"----  {what}: n/a"
+        return f"no result  {what}: n/a"
     return f"{equal_word(ratio, EQUAL_MEANS)}  {what}: ratio {ratio}, t = {test.value:.2f}, p = {test.p:.2g}"
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 from nrbench import host
 from nrbench.backends import CLASSES
-from nrbench.claims import passed_word as word
 from nrbench.driver import there
 from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.judge import passed_word as word
 from nrbench.parts import prewake_judge as judge
 from nrbench.parts.prewake_judge import CaseKey, Cases, Modes, Regret
+from nrbench.render import layout
 from nrbench.stats import Line, Results
-from nrbench.text import layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,15 +204,15 @@ REGRET = (
     "Regret: cost of a slot in us (lateness + CPU time beyond the work / spin_price).\n"
     "  best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other\n"
     "  ratio: auto / tuned, with its 90 % interval; rounds: without those in which other programs had more "
-    f"than {judge.OTHERS_MAX:g} CPUs\n  PASS: ratio up to {judge.REGRET_MAX:g}"
+    f"than {judge.OTHERS_MAX:g} CPUs\n  met: ratio up to {judge.REGRET_MAX:g}"
 )
 LATE = (
     "\nLateness of the first tasks on the other CPUs, in us; last: on the last of these CPUs.\n"
-    f"  PASS: p50 at least {100 * judge.P50_CUT_MIN:.0f} % and p99 {100 * judge.P99_CUT_MIN:.0f} % shorter "
-    f"with auto than with off; ----: off is late by {judge.LATE_US_MIN:g} us at most\n"
+    f"  met: p50 at least {100 * judge.P50_CUT_MIN:.0f} % and p99 {100 * judge.P99_CUT_MIN:.0f} % shorter "
+    f"with auto than with off; no result: off is late by {judge.LATE_US_MIN:g} us at most\n"
     "  spin: time that a worker looked for work, in % of a core, over all blocks; worst: in its worst block\n"
     "  took: CPU time of a worker beyond its tasks by the kernel's count, auto less off, in % of a core\n"
-    f"  PASS: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
+    f"  met: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
 )
 CAUSES = "\nStarts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
 STEADY = (
@@ -221,7 +221,7 @@ STEADY = (
 )
 STEPS = (
     "\nSteps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
-    f"between;\n  PASS: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
+    f"between;\n  met: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
 )
 CAUSE = "late: "  # before the name of a cause in an answer
 CAUSES_SHOWN = 4

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from nrbench import host
-from nrbench.claims import Rounds, at_least_word, hints_verdict, median, round_ratio
 from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.judge import Rounds, at_least_word, hints_verdict, median, round_ratio
+from nrbench.render import ending, host_line, layout
 from nrbench.stats import Results
 from nrbench.system import CPU, System
-from nrbench.text import ending, host_line, layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ def stream_verdict(results: Results) -> str:
     share = round_ratio(parallel, read)
     what = f"(c) reaches {STREAM_PART:.0%} of STREAM's read"
     if share is None:
-        return f"----  {what}: n/a"
+        return f"no result  {what}: n/a"
     fastest = max(parallel.values()) / max(read.values())
     return f"{at_least_word(share, STREAM_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
 

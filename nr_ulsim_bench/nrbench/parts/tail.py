@@ -13,21 +13,12 @@ from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, CLASSES, OWN, Backend, Present
 from nrbench.cases import TINY_CASE, work_us
-from nrbench.claims import at_most_word, round_ratio
 from nrbench.driver import Driver, there
-from nrbench.engine import (
-    Part,
-    Plan,
-    Request,
-    Step,
-    asks,
-    chosen_classes,
-    in_rounds,
-    nothing_to_measure,
-    words,
-)
+from nrbench.engine import Part, Plan, Request, Step, asks, chosen_classes, nothing_to_measure, words
+from nrbench.judge import at_most_word, round_ratio
+from nrbench.render import ending, host_line, layout
+from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
-from nrbench.text import ending, host_line, layout
 
 CASES = ("12x0.5", "12x2", "12x10")
 FULL_CASES = ("12x0.5", "12x1", "12x2", "12x5", "12x10", TINY_CASE)
@@ -258,7 +249,7 @@ def _verdict(place: Place, by_pool: dict[str, Cell], title: str, thrifty: bool) 
     of = f"{THRIFTY:g} x its CPU time" if thrifty else "any CPU time"
     text = f"{place}: p99.9 of {title} at most {NOT_HIGHER:g} x that of each pool with {of}"
     if not rivals:
-        return f"----  {text}: no such pool"
+        return f"no result  {text}: no such pool"
     best = min(rivals, key=lambda name: quantile_us(rivals[name].counts, TAIL))
     ratio = round_ratio(own.tails, rivals[best].tails)
     return f"{at_most_word(ratio, NOT_HIGHER)}  {text}: to {best} {ratio or 'n/a'}"

@@ -13,23 +13,13 @@ import numpy as np
 
 from nrbench.backends import OWN
 from nrbench.cases import BURST_CASES, period_us
-from nrbench.claims import Ratio, at_most_word, passed_word
 from nrbench.driver import BenchError, ask
-from nrbench.engine import (
-    Part,
-    Plan,
-    Request,
-    Session,
-    Step,
-    chosen_classes,
-    nothing_to_measure,
-    shuffled,
-    words,
-)
+from nrbench.engine import Measuring, Part, Plan, Request, Step, chosen_classes, nothing_to_measure, words
+from nrbench.judge import N_MIN, Interval, Ratio, at_most_word, passed_word
 from nrbench.parts import tracecost_session
+from nrbench.render import failure_lines, host_line, layout
+from nrbench.session import shuffled
 from nrbench.stats import Line, Results
-from nrbench.sweep.bootstrap import N_MIN, Interval
-from nrbench.text import failure_lines, host_line, layout
 from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
@@ -116,7 +106,7 @@ def make_rounds(
 
 
 class Measurement:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Measuring) -> None:
         self.session, self.request = session, session.request
         self.program = self.request.beside("ws-trace-cost")
         self.driver = session.driver("trace.log")
@@ -219,7 +209,7 @@ class Measurement:
             self.session.take(plan, steps)
 
 
-def measure(session: Session) -> None:
+def measure(session: Measuring) -> None:
     """In the normal class, unless others are named."""
     request = session.request
     classes, skipped = chosen_classes(request.classes or ("other",))
@@ -311,7 +301,7 @@ def off_table(slots: Results, cases: Sequence[str]) -> Iterator[str]:
     if rows:
         yield (
             "\nTracing compiled in, no session, against a build without tracing; percent more, with 95 % "
-            f"interval.\nPASS: the whole interval of p50 is up to {LIMIT}; OPEN: a part of it"
+            f"interval.\nPASS: the whole interval of p50 is up to {LIMIT}; not known: a part of it"
         )
         head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", ""]
         yield from layout([head, *rows])

@@ -14,8 +14,8 @@ from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
 from nrbench.radio.record import Pool, RadioRun
 from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
+from nrbench.record import Host, ResultsError
 from nrbench.sweep.configuration import OAI_POOL
-from nrbench.sweep.record import Host, ResultsError
 from nrbench.sweep.simulator import BuildError, Simulator, refuse
 
 OLD: Pool = "old"

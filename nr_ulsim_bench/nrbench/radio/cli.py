@@ -173,16 +173,16 @@ def _what(options: Options, programs: Programs) -> dict[str, object]:
 
 
 def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell]) -> int:
-    from nrbench.cluster.spec import parse_spec, require_packages
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(str(options.cluster)).way)
-    from nrbench.cluster import radio as clusters  # loads Dask
-    from nrbench.sweep.session import sweep_id
+    ways.require_packages(str(options.cluster))
+    from nrbench.cluster import work  # loads Dask
+    from nrbench.session import session_id
 
     plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
-    name = sweep_id("cluster", "radio", _what(options, programs))
-    return clusters.carry_out(
-        clusters.RadioSweep(
+    name = session_id("cluster", "radio", _what(options, programs))
+    return work.radio(
+        work.ClusterRadio(
             name, plan, programs, options.placements, options.out, options.fresh,
             str(options.cluster), options.per or "host", options.leave_out,
         )
@@ -199,7 +199,7 @@ def _report(options: Options) -> int:
 
 def _measure(options: Options) -> int:
     from nrbench.radio import builds, session, softmodem
-    from nrbench.sweep.session import sweep_id
+    from nrbench.session import session_id
     from nrbench.system import System
 
     limits, timescales = options.limits(), options.timescales()
@@ -215,9 +215,9 @@ def _measure(options: Options) -> int:
     for placement in options.placements:
         softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
     about = host.describe(options.label)
-    name = sweep_id(about.id, "radio", _what(options, programs))
+    name = session_id(about.id, "radio", _what(options, programs))
     plan = Plan(cells, options.runs, options.seed, options.seconds, timescales, limits)
     take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
     if options.dry_run:
-        return session.dry_run(session.Session(name, plan, take), options.out, options.fresh)
-    return session.carry_out(session.Session(name, plan, take), options.out, options.fresh)
+        return session.dry_run(session.Radio(name, plan, take), options.out, options.fresh)
+    return session.carry_out(session.Radio(name, plan, take), options.out, options.fresh)

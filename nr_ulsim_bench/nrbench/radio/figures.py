@@ -8,10 +8,10 @@ from itertools import accumulate
 from statistics import median
 from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 
+from nrbench.judge import Interval, median_interval, ratio_interval
 from nrbench.radio.plan import Cell, cell_of
 from nrbench.radio.record import BUDGET_BIN_US, BUDGET_BINS, Radio, RadioRun, Side, Step
 from nrbench.radio.watch import SAMPLE_CLOCK
-from nrbench.sweep.bootstrap import Interval, median_interval, ratio_interval
 
 SIDES = {"gnb": "gNB", "ue": "UE"}
 POOL_THREADS = ("tpool", "ws")  # how the names of a pool's threads begin, whatever the case

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from nrbench.sweep.record import Amount, Count, Host, Strict, Time, Whole, moment, read_lines
+from nrbench.record import Amount, Began, Count, Host, Strict, Time, Whole, read_lines
 
 RUNS = "radio.ndjson"  # the results file
 BUDGET_BINS = 30
@@ -89,7 +89,7 @@ class RadioRun(Strict):
     format: Literal[1] = 1
     sweep: str  # twelve hex digits that the runs of one plan share
     round: Count
-    began: Annotated[str, AfterValidator(lambda text: text if moment(text) else text)]  # UTC, ISO 8601
+    began: Began
     version: str | None = None  # of OAI
     gnb: Pool
     ue: Pool

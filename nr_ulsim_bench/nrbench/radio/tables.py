@@ -11,8 +11,8 @@ from nrbench.radio.capacity import Bounded, Limits, capacity, limits_of, lived_u
 from nrbench.radio.figures import SIDES, Middle, Place, middle
 from nrbench.radio.plan import NO_SPIN, Cell, cell_of, counted, trials
 from nrbench.radio.record import LOST_MAX, Blocks, RadioRun, Step
-from nrbench.sweep.table import NOTHING, factor, number
-from nrbench.tables import Column, Table, plain_columns
+from nrbench.render import Column, Table, plain_columns
+from nrbench.sweep.tables import NOTHING, factor, number
 
 SHARES = {"p50": 0.5, "p1": 0.01, "p0.1": 0.001}
 LIVES = (

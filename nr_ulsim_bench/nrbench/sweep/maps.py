@@ -9,16 +9,23 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure as Canvas
 
-from nrbench.sweep.bootstrap import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
-from nrbench.sweep.classes import class_of, letters
+from nrbench.drawing import legend, plain_numbers, plt
+from nrbench.judge import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
+from nrbench.render import Column, Table, plain_columns
+from nrbench.sweep.cells import OLD_POOL, OUR_POOL, cores_of
 from nrbench.sweep.figures import RX
-from nrbench.sweep.frame import OLD_POOL, OUR_POOL, cores_of
-from nrbench.sweep.record import INLINE, Run
+from nrbench.sweep.hosts import class_of, letters
+from nrbench.sweep.plots import draw_each
+from nrbench.sweep.record import INLINE
+from nrbench.sweep.runs import Runs
+from nrbench.sweep.tables import NOTHING, number
 
 SNRS_MIN = 2  # fewer are no map
 Z = 1.959964  # of a normal distribution, 95 %
@@ -29,6 +36,13 @@ COLUMNS = (
     "errors", "slots", RX,
 )  # fmt: skip
 POINT = ["layers", "mcs", "snr"]
+CURVES_MAX = 8  # MCSs with a curve
+ROWS_MAX = 500  # of points; more are in maps.csv only
+NOTE = (
+    "BLER: share of the slots that were not decoded in their first round, of all pools together, with a 95 % "
+    "interval by Wilson's formula, which takes slots as independent. Times: median of the whole RX, µs, with "
+    "a 95 % interval."
+)
 
 
 class Point(NamedTuple):
@@ -59,26 +73,35 @@ def rate_interval(errors: int, slots: int) -> Interval:
     return Interval(max(0.0, (middle - half) / (1 + z2)), min(1.0, (middle + half) / (1 + z2)))
 
 
-def map_rows(runs: Sequence[Run]) -> pd.DataFrame:
+def map_rows(runs: Runs) -> pd.DataFrame:
     """A row a run that is a point of a map. The time is NaN where the run gave no result."""
-    rows = []
-    names = letters(run.host for run in runs)
-    for run in runs:
+    names = letters(run.host for run in runs.settings)
+    points = {}
+    for place, run in enumerate(runs.settings):
         point = point_of(run.options) if run.kind == "nr_ulsim" and run.pool != INLINE else None
-        if point is None or run.errors is None:
-            continue
-        time_us = run.figures.get(RX, math.nan) if run.status == "ok" else math.nan
-        what = (
-            names[class_of(run.host)],
-            f"{run.scenario} {point.family}",
-            run.host.id,
-            run.scenario,
-            run.case,
-        )
-        where = run.variant, run.threads, run.threads <= cores_of(run)
-        rows.append((*what, *where, point.layers, point.mcs, point.snr_db, run.errors, point.slots, time_us))
-    frame: pd.DataFrame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame
+        if point is not None:
+            what = names[class_of(run.host)], f"{run.scenario} {point.family}", run.host.id
+            where = run.variant, run.threads, run.threads <= cores_of(run)
+            points[place] = (
+                *what,
+                run.scenario,
+                run.case,
+                *where,
+                point.layers,
+                point.mcs,
+                point.snr_db,
+                point.slots,
+            )
+    of_setting = [name for name in COLUMNS if name not in ("errors", RX)]
+    about = pd.DataFrame(list(points.values()), columns=of_setting, index=list(points))
+    words = ("class", "family", "host", "scenario", "case", "variant")
+    about = about.astype(dict.fromkeys(words, "category"))
+    rows = runs.frame[runs.frame["setting"].isin(about.index) & runs.frame["errors"].notna()]
+    joined: pd.DataFrame = about.loc[rows["setting"]].reset_index(drop=True)
+    joined["errors"] = rows["errors"].to_numpy()
+    rx = rows[RX] if RX in rows else pd.Series(math.nan, index=rows.index)
+    joined[RX] = rx.where(rows["status"] == "ok").to_numpy()
+    return joined
 
 
 class Time(NamedTuple):
@@ -189,3 +212,103 @@ def map_csv(found: Sequence[Map], path: Path) -> None:
                 of_time = dict(zip(("rx_low_us", "rx_high_us"), interval or ()))
                 rows.append({**point, "variant": variant, RX: median_us, **of_time})
     pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
+
+
+def rate_text(figures: Figures | None) -> str:
+    return "" if figures is None else f"{figures.error_rate:.3f}"
+
+
+def _interval(interval: Interval | None, digits: int) -> str:
+    return NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def _time_text(one: Map, figures: Figures | None) -> str:
+    time = figures.times.get(one.ours) if figures else None
+    return "" if time is None else number(time.median_us)
+
+
+def _grids(one: Map, of: str) -> Iterator[Table]:
+    """A row an MCS, a column an SNR; one for each number of layers."""
+    snrs = one.axis(2)
+    for layers in one.axis(0):
+        there = [key for key in one.points if key[0] == layers]
+        rates, times = [], []
+        for mcs in sorted({key[1] for key in there}):
+            row = [one.points.get((int(layers), mcs, snr)) for snr in snrs]
+            rates.append([str(mcs), *map(rate_text, row)])
+            times.append([str(mcs), *(_time_text(one, figures) for figures in row)])
+        heads = [Column("", "MCS"), *(Column("SNR, dB", f"{snr:g}") for snr in snrs)]
+        where = f"{of}, {layers:g} layer{'s' if layers != 1 else ''}"
+        yield Table(f"BLER: {where}", heads, rates, [])
+        yield Table(f"Whole RX of {one.ours}, µs, {one.threads} threads: {where}", heads, times, [])
+
+
+def _all_points(one: Map, of: str) -> Table:
+    heads = plain_columns("layers", "MCS", "SNR, dB", "slots", "BLER", "95 % interval")
+    heads += [Column(variant, name) for variant in one.variants for name in ("median", "interval")]
+    rows = []
+    for (layers, mcs, snr), figures in one.points.items():
+        row = [str(layers), str(mcs), f"{snr:g}", str(figures.slots), rate_text(figures)]
+        row.append(_interval(figures.interval, 3))
+        for variant in one.variants:
+            time = figures.times.get(variant)
+            row += [number(time.median_us), _interval(time.interval, 0)] if time else [NOTHING, NOTHING]
+        rows.append(row)
+    return Table(f"All points: {of}, {one.threads} threads", heads, rows, [NOTE])
+
+
+def map_tables(one: Map, short: bool = False) -> Iterator[Table]:
+    """@param short  for a terminal: the grids only"""
+    of = f"{one.name}, class {one.of}"
+    yield from _grids(one, of)
+    if not short and len(one.points) <= ROWS_MAX:
+        yield _all_points(one, of)
+
+
+def _draw_panel(axis: Any, rows: pd.DataFrame, value: str, title: str, colours: str) -> None:
+    """Colours: a square a point; white: no run."""
+    grid = rows.pivot_table(index="mcs", columns="snr", values=value).sort_index(ascending=False)
+    sns.heatmap(grid, ax=axis, cmap=colours)
+    axis.set_title(title, fontsize=10, loc="left")
+    axis.set(xlabel="SNR, dB", ylabel="MCS")
+
+
+def _draw_curves(axis: Any, rows: pd.DataFrame, value: str, title: str) -> None:
+    """A curve an MCS, with its interval."""
+    chosen = sorted(rows["mcs"].unique())
+    for mcs, colour in zip(
+        chosen[:: -(-len(chosen) // CURVES_MAX)], sns.color_palette("viridis", CURVES_MAX)
+    ):
+        of = rows[(rows["mcs"] == mcs) & rows[value].notna()].sort_values("snr")
+        axis.plot(of["snr"], of[value], "o-", ms=3, lw=1.2, color=colour, label=f"MCS {mcs:g}")
+        axis.fill_between(of["snr"], of[f"{value}_low"], of[f"{value}_high"], color=colour, alpha=0.2, lw=0)
+    axis.set_title(title, fontsize=10, loc="left")
+    axis.set(xlabel="SNR, dB", ylim=(0, None))
+    plain_numbers(axis.yaxis)
+    axis.grid(alpha=0.25)
+
+
+def map_figure(one: Map) -> Canvas:
+    rows = []
+    for (layers, mcs, snr), figures in one.points.items():
+        time = figures.times.get(one.ours, Time(math.nan, None))
+        rows.append((layers, mcs, snr, figures.error_rate, *figures.interval, time.median_us,
+                     *(time.interval or (math.nan, math.nan))))  # fmt: skip
+    names = ["layers", "mcs", "snr", "rate", "rate_low", "rate_high", "time", "time_low", "time_high"]
+    points = pd.DataFrame(rows, columns=names)
+    canvas = plt.figure(figsize=(17, 3.3 * points["layers"].nunique() + 1), layout="constrained")
+    axes = canvas.subplots(points["layers"].nunique(), 4, squeeze=False)
+    for row, (layers, of) in zip(axes, points.groupby("layers")):
+        where, what = f"{layers} layer{'s' if layers != 1 else ''}", f"whole RX, µs, {one.ours}"
+        _draw_panel(row[0], of, "rate", f"BLER, {where}", "magma_r")
+        _draw_curves(row[1], of, "rate", "BLER, 95 % intervals")
+        _draw_panel(row[2], of, "time", what, "viridis")
+        _draw_curves(row[3], of, "time", f"{what}, 95 % intervals")
+    legend(canvas, 8, fontsize=9)
+    canvas.suptitle(f"{one.name}, class {one.of}, {one.threads} threads", fontsize=11)
+    return canvas
+
+
+def draw_maps(found: Sequence[Map], out: Path) -> dict[int, Path]:
+    """As plots.draw_each()."""
+    return draw_each(found, map_figure, lambda one: f"map {one.name} class {one.of}", out)

@@ -16,7 +16,7 @@ from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
 from nrbench.sweep.scenario import SweepDefaults
 
-Per = Enum("Per", {name: name for name in ("host", "class", "any")})  # type: ignore[misc]
+Per = Enum("Per", {name: name for name in ("host", "class")})  # type: ignore[misc]
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
@@ -63,7 +63,7 @@ Cluster = Annotated[
 PerWhat = Annotated[
     str | None,
     Given(Per | None, lambda chosen: chosen.value),
-    Option(help="with --cluster: a case on each host, on one of each class, or on any one (default: host)"),
+    Option(help="with --cluster: a case on each host, or on one of each class (default: host)"),
 ]
 LeaveOut = Annotated[
     str | None,

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nrbench import host
-from nrbench.html import data_uri, write_page
-from nrbench.tables import is_good
+from nrbench.render import data_uri, is_good, write_page
 from nrbench.trace.summary import Summary
 from nrbench.trace.text import losses, tables
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 import textwrap
 from typing import Callable, Iterator
 
-from nrbench.tables import Table, plain_columns
-from nrbench.text import layout
+from nrbench.render import Table, layout, plain_columns
 from nrbench.trace import functions
 from nrbench.trace.figures import PATH_PARTS
 from nrbench.trace.summary import Summary

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
-from nrbench.claims import Ratio, at_most_word, round_ratio, typical
+from nrbench.judge import CONFIDENCE, Ratio, at_most_word, round_ratio, typical
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.stats import Key, Line, Summaries, Summary, select
-from nrbench.sweep.bootstrap import CONFIDENCE
 
 TIE = 1.01  # slower by less than that is no loss
 FACADE_NS_MAX = 10.0  # a task, over the core

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Iterator
 
 from nrbench.driver import Driver
-from nrbench.engine import Part, Plan, Request, Session, Step, chosen_classes, nothing_to_measure
+from nrbench.engine import Measuring, Part, Plan, Request, Step, chosen_classes, nothing_to_measure
 from nrbench.parts.pools.contest import counters_source
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.table import full_report
@@ -58,10 +58,10 @@ def prepare(request: Request, driver: Driver) -> Plan:
     return Plan(made.steps, Asker(driver), about, budget_s=budget_s)
 
 
-def measure(session: Session) -> None:
-    plan = prepare(session.request, session.driver("bench.log"))
-    session.begin(plan.about)
-    session.take(plan)
+def measure(measuring: Measuring) -> None:
+    plan = prepare(measuring.request, measuring.driver("bench.log"))
+    measuring.begin(plan.about)
+    measuring.take(plan)
 
 
 def report(results: Results) -> Iterator[str]:

@@ -11,7 +11,8 @@ from typing import Iterator, NamedTuple, Sequence
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.cases import SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import Calibration
-from nrbench.engine import Request, Step, shuffled, words
+from nrbench.engine import Request, Step, words
+from nrbench.session import shuffled
 
 PARTS = ("slot", "stream", "coliseum", "wake")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 from nrbench.backends import BACKENDS, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.host import TEXT, fact_text
+from nrbench.judge import CONFIDENCE
 from nrbench.parts.pools.contest import HEADS, contest_ratios, facade_lines, full_rows, usage_rows
 from nrbench.parts.pools.plan import (
     FAN,
@@ -26,9 +27,8 @@ from nrbench.parts.pools.plan import (
     STREAM_RING,
 )
 from nrbench.parts.pools.verdict import slot_target
+from nrbench.render import layout
 from nrbench.stats import Key, Summaries, Summary, matching, select
-from nrbench.sweep.bootstrap import CONFIDENCE
-from nrbench.text import layout
 
 CLASS_TEXT = {
     "other": "all threads in the normal class",

@@ -9,7 +9,7 @@ from typing import Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from nrbench.backends import ALONE, FACADES, OWN
 from nrbench.cases import TINY_CASE, bound_us, list_limit_us, period_us
-from nrbench.claims import at_most_word
+from nrbench.judge import at_most_word
 from nrbench.parts.pools.contest import FACADE_NS_MAX, ContestRatio, contest_ratios, facade_cost, facade_text
 from nrbench.parts.pools.plan import IDLE_CASE
 from nrbench.stats import Key, Summaries, Summary, select
@@ -35,7 +35,7 @@ class Score(NamedTuple):
 
 class Verdict(NamedTuple):
     name: str
-    word: str  # PASS, FAIL; OPEN: measured, but the noise is larger than the question; ----: nothing to judge
+    word: str  # met, missed; not known: the noise is larger than the question; no result: nothing to judge
     detail: str = "not measured"
 
     def __str__(self) -> str:
@@ -45,10 +45,10 @@ class Verdict(NamedTuple):
 def judge(name: str, found: Iterable[Score | None]) -> Verdict:
     scores = [score for score in found if score]
     if not scores:
-        return Verdict(name, "----")
+        return Verdict(name, "no result")
     worst = max(scores, key=lambda score: score.ratio)
     good = sum(score.ratio <= 1 for score in scores)
-    word = "PASS" if good == len(scores) else "FAIL"
+    word = "met" if good == len(scores) else "missed"
     return Verdict(name, word, f"{good} of {len(scores)} cases; worst: {worst.text}")
 
 
@@ -58,15 +58,15 @@ def check(name: str, chosen: Summaries, score: Callable[[Key, Summary], Score | 
 
 
 def judge_ratios(name: str, found: Iterable[ContestRatio]) -> Verdict:
-    """By intervals: FAIL when one lies beyond the tie as a whole, OPEN when the tie is inside of one."""
+    """Missed when an interval lies beyond the tie as a whole, not known when the tie is inside of one."""
     ratios = list(found)
     if not ratios:
-        return Verdict(name, "----")
+        return Verdict(name, "no result")
     words = [ratio.word for ratio in ratios]
-    good, bad, undecided = (words.count(word) for word in ("PASS", "MISS", "OPEN"))
-    worst = max(ratios, key=lambda ratio: (ratio.word == "MISS", ratio.ratio.value))
+    good, bad, undecided = (words.count(word) for word in ("met", "missed", "not known"))
+    worst = max(ratios, key=lambda ratio: (ratio.word == "missed", ratio.ratio.value))
     detail = f"{good} of {len(ratios)} comparisons hold, {bad} do not, {undecided} are open; worst: {worst}"
-    return Verdict(name, "FAIL" if bad else "OPEN" if undecided else "PASS", detail)
+    return Verdict(name, "missed" if bad else "not known" if undecided else "met", detail)
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ def facade_verdict(summaries: Summaries, name: str) -> Verdict:
     question = f"interface {name}: an empty task costs at most {FACADE_NS_MAX:.0f} ns more than by the core's"
     cost = facade_cost(summaries, name)
     if cost is None:
-        return Verdict(question, "----")
-    return Verdict(question, at_most_word(cost, FACADE_NS_MAX).replace("MISS", "FAIL"), facade_text(cost))
+        return Verdict(question, "no result")
+    return Verdict(question, at_most_word(cost, FACADE_NS_MAX).replace("missed", "missed"), facade_text(cost))
 
 
 def coliseum_verdicts(summaries: Summaries) -> Iterator[Verdict]:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of a long table: a row a value, with the group that it is of and the round that it was taken in.
+All groups with as many values are resampled at once: 100 runs and 1,000,000 go the same way."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+import pandas as pd
+
+from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, picks, tail
+
+VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
+RESAMPLES_MIN = 200
+BLOCK = 4_000_000  # values that are drawn at once
+
+
+def resamples_of(values: int) -> int:
+    return int(np.clip(VALUES_MAX // max(1, values), RESAMPLES_MIN, RESAMPLES))
+
+
+def _by_count(counts: Any) -> Iterator[tuple[int, Any, Any]]:
+    """@param counts  of values of each group, which lie one after the other
+    @return a number of values; the groups that have so many; the places of their values, a row a group"""
+    starts = np.cumsum(counts) - counts
+    for count in np.unique(counts):
+        chosen = np.flatnonzero(counts == count)
+        yield int(count), chosen, starts[chosen][:, None] + np.arange(count)
+
+
+def resampled_medians(values: Array, seed: int, resamples: int) -> Array:
+    """@param values  a row a group. @return a row a group, a column a resample"""
+    drawn = picks(values.shape[1], seed, resamples)
+    step = max(1, BLOCK // drawn.size)
+    parts = [np.median(values[at : at + step][:, drawn], axis=2) for at in range(0, len(values), step)]
+    return np.concatenate(parts)
+
+
+def _ends(statistics: Array, count: int) -> Any:
+    """Of a row the interval."""
+    cut = tail(count)
+    return np.quantile(statistics, [cut, 1 - cut], axis=1)
+
+
+def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
+    """@param values  columns `group`, value
+    @return by group: n, median, half_iqr (NaN: one value), low and high (NaN: fewer than N_MIN values)"""
+    values = values.sort_values(group, kind="stable")
+    names, counts = np.unique(values[group].to_numpy(), return_counts=True)
+    every = values["value"].to_numpy()
+    found = {name: np.full(len(names), np.nan) for name in ("median", "half_iqr", "low", "high")}
+    for count, chosen, places in _by_count(counts):
+        of = every[places]
+        found["median"][chosen] = np.median(of, axis=1)
+        if count > 1:
+            low, high = np.quantile(of, [0.25, 0.75], axis=1)
+            found["half_iqr"][chosen] = (high - low) / 2
+        if count >= N_MIN:
+            ends = _ends(resampled_medians(of, SEED, resamples_of(len(every))), count)
+            found["low"][chosen], found["high"][chosen] = ends
+    made: pd.DataFrame = pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
+    return made
+
+
+def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+    """Values of the same round of a group and of its baseline. @return them, and the groups of which most
+    rounds have both"""
+    both = new.merge(old, on=["base", "round"], suffixes=("", "_old"))
+    shared = both.groupby("group").size()
+    sizes = new.groupby("group").size()
+    of_base = new.groupby("group")["base"].first().map(old.groupby("base").size())
+    fewest = sizes.clip(upper=of_base)
+    twice = {*new["group"][new.duplicated(["group", "round"])]}
+    base_twice = {*old["base"][old.duplicated(["base", "round"])]}
+    twice |= {*new["group"][new["base"].isin(base_twice)]}  # it is unknown which two are a pair
+    least = (fewest / 2).clip(lower=fewest.clip(upper=N_MIN))
+    enough = shared.reindex(fewest.index, fill_value=0) >= least
+    groups = [name for name, is_enough in enough.items() if is_enough and name not in twice]
+    return both[both["group"].isin(groups)], groups
+
+
+def ratios(
+    values: pd.DataFrame, base: pd.Series[Any], pairs: bool = True
+) -> tuple[pd.DataFrame, dict[Any, Array]]:
+    """
+    Of medians: a group's ÷ its baseline's. Of the rounds that both have; of all, as of two samples, where
+    they share too few.
+
+    @param values  columns group, round, value
+    @param base    by group, the group of its baseline. @param pairs  False: never by rounds
+    @return by group: ratio, ratio_low, ratio_high (NaN: too few rounds), ratio_n, paired; and of each group
+            the logarithms of the resampled ratios. Groups without results on both sides, or with a value that
+            is not above 0, are left out
+    """
+    below = {*values["group"][values["value"] <= 0]}
+    new = values[values["group"].isin(base.index)].assign(base=lambda of: of["group"].map(base))
+    new = new[~new["group"].isin(below) & ~new["base"].isin(below)]
+    old = values[values["group"].isin(new["base"])].rename(columns={"group": "base"})
+    new = new[new["base"].isin(old["base"])]
+    both, paired = _pairs(new, old) if pairs else (None, [])
+    rows: dict[Any, tuple[float, float, float, int, bool]] = {}
+    logs: dict[Any, Array] = {}
+
+    def add(names: Any, before: Array, after: Array, is_paired: bool, resamples: int) -> None:
+        value = np.median(after, axis=1) / np.median(before, axis=1)
+        count, ends = min(before.shape[1], after.shape[1]), np.full((2, len(value)), np.nan)
+        drawn = resampled_medians(after, SEED, resamples) / resampled_medians(
+            before, SEED if is_paired else SEED + 1, resamples
+        )
+        if count >= N_MIN:
+            ends = _ends(drawn, count)
+        for place, name in enumerate(names):
+            rows[name] = (float(value[place]), float(ends[0][place]), float(ends[1][place]), count, is_paired)
+            logs[name] = np.log(drawn[place]).astype(np.float32)
+
+    if both is not None and len(both):
+        both = both.sort_values(["group", "round"], kind="stable")
+        names, counts = np.unique(both["group"].to_numpy(), return_counts=True)
+        before, after = both["value_old"].to_numpy(), both["value"].to_numpy()
+        for _, chosen, places in _by_count(counts):
+            add(names[chosen], before[places], after[places], True, resamples_of(2 * len(both)))
+    of_base = {name: of["value"].to_numpy() for name, of in old.groupby("base")}
+    for name, of in new[~new["group"].isin(paired)].groupby("group"):
+        sides = of_base[base[name]], of["value"].to_numpy()
+        add([name], sides[0][None], sides[1][None], False, RESAMPLES)
+    heads = ["ratio", "ratio_low", "ratio_high", "ratio_n", "paired"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=heads), logs
