@@ -248,8 +248,8 @@ def test_functions_have_names_where_the_file_is_still_the_same(tool):
         symbols = elf.ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
         main = next(symbol for symbol in symbols if symbol.name == "Py_BytesMain")
     address = main["st_value"]
-    assert function_at(python, address) == function_at(python, address + 1) == "Py_BytesMain"
-    assert function_at(python, 1) is None and function_at("/none", address) is None
+    assert function_at(python, address, 1e12) == function_at(python, address + 1, 1e12) == "Py_BytesMain"
+    assert function_at(python, 1, 1e12) is None and function_at("/none", address, 1e12) is None
     image = {"baddr": 0x10000, "memsz": address + 100, "path": python, "is_pic": 1}
     told = line(1, 2, "x", **image).replace("oai_tpool_ws:x", "lttng_ust_statedump:bin_info")
     task = {"pool": 1, "worker": 0, "func": address + 0x10000, "arg": 7, "group": 0}

@@ -114,7 +114,8 @@ def tasks_of(process: Process) -> pd.DataFrame:
         for task in walk.tasks
     ]
     columns = ["kind", "func", "own", "lag", "time", "stolen", "by_timer"]
-    return pd.DataFrame(rows, columns=columns)
+    table: pd.DataFrame = pd.DataFrame(rows, columns=columns)
+    return table
 
 
 def used(process: Process, span: Span, cores: int) -> tuple[int, int]:

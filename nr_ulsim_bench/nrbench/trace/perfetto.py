@@ -9,9 +9,8 @@ the start of its task, and from a wake to the worker that gets up.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from pathlib import Path
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 import pandas as pd
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
@@ -35,7 +34,7 @@ LEAD_NS = 20_000  # shown before and after a slot, at least
 
 
 class Edge(NamedTuple):
-    """A slice begins or ends, an instant, or a value of a counter. A track's edges are in order."""
+    """A slice begins or ends, an instant, or a value of a counter. The edges of a track are in order."""
 
     time: int
     track: int
@@ -49,7 +48,7 @@ class Edge(NamedTuple):
 class Export:
     """@param shown  slices that have no part of this stretch of time are left out"""
 
-    def __init__(self, builder: StreamingTraceProtoBuilder, shown: tuple[int, int] = (0, FOREVER)) -> None:
+    def __init__(self, builder: StreamingTraceProtoBuilder, shown: tuple[int, int]) -> None:
         self.builder, self.shown = builder, shown
         self.edges: list[Edge] = []
         self.track_count = self.flow_count = 0
@@ -58,15 +57,14 @@ class Export:
         return begin_ns <= self.shown[1] and end_ns >= self.shown[0]
 
     def track(self, name: str, parent: int = 0, **descriptors: dict[str, Any]) -> int:
-        """@param descriptors  what is more than a name of a process, thread or counter"""
+        """@param descriptors  of a process, thread or counter"""
         self.track_count += 1
         packet = self.builder.create_packet()
         track = packet.track_descriptor
         track.uuid, track.name, track.parent_uuid = self.track_count, name, parent
         for key, values in descriptors.items():
+            getattr(track, key).MergeFrom(type(getattr(track, key))(**values))
             getattr(track, key).SetInParent()
-            for field, value in values.items():
-                setattr(getattr(track, key), field, value)
         self.builder.write_packet(packet)
         return self.track_count
 
@@ -74,19 +72,18 @@ class Export:
         """Tracks of one name: slices that overlap need as many."""
         ends: dict[int, int] = {}  # by track
         for begin_ns, end_ns, text in sorted(slices):
-            if not self.is_shown(begin_ns, end_ns):
-                continue
-            track = next((track for track, end in ends.items() if end <= begin_ns), 0)
-            track = track or self.track(name, parent)
-            ends[track] = end_ns
-            if begin_ns == end_ns:
-                self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_INSTANT, text))
-                continue
-            self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_SLICE_BEGIN, text))
-            self.edges.append(Edge(end_ns, track, TrackEvent.TYPE_SLICE_END))
+            if self.is_shown(begin_ns, end_ns):
+                track = next((track for track, end in ends.items() if end <= begin_ns), 0)
+                track = track or self.track(name, parent)
+                ends[track] = end_ns
+                if begin_ns == end_ns:
+                    self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_INSTANT, text))
+                else:
+                    self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_SLICE_BEGIN, text))
+                    self.edges.append(Edge(end_ns, track, TrackEvent.TYPE_SLICE_END))
 
     def counter(self, name: str, parent: int, start: int, steps: Iterable[tuple[int, int]]) -> None:
-        """@param steps times, and by how much the value changes"""
+        """@param steps  times, and by how much the value changes"""
         track, value = self.track(name, parent, counter={}), start
         for time_ns, step in sorted(steps):
             value += step
@@ -94,52 +91,52 @@ class Export:
                 self.edges.append(Edge(time_ns, track, TrackEvent.TYPE_COUNTER, value=value))
 
     def process(self, process: Process) -> None:
-        name = process.name or "process"
+        name, walk = process.name or "process", process.walk
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
-        walk = process.walk
-        self.lanes(
-            "slots", parent, [(w.begin_ns, w.end_ns, _name(w.name, w.is_valid)) for w in process.slots]
-        )
-        of_kind: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        of_kind = {"slots": [(w.begin_ns, w.end_ns, _name(w.name, w.is_valid)) for w in process.slots]}
         for span in walk.spans:
             label = process.kind_label(span.kind)
-            text = f"{label} {span.frame}.{span.slot}" if isinstance(span.kind, str) else label
-            end_ns = walk.time[span.end if span.end >= 0 else -1]
-            of_kind[label].append((walk.time[span.begin], end_ns, _name(text, span.is_valid)))
+            text = label if span.is_burst else f"{label} {span.frame}.{span.slot}"
+            times = walk.time[span.begin], walk.time[span.end]
+            of_kind.setdefault(label, []).append((*times, _name(text, span.is_valid)))
         for label, slices in of_kind.items():
             self.lanes(label, parent, slices)
         for pool in process.pools:
-            self.counter(f"{process.pool_label(pool)}: queued", parent, 0, queued(walk, pool))
-            workers = process.worker_count(pool)
-            self.counter(f"{process.pool_label(pool)}: awake", parent, *awake(process.events, pool, workers))
+            label, workers = process.pool_label(pool), process.worker_count(pool)
+            self.counter(f"{label}: queued", parent, 0, queued(walk, pool))
+            self.counter(f"{label}: awake", parent, *awake(process.events, pool, workers))
         self.threads(process, parent)
         self.flow_count += len(walk.time)
 
     def threads(self, process: Process, parent: int) -> None:
-        walk = process.walk
-        found = thread_edges(process, self.flow_count, self.is_shown)
-        outside_first = sorted(found, key=lambda tid: (*process.workers.get(tid, (-1, -1)), tid))
-        for tid in outside_first:
-            pool, worker = process.workers.get(tid, (-1, -1))
+        walk, time = process.walk, process.walk.time
+        edges: dict[int, list[Any]] = {}  # by thread: event, whether it begins something, fields of an Edge
+        for tid, begin, end, name, source in thread_slices(process):
+            if self.is_shown(time[begin if source < 0 else source], time[end]):
+                flow = self.flow_count + source + 1 if source >= 0 else 0
+                found = edges.setdefault(tid, [])
+                found.append((begin, 1, TrackEvent.TYPE_SLICE_BEGIN, name, 0, flow))
+                if end >= 0:
+                    found.append((end, 0, TrackEvent.TYPE_SLICE_END))
+                if source >= 0:
+                    name = "push" if walk.kind[source] == ev.PUSH else "wake"
+                    found = edges.setdefault(walk.tid[source], [])
+                    found.append((source, 1, TrackEvent.TYPE_INSTANT, name, flow))
+        where = {tid: (*process.workers.get(tid, (-1, -1)), tid) for tid in edges}
+        for pool, worker, tid in sorted(where.values()):
             name = f"{process.pool_label(pool)} worker {worker}" if worker >= 0 else f"thread {tid}"
-            thread = {"pid": process.pid, "tid": tid, "thread_name": name}
-            track = self.track(name, parent, thread=thread)
-            # An event ends what it ends before it begins something.
-            for at, _, *edge in sorted(found[tid], key=lambda edge: edge[:2]):
-                self.edges.append(Edge(walk.time[at], track, *edge))
+            track = self.track(name, parent, thread={"pid": process.pid, "tid": tid, "thread_name": name})
+            for at, _, *edge in sorted(edges[tid], key=lambda edge: edge[:2]):
+                self.edges.append(Edge(time[at], track, *edge))
 
     def write(self) -> None:
         for edge in sorted(self.edges, key=lambda edge: edge.time):
             packet = self.builder.create_packet()
             packet.timestamp, packet.trusted_packet_sequence_id = edge.time, SEQUENCE
             event = packet.track_event
-            event.type, event.track_uuid = edge.type, edge.track
-            if edge.name:
-                event.name = edge.name
-            if edge.leaves:
-                event.flow_ids.append(edge.leaves)
-            if edge.arrives:
-                event.terminating_flow_ids.append(edge.arrives)
+            event.type, event.track_uuid, event.name = edge.type, edge.track, edge.name
+            event.flow_ids.extend([edge.leaves] if edge.leaves else [])
+            event.terminating_flow_ids.extend([edge.arrives] if edge.arrives else [])
             if edge.type == TrackEvent.TYPE_COUNTER:
                 event.counter_value = edge.value
             self.builder.write_packet(packet)
@@ -149,51 +146,23 @@ def _name(text: str, is_valid: bool) -> str:
     return text if is_valid else text + NOT_WHOLE
 
 
-def thread_edges(process: Process, flow: int, is_shown: Any) -> dict[int, list[tuple[Any, ...]]]:
-    """By thread: the event, whether it begins something, and the fields of an edge behind its track."""
-    walk, time = process.walk, process.walk.time
-    edges: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-
-    def begin(tid: int, at: int, name: str, arrives: int = 0) -> None:
-        edges[tid].append((at, 1, TrackEvent.TYPE_SLICE_BEGIN, name, 0, arrives))
-
-    def end(tid: int, at: int) -> None:
-        if at >= 0:
-            edges[tid].append((at, 0, TrackEvent.TYPE_SLICE_END))
-
-    def leave(at: int, name: str, leaves: int) -> None:
-        edges[walk.tid[at]].append((at, 1, TrackEvent.TYPE_INSTANT, name, leaves))
-
+def thread_slices(process: Process) -> Iterator[tuple[int, int, int, str, int]]:
+    """Thread, begin, end, name, and the push or wake that it comes from."""
+    walk = process.walk
+    names = {func: process.function(func) for func in {task.func for task in walk.tasks}}
     for task in walk.tasks:
-        has_push = task.push >= 0
-        if is_shown(time[task.push if has_push else task.begin], time[task.end]):
-            name = process.function(task.func) + ("" if task.is_ended else NO_END)
-            begin(task.tid, task.begin, name, flow + task.push + 1 if has_push else 0)
-            end(task.tid, task.end)
-            if has_push:
-                leave(task.push, "push", flow + task.push + 1)
+        name = names[task.func] + ("" if task.is_ended else NO_END)
+        yield task.tid, task.begin, task.end, name, task.push
     for wait in walk.waits:
-        if is_shown(time[wait.begin], time[wait.end]):
-            begin(wait.tid, wait.begin, "wait")
-            end(wait.tid, wait.end)
+        yield wait.tid, wait.begin, wait.end, "wait", -1
     for sent, up, _ in walk.wakes:
-        if is_shown(time[sent], time[up]):
-            leave(sent, "wake", flow + sent + 1)
-            begin(walk.tid[up], sent, "woken", flow + sent + 1)
-            end(walk.tid[up], up)
-    for tid, begins, ends in sleeps(process.events):
-        if is_shown(time[begins], time[ends]):
-            begin(tid, begins, "asleep")
-            end(tid, ends)
-    return edges
-
-
-def sleeps(events: pd.DataFrame) -> Iterable[tuple[int, int, int]]:
-    """Thread, park and unpark; -1 = it sleeps to the end."""
-    found = events[events.kind.isin((ev.PARK, ev.UNPARK))]
-    for tid, ups in found.groupby("tid"):
-        kinds, at = ups.kind.tolist(), [*ups.index, -1]
-        yield from ((int(tid), at[i], at[i + 1]) for i, kind in enumerate(kinds) if kind == ev.PARK)
+        yield walk.tid[up], sent, up, "woken", sent
+    asleep = process.events[process.events.kind.isin((ev.PARK, ev.UNPARK))]
+    for _, found in asleep.groupby("tid"):
+        at = [*found.index, -1]  # -1 = it sleeps to the end
+        for begin, end in zip(at, at[1:]):
+            if walk.kind[begin] == ev.PARK:
+                yield walk.tid[begin], begin, end, "asleep", -1
 
 
 def queued(walk: Walk, pool: int) -> list[tuple[int, int]]:

@@ -3,45 +3,36 @@
 
 from __future__ import annotations
 
-import itertools
+import os
 from functools import cache, cached_property
-from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import Window, bursts_of, slots_of
+from nrbench.trace.slots import bursts_of, slots_of
 from nrbench.trace.walk import Lost, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
 NAMES_POOL = (
-    ev.POOL_START,
-    ev.PUSH,
-    ev.WAKE,
-    ev.UNPARK,
-    ev.PARK,
-    ev.PREWAKE,
-    ev.STEAL,
-    ev.RUN_BEGIN,
-    ev.LATE,
-)
+    ev.POOL_START, ev.PUSH, ev.WAKE, ev.UNPARK, ev.PARK, ev.PREWAKE, ev.STEAL, ev.RUN_BEGIN, ev.LATE,
+)  # fmt: skip
 Image = tuple[int, int, str, int]  # base address, size in memory, file, whether it is position independent
 
 
 class Process:
     """@param recorded  s of the epoch: an image that has changed since then has other functions"""
 
-    def __init__(self, pid: int, events: pd.DataFrame, lost: Lost, recorded: float | None = None) -> None:
+    def __init__(self, pid: int, events: pd.DataFrame, lost: Lost, recorded: float) -> None:
         self.pid, self.events, self.recorded = pid, events, recorded
         self.name = "".join(of(events, ev.PROGRAM).text[-1:])
         self.alone = True  # no other process is in the trace
-        self.images: list[Image] = [
-            *of(events, ev.IMAGE)[["baddr", "memsz", "text", "is_pic"]].itertuples(False, None)
-        ]
-        self.started: dict[int, Any] = {row.pool: row for row in of(events, ev.POOL_START).itertuples()}
+        images = of(events, ev.IMAGE)
+        self.images: list[Image] = [*zip(images.baddr, images.memsz, images.text, images.is_pic)]
+        started = of(events, ev.POOL_START)
+        self.started: dict[int, Any] = dict(zip(started.pool, started.itertuples()))
         self.pools = sorted(events.a[events.kind.isin(NAMES_POOL)].unique().tolist())
         # Threads of workers: an event says which worker a thread is.
         known = events[events.kind.isin((ev.UNPARK, ev.PARK, ev.RUN_BEGIN)) & (events.b >= 0)]
@@ -49,6 +40,7 @@ class Process:
         last = known.groupby("tid").last()
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.a, last.b)))
         self.walk = Walk(events, lost)
+        self.slots, self.bursts = slots_of(pid, self.walk), bursts_of(pid, self.walk)
 
     @cached_property
     def stretches(self) -> np.ndarray:
@@ -60,15 +52,8 @@ class Process:
     def stretches_between(self, begin_ns: int, end_ns: int) -> np.ndarray:
         """Columns pool, thread, begin and end of those in that time, and perhaps of some before it."""
         first = np.searchsorted(self.stretches[:, 4], begin_ns, "right")
-        return self.stretches[first : np.searchsorted(self.stretches[:, 2], end_ns), :4].T
-
-    @cached_property
-    def slots(self) -> list[Window]:
-        return slots_of(self.pid, self.walk)
-
-    @cached_property
-    def bursts(self) -> list[Window]:
-        return bursts_of(self.pid, self.walk)
+        found: np.ndarray = self.stretches[first : np.searchsorted(self.stretches[:, 2], end_ns), :4].T
+        return found
 
     def started_with(self, pool: int, what: str) -> int:
         """workers, cpus or worker_cpus of a pool; 0 = it started before the recording."""
@@ -97,31 +82,20 @@ class Process:
         """Of phases by name, of bursts by pool and function."""
         if isinstance(kind, str):
             return kind
-        pool, func = kind
-        return (
-            f"{self.function(func)}, inline"
-            if pool == NO_POOL
-            else f"{self.function(func)} in {self.pool_label(pool)}"
-        )
+        pool, task = kind[0], self.function(kind[1])
+        return f"{task}, inline" if pool == NO_POOL else f"{task} in {self.pool_label(pool)}"
 
     def function(self, address: int) -> str:
         """The function at an address; the address if there is no telling."""
+        found = None
         for base, size, path, is_pic in self.images:
             if base <= address < base + size:
-                found = (
-                    function_at(path, address - base if is_pic else address) if self._is_same(path) else None
-                )
-                return found or f"{address:#x}"
-        return f"{address:#x}"
-
-    def _is_same(self, path: str) -> bool:
-        try:
-            return self.recorded is None or Path(path).stat().st_mtime <= self.recorded
-        except OSError:
-            return False
+                found = function_at(path, address - base if is_pic else address, self.recorded)
+                break
+        return found or f"{address:#x}"
 
 
-def processes_of(table: Table, recorded: float | None) -> list[Process]:
+def processes_of(table: Table, recorded: float) -> list[Process]:
     """In order of their first events."""
     lost = Lost(table.lost)
     found = [
@@ -136,8 +110,9 @@ def processes_of(table: Table, recorded: float | None) -> list[Process]:
 
 
 @cache
-def function_at(path: str, address: int) -> str | None:
-    """The function of an ELF file that holds an address, by pyelftools."""
+def function_at(path: str, address: int, recorded: float) -> str | None:
+    """The function of an ELF file that holds an address, by pyelftools. None also if the file has changed
+    since it was recorded."""
     try:
         from elftools.common.exceptions import ELFError
         from elftools.elf.elffile import ELFFile
@@ -145,10 +120,11 @@ def function_at(path: str, address: int) -> str | None:
         return None
     try:
         with open(path, "rb") as file:
-            image = ELFFile(file)
-            tables: Iterable[Any] = (image.get_section_by_name(name) for name in (".symtab", ".dynsym"))
-            symbols: Iterator[Any] = itertools.chain.from_iterable(t.iter_symbols() for t in tables if t)
-            return next((symbol.name for symbol in symbols if _holds(symbol, address)), None)
+            if os.fstat(file.fileno()).st_mtime > recorded:
+                return None
+            tables: list[Any] = [ELFFile(file).get_section_by_name(name) for name in (".symtab", ".dynsym")]
+            symbols = (symbol for table in tables if table for symbol in table.iter_symbols())
+            return next((str(symbol.name) for symbol in symbols if _holds(symbol, address)), None)
     except (OSError, ELFError):
         return None
 

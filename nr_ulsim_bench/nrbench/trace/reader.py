@@ -64,8 +64,9 @@ def _row(event: Event) -> tuple[object, ...]:
 
 def of(events: pd.DataFrame, kind: int) -> pd.DataFrame:
     """The events of a kind, with the names of its fields."""
-    found: pd.DataFrame = events[events.kind == kind]
-    return found.rename(columns=dict(zip(VALUES, NUMBERS[kind])))
+    names = dict(zip(VALUES, NUMBERS[kind]))
+    found: pd.DataFrame = events[events.kind == kind].rename(columns=names)
+    return found
 
 
 class Trace:
@@ -176,15 +177,15 @@ def _reason(status: int, text: str) -> str:
 
 
 def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES if most < 0 else min(DATA_BYTES, most), most))
 
 
 def find(top: Path) -> list[Path]:
     """The folders that hold a trace; an error names the reason why there is none."""
-    if not top.exists():
-        raise TraceError(f"{top}: no such folder")
     if not top.is_dir():
-        raise TraceError(f"{top}: is a file; name the folder into which the trace was recorded")
+        why = "is a file; name the folder of the recording" if top.exists() else "no such folder"
+        raise TraceError(f"{top}: {why}")
     folders = trace_folders(top)
     if not folders and {file.name for file in files_below(top)} <= {RECORD_FILE}:
         raise TraceError(f"{top}: nothing was recorded into this folder: no traced program ran")

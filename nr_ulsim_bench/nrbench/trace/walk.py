@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Callable, TypeVar
+from typing import Callable
 
 import pandas as pd
 
@@ -25,6 +25,8 @@ WAITS = -1  # in the place of a pool
 
 # What a thread is in: the top of its stack.
 IDLE, RUNNING, WAITING = range(3)
+ENDS = {ev.RUN_END: RUNNING, ev.JOIN_END: WAITING}  # also where the begin is not in the trace
+AWAKE = (ev.PUSH, ev.JOIN_BEGIN, ev.PHASE_BEGIN)  # no thread that waits does that
 HANDLED = (
     "PUSH", "WAKE", "UNPARK", "PARK", "RUN_BEGIN", "RUN_AS", "RUN_END", "COMPLETE", "JOIN_BEGIN", "JOIN_END",
     "PHASE_BEGIN", "PHASE_END",
@@ -52,7 +54,7 @@ class Lost:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """Pushed, then run. A frame of a thread's stack while it runs."""
+    """Pushed, then run. A frame of a thread's stack while it runs; a wait is one, too, of the pool WAITS."""
 
     pool: int
     func: int  # of a task of an interface on the pool, as soon as it is known: the one that it calls
@@ -66,19 +68,6 @@ class Task:
     own_ns: int = 0  # so far, without what it runs or waits for
     by_timer: bool = False  # the thread's own timer woke it for the task
     is_ended: bool = False  # its end is in the trace
-
-
-@dataclass(slots=True, eq=False)
-class Wait:
-    """A frame of a thread's stack."""
-
-    group: int
-    begin: int
-    tid: int
-    end: int = -1
-
-
-F = TypeVar("F", Task, Wait)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +108,7 @@ class Span:
 class Thread:
     tid: int
     last: int = -1  # event
-    stack: list[Task | Wait] = field(default_factory=list)
+    stack: list[Task] = field(default_factory=list)
     since_ns: int = 0  # when the top of the stack changed
     pushed: int = 0
     phases: list[Span] = field(default_factory=list)  # open; the last begun at the end
@@ -133,18 +122,16 @@ class Thread:
     def in_what(self) -> int:
         if not self.stack:
             return IDLE
-        return RUNNING if type(self.stack[-1]) is Task else WAITING
+        return WAITING if self.stack[-1].pool == WAITS else RUNNING
 
     def owner(self) -> Span | None:
         """The phase that what it does now is for: its own if begun in this task, else its task's."""
         if self.phases and self.phases[-1].depth == len(self.stack):
             return self.phases[-1]
-        top = self.stack[-1] if self.stack else None
-        return top.owner if isinstance(top, Task) else None
+        return self.stack[-1].owner if self.stack else None
 
     def runs_for(self, group: int) -> bool:
-        top = self.stack[-1] if self.stack else None
-        return isinstance(top, Task) and top.group == group
+        return self.in_what() == RUNNING and self.stack[-1].group == group
 
 
 class Walk:
@@ -160,7 +147,7 @@ class Walk:
         self.cause: list[int | None] = [None] * len(events)  # what it waited for
         self.threads: dict[int, Thread] = {}
         self.tasks: list[Task] = []  # that ran
-        self.waits: list[Wait] = []
+        self.waits: list[Task] = []
         self.wakes: list[tuple[int, int, Span | None]] = []  # the wake, the unpark, for whom
         # Pool (or WAITS), thread, begin and end (ns): it ran a task, or waited, with nothing on top of it.
         self.stretches: list[tuple[int, int, int, int]] = []
@@ -185,6 +172,8 @@ class Walk:
             thread = self.threads.get(tid)
             if thread is None:
                 thread = self.threads[tid] = Thread(tid)
+            self._heal(thread, now, kind)
+            self.was_in[now] = ENDS.get(kind, thread.in_what())
             given = fields[: len(NUMBERS[kind])]
             if handler(thread, now, *((text, *given) if text else given)) is not False:
                 self.prev[now], thread.last = thread.last, now
@@ -195,7 +184,7 @@ class Walk:
         for burst in [span for span in self._open if span.is_burst and span.outstanding == 0]:
             self._close_unjoined(burst)
         for span in list(self._open):
-            self._abandon(span)
+            self._close(span)
         for thread in self.threads.values():
             self._settle(thread, self.time[-1])
 
@@ -205,40 +194,38 @@ class Walk:
     def _settle(self, thread: Thread, now_ns: int) -> None:
         """Account for the time since the stack changed; to be called before it changes again."""
         if thread.stack:
-            top, pool = thread.stack[-1], WAITS
-            if isinstance(top, Task):
-                top.own_ns += now_ns - thread.since_ns
-                pool = top.pool
-            self.stretches.append((pool, thread.tid, thread.since_ns, now_ns))
+            top = thread.stack[-1]
+            top.own_ns += now_ns - thread.since_ns
+            self.stretches.append((top.pool, thread.tid, thread.since_ns, now_ns))
         thread.since_ns = now_ns
 
-    def _enter(self, thread: Thread, now: int, frame: Task | Wait) -> None:
+    def _enter(self, thread: Thread, now: int, task: Task) -> None:
         self._settle(thread, self.time[now])
-        self.was_in[now] = thread.in_what()
-        thread.stack.append(frame)
+        task.begin, task.tid = now, thread.tid
+        thread.stack.append(task)
 
-    def _leave(self, thread: Thread, now: int, kind: type[F], is_it: Callable[[F], bool]) -> F | None:
+    def _leave(self, thread: Thread, now: int, is_it: Callable[[Task], bool]) -> Task | None:
         """Take the innermost such task or wait off the stack, and what is left on top of it: its end was
         lost. None = there is none."""
-        self._settle(thread, self.time[now])
         for at in range(len(thread.stack) - 1, -1, -1):
-            frame = thread.stack[at]
-            if isinstance(frame, kind) and is_it(frame):
+            if is_it(task := thread.stack[at]):
                 self._cut(thread, now, at)
-                return frame
+                task.is_ended = True
+                return task
         return None
 
     def _cut(self, thread: Thread, now: int, depth: int) -> None:
-        for frame in thread.stack[depth:]:
-            frame.end = now
+        self._settle(thread, self.time[now])
+        for task in thread.stack[depth:]:
+            task.end = now
         del thread.stack[depth:]
 
-    def _heal_waits(self, thread: Thread, now: int) -> None:
-        """One that waits pushes nothing and begins nothing: if it seems so, the wait's end was lost."""
-        if thread.in_what() == WAITING:
-            self._settle(thread, self.time[now])
-            while thread.in_what() == WAITING:
-                self._cut(thread, now, len(thread.stack) - 1)
+    def _heal(self, thread: Thread, now: int, kind: int) -> None:
+        """If a thread that waits seems to do something, or one in a task to park, an end was lost."""
+        while kind in AWAKE and thread.in_what() == WAITING:
+            self._cut(thread, now, len(thread.stack) - 1)
+        if kind == ev.PARK and thread.in_what() == RUNNING:
+            self._cut(thread, now, 0)
 
     # Phases and bursts
 
@@ -247,18 +234,11 @@ class Walk:
         self._open[span] = None
         return span
 
-    def _close(self, span: Span, end: int) -> None:
-        """It has ended, with that event; for a burst that is one of the thread that waited for it."""
+    def _close(self, span: Span, end: int = -1) -> None:
+        """It has ended, with that event; for a burst that is one of the thread that waited for it. -1 = its
+        end does not come."""
         span.end = end
-        span.is_valid &= not self.lost_between(span.begin, end)
-        self._take_out(span)
-
-    def _abandon(self, span: Span) -> None:
-        """Its end does not come."""
-        span.is_valid = False
-        self._take_out(span)
-
-    def _take_out(self, span: Span) -> None:
+        span.is_valid &= end >= 0 and not self.lost_between(span.begin, end)
         self.spans.append(span)
         span.is_open = False
         del self._open[span]
@@ -271,18 +251,16 @@ class Walk:
             self._by_group[group].remove(span)
 
     def _phase_begin(self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int) -> bool:
-        self._heal_waits(thread, now)
         phase = thread.open_phase(name)
         if phase is not None:
             if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
                 thread.phases.remove(phase)
                 thread.phases.append(phase)
                 return False
-            self._abandon(phase)
+            self._close(phase)
         phase = self._open_span(thread, now, name)
         phase.frame, phase.slot, phase.id = frame, slot, id
         thread.phases.append(phase)
-        self.was_in[now] = thread.in_what()
         return True
 
     def _phase_end(
@@ -292,7 +270,6 @@ class Walk:
         if phase is None:
             self.without_begin.append(name)
             return False
-        self.was_in[now] = thread.in_what()
         phase.is_valid &= thread.pushed - phase.pushed_before == tasks
         self._close(phase, now)
         return True
@@ -349,7 +326,6 @@ class Walk:
 
     def _push(self, thread: Thread, now: int, pool: int, func: int, arg: int, group: int) -> None:
         thread.pushed += 1
-        self._heal_waits(thread, now)
         task = Task(pool, func, arg, group, now, thread.owner())
         if task.owner is None and not thread.stack:
             task.owner = self._burst_of(thread, now, task)
@@ -359,7 +335,6 @@ class Walk:
             task.owner.not_begun += 1
             task.owner.tasks += task.owner.is_open
             task.owner.pools.add(pool)
-        self.was_in[now] = thread.in_what()
 
     def _pushed_task(self, now: int, pool: int, func: int, arg: int) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
@@ -377,23 +352,19 @@ class Walk:
         self._enter(thread, now, task)
         self.tasks.append(task)
         self.cause[now] = task.push if task.push >= 0 else None
-        task.begin, task.tid, task.by_timer = now, thread.tid, thread.by_timer
-        thread.by_timer = False
+        task.by_timer, thread.by_timer = thread.by_timer, False
         if task.owner is not None:
             task.owner.not_begun -= 1
 
     def _run_as(self, thread: Thread, now: int, func: int) -> bool:
-        top = thread.stack[-1] if thread.stack else None
-        if isinstance(top, Task):
-            top.func = func
+        if thread.in_what() == RUNNING:
+            thread.stack[-1].func = func
         return False
 
     def _run_end(self, thread: Thread, now: int, arg: int) -> None:
-        self.was_in[now] = RUNNING
-        task = self._leave(thread, now, Task, lambda task: task.arg == arg)
+        task = self._leave(thread, now, lambda task: task.pool != WAITS and task.arg == arg)
         if task is None:  # it began before the trace did
             return
-        task.is_ended = True
         self._ran[task.group] = self._last_ended = now
         burst = task.owner
         if burst is None:
@@ -408,19 +379,15 @@ class Walk:
 
     def _complete(self, thread: Thread, now: int, group: int) -> None:
         self._done[group] = self._last_ended = now
-        self.was_in[now] = thread.in_what()
 
     def _join_begin(self, thread: Thread, now: int, pool: int, group: int) -> None:
-        self._heal_waits(thread, now)
         for burst in self._by_group.get(group, ()):  # the wait before was not the last one
             burst.joined_at = -1
-        wait = Wait(group, now, thread.tid)
-        self._enter(thread, now, wait)
-        self.waits.append(wait)
+        self.waits.append(Task(WAITS, 0, 0, group))
+        self._enter(thread, now, self.waits[-1])
 
     def _join_end(self, thread: Thread, now: int, pool: int, group: int) -> None:
-        self.was_in[now] = WAITING
-        self._leave(thread, now, Wait, lambda wait: wait.group == group)
+        self._leave(thread, now, lambda task: task.pool == WAITS and task.group == group)
         self.cause[now] = self._what_ended(group)
         self._end_bursts(now, pool, group)
 
@@ -442,7 +409,6 @@ class Walk:
 
     def _wake(self, thread: Thread, now: int, pool: int, worker: int) -> None:
         self._sent[pool, worker] = (now, self._woken_for(thread, pool))
-        self.was_in[now] = thread.in_what()
 
     def _woken_for(self, thread: Thread, pool: int) -> Span | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
@@ -462,12 +428,7 @@ class Walk:
         if sent >= 0 and how == ev.WOKEN and not self.lost_between(sent, now):
             self.cause[now], thread.woken_for = sent, owner
             self.wakes.append((sent, now, owner))
-        self.was_in[now] = thread.in_what()
 
     def _park(self, thread: Thread, now: int, pool: int, worker: int) -> None:
-        if thread.in_what() == RUNNING:  # its end was lost
-            self._settle(thread, self.time[now])
-            self._cut(thread, now, 0)
         self._sent.pop((pool, worker), None)
         thread.by_timer, thread.woken_for = False, None
-        self.was_in[now] = thread.in_what()
