@@ -128,10 +128,9 @@ def report(
 ) -> int:
     """Print the tables of a recorded trace; with --out also write a page."""
     require(PROGRAM)
-    from nrbench.trace.report import Options
     from nrbench.trace.report import report as run
 
-    return run(Options(trace, out, phase or (), process, as_json))
+    return run(trace, out, phase or (), process, as_json)
 
 
 @command

@@ -49,7 +49,7 @@ class Figures:
         of_kind = [span for span in walk.spans if span.kind == kind]
         self.spans = [span for span in of_kind if span.is_counted]
         self.unfinished = sum(span.end < 0 for span in of_kind)
-        self.left_out = len(of_kind) - self.unfinished - len(self.spans) + walk.without_begin.count(kind)
+        self.left_out = len(of_kind) - self.unfinished - len(self.spans) + walk.kinds[kind]
         self.not_joined = sum(not span.is_joined for span in of_kind)
         self.tasks = tasks
         owned = set(self.spans)
@@ -194,9 +194,7 @@ def histogram(times_ns: np.ndarray) -> dict[str, int]:
 
 def figures_of(process: Process, tasks: pd.DataFrame, cores: int) -> list[Figures]:
     """Of each kind, phases first."""
-    walk = process.walk
-    kinds = dict.fromkeys([*walk.without_begin, *(span.kind for span in walk.spans)])
-    ordered = sorted(kinds, key=lambda kind: not isinstance(kind, str))
+    ordered = sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str))
     of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
     return [Figures(process, kind, of_kind.get(kind, tasks[:0]), cores) for kind in ordered]
 

@@ -93,13 +93,13 @@ class _Path:
         walk = self.walk
         if last is None:
             self.back("finish")
-        elif last < 0 and walk.tid[~last] != tid:  # it still runs
+        elif last < 0:  # it still runs
             self.go("run", ~last)
-        elif last < 0 or walk.time[last] <= self.before() or walk.tid[last] == tid:
+        elif walk.time[last] <= self.before() or walk.tid[last] == tid:
             self.back("finish")
         else:
             self.go("finish", last)
-            if walk.kind[last] == ev.COMPLETE and walk.was_in[last] != RUNNING:
+            if walk.kind[last] == ev.COMPLETE and walk.was_in[last] != RUNNING and walk.prev[last] >= 0:
                 self.back("finish")  # it has ended before, and says so for several tasks at once
 
 

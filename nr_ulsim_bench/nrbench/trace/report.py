@@ -7,12 +7,10 @@ import json
 import shutil
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Sequence
 
 from nrbench import host
-from nrbench.needed import how_to_install, missing
 from nrbench.trace.events import PROVIDER, TraceError
 from nrbench.trace.figures import Figures, Summary, is_wanted, summarize
 from nrbench.trace.process import Process, processes_of
@@ -21,27 +19,6 @@ from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.text import WIDTH, losses, tables, text
 
 NARROWEST = 40  # columns of text
-LABELS = {
-    **host.TEXT,
-    "load": "load after recording",
-    "date": "recorded",
-    "commit": "version of the tool",
-    "command": "command",
-    "pid": "process id of the command",
-    "seconds": "seconds asked for",
-    "buffers": "LTTng buffers",
-    "lost_events": "lost events, by LTTng's count",
-    "lost_packets": "lost packets, by LTTng's count",
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    trace: Path
-    out: Path | None = None
-    phases: Sequence[str] = ()
-    process: str | None = None
-    as_json: bool = False
 
 
 def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
@@ -69,29 +46,30 @@ def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
     return found, chosen
 
 
-def report(options: Options) -> int:
-    """@return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    without = missing(("jinja2", "matplotlib")) if options.out is not None else []
-    if without:  # before the trace is read, which takes long
-        raise TraceError(how_to_install(without))
-    trace, recording = Trace(options.trace), about(options.trace)
+def report(
+    folder: Path,
+    out: Path | None = None,
+    phases: Sequence[str] = (),
+    wanted: str | None = None,
+    as_json: bool = False,
+) -> int:
+    """@param phases, wanted  show only these, and processes of that name or id
+    @return 0; 2 if the trace was damaged and only a part of it is in the report"""
+    trace, recording = Trace(folder), about(folder)
     begin = time.monotonic()
-    found, processes = read(trace, options.process)
+    found, processes = read(trace, wanted)
     cores = recording.get("cores")
-    summary, figures = summarize(found, processes, options.phases, cores if type(cores) is int else 0)
+    summary, figures = summarize(found, processes, phases, cores if type(cores) is int else 0)
     summary["events"] = trace.event_count
     summary["warnings"] = trace.warnings
     summary["notes"] = recorded_command(processes, recording.get("pid"))
-    if options.phases and not summary["phases"]:
+    if phases and not summary["phases"]:
         known = ", ".join(sorted({kind.name for kind in figures}))
-        raise TraceError(
-            f"--phase {' '.join(options.phases)}: no such phase in the trace; there are: {known}"
-        )
-    show(summary, options.as_json)
+        raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
+    show(summary, as_json)
     print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)
-    if options.out is not None:
-        shown = [kind for kind in figures if is_wanted(kind, options.phases)]
-        write(options.out, options.trace, summary, shown, recording)
+    if out is not None:
+        write(out, folder, summary, [kind for kind in figures if is_wanted(kind, phases)], recording)
     return 2 if summary["warnings"] else 0
 
 
@@ -128,7 +106,10 @@ def write(
 
             has_picture = draw_tails(figures, out / "tails.png")
         (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
-        facts = [(LABELS.get(key, key), host.fact_text(value)) for key, value in recording.items()]
+        facts = [
+            (host.TEXT.get(key, key.replace("_", " ")), host.fact_text(value))
+            for key, value in recording.items()
+        ]
         write_page(
             out / "report.html",
             Path(__file__).parent,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Follows the threads of a process through its events: which task ran where and for whom, what waited for
-what.
+"""Follows the threads of a process through its events: which task ran where and for which phase, what
+waited for what.
 
 An event is named by its place in the table of events, so a place is also a time. -1 is none.
 """
@@ -8,7 +8,7 @@ An event is named by its place in the table of events, so a place is also a time
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Callable
 
@@ -148,11 +148,11 @@ class Walk:
         self.threads: dict[int, Thread] = {}
         self.tasks: list[Task] = []  # that ran
         self.waits: list[Task] = []
-        self.wakes: list[tuple[int, int, Span | None]] = []  # the wake, the unpark, for whom
+        self.wakes: list[tuple[int, int, Span | None]] = []  # wake, unpark, for which phase
         # Pool (or WAITS), thread, begin and end (ns): it ran a task, or waited, with nothing on top of it.
         self.stretches: list[tuple[int, int, int, int]] = []
         self.spans: list[Span] = []  # in order of their ends
-        self.without_begin: list[str] = []  # names of phases of which only the end is there
+        self.kinds: Counter[object] = Counter()  # of all spans; phases of which only the end is there
         self.pending: dict[tuple[int, int, int], deque[Task]] = {}  # by pool, function, argument
         self._open: dict[Span, None] = {}
         self._by_group: dict[int, list[Span]] = {}  # open bursts
@@ -240,6 +240,7 @@ class Walk:
         span.end = end
         span.is_valid &= end >= 0 and not self.lost_between(span.begin, end)
         self.spans.append(span)
+        self.kinds[span.kind] += 0
         span.is_open = False
         del self._open[span]
         thread = self.threads[span.tid]
@@ -268,7 +269,7 @@ class Walk:
     ) -> bool:
         phase = thread.open_phase(name)
         if phase is None:
-            self.without_begin.append(name)
+            self.kinds[name] += 1
             return False
         phase.is_valid &= thread.pushed - phase.pushed_before == tasks
         self._close(phase, now)
