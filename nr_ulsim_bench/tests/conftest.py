@@ -40,6 +40,14 @@ def no_pictures(monkeypatch):
 
 
 @pytest.fixture
+def tool(tmp_path, monkeypatch, capsys):
+    """tpool-ws-trace, for traces that are made up."""
+    from trace_tools import Tool
+
+    return Tool(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
 def stand_in(tmp_path, monkeypatch):
     """Makes a program that stands in for ws-bench, of its text, on two CPUs that allow all classes."""
 

@@ -13,7 +13,6 @@ PACKAGE = Path(facts.__file__).parent
 KERNELS = re.compile(r"/(proc|sys|dev/cpu)[/\w.{}*$-]*")
 READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
-    "trace/apart.py": {"/proc/self/statm"},
     "radio/device.py": {"/proc/"},
     "radio/softmodem.py": {"/proc", "/proc/net/unix"},
     "radio/watch.py": {"/proc"},

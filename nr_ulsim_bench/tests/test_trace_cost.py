@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What tracing costs: plan, arithmetic, report, and the built program. No figure of a machine is judged."""
 
-import importlib.util
+import shutil
 import subprocess
 
 import pytest
@@ -278,8 +278,8 @@ def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path
 def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
     _, (made, *_) = ask("ws-trace-cost", "events=1")
     reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
-    if not importlib.util.find_spec("bt2"):
-        reason = "python3-bt2 is not installed"
+    if not shutil.which("babeltrace2"):
+        reason = "babeltrace2 is not installed"
     if reason:
         pytest.skip(reason)
     with open(tmp_path / "log", "w") as log, session.recording() as recording:

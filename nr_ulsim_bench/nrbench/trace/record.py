@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Sequence
 
 from nrbench import host
-from nrbench.trace import ctf_files, signals
+from nrbench.trace import signals
 from nrbench.trace.events import PROVIDER, TraceError
 from nrbench.trace.lttng import WANTED, Buffers, Losses, Session, check_memory, ends_with_block
 
-RECORD_FILE = ctf_files.RECORD_FILE
+RECORD_FILE = "recorded.json"  # describes the recording, beside the trace
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
 GRACE_S = 10.0  # for the command to end after a signal
 DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
@@ -201,10 +201,26 @@ def _judge(options: Options, losses: Losses | None, status: int) -> int:
     return status
 
 
+def files_below(top: Path) -> list[Path]:
+    """All files below a folder. A folder that cannot be read is an error."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    return [Path(folder) / name for folder, _, names in os.walk(top, onerror=fail) for name in names]
+
+
+def trace_folders(top: Path) -> list[Path]:
+    """Folders that hold a trace: those with a file called metadata."""
+    return sorted(file.parent for file in files_below(top) if file.name == "metadata")
+
+
 def what_is_missing(out: Path) -> str | None:
     """Why a folder has no event of the pool; None if it may have some."""
-    if not ctf_files.trace_folders(out):
+    folders = trace_folders(out)
+    if not folders:
         return "nothing was recorded: no program with LTTng tracepoints ran"
-    if not ctf_files.provider_declared(out, PROVIDER):
+    # The metadata declare the events of each program that the recorder has seen.
+    if not any(f"{PROVIDER}:".encode() in (folder / "metadata").read_bytes() for folder in folders):
         return f"no event of {PROVIDER} was recorded: only programs with other tracepoints ran"
     return None

@@ -6,12 +6,13 @@ from __future__ import annotations
 import textwrap
 from typing import Callable, Iterator
 
-from nrbench.render import Table, layout, plain_columns
-from nrbench.trace import functions
-from nrbench.trace.figures import PATH_PARTS
-from nrbench.trace.summary import Summary
+from nrbench.tables import Table, plain_columns
+from nrbench.text import layout
+from nrbench.trace.figures import Summary
+from nrbench.trace.path import PATH_PARTS
 
 WIDTH = 108  # where there is no terminal
+BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
 
 
 def us(value: float | None) -> str:
@@ -45,13 +46,9 @@ def _value(key: str, show: Callable[[float | None], str] = number) -> Cell:
     return lambda row: show(row[key])
 
 
-def _time(name: str, key: str) -> Cell:
-    return lambda row: us(row[name][f"{key}_us"])
-
-
 def _times(name: str, *keys: str, head: str = "") -> dict[str, Cell]:
     """A column for each key of a distribution."""
-    return {f"{head}{key}": _time(name, key) for key in keys}
+    return {f"{head}{key}": lambda row, key=key: us(row[name][f"{key}_us"]) for key in keys}  # type: ignore[misc]
 
 
 def _part(part: str) -> Cell:
@@ -96,7 +93,18 @@ POOLS: dict[str, Cell] = {
     "did not sleep": lambda pool: number(pool["unparks"]["did_not_sleep"]),
     "prewake": lambda pool: f"{pool['prewake_plans']}+{pool['prewake_hints']}",
 }
-COLUMNS = {"Phases": PHASES, "Tasks": TASKS, "Wakes": WAKES, "Critical path": PATH, "Pools": POOLS}
+LATE: dict[str, Cell] = {
+    "cause": lambda late: str(late["cause"]),
+    "bursts": _value("count"),
+    "share": _value("share", percent),
+    "p50": _value("median_us", us),
+    "max": _value("max_us", us),
+}
+FUNCTIONS: dict[str, Cell] = {
+    "tasks": _value("count"),
+    "sum": _value("total_us", us),
+    **{key: _value(f"{key}_us", us) for key in ("p50", "p99", "max")},
+}
 NOTES = {
     "Phases": (
         "Times in us. left out: phases that are in no figure, because events were lost meanwhile, the "
@@ -126,48 +134,48 @@ NOTES = {
         "Over the whole trace, not only in phases. for workers: CPUs that workers may use. did not sleep: "
         "a task came before the worker slept. prewake: timers set by workers + hints of the program."
     ),
+    "Late starts": (
+        "Times in us, over the whole trace, from a burst's first push after a pause to its first task on a "
+        "worker. A start is late above the 90th percentile that the pool follows; the pool names the cause."
+    ),
+    "Run time by task function": (
+        "Times in us, over the whole trace: from the start of a task's function to its end, without other "
+        "tasks that it runs and without its waits for them. The last column shows how many tasks took how "
+        "long: a character for each power of two of the time; the highest block is the most frequent one."
+    ),
 }
 
 
-LATE = (
-    "Times in us, over the whole trace, from a burst's first push after a pause to its first task on a "
-    "worker. A start is late above the 90th percentile that the pool follows; the pool names the cause."
-)
-FUNCTIONS = "Run time by task function"
-FUNCTIONS_NOTE = (
-    "Times in us, over the whole trace: from the start of a task's function to its end, without other tasks "
-    "that it runs and without its waits for them. The last column shows how many tasks took how long: a "
-    "character for each power of two of the time; the highest block is the most frequent one."
-)
+def drawn(rows: list[Summary]) -> dict[str, Cell]:
+    """A column with a character for each power of two that the histograms of all rows cover. The highest
+    block stands at the most frequent one."""
+    powers = [int(low).bit_length() - 1 for row in rows for low in row["histogram"]]
+    if not powers:
+        return {}
+    lows = [str(1 << power) for power in range(min(powers), max(powers) + 1)]
+
+    def cell(row: Summary) -> str:
+        counts = [row["histogram"].get(low, 0) for low in lows]
+        blocks = [(count * len(BLOCKS) - 1) // max(counts) for count in counts]
+        return "".join(BLOCKS[block] if block >= 0 else NONE for block in blocks)
+
+    return {f"{us(int(lows[0]) / 1e3)} .. {us(2 * int(lows[-1]) / 1e3)}": cell}
 
 
 def tables(summary: Summary) -> Iterator[Table]:
-    for title, columns in COLUMNS.items():
-        things = summary["pools" if columns is POOLS else "phases"]
-        note = NOTES[title]
-        if columns is PATH:
-            if any(phase["critical_path"]["mean_us"]["unknown"] for phase in things):
-                note += " unknown: what is not in the trace."
-            else:
-                columns = {head: cell for head, cell in PATH.items() if head != "unknown"}
-        rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
+    """Those that have rows."""
+    pools, functions = summary["pools"], summary["functions"]
+    late = [found | {"name": pool["name"]} for pool in pools for found in pool["late"]]
+    columns = (
+        *((summary["phases"], columns) for columns in (PHASES, TASKS, WAKES, PATH)),
+        (pools, POOLS),
+        (late, LATE),
+        (functions, FUNCTIONS | drawn(functions)),
+    )
+    for (title, note), (things, cells) in zip(NOTES.items(), columns):
+        rows = [[thing["name"], *(cell(thing) for cell in cells.values())] for thing in things]
         if rows:
-            yield Table(title, plain_columns("", *columns), rows, [note])
-    yield from late_tables(summary)
-    heads, *rows = [*functions.cells(summary["functions"], us)] or [[]]
-    if rows:
-        yield Table(FUNCTIONS, plain_columns(*heads), rows, [FUNCTIONS_NOTE])
-
-
-def late_tables(summary: Summary) -> Iterator[Table]:
-    rows = [
-        [pool["name"], late["cause"], number(late["count"]), percent(late["share"]),
-         us(late["median_us"]), us(late["max_us"])]
-        for pool in summary["pools"]
-        for late in pool["late"]
-    ]  # fmt: skip
-    if rows:
-        yield Table("Late starts", plain_columns("", "cause", "bursts", "share", "p50", "max"), rows, [LATE])
+            yield Table(title, plain_columns("", *cells), rows, [note])
 
 
 def losses(summary: Summary) -> list[str]:
@@ -182,7 +190,7 @@ def losses(summary: Summary) -> list[str]:
         )
     if summary["tasks_without_push"]:
         tasks = many(summary["tasks_without_push"], "task", "tasks")
-        said.append(f"{tasks} ran whose push is not in the trace or was not kept")
+        said.append(f"{tasks} ran whose push is not in the trace")
     return said
 
 
