@@ -19,6 +19,18 @@ from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.text import WIDTH, losses, tables, text
 
 NARROWEST = 40  # columns of text
+LIMITS = (
+    "Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of a "
+    "microsecond look longer than they are, and so do the parts find and finish of the critical path.",
+    "All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, and "
+    "counts as busy. Only a trace of the kernel can tell the two apart.",
+    "With fewer than a few hundred values, p99 is nearly the longest.",
+    "A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has "
+    "waited for them. A program that marks no phases has bursts only.",
+    "The critical path shows, from the end of a phase backwards, what each moment waited for. A part that "
+    "becomes some microseconds shorter shortens the phase by no more than that, and by less where another path "
+    "is nearly as long.",
+)
 
 
 def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
@@ -95,9 +107,8 @@ def write(
     out: Path, trace: Path, summary: Summary, figures: list[Figures], recording: dict[str, Any]
 ) -> None:
     """The page, the picture in it, and the JSON file."""
-    from nrbench.html import data_uri, write_page
     from nrbench.matplotlib_home import matplotlib_apart
-    from nrbench.tables import is_good
+    from nrbench.render import Page, Section, data_uri, write_page
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -110,17 +121,23 @@ def write(
             (host.TEXT.get(key, key.replace("_", " ")), host.fact_text(value))
             for key, value in recording.items()
         ]
-        write_page(
-            out / "report.html",
-            Path(__file__).parent,
-            trace=trace.resolve().name,
-            summary=summary,
-            warnings=[*summary["warnings"], *losses(summary)],
-            tables=list(tables(summary)),
-            facts=[fact for fact in facts if fact[1]],
-            picture=data_uri(out / "tails.png") if has_picture else "",
-            is_good=is_good,
+        sections = [Section("", [table], top=table.title) for table in tables(summary)]
+        if has_picture:
+            picture = data_uri(out / "tails.png")
+            sections.insert(0, Section("Distributions", (), picture, "Share of all that are longer."))
+        longest = summary["longest_slot"]
+        lead = f"{summary['events']} events, {summary['slots']} slots."
+        lead += f" Longest: {longest['name']}, {longest['duration_us']:.1f} µs." if longest else ""
+        warned = [*summary["warnings"], *losses(summary)]
+        page = Page(
+            title=f"Thread pool trace {trace.resolve().name}",
+            lead=lead if warned else f"{lead} No event was lost.",
+            sections=sections,
+            warnings=[*warned, *summary["notes"]],
+            notes=LIMITS,
+            facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
         )
+        write_page(out / "report.html", page)
     except OSError as error:
         raise TraceError(f"--out {out}: {error.strerror or error}") from error
     written = "report.html report.json" + (" tails.png" if has_picture else "")

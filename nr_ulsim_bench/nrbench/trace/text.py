@@ -6,8 +6,7 @@ from __future__ import annotations
 import textwrap
 from typing import Callable, Iterator
 
-from nrbench.tables import Table, plain_columns
-from nrbench.text import layout
+from nrbench.render import Table, layout, plain_columns
 from nrbench.trace.figures import Summary
 from nrbench.trace.path import PATH_PARTS
 
