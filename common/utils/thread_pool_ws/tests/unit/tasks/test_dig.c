@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_dig.c
-/// A wait of a thread outside, to whom thieves leave tasks of its group though they are quicker each time.
+/// A wait of a thread outside. Thieves are quicker at each of its steals, but leave tasks of its group.
 #include "../../../base/ws_atomic.h"
 
 static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next);
