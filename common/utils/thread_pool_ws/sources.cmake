@@ -9,7 +9,6 @@ set(WS_CORE_SOURCES
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
-  tasks/ws_places.c
   tasks/ws_queue.c
   tasks/ws_shared.c
   pool/ws_callback.c

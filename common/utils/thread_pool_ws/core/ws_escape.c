@@ -19,24 +19,20 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   (void)version;
   (void)kind;
   (void)context;
-  const ws_task_t *task = ws_self()->task;
-  if (!(actions & _UA_SEARCH_PHASE)) { // pthread_exit(), or the thread is cancelled
-    if (!task)
-      return _URC_CONTINUE_UNWIND; // as it sleeps for an event
-    fprintf(
-        stderr,
-        "thread_pool_ws: a task (function %p, argument %p) ended its thread (pthread_exit, or cancelled): the"
-        " process ends. Return from the task\n",
-        (void *)(uintptr_t)task->func, task->arg);
+  static const ws_task_t none;
+  const ws_task_t *task = ws_self()->task ? ws_self()->task : &none;
+  const bool thrown = actions & _UA_SEARCH_PHASE; // else pthread_exit(), or the thread is cancelled
+  if (!thrown && !task->func)
+    return _URC_CONTINUE_UNWIND; // as it sleeps for an event
+  fprintf(stderr,
+          thrown
+              ? "thread_pool_ws: an exception left a task (function %p, argument %p), or a function that the"
+                " pool called: the process ends. Catch it there\n"
+              : "thread_pool_ws: a task (function %p, argument %p) ended its thread (pthread_exit, or"
+                " cancelled): the process ends. Return from the task\n",
+          (void *)(uintptr_t)task->func, task->arg);
+  if (!thrown)
     abort();
-  }
-  if (task)
-    fprintf(stderr,
-            "thread_pool_ws: an exception left a task (function %p, argument %p), or a function that the pool"
-            " called: the process ends. Catch it in the task\n",
-            (void *)(uintptr_t)task->func, task->arg);
-  else
-    fprintf(stderr, "thread_pool_ws: an exception left a function that the pool called: the process ends\n");
   if (__cxa_begin_catch)
     __cxa_begin_catch(exception); // so that std::terminate() can name it
   if (_ZSt9terminatev)

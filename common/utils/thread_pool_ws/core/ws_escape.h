@@ -19,14 +19,12 @@ __attribute__((visibility("hidden"))) _Unwind_Reason_Code
 ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                       struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
-#if defined(__GCC_HAVE_DWARF2_CFI_ASM) && (defined(__x86_64__) || defined(__aarch64__))
 /// In a function: nothing leaves it but by return. 0x1b: the routine's address is relative, in four bytes.
 /// The routine is an operand, so that link-time optimisation sees that it is used.
-#ifdef __aarch64__
+#if defined(__GCC_HAVE_DWARF2_CFI_ASM) && defined(__aarch64__)
 #define WS_NOTHING_ESCAPES() __asm__ volatile(".cfi_personality 0x1b, %c0" ::"S"(ws_escape_personality))
-#else
+#elif defined(__GCC_HAVE_DWARF2_CFI_ASM) && defined(__x86_64__)
 #define WS_NOTHING_ESCAPES() __asm__ volatile(".cfi_personality 0x1b, %c0" ::"s"(ws_escape_personality))
-#endif
 #else // an exception that leaves a task passes, and the end of the thread
 #define WS_NOTHING_ESCAPES() ((void)0)
 #endif

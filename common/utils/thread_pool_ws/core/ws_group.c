@@ -7,12 +7,11 @@
 ///           read-modify-write, and then uses its address only, as a key for the kernel. If other data lies
 ///           at that address by then, a thread that waits there returns once too often, which every futex
 ///           waiter must expect.
-#include "../tasks/ws_group_word.h"
+#include "../tasks/ws_tasks.h"
 
 #include <errno.h>
 #include <limits.h>
 
-#include "../base/ws_base.h"
 #include "../pool/ws_process.h"
 #include "../trace/ws_probe.h"
 

@@ -9,7 +9,6 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
-#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_escape.h"
@@ -108,22 +107,19 @@ static inline void run(join_t *join, const goal_t *goal)
 {
   const ws_task_t *task = &join->task;
   const ws_here_t here = join->search.here;
-  const bool from_own = join->search.from_own;
-  if (from_own && goal->group && task->group == goal->group) {
+  if (join->search.from_own && goal->group && task->group == goal->group) {
     ws_run(join->search.pool, here.queue, task);
     join->units++;
     return;
   }
   complete_units(join); // the task may wait for the group
-  if (from_own) {
+  if (join->search.from_own) {
     ws_run(join->search.pool, here.queue, task);
     if (ws_group_counts(task->group))
       ws_group_complete(task->group, 1);
     join->others++;
-  } else if (here.queue) {
-    ws_run_whole(join->search.pool, here.queue, task);
   } else {
-    ws_run_late(join->search.pool, here, task);
+    ws_run_whole(join->search.pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
     ws_dig_begin(&join->search.pool->tasks, here.queue, &join->wait);
@@ -216,12 +212,10 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join_t join; // its task is written before it is read
   const bool has_pool = pool && pool->workers > 0; // else there are no tasks to help with
   join.goal = goal;
-  join.search.pool = pool;
-  join.search.here = has_pool ? ws_here(pool) : (ws_here_t){0};
-  join.search.filter = WS_NEXT_GROUP;
-  join.search.wait = &join.wait;
-  join.search.hid = false;
-  join.search.turn = join.units = join.others = 0;
+  join.search = (ws_search_t){.pool = pool, .wait = &join.wait, .filter = WS_NEXT_GROUP};
+  if (has_pool)
+    join.search.here = ws_here(pool);
+  join.units = join.others = 0;
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
@@ -266,6 +260,10 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     // Spin, if the thread has a lane: the last tasks run elsewhere, and mostly end soon.
     if (join.helps && spin(&join))
       continue;
+    if (WS_UNLIKELY(join.search.lost)) { // no other thread need run what is left: the wait comes again
+      ws_os_yield(); // a thread of its priority may have that to do for which the others yield
+      continue;
+    }
 
     // Sleep.
     if (join.helps && !join.search.here.worker)

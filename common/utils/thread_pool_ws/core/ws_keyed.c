@@ -23,7 +23,11 @@
 #define TAKEN (UINT64_C(1) << 62)
 #define CANCELLED (UINT64_C(1) << 63)
 
-// The words of a key are plain in C++, so the atomic types are laid over them.
+/// A word of a key or of a task: plain in C++, so the atomic type is laid over it.
+static ws_au64_t *word(const uint64_t *plain)
+{
+  return (ws_au64_t *)(void *)(uintptr_t)plain;
+}
 
 /// Of the key's word: the present epoch, and its tasks that a cancel would skip.
 static uint32_t epoch_of(uint64_t live)
@@ -31,47 +35,38 @@ static uint32_t epoch_of(uint64_t live)
   return (uint32_t)(live >> 32);
 }
 
-static ws_au64_t *live_of(ws_key_t *key)
-{
-  return (ws_au64_t *)(void *)&key->live;
-}
-
 /// @return the epoch in which the task was pushed
 static uint32_t pushed_in(const ws_keyed_t *task)
 {
-  return (uint32_t)ws_load_relaxed((ws_au64_t *)(void *)(uintptr_t)&task->state); // relaxed: set by the push
+  return (uint32_t)ws_load_relaxed(word(&task->state)); // relaxed: set by the push
 }
 
-static ws_au64_t *cancelled_of(ws_key_t *key, uint32_t epoch)
-{
-  return (ws_au64_t *)(void *)&key->cancelled[epoch % WS_KEY_EPOCHS];
-}
-
+/// The group of the tasks of an epoch that are queued. After its last completion the key may be gone.
 static ws_group_t *queued_of(ws_key_t *key, uint32_t epoch)
 {
   return &key->queued[epoch % WS_KEY_EPOCHS];
 }
 
-/// A word counts the skipped tasks of one epoch; an earlier epoch's count is void.
-static uint64_t count_of(uint64_t word, uint32_t epoch)
+static ws_au64_t *cancelled_of(ws_key_t *key, uint32_t epoch)
 {
-  return word >> 32 == epoch ? (uint32_t)word : 0;
+  return word(&key->cancelled[epoch % WS_KEY_EPOCHS]);
 }
 
-static ws_au64_t *state_of(ws_keyed_t *task)
+/// A word counts the skipped tasks of one epoch; an earlier epoch's count is void.
+static uint64_t count_of(uint64_t cancelled, uint32_t epoch)
 {
-  return (ws_au64_t *)(void *)&task->state;
+  return epoch_of(cancelled) == epoch ? (uint32_t)cancelled : 0;
 }
 
 static void count_cancelled(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *word = cancelled_of(key, epoch);
-  uint64_t seen = ws_expected_load(word), next;
+  ws_au64_t *cancelled = cancelled_of(key, epoch);
+  uint64_t seen = ws_expected_load(cancelled), next;
   do {
-    if ((int32_t)((uint32_t)(seen >> 32) - epoch) > 0)
+    if ((int32_t)(epoch_of(seen) - epoch) > 0)
       return; // a later epoch has the word
     next = (uint64_t)epoch << 32 | (count_of(seen, epoch) + 1);
-  } while (!ws_cas_acq_rel(word, &seen, next)); // [edge KEY_EPOCH acq_rel] a count: the completion orders it
+  } while (!ws_cas_acq_rel(cancelled, &seen, next)); // [edge KEY_EPOCH acq_rel] the completion orders it
 }
 
 void ws_key_init(ws_key_t *key)
@@ -84,14 +79,14 @@ void ws_key_init(ws_key_t *key)
 static void count_into_epoch(ws_keyed_t *task)
 {
   ws_key_t *key = task->key;
-  ws_au64_t *live = live_of(key);
+  ws_au64_t *live = word(&key->live);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
     const uint32_t epoch = epoch_of(seen);
     ws_group_add(queued_of(key, epoch), 1);
     while (epoch_of(seen) == epoch)
       if (ws_cas_acq_rel(live, &seen, seen + 1)) { // [edge KEY_EPOCH acq_rel]
-        ws_init_store(state_of(task), (uint64_t)epoch);
+        ws_init_store(word(&task->state), (uint64_t)epoch);
         return;
       }
     ws_group_complete(queued_of(key, epoch), 1);
@@ -102,7 +97,7 @@ static void count_into_epoch(ws_keyed_t *task)
 /// has come first
 static bool leave_live(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *live = live_of(key);
+  ws_au64_t *live = word(&key->live);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire] what the canceller wrote
     if (epoch_of(seen) != epoch)
@@ -112,19 +107,13 @@ static bool leave_live(ws_key_t *key, uint32_t epoch)
   }
 }
 
-/// @return false = the task was cancelled alone
-static bool take(ws_keyed_t *task)
+/// The task's turn has come. @return false = it was cancelled before: alone, or with its epoch
+static bool starts(ws_keyed_t *task)
 {
   uint64_t state = pushed_in(task);
-  return ws_cas_acq_rel(state_of(task), &state, state | TAKEN); // [edge KEY_EPOCH acq_rel]
-}
-
-/// The task is not queued any more. The key may be gone afterwards.
-static void take_off_epoch(ws_key_t *key, uint32_t epoch, bool skipped)
-{
-  if (skipped)
-    count_cancelled(key, epoch);
-  ws_group_complete(queued_of(key, epoch), 1);
+  const uint32_t epoch = (uint32_t)state;
+  return ws_cas_acq_rel(word(&task->state), &state, state | TAKEN) // [edge KEY_EPOCH acq_rel]
+         && leave_live(task->key, epoch);
 }
 
 static void skip(const ws_keyed_t *keyed)
@@ -134,30 +123,33 @@ static void skip(const ws_keyed_t *keyed)
   ws_stat_add(&keyed->pool->cancelled, 1);
   if (keyed->on_cancel)
     keyed->on_cancel(keyed->arg);
-  take_off_epoch(key, epoch, true);
+  count_cancelled(key, epoch);
+  ws_group_complete(queued_of(key, epoch), 1);
 }
 
 void ws_keyed_run(void *keyed_arg)
 {
   ws_keyed_t *keyed = keyed_arg;
-  const uint32_t epoch = pushed_in(keyed);
-  if (!take(keyed) || !leave_live(keyed->key, epoch)) {
+  if (!starts(keyed)) {
     skip(keyed);
     return;
   }
   void (*func)(void *) = keyed->func;
   void *arg = keyed->arg;
-  take_off_epoch(keyed->key, epoch, false);
+  ws_group_complete(queued_of(keyed->key, pushed_in(keyed)), 1);
   ws_traced_run_as(func, arg);
   func(arg);
 }
 
 void ws_keyed_skip(void *keyed_arg)
 {
-  ws_keyed_t *keyed = keyed_arg;
-  if (take(keyed))
-    leave_live(keyed->key, pushed_in(keyed));
-  skip(keyed);
+  starts(keyed_arg); // so that a cancel does not count it
+  skip(keyed_arg);
+}
+
+static ws_task_t task_of(ws_keyed_t *keyed)
+{
+  return (ws_task_t){.func = ws_keyed_run, .arg = keyed, .group = keyed->group, .priority = keyed->priority};
 }
 
 int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
@@ -168,12 +160,10 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
   task->pool = pool;
   count_into_epoch(task);
   const uint32_t epoch = pushed_in(task); // now: once it is pushed it may be gone
-  const ws_task_t queued = {
-      .func = ws_keyed_run, .arg = task, .group = task->group, .priority = task->priority};
-  const int result = ws_pool_push(pool, queued);
+  const int result = ws_pool_push(pool, task_of(task));
   if (result < 0) {
     leave_live(key, epoch);
-    take_off_epoch(key, epoch, false);
+    ws_group_complete(queued_of(key, epoch), 1);
   }
   return result;
 }
@@ -183,7 +173,7 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
 /// @return the word of the epoch that is over
 static uint64_t end_epoch(ws_key_t *key, bool *crowded)
 {
-  ws_au64_t *live = live_of(key);
+  ws_au64_t *live = word(&key->live);
   uint64_t seen, next;
   do {
     seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
@@ -207,7 +197,7 @@ int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task)
   ws_key_t *key = task->key;
   uint64_t state = pushed_in(task);
   const uint32_t epoch = (uint32_t)state;
-  if (!ws_cas_acq_rel(state_of(task), &state, state | CANCELLED)) // [edge KEY_EPOCH acq_rel]
+  if (!ws_cas_acq_rel(word(&task->state), &state, state | CANCELLED)) // [edge KEY_EPOCH acq_rel]
     return state & CANCELLED ? -EALREADY : -EBUSY;
   return leave_live(key, epoch) ? 0 : -EALREADY;
 }
@@ -240,29 +230,17 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
 {
   const ws_here_t here = ws_here(pool);
   cancelled_t cancelled = {.key = key, .epoch = epoch};
-  uint64_t taken = ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
+  ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
   if (here.queue)
-    taken += ws_dig_all(here.queue, is_cancelled, &cancelled);
+    ws_dig_all(here.queue, is_cancelled, &cancelled);
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
-  if (taken == 0)
-    return;
   for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
     next = (ws_keyed_t *)(void *)keyed->pool;
     keyed->pool = pool;
-    const ws_task_t task = {
-        .func = ws_keyed_run, .arg = keyed, .group = keyed->group, .priority = keyed->priority};
-    if (here.queue)
-      ws_run_whole(pool, here.queue, &task);
-    else
-      ws_run_late(pool, here, &task);
+    const ws_task_t task = task_of(keyed);
+    ws_run_whole(pool, here, &task);
   }
   ws_note_idle(pool);
-}
-
-static void await_epoch(ws_key_t *key, uint32_t epoch)
-{
-  if (!ws_group_done(queued_of(key, epoch)))
-    ws_group_wait(queued_of(key, epoch), NULL);
 }
 
 int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
@@ -278,9 +256,9 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
   skip_queued(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
   for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
-    await_epoch(key, epoch - back);
+    ws_group_wait(queued_of(key, epoch - back), NULL);
   if (crowded)
-    await_epoch(key, epoch + 1);
+    ws_group_wait(queued_of(key, epoch + 1), NULL);
   // relaxed: after the waits, which order it
   return (int64_t)count_of(ws_load_relaxed(cancelled_of(key, epoch)), epoch);
 }

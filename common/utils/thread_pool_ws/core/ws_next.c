@@ -5,11 +5,10 @@
 
 #include "../classes/ws_classes.h"
 #include "../tasks/ws_dig.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
-#include "ws_root.h"
-#include "ws_round.h"
+#include "ws_run.h"
 
 // The own deque.
 
@@ -34,32 +33,15 @@ static bool take_own(ws_search_t *search, ws_task_t *task)
 
 // Pool-wide queues.
 
-static bool note_shared(const ws_search_t *search)
+static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
 {
+  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
+  if (!ws_shared_take(&search->pool->tasks, kind, wait, task))
+    return false;
   if (search->here.queue)
     ws_count(&search->here.queue->count.stolen, 1);
   ws_traced_steal(search->pool, search->here, WS_VICTIM_SHARED);
   return true;
-}
-
-static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
-{
-  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
-  return ws_shared_take(&search->pool->tasks, kind, wait, task) && note_shared(search);
-}
-
-static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
-{
-  const ws_kinds_t kinds = ws_classes_of_rank(search->pool, rank);
-  for (uint32_t i = 0; i < kinds.count; i++)
-    if (take_of_kind(search, kinds.kind[i], task))
-      return true;
-  return false;
-}
-
-static bool take_high(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_HIGH, task);
 }
 
 static bool take_overflow(ws_search_t *search, ws_task_t *task)
@@ -67,27 +49,18 @@ static bool take_overflow(ws_search_t *search, ws_task_t *task)
   return take_of_kind(search, WS_KIND_NORMAL, task);
 }
 
-static bool take_low(ws_search_t *search, ws_task_t *task)
+static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 {
-  return take_of_rank(search, WS_RANK_LOW, task);
-}
-
-static bool take_own_node(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_OWN_NODE, task);
-}
-
-static bool take_other_nodes(ws_search_t *search, ws_task_t *task)
-{
-  return take_of_rank(search, WS_RANK_OTHER_NODES, task);
+  if (ws_shared_count(&search->pool->tasks) == 0)
+    return false;
+  const ws_kinds_t kinds = ws_classes_of_rank(search->pool, rank);
+  for (uint32_t i = 0; i < kinds.count; i++)
+    if (take_of_kind(search, kinds.kind[i], task))
+      return true;
+  return false;
 }
 
 // Other threads.
-
-static bool take_stuck(ws_search_t *search, ws_task_t *task)
-{
-  return ws_take_stuck(search->pool, search->here, task);
-}
 
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
 static bool take_back(ws_search_t *search, ws_task_t *task)
@@ -123,33 +96,34 @@ static bool take_in_turn(ws_search_t *search, ws_task_t *task)
 
 /// A source of tasks.
 typedef struct {
-  bool (*take)(ws_search_t *search, ws_task_t *task);
   uint32_t filters; ///< for searches with one of these
-  bool is_shared; ///< a pool-wide queue: passed over while all of these are empty
+  bool (*take)(ws_search_t *search, ws_task_t *task); ///< NULL = the pool-wide queues of the rank
+  ws_rank_t rank;
 } source_t;
 
 /// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
 static const source_t sources[] = {
-    {take_stuck, WS_NEXT_ANY, false}, // its worker has no CPU: it has waited longest
-    {take_high, WS_NEXT_ANY | WS_NEXT_GROUP, true}, // what the priority promises
-    {take_own, WS_NEXT_ANY | WS_NEXT_GROUP, false}, // newest first: its data are in this CPU's cache
-    {take_own_node, WS_NEXT_ANY, true}, // its data are in this node's memory
-    {ws_steal, WS_NEXT_ANY, false}, // the queue that served last, lanes, workers from near to far
-    {take_overflow, WS_NEXT_ANY, true}, // other threads' normal tasks that lie in no deque
-    {take_other_nodes, WS_NEXT_ANY, true}, // from near to far: better there late than never
-    {take_low, WS_NEXT_ANY, true}, // when nothing else is left
-    {take_in_turn, WS_NEXT_GROUP, false}, // of the group elsewhere: the caller may be the only one to run it
+    {WS_NEXT_ANY, .take = ws_take_stuck}, // its worker has no CPU: it has waited longest
+    {WS_NEXT_ANY | WS_NEXT_GROUP, .rank = WS_RANK_HIGH}, // what the priority promises
+    {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
+    {WS_NEXT_ANY, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
+    {WS_NEXT_ANY, .take = ws_steal}, // the queue that served last, lanes, workers from near to far
+    {WS_NEXT_ANY, .take = take_overflow}, // other threads' normal tasks that lie in no deque
+    {WS_NEXT_ANY, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
+    {WS_NEXT_ANY, .rank = WS_RANK_LOW}, // when nothing else is left
+    {WS_NEXT_GROUP, .take = take_in_turn}, // of the group elsewhere: the caller may be the only one to run it
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 /// @param own  with the own deque
 static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
 {
-  for (uint32_t i = 0; i < SOURCES; i++)
-    if ((sources[i].filters & search->filter) && (own || sources[i].take != take_own)
-        && (!sources[i].is_shared || ws_shared_count(&search->pool->tasks) > 0)
-        && sources[i].take(search, task))
+  for (uint32_t i = 0; i < SOURCES; i++) {
+    const source_t *source = &sources[i];
+    if ((source->filters & search->filter) && (own || source->take != take_own)
+        && (source->take ? source->take(search, task) : take_of_rank(search, source->rank, task)))
       return true;
+  }
   return false;
 }
 
@@ -169,13 +143,13 @@ static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
   return search->from_own;
 }
 
-/// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
+/// The last search of a round (ws_next.h): a task that would be late goes first. In a wait the own deque and
 /// what lies elsewhere have that turn one after the other.
 WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_ANY)
-    return ws_tick(search->pool, search->here, task);
+    return ws_tick(search, task);
   if (++own->round.looks % 2 == 1) {
     ws_round_begin(own);
     if (take_in_turn(search, task))
@@ -212,16 +186,8 @@ bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)
   if (ws_inbox_take_any(&pool->tasks, task))
     return true;
   for (uint32_t place = ws_places(&pool->tasks); place-- > 0;)
-    if (ws_place_take(&pool->tasks, place, task))
-      return true;
+    while (ws_place_holds(&pool->tasks, place)) // a take may give up, and no other thread will look
+      if (ws_place_take(&pool->tasks, place, task))
+        return true;
   return false;
-}
-
-bool ws_next_is_near(const struct ws_pool_s *pool, ws_here_t here)
-{
-  const ws_queue_t *own = here.queue;
-  if (ws_deque_size(&own->deque) > 0)
-    return true;
-  // a thief that waits first does not come back at once
-  return own->late_pauses == 0 && ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque);
 }

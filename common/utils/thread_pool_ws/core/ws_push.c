@@ -13,31 +13,28 @@
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_next.h"
-#include "ws_root.h"
 #include "ws_run.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
-/// After a fork no thread of the child is inside a pool of the parent.
-static bool refused(const struct ws_pool_s *pool, ws_here_t here)
+/// After a fork no thread of the child is inside a pool of the parent. @return 0 = the pool takes tasks
+WS_SELDOM static int refusal_of(const struct ws_pool_s *pool, ws_here_t here)
 {
-  return !ws_is_inside(pool, here);
-}
-
-WS_SELDOM static int why_refused(const struct ws_pool_s *pool)
-{
+  if (ws_is_inside(pool, here))
+    return 0;
   return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
 }
 
-/// The pool stopped while this push was under way, and its workers may be gone: the thread that finds tasks
-/// runs or skips all of them, for no other thread will look.
-/// [edge STOP_DEKKER] either this thread sees STOPPED, or the stopping thread's last look finds the task.
-WS_SELDOM static void handle_late_push(struct ws_pool_s *pool, ws_here_t here)
+static inline bool is_running(const struct ws_pool_s *pool)
+{
+  return WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING); // relaxed: ws_run_left() finds a late push
+}
+
+WS_SELDOM void ws_run_left(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_task_t task;
   while (ws_next_left(pool, &task))
@@ -52,22 +49,16 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
     ws_prewake_arrived(pool, 0);
 }
 
-/// The first step after the publication of tasks. @return whether a worker may have to be woken
-static inline bool has_arrived(struct ws_pool_s *pool, ws_here_t here)
+/// Tasks of a kind were published: see that a thread runs them.
+static inline void announce(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   note_arrival(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
-  if (WS_LIKELY(ws_load_relaxed(&pool->state) != WS_STOPPED)) // relaxed: after the fence
-    return true;
-  handle_late_push(pool, here);
-  return false;
-}
-
-static void announce(struct ws_pool_s *pool, ws_here_t here)
-{
-  if (has_arrived(pool, here))
-    ws_post(pool, here);
+  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
+    ws_run_left(pool, here); // [edge STOP_DEKKER] else the stop's last look finds the task
+  else if (WS_UNLIKELY(ws_has_sleepers(pool)))
+    ws_post(pool, here, kind);
 }
 
 /// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
@@ -90,13 +81,13 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
       queue->handed = true;
       ws_need_guard(pool); // the worker may get no CPU
       if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence of the fill
-        handle_late_push(pool, here);
+        ws_run_left(pool, here);
       return true;
     }
     ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
   } while (ws_inbox_claim_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
-  announce(pool, here);
+  announce(pool, here, WS_KIND_NORMAL);
   return true;
 }
 
@@ -114,13 +105,14 @@ static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue
   ws_queue_shrink(&pool->tasks, queue);
 }
 
-/// Move @p count tasks into the caller's queue, which has room for them.
+/// Move @p count tasks into the caller's queue, which has room for them, and announce them.
 static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
+  announce(pool, here, WS_KIND_NORMAL);
 }
 
 /// Push a task into the pool-wide queue of a kind. @return false = there is no room
@@ -132,23 +124,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
   ws_shared_end(&pool->tasks, kind, task, here.queue, false);
-  if (!has_arrived(pool, here))
-    return true;
-  if (kind == WS_KIND_NORMAL)
-    ws_post(pool, here);
-  else
-    ws_post_kind(pool, here, kind);
-  return true;
-}
-
-/// Push a normal task into the caller's queue, which may be full. @return false = there is no room
-static bool push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool grow)
-{
-  shrink_now_and_then(pool, here.queue, 1);
-  if (!ws_queue_room(here.queue, grow))
-    return false;
-  publish(pool, here, task, 1);
-  announce(pool, here);
+  announce(pool, here, kind);
   return true;
 }
 
@@ -187,8 +163,13 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   if ((!is_own || behind)
       && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow))
     return 0;
-  if (is_own && push_own(pool, here, task, grow))
-    return 0;
+  if (is_own) {
+    shrink_now_and_then(pool, here.queue, 1);
+    if (ws_queue_room(here.queue, grow)) {
+      publish(pool, here, task, 1);
+      return 0;
+    }
+  }
   if (full == WS_FULL_FAIL || full == GROW_OR_FAIL)
     return -EAGAIN;
   ws_run_inline(pool, here, task);
@@ -213,9 +194,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(!task->func || (has_kind && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by handle_late_push
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return why_refused(pool);
+  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
+  if (WS_UNLIKELY(refusal))
+    return refusal;
   if (WS_UNLIKELY(pool->workers == 0)) {
     ws_run_inline(pool, here, task);
     return 0;
@@ -228,7 +209,6 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
     return 0;
   shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
   publish(pool, here, task, 1);
-  announce(pool, here);
   return 0;
 }
 
@@ -269,29 +249,28 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  // relaxed: a late push is found by handle_late_push
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->state) != WS_RUNNING) && refused(pool, here))
-    return why_refused(pool);
-  const bool queued = pool->workers > 0 && here.queue && count > 0 && WS_LIKELY(sorted == 0);
-  uint32_t handed = 0;
-  while (queued && !here.worker && handed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
-         && hand_over(pool, here, &tasks[handed]))
-    handed++;
-  if (handed > 0)
-    ws_inbox_give_back(&pool->tasks, here.queue);
-  if (handed == count)
-    return count;
-  if (WS_LIKELY(queued))
-    shrink_now_and_then(pool, here.queue, count - handed);
-  if (WS_LIKELY(queued && ws_deque_has_room(&here.queue->deque, count - handed))) {
-    publish(pool, here, tasks + handed, count - handed);
-    announce(pool, here);
-    return count;
+  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
+  if (WS_UNLIKELY(refusal))
+    return refusal;
+  uint32_t pushed = 0;
+  if (WS_LIKELY(pool->workers > 0 && here.queue && sorted == 0)) {
+    while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
+           && hand_over(pool, here, &tasks[pushed]))
+      pushed++;
+    if (pushed > 0)
+      ws_inbox_give_back(&pool->tasks, here.queue);
+    if (pushed == count)
+      return count;
+    shrink_now_and_then(pool, here.queue, count - pushed);
+    if (WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {
+      publish(pool, here, tasks + pushed, count - pushed);
+      return count;
+    }
   }
-  for (uint32_t i = handed; i < count; i++) {
-    const int result = push(pool, &tasks[i], pool->settings.full);
+  for (; pushed < count; pushed++) {
+    const int result = push(pool, &tasks[pushed], pool->settings.full);
     if (result < 0)
-      return i > 0 || result == -EAGAIN ? (int64_t)i : result;
+      return pushed > 0 || result == -EAGAIN ? (int64_t)pushed : result;
   }
   return count;
 }
@@ -304,7 +283,6 @@ static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t f
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, false, full);
   publish(pool, here, task, 1);
-  announce(pool, here);
   return 0;
 }
 
@@ -318,9 +296,6 @@ bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
   return push_again(pool, task, GROW_OR_FAIL) == 0;
 }
 
-#define HOLD 2u ///< one thread between ws_pool_hold() and ws_pool_release()
-#define ENDS 1u ///< an end sleeps on the word
-
 /// The end of a pool waits for its own workers anyway.
 static bool counts_hold(const struct ws_pool_s *pool)
 {
@@ -331,26 +306,11 @@ static bool counts_hold(const struct ws_pool_s *pool)
 void ws_pool_hold(ws_pool_t *pool)
 {
   if (counts_hold(pool))
-    // [edge HOLDS acq_rel] while what the caller will push is not done
-    ws_add_acq_rel(&pool->end.holds, HOLD);
+    ws_group_add(&pool->end.holds, 1);
 }
 
 void ws_pool_release(ws_pool_t *pool)
 {
-  if (!counts_hold(pool))
-    return;
-  ws_au32_t *holds = &pool->end.holds; // after the subtraction only an address: the pool may be gone
-  if (ws_sub_acq_rel(holds, HOLD) == (HOLD | ENDS)) // [edge HOLDS acq_rel] after the push
-    ws_os_futex_wake(holds, 1);
-}
-
-void ws_hold_drain(struct ws_pool_s *pool)
-{
-  ws_au32_t *holds = &pool->end.holds;
-  uint32_t seen = ws_or_acq_rel(holds, ENDS) | ENDS; // [edge HOLDS acq_rel]
-  while (seen >= HOLD) {
-    ws_os_futex_wait(holds, seen, 0);
-    seen = ws_load_acquire(holds); // [edge HOLDS acquire]
-  }
-  ws_and_acq_rel(holds, ~ENDS); // [edge HOLDS acq_rel]
+  if (counts_hold(pool))
+    ws_group_complete(&pool->end.holds, 1); // the pool may be gone
 }

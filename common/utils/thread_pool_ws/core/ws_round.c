@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_round.c
-/// ws_round.h.
-#include "ws_round.h"
+/// ws_next.h: rounds, and the fairness tick.
+#include "ws_next.h"
 
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 
@@ -12,11 +12,23 @@
 /// A round in which fibers stop takes about so long.
 #define ROUND_NS 50000u
 
+/// @return whether fibers have stopped in this round
+static bool has_stops(const ws_queue_t *queue)
+{
+  return queue->round.stops_left < queue->round.stops;
+}
+
+/// Another queue held a task, and there are perhaps more: the round ends with the first fiber that stops.
+static void shorten(ws_queue_t *queue)
+{
+  queue->round.stops = queue->round.stops_left = 1;
+}
+
 void ws_round_begin(ws_queue_t *queue)
 {
   const uint32_t stops = queue->round.stops - queue->round.stops_left;
   queue->round.left = WS_ROUND_SEARCHES;
-  if (!ws_round_has_stops(queue))
+  if (!has_stops(queue))
     return;
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t took_ns = now_ns - queue->round.begun_ns + 1;
@@ -56,8 +68,10 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same place is taken.
-static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+static bool take(const ws_search_t *search, ws_task_t *task)
 {
+  struct ws_pool_s *pool = search->pool;
+  const ws_here_t here = search->here;
   const uint32_t place = here.queue->round.turn, kinds = pool->tasks.kinds;
   go_on(&pool->tasks, here.queue);
   if (!ws_place_take(&pool->tasks, place, task))
@@ -69,33 +83,34 @@ static bool take(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
   return true;
 }
 
-bool ws_take_stuck(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+bool ws_take_stuck(ws_search_t *search, ws_task_t *task)
 {
-  if (!ws_inbox_take_stuck(&pool->tasks, task))
+  if (!ws_inbox_take_stuck(&search->pool->tasks, task))
     return false;
-  ws_count(&here.queue->count.stolen, 1);
-  ws_traced_steal(pool, here, WS_VICTIM_INBOX);
+  ws_count(&search->here.queue->count.stolen, 1);
+  ws_traced_steal(search->pool, search->here, WS_VICTIM_INBOX);
   return true;
 }
 
-bool ws_tick(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
+bool ws_tick(ws_search_t *search, ws_task_t *task)
 {
-  ws_queue_t *own = here.queue;
-  if (WS_UNLIKELY(ws_hint_load(&pool->tasks.stuck) > 0) && ws_take_stuck(pool, here, task)) {
+  const ws_tasks_t *tasks = &search->pool->tasks;
+  ws_queue_t *own = search->here.queue;
+  if (WS_UNLIKELY(ws_hint_load(&tasks->stuck) > 0) && ws_take_stuck(search, task)) {
     ws_round_begin(own);
     return true;
   }
-  if (is_own_turn(&pool->tasks, own)) {
+  if (is_own_turn(tasks, own)) {
     ws_round_cut(own); // the next search is for others
-    if (take(pool, here, task))
+    if (take(search, task))
       return true;
   }
-  const bool stopped = ws_round_has_stops(own);
+  const bool stopped = has_stops(own);
   ws_round_begin(own);
-  if (!seek(&pool->tasks, own) || !take(pool, here, task))
+  if (!seek(tasks, own) || !take(search, task))
     return false;
   if (stopped)
-    ws_round_shorten(own);
+    shorten(own);
   return true;
 }
 
@@ -106,7 +121,7 @@ bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own)
     go_on(&pool->tasks, own);
   if (!seek(&pool->tasks, own) && ws_hint_load(&pool->tasks.stuck) == 0)
     return false;
-  ws_round_shorten(own);
+  shorten(own);
   ws_round_cut(own);
   return true;
 }

@@ -7,10 +7,8 @@
 #include "../pool/ws_process.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
-#include "ws_root.h"
 
 const uint64_t ws_root_mixed = 0;
 
@@ -19,17 +17,14 @@ const ws_task_t *ws_current_task(void)
   return ws_self()->task;
 }
 
-static bool is_laneless_in(const struct ws_pool_s *pool)
+bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
 {
+  if (here.queue && here.queue->depth > 0)
+    return true;
   const ws_laneless_t *laneless = ws_self()->laneless;
   while (laneless && laneless->pool != pool->id)
     laneless = laneless->outer;
   return laneless != NULL;
-}
-
-bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
-{
-  return (here.queue && here.queue->depth > 0) || is_laneless_in(pool);
 }
 
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
@@ -94,15 +89,8 @@ void ws_complete_due(ws_worker_t *worker)
     complete(&worker->queue, worker->due.group, tasks);
 }
 
-void ws_run_whole(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
-{
-  ws_group_t *before = ws_root_enter(queue, task->group);
-  ws_run(pool, queue, task);
-  ws_root_leave(queue, before); // before the group can end
-  complete(queue, task->group, 1);
-}
-
-void ws_finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+/// Complete the group of a task that did not come from a queue; count the task.
+static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (ws_group_counts(task->group))
     ws_group_complete(task->group, 1);
@@ -132,7 +120,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
   self->laneless = outer;
   if (helps)
     ws_helper_end(pool, here);
-  ws_finish(pool, here, task);
+  finish(pool, here, task);
   ws_cancel_restore(cancel);
 }
 
@@ -147,22 +135,28 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   run_here(pool, here, task);
 }
 
-static void skip_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
-{
-  ws_task_t notice;
-  if (has_notice(pool, task, &notice))
-    run_here(pool, here, &notice);
-  else
-    ws_finish(pool, here, task);
-}
-
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
+  ws_task_t notice;
   // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
-  if (ws_load_relaxed(&pool->aborted))
-    skip_late(pool, here, task);
-  else
+  if (!ws_load_relaxed(&pool->aborted))
     run_here(pool, here, task);
+  else if (has_notice(pool, task, &notice))
+    run_here(pool, here, &notice);
+  else
+    finish(pool, here, task);
+}
+
+void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+{
+  if (!here.queue) {
+    ws_run_late(pool, here, task);
+    return;
+  }
+  ws_group_t *before = ws_root_enter(here.queue, task->group);
+  ws_run(pool, here.queue, task);
+  ws_root_leave(here.queue, before); // before the group can end
+  complete(here.queue, task->group, 1);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

@@ -31,14 +31,6 @@ void ws_make_no_haste(ws_queue_t *own)
 /// Pauses between two looks at the clock.
 #define LATE_CLOCK_PAUSES 16u
 
-/// @return a random number of [0, bound), different for each thread and each call
-static uint32_t random_below(ws_here_t here, uint32_t bound)
-{
-  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0;
-  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
-  return (uint32_t)(((uint64_t)here.queue->random * bound) >> 32);
-}
-
 /// Looks at the queue while a thief waits.
 #define LATE_LOOKS 8u
 
@@ -46,7 +38,10 @@ static uint32_t random_below(ws_here_t here, uint32_t bound)
 /// @return false = the queue is empty
 static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
 {
-  const uint32_t pauses = random_below(here, here.queue->late_pauses), each = pauses / LATE_LOOKS + 16;
+  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each thread
+  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
+  const uint32_t pauses = (uint32_t)(((uint64_t)here.queue->random * here.queue->late_pauses) >> 32);
+  const uint32_t each = pauses / LATE_LOOKS + 16;
   const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();
@@ -60,24 +55,24 @@ static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
   return true;
 }
 
-/// A thief that owes completions does not wait, and does not try again: its loop makes them when the search
-/// finds nothing, and searches once more.
+/// As ws_deque_steal_wanted(), but the thief waits before its tries. One that owes completions does not, and
+/// tries once: its loop makes them when the search finds nothing, and searches once more.
 static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
   const bool owes = here.worker && here.worker->due.tasks > 0;
-  ws_steal_t result;
-  do {
+  for (uint32_t tries = owes ? 1 : WS_STEAL_TRIES; tries > 0; tries--) {
     if (WS_UNLIKELY(own->late_pauses > 0) && (owes || !stand_aside(here, queue)))
       return false;
-    result = ws_deque_steal(&queue->deque, &own->memo, task);
-    if (WS_UNLIKELY(result == WS_STEAL_LOST && own->late_pauses < LATE_PAUSES_MAX))
+    const ws_steal_t result = ws_deque_steal(&queue->deque, &own->memo, task);
+    if (WS_LIKELY(result != WS_STEAL_LOST)) {
+      own->late_pauses /= 4;
+      return result == WS_STEAL_GOT;
+    }
+    if (own->late_pauses < LATE_PAUSES_MAX)
       own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
-  } while (result == WS_STEAL_LOST && !owes); // another thread got one: the pool as a whole moves
-  if (WS_UNLIKELY(result == WS_STEAL_LOST))
-    return false;
-  own->late_pauses /= 4;
-  return result == WS_STEAL_GOT;
+  }
+  return false; // who sleeps after that looks once more before: ws_idle.c, ws_wait.c
 }
 
 /// Steal from queue @p victim of the pool, until it is empty or the caller has one task.
@@ -129,22 +124,22 @@ bool ws_steal(ws_search_t *search, ws_task_t *task)
   return steal_from(pool, here, last, task);
 }
 
-/// Steal the oldest task of a queue while its root is the group that the wait is for.
-static bool steal_under_root(ws_queue_t *queue, const ws_wait_t *wait, ws_task_t *task)
+/// A thief's look at another thread's queue.
+typedef struct {
+  const ws_queue_t *queue;
+  const ws_wait_t *wait;
+} below_t;
+
+/// The queue's root is the group that the wait is for. The task lay there while it was, if the root is read
+/// after the task and the CAS finds it still there: to give its root to a group whose tasks these are not,
+/// the owner must empty its deque, which moves top on.
+static bool wants_below(const ws_task_t *task, uint64_t index, void *below_arg)
 {
-  ws_steal_memo_t memo = {0};
-  uint64_t index;
-  // The task lay there while the root was this group, if the root is read after the task and the CAS finds
-  // it still there: to give its root to a group whose tasks these are not, the owner must empty its deque,
-  // which moves top on.
-  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
-    // [edge ROOT acquire] not older than the task
-    if (!ws_group_is(ws_load_acquire(&queue->root), wait->group, wait->weak))
-      return false;
-    if (ws_deque_steal_commit(&queue->deque, index))
-      return true;
-  }
-  return false;
+  (void)task;
+  (void)index;
+  const below_t *below = below_arg;
+  // [edge ROOT acquire] not older than the task
+  return ws_group_is(ws_load_acquire(&below->queue->root), below->wait->group, below->wait->weak);
 }
 
 bool ws_steal_below(ws_search_t *search, ws_task_t *task)
@@ -152,11 +147,17 @@ bool ws_steal_below(ws_search_t *search, ws_task_t *task)
   struct ws_pool_s *pool = search->pool;
   const ws_wait_t *wait = search->wait;
   const uint32_t queues = ws_queue_count(&pool->tasks);
+  search->lost = false;
   for (uint32_t i = ws_summary_next(&pool->tasks, 0); i < queues; i = ws_summary_next(&pool->tasks, i + 1)) {
     ws_queue_t *queue = pool->tasks.queue[i];
-    // relaxed: a guess, steal_under_root() decides
-    if (queue == search->here.queue || !ws_group_is(ws_load_relaxed(&queue->root), wait->group, wait->weak)
-        || !steal_under_root(queue, wait, task))
+    // relaxed: a guess, wants_below() decides
+    if (queue == search->here.queue || !ws_group_is(ws_load_relaxed(&queue->root), wait->group, wait->weak))
+      continue;
+    ws_steal_memo_t memo = {0};
+    below_t below = {.queue = queue, .wait = wait};
+    const ws_steal_t result = ws_deque_steal_wanted(&queue->deque, &memo, wants_below, &below, task);
+    search->lost |= result == WS_STEAL_LOST;
+    if (result != WS_STEAL_GOT)
       continue;
     ws_count(&search->here.queue->count.stolen, 1);
     ws_traced_steal(pool, search->here, (int32_t)i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_swap.c
-/// ws_swap.h.
-#include "ws_swap.h"
+/// ws_push.h: a fiber lets others run.
+#include "ws_push.h"
 
 #include "../classes/ws_classes.h"
 #include "../pool/ws_lane.h"
@@ -9,9 +9,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "ws_push.h"
-#include "ws_root.h"
-#include "ws_round.h"
+#include "ws_next.h"
 #include "ws_run.h"
 
 /// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and
@@ -54,7 +52,7 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
   // [edge PARK_DEKKER fence] the pushed task before sleepers; the take ends with a CAS
   took ? ws_fence_seq_cst_after_rmw() : ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_has_sleepers(pool)))
-    ws_post(pool, here);
+    ws_post(pool, here, WS_KIND_NORMAL);
   if (!took) { // the oldest is a plain task
     note_yield(queue, before.func);
     return WS_SWAP_RETURN;

@@ -18,7 +18,7 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
@@ -48,10 +48,7 @@ static bool help_any(ws_search_t *search)
     search->here = ws_here_known(search->pool); // it may have got a lane in a task
   if (!ws_next(search, search->filter, &task))
     return false;
-  if (search->here.queue)
-    ws_run_whole(search->pool, search->here.queue, &task);
-  else
-    ws_run_late(search->pool, search->here, &task);
+  ws_run_whole(search->pool, search->here, &task);
   return true;
 }
 
@@ -69,19 +66,29 @@ static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
   ws_sub_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
-/// @return whether the pool is idle, or the caller may find a task
-static bool spin_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
+/// @return whether a search of the wait would probably find a task
+static bool may_help(const ws_search_t *search)
 {
+  const ws_queue_t *own = search->here.queue;
+  if (search->filter == WS_NEXT_OWN)
+    return own && ws_deque_size(&own->deque) > 0;
+  return own ? ws_work_visible(&search->pool->tasks) : ws_shared_visible(&search->pool->tasks);
+}
+
+/// Looks at least once: the search may have given up. @return whether the pool is idle, or the caller may
+/// find a task
+static bool spin_until_idle(const ws_search_t *search, uint64_t until_ns)
+{
+  struct ws_pool_s *pool = search->pool;
   const uint64_t start_ns = ws_os_now_ns();
-  while (ws_helper_may_spin(pool)) {
-    if (is_idle(pool) || (until_ns == 0 && ws_work_visible(&pool->tasks)))
+  for (;; ws_pause()) {
+    if (is_idle(pool) || may_help(search))
       return true;
     const uint64_t now_ns = ws_os_now_ns();
-    if (now_ns - start_ns >= pool->settings.join_spin_ns_max || (until_ns != 0 && now_ns >= until_ns))
-      break;
-    ws_pause();
+    if (!ws_helper_may_spin(pool) || now_ns - start_ns >= pool->settings.join_spin_ns_max
+        || (until_ns != 0 && now_ns >= until_ns))
+      return false;
   }
-  return false;
 }
 
 /// @return false = the time limit is over
@@ -94,9 +101,8 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
     if (help_any(&search))
       continue;
-    here = search.here;
     ws_note_idle(pool); // another thread may wait too
-    if (spin_until_idle(pool, until_ns) && (here.queue || ws_shared_visible(&pool->tasks)))
+    if (spin_until_idle(&search, until_ns))
       continue;
     ws_blocking_begin(); // also the place that a worker has in its own pool
     sleep_until_idle(pool, until_ns);
@@ -104,8 +110,8 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   }
   if (helps)
     ws_helper_end(pool, here);
-  if (here.queue && here.queue->deque.level > 0)
-    ws_give_back(pool, here.queue);
+  if (search.here.queue && search.here.queue->deque.level > 0)
+    ws_give_back(pool, search.here.queue);
   ws_note_idle(pool);
   ws_cancel_restore(cancel);
   return idle;
@@ -137,19 +143,13 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
   return wait(pool, ws_os_until(deadline_ns));
 }
 
-/// A worker that ends needs no CPU of its own, and its own may be held by another thread.
-static void unpin(const struct ws_pool_s *pool)
-{
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const int32_t tid = ws_tid(pool->worker[i]);
-    if (pool->worker[i]->cpu >= 0 && tid != 0)
-      ws_os_allow(tid, &pool->mask);
-  }
-}
-
 static void end_workers(struct ws_pool_s *pool)
 {
-  unpin(pool); // now: a thread that has ended has lost its number
+  // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
+  // has ended has lost its number.
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
+      ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);
   ws_guard_end(pool);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
@@ -158,15 +158,6 @@ static void end_workers(struct ws_pool_s *pool)
   ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0); // late ones, too
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i]->thread, NULL);
-}
-
-static void run_leftovers(struct ws_pool_s *pool, ws_here_t here)
-{
-  ws_task_t task;
-  // [edge STOP_DEKKER fence] state before the last look at inboxes
-  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
-  while (ws_next_left(pool, &task))
-    ws_run_late(pool, here, &task);
 }
 
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
@@ -190,9 +181,11 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
     hooks->aborted(pool);
   const int cancel = ws_cancel_disable(); // half of a stop would be left
   wait_until_idle(pool, here, 0);
-  ws_hold_drain(pool); // of resumes: their pushes are not refused
+  ws_group_sleep(&pool->end.holds, 0); // of resumes: their pushes are not refused
   end_workers(pool);
-  run_leftovers(pool, here);
+  // [edge STOP_DEKKER fence] state before the last look at inboxes
+  ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
+  ws_run_left(pool, here);
   ws_traced_stop(pool);
   ws_report_at_stop(pool);
   ws_cancel_restore(cancel);

@@ -11,13 +11,12 @@
 #include "../pool/ws_types.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
-#include "ws_root.h"
 
 /// In a wide pool, if the worker has no task of its own: one from a dispatcher. The search that ends a round
 /// is for others first. @return whether there was one
@@ -26,7 +25,7 @@ static inline bool was_served(ws_search_t *search, ws_task_t *task)
   ws_queue_t *own = search->here.queue;
   if (WS_LIKELY(search->pool->tasks.domains == 0) || ws_deque_size(&own->deque) > 0)
     return false;
-  if (ws_round_search(own) && ws_tick(search->pool, search->here, task))
+  if (ws_round_search(own) && ws_tick(search, task))
     return true;
   if (ws_dispatch(search->here.worker, task)) {
     ws_forget_yield(own);
@@ -57,11 +56,15 @@ static bool next(ws_search_t *search, ws_task_t *task)
 ///         long), and does not come to a lock
 static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 {
-  const ws_worker_t *worker = here.worker;
-  const bool is_served = WS_UNLIKELY(worker->was_handed) && ws_dispatch_is_on(&pool->tasks);
+  const ws_queue_t *own = here.queue;
   if (WS_UNLIKELY(ws_shared_count(&pool->tasks) > 0))
     return false;
-  return (is_served && here.queue->late_pauses == 0) || ws_next_is_near(pool, here);
+  if (ws_deque_size(&own->deque) > 0)
+    return true;
+  // a thief that waits first does not come back at once
+  return own->late_pauses == 0
+         && ((WS_UNLIKELY(here.worker->was_handed) && ws_dispatch_is_on(&pool->tasks))
+             || ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque));
 }
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them

@@ -13,7 +13,7 @@
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_wake.h"
-#include "../tasks/ws_group_word.h"
+#include "../tasks/ws_tasks.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"
 #include "ws_lot.h"

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
+#include "../core/ws_push.h"
 #include "../core/ws_run.h"
-#include "../core/ws_swap.h"
 #include "../pool/ws_lane.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"

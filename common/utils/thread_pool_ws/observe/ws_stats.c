@@ -5,7 +5,7 @@
 
 #include "../base/ws_base.h"
 #include "../sleep/ws_budget.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)

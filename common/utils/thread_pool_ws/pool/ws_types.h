@@ -190,7 +190,7 @@ typedef struct {
 
 /// The end of a pool.
 typedef struct {
-  ws_au32_t holds; ///< S futex of an end: 2 for each ws_pool_hold(); 1 = an end waits
+  ws_group_t holds; ///< one for each ws_pool_hold(), before what it pushes is done: an end waits for it
   ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
   bool stays; ///< its memory is not freed. Written by its destroyer
 } ws_end_t;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../classes/ws_classes.h"
-#include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
@@ -228,7 +227,7 @@ static void end(struct ws_pool_s *pool)
                "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned");
   if (pool->end.stays)
     return;
-  ws_hold_drain(pool); // also a push that a stop of before has refused
+  ws_group_sleep(&pool->end.holds, 0); // also a push that a stop of before has refused
   ws_process_remove(pool);
   free_pool(pool);
 }

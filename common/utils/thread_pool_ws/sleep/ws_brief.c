@@ -35,26 +35,15 @@ static uint64_t short_ns(const struct ws_pool_s *pool)
   return waking_ns == 0 ? 0 : ws_stat_load(&pool->wake_call_ns) + waking_ns;
 }
 
-/// @return whether the burst was not short, though its thread has not waited for it, and perhaps never will:
-///         other threads run its tasks
-static bool is_left(const struct ws_pool_s *pool, const ws_queue_t *queue)
-{
-  const ws_brief_t *brief = &queue->brief;
-  return taken(queue) != brief->taken && ws_os_now_ns() - brief->begun_ns > short_ns(pool);
-}
-
 /// The burst that was noted is over.
-static void learn(ws_brief_t *brief, const ws_brief_burst_t *burst)
+static void learn(ws_queue_t *queue, bool alone)
 {
+  ws_brief_t *brief = &queue->brief;
+  // but for those that wait in the queue
+  const uint64_t tasks = ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque) - brief->pushed;
   brief->noted = false;
   brief->before = brief->at;
-  ws_brief_learn(&brief->site[brief->at], burst);
-}
-
-/// @return tasks of the burst that do not wait in the queue any more
-static uint64_t tasks_of(const ws_queue_t *queue)
-{
-  return ws_own_load(&queue->count.pushed) - ws_deque_size(&queue->deque) - queue->brief.pushed;
+  ws_brief_learn(&brief->site[brief->at], tasks, alone);
 }
 
 bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
@@ -63,8 +52,9 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
   if (here.worker || !queue || queue->depth > 0 || !pool->guarded)
     return false;
   ws_brief_t *brief = &queue->brief;
-  if (brief->noted && is_left(pool, queue))
-    learn(brief, &(ws_brief_burst_t){.tasks = tasks_of(queue), .alone = false});
+  // Its thread has not waited for it, and perhaps never will: other threads run its tasks.
+  if (brief->noted && taken(queue) != brief->taken && ws_os_now_ns() - brief->begun_ns > short_ns(pool))
+    learn(queue, false);
   if (!brief->noted)
     begin(pool, queue);
   if (brief->trial || !ws_brief_spares(&brief->site[brief->at], ws_deque_size(&queue->deque))
@@ -78,23 +68,22 @@ bool ws_brief_needs_no_wake(struct ws_pool_s *pool, ws_here_t here)
 /// the wake the two are done after (I + c + w) / 2, which is less than I if I > c + w. The worker then has
 /// run the share (I + c - w) / 2I of the burst, which is c / (c + w) where I = c + w.
 /// @return whether a wake would have gained nothing
-static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue, uint64_t tasks, uint64_t at_ns)
+static bool is_short(const struct ws_pool_s *pool, const ws_queue_t *queue)
 {
   const ws_brief_t *brief = &queue->brief;
   const uint64_t most_ns = short_ns(pool);
   if (most_ns == 0)
     return false;
   if (ws_own_load(&queue->count.wakes_sent) == brief->wakes)
-    return at_ns - brief->begun_ns <= most_ns;
+    return brief->ended_ns - brief->begun_ns <= most_ns;
+  const uint64_t tasks = ws_own_load(&queue->count.pushed) - brief->pushed;
   return (taken(queue) - brief->taken) * most_ns <= tasks * ws_stat_load(&pool->wake_call_ns);
 }
 
 void ws_brief_end(struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  ws_brief_t *brief = &queue->brief;
   if (queue->depth > 0 || ws_deque_size(&queue->deque) > 0)
     return; // the burst goes on
-  brief->ended_ns = ws_os_now_ns();
-  const uint64_t tasks = tasks_of(queue);
-  learn(brief, &(ws_brief_burst_t){.tasks = tasks, .alone = is_short(pool, queue, tasks, brief->ended_ns)});
+  queue->brief.ended_ns = ws_os_now_ns();
+  learn(queue, is_short(pool, queue));
 }

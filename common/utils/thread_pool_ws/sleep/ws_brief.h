@@ -33,12 +33,6 @@ void ws_brief_end(struct ws_pool_s *pool, ws_queue_t *queue);
 /// pattern of several bursts each one is tried.
 #define WS_BRIEF_TRIAL_EVERY 509u
 
-/// What a burst has shown.
-typedef struct {
-  uint64_t tasks;
-  bool alone; ///< a wake has gained nothing, or would have
-} ws_brief_burst_t;
-
 /// @return the index of the function's site, which may take the place of another one
 static inline uint32_t ws_brief_find(ws_brief_t *its, void (*func)(void *arg))
 {
@@ -57,12 +51,13 @@ static inline void ws_brief_mistake(ws_brief_site_t *site)
     site->size = 0;
 }
 
-static inline void ws_brief_learn(ws_brief_site_t *site, const ws_brief_burst_t *burst)
+/// A burst is over. @param alone  a wake has gained nothing, or would have
+static inline void ws_brief_learn(ws_brief_site_t *site, uint64_t tasks, bool alone)
 {
-  if (burst->alone) {
-    site->size = burst->tasks > site->size ? burst->tasks : site->size;
+  if (alone) {
+    site->size = tasks > site->size ? tasks : site->size;
     site->score += site->score < WS_BRIEF_MAX;
-  } else if (burst->tasks <= site->size) { // a wider burst says nothing about those
+  } else if (tasks <= site->size) { // a wider burst says nothing about those
     ws_brief_mistake(site);
   }
 }

@@ -86,17 +86,12 @@ int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 /// so keep other threads off its CPU.
 #define LEAST_PART 3u
 
-/// @return what a spin costs more than the sleep and the wake that it has saved
-static int64_t cost_ns(const ws_worker_t *worker, uint64_t spun_ns, bool found)
-{
-  const uint64_t saved_ns = found ? WAKE_CALLS * ws_stat_load(&worker->pool->wake_call_ns) : 0;
-  const uint64_t most_ns = spun_ns - spun_ns / LEAST_PART;
-  return (int64_t)(spun_ns - (saved_ns < most_ns ? saved_ns : most_ns));
-}
-
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found)
 {
+  const uint64_t saved_ns = found ? WAKE_CALLS * ws_stat_load(&worker->pool->wake_call_ns) : 0;
+  const uint64_t saved_ns_max = spun_ns - spun_ns / LEAST_PART;
+  const uint64_t cost_ns = spun_ns - (saved_ns < saved_ns_max ? saved_ns : saved_ns_max);
   const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
-  const int64_t left_ns = worker->spin.allowance_ns - cost_ns(worker, spun_ns, found);
+  const int64_t left_ns = worker->spin.allowance_ns - (int64_t)cost_ns;
   worker->spin.allowance_ns = left_ns > least_ns ? left_ns : least_ns;
 }

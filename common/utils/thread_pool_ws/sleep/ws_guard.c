@@ -31,7 +31,6 @@
 
 #include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
 #include "ws_budget.h"
@@ -81,19 +80,6 @@ static bool is_late(const ws_worker_t *worker)
   return ws_load_acquire(&worker->start.state) == WS_START_LATE; // [edge START acquire]
 }
 
-/// @return awake workers that sleep in the kernel: they wait in a join, or for an event that the pool cannot
-///         see. A late one counts as blocked, as if it slept in a join
-static uint32_t sleeping_workers(struct ws_pool_s *pool)
-{
-  uint32_t sleeping = 0;
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    const ws_worker_t *worker = pool->worker[i];
-    if (!ws_is_parked(pool, i))
-      sleeping += is_late(worker) || ws_os_thread_sleeps(ws_tid(worker));
-  }
-  return sleeping;
-}
-
 /// Notes if there are none. @return threads outside that are thought to need a CPU and do not sleep in the
 /// kernel. A task that such a thread runs while it helps may block, too
 static uint32_t awake_outside(struct ws_pool_s *pool)
@@ -109,11 +95,15 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
   return awake;
 }
 
-/// @return awake workers that sleep, but not in a join: their tasks block
+/// @return awake workers that sleep in the kernel, but not in a join: their tasks wait for an event that the
+/// pool cannot see. A late worker counts as blocked, as if it slept in a join
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
   const uint32_t blocked = ws_hint_load(&pool->blocked);
-  const uint32_t sleeping = sleeping_workers(pool);
+  uint32_t sleeping = 0;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    if (!ws_is_parked(pool, i))
+      sleeping += is_late(pool->worker[i]) || ws_os_thread_sleeps(ws_tid(pool->worker[i]));
   const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
   return hidden < working ? hidden : working;
 }
@@ -229,11 +219,6 @@ static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
   ws_hint_store(&pool->spin_cpus, left < quota ? left : quota);
 }
 
-void ws_watch_begin(ws_watch_t *watch)
-{
-  *watch = (ws_watch_t){.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
-}
-
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (!ws_hint_load(&pool->watch.due))
@@ -253,8 +238,7 @@ static void *guard_thread(void *pool_arg)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   ws_os_timer_slack(SLACK_NS);
   ws_place_beside_workers(pool);
-  ws_watch_t watch;
-  ws_watch_begin(&watch);
+  ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word

@@ -21,9 +21,6 @@ typedef struct {
   uint32_t cpus; ///< of the thread, at its start
 } ws_watch_t;
 
-/// @brief At the start of the guard's thread.
-void ws_watch_begin(ws_watch_t *watch);
-
 /// @brief There is activity at @p now_ns: have the guard's thread look, if that is due.
 /// @progress  a futex call a second
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns);

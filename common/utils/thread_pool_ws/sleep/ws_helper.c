@@ -56,29 +56,18 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   ws_fill_place(pool, here);
 }
 
-static void rest_worker(ws_worker_t *worker, uint32_t level)
-{
-  struct ws_pool_s *pool = worker->pool;
-  worker->queue.helping.rests_at = level;
-  ws_add_acq_rel(&pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_process_awake_sub(1);
-  ws_fill_place(pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
-}
-
-static void wake_worker(ws_worker_t *worker)
-{
-  worker->queue.helping.rests_at = 0;
-  ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_process_awake_add(1);
-}
-
 void ws_blocking_begin(void)
 {
   ws_steps_before_wait(ws_steps_here());
   ws_self_t *self = ws_self();
+  ws_worker_t *worker = self->worker;
   const uint32_t level = ++self->blocking;
-  if (self->worker && self->worker->queue.helping.rests_at == 0)
-    rest_worker(self->worker, level);
+  if (worker && worker->queue.helping.rests_at == 0) {
+    worker->queue.helping.rests_at = level;
+    ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+    ws_process_awake_sub(1);
+    ws_fill_place(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+  }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
     if (lane->helping.rests_at != 0)
       continue;
@@ -91,11 +80,15 @@ void ws_blocking_begin(void)
 void ws_blocking_end(void)
 {
   ws_self_t *self = ws_self();
+  ws_worker_t *worker = self->worker;
   if (self->blocking == 0)
     return;
   const uint32_t level = self->blocking--;
-  if (self->worker && self->worker->queue.helping.rests_at == level)
-    wake_worker(self->worker);
+  if (worker && worker->queue.helping.rests_at == level) {
+    worker->queue.helping.rests_at = 0;
+    ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
+    ws_process_awake_add(1);
+  }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
     if (lane->helping.rests_at == level)
       wake_lane(self, lane);

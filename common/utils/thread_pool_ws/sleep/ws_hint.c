@@ -17,12 +17,6 @@
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-static void have_workers_spin_until(struct ws_pool_s *pool, uint64_t until_ns)
-{
-  if (until_ns > ws_hint_load(&pool->announced_ns)) // of two hints at once one may get lost
-    ws_hint_store(&pool->announced_ns, until_ns);
-}
-
 /// Wake sleepers until @p workers search, but at most @p most in this call. @return how many were woken
 static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
 {
@@ -74,7 +68,8 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   ws_traced_hint(pool, workers, 0);
-  have_workers_spin_until(pool, until_ns);
+  if (until_ns > ws_hint_load(&pool->announced_ns)) // of two hints at once one may get lost
+    ws_hint_store(&pool->announced_ns, until_ns);
   announce(pool, workers, now_ns, until_ns);
 }
 
@@ -111,8 +106,10 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
   ws_hint_store(&pool->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
   ws_hint_store(&pool->spin, (uint32_t)spin);
-  if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool))
-    ws_hot_begin(pool);
+  if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool)) {
+    ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
+    ws_wake_all(pool); // those that sleep have no timer
+  }
   return 0;
 }
 

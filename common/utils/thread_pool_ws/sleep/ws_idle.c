@@ -19,7 +19,7 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_places.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_budget.h"
@@ -65,12 +65,6 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
   if (needs_rest(worker, now_ns))
     return now_ns + REST_NS;
   return ws_may_spin_beside(pool, 1) && !ws_producer_on_cpu(pool, ws_os_cpu()) ? now_ns : later_ns;
-}
-
-void ws_hot_begin(struct ws_pool_s *pool)
-{
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
-  ws_wake_all(pool);
 }
 
 // Spin.
@@ -171,10 +165,9 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
     ws_watch_tick(pool, now_ns);
     worker->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
   }
-  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns))
-    return false;
-  if (ws_producer_on_cpu(pool, ws_os_cpu())
-      || is_surplus(pool, counted)) // a spin here would keep the producer off
+  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns)
+      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
+      || is_surplus(pool, counted))
     return false;
   ws_search_begin(worker);
   worker->called_ns = 0; // what the spin finds was not called for
@@ -189,12 +182,6 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 
 // Park.
 
-/// @return the earlier of two times; 0 = never
-static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
-{
-  return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
-}
-
 /// How a sleep has ended.
 typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY } end_t;
 
@@ -206,10 +193,10 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
   while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
-    const uint64_t until_ns = sooner(rise_ns, retry_ns);
-    if (ws_os_futex_wait_until(&worker->token, 0, until_ns) != -ETIMEDOUT)
+    const bool retries =
+        rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
+    if (ws_os_futex_wait_until(&worker->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
-    const bool retries = until_ns == retry_ns;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way

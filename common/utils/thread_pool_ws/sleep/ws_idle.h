@@ -40,7 +40,4 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker);
 /// All sleeping workers of a pool together try 250 times a second.
 uint64_t ws_hot_later_ns(const struct ws_pool_s *pool);
 
-/// @brief The pool has become hot: wake those that sleep without such a timer.
-void ws_hot_begin(struct ws_pool_s *pool);
-
 #endif

@@ -9,7 +9,6 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
-#include "../tasks/ws_places.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "ws_brief.h"
@@ -47,25 +46,18 @@ static uint32_t subtract(struct ws_pool_s *pool, uint32_t state)
   return ws_sub_acq_rel(&pool->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
 }
 
-/// The worker had no CPU from starved_ns on until now.
-static void shun(ws_worker_t *worker)
-{
-  const uint64_t now_ns = ws_os_now_ns();
-  const uint64_t since_ns =
-      ws_load_relaxed(&worker->watched.starved_ns); // relaxed: after the exchange of state
-  if (now_ns > since_ns)
-    ws_hint_store(&worker->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
-}
-
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint32_t state = ws_xchg_acq_rel(&worker->state, next); // [edge SEARCHING acq_rel]
   if (WS_LIKELY(state & WS_STATE_RELIED))
     return subtract(pool, state);
-  if (state % WS_STATES == WS_STATE_SEARCHING) {
+  if (state % WS_STATES == WS_STATE_SEARCHING) { // it had no CPU
     ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
-    shun(worker);
+    const uint64_t now_ns = ws_os_now_ns();
+    const uint64_t since_ns = ws_load_relaxed(&worker->watched.starved_ns); // relaxed: after the exchange
+    if (now_ns > since_ns)
+      ws_hint_store(&worker->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
   }
   return 0;
 }
@@ -111,14 +103,6 @@ void ws_token(ws_worker_t *worker)
 {
   ws_store_release(&worker->token, 1); // [edge PARK_TOKEN release] what the claimer did before
   ws_os_futex_wake(&worker->token, 1);
-}
-
-/// @return whether the worker is near the task's data; for a task without a node: near the thread outside
-///         that pushed last (ws_near.h)
-static bool is_near(const struct ws_pool_s *pool, const ws_worker_t *worker, ws_kind_t kind)
-{
-  return WS_LIKELY(kind == WS_KIND_NORMAL) ? ws_near_is(pool, worker)
-                                           : ws_classes_is_near(pool, worker, kind);
 }
 
 /// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
@@ -168,7 +152,10 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t k
       const bool elsewhere = ws_hint_load(&worker->placed.seen_cpu) != cpu;
       const bool rises = armed && ws_hint_load(&worker->alarm_ns) != 0;
       const bool shunned = now_ns < ws_hint_load(&worker->watched.shun_until_ns);
-      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * is_near(pool, worker, kind) + rises;
+      // to the task's data, or to the thread outside that pushed last
+      const bool near =
+          kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
+      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * near + rises;
       if (merit > most) {
         most = merit;
         best = index;
@@ -246,6 +233,7 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(&pool->guard, 1);
 }
 
+/// Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
 static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   if (ws_working(pool) >= ws_awake_limit(pool))
@@ -255,11 +243,6 @@ static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
   if (WS_UNLIKELY(woken == SPARED) && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
     call_guard(pool);
   return woken < SPARED;
-}
-
-bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here)
-{
-  return wake_one(pool, here, WS_KIND_NORMAL);
 }
 
 void ws_need_guard(struct ws_pool_s *pool)
@@ -272,7 +255,8 @@ void ws_need_guard(struct ws_pool_s *pool)
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   ws_queue_shrink(&pool->tasks, queue);
-  if (WS_LIKELY(!ws_queues_need_trim(&pool->tasks)))
+  // [edge TRIM_DUE acquire] the guard is dormant since its last trim
+  if (WS_LIKELY(!ws_load_acquire(&pool->tasks.loose)))
     return;
   if (pool->guarded || pool->watched)
     call_guard(pool);
@@ -280,24 +264,11 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
     ws_queues_trim(&pool->tasks);
 }
 
-/// @param may_spare  a constant: the work is normal tasks in the caller's own queue, which it may end alone
-static inline void post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool may_spare)
+void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_has_sleepers(pool))
-    return;
-  if (!ws_is_searched(pool) && !(may_spare && ws_brief_needs_no_wake(pool, here)))
+  if (!ws_is_searched(pool) && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
-}
-
-void ws_post(struct ws_pool_s *pool, ws_here_t here)
-{
-  post(pool, here, WS_KIND_NORMAL, true);
-}
-
-void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
-{
-  post(pool, here, kind, false);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -321,7 +292,7 @@ void ws_search_found(ws_worker_t *worker)
     const uint32_t searching = ws_searching(pool);
     if (searching == 0 ? !ws_work_visible(&pool->tasks) : ws_queued(&pool->tasks) <= searching)
       break; // as many searchers as tasks
-    if (!ws_wake_one(pool, here))
+    if (!wake_one(pool, here, WS_KIND_NORMAL))
       break;
   }
 }
@@ -329,8 +300,11 @@ void ws_search_found(ws_worker_t *worker)
 void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
-  if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
-    post(pool, here, WS_KIND_NORMAL, false); // other threads may have queued the task
+  if (!ws_has_sleepers(pool) || !ws_work_visible(&pool->tasks))
+    return;
+  if (!ws_is_searched(pool)) // and none is spared: other threads may have queued the task
+    wake_one(pool, here, WS_KIND_NORMAL);
+  ws_need_guard(pool);
 }
 
 void ws_note_idle(struct ws_pool_s *pool)

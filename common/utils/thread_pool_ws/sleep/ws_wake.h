@@ -7,12 +7,10 @@
 
 #include "../pool/ws_types.h"
 
-/// @brief Work is queued: wake one parked worker if no worker searches, and make the guard STANDING. Call
-/// after a fence that follows the publication of the work.
-void ws_post(struct ws_pool_s *pool, ws_here_t here);
-
-/// @brief The same for tasks of @p kind. If it is a node, a worker on that node is preferred.
-void ws_post_kind(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
+/// @brief Tasks of @p kind are queued, and a worker sleeps: wake one if no worker searches, and make the
+/// guard STANDING. Call after a fence that follows the publication of the work. If the kind is a node, a
+/// worker on that node is preferred. For normal tasks a wake may be spared (ws_brief.h).
+void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
 /// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,
 /// too, where the caller must not lose its CPU between the two.
@@ -21,9 +19,6 @@ void ws_need_guard(struct ws_pool_s *pool);
 /// @brief The owner of @p queue is done for now: shrink the queue where it is empty, and have the guard give
 /// pages back to the kernel once the pool is quiet. Without a guard's thread the caller gives them back.
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue);
-
-/// @brief Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
-bool ws_wake_one(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief A place among the awake workers has become free, or tasks could not be seen for a moment; other
 /// threads may have skipped a wake because of that. Look whether a task waits, and wake a worker for it.

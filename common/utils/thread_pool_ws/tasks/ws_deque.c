@@ -69,19 +69,16 @@ static bool claim_pages(ws_deque_t *deque)
   for (bool waited = false;; waited = true) {
     uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
     deque->has_waited = deque->has_waited && loose == WS_LOOSE_TRIMMING;
-    if (loose == WS_LOOSE_NONE)
-      return true;
     // [edge DEQ_LOOSE acq_rel] the thread that moves loose away from PAGES may touch the pages: the owner, or
     // one trim
-    if (loose == WS_LOOSE_PAGES && ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE))
+    if (loose == WS_LOOSE_NONE
+        || (loose == WS_LOOSE_PAGES && ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_NONE)))
       return true;
-    if (loose == WS_LOOSE_TRIMMING && (waited || deque->has_waited))
+    if (waited || deque->has_waited)
       return false;
-    if (loose
-        == WS_LOOSE_TRIMMING) { // asleep, so that the guard, which is of a lower class, can end its trim
-      ws_os_futex_wait(&deque->loose, WS_LOOSE_TRIMMING, TRIM_NS_MAX);
-      deque->has_waited = ws_expected_load(&deque->loose) == WS_LOOSE_TRIMMING;
-    }
+    // asleep, so that the guard, which is of a lower class, can end its trim
+    ws_os_futex_wait(&deque->loose, WS_LOOSE_TRIMMING, TRIM_NS_MAX);
+    deque->has_waited = ws_expected_load(&deque->loose) == WS_LOOSE_TRIMMING;
   }
 }
 

@@ -269,17 +269,35 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
   return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_LOST;
 }
 
-/// Tries of ws_deque_steal_one(). An owner whose fiber yields without end may be quicker each time.
+/// Tries of a thief. Each one that fails is a task that another thread has got, so the pool moves on. But the
+/// thief would not come back to its own goal: an owner whose fiber yields without end may be quicker each
+/// time.
 #define WS_STEAL_TRIES 16u
 
-/// @brief As ws_deque_steal(), again while other threads are quicker, but not without end.
-/// @return false = it is empty, or others have got a task each time
+/// @return whether a thief wants the task that it has read at @p index
+typedef bool ws_wanted_t(const ws_task_t *task, uint64_t index, void *arg);
+
+/// @brief Steal the oldest task if it is wanted: again while other threads are quicker, but not without end.
+/// @param wants  NULL = any is
+/// @return WS_STEAL_EMPTY = there is none, or it is not wanted; WS_STEAL_LOST = others were quicker each
+/// time, and tasks may be left: the caller looks once more before it sleeps
+static inline ws_steal_t ws_deque_steal_wanted(ws_deque_t *deque, ws_steal_memo_t *memo, ws_wanted_t *wants,
+                                               void *arg, ws_task_t *task)
+{
+  uint64_t index;
+  for (uint32_t tries = 0; tries < WS_STEAL_TRIES; tries++) {
+    if (!ws_deque_steal_peek(deque, memo, task, &index) || (wants && !wants(task, index, arg)))
+      return WS_STEAL_EMPTY;
+    if (ws_deque_steal_commit(deque, index))
+      return WS_STEAL_GOT;
+  }
+  return WS_STEAL_LOST;
+}
+
+/// @return whether it has stolen the oldest task
 static inline bool ws_deque_steal_one(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task)
 {
-  ws_steal_t result = WS_STEAL_LOST;
-  for (uint32_t tries = 0; tries < WS_STEAL_TRIES && result == WS_STEAL_LOST; tries++)
-    result = ws_deque_steal(deque, memo, task);
-  return result == WS_STEAL_GOT;
+  return ws_deque_steal_wanted(deque, memo, NULL, NULL, task) == WS_STEAL_GOT;
 }
 
 #endif

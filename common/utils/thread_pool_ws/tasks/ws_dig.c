@@ -36,52 +36,40 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
 /// Put the @p count tasks that were taken from index @p first on back in their order, but those for which
 /// @p takes returns true. Their cells still hold them, for nothing was pushed since. They come to lie one
 /// index lower, the same, or one higher: so each is read before the one below it is written.
-/// @param takes  NULL = all go back. @return how many did not
-static uint64_t put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
+/// @param takes  NULL = all go back
+static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_task_t lifted, next;
-  uint64_t taken = 0;
   read_cell(ring, first, &next);
   for (uint64_t i = 1; i <= count; i++) {
     lifted = next;
     read_cell(ring, first + i, &next);
-    if (takes && takes(&lifted, arg))
-      taken++;
-    else
+    if (!takes || !takes(&lifted, arg))
       ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
   }
-  return taken;
 }
 
-uint64_t ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
+void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
 {
   ws_task_t lifted;
   uint64_t count = 0;
   const uint64_t before = end_of(queue);
   while (ws_deque_take(&queue->deque, &lifted))
     count++;
-  return put_back(&queue->deque, before - count, count, takes, arg);
+  put_back(&queue->deque, before - count, count, takes, arg);
 }
 
-/// Lift tasks, the newest first, until one is wanted. The others go back, and the bases of the thread's waits
-/// move along.
-/// @param below  it lies below this index
-/// @param group  it is of the group
-/// @param takes  of the tasks above it, as in put_back()
-static bool lift(ws_queue_t *queue, uint64_t below, bool group, uint64_t most, ws_task_t *task,
-                 ws_takes_t *takes, void *arg)
+/// Take the task at an index from under the newer ones, which go back; the bases of the thread's waits move
+/// along. @param takes  of the newer ones, as in put_back(). @return false = thieves have taken it
+static bool lift(ws_queue_t *queue, uint64_t index, ws_task_t *task, ws_takes_t *takes, void *arg)
 {
-  uint64_t lifted = 0;
-  bool found = false;
   const uint64_t before = end_of(queue);
-  while (!found && lifted < most && ws_deque_take(&queue->deque, task)) {
-    const uint64_t index = before - 1 - lifted;
-    found = (int64_t)(index - below) < 0 && (!group || is_of_group(queue->wait, task));
-    lifted += !found;
-  }
-  const uint64_t first = before - lifted;
-  put_back(&queue->deque, first, lifted, takes, arg);
+  uint64_t first = before; // of the lifted ones
+  bool found;
+  while ((found = ws_deque_take(&queue->deque, task)) && first - 1 != index)
+    first--;
+  put_back(&queue->deque, first, before - first, takes, arg);
   for (ws_wait_t *wait = queue->wait; wait; wait = wait->outer)
     if ((int64_t)(wait->base - first) >= 0)
       wait->base += end_of(queue) - before;
@@ -110,92 +98,87 @@ static bool move_out(const ws_task_t *task, void *way_arg)
   return has_room;
 }
 
-/// @return how deep the newest task of the group lies: 1 = it is the newest of all; 0 = none is queued
-static uint64_t depth_of_group(const ws_queue_t *queue)
+/// @param index  out: of the newest task of the group that lies below index @p below, not deeper than @p most
+static bool has_of_group(const ws_queue_t *queue, uint64_t below, uint64_t most, uint64_t *index)
 {
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
   const uint64_t end = end_of(queue), size = ws_deque_size(&queue->deque);
   ws_task_t task;
-  for (uint64_t depth = 1; depth <= size; depth++) {
-    read_cell(ring, end - depth, &task);
-    if (is_of_group(queue->wait, &task))
-      return depth;
+  for (uint64_t depth = 1; depth <= size && depth <= most; depth++) {
+    *index = end - depth;
+    read_cell(ring, *index, &task);
+    if ((int64_t)(*index - below) < 0 && is_of_group(queue->wait, &task))
+      return true;
   }
-  return 0;
+  return false;
 }
 
-/// Take a task of the group from under others. The innermost wait's base becomes the end afterwards.
-static bool take_under(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
 {
-  const uint64_t depth = depth_of_group(queue);
-  if (depth == 0 || depth > depth_max(queue))
-    return false;
-  *hid = true;
-  way_t way = {.tasks = tasks, .from = queue};
-  return lift(queue, end_of(queue), true, UINT64_MAX, task, may_move_out(queue) ? move_out : NULL, &way);
+  (void)index;
+  return is_of_group(wait, task);
 }
 
-static inline bool take_newest_of_group(ws_queue_t *queue, ws_task_t *task)
-{
-  return ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task)
-         && ws_deque_take(&queue->deque, task);
-}
-
-static bool take_oldest_of_group(ws_queue_t *queue, ws_task_t *task)
+/// The newest task is not of the group.
+WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_steal_memo_t memo = {0};
+  way_t way = {.tasks = tasks, .from = queue};
   uint64_t index;
-  while (ws_deque_steal_peek(&queue->deque, &memo, task, &index) && is_of_group(queue->wait, task))
-    if (ws_deque_steal_commit(&queue->deque, index))
-      return true;
-  return false;
+  // If thieves are quicker each time, the search below finds what they have left.
+  if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
+      || ((int64_t)(end_of(queue) - queue->wait->base) > 0 && ws_deque_take(&queue->deque, task)))
+    return true;
+  const bool lies_under = has_of_group(queue, end_of(queue), depth_max(queue), &index);
+  *hid |= lies_under;
+  const bool found = lies_under && lift(queue, index, task, may_move_out(queue) ? move_out : NULL, &way);
+  queue->wait->base = end_of(queue); // none that is left was pushed since the wait began
+  return found;
 }
 
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
-  uint64_t *base = &queue->wait->base;
-  bool found = take_newest_of_group(queue, task) || take_oldest_of_group(queue, task)
-               || ((int64_t)(end_of(queue) - *base) > 0 && ws_deque_take(&queue->deque, task));
-  const bool digs = !found;
-  if (digs)
-    found = take_under(tasks, queue, task, hid);
-  if (digs || (int64_t)(end_of(queue) - *base) < 0)
-    *base = end_of(queue); // no task there was pushed since the wait began, and none must look so afterwards
+  const bool is_newest = ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task);
+  const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task, hid);
+  if ((int64_t)(end_of(queue) - queue->wait->base) < 0)
+    queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
   return found;
 }
 
-/// What take_oldest() has found.
-typedef enum {
-  TOOK_NONE, ///< no task is queued
-  TOOK_ALLOWED, ///< the oldest task; the wait may run it
-  TOOK_OTHER ///< the oldest task, which the wait must not run: taken only if the caller takes others, too
-} took_t;
+/// What a wait takes of the oldest tasks, at the end of a round.
+typedef struct {
+  const ws_wait_t *wait;
+  void (*yielded)(void *arg);
+  bool others; ///< take it also if the wait must not run it
+  bool allowed; ///< out: the wait may run it
+} look_t;
 
-/// Take the oldest task if the wait may run it. @param others  take it also if not
-static took_t take_oldest(ws_queue_t *queue, void (*yielded)(void *arg), bool others, ws_task_t *task)
+static bool wants_in_turn(const ws_task_t *task, uint64_t index, void *look_arg)
 {
-  const ws_wait_t *wait = queue->wait;
+  look_t *look = look_arg;
+  look->allowed = (int64_t)(index - look->wait->base) >= 0 || is_of_group(look->wait, task)
+                  || (look->yielded && task->func == look->yielded);
+  return look->allowed || look->others;
+}
+
+/// If thieves are quicker each time, it is the next turn's.
+static bool take_oldest(ws_queue_t *queue, look_t *look, ws_task_t *task)
+{
   ws_steal_memo_t memo = {0};
-  uint64_t index;
-  while (ws_deque_size(&queue->deque) > 0 && ws_deque_steal_peek(&queue->deque, &memo, task, &index)) {
-    const bool allowed =
-        (int64_t)(index - wait->base) >= 0 || is_of_group(wait, task) || (yielded && task->func == yielded);
-    if ((!allowed && !others) || ws_deque_steal_commit(&queue->deque, index))
-      return allowed ? TOOK_ALLOWED : TOOK_OTHER;
-  }
-  return TOOK_NONE;
+  return ws_deque_size(&queue->deque) > 0
+         && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, look, task) == WS_STEAL_GOT;
 }
 
 /// Move older tasks that the wait must not run out of its way.
-static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
+static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, look_t *look, ws_task_t *task)
 {
   for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
-    const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
-    const took_t took = take_oldest(queue, yielded, has_room, task);
-    if (has_room)
-      ws_shared_end(tasks, WS_KIND_NORMAL, took == TOOK_OTHER ? task : NULL, queue, true);
-    if (!has_room || took != TOOK_OTHER)
-      return took == TOOK_ALLOWED;
+    look->others = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows); // there is room for it
+    const bool took = take_oldest(queue, look, task);
+    if (look->others)
+      ws_shared_end(tasks, WS_KIND_NORMAL, took && !look->allowed ? task : NULL, queue, true);
+    if (!took || look->allowed)
+      return took;
   }
   return false;
 }
@@ -205,11 +188,14 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
   const uint32_t turn = queue->round.own_looks++;
   const uint32_t most = turn % DEEP_EVERY < 2 ? depth_max(queue) : TURN_DEPTH_MAX;
   const uint64_t base = queue->wait->base;
+  look_t look = {.wait = queue->wait, .yielded = yielded};
   if (may_move_out(queue) && yielded) // fibers yield: to lift them all each time would take long
-    return turn_out(tasks, queue, yielded, task);
-  if (take_oldest(queue, yielded, false, task) == TOOK_ALLOWED)
+    return turn_out(tasks, queue, &look, task);
+  if (take_oldest(queue, &look, task))
     return true;
-  if (turn % 2 == 0)
-    return queue->wait->group && lift(queue, base, true, most, task, NULL, NULL);
-  return (int64_t)(end_of(queue) - base) > 0 && lift(queue, base + 1, false, most, task, NULL, NULL);
+  uint64_t index = base;
+  const uint64_t newer = end_of(queue) - base - 1; // than the oldest one that was pushed since the wait began
+  const bool lies_there =
+      turn % 2 == 0 ? queue->wait->group && has_of_group(queue, base, most, &index) : newer < most;
+  return lies_there && lift(queue, index, task, NULL, NULL);
 }

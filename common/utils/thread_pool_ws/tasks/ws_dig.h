@@ -12,7 +12,7 @@
 ///           them; up if thieves took all tasks under them meanwhile, because taking the last task of a deque
 ///           moves its top past it. The bases of all waits of the thread above the hole move along. Otherwise
 ///           an outer wait would take the newest unrelated task for one that was pushed since it began.
-/// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
+/// Turns     At the end of a round (ws_next.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
 ///           under the newer ones, a bounded number of them, in turns for a task of the group and for the
 ///           oldest above the base. After a yield a worker moves the oldest ones to the overflow queue
@@ -24,7 +24,6 @@
 #ifndef WS_DIG_H
 #define WS_DIG_H
 
-#include "ws_group_word.h"
 #include "ws_tasks.h"
 
 /// @brief The caller's wait begins, or begins anew: tasks that are pushed from now on are the wait's.
@@ -45,7 +44,7 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid);
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task);
 
 /// @brief Outside any wait: take all tasks for which @p takes returns true. The others keep their order, and
-/// are hidden for a moment. @return how many
-uint64_t ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg);
+/// are hidden for a moment.
+void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg);
 
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../os/ws_os.h"
-#include "ws_group_word.h"
 
 #define NONE UINT32_MAX
 /// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU.
@@ -184,23 +183,19 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_
   return found;
 }
 
-uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
+void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
 {
-  uint64_t taken = 0;
   for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++) {
     ws_shared_t *shared = &tasks->shared[kind];
     ws_task_t task;
     lock(shared);
     for (uint32_t at = ws_own_load(&shared->oldest), next; at != NONE; at = next) {
       next = shared->cell[at].newer;
-      if (!takes(&shared->cell[at].task, arg))
-        continue;
-      take_at(tasks, shared, at, &task);
-      taken++;
+      if (takes(&shared->cell[at].task, arg))
+        take_at(tasks, shared, at, &task);
     }
     pthread_mutex_unlock(&shared->lock);
   }
-  return taken;
 }
 
 uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind)

@@ -43,8 +43,8 @@ void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, con
 /// it lies. The wait reads each task once.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
-/// @brief Take all tasks of all kinds for which @p takes returns true. @return how many
-uint64_t ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg);
+/// @brief Take all tasks of all kinds for which @p takes returns true.
+void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg);
 
 /// @return whether a task of a kind is queued
 static inline bool ws_shared_holds(const ws_tasks_t *tasks, ws_kind_t kind)

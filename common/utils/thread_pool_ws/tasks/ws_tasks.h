@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tasks.h
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
-/// thread), ws_dig.h (what a wait takes from them), ws_shared.h, ws_inbox.h, and ws_places.h (all places).
+/// thread, and all places), ws_dig.h (what a wait takes from deques), ws_shared.h, ws_inbox.h.
 ///
 /// Place     The deque of a thread's queue, or a queue that all threads share. In wide pools a worker's inbox
 ///           may hold a task, too.
@@ -31,10 +31,8 @@ enum { WS_KIND_NORMAL, WS_KINDS_MAX = 19 };
 typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
-  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements,
-      stopped_callers; ///< O
-  ws_au64_t hits, lates, misses, unused, capped, preempted; ///< O
-  ws_au64_t wakes_spared; ///< O
+  ws_au64_t stolen, inlined, parks, wakes_sent, wakes_spared, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t stopped_callers, hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
 /// What a wait has read of a pool-wide queue: the tasks below a number. All 0 at first.
@@ -56,14 +54,14 @@ typedef struct ws_wait_s {
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
   uint64_t number; ///< its tasks in pool-wide queues that have a greater number (ws_tasks_t.shared_number)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
-  uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
+  uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_next.h)
   ws_seen_t seen[WS_KINDS_MAX];
 } ws_wait_t;
 
 /// @return whether the caller has a use for the task, and takes it
 typedef bool ws_takes_t(const ws_task_t *task, void *arg);
 
-/// Searches of a round: the last one is for others (core/ws_round.h).
+/// Searches of a round: the last one is for others (core/ws_next.h).
 #define WS_ROUND_SEARCHES 61u
 
 /// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
@@ -100,14 +98,14 @@ typedef struct {
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;
 
-/// Rounds of a thread's searches (core/ws_round.h).
+/// Rounds of a thread's searches (core/ws_next.h).
 typedef struct {
   uint32_t left; ///< searches for which the own tasks still go first
   uint32_t stops_left; ///< stops of fibers for which they still do
   uint32_t stops; ///< what that was at the beginning of the round
   uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
   uint64_t begun_ns; ///< noted if fibers stopped in the round before
-  uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_places.h, core/ws_round.h)
+  uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_next.h)
 } ws_round_t;
 
 /// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
@@ -169,8 +167,8 @@ struct ws_queue_s {
   ws_round_t round; ///< P which of its tasks go first, and when others do
   ws_helping_t helping; ///< P its place on a CPU
   ws_brief_t brief; ///< P lanes: bursts that are over before a worker could help
-  alignas(WS_SPACING) ws_au32_t
-      dispatched; ///< S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
+  /// S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
+  alignas(WS_SPACING) ws_au32_t dispatched;
 };
 
 /// ws_inbox.h has the diagram.
@@ -202,8 +200,8 @@ typedef struct {
 /// All places of a pool.
 typedef struct {
   // Read by every push and every search; written seldom.
-  alignas(WS_SPACING)
-      ws_queue_t **queue; ///< I workers' queues, then lanes; entries below queues never change
+  /// I workers' queues, then lanes; entries below queues never change
+  alignas(WS_SPACING) ws_queue_t **queue;
   ws_inbox_t **inbox; ///< I [inboxes]
   ws_summary_t *summary; ///< I [summaries]
   ws_domain_t *domain; ///< I [domains]
@@ -220,8 +218,7 @@ typedef struct {
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
-  ws_au32_t
-      light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones (ws_os_fence_heavy)
+  ws_au32_t light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones
 
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
@@ -233,6 +230,31 @@ typedef struct {
 
   ws_shared_t shared[WS_KINDS_MAX]; ///< [kinds] of normal tasks: those in no deque
 } ws_tasks_t;
+
+// Groups and tags, beyond ws_group.h.
+
+/// @return units not yet completed
+uint32_t ws_group_units(ws_group_t *group);
+
+/// @return whether a thread that waits for @p wanted may run a task that carries @p carried, a group or a tag
+/// @param weak  a weak tag will do
+static inline bool ws_group_is(const ws_group_t *carried, const ws_group_t *wanted, bool weak)
+{
+  return (((uintptr_t)carried ^ (uintptr_t)wanted) & ~(uintptr_t)(weak ? 3 : 1)) == 0;
+}
+
+/// @return whether the pool has to complete a unit for a task that carries @p group
+static inline bool ws_group_counts(const ws_group_t *group)
+{
+  return group && !((uintptr_t)group & 1);
+}
+
+/// @brief Have the last completion wake sleepers. @return whether units are left
+WS_FOR_FIBERS bool ws_group_announce(ws_group_t *group);
+
+/// @brief Sleep until the group is done, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). Neither
+/// helps nor spins.
+void ws_group_sleep(ws_group_t *group, uint64_t until_ns);
 
 _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");
 

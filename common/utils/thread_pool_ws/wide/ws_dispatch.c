@@ -24,7 +24,6 @@
 /// Domains    Those that wait set their bits in the mask of their domain, so that they do not all contend for
 ///            one line.
 #include "../core/ws_next.h"
-#include "../core/ws_root.h"
 #include "../core/ws_run.h"
 #include "../os/ws_os.h"
 #include "../prewake/ws_prewake.h"

@@ -3,7 +3,6 @@
 /// ws_inbox.h.
 #include "ws_inbox.h"
 
-#include "../tasks/ws_group_word.h"
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u

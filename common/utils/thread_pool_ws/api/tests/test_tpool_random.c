@@ -106,7 +106,7 @@ static void play_one_round(uint64_t *random)
 static void each_job_runs_or_is_dropped(void)
 {
   uint64_t random = test_seed();
-  stress_t left = stress_begin(1, ROUNDS);
+  stress_t left = stress_begin(ROUNDS);
   do
     play_one_round(&random);
   while (stress_goes_on(&left));

@@ -9,17 +9,6 @@
 
 #define STATUS 21
 
-static int leave_idle(const char *workers)
-{
-  return contract_runs(contract_pool(atoi(workers)), 50) ? STATUS : 1;
-}
-
-static int leave_unused(const char *workers)
-{
-  contract_pool(atoi(workers));
-  return STATUS;
-}
-
 static int leave_with_blocked_jobs(const char *workers)
 {
   static test_gate_t gate;
@@ -69,8 +58,6 @@ static int leave_two_pools(const char *workers)
 }
 
 const contract_child_t exit_children[] = {
-    {"leave_idle", leave_idle},
-    {"leave_unused", leave_unused},
     {"leave_with_blocked_jobs", leave_with_blocked_jobs},
     {"leave_with_running_jobs", leave_with_running_jobs},
     {"leave_from_a_job", leave_from_a_job},
@@ -80,7 +67,7 @@ const contract_child_t exit_children[] = {
 
 static void the_process_ends_while_pools_live(void)
 {
-  static const char *const workers[] = {"2", "3", "2", "2", "2", "127"}; // [child]
+  static const char *const workers[] = {"2", "2", "2", "127"}; // [child]
   for (size_t i = 0; i < TEST_COUNT(workers); i++) {
     const int status = contract_run_child(exit_children[i].name, workers[i], NULL);
     if (status != STATUS)

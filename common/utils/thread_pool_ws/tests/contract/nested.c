@@ -102,7 +102,7 @@ static void trees_of_jobs(void)
 typedef struct {
   tpool_t *pool;
   notifiedFIFO_t fifo;
-  ws_au64_t ended, unrelated;
+  ws_au64_t ended;
 } slot_t;
 
 static void leaf(void *slot)
@@ -208,73 +208,9 @@ static void a_job_waits_for_another(void)
   }
 }
 
-static bool all_have_ended(void *slot)
-{
-  return test_value(&((slot_t *)slot)->ended) == BATCH_MAX;
-}
-
-/// Oldest first: with producers in front, any number of consumers can wait. This thread does not help, for it
-/// would begin with the newest.
-static void jobs_wait_for_older_jobs(void)
-{
-  if (!can_run(NOT_BEHIND))
-    return;
-  slot_t slot = {.pool = contract_pool(2)};
-  batch_t batch;
-  initNotifiedFIFO(&slot.fifo);
-  batch_begin(&batch, BATCH_MAX);
-  for (uint32_t i = 0; i < BATCH_MAX; i++)
-    batch_push(&batch, slot.pool, i % 2 ? consumer : producer, &slot);
-  CU_ASSERT_TRUE(test_until(all_have_ended, &slot));
-  batch_end(&batch, slot.pool);
-  contract_end(slot.pool);
-}
-
-static _Thread_local bool this_thread_waits;
-
-static void unrelated(void *slot_arg)
-{
-  slot_t *slot = slot_arg;
-  if (this_thread_waits)
-    test_count_task(&slot->unrelated);
-  leaf(slot);
-}
-
-static void wait_among_unrelated_jobs(void *slot_arg)
-{
-  batch_t batch;
-  push_leaves(&batch, slot_arg, 4);
-  this_thread_waits = true;
-  batch_end(&batch, ((slot_t *)slot_arg)->pool);
-  this_thread_waits = false;
-}
-
-/// A worker waits for its own sub-jobs while other jobs queue: it runs none of those.
-static void worker_that_waits_runs_no_unrelated_job(void)
-{
-  if (!can_run(NOT_BEHIND))
-    return;
-  slot_t slot = {.pool = contract_pool(4)};
-  for (uint32_t round = 0; round < 300; round++) {
-    batch_t mine, others;
-    batch_begin(&mine, 1);
-    batch_push(&mine, slot.pool, wait_among_unrelated_jobs, &slot);
-    batch_begin(&others, 5);
-    for (uint32_t i = 0; i < 5; i++)
-      batch_push(&others, slot.pool, unrelated, &slot);
-    batch_end(&mine, slot.pool);
-    batch_end(&others, slot.pool);
-  }
-  CU_ASSERT_EQUAL(test_value(&slot.unrelated), 0);
-  CU_ASSERT_EQUAL(test_value(&slot.ended), 300 * 9);
-  contract_end(slot.pool);
-}
-
 const contract_case_t nested_cases[] = {
     CASE(trees_of_jobs),
     CASE(nested_wait_between_push_and_wait),
     CASE(a_job_waits_for_another),
-    CASE(jobs_wait_for_older_jobs),
-    CASE(worker_that_waits_runs_no_unrelated_job),
     {NULL, NULL},
 };

@@ -71,30 +71,14 @@ static void check_threads(const tpool_t *pool, uint32_t first, const char *name,
   CU_ASSERT_EQUAL(contract_threads(pool), threads);
 }
 
-/// Two processors that the process may use; the same one twice where there is only one.
-static void find_cpus(int cpu[2])
-{
-  cpu_set_t set;
-  sched_getaffinity(0, sizeof(set), &set);
-  cpu[0] = cpu[1] = -1;
-  for (int i = CPU_SETSIZE - 1; i >= 0; i--) {
-    if (CPU_ISSET((size_t)i, &set)) {
-      cpu[1] = cpu[0] < 0 ? i : cpu[0];
-      cpu[0] = i;
-    }
-  }
-}
-
 /// Write @p text with the two processors' numbers in place of # and @.
 static void with_cpus(char *out, size_t bytes, const char *text)
 {
-  int cpu[2];
-  find_cpus(cpu);
   out[0] = '\0';
   for (; *text; text++) {
     const size_t length = strlen(out);
     if (*text == '#' || *text == '@')
-      snprintf(out + length, bytes - length, "%d", cpu[*text == '@']);
+      snprintf(out + length, bytes - length, "%u", test_cpu(*text == '@'));
     else
       snprintf(out + length, bytes - length, "%c", *text);
   }

@@ -73,10 +73,7 @@ static const struct {
   } said[3];
 } rows[] = {
     {"work", "-1,-1", "", {{1, "spin auto (at most 10 % of a core each)\n"}}},
-    {"work", "-1,-1,spin=off", "", {{1, "spin off\n"}}},
     {"work", "SPIN=Auto,-1,-1,spin_cpu_max=5", "", {{1, "spin auto (at most 5 % of a core each)\n"}}},
-    {"work", "-1,spin=fixed:40,-1", "", {{1, "spin fixed 40 us\n"}}},
-    {"work", "-1,spin=fixed:12.5,-1", "", {{1, "spin fixed 12.5 us\n"}}},
     {"work",
      "-1,-1,spin=soon",
      "",

@@ -38,61 +38,9 @@ static void push_takes_any_number_and_abort_runs_them(void)
 
 typedef struct {
   tpool_t *pool;
-  test_gate_t gate;
   ws_au64_t ran, pushed;
   ws_au32_t stop;
 } scene_t;
-
-static void push_children(void *scene_arg)
-{
-  scene_t *scene = scene_arg;
-  for (uint32_t i = 0; i < 3; i++)
-    push_alone(scene->pool, test_count_task, &scene->ran);
-  test_count_task(&scene->ran);
-}
-
-/// Tasks that queued tasks push while the pool ends run as well.
-static void abort_runs_what_queued_tasks_push(void)
-{
-  if (!contract_ours_only("the host's own may lose tasks that are still queued"))
-    return;
-  for (int round = 0; round < 60; round++) {
-    scene_t scene = {.pool = contract_pool(1 + round % 3)};
-    for (uint32_t i = 0; i < 400; i++)
-      push_alone(scene.pool, push_children, &scene);
-    contract_end(scene.pool);
-    CU_ASSERT_EQUAL(test_value(&scene.ran), 1600);
-  }
-}
-
-static void stand(void *scene_arg)
-{
-  scene_t *scene = scene_arg;
-  test_gate_task(&scene->gate);
-  test_count_task(&scene->ran);
-}
-
-static void *let_later(void *gate)
-{
-  test_sleep_ms(30);
-  test_gate_let(gate, 1);
-  return NULL;
-}
-
-/// abortTpool() joins: a task that runs has ended when it returns.
-static void abort_waits_for_running_tasks(void)
-{
-  scene_t scene = {.pool = contract_pool(1)};
-  test_threads_t threads = {0};
-  test_gate_init(&scene.gate);
-  push_alone(scene.pool, stand, &scene);
-  CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-  test_spawn(&threads, let_later, &scene.gate);
-  abortTpool(scene.pool);
-  CU_ASSERT_EQUAL(test_value(&scene.ran), 1);
-  test_join(&threads);
-  free(scene.pool);
-}
 
 /// The same tpool_t serves again after its end, with one worker or with none.
 static void pool_starts_again_after_its_abort(void)
@@ -157,8 +105,6 @@ static void abort_while_a_thread_pushes_and_joins(void)
 
 const contract_case_t task_abort_cases[] = {
     CASE(push_takes_any_number_and_abort_runs_them),
-    CASE(abort_runs_what_queued_tasks_push),
-    CASE(abort_waits_for_running_tasks),
     CASE(pool_starts_again_after_its_abort),
     CASE(a_push_after_the_abort_runs_its_task),
     CASE(abort_while_a_thread_pushes_and_joins),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_pool.cpp
 /// ws::pool and ws::key: creation, moves, the end, hints, what becomes of tasks that do not run, cancels.
-#include <cstdlib>
 
 #include "cxx_ways.hpp"
 
@@ -101,17 +100,6 @@ CASE(the_last_reference_goes_in_a_task)
     CU_ASSERT_EQUAL(end_of([&] { task.wait(how); }), 0);
     CU_ASSERT_EQUAL(written.ran, 1);
   }
-}
-
-FORK_CASE(a_task_calls_exit)
-{
-  const auto exits = [](void *) -> int {
-    static ws::pool pool(settings_of(2));
-    pool.push([] { std::exit(75); });
-    for (;;)
-      pause();
-  };
-  CU_ASSERT_EQUAL(test_in_child(exits, nullptr), 75);
 }
 
 /// The child ends as a program ends whose pools are static: they are destroyed in exit().

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file numa.c
-/// A pool on a machine with several NUMA nodes: where its memory lies, and which node runs which task.
+/// A pool on a machine with several NUMA nodes: where its memory lies. Which node runs which task:
+/// scenes/node.c.
 ///
 /// ci/lab numa runs it in virtual machines. On a machine with one node it is skipped.
 /// WS_LAB_NODES, WS_LAB_CPU_NODES: nodes that the machine must have, and those with CPUs; unset = any number
@@ -26,7 +27,6 @@
 static int32_t core[WORKERS_MAX];
 static int32_t node_of_worker[WORKERS_MAX];
 static uint32_t workers, cpu_nodes;
-static uint32_t workers_of[NODES_MAX];
 static cpu_set_t all_cpus;
 
 static bool use_cpu(uint32_t cpu)
@@ -65,7 +65,6 @@ static void read_machine(void)
     if (left[node]) {
       core[workers] = (int32_t)cpu;
       node_of_worker[workers++] = node;
-      workers_of[node]++;
     }
     left[node] = true;
   }
@@ -99,49 +98,6 @@ static void the_nodes_are_known(void)
     CU_ASSERT_EQUAL(ws_nodes_of_cpu(pool->nodes, core[i]),
                     ws_nodes_of_hint(pool->nodes, ws_node_hint(node_of_worker[i])));
   test_destroy(pool);
-}
-
-/// A task that stays until each worker is in one.
-typedef struct {
-  int32_t hint;
-  int32_t ran_on; ///< node
-} visit_t;
-
-static visit_t visit[WORKERS_MAX];
-static ws_au32_t visitors;
-static test_gate_t gate;
-
-static bool all_are_in(void *unused)
-{
-  (void)unused;
-  return ws_load_acquire(&visitors) == workers;
-}
-
-static void visit_task(void *visit_arg)
-{
-  visit_t *mine = visit_arg;
-  mine->ran_on = node_of_worker[ws_worker_index()];
-  ws_add_acq_rel(&visitors, 1);
-  test_until(all_are_in, NULL);
-}
-
-/// Each worker stands in the gate; then there are as many tasks for each node as it has workers.
-static void let_all_visit(void)
-{
-  test_gate_init(&gate);
-  ws_store_relaxed(&visitors, 0);
-  for (uint32_t i = 0; i < workers; i++)
-    test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, workers));
-  for (uint32_t i = 0; i < workers; i++) {
-    visit[i] = (visit_t){.hint = node_of_worker[i]};
-    const ws_task_t task = {.func = visit_task, .arg = &visit[i], .node = ws_node_hint(visit[i].hint)};
-    CU_ASSERT_EQUAL(ws_pool_push(pool, task), 0);
-  }
-  test_gate_let(&gate, workers);
-  CU_ASSERT_TRUE(test_until(all_are_in, NULL)); // this thread must not help
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  test_gate_destroy(&gate);
 }
 
 static void check_node(const char *what, const void *memory, int32_t node)
@@ -201,21 +157,6 @@ static void a_nodes_queue_lies_there(void)
   test_destroy(pool);
 }
 
-static void each_node_runs_its_tasks(void)
-{
-  uint32_t rounds = 0;
-  for (uint32_t tries = 0; tries < 20 && rounds < 5; tries++) {
-    create();
-    let_all_visit();
-    bool at_home = true; // else a fairness tick has taken a task of another node
-    for (uint32_t i = 0; i < workers; i++)
-      at_home &= visit[i].ran_on == visit[i].hint;
-    rounds += at_home;
-    test_destroy(pool);
-  }
-  CU_ASSERT_EQUAL(rounds, 5);
-}
-
 static void *new_block(uint32_t node)
 {
   enum { BIND = 2 }; // MPOL_BIND of the kernel
@@ -255,44 +196,6 @@ static void a_scan_of_all_nodes(void)
     munmap(block[i], BLOCK_BYTES);
 }
 
-static void hints_for_every_node(ws_pool_t *on)
-{
-  ws_au64_t count = {0};
-  for (uint32_t i = 0; i < 100; i++) {
-    const ws_task_t task = {.func = test_count_task, .arg = &count, .node = i % (ws_node_count() + 2)};
-    CU_ASSERT_EQUAL(ws_pool_push(on, task), 0);
-  }
-  CU_ASSERT_EQUAL(ws_pool_wait(on), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 100);
-}
-
-/// The process may use the first node's CPUs only: hints for others make no difference.
-static void a_mask_leaves_nodes_out(void)
-{
-  cpu_set_t first;
-  CPU_ZERO(&first);
-  for (uint32_t i = 0; i < workers; i++)
-    if (node_of_worker[i] == node_of_worker[0])
-      CPU_SET((size_t)core[i], &first);
-  CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(first), &first), 0);
-  ws_settings_t settings = test_settings(workers_of[node_of_worker[0]]);
-  pool = test_create(&settings);
-  CU_ASSERT_PTR_NULL(pool->nodes);
-  hints_for_every_node(pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->tasks.shared_number), 0);
-  test_destroy(pool);
-  use_all_cpus();
-}
-
-static void workers_that_float(void)
-{
-  ws_settings_t settings = test_settings(workers);
-  pool = test_create(&settings);
-  CU_ASSERT_EQUAL(pool->nodes->count, cpu_nodes);
-  hints_for_every_node(pool);
-  test_destroy(pool);
-}
-
 static void skip_unless_possible(void)
 {
   if (ws_os_node_count() >= 2)
@@ -308,11 +211,7 @@ int main(void)
   static const test_case_t cases[] = {TEST_CASE(a_workers_ring_lies_on_its_node),
                                       TEST_CASE(the_nodes_are_known),
                                       TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node),
-                                      TEST_CASE(a_nodes_queue_lies_there),
-                                      TEST_CASE(each_node_runs_its_tasks),
-                                      TEST_CASE(a_scan_of_all_nodes),
-                                      TEST_CASE(a_mask_leaves_nodes_out),
-                                      TEST_CASE(workers_that_float)};
+                                      TEST_CASE(a_nodes_queue_lies_there), TEST_CASE(a_scan_of_all_nodes)};
   skip_unless_possible();
   return test_main("lab numa", cases, TEST_COUNT(cases));
 }

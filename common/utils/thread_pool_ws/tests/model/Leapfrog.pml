@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leapfrog as in ws_steal_below (core/ws_steal.c) and ws_root_enter, ws_root_leave (core/ws_root.h): a thread
+// Leapfrog as in ws_steal_below (core/ws_steal.c) and ws_root_enter, ws_root_leave (core/ws_run.h): a thread
 // that waits for group 1 takes a task from a queue whose root is group 1.
 //
 // The owner steals a task of group 1 or 2 when its queue is empty. That task, and tasks that it runs inside a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns of a wait: core/ws_join.c, ws_next.c, ws_dig.c, ws_round.h, ws_swap.c. A thread outside its worker's
+// Turns of a wait: core/ws_join.c, ws_next.c, ws_next.h, ws_dig.c, ws_swap.c. A thread outside its worker's
 // loop waits for a group. Its queue holds tasks of the group under an unrelated one. A task of the group
 // pushes a child, which completes a unit, and starts a chain: a task that pushes its successor until the group
 // is done. A fiber of the group yields until all other units are complete, and an unrelated fiber yields until

@@ -19,24 +19,12 @@ static ws_au64_t sung[CANARIES_MAX];
 static ws_au32_t over;
 static uint32_t canaries;
 
-/// @return the CPU of this number among those that this thread may use
-static uint32_t nth_cpu(uint32_t n)
-{
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof(set), &set);
-  for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &set) && n-- == 0)
-      return cpu;
-  return 0;
-}
-
 static void *canary(void *count_arg)
 {
   ws_au64_t *count = count_arg;
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
-  ws_os_pin(0, nth_cpu((uint32_t)(count - sung)));
+  ws_os_pin(0, test_cpu((uint32_t)(count - sung)));
   while (!ws_hint_load(&over))
     ws_stat_add(count, 1);
   return NULL;

@@ -24,6 +24,8 @@ SCENES("wait",
    "n1: push n0 2 in=g\n"
    "times 20: push n5 in=g; wait g; is done g\n"
    "is ran n0 640; destroy; pool workers=1; push n5 in=g; wait g; is ran n0 672"},
+  {"more_workers_than_a_word_has_bits_run_at_once",
+   "pool workers=130 queue_capacity=16; times 2: stand 130; let 130; settle"},
   {"groups_may_be_waited_for_in_any_order",
    "pool workers=1 queue_capacity=2\n"
    "inside: times 20: push a in=ga; push b in=gb; push c in=gc; push d in=gd\n"

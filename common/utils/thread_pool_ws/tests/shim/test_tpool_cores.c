@@ -30,20 +30,10 @@ int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_
   return __real_pthread_setaffinity_np(thread, bytes, set);
 }
 
-static int32_t first_core(void)
-{
-  ws_cpuset_t mask;
-  CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
-  int32_t core = 0;
-  while (!ws_os_cpuset_has(&mask, (uint32_t)core))
-    core++;
-  return core;
-}
-
 static void no_thread_goes_to_a_core_to_try_it(void)
 {
   char text[256];
-  const int32_t cores[] = {-1, first_core()};
+  const int32_t cores[] = {-1, (int32_t)test_cpu(0)};
   cpu_set_t before, after;
   sched_getaffinity(0, sizeof(before), &before);
   ws_stat_store(&moves, 0);
@@ -58,7 +48,7 @@ static void no_thread_goes_to_a_core_to_try_it(void)
 
 static void a_core_that_is_not_there_is_found(void)
 {
-  const int32_t core = first_core();
+  const int32_t core = (int32_t)test_cpu(0);
   const int32_t cores[] = {core, -1, core, CPU_SETSIZE - 1, INT32_MAX};
   CU_ASSERT_EQUAL(ws_tpool_cores_bad(cores, 3), -1);
   CU_ASSERT_EQUAL(ws_tpool_cores_bad(cores, 4), 3);
@@ -70,7 +60,7 @@ static void the_cores_that_are_there_are_named(void)
 {
   char text[256], first[16];
   ws_tpool_cores_text(text, sizeof(text));
-  snprintf(first, sizeof(first), "%d", first_core());
+  snprintf(first, sizeof(first), "%d", (int32_t)test_cpu(0));
   CU_ASSERT_TRUE(strstr(text, first) != NULL);
   CU_ASSERT_EQUAL(strspn(text, "0123456789,-"), strlen(text));
 }

@@ -15,11 +15,10 @@ typedef struct {
   uint32_t rounds;
 } stress_t;
 
-/// @param shares  parts of the program that share the time
-static inline stress_t stress_begin(uint32_t shares, uint32_t rounds)
+static inline stress_t stress_begin(uint32_t rounds)
 {
   const char *seconds = getenv("WS_STRESS_SECONDS");
-  return (stress_t){seconds ? test_now_ns() + (uint64_t)(atof(seconds) * 1e9 / shares) : 0, rounds};
+  return (stress_t){seconds ? test_now_ns() + (uint64_t)(atof(seconds) * 1e9) : 0, rounds};
 }
 
 /// @brief Call it after each round. @return whether another one follows

@@ -7,7 +7,7 @@
 #include "stress_rounds.h"
 
 #define ROUNDS 60u
-#define ACTS 60u ///< of each thread in a round
+#define ACTS 20u ///< of each thread
 
 typedef struct {
   ws_pool_t *pool;
@@ -16,6 +16,7 @@ typedef struct {
   uint64_t taken; ///< by this thread
   ws_au64_t taken_inside; ///< by tasks
   uint64_t wrong;
+  uint32_t phases; ///< that it has left open
   ws_full_t full;
 } actor_t;
 
@@ -50,9 +51,22 @@ static void fork_join(void *node_arg)
   ws_group_wait(&group, node->actor->pool);
 }
 
+typedef struct {
+  actor_t *actor;
+  ws_group_t group;
+} by_hand_t;
+
+static void complete_by_hand(void *by_hand_arg)
+{
+  by_hand_t *by_hand = by_hand_arg;
+  leaf(by_hand->actor);
+  ws_group_complete(&by_hand->group, 1); // from here on both may be gone
+}
+
 static void push_one(actor_t *actor, void (*func)(void *), void *arg, ws_group_t *group)
 {
-  const int result = ws_pool_push(actor->pool, (ws_task_t){.func = func, .arg = arg, .group = group});
+  ws_group_t *carried = func == complete_by_hand ? ws_group_tag(group) : group;
+  const int result = ws_pool_push(actor->pool, (ws_task_t){.func = func, .arg = arg, .group = carried});
   if (result == 0)
     actor->taken++;
   else if (group)
@@ -111,13 +125,38 @@ static void act_growing_group(actor_t *actor, node_t *node)
   ws_group_wait(node->group, actor->pool);
 }
 
+/// The group lies on a stack that the next act uses, too.
+static __attribute__((noinline)) void act_by_hand(actor_t *actor, uint32_t count)
+{
+  by_hand_t by_hand = {.actor = actor};
+  ws_group_init(&by_hand.group, count);
+  for (uint32_t i = 0; i < count; i++)
+    push_one(actor, complete_by_hand, &by_hand, &by_hand.group);
+  ws_group_wait(&by_hand.group, actor->pool);
+}
+
+/// Pushes come about when the workers' timers end, and modes change meanwhile.
+static void act_before_a_burst(actor_t *actor, uint32_t count)
+{
+  const uint64_t now_ns = test_now_ns(), random = test_random(&actor->random);
+  if (random % 8 == 0)
+    ws_pool_set_spin(actor->pool, (ws_spin_t)(random / 8 % (WS_SPIN_HOT + 1)), 50000);
+  ws_pool_prewake_at(actor->pool, 4, now_ns + 100000);
+  ws_pool_phase_begin(actor->pool, random % 3);
+  while (test_now_ns() < now_ns + (random >> 32) % 120000)
+    sched_yield();
+  act_batch(actor, count);
+  if (random % 5 > 0 || actor->phases++ > 0) // a phase may not end
+    ws_pool_phase_end(actor->pool);
+}
+
 static void act(actor_t *actor)
 {
   const uint64_t random = test_random(&actor->random);
   const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
   ws_group_t group;
   node_t node = {actor, &group, (uint32_t)(random >> 20) % 4, 3};
-  switch (random % 9) {
+  switch (random % 11) {
     case 0:
     case 1:
       act_batch(actor, count);
@@ -141,6 +180,12 @@ static void act(actor_t *actor)
       break;
     case 7:
       act_growing_group(actor, &node);
+      break;
+    case 8:
+      act_by_hand(actor, count);
+      break;
+    case 9:
+      act_before_a_burst(actor, count);
       break;
     default:
       if (random >> 61 == 0)
@@ -174,18 +219,21 @@ static ws_pool_t *random_pool(uint64_t *random, ws_full_t *full)
   return test_create(&settings);
 }
 
-/// Two pools, three threads; then all stop, and the books must balance.
+/// Two pools, and three threads at a time, which end and are followed by others; then all stop, and the books
+/// must balance.
 static void play_one_round(uint64_t *random)
 {
   ws_full_t full[2];
   ws_pool_t *pool[2] = {random_pool(random, &full[0]), random_pool(random, &full[1])};
   actor_t actor[3];
   test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 3; i++) {
+  for (uint32_t i = 0; i < 3; i++)
     actor[i] = (actor_t){.pool = pool[i % 2], .full = full[i % 2], .random = test_random(random)};
-    test_spawn(&threads, act_on, &actor[i]);
+  for (uint32_t life = 0; life < 3; life++) {
+    for (uint32_t i = 0; i < 3; i++)
+      test_spawn(&threads, act_on, &actor[i]);
+    test_join(&threads);
   }
-  test_join(&threads);
   for (uint32_t i = 0; i < 2; i++)
     CU_ASSERT_EQUAL(
         test_random(random) % 2 ? (int64_t)ws_pool_wait(pool[i]) : ws_pool_stop(pool[i], WS_STOP_DRAIN), 0);
@@ -197,6 +245,8 @@ static void play_one_round(uint64_t *random)
     CU_ASSERT_EQUAL(test_stats(pool[i]).queued_tasks, 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->helpers), 0);
     CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->blocked), 0);
+    ws_pool_stop(pool[i], WS_STOP_DRAIN); // if it has not stopped
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->armed), 0);
     test_destroy(pool[i]);
   }
 }
@@ -204,7 +254,7 @@ static void play_one_round(uint64_t *random)
 static void random_operations_balance(void)
 {
   uint64_t random = test_seed();
-  stress_t left = stress_begin(1, ROUNDS);
+  stress_t left = stress_begin(ROUNDS);
   do
     play_one_round(&random);
   while (stress_goes_on(&left));

@@ -30,7 +30,6 @@
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
-  V(ws_guard_end, (struct ws_pool_s * pool), (pool))                                                         \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
@@ -48,12 +47,10 @@
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
-  X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
-  V(ws_place_leave, (ws_worker_t * worker), (worker))                                                        \
   V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \
     (pool, stats, bytes))                                                                                    \
   X(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task), (pool, task))                                     \

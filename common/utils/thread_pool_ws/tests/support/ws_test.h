@@ -177,6 +177,9 @@ typedef struct {
 void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg);
 void test_join(test_threads_t *threads);
 #ifndef __cplusplus
+/// @brief Call @p play again and again while a thread sends SIGUSR1 to the pool's workers, until their
+/// handler, which is installed with @p flags and stays, has run 100 times. @return false after the deadline
+bool test_interrupt(ws_pool_t *pool, int flags, void (*play)(void));
 /// @brief Abort the pool in a thread. Returns when pushes are refused and queued tasks are skipped.
 void test_abort(test_threads_t *threads, ws_pool_t *pool);
 #endif
@@ -195,6 +198,8 @@ uint64_t test_seed(void);
 uint64_t test_random(uint64_t *state);
 /// @return CPUs that the process may use
 uint32_t test_cpus(void);
+/// @return the number of the n-th of them, from 0; of the last one if it has fewer
+uint32_t test_cpu(uint32_t n);
 /// @brief Restrict the whole process to its first @p count CPUs; 0 = as it was at the start. @return CPUs it
 /// has then
 uint32_t test_use_cpus(uint32_t count);

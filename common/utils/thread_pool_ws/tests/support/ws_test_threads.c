@@ -145,6 +145,42 @@ void test_join(test_threads_t *threads)
   threads->count = 0;
 }
 
+static ws_au32_t handled; ///< signals, by workers
+static ws_au32_t sends;
+
+static void handle(int unused)
+{
+  (void)unused;
+  ws_add_relaxed(&handled, ws_worker_index() >= 0);
+}
+
+static void *send_signals(void *pool_arg)
+{
+  const ws_pool_t *pool = pool_arg;
+  for (uint32_t i = 0; ws_load_relaxed(&sends); i++) {
+    pthread_kill(pool->worker[i % pool->workers]->thread, SIGUSR1);
+    sched_yield();
+  }
+  return NULL;
+}
+
+bool test_interrupt(ws_pool_t *pool, int flags, void (*play)(void))
+{
+  const struct sigaction action = {.sa_handler = handle, .sa_flags = flags};
+  test_threads_t sender = {0};
+  test_patience_t patience = {0};
+  sigaction(SIGUSR1, &action, NULL); // it stays: a signal may still be on its way to a worker without a CPU
+  ws_store_relaxed(&handled, 0);
+  ws_store_relaxed(&sends, 1);
+  test_spawn(&sender, send_signals, pool);
+  do
+    play();
+  while (ws_load_relaxed(&handled) < 100 && test_is_patient(&patience));
+  ws_store_relaxed(&sends, 0);
+  test_join(&sender);
+  return ws_load_relaxed(&handled) >= 100;
+}
+
 static void *abort_pool(void *pool)
 {
   ws_pool_stop(pool, WS_STOP_ABORT);
@@ -264,6 +300,20 @@ uint32_t test_cpus(void)
 {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+uint32_t test_cpu(uint32_t n)
+{
+  cpu_set_t set;
+  uint32_t last = 0;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);
+  for (uint32_t cpu = 0, found = 0; cpu < CPU_SETSIZE && found <= n; cpu++)
+    if (CPU_ISSET(cpu, &set)) {
+      last = cpu;
+      found++;
+    }
+  return last;
 }
 
 uint32_t test_use_cpus(uint32_t count)

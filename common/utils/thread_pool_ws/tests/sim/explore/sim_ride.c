@@ -3,7 +3,7 @@
 /// sim_play.h.
 #include "sim_play.h"
 
-#include "../../../core/ws_swap.h"
+#include "../../../core/ws_push.h"
 #include "../../../pool/ws_types.h"
 #include "sim_libc.h"
 #include "sim_record.h"

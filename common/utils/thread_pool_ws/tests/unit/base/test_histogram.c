@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_histogram.c
-/// Buckets join without gaps, a quantile is right to within an eighth, sums of histograms, a full bucket, and
-/// a reader beside the writer.
+/// Buckets join without gaps, a quantile is right to within an eighth, sums of histograms, and a full bucket.
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,35 +95,6 @@ static void a_full_bucket_stays_full(void)
   CU_ASSERT_TRUE(ws_histogram_quantile(&sum, 999) > 5000);
 }
 
-typedef struct {
-  ws_histogram_t histogram;
-  ws_au32_t fell;
-} shared_t;
-
-static void *read_on(void *arg)
-{
-  shared_t *shared = arg;
-  for (uint64_t last = 0; last < 20000;) {
-    ws_histogram_sum_t sum = {0};
-    ws_histogram_merge(&sum, &shared->histogram);
-    if (sum.values < last)
-      ws_add_relaxed(&shared->fell, 1);
-    last = sum.values;
-  }
-  return NULL;
-}
-
-static void a_reader_beside_the_writer(void)
-{
-  static shared_t shared;
-  test_threads_t threads = {0};
-  test_spawn(&threads, read_on, &shared);
-  for (uint32_t i = 0; i < 20000; i++)
-    ws_histogram_add(&shared.histogram, i * 100);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&shared.fell), 0);
-}
-
 TEST_MAIN("histogram", TEST_CASE(buckets_join_without_gaps), TEST_CASE(what_is_beyond_counts_at_the_ends),
           TEST_CASE(quantiles_are_right_to_within_an_eighth), TEST_CASE(sums_of_several),
-          TEST_CASE(a_full_bucket_stays_full), TEST_CASE(a_reader_beside_the_writer))
+          TEST_CASE(a_full_bucket_stays_full))

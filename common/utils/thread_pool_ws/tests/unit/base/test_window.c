@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_window.c
-/// The window of samples against a plain list of the last 64: quantiles, what is missing and too much, the
-/// best wait against every wait there is, what 32 bits cannot hold.
+/// The window of samples against a plain list of the last 64: quantiles, what is missing and too much, what
+/// 32 bits cannot hold. The best wait: prewake/test_lead.c.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,87 +123,5 @@ static void cut_to_32_bits(void)
   CU_ASSERT_EQUAL(ws_window_below(&window, INT32_MAX), UINT32_MAX / 2);
 }
 
-typedef struct {
-  int64_t from_ns, bound_ns, miss_ns;
-  double absent;
-} wait_case_t;
-
-static int ascending(const void *left, const void *right)
-{
-  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
-}
-
-/// @return the one more event beyond the latest; the bound when the wait can reach none
-static int64_t one_more(const list_t *list, const wait_case_t *how)
-{
-  int64_t reachable[WS_WINDOW_SAMPLES], count = 0;
-  for (uint32_t i = 0; i < list->count; i++)
-    if (list->sample[i] > how->from_ns && list->sample[i] <= how->bound_ns)
-      reachable[count++] = list->sample[i];
-  qsort(reachable, (size_t)count, sizeof(reachable[0]), ascending);
-  const int64_t at = count > 0 ? 2 * reachable[count - 1] - reachable[count / 2] : INT64_MAX;
-  return at < how->bound_ns ? at : how->bound_ns;
-}
-
-/// @return what a wait from from_ns to @p end_ns costs over all samples, and for the one more
-static double wait_cost(const list_t *list, const wait_case_t *how, int64_t more_ns, int64_t end_ns)
-{
-  const double all = (double)(end_ns - how->from_ns);
-  double cost = how->absent * list->count * all;
-  cost += more_ns <= end_ns ? (double)(more_ns - how->from_ns) : all + (double)how->miss_ns;
-  for (uint32_t i = 0; i < list->count; i++) {
-    const int64_t at = list->sample[i];
-    if (at > how->from_ns && at <= end_ns)
-      cost += (double)(at - how->from_ns);
-    else if (at > end_ns)
-      cost += all + (at <= how->bound_ns ? (double)how->miss_ns : 0);
-  }
-  return cost;
-}
-
-/// @return whether no end from from_ns to the bound costs less; from_ns if the wait can reach none
-static bool is_best(const list_t *list, const wait_case_t *how, int64_t best_ns)
-{
-  bool any = false;
-  for (uint32_t i = 0; i < list->count; i++)
-    any |= list->sample[i] > how->from_ns && list->sample[i] <= how->bound_ns;
-  if (!any)
-    return best_ns == how->from_ns;
-  const int64_t more_ns = one_more(list, how);
-  const double cost = wait_cost(list, how, more_ns, best_ns) - 1e-6;
-  bool best = best_ns >= how->from_ns && best_ns <= how->bound_ns;
-  for (int64_t end_ns = how->from_ns; end_ns <= how->bound_ns; end_ns++)
-    best &= cost <= wait_cost(list, how, more_ns, end_ns);
-  return best;
-}
-
-static void best_wait_is_the_best_of_all(void)
-{
-  uint64_t state = test_seed();
-  uint32_t wrong = 0, none = 0, some = 0;
-  for (uint32_t round = 0; round < 2000; round++) {
-    ws_window_t window = {0};
-    list_t list = {0};
-    const uint32_t samples = 1 + (uint32_t)(test_random(&state) % 70);
-    const int64_t span = 1 + (int64_t)(test_random(&state) % 150);
-    for (uint32_t i = 0; i < samples; i++) {
-      const int64_t ns = (int64_t)(test_random(&state) % (uint64_t)(2 * span)) - span;
-      ws_window_add(&window, ns);
-      list_add(&list, ns);
-    }
-    const wait_case_t how = {.from_ns = (int64_t)(test_random(&state) % 200) - 120,
-                             .bound_ns = (int64_t)(test_random(&state) % 200) - 40,
-                             .miss_ns = (int64_t)(test_random(&state) % 300),
-                             .absent = (double)(test_random(&state) % 16) / 8};
-    const int64_t end_ns = ws_window_best_wait(&window, how.from_ns, how.bound_ns, how.absent, how.miss_ns);
-    wrong += !is_best(&list, &how, end_ns);
-    none += end_ns == how.from_ns;
-    some += end_ns > how.from_ns;
-  }
-  CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_TRUE(none > 100 && some > 100); // both kinds of answer were seen
-}
-
 TEST_MAIN("window", TEST_CASE(as_a_plain_list_of_the_last), TEST_CASE(nothing_is_known),
-          TEST_CASE(cut_to_32_bits), TEST_CASE(best_wait_is_the_best_of_all))
+          TEST_CASE(cut_to_32_bits))

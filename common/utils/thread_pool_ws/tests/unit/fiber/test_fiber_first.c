@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_first.c
 /// What the first fiber of a process changes for signals.
-#include <sched.h>
 #include <signal.h>
 
 #include "fiber_scene.h"
@@ -42,23 +41,6 @@ static void test_sent_signal(void)
 
 enum { INTERRUPTED_FIBERS = 8, TURNS = 100 };
 
-static ws_au32_t handled, sends;
-
-static void count_handled(int unused)
-{
-  (void)unused;
-  ws_add_relaxed(&handled, 1); // relaxed: a count
-}
-
-static void *interrupt_workers(void *unused)
-{
-  for (uint32_t i = 0; ws_load_relaxed(&sends); i++) { // relaxed: the join orders
-    pthread_kill(scene.pool->worker[i % 2]->thread, SIGUSR1);
-    sched_yield();
-  }
-  return unused;
-}
-
 static void yield_and_sleep(void *unused)
 {
   (void)unused;
@@ -68,35 +50,21 @@ static void yield_and_sleep(void *unused)
   }
 }
 
-/// Handlers run on the stacks of fibers, while these switch, and while their workers sleep.
-static void interrupt_fibers(int flags)
+static void switch_and_sleep(void)
 {
-  const struct sigaction action = {.sa_handler = count_handled, .sa_flags = flags};
-  struct sigaction before;
-  test_threads_t sender = {0};
-  test_patience_t patience = {0};
-  sigaction(SIGUSR1, &action, &before);
-  scene_begin(2);
-  ws_store_relaxed(&handled, 0); // relaxed: no other thread
-  ws_store_relaxed(&sends, 1); // relaxed: no other thread
-  test_spawn(&sender, interrupt_workers, NULL);
-  do {
-    ws_group_init(&scene.group, INTERRUPTED_FIBERS);
-    for (uint32_t i = 0; i < INTERRUPTED_FIBERS; i++)
-      push_fiber(yield_and_sleep, NULL, &scene.group);
-    ws_group_wait(&scene.group, NULL);
-  } while (ws_load_relaxed(&handled) < TURNS && test_is_patient(&patience)); // relaxed: a count
-  CU_ASSERT_TRUE(ws_load_relaxed(&handled) >= TURNS); // relaxed: a count
-  ws_store_relaxed(&sends, 0); // relaxed: the join orders
-  test_join(&sender);
-  scene_end();
-  sigaction(SIGUSR1, &before, NULL);
+  ws_group_init(&scene.group, INTERRUPTED_FIBERS);
+  for (uint32_t i = 0; i < INTERRUPTED_FIBERS; i++)
+    push_fiber(yield_and_sleep, NULL, &scene.group);
+  ws_group_wait(&scene.group, NULL);
 }
 
+/// Handlers run on the stacks of fibers, while these switch, and while their workers sleep.
 static void test_handlers_on_workers(void)
 {
-  interrupt_fibers(0);
-  interrupt_fibers(SA_ONSTACK);
+  scene_begin(2);
+  CU_ASSERT_TRUE(test_interrupt(scene.pool, 0, switch_and_sleep));
+  CU_ASSERT_TRUE(test_interrupt(scene.pool, SA_ONSTACK, switch_and_sleep));
+  scene_end();
 }
 
 TEST_MAIN("fiber_first", TEST_CASE(test_sent_signal), TEST_CASE(test_handlers_on_workers))

@@ -116,35 +116,27 @@ static bool is_written(void *unused)
   return ws_load_relaxed(&scene.value) == 'x';
 }
 
-typedef struct {
-  void (*func)(void *);
-  int copy;
-} overflow_t;
+static void (*overflows)(void *);
 
 /// Its stack lies below and above those of parked fibers.
-static int overflow_child(void *overflow_arg)
+static void overflow_one(void)
 {
-  const overflow_t *how = overflow_arg;
-  dup2(how->copy, STDERR_FILENO);
   scene_begin(1);
   ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
   for (uint32_t i = 0; i < 8; i++)
     ws_fiber_push(scene.pool, wait_for_latch, NULL, NULL, &options);
   await_parked(8);
   options.name = "a deep one";
-  ws_fiber_push(scene.pool, how->func, NULL, NULL, &options);
+  ws_fiber_push(scene.pool, overflows, NULL, NULL, &options);
   ws_latch_count_down(&scene.latch, 1);
   ws_pool_wait(scene.pool);
-  return 0;
 }
 
 static void check_overflow(void (*func)(void *))
 {
-  overflow_t how = {func, memfd_create("stderr", 0)};
-  const int status = test_in_child(overflow_child, &how);
-  char text[4096] = "";
-  CU_ASSERT(pread(how.copy, text, sizeof text - 1, 0) > 0);
-  close(how.copy);
+  char text[4096];
+  overflows = func;
+  const int status = death_status(overflow_one, text, sizeof text);
   CU_ASSERT_PTR_NOT_NULL(strstr(text, "fiber \"a deep one\" has overflowed its stack of "));
   CU_ASSERT(TEST_SANITIZED ? status != 0 : status == 128 + SIGSEGV);
 }

@@ -73,18 +73,6 @@ static void the_kernel_is_asked_once(void)
   }
 }
 
-/// This machine's.
-static void what_the_kernel_has_promised_it_does(void)
-{
-  begin(PASSED_ON);
-  const bool has = ws_os_fence_begin();
-  const long result = __real_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  if (has)
-    CU_ASSERT_EQUAL(result, 0);
-  ws_os_fence_heavy(has);
-  CU_ASSERT_EQUAL(calls(), 100u + has);
-}
-
 static ws_au64_t count;
 
 /// @return whether fills of a pool's inboxes have light fences
@@ -118,5 +106,5 @@ static void pools_have_light_fences_if_there_are_heavy_ones(void)
   CU_ASSERT_EQUAL(test_value(&count), 300);
 }
 
-TEST_MAIN("fence", TEST_CASE(the_kernel_is_asked_once), TEST_CASE(what_the_kernel_has_promised_it_does),
+TEST_MAIN("fence", TEST_CASE(the_kernel_is_asked_once),
           TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones))

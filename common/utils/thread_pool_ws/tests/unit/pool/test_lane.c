@@ -96,30 +96,6 @@ static void lane_is_inherited_at_its_first_size(void)
   test_gate_destroy(&gate);
 }
 
-/// The lane of an owner that was ended inside a task.
-static void heir_is_in_no_task(void)
-{
-  ws_au64_t count = {0};
-  ws_group_t group;
-  pusher_t owner = {.pool = test_pool(1), .count = &count, .tasks = 1};
-  test_push(owner.pool, test_count_task, &count, NULL); // this thread has a lane of its own
-  in_a_thread(push_and_end, &owner);
-  CU_ASSERT_EQUAL(ws_pool_wait(owner.pool), 0);
-  ws_store_relaxed(&owner.lane->root, &group); // no thread owns the lane
-  owner.lane->depth = 1;
-  owner.lane->helping.pool = owner.pool;
-  owner.lane->helping.rests_at = 1;
-  owner.lane->wait = &(ws_wait_t){0};
-  pusher_t heir = {.pool = owner.pool, .count = &count, .tasks = 1};
-  in_a_thread(push_and_end, &heir);
-  CU_ASSERT_PTR_EQUAL_FATAL(heir.lane, owner.lane);
-  CU_ASSERT_PTR_NULL(ws_load_relaxed(&heir.lane->root));
-  CU_ASSERT_PTR_NULL(heir.lane->wait);
-  CU_ASSERT_PTR_NULL(heir.lane->helping.pool);
-  CU_ASSERT_TRUE(heir.lane->depth == 0 && heir.lane->helping.rests_at == 0);
-  test_destroy(owner.pool);
-}
-
 /// Pushes in every round of destructors: after the last round no destructor frees the lane.
 static void push_in_each_round(void *pusher_arg)
 {
@@ -279,5 +255,4 @@ static void test_seams(void)
 
 TEST_MAIN_SEAMS(test_seams, "lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
                 TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
-                TEST_CASE(heir_is_in_no_task), TEST_CASE(lanes_of_the_last_round_are_inherited),
-                TEST_CASE(push_from_a_thread_that_ends))
+                TEST_CASE(lanes_of_the_last_round_are_inherited), TEST_CASE(push_from_a_thread_that_ends))

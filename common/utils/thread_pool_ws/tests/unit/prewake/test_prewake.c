@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_prewake.c
-/// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again, what
-/// can be set while a pool runs, and timers that meet pushes. Linked with --wrap of the clock and of what may
-/// end a spin: a worker that looks can be kept looking, however busy the machine.
+/// Workers woken before there is work: which ones, that the push then wakes none, that all sleep again, and
+/// what can be set while a pool runs. Timers that meet pushes and stops: stress_random. Linked with --wrap of
+/// the clock and of what may end a spin: a worker that looks can be kept looking, however busy the machine.
 #include <errno.h>
-#include <sched.h>
-#include <string.h>
 
 #include "../../../pool/ws_process.h"
 #include "../../support/ws_seam.h"
@@ -146,21 +144,6 @@ static void the_push_wakes_no_worker(void)
   test_destroy(pool);
 }
 
-/// A stop before, at and after the time announced, and in a phase that does not end.
-static void during_a_stop_nothing_is_left_behind(void)
-{
-  for (uint32_t round = 0; round < 80; round++) {
-    pool = test_pool(4);
-    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, round % 2 ? WS_SPIN_AUTO : WS_SPIN_FIXED, 50000), 0);
-    ws_pool_phase_begin(pool, round % 4);
-    ws_pool_prewake(pool, round % 5, LONG_NS);
-    ws_pool_prewake_at(pool, 4, test_now_ns() + round * 25000);
-    if (round % 3 == 0)
-      CU_ASSERT_EQUAL(ws_pool_stop(pool, WS_STOP_DRAIN), 0);
-    test_destroy(pool);
-  }
-}
-
 static void a_wrong_mode_changes_nothing(void)
 {
   ws_settings_t settings = test_settings(2);
@@ -207,74 +190,6 @@ static void from_hot_to_all_others(void)
   test_destroy(pool);
 }
 
-enum { PUSHERS = 3, STORM_TASKS = 3, STORMS = TEST_SANITIZED ? 240 : 800 };
-
-static struct {
-  pthread_barrier_t announced;
-  ws_au64_t at_ns; ///< of the next storm; 0 = no more
-  ws_group_t group;
-  ws_au64_t ran;
-} storm;
-
-/// Hints from a worker, too.
-static void run_and_hint(void *ran)
-{
-  test_count_task(ran);
-  ws_pool_prewake(pool, 4, 1000);
-}
-
-/// Pushes about when the workers' timers end, without a sleep before: a little ahead of the announced time.
-static void *push_at(void *seed)
-{
-  uint64_t random = test_seed() + (uintptr_t)seed;
-  for (;;) {
-    pthread_barrier_wait(&storm.announced);
-    const uint64_t at_ns = ws_load_relaxed(&storm.at_ns); // relaxed: the barrier orders
-    if (at_ns == 0)
-      return NULL;
-    const uint64_t ahead_ns = test_random(&random) % 120000;
-    while (test_now_ns() + ahead_ns < at_ns)
-      sched_yield();
-    for (uint32_t i = 0; i < STORM_TASKS; i++)
-      test_push(pool, i ? test_count_task : run_and_hint, &storm.ran, &storm.group);
-  }
-}
-
-/// The main thread does not help, so a wake that is lost shows. Modes change meanwhile, and phases add up:
-/// after them all sleep.
-static void storms_at_the_time_of_the_alarm(void)
-{
-  test_threads_t threads = {0};
-  uint64_t random = test_seed();
-  memset(&storm, 0, sizeof(storm));
-  pool = test_pool(4);
-  pthread_barrier_init(&storm.announced, NULL, PUSHERS + 1);
-  for (uintptr_t i = 0; i < PUSHERS; i++)
-    test_spawn(&threads, push_at, (void *)i);
-  for (uint32_t round = 1; round <= STORMS; round++) {
-    const uint64_t at_ns = test_now_ns() + 200000 + (round % 16) * 20000;
-    ws_group_init(&storm.group, PUSHERS * STORM_TASKS);
-    if (round % 8 == 0)
-      ws_pool_set_spin(pool, (ws_spin_t)(test_random(&random) % (WS_SPIN_HOT + 1)), 50000);
-    ws_pool_prewake_at(pool, 4, at_ns);
-    for (uint32_t i = 0; i < round % 3; i++)
-      ws_pool_phase_begin(pool, 2);
-    ws_store_relaxed(&storm.at_ns, at_ns); // relaxed: the barrier orders
-    pthread_barrier_wait(&storm.announced);
-    ws_group_wait(&storm.group, NULL);
-    for (uint32_t i = 0; i < round % 3; i++)
-      ws_pool_phase_end(pool);
-    CU_ASSERT_EQUAL_FATAL(test_value(&storm.ran), (uint64_t)round * PUSHERS * STORM_TASKS);
-  }
-  ws_store_relaxed(&storm.at_ns, 0); // relaxed: the barrier orders
-  pthread_barrier_wait(&storm.announced);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_AUTO, 0), 0);
-  CU_ASSERT_TRUE(test_until_quiet(pool));
-  test_destroy(pool);
-  pthread_barrier_destroy(&storm.announced);
-}
-
 static void test_seams(void)
 {
   seam.ws_os_now_ns = ws_os_now_ns_seam;
@@ -285,5 +200,4 @@ static void test_seams(void)
 
 TEST_MAIN_SEAMS(test_seams, "prewake", TEST_CASE(workers_wake_look_and_sleep_again),
                 TEST_CASE(no_more_than_wanted_and_no_more_than_cpus), TEST_CASE(the_push_wakes_no_worker),
-                TEST_CASE(during_a_stop_nothing_is_left_behind), TEST_CASE(a_wrong_mode_changes_nothing),
-                TEST_CASE(from_hot_to_all_others), TEST_CASE(storms_at_the_time_of_the_alarm))
+                TEST_CASE(a_wrong_mode_changes_nothing), TEST_CASE(from_hot_to_all_others))

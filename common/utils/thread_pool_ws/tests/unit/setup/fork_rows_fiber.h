@@ -78,6 +78,14 @@ static void wait_as_fiber(void *unused)
   ws_sem_wait_until(&fiber.of_fiber, test_now_ns() + UINT64_C(3600000000000));
 }
 
+static void read_as_fiber(void *unused)
+{
+  char byte;
+  (void)unused;
+  ws_cancel_use(&fiber.token);
+  ws_fd_read(fiber.ends[0], &byte, 1, WS_SYNC_NO_DEADLINE);
+}
+
 static uint64_t parked(void)
 {
   ws_fiber_stats_t stats;
@@ -88,7 +96,7 @@ static uint64_t parked(void)
 static bool is_parked(void *unused)
 {
   (void)unused;
-  return parked() == 1;
+  return parked() == 2;
 }
 
 static void push_fiber(void (*func)(void *), void *arg)
@@ -101,7 +109,7 @@ static void begin_fiber(void)
 {
   fiber.pool = test_pool(1);
   stand_init(&fiber.stand);
-  ws_group_init(&fiber.group, 2);
+  ws_group_init(&fiber.group, 3);
   ws_cancel_init(&fiber.token);
   ws_sem_init(&fiber.sem, 0);
   ws_sem_init(&fiber.of_fiber, 0);
@@ -116,6 +124,7 @@ static void begin_fiber(void)
   for (intptr_t what = 0; what < WAITS; what++)
     test_spawn(&fiber.waits, wait_in, (void *)what);
   push_fiber(wait_as_fiber, NULL);
+  push_fiber(read_as_fiber, NULL);
   CU_ASSERT_TRUE(test_until(is_parked, NULL));
   push_fiber(stand_task, &fiber.stand);
   CU_ASSERT_TRUE(test_sem_wait(&fiber.stand.stands));
@@ -177,6 +186,33 @@ static int accept_none(void)
   return ws_fd_accept(listening, test_now_ns() + SOON_NS);
 }
 
+enum { FIBERS = 20 };
+
+static void sleep_and_read(void *end)
+{
+  char byte;
+  if (ws_sleep_ns(100000) == 0)
+    ws_fd_read(*(int *)end, &byte, 1, WS_SYNC_NO_DEADLINE);
+}
+
+/// In a pool of the child. @return bytes that its fibers have not read
+static int64_t sleep_and_read_all(void)
+{
+  static const char bytes[FIBERS];
+  int own[2];
+  char left;
+  ws_group_t done;
+  ws_pool_t *pool = test_pool(2);
+  socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, own);
+  ws_group_init(&done, FIBERS);
+  for (uint32_t i = 0; i < FIBERS; i++)
+    ws_fiber_push(pool, sleep_and_read, &own[0], &done, NULL);
+  ws_fd_write(own[1], bytes, FIBERS, WS_SYNC_NO_DEADLINE);
+  ws_group_wait(&done, pool);
+  test_destroy(pool);
+  return ws_fd_read(own[0], &left, 1, PAST) == -ETIMEDOUT ? 0 : 1;
+}
+
 static void wait_for_parents(void *group_and_pool)
 {
   void *const *both = group_and_pool;
@@ -235,6 +271,7 @@ static void try_fiber(void)
   RETURNS(ws_fd_accept, accept_none(), -ETIMEDOUT);
   RETURNS(ws_fd_wait_until, ws_fd_wait_until(fiber.ends[0], POLLIN, test_now_ns() + SOON_NS), -ETIMEDOUT);
   RETURNS(ws_fiber_push, ws_fiber_push(fiber.pool, test_empty_task, NULL, NULL, NULL), -ESRCH);
+  RETURNS(ws_fiber_push, sleep_and_read_all(), 0);
   RETURNS(ws_fiber_stats_sized, parked(), 0);
   RETURNS(ws_yield, ws_yield(), false);
   RETURNS(ws_yield_sometimes, ws_yield_sometimes(), false);

@@ -118,14 +118,20 @@ static void lists(void)
   }
 }
 
-static void wrong_arguments(void)
+static void entries(void)
 {
   ws_settings_t settings = fresh();
   CU_ASSERT_EQUAL(ws_settings_list(&settings, NULL, NULL, NULL), -EINVAL);
   CU_ASSERT_EQUAL(ws_settings_list(NULL, "spin=auto", NULL, NULL), -EINVAL);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spinn", "auto"), -EINVAL);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, NULL, "auto"), -EINVAL);
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "rules", "low"), -EINVAL);
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && test_warnings_with("\"spinn\": unknown setting") == 1);
+  CU_ASSERT_EQUAL(test_warnings_with("rules=\"low\"" GONE), 1);
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spin", " fixed:12.5"), 0);
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_lead_ns == 12500);
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spin_cpu_max", "101"), -EINVAL);
+  CU_ASSERT_EQUAL(test_warnings_with("spin_cpu_max=\"101\": invalid (valid: "), 1);
 }
 
 /// A warning shows up to 40 bytes of the text.
@@ -166,30 +172,6 @@ static void wrong_percentages(void)
   }
 }
 
-/// Texts by chance: whatever is accepted is one of the modes, whatever is not is off.
-static void texts_by_chance(void)
-{
-  static const char alphabet[] = "offautoixed:0123456789.. -OA\t";
-  static const char *const heads[] = {"", "fixed:", "off", "auto"};
-  uint64_t state = test_seed();
-  uint32_t wrong = 0, accepted = 0;
-  for (uint32_t round = 0; round < 50000; round++) {
-    char text[32];
-    size_t length = (size_t)snprintf(text, sizeof(text), "%s", heads[test_random(&state) % 4]);
-    for (uint64_t more = test_random(&state) % 8; more > 0; more--)
-      text[length++] = alphabet[test_random(&state) % (sizeof(alphabet) - 1)];
-    text[length] = '\0';
-    ws_settings_t settings = fresh();
-    const int result = ws_settings_spin_text(&settings, text);
-    accepted += result == 0;
-    wrong += settings.spin == WS_SPIN_HOT || settings.spin_lead_ns > 10000000
-             || result != (test_warnings.count == 1 ? -EINVAL : 0)
-             || (result < 0 && settings.spin != WS_SPIN_OFF);
-  }
-  CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_TRUE(accepted > 1000);
-}
-
 /// @brief Set variables, NULL = none. @return the settings that they give
 static ws_settings_t environment(const char *spin, const char *cpu_max, const char *report)
 {
@@ -228,16 +210,18 @@ static void variables(void)
 
 static void mistyped_names_are_warned_about(void)
 {
-  static const char *const others[] = {"TPOOL_WS_SPINN", "TPOOL_WS_", "TPOOL_W", "NOT_TPOOL_WS_SPIN",
-                                       "TPOOL_WS_TRACE"}; // the last one is of trace/ws_provider.c
+  static const char *const others[] = {
+      "TPOOL_WS_SPINN",    "TPOOL_WS_",      "TPOOL_W",
+      "NOT_TPOOL_WS_SPIN", "TPOOL_WS_RULES", "TPOOL_WS_TRACE"}; // the last one is of trace/ws_provider.c
   for (uint32_t i = 0; i < TEST_COUNT(others); i++)
     setenv(others[i], "x", 1);
   const ws_settings_t settings = environment("auto", NULL, NULL);
   for (uint32_t i = 0; i < TEST_COUNT(others); i++)
     unsetenv(others[i]);
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
-  CU_ASSERT_EQUAL(test_warnings.count, 2);
+  CU_ASSERT_EQUAL(test_warnings.count, 3);
   CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPINN: unknown"), 1);
+  CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_RULES=\"x\"" GONE), 1);
 }
 
 static void not_read_with_more_rights_than_the_user(void)
@@ -259,72 +243,12 @@ static void defaults_do_not_read_it(void)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && !settings.report);
 }
 
-static void read_environment(ws_settings_t *settings, const char *variable, const char *text)
-{
-  setenv(variable, text, 1);
-  ws_settings_environment(settings);
-  unsetenv(variable);
-}
-
-static const char *take_n(void *unused, uint32_t position, const char *entry, size_t length)
-{
-  (void)unused;
-  return position == 1 && length == 1 && *entry == 'n' ? NULL : "is not n";
-}
-
-static bool same(const ws_settings_t *a, const ws_settings_t *b)
-{
-  return a->spin == b->spin && a->spin_lead_ns == b->spin_lead_ns
-         && a->spin_cpu_max_percent == b->spin_cpu_max_percent && a->report == b->report;
-}
-
-/// The same text by the call, by a list and by the environment: the same settings, and one warning that names
-/// the place.
-static void one_entry_three_ways(void)
-{
-  static const struct {
-    const char *name, *variable, *valid, *invalid;
-  } entries[] = {{"spin", "TPOOL_WS_SPIN", " fixed:12.5", "soon"},
-                 {"spin_cpu_max", "TPOOL_WS_SPIN_CPU_MAX", "50", "101"},
-                 {"report", "TPOOL_WS_REPORT", "1", "yes"},
-                 {"rules", "TPOOL_WS_RULES", NULL, "low"}}; // is gone
-  for (size_t i = 0; i < 2 * TEST_COUNT(entries); i++) {
-    const bool valid = i % 2 == 0;
-    const char *name = entries[i / 2].name, *variable = entries[i / 2].variable;
-    const char *text = valid ? entries[i / 2].valid : entries[i / 2].invalid;
-    if (!text)
-      continue;
-    char list[64], place[3][64];
-    snprintf(list, sizeof(list), "n,%s=%s", name, text);
-    snprintf(place[0], sizeof(place[0]), "%s=\"%s\": invalid (valid: ", name, text);
-    snprintf(place[1], sizeof(place[1]), "entry 2 \"%s=%s\": invalid (valid: ", name, text);
-    snprintf(place[2], sizeof(place[2]), "%s=\"%s\": invalid (valid: ", variable, text);
-    ws_settings_t by[3];
-    for (uint32_t way = 0; way < 3; way++) {
-      by[way] = fresh();
-      by[way].report = !valid;
-      int result = valid ? 0 : -EINVAL;
-      if (way == 0)
-        result = ws_settings_entry(&by[way], name, text);
-      else if (way == 1)
-        result = ws_settings_list(&by[way], list, take_n, NULL);
-      else
-        read_environment(&by[way], variable, text);
-      CU_ASSERT_EQUAL(result, valid ? 0 : -EINVAL);
-      CU_ASSERT_EQUAL(test_warnings.count, valid ? 0 : 1);
-      CU_ASSERT_TRUE(valid || test_warnings_with(place[way]) == 1);
-      CU_ASSERT_TRUE(same(&by[0], &by[way]));
-    }
-  }
-}
-
 static void test_seams(void)
 {
   seam.getauxval = getauxval_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "config", TEST_CASE(lists), TEST_CASE(wrong_arguments),
-                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(texts_by_chance),
-                TEST_CASE(wrong_percentages), TEST_CASE(one_entry_three_ways), TEST_CASE(variables),
+TEST_MAIN_SEAMS(test_seams, "config", TEST_CASE(lists), TEST_CASE(entries),
+                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(wrong_percentages), TEST_CASE(variables),
                 TEST_CASE(mistyped_names_are_warned_about),
                 TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))

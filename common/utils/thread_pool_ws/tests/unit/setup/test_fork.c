@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fork.c
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
-/// of a plain thread, of tasks, of a child, and beside a thread that makes a pool. Linked with
+/// of a plain thread, of a helper, of a child, and beside a thread that makes a pool. Linked with
 /// --wrap=pthread_create and --wrap=dl_iterate_phdr.
 #define _GNU_SOURCE // dl_iterate_phdr
 #include <errno.h>
@@ -15,34 +15,18 @@
 
 #include "../../../os/ws_os.h"
 #include "../../../pool/ws_process.h"
-#include "../../support/ws_test.h"
+#include "setup_scene.h"
 
-enum { HAS_WORKED = 42, TASKS = 200 };
+enum { HAS_WORKED = 42 };
 
 /// A pool of its own, used and destroyed. @return HAS_WORKED if all tasks have run
 static int use_own_pool(void *unused)
 {
   (void)unused;
-  ws_settings_t settings;
-  ws_settings_default(&settings);
-  settings.workers = 3;
-  ws_pool_t *own = NULL;
-  if (ws_pool_create(&own, &settings) != 0)
-    return 1;
-  ws_au64_t count = {0};
-  ws_group_t group;
-  ws_group_init(&group, TASKS);
-  for (uint32_t i = 0; i < TASKS; i++)
-    if (ws_pool_push(own, (ws_task_t){.func = test_count_task, .arg = &count, .group = &group}) != 0)
-      return 2;
-  ws_group_wait(&group, own);
-  ws_pool_destroy(own);
-  return test_value(&count) == TASKS ? HAS_WORKED : 3;
-}
-
-static int use_own_pool_and_exit(void *unused)
-{
-  exit(use_own_pool(unused));
+  ws_pool_t *own = test_pool(3);
+  const bool good = runs_hundred(own);
+  test_destroy(own);
+  return good ? HAS_WORKED : 1;
 }
 
 static void *sleep_a_little(void *unused)
@@ -58,7 +42,7 @@ static int use_threads_and_exit(void *unused)
   for (uint32_t i = 0; i < 8; i++)
     test_spawn(&threads, sleep_a_little, NULL);
   test_join(&threads);
-  exit(HAS_WORKED);
+  exit(use_own_pool(NULL));
 }
 
 /// Also where the library was built with LTTng, whose destructor cancels threads that a child does not have.
@@ -103,37 +87,25 @@ static int leave_parents(void *unused)
   return use_own_pool(unused);
 }
 
-typedef struct {
-  int (*body)(void *);
-  int status;
-} fork_t;
-
-static void fork_task(void *fork_arg)
+static void fork_task(void *status)
 {
-  fork_t *of = fork_arg;
-  of->status = test_in_child(of->body, NULL);
+  *(int *)status = test_in_child(leave_parents, NULL);
 }
 
-/// Of a worker, and of a thread that helps while the worker stands: its places and counts are the parent's.
-static void a_child_of_a_task_has_pools(void)
+/// The worker stands: the places and counts of the thread that helps are the parent's. Forks of tasks on
+/// workers: test_fork_calls.c.
+static void a_child_of_a_helper_has_pools(void)
 {
-  for (uint32_t helps = 0; helps < 2; helps++) {
-    test_gate_t gate;
-    ws_group_t group, held;
-    fork_t of[] = {{use_own_pool_and_exit, 0}, {leave_parents, 0}};
-    begin_parents(&gate, &held);
-    if (!helps)
-      test_gate_let(&gate, 1);
-    ws_group_init(&group, TEST_COUNT(of));
-    for (uint32_t i = 0; i < TEST_COUNT(of); i++)
-      test_push(parents, fork_task, &of[i], &group);
-    ws_group_wait(&group, helps ? parents : NULL);
-    for (uint32_t i = 0; i < TEST_COUNT(of); i++)
-      CU_ASSERT_EQUAL(of[i].status, HAS_WORKED);
-    if (helps)
-      test_gate_let(&gate, 1);
-    end_parents(&gate, &held);
-  }
+  test_gate_t gate;
+  ws_group_t group, held;
+  int status = 0;
+  begin_parents(&gate, &held);
+  ws_group_init(&group, 1);
+  test_push(parents, fork_task, &status, &group);
+  ws_group_wait(&group, parents);
+  CU_ASSERT_EQUAL(status, HAS_WORKED);
+  test_gate_let(&gate, 1);
+  end_parents(&gate, &held);
 }
 
 static int look_at_counts(void *unused)
@@ -256,8 +228,8 @@ int main(void)
   return TEST_CHILD_SKIP;
 #endif
   static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
-                                      TEST_CASE(a_child_of_a_task_has_pools), TEST_CASE(a_child_counts_anew),
-                                      TEST_CASE(a_child_of_a_child_has_pools),
+                                      TEST_CASE(a_child_of_a_helper_has_pools),
+                                      TEST_CASE(a_child_counts_anew), TEST_CASE(a_child_of_a_child_has_pools),
                                       TEST_CASE(forks_wait_for_calls_that_lock)};
   return test_main("fork", cases, TEST_COUNT(cases));
 }

@@ -12,6 +12,7 @@
 #include "../../../include/ws_scan.h"
 #include "../../../pool/ws_process.h"
 #include "fork_rows.h"
+#include "setup_scene.h"
 #ifdef WS_TEST_API
 #include "../../../api/tests/fork_rows_api.h"
 #endif
@@ -103,13 +104,12 @@ static uint64_t scan(void)
   return ws_scan(core.pool, &how) == 0 ? count : 0;
 }
 
-static int create_and_destroy(void)
+static int use_own_pool(void)
 {
-  ws_settings_t settings = test_settings(1);
-  ws_pool_t *own;
-  const int result = ws_pool_create(&own, &settings);
-  ws_pool_destroy(own);
-  return result;
+  ws_pool_t *own = test_pool(3);
+  const bool good = runs_hundred(own);
+  test_destroy(own);
+  return good ? 0 : 1;
 }
 
 static void no_line(void *unused, const char *text)
@@ -147,7 +147,7 @@ static void try_core(void)
   const ws_task_t task = {.func = test_empty_task};
   const ws_event_t never = {.ready = is_never, .sleep = test_empty_task};
   ws_keyed_t keyed = {.key = &core.key, .func = test_empty_task};
-  RETURNS(ws_pool_create, create_and_destroy(), 0);
+  RETURNS(ws_pool_create, use_own_pool(), 0);
   RETURNS(ws_pool_push, ws_pool_push(pool, task), -ESRCH);
   RETURNS(ws_pool_push, ws_pool_push(core.bare, task), -ESRCH);
   RETURNS(ws_pool_try_push, ws_pool_try_push(pool, task), -ESRCH);

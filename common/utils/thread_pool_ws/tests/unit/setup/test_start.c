@@ -56,23 +56,6 @@ static void ws_os_unmap_seam(void *memory, size_t bytes)
   __real_ws_os_unmap(memory, bytes);
 }
 
-static void names_are_cut_indices_never(void)
-{
-  static const struct {
-    const char *pool;
-    uint32_t index;
-    const char *thread;
-  } rows[] = {{"ws", 0, "ws0"},
-              {"a_very_long_name_of_a_pool", 7, "a_very_long_na7"},
-              {"a_very_long_name_of_a_pool", 1023, "a_very_long1023"},
-              {"", 5, "5"}};
-  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    char name[16];
-    ws_thread_name(name, rows[i].pool, rows[i].index);
-    CU_ASSERT_STRING_EQUAL(name, rows[i].thread);
-  }
-}
-
 /// Memory that ends at each of the mappings.
 static void reserved_memory_is_given_back(void)
 {
@@ -185,12 +168,7 @@ static void host_creates_the_threads(void)
 {
   for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
     host_t host = {.fails_at = UINT32_MAX, .holds = UINT32_MAX, .may_pin = may_pin};
-    ws_cpuset_t mask;
-    CU_ASSERT_EQUAL_FATAL(ws_os_process_cpus(&mask), 0);
-    int32_t core = 0;
-    while (!ws_os_cpuset_has(&mask, (uint32_t)core))
-      core++;
-    const int32_t cores[] = {-1, core};
+    const int32_t core = (int32_t)test_cpu(0), cores[] = {-1, core};
     ws_settings_t settings = test_settings(2);
     settings.cores = cores;
     settings.core_count = 2;
@@ -286,5 +264,4 @@ static void test_seams(void)
 
 TEST_MAIN_SEAMS(test_seams, "start", TEST_CASE(a_worker_without_a_cpu), TEST_CASE(host_creates_the_threads),
                 TEST_CASE(real_time_class_with_and_without_the_privilege),
-                TEST_CASE(names_are_cut_indices_never), TEST_CASE(as_many_workers_as_threads_can_be_had),
-                TEST_CASE(reserved_memory_is_given_back))
+                TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(reserved_memory_is_given_back))

@@ -137,57 +137,27 @@ static void no_handler_runs_on_the_guard(void)
   test_destroy(pool);
 }
 
-static ws_au32_t handled; ///< signals, by workers
-static ws_au32_t sends;
+static ws_pool_t *interrupted;
 
-static void handle(int unused)
+static void run_bursts(void)
 {
-  (void)unused;
-  ws_add_relaxed(&handled, ws_worker_index() >= 0); // relaxed: a count
-}
-
-static void *send_signals(void *pool_arg)
-{
-  const struct ws_pool_s *pool = pool_arg;
-  for (uint32_t i = 0; ws_load_relaxed(&sends); i++) { // relaxed: the join orders
-    pthread_kill(pool->worker[i % pool->workers]->thread, SIGUSR1);
-    sched_yield();
+  ws_au64_t count = {0};
+  for (uint64_t burst = 0; burst < 50; burst++) {
+    ws_group_t group;
+    ws_group_init(&group, 8);
+    for (uint32_t i = 0; i < 8; i++)
+      test_push(interrupted, test_count_task, &count, &group);
+    ws_group_wait(&group, burst % 2 ? interrupted : NULL);
+    CU_ASSERT_EQUAL(test_value(&count), 8 * (burst + 1));
   }
-  return NULL;
-}
-
-static bool has_handled_many(void)
-{
-  return ws_load_relaxed(&handled) >= 100; // relaxed: a count
 }
 
 /// Handlers interrupt tasks, searches, sleeps and waits of workers, which go on.
 static void handlers_may_run_on_workers(void)
 {
-  const struct sigaction action = {.sa_handler = handle};
-  struct sigaction before;
-  ws_au64_t count = {0};
-  uint64_t pushed = 0;
-  test_threads_t sender = {0};
-  test_patience_t patience = {0};
-  sigaction(SIGUSR1, &action, &before);
-  ws_pool_t *pool = test_pool(2);
-  ws_store_relaxed(&handled, 0); // relaxed: no other thread
-  ws_store_relaxed(&sends, 1); // relaxed: no other thread
-  test_spawn(&sender, send_signals, pool);
-  for (uint32_t burst = 0; (burst < 200 || !has_handled_many()) && test_is_patient(&patience); burst++) {
-    ws_group_t group;
-    ws_group_init(&group, 8);
-    for (uint32_t i = 0; i < 8; i++, pushed++)
-      test_push(pool, test_count_task, &count, &group);
-    ws_group_wait(&group, burst % 2 ? pool : NULL);
-    CU_ASSERT_EQUAL(test_value(&count), pushed);
-  }
-  CU_ASSERT_TRUE(has_handled_many());
-  ws_store_relaxed(&sends, 0); // relaxed: the join orders
-  test_join(&sender);
-  test_destroy(pool);
-  sigaction(SIGUSR1, &before, NULL);
+  interrupted = test_pool(2);
+  CU_ASSERT_TRUE(test_interrupt(interrupted, 0, run_bursts));
+  test_destroy(interrupted);
 }
 
 /// @return the signals that a program has blocked which popen() starts: the shell, which may change the mask
@@ -260,12 +230,7 @@ static void the_guard_may_run_beside_the_workers(void)
   }
   cpu_set_t all, one, guard;
   sched_getaffinity(0, sizeof(all), &all);
-  size_t creator = 0;
-  while (!CPU_ISSET(creator, &all))
-    creator++;
-  size_t core = creator + 1;
-  while (!CPU_ISSET(core, &all))
-    core++;
+  const size_t creator = test_cpu(0), core = test_cpu(1);
   CPU_ZERO(&one);
   CPU_SET(creator, &one);
   sched_setaffinity(0, sizeof(one), &one);

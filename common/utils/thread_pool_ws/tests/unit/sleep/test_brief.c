@@ -13,7 +13,7 @@
 static void learn(ws_brief_site_t *site, uint64_t tasks, bool alone, uint32_t times)
 {
   for (uint32_t i = 0; i < times; i++)
-    ws_brief_learn(site, &(ws_brief_burst_t){.tasks = tasks, .alone = alone});
+    ws_brief_learn(site, tasks, alone);
 }
 
 /// @return up to how many waiting tasks a push wakes no worker

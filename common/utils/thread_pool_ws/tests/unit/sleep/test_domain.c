@@ -272,7 +272,7 @@ static void a_push_wakes_the_best_sleeper(void)
     priority = rows[i].priority;
     for (uint32_t k = 0; k < TEST_COUNT(rows[i].sleeper); k++)
       describe(&workers[SLEEPERS_FIRST + k], rows[i].sleeper[k]);
-    ws_post_kind(&pool, (ws_here_t){.queue = &lane}, rows[i].node ? WS_KIND_NODE + 1 : WS_KIND_NORMAL);
+    ws_post(&pool, (ws_here_t){.queue = &lane}, rows[i].node ? WS_KIND_NODE + 1 : WS_KIND_NORMAL);
     const uint32_t expected = rows[i].woken;
     CU_ASSERT_EQUAL(woken(), expected != NONE);
     CU_ASSERT_TRUE(expected == NONE || ws_load_relaxed(&workers[SLEEPERS_FIRST + expected].token) == 1);

@@ -82,9 +82,7 @@ static void without_cpus_no_worker_spins(void)
   };
   world_begin(WS_SPIN_AUTO);
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    ws_watch_t watch;
-    ws_store_relaxed(&cpus, rows[i].at_start); // relaxed: one thread
-    ws_watch_begin(&watch);
+    ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = rows[i].at_start};
     ws_store_relaxed(&cpus, rows[i].now); // relaxed: as above
     ws_store_relaxed(&quota, rows[i].quota); // relaxed: as above
     ws_store_relaxed(&world_pool.watch.due, 1); // relaxed: as above

@@ -4,12 +4,39 @@
 /// (tests/scenes/sync_fd.c).
 #define _GNU_SOURCE // SOCK_NONBLOCK
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
-#include "fd_scene.h"
+#include "../../../include/ws_fd.h"
+#include "../fiber/fiber_scene.h"
+
+#define NEVER WS_SYNC_NO_DEADLINE
+
+static int ends[2]; ///< of a socket pair, both with O_NONBLOCK
+
+static void begin(uint32_t workers)
+{
+  scene_begin(workers);
+  CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+}
+
+static void end(void)
+{
+  close(ends[0]);
+  close(ends[1]);
+  CU_ASSERT_EQUAL(parked(), 0);
+  scene_end();
+}
+
+static void send_byte(int fd)
+{
+  CU_ASSERT_EQUAL(write(fd, "x", 1), 1);
+}
 
 #define MANY 400u
 

@@ -2,7 +2,8 @@
 /// @file test_root.c
 /// A task that the thread runs in a wait has yielded to an unrelated fiber, whose push stays in the queue. No
 /// wait of another thread for the group of before may take that, also when the task has ended.
-#include "../../../core/ws_root.h"
+#include "../../../core/ws_run.h"
+#include "../../../tasks/ws_queue.h"
 #include "../../support/ws_test.h"
 
 static void a_mixed_root_stays_mixed(void)

@@ -7,8 +7,8 @@
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_trace.h"
-#include "../../../tasks/ws_group_word.h"
-#include "../../../tasks/ws_places.h"
+#include "../../../include/ws_trace_slot.h"
+#include "../../../tasks/ws_queue.h"
 #include "../../support/ws_scene.h"
 
 /// Of a look; one thread at a time makes them.
@@ -175,17 +175,21 @@ static void a_push_is_told_before_the_task_can_be_seen(void)
   }
 }
 
+/// Nor a task of a phase.
 static void a_push_that_is_refused_is_none(void)
 {
   for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
     begin_lanes(lanes, WS_FULL_FAIL, NULL);
     scene_hold();
+    ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
     const ws_task_t empty = {.func = test_empty_task}, batch[3] = {empty, empty, empty};
     int64_t taken = ws_pool_push_batch(scene.pool, batch, 3);
     for (uint32_t i = 0; i < 10; i++)
       taken += ws_pool_try_push(scene.pool, empty) == 0;
     taken += ws_pool_push_batch(scene.pool, batch, 3);
     CU_ASSERT_TRUE(taken > 0 && taken < 16);
+    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+    CU_ASSERT_TRUE(RECORDED(recorder_next(NULL, "ulsch_decoding_end"), 1, 2, 3, taken));
     test_gate_let(&scene.gate, 1);
     CU_ASSERT_EQUAL(ws_pool_stop(scene.pool, WS_STOP_DRAIN), 0);
     CU_ASSERT_EQUAL(ws_pool_push(scene.pool, empty), -ECANCELED);

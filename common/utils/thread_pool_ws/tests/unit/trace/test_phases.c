@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_phases.c
-/// Phases of a slot: their events, which tasks they count, and that a forked child may tell some. Linked with
-/// the core that records (ws_recorder.h).
+/// Phases of a slot: their events, and which tasks they count. Linked with the core that records
+/// (ws_recorder.h).
 #include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../support/ws_scene.h"
@@ -110,7 +110,21 @@ static void an_unknown_phase_is_ignored(void)
   }
 }
 
-/// To any pool, and to none.
+static ws_au64_t run_inside;
+
+/// A phase of its own thread, with a join in it.
+static void tell(void *pool)
+{
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  begin(WS_TRACE_ULSCH_DECODING);
+  for (uint32_t i = 0; i < 3; i++)
+    test_push(pool, test_count_task, &run_inside, &group);
+  ws_group_wait(&group, pool);
+  ws_add_relaxed(&run_inside, end(WS_TRACE_ULSCH_DECODING) == 3 ? 100 : 0);
+}
+
+/// To any pool, and to none. Pushes of tasks count in the phases of their threads.
 static void each_task_counts(void)
 {
   recorder_begin(look_at_phases);
@@ -127,121 +141,18 @@ static void each_task_counts(void)
   CU_ASSERT_EQUAL(ws_pool_push_batch(inline_pool, batch, 20), 20);
   for (uint32_t i = 0; i < 22; i++)
     ws_trace_run(test_count_task, &run);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 175);
+  ws_group_t group;
+  ws_group_init(&group, 8);
+  for (uint32_t i = 0; i < 8; i++)
+    test_push(other, tell, other, &group);
+  ws_group_wait(&group, NULL); // this thread runs none of them
+  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 183);
+  CU_ASSERT_EQUAL(test_value(&run_inside), 8 * 103);
   test_destroy(pool);
   test_destroy(other);
   test_destroy(inline_pool);
   CU_ASSERT_EQUAL(test_value(&run), 175);
 }
 
-/// A task that runs in its push counts, one that is refused does not. Without lanes tasks go to the overflow
-/// queue.
-static void tasks_for_a_full_queue(void)
-{
-  for (uint32_t i = 0; i < 4; i++) {
-    ws_settings_t settings = test_settings(1);
-    settings.lanes = i % 2 ? 4 : 0;
-    settings.full = i < 2 ? WS_FULL_FAIL : WS_FULL_INLINE;
-    settings.queue_capacity = 4;
-    scene_begin(&settings, look_at_phases);
-    scene_hold();
-    ws_au64_t run = {0};
-    const ws_task_t task = {.func = test_count_task, .arg = &run};
-    int64_t taken = 0;
-    begin(WS_TRACE_SYMBOL_PROCESSING);
-    for (uint32_t k = 0; k < 20; k++) {
-      taken += ws_pool_push(scene.pool, task) == 0;
-      taken += settings.full == WS_FULL_FAIL && ws_pool_try_push(scene.pool, task) == 0;
-    }
-    CU_ASSERT_TRUE(settings.full == WS_FULL_FAIL ? taken > 0 && taken < 20 : test_value(&run) > 0);
-    CU_ASSERT_EQUAL(end(WS_TRACE_SYMBOL_PROCESSING), taken);
-    test_gate_let(&scene.gate, 1);
-    CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-    scene_end();
-  }
-}
-
-typedef struct {
-  ws_pool_t *pool;
-  uint32_t children, rounds;
-  ws_au64_t run;
-  uint32_t wrong; ///< numbers of tasks
-} told_t;
-
-/// Phases with a join in each, in which the thread may run tasks of others.
-static void tell(void *arg)
-{
-  told_t *told = arg;
-  for (uint32_t round = 0; round < told->rounds; round++) {
-    ws_group_t group;
-    ws_group_init(&group, told->children);
-    begin(WS_TRACE_ULSCH_DECODING);
-    for (uint32_t i = 0; i < told->children; i++)
-      test_push(told->pool, test_count_task, &told->run, &group);
-    ws_group_wait(&group, told->pool);
-    told->wrong += end(WS_TRACE_ULSCH_DECODING) != told->children;
-  }
-}
-
-static void *tell_in_thread(void *told)
-{
-  tell(told);
-  return NULL;
-}
-
-/// Workers and other threads.
-static void each_thread_tells_of_its_own_pushes(void)
-{
-  recorder_begin(look_at_phases);
-  ws_pool_t *pool = test_pool(2);
-  test_threads_t threads = {0};
-  told_t told[8];
-  ws_group_t group;
-  ws_group_init(&group, 4);
-  begin(WS_TRACE_ULSCH_DECODING); // of this thread
-  for (uint32_t i = 0; i < 8; i++) {
-    told[i] = (told_t){.pool = pool, .children = 1 + i, .rounds = i < 4 ? 1 : 50};
-    if (i < 4)
-      test_push(pool, tell, &told[i], &group);
-    else
-      test_spawn(&threads, tell_in_thread, &told[i]);
-  }
-  while (!ws_group_done(&group)) // this thread would run some of them, and their ends would be its own
-    test_sleep_ms(1);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 4);
-  test_join(&threads);
-  for (uint32_t i = 0; i < 8; i++) {
-    CU_ASSERT_EQUAL(told[i].wrong, 0);
-    CU_ASSERT_EQUAL(test_value(&told[i].run), told[i].rounds * told[i].children);
-  }
-  test_destroy(pool);
-}
-
-static int tell_in_child(void *tasks)
-{
-  seen.text[0] = '\0';
-  ws_trace_phase_begin(WS_TRACE_SYMBOL_PROCESSING, 1, 2, 3);
-  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
-  return end(WS_TRACE_SYMBOL_PROCESSING) == 0 && end(WS_TRACE_ULSCH_DECODING) == *(int *)tasks ? 0 : 1;
-}
-
-/// Its parent's threads are not there, its pool is dead; but nothing waits for them, and a phase goes on.
-static void a_forked_child_tells_phases(void)
-{
-  recorder_begin(look_at_phases);
-  ws_pool_t *pool = test_pool(2);
-  ws_au64_t run = {0};
-  push_some(pool, &run, 10);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_in_child(tell_in_child, &(int){0}), 0);
-  begin(WS_TRACE_ULSCH_DECODING);
-  push_some(pool, &run, 10);
-  CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_in_child(tell_in_child, &(int){10}), 0);
-  CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 10);
-  test_destroy(pool);
-}
-
 TEST_MAIN("phases", TEST_CASE(events_of_phases), TEST_CASE(an_unknown_phase_is_ignored),
-          TEST_CASE(each_task_counts), TEST_CASE(tasks_for_a_full_queue),
-          TEST_CASE(each_thread_tells_of_its_own_pushes), TEST_CASE(a_forked_child_tells_phases))
+          TEST_CASE(each_task_counts))

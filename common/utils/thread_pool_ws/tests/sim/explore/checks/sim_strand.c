@@ -9,7 +9,6 @@
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_budget.h"
 #include "../../../../sleep/ws_wake.h"
-#include "../../../../tasks/ws_places.h"
 #include "../../../../tasks/ws_queue.h"
 #include "../../../../wide/ws_inbox.h"
 #include "../../../../wide/ws_wide.h"
