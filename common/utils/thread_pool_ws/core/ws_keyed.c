@@ -255,10 +255,11 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
   const uint32_t epoch = epoch_of(end_epoch(key, &crowded));
   skip_queued(pool, key, epoch);
   // tasks of earlier cancels may still be queued, too
-  for (uint32_t back = 0; back + 1 < WS_KEY_EPOCHS; back++)
-    ws_group_wait(queued_of(key, epoch - back), NULL);
-  if (crowded)
-    ws_group_wait(queued_of(key, epoch + 1), NULL);
+  for (uint32_t i = crowded ? 0 : 1; i < WS_KEY_EPOCHS; i++) {
+    ws_group_t *queued = queued_of(key, epoch + 1 - i);
+    if (!ws_group_done(queued)) // else a trace would show a join for each
+      ws_group_wait(queued, NULL);
+  }
   // relaxed: after the waits, which order it
   return (int64_t)count_of(ws_load_relaxed(cancelled_of(key, epoch)), epoch);
 }

@@ -296,11 +296,12 @@ bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
   return push_again(pool, task, GROW_OR_FAIL) == 0;
 }
 
-/// The end of a pool waits for its own workers anyway.
+/// The end of a pool waits for its own workers anyway. In the child of a fork a pool of the parent does not
+/// end, and a worker that has forked is none any more.
 static bool counts_hold(const struct ws_pool_s *pool)
 {
   const ws_worker_t *worker = ws_self()->worker;
-  return pool && (!worker || worker->pool != pool);
+  return pool && (!worker || worker->pool != pool) && !ws_is_lost(pool);
 }
 
 void ws_pool_hold(ws_pool_t *pool)

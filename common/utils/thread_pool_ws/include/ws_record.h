@@ -61,8 +61,8 @@ void ws_block_give(void *block);
 /// @param pool  NULL: nothing happens
 /// @threads   any. Both calls on the same thread, which does not stop or destroy the pool in between
 /// @ordering  [edge GROUP_DONE] the end of the pool comes after the release
-/// @progress  lock-free; the release with at most one futex call, if an end waits. On a worker of the pool
-///            both do nothing: the end of a pool waits for its workers
+/// @progress  lock-free; the release with at most one futex call, if an end waits or has waited. On a worker
+///            of the pool both do nothing: the end of a pool waits for its workers
 void ws_pool_hold(ws_pool_t *pool);
 void ws_pool_release(ws_pool_t *pool);
 

@@ -87,13 +87,13 @@ static void after_fork(void)
 }
 
 /// The calling thread leaves the parent's pools. The kernel gives it another number in the child, so it
-/// enrolls anew. It keeps the tasks and phases that it has counted, and its blocks.
+/// enrolls anew. It keeps the tasks and phases that it has counted, its blocks, and the steps that it is in.
 static void leave_pools(ws_self_t *self)
 {
   const ws_self_t before = *self;
   if (before.worker) // a program that the child starts has timers like those that the pool's creator starts
     ws_os_timer_slack(before.worker->start.slack_ns);
-  *self = (ws_self_t){.pushed = before.pushed, .end = before.end};
+  *self = (ws_self_t){.pushed = before.pushed, .steps = before.steps, .end = before.end};
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }
 

@@ -125,11 +125,13 @@ WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t
   ws_steal_memo_t memo = {0};
   way_t way = {.tasks = tasks, .from = queue};
   uint64_t index;
-  // If thieves are quicker each time, the search below finds what they have left.
-  if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
+  const ws_steal_t oldest = ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task);
+  if (oldest == WS_STEAL_GOT
       || ((int64_t)(end_of(queue) - queue->wait->base) > 0 && ws_deque_take(&queue->deque, task)))
     return true;
-  const bool lies_under = has_of_group(queue, end_of(queue), depth_max(queue), &index);
+  // If thieves were quicker each time, what they have left is looked for however deep it lies.
+  const uint64_t most = oldest == WS_STEAL_LOST ? UINT64_MAX : depth_max(queue);
+  const bool lies_under = has_of_group(queue, end_of(queue), most, &index);
   *hid |= lies_under;
   const bool found = lies_under && lift(queue, index, task, may_move_out(queue) ? move_out : NULL, &way);
   queue->wait->base = end_of(queue); // none that is left was pushed since the wait began

@@ -35,13 +35,13 @@ static void *free_man(void *unused)
 
 static void begin_tpool(void)
 {
-  stand_init(&api.job);
+  test_gate_init(&api.job.gate);
   api.full = tpool_create(1, 1);
   api.empty = tpool_create(1, 4);
   CU_ASSERT_PTR_NOT_NULL_FATAL(api.full);
   CU_ASSERT_PTR_NOT_NULL_FATAL(api.empty);
   CU_ASSERT_EQUAL(tpool_add(api.full, stand_task, &api.job), 0);
-  CU_ASSERT_TRUE(test_sem_wait(&api.job.stands));
+  CU_ASSERT_TRUE(test_gate_await(&api.job.gate, 1));
   CU_ASSERT_EQUAL(tpool_add(api.full, test_empty_task, NULL), 0);
   test_spawn(&api.waits, add_to_full, NULL); // it blocks
 }
@@ -70,7 +70,7 @@ static void begin_api(void)
 
 static void end_api(void)
 {
-  stand_end(&api.job);
+  test_gate_let(&api.job.gate, 1);
   test_gate_let(&api.tasks, 3);
   test_gate_let(&api.cleans, 1);
   test_join(&api.waits);

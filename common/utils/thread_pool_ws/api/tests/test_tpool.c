@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool.c
-/// The interface tpool: the bound of its buffer, threads that add to a full one, the number of working
-/// threads, threads in several pools. Its ends: test_tpool_end.c.
+/// The interface tpool: the bound of its buffer, the number of working threads, threads in several pools.
+/// Threads that are blocked in an add, and ends: test_tpool_end.c.
 #define _GNU_SOURCE
 #include "tpool_test.h"
 
@@ -37,35 +37,6 @@ static void buffer_holds_its_size(void)
       test_gate_destroy(&gate);
     }
   }
-}
-
-/// One thread, room for one. The first gate runs, the second is queued, so a thread outside blocks; it
-/// returns when the second begins.
-static void blocked_add_returns_when_a_job_begins(void)
-{
-  test_gate_t gate[2];
-  ws_au64_t ran = {0};
-  tpool *pool = tpool_create(1, 1);
-  for (uint32_t i = 0; i < 2; i++) {
-    test_gate_init(&gate[i]);
-    CU_ASSERT_EQUAL(tpool_add(pool, test_gate_task, &gate[i]), 0);
-    CU_ASSERT_FATAL(i == 1 || test_gate_await(&gate[i], 1));
-  }
-  test_adder_t adder = {.pool = pool, .func = test_count_task, .arg = &ran};
-  test_threads_t threads = {0};
-  test_spawn(&threads, test_add_one, &adder);
-  CU_ASSERT(test_until_blocked(pool, 1));
-  CU_ASSERT_EQUAL(ws_load_acquire(&adder.done), 0);
-  test_gate_let(&gate[0], 1);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(adder.result, 0);
-  CU_ASSERT_EQUAL(test_value(&ran), 0); // the second gate is closed
-  test_gate_let(&gate[1], 1);
-  CU_ASSERT_EQUAL(tpool_wait(pool), 0);
-  CU_ASSERT_EQUAL(test_value(&ran), 1);
-  tpool_destroy(pool);
-  test_gate_destroy(&gate[0]);
-  test_gate_destroy(&gate[1]);
 }
 
 /// A task, or a job, of another pool that finds the buffer of the first full: it runs its job itself, as a
@@ -280,7 +251,6 @@ static void a_helper_of_two_pools(void)
   CU_ASSERT_EQUAL(test_value(&ran), 3);
 }
 
-TEST_MAIN("tpool", TEST_CASE(buffer_holds_its_size), TEST_CASE(blocked_add_returns_when_a_job_begins),
-          TEST_CASE(tasks_of_other_pools_run_it_themselves), TEST_CASE(counts_working_threads),
-          TEST_CASE(jobs_of_one_thread_begin_in_order), TEST_CASE(jobs_use_their_own_pool),
-          TEST_CASE(a_helper_of_two_pools))
+TEST_MAIN("tpool", TEST_CASE(buffer_holds_its_size), TEST_CASE(tasks_of_other_pools_run_it_themselves),
+          TEST_CASE(counts_working_threads), TEST_CASE(jobs_of_one_thread_begin_in_order),
+          TEST_CASE(jobs_use_their_own_pool), TEST_CASE(a_helper_of_two_pools))

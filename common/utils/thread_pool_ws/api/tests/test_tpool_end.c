@@ -12,10 +12,7 @@
 
 static ws_aptr_t stopped; ///< the core's pool that is being stopped
 
-int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
-int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
-
-int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
+TEST_WRAP(int64_t, ws_pool_stop, (ws_pool_t * pool, ws_stop_t how))
 {
   ws_store_release(&stopped, pool);
   return __real_ws_pool_stop(pool, how);
@@ -23,10 +20,7 @@ int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 
 static ws_aptr_t held; ///< the tpool whose last blocked adder stays in its push until destroy waits for it
 
-int __real_ws_pool_push(ws_pool_t *core, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *core, ws_task_t task);
-
-int __wrap_ws_pool_push(ws_pool_t *core, ws_task_t task)
+TEST_WRAP(int, ws_pool_push, (ws_pool_t * core, ws_task_t task))
 {
   const int result = __real_ws_pool_push(core, task);
   tpool *pool = ws_load_acquire(&held);
@@ -37,10 +31,7 @@ int __wrap_ws_pool_push(ws_pool_t *core, ws_task_t task)
 
 static ws_au32_t early; ///< a core was freed while a thread was in tpool_add()
 
-void __real_ws_pool_destroy(ws_pool_t *core);
-void __wrap_ws_pool_destroy(ws_pool_t *core);
-
-void __wrap_ws_pool_destroy(ws_pool_t *core)
+TEST_WRAP(void, ws_pool_destroy, (ws_pool_t * core))
 {
   tpool *pool = ws_load_acquire(&held);
   if (pool && (ws_load_acquire(&test_room(pool)->sleepers) & INT32_MAX) != 0)

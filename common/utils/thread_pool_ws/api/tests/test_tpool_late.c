@@ -27,30 +27,21 @@ static void stand(sem_t *begun, sem_t *go_on)
     ws_add_relaxed(&lates, 1);
 }
 
-void __real_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
-void __wrap_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
-
-void __wrap_ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
+TEST_WRAP(void, ws_count_pushed, (struct ws_pool_s * pool, ws_queue_t *queue, uint64_t tasks))
 {
   if (slow && slow->stage == 0)
     stand(&slow->before, &slow->publish);
   __real_ws_count_pushed(pool, queue, tasks);
 }
 
-void __real_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
-void __wrap_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
-
-void __wrap_ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
+TEST_WRAP(void, ws_run_late, (struct ws_pool_s * pool, ws_here_t here, const ws_task_t *task))
 {
   if (slow && slow->stage == 1)
     stand(&slow->after, &slow->settle);
   __real_ws_run_late(pool, here, task);
 }
 
-int64_t __real_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
-int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
-
-int64_t __wrap_ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
+TEST_WRAP(int64_t, ws_pool_stop, (ws_pool_t * pool, ws_stop_t how))
 {
   const int64_t skipped = __real_ws_pool_stop(pool, how);
   sem_post(&stopped);

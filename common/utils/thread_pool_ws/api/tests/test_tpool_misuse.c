@@ -10,25 +10,19 @@ static uint32_t calls; ///< of the wrapped functions by tpool_create()
 static uint32_t refused_call; ///< the one that fails; 0 = none
 static bool refuses_threads;
 
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
 typedef void *(*body_t)(void *);
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, body_t body, void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, body_t body, void *arg);
 
-void *__wrap_calloc(size_t count, size_t size)
+TEST_WRAP(void *, calloc, (size_t count, size_t size))
 {
   return ++calls == refused_call ? NULL : __real_calloc(count, size);
 }
 
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
+TEST_WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
   return ++calls == refused_call ? NULL : __real_aligned_alloc(alignment, size);
 }
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, body_t body, void *arg)
+TEST_WRAP(int, pthread_create, (pthread_t * thread, const pthread_attr_t *attributes, body_t body, void *arg))
 {
   return refuses_threads ? EAGAIN : __real_pthread_create(thread, attributes, body, arg);
 }

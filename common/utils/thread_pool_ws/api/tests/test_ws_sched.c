@@ -12,10 +12,7 @@
 /// Calls that succeed before one fails; UINT32_MAX: none fails.
 static uint32_t maps_left = UINT32_MAX, threads_left = UINT32_MAX;
 
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
-
-void *__wrap_ws_os_map(size_t bytes)
+TEST_WRAP(void *, ws_os_map, (size_t bytes))
 {
   if (maps_left == 0)
     return NULL;
@@ -23,10 +20,8 @@ void *__wrap_ws_os_map(size_t bytes)
   return __real_ws_os_map(bytes);
 }
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg)
+TEST_WRAP(int, pthread_create,
+          (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg))
 {
   if (threads_left == 0)
     return EAGAIN;
@@ -36,10 +31,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 static bool refuses_push;
 
-int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+TEST_WRAP(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task))
 {
   return refuses_push ? -EAGAIN : __real_ws_pool_push(pool, task);
 }

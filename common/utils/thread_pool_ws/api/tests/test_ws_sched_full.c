@@ -14,11 +14,8 @@
 static ws_aptr_t watched; ///< a task; NULL = none
 static ws_au32_t gives, early; ///< of its place; early: the task was complete before
 
-int32_t __real_ws_worker_index(void);
-int32_t __wrap_ws_worker_index(void);
-
 /// A place is given back by the number of the thread.
-int32_t __wrap_ws_worker_index(void)
+TEST_WRAP(int32_t, ws_worker_index, (void))
 {
   const ws_sched_task_t *task = ws_load_acquire(&watched);
   if (task) {

@@ -81,7 +81,6 @@ typedef struct {
   tpool *pool;
   void (*func)(void *);
   void *arg;
-  ws_au32_t done;
   int result;
 } test_adder_t;
 
@@ -89,7 +88,6 @@ static inline void *test_add_one(void *adder_arg)
 {
   test_adder_t *adder = adder_arg;
   adder->result = tpool_add(adder->pool, adder->func, adder->arg);
-  ws_store_release(&adder->done, 1);
   return NULL;
 }
 

@@ -13,18 +13,14 @@
 static std::atomic<long> allocations_made{0}, live{0};
 
 extern "C" {
-void *__real_ws_os_lines(std::size_t bytes);
-void *__wrap_ws_os_lines(std::size_t bytes);
-void *__wrap_ws_os_lines(std::size_t bytes)
+TEST_WRAP(void *, ws_os_lines, (std::size_t bytes))
 {
   allocations_made++;
   live++;
   return __real_ws_os_lines(bytes);
 }
 
-void __real_ws_os_lines_free(void *memory);
-void __wrap_ws_os_lines_free(void *memory);
-void __wrap_ws_os_lines_free(void *memory)
+TEST_WRAP(void, ws_os_lines_free, (void *memory))
 {
   live--;
   __real_ws_os_lines_free(memory);

@@ -11,26 +11,20 @@ static std::atomic<int> all_holds{0}, other_pushes{0};
 static thread_local int holds = 0; ///< of the target
 
 extern "C" {
-int __real_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task);
-int __wrap_ws_pool_push(ws_pool_t *pool, ws_task_t task)
+TEST_WRAP(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task))
 {
   other_pushes += pool == target && holds == 0;
   return __real_ws_pool_push(pool, task);
 }
 
-void __real_ws_pool_hold(ws_pool_t *pool);
-void __wrap_ws_pool_hold(ws_pool_t *pool);
-void __wrap_ws_pool_hold(ws_pool_t *pool)
+TEST_WRAP(void, ws_pool_hold, (ws_pool_t * pool))
 {
   holds += pool == target;
   all_holds += pool == target;
   __real_ws_pool_hold(pool);
 }
 
-void __real_ws_pool_release(ws_pool_t *pool);
-void __wrap_ws_pool_release(ws_pool_t *pool);
-void __wrap_ws_pool_release(ws_pool_t *pool)
+TEST_WRAP(void, ws_pool_release, (ws_pool_t * pool))
 {
   holds -= pool == target;
   __real_ws_pool_release(pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop against a push that is under way: core/ws_push.c (announce, handle_late_push), core/ws_wait.c
+// Stop against a push that is under way: core/ws_push.c (announce, ws_run_left), core/ws_wait.c
 // (ws_pool_stop), core/ws_run.c, core/ws_worker.c. Two pushing threads, one worker, one stopping thread.
 // Plain stores (a pusher's publication, the state STOPPED) pass a store buffer of one entry each, as on
 // x86. Parking is Park.tla's matter: here the worker simply waits until it sees work or STOPPED. It may end
@@ -70,7 +70,7 @@ inline run_task(late)
      pushed++;
      child_done[me] = false;
      child_stored[me] = true;
-     !child_stored[me];             // the fence; then handle_late_push or the join take it, unless a thief has
+     !child_stored[me];             // the fence; then ws_run_left or the join take it, unless a thief has
      do
      :: child_done[me] -> break
      :: take_child(me)

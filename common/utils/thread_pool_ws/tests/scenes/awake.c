@@ -72,6 +72,19 @@ SCENES("awake",
    "simulated cpus=3; pool workers=4 spin=hot; sleep 1ms; is workers_awake 2; note; push task 6 batch\n"
    "is more wakes_sent 0; settle"},
 
+  // Hints: the thread that gives one has a CPU, and is itself the last to need a worker.
+  {"a_hint_wakes_no_more_than_wanted_and_no_more_than_cpus",
+   "simulated cpus=4; pool workers=8 spin=off; push task; settle; " ALL_SLEEP
+   "note; prewake 100; sleep 500us; is more wakes_sent 3; " ALL_SLEEP
+   "note; prewake 2; sleep 500us; is more wakes_sent 2; " ALL_SLEEP
+   "note; prewake 0; sleep 500us; is more wakes_sent 0"},
+  {"a_worker_that_a_hint_has_woken_looks_and_sleeps_again",
+   "simulated cpus=4; pool workers=3 spin=off; " ALL_SLEEP
+   "note; prewake 3; until workers_awake 3; " ALL_SLEEP "is more parks 3"},
+  {"a_push_wakes_no_worker_where_a_hint_has_woken_one",
+   "simulated cpus=2; pool workers=1 spin=off; push task; settle; " ALL_SLEEP
+   "note; prewake 1; until workers_awake 1; sleep 200us; prewake 1; push task; is more wakes_sent 1; settle"},
+
   // Bursts that are over before a worker could help.
   {"short_bursts_wake_no_worker",
    "simulated cpus=4; " LEARNT "times 50: push tiny 2 in=g; wait g; sleep 1ms\n"
@@ -129,7 +142,10 @@ SCENES("awake",
    "is workers_awake 2; is more parks 0"},
   {"a_pool_can_become_hot_and_cool",
    "simulated cpus=3; pool workers=2 spin=off\n"
-   "times 2: sleep 5ms; is workers_awake 0; spin hot; sleep 300us; is workers_awake 2; spin off"},
+   "sleep 5ms; is workers_awake 0; spin hot; sleep 300us; is workers_awake 2; spin off\n"
+   "sleep 5ms; is workers_awake 0; spin hot; sleep 300us; is workers_awake 2; spin fixed\n"
+   "sleep 20ms; is workers_awake 0; spin hot; sleep 300us; is workers_awake 2; spin auto\n"
+   "sleep 20ms; is workers_awake 0"},
   {"of_too_many_hot_workers_only_the_surplus_sleeps",
    "simulated cpus=3; pool a workers=2 spin=hot; sleep 300us; pool b workers=1 spin=hot; sleep 300us\n"
    "is workers_awake >= 1 @a; destroy b; sleep 5ms; is workers_awake 2 @a"},

@@ -584,7 +584,7 @@ static void prewake(scene_words_t words)
   ws_pool_prewake(pool_of(words), number(words, 1), 1000000);
 }
 
-/// spin off | auto | hot
+/// spin off | fixed | auto | hot
 static void set_spin(scene_words_t words)
 {
   expect(words, ws_pool_set_spin(pool_of(words), (ws_spin_t)scene_number(words[0]), 0), 0);
@@ -743,7 +743,7 @@ static const scene_operation_t operations[] = {
     {"until", until, 0, NULL},
     {"sleep", sleep_for, 0, "  "},
     {"busy", busy_until_let, 1, "  "},
-    {"spin", set_spin, 0, " off auto hot = "},
+    {"spin", set_spin, 0, " off fixed auto hot = "},
     {"note", note, 0, "  "},
     {"mark", mark, 1, "  "},
     {"simulated", nothing, 0, " cpus= nodes= "},

@@ -17,11 +17,12 @@ int64_t scene_number(const char *text)
   static const struct {
     const char *text;
     int64_t value;
-  } named[] = {{"-EAGAIN", -EAGAIN},       {"-EALREADY", -EALREADY},   {"-EBUSY", -EBUSY},
-               {"-ECANCELED", -ECANCELED}, {"-EDEADLK", -EDEADLK},     {"-EINVAL", -EINVAL},
-               {"-ETIMEDOUT", -ETIMEDOUT}, {"-EMFILE", -EMFILE},       {"-ENOMEM", -ENOMEM},
-               {"off", WS_SPIN_OFF},       {"auto", WS_SPIN_AUTO},     {"hot", WS_SPIN_HOT},
-               {"grow", WS_FULL_GROW},     {"inline", WS_FULL_INLINE}, {"fail", WS_FULL_FAIL}};
+  } named[] = {{"-EAGAIN", -EAGAIN},       {"-EALREADY", -EALREADY}, {"-EBUSY", -EBUSY},
+               {"-ECANCELED", -ECANCELED}, {"-EDEADLK", -EDEADLK},   {"-EINVAL", -EINVAL},
+               {"-ETIMEDOUT", -ETIMEDOUT}, {"-EMFILE", -EMFILE},     {"-ENOMEM", -ENOMEM},
+               {"off", WS_SPIN_OFF},       {"fixed", WS_SPIN_FIXED}, {"auto", WS_SPIN_AUTO},
+               {"hot", WS_SPIN_HOT},       {"grow", WS_FULL_GROW},   {"inline", WS_FULL_INLINE},
+               {"fail", WS_FULL_FAIL}};
   for (uint32_t i = 0; i < COUNT(named); i++)
     if (strcmp(text, named[i].text) == 0)
       return named[i].value;

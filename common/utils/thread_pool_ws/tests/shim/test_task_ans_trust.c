@@ -7,11 +7,9 @@
 
 #include <stdio.h>
 
-const ws_task_t *__wrap_ws_current_task(void);
-
 static _Thread_local const ws_task_t *current;
 
-const ws_task_t *__wrap_ws_current_task(void)
+TEST_WRAP(const ws_task_t *, ws_current_task, (void))
 {
   return current;
 }

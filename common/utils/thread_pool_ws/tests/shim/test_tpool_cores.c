@@ -12,19 +12,15 @@
 
 #include "../support/ws_test.h"
 
-int __real_sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set);
-int __wrap_sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set);
-int __real_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set);
-int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set);
 static ws_au32_t moves, moves_of_itself; ///< of a thread by another one, and by itself
 
-int __wrap_sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set)
+TEST_WRAP(int, sched_setaffinity, (pid_t thread, size_t bytes, const cpu_set_t *set))
 {
   ws_stat_add(thread == 0 || thread == ws_os_tid() ? &moves_of_itself : &moves, 1);
   return __real_sched_setaffinity(thread, bytes, set);
 }
 
-int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+TEST_WRAP(int, pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t *set))
 {
   ws_stat_add(pthread_equal(thread, pthread_self()) ? &moves_of_itself : &moves, 1);
   return __real_pthread_setaffinity_np(thread, bytes, set);

@@ -12,10 +12,6 @@
 #include "../support/ws_test.h"
 #include "common/utils/threadPool/thread-pool.h"
 
-void __wrap_ws_tpool_lead_arm(const void *site, uint32_t workers);
-void __wrap_ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
-void __wrap_ws_trace_phase_end(ws_trace_phase_t phase);
-
 static struct {
   uint32_t calls, workers;
   const void *site;
@@ -23,7 +19,7 @@ static struct {
 
 static char traced[512];
 
-void __wrap_ws_tpool_lead_arm(const void *site, uint32_t workers)
+TEST_WRAP(void, ws_tpool_lead_arm, (const void *site, uint32_t workers))
 {
   told.calls++;
   told.workers = workers;
@@ -35,12 +31,12 @@ static char *traced_end(void)
   return traced + strlen(traced);
 }
 
-void __wrap_ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
+TEST_WRAP(void, ws_trace_phase_begin, (ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id))
 {
   snprintf(traced_end(), 64, "+%d %u.%u %u;", (int)phase, frame, slot, id);
 }
 
-void __wrap_ws_trace_phase_end(ws_trace_phase_t phase)
+TEST_WRAP(void, ws_trace_phase_end, (ws_trace_phase_t phase))
 {
   snprintf(traced_end(), 64, "-%d;", (int)phase);
 }

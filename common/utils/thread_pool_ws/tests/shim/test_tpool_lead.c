@@ -9,10 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-int __real_clock_gettime(clockid_t clock, struct timespec *now);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
-void __wrap_ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
-
 static _Thread_local uint64_t fake_ns; ///< 0 = the real clock
 
 static struct {
@@ -22,7 +18,7 @@ static struct {
   uint64_t within_ns;
 } told;
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+TEST_WRAP(int, clock_gettime, (clockid_t clock, struct timespec *now))
 {
   if (fake_ns == 0)
     return __real_clock_gettime(clock, now);
@@ -31,7 +27,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
   return 0;
 }
 
-void __wrap_ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
+TEST_WRAP(void, ws_pool_prewake, (ws_pool_t * pool, uint32_t workers, uint64_t within_ns))
 {
   told.calls++;
   told.pool = pool;

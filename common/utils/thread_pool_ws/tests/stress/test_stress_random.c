@@ -3,10 +3,11 @@
 /// Random operations on random pools against a count of what was pushed: every settings' corner, many seeds.
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 
-#include "stress_rounds.h"
+#include "../support/ws_test.h"
 
-#define ROUNDS 60u
+#define ROUNDS 60u ///< on any machine; with WS_STRESS_SECONDS, so long
 #define ACTS 20u ///< of each thread
 
 typedef struct {
@@ -253,11 +254,11 @@ static void play_one_round(uint64_t *random)
 
 static void random_operations_balance(void)
 {
+  const char *seconds = getenv("WS_STRESS_SECONDS");
+  const uint64_t end_ns = test_now_ns() + (seconds ? (uint64_t)(atof(seconds) * 1e9) : 0);
   uint64_t random = test_seed();
-  stress_t left = stress_begin(ROUNDS);
-  do
+  for (uint32_t round = 0; seconds ? test_now_ns() < end_ns : round < ROUNDS; round++)
     play_one_round(&random);
-  while (stress_goes_on(&left));
 }
 
 /// By a thread outside, and by a worker.

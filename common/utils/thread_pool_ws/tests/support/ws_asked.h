@@ -59,10 +59,8 @@ void free(void *memory)
 #endif
 
 /// Linked with --wrap=ws_os_map: queues that grow take memory from there.
-void *__real_ws_os_map(size_t bytes);
-void *__wrap_ws_os_map(size_t bytes);
 
-void *__wrap_ws_os_map(size_t bytes)
+TEST_WRAP(void *, ws_os_map, (size_t bytes))
 {
   note_call();
   return __real_ws_os_map(bytes);

@@ -52,6 +52,13 @@ int test_deadline_s(void);
 #define TEST_BEFORE_SANITIZER
 #endif
 
+/// The head of a function that is called in the place of another (--wrap), which is __real_<name>:
+///   TEST_WRAP(void, free, (void *memory)) { ... }
+#define TEST_WRAP(result, name, parameters)                                                                  \
+  result __real_##name parameters;                                                                           \
+  result __wrap_##name parameters;                                                                           \
+  result __wrap_##name parameters
+
 typedef struct {
   const char *name;
   void (*run)(void);

@@ -143,7 +143,7 @@ inline push(me)
      atomic { queued[me]++; assert(queued[0] + queued[1] <= BUFFER) };
 #ifndef NO_LATE
      if
-     :: state == STOPPED ->     // handle_late_push()
+     :: state == STOPPED ->     // ws_run_left()
         do
         :: atomic { queued[me] > 0 -> queued[me]-- }; run_task(1)
         :: queued[me] == 0 -> break

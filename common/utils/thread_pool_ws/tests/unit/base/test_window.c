@@ -110,18 +110,4 @@ static void nothing_is_known(void)
   CU_ASSERT_TRUE(ws_window_reached(&window, 1000) <= 0);
 }
 
-static void cut_to_32_bits(void)
-{
-  ws_window_t window = {0};
-  ws_window_add(&window, INT64_MIN);
-  ws_window_add(&window, INT64_MAX);
-  CU_ASSERT_EQUAL(ws_window_quantile(&window, 0), INT32_MIN);
-  CU_ASSERT_EQUAL(ws_window_quantile(&window, 500), INT32_MIN);
-  CU_ASSERT_EQUAL(ws_window_quantile(&window, 501), INT32_MAX);
-  CU_ASSERT_EQUAL(ws_window_quantile(&window, 5000), INT32_MAX); // more than all of them
-  CU_ASSERT_EQUAL(ws_window_above(&window, INT32_MIN, INT64_MAX), UINT32_MAX / 2); // no overflow
-  CU_ASSERT_EQUAL(ws_window_below(&window, INT32_MAX), UINT32_MAX / 2);
-}
-
-TEST_MAIN("window", TEST_CASE(as_a_plain_list_of_the_last), TEST_CASE(nothing_is_known),
-          TEST_CASE(cut_to_32_bits))
+TEST_MAIN("window", TEST_CASE(as_a_plain_list_of_the_last), TEST_CASE(nothing_is_known))

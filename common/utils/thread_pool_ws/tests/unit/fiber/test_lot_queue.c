@@ -2,11 +2,8 @@
 /// @file test_lot_queue.c
 /// The tree of queues in a bucket of the lot, without a pool: order within each queue, removal at any place,
 /// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: which
-/// waits a wake takes, and how many waits for other addresses it looks at.
-#include <signal.h>
+/// waits a wake takes.
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"
@@ -207,55 +204,4 @@ static void test_wakes(void)
   }
 }
 
-// Waits in the lot, each on a page of its own. The pages are closed: an access opens its page and is counted.
-
-#define PARKED 4096u
-
-static char *pages;
-static size_t page_bytes;
-static volatile sig_atomic_t touched;
-
-static void open_page(int number, siginfo_t *info, void *context)
-{
-  (void)number, (void)context;
-  const size_t offset = (size_t)((char *)info->si_addr - pages);
-  if (offset >= PARKED * page_bytes)
-    _exit(3);
-  mprotect(pages + offset / page_bytes * page_bytes, page_bytes, PROT_READ | PROT_WRITE);
-  touched++;
-}
-
-static ws_waiter_t *wait_on_page(uint64_t number)
-{
-  return (ws_waiter_t *)(void *)(pages + number * page_bytes);
-}
-
-/// A wake looks at the waits on its way only, not at all those in its bucket: also for a second wait.
-static int wake_touches(void *unused)
-{
-  (void)unused;
-  const struct sigaction action = {.sa_sigaction = open_page, .sa_flags = SA_SIGINFO};
-  page_bytes = ws_os_page_bytes();
-  pages = ws_os_map(PARKED * page_bytes);
-  ws_fiber_process_begin();
-  for (uint64_t i = 0; i < PARKED; i++)
-    if (!enter_lot(wait_on_page(i), i))
-      return 1;
-  sigaction(SIGSEGV, &action, NULL);
-  int most = 0;
-  for (uint64_t i = 0; i < PARKED; i += 64) {
-    mprotect(pages, PARKED * page_bytes, PROT_NONE);
-    touched = 0;
-    ws_lot_unpark(address_number(i, false), i % 128 ? 1 : UINT32_MAX, NULL, NULL);
-    most = touched > most ? touched : most;
-    if (wait_on_page(i)->ended_by != WS_ENDED_WAKE)
-      return 2;
-  }
-  printf("a wake among %u waits for other addresses touches %d of them at most\n", PARKED, most);
-  return most <= 40 ? CHILD_GOOD : 1;
-}
-
-CHILD_CASE(test_wake_touches_few, wake_touches)
-
-TEST_MAIN("lot_queue", TEST_CASE(test_ways), TEST_CASE(test_random_order), TEST_CASE(test_wakes),
-          TEST_CASE(test_wake_touches_few))
+TEST_MAIN("lot_queue", TEST_CASE(test_ways), TEST_CASE(test_random_order), TEST_CASE(test_wakes))

@@ -248,19 +248,6 @@ static void no_more_cpu_than_allowed(void)
   }
 }
 
-static void a_lead_that_is_given(void)
-{
-  CU_ASSERT_TRUE(opens(50, 5, 1, 5));
-  const ws_lead_choice_t best = ws_lead_choose(&trial.lead, &trial.how);
-  const ws_lead_choice_t same = ws_lead_judge(&trial.lead, &trial.how, best.lead_ns);
-  CU_ASSERT_TRUE(memcmp(&best, &same, sizeof(best)) == 0);
-  const ws_lead_choice_t early = ws_lead_judge(&trial.lead, &trial.how, best.lead_ns + 1000000);
-  CU_ASSERT_EQUAL(early.lead_ns, best.lead_ns + 1000000);
-  CU_ASSERT_TRUE(early.cost_ns > best.cost_ns + 900000 && early.gain_ns < 0);
-  const ws_lead_choice_t late = ws_lead_judge(&trial.lead, &trial.how, 0);
-  CU_ASSERT_TRUE(late.gain_ns < best.gain_ns && late.cost_ns < best.cost_ns);
-}
-
 /// A timer that was learnt from before there were enough samples must not keep pushes from filling them up.
 static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
 {
@@ -276,5 +263,4 @@ static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
 TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
           TEST_CASE(a_timer_wake_is_worth_it), TEST_CASE(the_gate),
           TEST_CASE(no_timer_for_a_burst_that_is_over_at_once), TEST_CASE(who_finds_nothing_stays_asleep),
-          TEST_CASE(the_gate_has_inertia), TEST_CASE(no_more_cpu_than_allowed),
-          TEST_CASE(a_lead_that_is_given))
+          TEST_CASE(the_gate_has_inertia), TEST_CASE(no_more_cpu_than_allowed))

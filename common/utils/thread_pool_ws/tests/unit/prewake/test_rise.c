@@ -18,20 +18,22 @@ static void at_the_time_announced(void)
   CU_ASSERT_EQUAL(world.rises, 1);
 }
 
-/// A call that announces a time in the future is not the arrival of a burst. The others are.
+/// A call that announces a time in the future is not the arrival of a burst. The others are: a time that has
+/// passed, or is a mistake, is now.
 static void which_hints_announce(void)
 {
-  for (uint32_t hint = 0; hint < 4; hint++) {
+  for (uint32_t hint = 0; hint < 6; hint++) {
     world_begin(WS_SPIN_OFF);
     ws_store_relaxed(&world_pool.quiet, 1);
     const uint64_t before_ns = world.now_ns;
+    const uint64_t at_ns[] = {0, before_ns, UINT64_MAX, before_ns + MS};
     if (hint == 0)
       ws_pool_prewake(&world_pool, 1, US);
     else if (hint == 1)
       ws_pool_phase_begin(&world_pool, 1);
     else
-      ws_pool_prewake_at(&world_pool, 1, hint == 2 ? 1 : before_ns + MS);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.arrival_ns) >= before_ns, hint < 3);
+      ws_pool_prewake_at(&world_pool, 1, at_ns[hint - 2]);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.arrival_ns) >= before_ns, hint < 5);
   }
 }
 

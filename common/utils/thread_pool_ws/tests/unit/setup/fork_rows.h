@@ -61,45 +61,25 @@ static void row_ends(int64_t result, int64_t wanted)
     }                                                                                                        \
   } while (0)
 
-/// A task that stands, and runs a function of the test when it is told to.
+/// A task that stands in a gate, and runs a function of the test when it is told to.
 typedef struct {
-  sem_t stands, turn, done;
+  test_gate_t gate;
   void (*func)(void);
 } stand_t;
-
-static void stand_init(stand_t *stand)
-{
-  sem_init(&stand->stands, 0, 0);
-  sem_init(&stand->turn, 0, 0);
-  sem_init(&stand->done, 0, 0);
-}
 
 static void stand_task(void *stand_arg)
 {
   stand_t *stand = stand_arg;
-  sem_post(&stand->stands);
-  for (;;) {
-    while (sem_wait(&stand->turn) < 0)
-      ;
-    if (!stand->func)
-      return;
+  for (test_gate_task(&stand->gate); stand->func; test_gate_task(&stand->gate))
     stand->func();
-    sem_post(&stand->done);
-  }
 }
 
 static void stand_run(stand_t *stand, void (*func)(void))
 {
   stand->func = func;
-  sem_post(&stand->turn);
-  while (sem_wait(&stand->done) < 0)
-    ;
+  test_gate_let(&stand->gate, 1);
+  CU_ASSERT_TRUE(test_gate_await(&stand->gate, 1));
   stand->func = NULL;
-}
-
-static void stand_end(stand_t *stand)
-{
-  sem_post(&stand->turn);
 }
 
 #endif

@@ -108,7 +108,7 @@ static void push_fiber(void (*func)(void *), void *arg)
 static void begin_fiber(void)
 {
   fiber.pool = test_pool(1);
-  stand_init(&fiber.stand);
+  test_gate_init(&fiber.stand.gate);
   ws_group_init(&fiber.group, 3);
   ws_cancel_init(&fiber.token);
   ws_sem_init(&fiber.sem, 0);
@@ -127,14 +127,14 @@ static void begin_fiber(void)
   push_fiber(read_as_fiber, NULL);
   CU_ASSERT_TRUE(test_until(is_parked, NULL));
   push_fiber(stand_task, &fiber.stand);
-  CU_ASSERT_TRUE(test_sem_wait(&fiber.stand.stands));
+  CU_ASSERT_TRUE(test_gate_await(&fiber.stand.gate, 1));
 }
 
 static void end_fiber(void)
 {
   ws_cancel_request(&fiber.token);
   ws_mutex_unlock(&fiber.mutex);
-  stand_end(&fiber.stand);
+  test_gate_let(&fiber.stand.gate, 1);
   test_join(&fiber.waits);
   ws_group_wait(&fiber.group, fiber.pool);
   test_destroy(fiber.pool);

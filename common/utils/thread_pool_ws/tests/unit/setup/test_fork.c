@@ -87,6 +87,61 @@ static int leave_parents(void *unused)
   return use_own_pool(unused);
 }
 
+/// The child is inside no pool: the hold that its worker did not need is not missed.
+static int end_hold(void *unused)
+{
+  (void)unused;
+  ws_pool_release(parents);
+  return HAS_WORKED;
+}
+
+static void hold_task(void *status)
+{
+  ws_pool_hold(parents);
+  *(int *)status = test_in_child(end_hold, NULL);
+  ws_pool_release(parents);
+}
+
+static void a_child_of_a_worker_ends_a_hold(void)
+{
+  int status = 0;
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  parents = test_pool(1);
+  test_push(parents, hold_task, &status, &group);
+  ws_group_wait(&group, NULL);
+  CU_ASSERT_EQUAL(status, HAS_WORKED);
+  test_destroy(parents);
+}
+
+static pid_t forked;
+static bool ran_after;
+
+static void fork_step(ws_step_t *step)
+{
+  (void)step;
+  forked = test_fork();
+}
+
+static void note_step(ws_step_t *step)
+{
+  (void)step;
+  ran_after = true;
+}
+
+static void a_step_that_forks_returns_in_the_child(void)
+{
+  ws_step_t forks = {.call = fork_step}, after = {.call = note_step};
+  ws_pool_t *pool = test_pool(1);
+  ws_step_run(&forks);
+  ws_step_run(&after);
+  if (forked == 0)
+    _exit(ran_after ? HAS_WORKED : 1);
+  CU_ASSERT_TRUE(ran_after);
+  CU_ASSERT_EQUAL(test_status_of(forked), HAS_WORKED);
+  test_destroy(pool);
+}
+
 static void fork_task(void *status)
 {
   *(int *)status = test_in_child(leave_parents, NULL);
@@ -229,7 +284,10 @@ int main(void)
 #endif
   static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
                                       TEST_CASE(a_child_of_a_helper_has_pools),
-                                      TEST_CASE(a_child_counts_anew), TEST_CASE(a_child_of_a_child_has_pools),
+                                      TEST_CASE(a_child_of_a_worker_ends_a_hold),
+                                      TEST_CASE(a_step_that_forks_returns_in_the_child),
+                                      TEST_CASE(a_child_counts_anew),
+                                      TEST_CASE(a_child_of_a_child_has_pools),
                                       TEST_CASE(forks_wait_for_calls_that_lock)};
   return test_main("fork", cases, TEST_COUNT(cases));
 }

@@ -40,7 +40,7 @@ static void *wait_for_open(void *unused)
 
 static void begin_core(void)
 {
-  stand_init(&core.stand);
+  test_gate_init(&core.stand.gate);
   core.pool = test_pool(1);
   core.bare = test_pool(0);
   core.idle = test_pool(1);
@@ -48,7 +48,7 @@ static void begin_core(void)
   ws_key_init(&core.key);
   core.keyed = (ws_keyed_t){.key = &core.key, .func = test_empty_task, .group = &core.open};
   test_push(core.pool, stand_task, &core.stand, &core.open);
-  CU_ASSERT_TRUE(test_sem_wait(&core.stand.stands));
+  CU_ASSERT_TRUE(test_gate_await(&core.stand.gate, 1));
   CU_ASSERT_EQUAL(ws_pool_push_keyed(core.pool, &core.keyed), 0);
   test_push(core.pool, test_empty_task, NULL, &core.open);
   test_spawn(&core.waits, wait_for_open, NULL);
@@ -57,7 +57,7 @@ static void begin_core(void)
 
 static void end_core(void)
 {
-  stand_end(&core.stand);
+  test_gate_let(&core.stand.gate, 1);
   ws_group_complete(&core.open, 1);
   test_join(&core.waits);
   test_destroy(core.pool);

@@ -98,6 +98,32 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
+static void a_wrong_mode_changes_nothing(void)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.spin = WS_SPIN_FIXED;
+  settings.spin_lead_ns = 12345;
+  settings.spin_cpu_max_percent = 17;
+  ws_pool_t *pool = test_create(&settings);
+  const int wrong[] = {ws_pool_set_spin(pool, (ws_spin_t)(WS_SPIN_HOT + 1), 0),
+                       ws_pool_set_spin(pool, (ws_spin_t)-1, 0),
+                       ws_pool_set_spin(pool, WS_SPIN_FIXED, WS_SPIN_LEAD_NS_MAX + 1),
+                       ws_pool_set_spin(pool, WS_SPIN_AUTO, UINT64_MAX),
+                       ws_pool_set_spin_cpu_max(pool, 101),
+                       ws_pool_set_spin_cpu_max(pool, UINT32_MAX)};
+  for (uint32_t i = 0; i < TEST_COUNT(wrong); i++)
+    CU_ASSERT_EQUAL(wrong[i], -EINVAL);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_FIXED);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_lead_ns), 12345);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 17);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, WS_SPIN_LEAD_NS_MAX), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
+  CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_OFF);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 100);
+  test_destroy(pool);
+}
+
 /// With and without a list of cores.
 static void pinned_workers(void)
 {
@@ -231,6 +257,6 @@ static void statistics_of_other_sizes(void)
 }
 
 TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(bounds_are_allowed),
-          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(pinned_workers),
-          TEST_CASE(settings_of_a_newer_caller), TEST_CASE(settings_that_were_not_set_up),
-          TEST_CASE(statistics_of_other_sizes))
+          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(a_wrong_mode_changes_nothing),
+          TEST_CASE(pinned_workers), TEST_CASE(settings_of_a_newer_caller),
+          TEST_CASE(settings_that_were_not_set_up), TEST_CASE(statistics_of_other_sizes))

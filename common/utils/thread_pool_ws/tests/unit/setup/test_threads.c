@@ -137,29 +137,6 @@ static void no_handler_runs_on_the_guard(void)
   test_destroy(pool);
 }
 
-static ws_pool_t *interrupted;
-
-static void run_bursts(void)
-{
-  ws_au64_t count = {0};
-  for (uint64_t burst = 0; burst < 50; burst++) {
-    ws_group_t group;
-    ws_group_init(&group, 8);
-    for (uint32_t i = 0; i < 8; i++)
-      test_push(interrupted, test_count_task, &count, &group);
-    ws_group_wait(&group, burst % 2 ? interrupted : NULL);
-    CU_ASSERT_EQUAL(test_value(&count), 8 * (burst + 1));
-  }
-}
-
-/// Handlers interrupt tasks, searches, sleeps and waits of workers, which go on.
-static void handlers_may_run_on_workers(void)
-{
-  interrupted = test_pool(2);
-  CU_ASSERT_TRUE(test_interrupt(interrupted, 0, run_bursts));
-  test_destroy(interrupted);
-}
-
 /// @return the signals that a program has blocked which popen() starts: the shell, which may change the mask
 /// of what it starts itself; UINT64_MAX = unknown
 static uint64_t blocked_in_program(void)
@@ -247,6 +224,5 @@ static void the_guard_may_run_beside_the_workers(void)
 }
 
 TEST_MAIN("threads", TEST_CASE(workers_block_what_their_creator_blocks),
-          TEST_CASE(no_handler_runs_on_the_guard), TEST_CASE(handlers_may_run_on_workers),
-          TEST_CASE(a_child_is_as_the_creator), TEST_CASE(the_guard_may_run_beside_the_workers),
-          TEST_CASE(threads_carry_their_names))
+          TEST_CASE(no_handler_runs_on_the_guard), TEST_CASE(a_child_is_as_the_creator),
+          TEST_CASE(the_guard_may_run_beside_the_workers), TEST_CASE(threads_carry_their_names))

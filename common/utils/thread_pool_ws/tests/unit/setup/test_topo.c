@@ -75,19 +75,6 @@ static ws_cpuset_t set_of(const uint32_t *cpu, uint32_t count)
   return set;
 }
 
-static void sets_of_cpus(void)
-{
-  static const uint32_t cpu[] = {0, 63, 64, 1500};
-  ws_cpuset_t set = set_of(cpu, 4);
-  CU_ASSERT_EQUAL(ws_os_cpuset_count(&set), 4);
-  for (uint32_t i = 0; i < 4; i++)
-    CU_ASSERT_TRUE(ws_os_cpuset_has(&set, cpu[i]));
-  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, 1));
-  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, WS_CPUSET_MAX - 1));
-  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, WS_CPUSET_MAX));
-  CU_ASSERT_FALSE(ws_os_cpuset_has(&set, UINT32_MAX));
-}
-
 /// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
 /// further.
 static void each_step_uses_every_cpu(void)
@@ -421,10 +408,10 @@ static void test_seams(void)
   seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "topo", TEST_CASE(sets_of_cpus), TEST_CASE(each_step_uses_every_cpu),
-                TEST_CASE(cpus_that_count), TEST_CASE(victims_of_the_same_cache_come_first),
-                TEST_CASE(machine_with_over_1024_cpus), TEST_CASE(cpus_that_are_refused),
-                TEST_CASE(nodes_cpus_and_distances), TEST_CASE(distances_that_are_missing),
-                TEST_CASE(more_nodes_than_are_looked_at), TEST_CASE(mask_and_pins_decide),
-                TEST_CASE(files_that_cannot_be_read), TEST_CASE(a_nodes_queue_has_its_memory_there),
-                TEST_CASE(hints_and_counts_of_nodes), TEST_CASE(where_memory_lies))
+TEST_MAIN_SEAMS(test_seams, "topo", TEST_CASE(each_step_uses_every_cpu), TEST_CASE(cpus_that_count),
+                TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
+                TEST_CASE(cpus_that_are_refused), TEST_CASE(nodes_cpus_and_distances),
+                TEST_CASE(distances_that_are_missing), TEST_CASE(more_nodes_than_are_looked_at),
+                TEST_CASE(mask_and_pins_decide), TEST_CASE(files_that_cannot_be_read),
+                TEST_CASE(a_nodes_queue_has_its_memory_there), TEST_CASE(hints_and_counts_of_nodes),
+                TEST_CASE(where_memory_lies))

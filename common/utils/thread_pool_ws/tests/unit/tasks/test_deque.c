@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deque.c
-/// A deque: what each operation returns, as a table. Then its owner against thieves: each task is taken once.
+/// A deque: what each operation returns, as a table. Its owner against thieves: test_deque_steps.c, models.
 #include "../../../tasks/ws_deque.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +28,7 @@ static void put(uint64_t count)
   for (uint64_t i = 0; i < count; i++)
     tasks[i] = (ws_task_t){.func = test_empty_task, .arg = (void *)(uintptr_t)++pushed};
   while (!ws_deque_has_room(&deque, count))
-    if (!ws_deque_grow(&deque))
-      sched_yield(); // pages are being trimmed
+    ws_deque_grow(&deque);
   ws_deque_push(&deque, tasks, count);
 }
 
@@ -183,89 +181,6 @@ static void the_high_water_is_counted(void)
   CU_ASSERT_TRUE(most <= 64 && most >= 64 - 64 / 8 - 1);
 }
 
-#define TASKS (TEST_SANITIZED ? 50000u : 200000u)
-
-static ws_au32_t taken[TASKS + 1]; ///< by number; [0] = nothing was there
-static ws_au32_t over;
-static ws_au32_t thieves; ///< that have begun
-
-static void *be_thief(void *trims)
-{
-  ws_steal_memo_t mine = {0};
-  ws_add_acq_rel(&thieves, 1);
-  for (uint32_t idle = 1; !ws_load_acquire(&over); idle++) {
-    const uint64_t number = steal(&mine);
-    ws_add_relaxed(&taken[number], 1);
-    if (number > 0)
-      idle = 0;
-    else if (idle % 64 == 0)
-      sched_yield();
-    if (trims)
-      ws_deque_trim(&deque);
-  }
-  return NULL;
-}
-
-typedef struct {
-  uint64_t capacity;
-  uint32_t thieves;
-  uint64_t pushes_max, takes_max; ///< in a row
-  bool drains; ///< waits until thieves have emptied the deque after each round
-  bool trims;
-} shape_t;
-
-static void be_owner(const shape_t *shape, uint64_t tasks)
-{
-  uint64_t random = test_seed();
-  while (pushed + 16 <= tasks) {
-    put(1 + test_random(&random) % shape->pushes_max);
-    for (uint64_t k = test_random(&random) % (shape->takes_max + 1); k > 0; k--)
-      ws_add_relaxed(&taken[take()], 1);
-    for (uint32_t turn = 0; shape->drains && ws_deque_size(&deque) > 0; turn++)
-      if (turn % 256 == 255)
-        sched_yield();
-    ws_deque_shrink(&deque);
-  }
-  put(tasks - pushed);
-  while (ws_deque_size(&deque) > 0)
-    ws_add_relaxed(&taken[take()], 1);
-}
-
-static void each_task_is_taken_once(void)
-{
-  static const shape_t shapes[] = {
-      {.capacity = 2, .thieves = 1, .pushes_max = 1, .takes_max = 1}, // the last task
-      {.capacity = 64, .thieves = 3, .pushes_max = 8, .takes_max = 8},
-      {.capacity = 64, .thieves = 1, .pushes_max = 16, .takes_max = 1, .drains = true}, // memos during a take
-      {.capacity = 64, .thieves = 2, .pushes_max = 16, .takes_max = 2, .drains = true},
-      {.capacity = 2, .thieves = 3, .pushes_max = 16, .takes_max = 12}, // growth
-      {.capacity = 2, .thieves = 2, .pushes_max = 16, .takes_max = 16, .trims = true},
-  };
-  for (uint32_t i = 0; i < TEST_COUNT(shapes); i++) {
-    const uint64_t tasks = shapes[i].drains ? TASKS / 5 : TASKS; // each round waits until a thief has a CPU
-    test_threads_t threads = {0};
-    memset(taken, 0, sizeof(taken));
-    ws_store_relaxed(&over, 0);
-    ws_store_relaxed(&thieves, 0);
-    begin(shapes[i].capacity);
-    for (uint32_t k = 0; k < shapes[i].thieves; k++)
-      test_spawn(&threads, be_thief, shapes[i].trims && k == 0 ? &deque : NULL);
-    while (ws_load_acquire(&thieves) < shapes[i].thieves)
-      sched_yield();
-    be_owner(&shapes[i], tasks);
-    ws_store_release(&over, 1);
-    test_join(&threads);
-    uint64_t wrong = 0;
-    for (uint32_t k = 1; k <= tasks; k++)
-      wrong += ws_load_relaxed(&taken[k]) != 1;
-    if (wrong > 0)
-      printf("\n    shape %u: %llu tasks were not taken once\n", i, (unsigned long long)wrong);
-    CU_ASSERT_EQUAL(wrong, 0);
-    ws_deque_free(&deque);
-  }
-}
-
 TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
           TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(a_thief_that_is_always_too_late_gives_up),
-          TEST_CASE(the_high_water_is_counted),
-          TEST_CASE(each_task_is_taken_once))
+          TEST_CASE(the_high_water_is_counted))

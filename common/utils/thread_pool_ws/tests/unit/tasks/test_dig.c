@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_dig.c
+/// A wait of a thread outside. Thieves are quicker at each of its steals, but leave tasks of its group.
+#include "../../../base/ws_atomic.h"
+
+static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next);
+#undef ws_cas_seq_cst
+#define ws_cas_seq_cst(a, expected, x) cas((a), (expected), (x))
+
+#include "../../../tasks/ws_dig.c"
+#include "../../support/ws_test.h"
+
+static uint32_t thefts; ///< of other threads that are still to come, each before the owner's
+
+static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next)
+{
+  if (thefts > 0) {
+    thefts--;
+    __atomic_fetch_add(&top->v, 1, __ATOMIC_SEQ_CST);
+  }
+  return __atomic_compare_exchange_n(&top->v, seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/// Below more tasks than it digs up otherwise.
+static void a_late_wait_finds_what_is_left(void)
+{
+  enum { OF_GROUP = WS_STEAL_TRIES + 1, OTHERS = LANE_DEPTH_MAX + 1 };
+  static ws_cell_t cells[2 * LANE_DEPTH_MAX];
+  static ws_tasks_t tasks;
+  static ws_queue_t queue;
+  ws_group_t group, other;
+  ws_task_t task = {0};
+  bool hid = false;
+  ws_deque_init(&queue.deque, cells, sizeof cells / sizeof cells[0]);
+  for (uint32_t i = 0; i < OF_GROUP; i++)
+    ws_deque_push(&queue.deque, &(ws_task_t){.func = test_empty_task, .group = &group}, 1);
+  for (uint32_t i = 0; i < OTHERS; i++)
+    ws_deque_push(&queue.deque, &(ws_task_t){.func = test_empty_task, .group = &other}, 1);
+  ws_wait_t wait = {.group = &group, .queue = &queue, .base = end_of(&queue)};
+  queue.wait = &wait;
+  thefts = WS_STEAL_TRIES;
+  CU_ASSERT_TRUE(ws_dig(&tasks, &queue, &task, &hid));
+  CU_ASSERT_PTR_EQUAL(task.group, &group);
+  CU_ASSERT_EQUAL(ws_deque_size(&queue.deque), OTHERS);
+}
+
+TEST_MAIN("dig", TEST_CASE(a_late_wait_finds_what_is_left))
