@@ -6,9 +6,6 @@
 #include "bench_backend.h"
 #include "latch.h"
 
-#define TEXT_OF(number) #number
-#define VERSION_TEXT(major, minor, micro) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(micro)
-
 static latch_t latch;
 
 static void run_task(gpointer data, gpointer user_data)
@@ -48,7 +45,7 @@ static void destroy(void *pool)
 }
 
 BENCH_EXPORT const bench_backend_t bench_backend = {
-    .version = VERSION_TEXT(GLIB_MAJOR_VERSION, GLIB_MINOR_VERSION, GLIB_MICRO_VERSION),
+    .version = BENCH_VERSION_TEXT(GLIB_MAJOR_VERSION, GLIB_MINOR_VERSION, GLIB_MICRO_VERSION),
     .has_workers = true,
     .create = create,
     .arm = arm,

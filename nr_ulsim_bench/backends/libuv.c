@@ -75,9 +75,7 @@ static void destroy(void *arg)
 }
 
 BENCH_EXPORT const bench_backend_t bench_backend = {
-#define TEXT_OF(number) #number
-#define VERSION_TEXT(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
-    .version = VERSION_TEXT(UV_VERSION_MAJOR, UV_VERSION_MINOR, UV_VERSION_PATCH),
+    .version = BENCH_VERSION_TEXT(UV_VERSION_MAJOR, UV_VERSION_MINOR, UV_VERSION_PATCH),
     .has_workers = true,
     .create = create,
     .push = push,

@@ -61,6 +61,10 @@ typedef struct {
 } bench_backend_t;
 
 #define BENCH_EXPORT __attribute__((visibility("default")))
+/// The version of a pool whose header has it as three numbers.
+#define BENCH_VERSION_TEXT(major, minor, patch)                                                              \
+  BENCH_TEXT_OF(major) "." BENCH_TEXT_OF(minor) "." BENCH_TEXT_OF(patch)
+#define BENCH_TEXT_OF(number) #number
 
 #ifdef __cplusplus
 }

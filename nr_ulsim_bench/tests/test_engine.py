@@ -13,7 +13,7 @@ from part_runs import PROGRAMS, ask, host
 from nrbench import bench, driver, engine
 from nrbench.driver import BenchError
 from nrbench.engine import INTERRUPTED, Part, Plan, Request, Step, in_rounds, shuffled
-from nrbench.parts import demos, latch, lives, pi, scan, tail, tracecost
+from nrbench.parts import latch, lives, pi, scan, tail, tracecost
 from nrbench.stats import Results
 
 
@@ -139,7 +139,6 @@ EMPTY = {
     latch.PART: host(9, blocks=16, block_bytes=131072, missing={}),
     pi.PART: host(200, intervals=2000000, warm=2, missing={}),
     scan.PART: host(9, bytes=1, block_bytes=1, passes=3, last_level_bytes=1, note=None),
-    demos.PART: host(3),
     tail.PART: host(5, missing={}, skipped={}, versions={}),
     tracecost.PART: host(6, cases=[]),
 }
@@ -214,6 +213,6 @@ def test_a_quick_run_writes_results_report_and_plots(module, plots, tmp_path, ca
 
 def test_full_needs_a_part_that_has_it(tmp_path):
     request = Request(tmp_path / "ws-bench", out=tmp_path, only=("slot",), full=True)
-    for wrong in (request, replace(request, only=()), replace(request, only=("demos",), quick=True)):
+    for wrong in (request, replace(request, only=()), replace(request, only=("tail",), quick=True)):
         with pytest.raises(BenchError, match="--full"):
             bench.run(wrong)
