@@ -3,10 +3,14 @@
 // whole measurement is one parallel phase, where workers stay in the arena (versions that have it; older ones
 // refuse; 2022 has it as a preview).
 #define TBB_PREVIEW_PARALLEL_PHASE 1
+#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_reduce.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/version.h>
+
+#include <functional>
 
 #include "pool.hpp"
 
@@ -60,8 +64,19 @@ struct TbbPool {
     own->func(own->arg);
     both.wait();
   }
+  /// By the default partitioner.
+  static double reduce(void *pool, uint64_t intervals, bench_sum_t sum_piece)
+  {
+    using Range = tbb::blocked_range<uint64_t>;
+    const auto add_piece = [=](const Range &range, double sum) {
+      return sum + sum_piece(intervals, range.begin(), range.end());
+    };
+    return static_cast<TbbPool *>(pool)->arena.execute(
+        [&] { return tbb::parallel_reduce(Range(0, intervals), 0.0, add_piece, std::plus<double>()); });
+  }
 };
 
 } // namespace
 
-BENCH_POOL(TbbPool, .version = TBB_VERSION_STRING, .waiter_helps = true, .nested_push = true);
+BENCH_POOL(TbbPool, .version = TBB_VERSION_STRING, .waiter_helps = true, .nested_push = true,
+           .reduce = TbbPool::reduce);

@@ -7,6 +7,7 @@
 #define BENCH_POOL_HPP
 
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "bench_backend.h"
@@ -44,13 +45,26 @@ class TaskBatch {
   std::vector<const bench_task_t *> tasks_;
 };
 
+template <template <class> class Member, class Pool, class = void>
+constexpr bool bench_has = false;
+template <template <class> class Member, class Pool>
+constexpr bool bench_has<Member, Pool, std::void_t<Member<Pool>>> = true;
+template <class Pool>
+using bench_usable = decltype(&Pool::usable);
+template <class Pool>
+using bench_arm = decltype(&Pool::arm);
+template <class Pool>
+using bench_run = decltype(&Pool::run);
+template <class Pool>
+using bench_fork_join = decltype(&Pool::fork_join);
+
 template <class Pool>
 bench_backend_t bench_pool(bench_backend_t table)
 {
   table.has_workers = true;
   table.create = [](const bench_settings_t *settings) -> void * {
     auto *const pool = new Pool(*settings);
-    if constexpr (requires { pool->usable(); }) {
+    if constexpr (bench_has<bench_usable, Pool>) {
       if (!pool->usable()) {
         delete pool;
         return nullptr;
@@ -61,13 +75,13 @@ bench_backend_t bench_pool(bench_backend_t table)
   table.push = [](void *pool, const bench_task_t *task) { static_cast<Pool *>(pool)->push(task); };
   table.wait = [](void *pool) { static_cast<Pool *>(pool)->wait(); };
   table.destroy = [](void *pool) { delete static_cast<Pool *>(pool); };
-  if constexpr (requires(Pool & pool) { pool.arm(1u); })
+  if constexpr (bench_has<bench_arm, Pool>)
     table.arm = [](void *pool, uint32_t count) { static_cast<Pool *>(pool)->arm(count); };
-  if constexpr (requires(Pool & pool, void (*body)(void *)) { pool.run(body, nullptr); })
+  if constexpr (bench_has<bench_run, Pool>)
     table.run = [](void *pool, void (*body)(void *), void *arg) {
       static_cast<Pool *>(pool)->run(body, arg);
     };
-  if constexpr (requires(Pool & pool, const bench_task_t *task) { pool.fork_join(task, task); })
+  if constexpr (bench_has<bench_fork_join, Pool>)
     table.fork_join = [](void *pool, const bench_task_t *child, const bench_task_t *own) {
       static_cast<Pool *>(pool)->fork_join(child, own);
     };

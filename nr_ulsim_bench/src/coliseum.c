@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "fib.h"
-#include "measures.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
+#include "work.h"
 
 /// The nested work: fib by tasks down to the cut-off, below it in one call.
 #define NESTED_ROOT 24

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "process.h"
+#include "report.h"
 
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8
@@ -24,11 +25,12 @@ typedef enum {
   BENCH_COLISEUM,
   BENCH_WAKE,
   BENCH_IDLE,
+  BENCH_PI,
   BENCH_CALIBRATE,
   BENCH_INFO
 } bench_t;
 typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
-typedef enum { MODE_DEFAULT, MODE_HOT } backend_mode_t;
+typedef enum { MODE_DEFAULT, MODE_HOT, MODE_PINNED } backend_mode_t;
 typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
 
 typedef struct {
@@ -57,19 +59,20 @@ typedef struct {
   uint32_t slots; ///< slot, replay, wake: repetitions that count
   uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
   uint32_t histogram; ///< slot, replay: 1 = report how often each makespan came
-  uint32_t warm_slots; ///< repetitions after these and before those that count
+  uint32_t warm_slots; ///< repetitions after these and before those that count; reductions of pi
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work; ///< coliseum
   uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file
   uint32_t counters; ///< coliseum: 1 = read the kernel's counters, which takes time itself
   uint64_t idle_us; ///< wake, idle
+  uint64_t intervals; ///< pi
 } request_t;
 
-/// @brief Take one word into @p request, a request_t.
-bool request_parse_word(const char *key, const char *value, void *request);
+/// @brief Take "12x6+22x28", bursts of tasks x µs, which may have decimals, into @p request, a request_t.
+bool request_parse_bursts(const char *text, void *request);
 
-/// @param line      words separated by tabs, so that a path may hold blanks; cut to pieces
-/// @param error     out, text for the user when false is returned
-bool request_parse(char *line, request_t *request, char *error, uint32_t error_size);
+/// @param line  as words_parse() has it
+/// @return false after report_error()
+bool request_parse(char *line, request_t *request, report_t *report);
 
 #endif

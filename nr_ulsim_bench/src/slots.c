@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "measures.h"
+#include "session.h"
 #include "slot_plan.h"
 #include "threads.h"
 #include "usage.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "measures.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
 

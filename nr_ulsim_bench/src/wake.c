@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "measures.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
 
@@ -119,11 +119,8 @@ void measure_idle(session_t *session)
     session->backend->wait(session->pool);
   }
   clock_sleep_until(clock_now_ns() + session->request->idle_us * 1000);
-  // The producer wakes up to look, which is no fault of the pool: its own part is taken out.
-  const usage_t begin = usage_now(USAGE_PROCESS), begin_own = usage_now(USAGE_THREAD);
-  clock_sleep_until(clock_now_ns() + IDLE_WINDOW_NS);
-  const usage_t own = usage_since(begin_own, USAGE_THREAD), cost = usage_since(begin, USAGE_PROCESS);
+  const usage_t cost = usage_asleep(IDLE_WINDOW_NS);
   report_number(session->report, "wall_s", cost.wall_s);
-  report_number(session->report, "cpu_s", cost.cpu_s > own.cpu_s ? cost.cpu_s - own.cpu_s : 0);
-  report_count(session->report, "ctx_switches", cost.ctx_switches - own.ctx_switches);
+  report_number(session->report, "cpu_s", cost.cpu_s);
+  report_count(session->report, "ctx_switches", cost.ctx_switches);
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "clock.h"
-#include "latch_ping.h"
+#include "latch_costs.h"
 
 namespace fibers = boost::fibers;
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pi_sum.h"
+#include "work.h"
+
+uint64_t fib(uint32_t n)
+{
+  return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
 
 double pi_sum(uint64_t intervals, uint64_t first, uint64_t end)
 {
