@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 
 #include "clock.h"
+#include "memory.h"
 #include "prewake.h"
 #include "usage.h"
 
@@ -32,25 +33,6 @@ uint64_t random_below(random_t *random, uint64_t bound)
   bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
   return (bits ^ (bits >> 31)) % bound;
-}
-
-static bool load_plan(bench_run_t *bench)
-{
-  const request_t *const work = &bench->question->work;
-  if (work->file[0] ? !slot_plan_from_file(&bench->plan, work->file, bench->report)
-                    : !slot_plan_from_bursts(&bench->plan, work))
-    return false;
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
-    most = bench->plan.phases[i].task_count > most ? bench->plan.phases[i].task_count : most;
-  bench->work = aligned_alloc(_Alignof(timed_task_t), most * sizeof bench->work[0]);
-  bench->starts = calloc(bench->cores, sizeof bench->starts[0]);
-  if (!bench->work || !bench->starts) {
-    report_error(bench->report, "no memory for %u tasks", most);
-    return false;
-  }
-  memset(bench->work, 0, most * sizeof bench->work[0]); // no page fault in the first burst
-  return true;
 }
 
 static bool make_pool(bench_run_t *bench)
@@ -86,8 +68,8 @@ static bool find_workers(bench_run_t *bench)
   const uint32_t workers = bench->question->work.workers;
   uint32_t found = 0;
   DIR *const tasks = opendir("/proc/self/task");
-  bench->tids = calloc(workers, sizeof bench->tids[0]);
-  for (struct dirent *entry; tasks && bench->tids && (entry = readdir(tasks));) {
+  bench->tids = allot(workers, sizeof bench->tids[0]);
+  for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
     FILE *const file = fopen(path, "r");
@@ -132,7 +114,11 @@ bool bench_open(bench_run_t *bench)
   bench->cpus = cpus_mask();
   bench->cores = cpus_count();
   bench->helpers = workers < bench->cores ? workers : bench->cores - 1;
-  if (!load_plan(bench) || !make_pool(bench) || !check_workers(bench) || !find_workers(bench))
+  if (!slot_plan_make(&bench->plan, &question->work, bench->report))
+    return false;
+  bench->work = allot(bench->plan.tasks_max, sizeof bench->work[0]);
+  bench->starts = allot(bench->cores, sizeof bench->starts[0]);
+  if (!make_pool(bench) || !check_workers(bench) || !find_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
   if (question->pin && !cpus_pin(0, cpus_nth(&bench->cpus, 0))) {

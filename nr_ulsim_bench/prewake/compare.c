@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "prewake.h"
 #include "usage.h"
 #include "ws_stats.h"
@@ -85,21 +86,7 @@ static void plan_rounds(compare_t *compare)
   compare->rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : (uint32_t)rounds;
 }
 
-static bool open_series(series_t *series, const spin_mode_t *mode, uint32_t slots, uint32_t rounds)
-{
-  uint64_t *const values = calloc(slots, 3 * sizeof *values);
-  *series = (series_t){.mode = mode,
-                       .slots_max = slots,
-                       .lateness_ns = values,
-                       .round_cost_us = calloc(rounds, sizeof series->round_cost_us[0])};
-  if (!values || !series->round_cost_us)
-    return false;
-  series->last_lag_ns = values + slots;
-  series->makespan_ns = values + 2 * (size_t)slots;
-  return true;
-}
-
-static bool plan_series(compare_t *compare)
+static void plan_series(compare_t *compare)
 {
   const question_t *const question = compare->bench->question;
   const spin_mode_t *const modes = question->modes.of;
@@ -113,14 +100,17 @@ static bool plan_series(compare_t *compare)
       continue;
     for (uint32_t other = i + 1; other < question->modes.count; other++)
       times += strcmp(modes[other].name, modes[i].name) == 0;
-    if (!open_series(&compare->series[compare->series_count++], &modes[i],
-                     (uint32_t)block_slots * compare->rounds * times, compare->rounds))
-      return false;
+    const uint32_t slots = (uint32_t)block_slots * compare->rounds * times;
+    compare->series[compare->series_count++] =
+        (series_t){.mode = &modes[i],
+                   .slots_max = slots,
+                   .lateness_ns = allot(slots, sizeof(uint64_t)),
+                   .last_lag_ns = allot(slots, sizeof(uint64_t)),
+                   .makespan_ns = allot(slots, sizeof(uint64_t)),
+                   .round_cost_us = allot(compare->rounds, sizeof(double))};
   }
-  const uint32_t workers = question->work.workers;
-  compare->begin.worker_spin_ns = calloc(workers, sizeof(uint64_t));
-  compare->end.worker_spin_ns = calloc(workers, sizeof(uint64_t));
-  return compare->begin.worker_spin_ns && compare->end.worker_spin_ns;
+  compare->begin.worker_spin_ns = allot(question->work.workers, sizeof(uint64_t));
+  compare->end.worker_spin_ns = allot(question->work.workers, sizeof(uint64_t));
 }
 
 static void take_reading(reading_t *reading, const bench_run_t *bench)
@@ -307,15 +297,10 @@ static void report_series(series_t *series, const bench_run_t *bench)
 
 void measure_compare(bench_run_t *bench)
 {
-  compare_t *const compare = calloc(1, sizeof *compare);
-  if (compare) {
-    compare->bench = bench;
-    plan_rounds(compare);
-  }
-  if (!compare || !plan_series(compare)) {
-    report_error(bench->report, "no memory for %u modes", bench->question->modes.count);
-    return;
-  }
+  compare_t *const compare = allot(1, sizeof *compare);
+  compare->bench = bench;
+  plan_rounds(compare);
+  plan_series(compare);
   if (!bench_set_mode(bench, &mode_auto))
     return;
   bench_run_slots(bench, bench_slots(bench, bench->question->warm_ms));

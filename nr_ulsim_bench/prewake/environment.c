@@ -97,12 +97,9 @@ static bool hold_latency(environment_t *environment, int32_t latency_us, report_
 bool environment_open(environment_t *environment, const question_t *question, report_t *report)
 {
   *environment = (environment_t){.latency_fd = -1};
-  for (; environment->hog_count < question->work.hogs; environment->hog_count++) {
-    const pid_t hog = process_start_noise(&(noise_t){.kind = NOISE_NORMAL, .on_us = 1000});
-    if (hog < 0)
-      return skip(report, "no process: %s", strerror(errno));
-    environment->hogs[environment->hog_count] = hog;
-  }
+  environment->noise_count = question->work.noise_count;
+  if (!process_start_all(question->work.noise, environment->noise_count, environment->noise))
+    return skip(report, "no process: %s", strerror(errno));
   if (question->dma_latency_us >= 0 && !hold_latency(environment, question->dma_latency_us, report))
     return false;
   return question->quota_percent == 0 || make_group(environment, question->quota_percent, report);
@@ -110,8 +107,7 @@ bool environment_open(environment_t *environment, const question_t *question, re
 
 void environment_close(environment_t *environment)
 {
-  for (uint32_t i = 0; i < environment->hog_count; i++)
-    process_end(environment->hogs[i]);
+  process_end_all(environment->noise, environment->noise_count);
   if (environment->latency_fd >= 0)
     close(environment->latency_fd);
   if (environment->group[0])
@@ -142,8 +138,8 @@ double environment_busy_s(const environment_t *environment, const cpu_set_t *cpu
     fclose(file);
   double busy_s = (double)clock_now_ns() * 1e-9 * (uint32_t)CPU_COUNT(cpus);
   busy_s -= (double)idle_ticks / (double)sysconf(_SC_CLK_TCK);
-  for (uint32_t i = 0; i < environment->hog_count; i++)
-    busy_s -= process_cpu_s(environment->hogs[i]);
+  for (uint32_t i = 0; i < environment->noise_count; i++)
+    busy_s -= process_cpu_s(environment->noise[i]);
   return busy_s;
 }
 

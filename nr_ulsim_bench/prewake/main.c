@@ -89,7 +89,7 @@ static const word_key_t keys[] = {
     {"bench", WORD_ONE_OF(question_t, ask, "compare", "step", "idle", "canary")},
     {"workers", NUMBER(work.workers, 1, 1024)},
     {"class", WORD_ONE_OF(question_t, work.sched_class, "other", "rr", "rrall")},
-    {"hog", NUMBER(work.hogs, 0, REQUEST_HOGS_MAX)},
+    {"hog", WORD_FUNC(question_t, work, request_parse_hogs)},
     {"limit_s", .kind = KEY_SECONDS, WORD_FIELD(question_t, work.limit_s)},
     {"bursts", WORD_FUNC(question_t, work, request_parse_bursts)},
     {"file", WORD_TEXT(question_t, work.file)},

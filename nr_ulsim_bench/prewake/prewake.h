@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
   enum { ASK_COMPARE, ASK_STEP, ASK_IDLE, ASK_CANARY } ask;
-  request_t work; ///< of it: workers, sched_class, hogs, limit_s, bursts, file
+  request_t work; ///< of it: workers, sched_class, noise, limit_s, bursts, file
 
   struct {
     spin_mode_t of[MODES_MAX]; ///< one that stands here twice gets twice the time
@@ -56,13 +56,13 @@ typedef struct {
 // environment.c: what is different about the machine while one question is answered
 
 typedef struct {
-  pid_t hogs[REQUEST_HOGS_MAX];
-  uint32_t hog_count;
+  pid_t noise[REQUEST_NOISE_MAX];
+  uint32_t noise_count;
   int latency_fd; ///< -1 = not held
   char group[REQUEST_PATH_CHARS]; ///< folder of the control group; empty = none was made
 } environment_t;
 
-/// @brief For the process that outlives the measurement: hogs, /dev/cpu_dma_latency, control group.
+/// @brief For the process that outlives the measurement: noise, /dev/cpu_dma_latency, control group.
 /// @return false when it cannot be had; then the report says why under "skipped"
 bool environment_open(environment_t *environment, const question_t *question, report_t *report);
 
@@ -72,7 +72,7 @@ void environment_close(environment_t *environment);
 /// @return as environment_open()
 bool environment_enter(const environment_t *environment, const question_t *question, report_t *report);
 
-/// @return CPU time in s for which these CPUs were not idle, but for what the hogs had: meaningful as a
+/// @return CPU time in s for which these CPUs were not idle, but for what the noise had: meaningful as a
 /// difference, and to within some 10 ms
 double environment_busy_s(const environment_t *environment, const cpu_set_t *cpus);
 

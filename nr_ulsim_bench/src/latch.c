@@ -8,12 +8,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "clock.h"
 #include "cpus.h"
 #include "latch_costs.h"
+#include "memory.h"
 #include "usage.h"
 #include "words.h"
 #include "ws_fiber.h"
@@ -26,8 +26,8 @@
 
 static const char usage[] =
     "usage: ws-latch how=NAME [key=value]...\n"
-    "keys:  how=threads        a thread for each client, pthread_rwlock_t\n"
-    "           tasks          a plain task of the pool for each scan, pthread_rwlock_t\n"
+    "keys:  how=threads        a thread for each client\n"
+    "           tasks          a plain task of the pool for each scan, which blocks its worker\n"
     "           fibers         a fiber for each client, which yields when it meets a held latch\n"
     "           cost-ws|cost-jump|cost-boost   no scans: what fibers of this library cost\n"
     "       scans=N            clients, each of which asks for one scan after the other\n"
@@ -67,12 +67,9 @@ static const word_key_t keys[] = {
     {NULL},
 };
 
-/// The reader-writer latch of a block, in two kinds: pthread_rwlock_t, whose waits block the thread, and one on
-/// ws_sem_t and ws_mutex_t, whose waits let a fiber yield. Readers that come while a writer holds the latch, or waits
-/// for it, wait. In both kinds all readers that wait go ahead when a writer leaves.
+/// The reader-writer latch of a block. Its waits block a thread or a plain task, and let a fiber yield. Readers that come
+/// while a writer holds the latch, or waits for it, wait. All that wait go ahead when a writer leaves.
 typedef struct {
-  bool own; ///< false = rwlock; the rest: true
-  pthread_rwlock_t rwlock;
   /// Bit 63 = a writer holds the latch or waits for it; bits 32..62 = readers that wait; bits 0..31 = readers
   /// that hold the latch, or that a writer has let in.
   _Atomic uint64_t word;
@@ -143,22 +140,9 @@ typedef struct {
   uint64_t holds, hold_ns;
 } moment_t;
 
-static void latch_init(latch_t *latch, bool own)
-{
-  pthread_rwlockattr_t attributes;
-  *latch = (latch_t){.own = own};
-  pthread_rwlockattr_init(&attributes);
-  // The default kind lets readers pass a writer that waits, without end
-  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-  pthread_rwlock_init(&latch->rwlock, &attributes);
-  pthread_rwlockattr_destroy(&attributes);
-}
-
 /// @return false = a writer holds the latch, or waits for it
 static bool latch_try_shared(latch_t *latch)
 {
-  if (!latch->own)
-    return pthread_rwlock_tryrdlock(&latch->rwlock) == 0;
   uint64_t seen = atomic_load_explicit(&latch->word, memory_order_relaxed);
   while (!(seen & WRITER))
     if (atomic_compare_exchange_weak_explicit(&latch->word, &seen, seen + ONE_IN, memory_order_acquire,
@@ -169,10 +153,6 @@ static bool latch_try_shared(latch_t *latch)
 
 static void latch_lock_shared(latch_t *latch)
 {
-  if (!latch->own) {
-    pthread_rwlock_rdlock(&latch->rwlock);
-    return;
-  }
   uint64_t seen = atomic_load_explicit(&latch->word, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&latch->word, &seen,
                                                 seen + (seen & WRITER ? ONE_WAITS : ONE_IN),
@@ -186,10 +166,6 @@ static void latch_lock_shared(latch_t *latch)
 
 static void latch_unlock_shared(latch_t *latch)
 {
-  if (!latch->own) {
-    pthread_rwlock_unlock(&latch->rwlock);
-    return;
-  }
   const uint64_t seen = atomic_fetch_sub_explicit(&latch->word, ONE_IN, memory_order_acq_rel);
   if (seen & WRITER && (seen & IN_MASK) == 1)
     ws_sem_post(&latch->drained, 1);
@@ -197,10 +173,6 @@ static void latch_unlock_shared(latch_t *latch)
 
 static void latch_lock_exclusive(latch_t *latch)
 {
-  if (!latch->own) {
-    pthread_rwlock_wrlock(&latch->rwlock);
-    return;
-  }
   ws_mutex_lock(&latch->writers);
   if (atomic_fetch_or_explicit(&latch->word, WRITER, memory_order_acq_rel) & IN_MASK)
     ws_sem_wait(&latch->drained);
@@ -208,10 +180,6 @@ static void latch_lock_exclusive(latch_t *latch)
 
 static void latch_unlock_exclusive(latch_t *latch)
 {
-  if (!latch->own) {
-    pthread_rwlock_unlock(&latch->rwlock);
-    return;
-  }
   uint64_t seen = atomic_load_explicit(&latch->word, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&latch->word, &seen, (seen & ~WRITER) / ONE_WAITS,
                                                 memory_order_acq_rel, memory_order_relaxed))
@@ -222,20 +190,16 @@ static void latch_unlock_exclusive(latch_t *latch)
   ws_mutex_unlock(&latch->writers);
 }
 
-static bool make_tables(bench_t *bench)
+static void make_tables(bench_t *bench)
 {
   const request_t *const request = &bench->request;
   const uint64_t words = request->block_bytes / sizeof(uint64_t);
-  bench->table = calloc(request->tables, sizeof *bench->table);
-  for (uint32_t t = 0; bench->table && t < request->tables; t++) {
+  bench->table = allot(request->tables, sizeof *bench->table);
+  for (uint32_t t = 0; t < request->tables; t++) {
     table_t *const table = &bench->table[t];
-    table->block = aligned_alloc(_Alignof(block_t), request->blocks * sizeof *table->block);
-    uint64_t *word = mmap(NULL, request->blocks * request->block_bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!table->block || word == MAP_FAILED)
-      return false;
+    table->block = allot(request->blocks, sizeof *table->block);
+    uint64_t *word = allot(request->blocks, request->block_bytes);
     for (uint32_t i = 0; i < request->blocks; i++, word += words) {
-      latch_init(&table->block[i].latch, request->how == HOW_FIBERS);
       table->block[i].word = word;
       for (uint64_t w = 0; w < words; w++) {
         word[w] = ((uint64_t)i << 32) + w;
@@ -243,7 +207,6 @@ static bool make_tables(bench_t *bench)
       }
     }
   }
-  return bench->table;
 }
 
 static uint64_t block_sum(const block_t *block, uint64_t bytes)
@@ -436,15 +399,13 @@ static bool start_threads(bench_t *bench)
   return *started == bench->request.scans;
 }
 
-/// @return false = no memory, or threads or a pool could not be made
+/// @return false = threads or a pool could not be made
 static bool start_all(bench_t *bench)
 {
   const request_t *const request = &bench->request;
-  bench->writer = aligned_alloc(_Alignof(writer_t), (request->writers + 1) * sizeof *bench->writer);
-  bench->client = aligned_alloc(_Alignof(client_t), request->scans * sizeof *bench->client);
-  bench->time_ns = calloc(TIMES_MAX, sizeof *bench->time_ns);
-  if (!bench->writer || !bench->client || !bench->time_ns)
-    return false;
+  bench->writer = allot(request->writers, sizeof *bench->writer);
+  bench->client = allot(request->scans, sizeof *bench->client);
+  bench->time_ns = allot(TIMES_MAX, sizeof *bench->time_ns);
   for (; bench->writers_started < request->writers; bench->writers_started++) {
     writer_t *const writer = &bench->writer[bench->writers_started];
     *writer = (writer_t){.bench = bench, .index = bench->writers_started};
@@ -539,16 +500,13 @@ static void measure(bench_t *bench)
 
 static void run(bench_t *bench)
 {
-  if (!make_tables(bench)) {
-    report_error(&bench->report, "not enough memory");
-    return;
-  }
+  make_tables(bench);
   report_count(&bench->report, "workers", bench->request.workers);
   report_number(&bench->report, "work_us", block_ns(bench) * 1e-3);
   if (start_all(bench)) {
     measure(bench);
   } else {
-    report_error(&bench->report, "no memory, or threads or a pool could not be made");
+    report_error(&bench->report, "threads or a pool could not be made");
     stop_scans(bench);
   }
   if (bench->pool)

@@ -123,31 +123,16 @@ static void run_child(const request_t *request, report_t *report)
   close(ends[0]);
 }
 
-/// @return how many run; where one cannot be had, an error is reported
-static uint32_t start_noise(const request_t *request, uint32_t wanted, pid_t *noise, report_t *report)
-{
-  static const noise_t hog = {.kind = NOISE_NORMAL, .on_us = 1000};
-  for (uint32_t i = 0; i < wanted; i++) {
-    noise[i] = process_start_noise(i < request->hogs ? &hog : &request->noise[i - request->hogs]);
-    if (noise[i] < 0) {
-      report_error(report, "no process beside the measurement: %s", strerror(errno));
-      return i;
-    }
-  }
-  return wanted;
-}
-
 /// Let a child process serve @p request, so that a pool that hangs or crashes costs one result only; kill it when it
 /// takes longer than request->limit_s.
 static void supervise(const request_t *request, report_t *report)
 {
-  const uint32_t wanted = request->hogs + request->noise_count;
-  pid_t noise[REQUEST_HOGS_MAX + REQUEST_NOISE_MAX];
-  const uint32_t started = start_noise(request, wanted, noise, report);
-  if (started == wanted)
+  pid_t noise[REQUEST_NOISE_MAX];
+  if (process_start_all(request->noise, request->noise_count, noise))
     run_child(request, report); // its pipe is made after the noise, which would hold it open
-  for (uint32_t i = 0; i < started; i++)
-    process_end(noise[i]);
+  else
+    report_error(report, "no process beside the measurement: %s", strerror(errno));
+  process_end_all(noise, request->noise_count);
 }
 
 static bool answer(char *line)

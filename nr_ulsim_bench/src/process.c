@@ -62,7 +62,7 @@ static bool set_class(pid_t noise, noise_kind_t kind)
   return set || !realtime;
 }
 
-pid_t process_start_noise(const noise_t *noise)
+static pid_t start_noise(const noise_t *noise)
 {
   const pid_t parent = getpid(), child = fork();
   if (child == 0)
@@ -80,6 +80,23 @@ void process_end(pid_t process)
 {
   kill(process, SIGKILL);
   waitpid(process, NULL, 0);
+}
+
+bool process_start_all(const noise_t *noise, uint32_t count, pid_t *child)
+{
+  bool good = true;
+  for (uint32_t i = 0; i < count; i++) {
+    child[i] = good ? start_noise(&noise[i]) : -1;
+    good = good && child[i] >= 0;
+  }
+  return good;
+}
+
+void process_end_all(const pid_t *child, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    if (child[i] >= 0)
+      process_end(child[i]);
 }
 
 bool process_set_limit(timer_t timer, double limit_s)

@@ -49,6 +49,16 @@ static bool add_noise(request_t *request, noise_t noise)
   return true;
 }
 
+bool request_parse_hogs(const char *text, void *request)
+{
+  char *end;
+  unsigned long hogs = strtoul(text, &end, 10);
+  bool good = end != text && *end == '\0' && hogs <= REQUEST_NOISE_MAX;
+  for (; good && hogs > 0; hogs--)
+    good = add_noise(request, (noise_t){.kind = NOISE_NORMAL, .on_us = 1000});
+  return good;
+}
+
 /// Without a pause nothing else would run.
 static bool add_noise_on_each_cpu(request_t *request, noise_t noise)
 {
@@ -90,7 +100,7 @@ static const word_key_t keys[] = {
     {"workers", WORD_NUMBER(request_t, workers, 0, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
     {"mode", WORD_ONE_OF(request_t, mode, "default", "hot", "pinned")},
-    {"hog", WORD_NUMBER(request_t, hogs, 0, REQUEST_HOGS_MAX)},
+    {"hog", .kind = KEY_FUNC, .parse = request_parse_hogs},
     {"noise", .kind = KEY_FUNC, .parse = parse_noise},
     {"limit_s", .kind = KEY_SECONDS, WORD_FIELD(request_t, limit_s)},
     {"env", .kind = KEY_FUNC, .parse = parse_env},

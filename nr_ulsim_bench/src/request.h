@@ -13,8 +13,7 @@
 
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8
-#define REQUEST_HOGS_MAX 64
-#define REQUEST_NOISE_MAX CPU_SETSIZE
+#define REQUEST_NOISE_MAX (CPU_SETSIZE + 64)
 #define REQUEST_BACKEND_CHARS 32
 #define REQUEST_PATH_CHARS 512
 
@@ -44,8 +43,7 @@ typedef struct {
   uint32_t workers;
   class_t sched_class;
   backend_mode_t mode;
-  uint32_t hogs; ///< normal processes that compute all the time beside the measurement
-  noise_t noise[REQUEST_NOISE_MAX]; ///< further processes beside it
+  noise_t noise[REQUEST_NOISE_MAX]; ///< processes beside the measurement
   uint32_t noise_count;
   double limit_s; ///< a measurement that takes longer is killed
   char env[REQUEST_ENV_MAX][REQUEST_PATH_CHARS]; ///< "NAME=value", set before the pool's code is loaded
@@ -70,6 +68,9 @@ typedef struct {
 
 /// @brief Take "12x6+22x28", bursts of tasks x µs, which may have decimals, into @p request, a request_t.
 bool request_parse_bursts(const char *text, void *request);
+
+/// @brief Take a number of normal processes that compute all the time.
+bool request_parse_hogs(const char *text, void *request);
 
 /// @param line  as words_parse() has it
 /// @return false after report_error()

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "cpus.h"
+#include "memory.h"
 #include "words.h"
 #include "ws_node.h"
 #include "ws_scan.h"
@@ -50,23 +51,15 @@ typedef struct {
     SCAN_NODES, ///< one thread, which moves from node to node and scans the blocks that lie there
     SCAN_PARALLEL, ///< ws_scan() without hints
     SCAN_HINTS, ///< ws_scan()
-    READ, ///< threads without a pool, each with a part of the blocks
-    READ_PINNED ///< each with a part of those on its own node
+    READ ///< threads without a pool, each with a part of the blocks
   } kind;
   bool contended; ///< several scans at once
 } case_t;
 
 static const case_t cases[] = {
-    {"one", SCAN_ONE, false},
-    {"nodes", SCAN_NODES, false},
-    {"parallel", SCAN_PARALLEL, false},
-    {"hints", SCAN_HINTS, false},
-    {"one", SCAN_ONE, true},
-    {"nodes", SCAN_NODES, true},
-    {"parallel", SCAN_PARALLEL, true},
-    {"hints", SCAN_HINTS, true},
-    {"read", READ, false},
-    {"read-pinned", READ_PINNED, false},
+    {"one", SCAN_ONE, false},          {"nodes", SCAN_NODES, false}, {"parallel", SCAN_PARALLEL, false},
+    {"hints", SCAN_HINTS, false},      {"one", SCAN_ONE, true},      {"nodes", SCAN_NODES, true},
+    {"parallel", SCAN_PARALLEL, true}, {"hints", SCAN_HINTS, true},  {"read", READ, false},
 };
 #define CASES (sizeof cases / sizeof cases[0])
 
@@ -152,10 +145,10 @@ static bool make_table(bench_t *bench)
 {
   const uint64_t block_bytes = bench->request.block_bytes, words = block_bytes / sizeof(uint64_t);
   bench->blocks = (uint32_t)(bench->request.bytes / block_bytes);
-  bench->block = calloc(bench->blocks, sizeof *bench->block);
+  bench->block = allot(bench->blocks, sizeof *bench->block);
   char *const memory =
       mmap(NULL, bench->blocks * block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (!bench->block || memory == MAP_FAILED)
+  if (memory == MAP_FAILED)
     return false;
   for (uint32_t i = 0; i < bench->blocks; i++) {
     const uint32_t place = i % bench->nodes;
@@ -184,16 +177,15 @@ static void scan_block(void *member_arg, void *block, uint32_t index)
   atomic_fetch_add_explicit(&member->sum, sum, memory_order_relaxed);
 }
 
-/// @return how many blocks lie on a node; the k-th of them is block node + k * nodes
-static uint32_t blocks_on(const bench_t *bench, uint32_t node)
-{
-  return (bench->blocks - node + bench->nodes - 1) / bench->nodes;
-}
-
 /// Each scanner begins elsewhere, so that one does not find in the cache what another has just read.
 static uint32_t first_of(const member_t *member, uint32_t blocks)
 {
   return (uint32_t)((uint64_t)blocks * member->index / member->meeting->count);
+}
+
+static uint32_t end_of(const member_t *member, uint32_t blocks)
+{
+  return (uint32_t)((uint64_t)blocks * (member->index + 1) / member->meeting->count);
 }
 
 static void scan_node_by_node(member_t *member)
@@ -201,7 +193,8 @@ static void scan_node_by_node(member_t *member)
   const bench_t *const bench = member->meeting->bench;
   const cpu_set_t before = cpus_mask();
   for (uint32_t n = 0; n < bench->nodes; n++) {
-    const uint32_t node = (member->index + n) % bench->nodes, blocks = blocks_on(bench, node);
+    const uint32_t node = (member->index + n) % bench->nodes;
+    const uint32_t blocks = (bench->blocks - node + bench->nodes - 1) / bench->nodes;
     const uint32_t first = first_of(member, blocks);
     if (bench->nodes > 1)
       move_to(&bench->node[node].cpus);
@@ -211,26 +204,10 @@ static void scan_node_by_node(member_t *member)
   move_to(&before);
 }
 
-/// The thread's part of the blocks from @p first on, each @p step-th, which @p readers share.
-static void read_part(member_t *member, uint32_t first, uint32_t step, uint32_t blocks, uint32_t rank,
-                      uint32_t readers)
-{
-  const uint32_t end = (uint32_t)((uint64_t)blocks * (rank + 1) / readers);
-  for (uint32_t i = (uint32_t)((uint64_t)blocks * rank / readers); i < end; i++)
-    scan_block(member, member->meeting->bench->block[first + i * step], i);
-}
-
-/// Threads are dealt to the nodes in turn. With fewer threads than nodes nothing would read some of the nodes.
-static bool is_pinned(const meeting_t *meeting)
-{
-  return meeting->what->kind == READ_PINNED && meeting->count >= meeting->bench->nodes;
-}
-
 static void take_part(member_t *member)
 {
   const meeting_t *const meeting = member->meeting;
   const bench_t *const bench = meeting->bench;
-  const uint32_t nodes = bench->nodes, node = member->index % nodes;
   const ws_scan_t how = {.block = member->block,
                          .count = bench->blocks,
                          .scan = scan_block,
@@ -249,35 +226,27 @@ static void take_part(member_t *member)
       member->failed = ws_scan(bench->pool, &how) < 0;
       break;
     case READ:
-    case READ_PINNED:
-      if (is_pinned(meeting))
-        read_part(member, node, nodes, blocks_on(bench, node), member->index / nodes,
-                  (meeting->count - node + nodes - 1) / nodes);
-      else
-        read_part(member, 0, 1, bench->blocks, member->index, meeting->count);
+      for (uint32_t i = first_of(member, bench->blocks); i < end_of(member, bench->blocks); i++)
+        scan_block(member, bench->block[i], i);
   }
 }
 
 static void *begin_together(void *member_arg)
 {
   member_t *const member = member_arg;
-  const bench_t *const bench = member->meeting->bench;
-  if (is_pinned(member->meeting))
-    cpus_pin(0, cpus_nth(&bench->node[member->index % bench->nodes].cpus, member->index / bench->nodes));
-  else
-    move_to(&bench->cpus);
+  move_to(&member->meeting->bench->cpus);
   pthread_barrier_wait(&member->meeting->begin);
   take_part(member);
   member->end_ns = clock_now_ns();
   return NULL;
 }
 
-/// The caller reaches the barrier last and lets the others go. It computes nothing meanwhile. One thread alone that is
-/// not pinned is the caller itself.
+/// The caller reaches the barrier last and lets the others go. It computes nothing meanwhile. One thread alone is
+/// the caller itself.
 /// @return ns until the last has ended
 static uint64_t time_meeting(meeting_t *meeting, member_t *member)
 {
-  if (meeting->count == 1 && !is_pinned(meeting)) {
+  if (meeting->count == 1) {
     const uint64_t begin_ns = clock_now_ns();
     take_part(member);
     return clock_now_ns() - begin_ns;
@@ -298,25 +267,25 @@ static uint64_t time_meeting(meeting_t *meeting, member_t *member)
   return end_ns - begin_ns;
 }
 
-/// @return ns; 0 = a sum was wrong, or there was not enough memory
+/// @return ns; 0 = a sum was wrong, or ws_scan() failed
 static uint64_t run_case(const bench_t *bench, const case_t *what)
 {
   const bool scans = what->kind < READ;
   meeting_t meeting = {.bench = bench, .what = what};
   meeting.count = !scans ? bench->request.workers + 1 : what->contended ? bench->request.scanners : 1;
-  member_t *const member = aligned_alloc(_Alignof(member_t), meeting.count * sizeof *member);
-  void **const order = malloc(meeting.count * (size_t)bench->blocks * sizeof *order);
-  bool good = member && order;
-  for (uint32_t m = 0; good && m < meeting.count; m++) {
+  member_t *const member = allot(meeting.count, sizeof *member);
+  void **const order = allot(meeting.count * (size_t)bench->blocks, sizeof *order);
+  for (uint32_t m = 0; m < meeting.count; m++) {
     member[m] = (member_t){.meeting = &meeting, .index = m, .block = order + m * (size_t)bench->blocks};
     const uint32_t first = first_of(&member[m], bench->blocks);
     for (uint32_t i = 0; scans && i < bench->blocks; i++)
       member[m].block[i] = bench->block[(first + i) % bench->blocks];
   }
-  const uint64_t taken_ns = good ? time_meeting(&meeting, member) : 0;
+  const uint64_t taken_ns = time_meeting(&meeting, member);
+  bool good = true;
   uint64_t sum = 0;
-  for (uint32_t m = 0; good && m < meeting.count; m++) {
-    good = !member[m].failed && (!scans || member[m].sum == bench->sum);
+  for (uint32_t m = 0; m < meeting.count; m++) {
+    good = good && !member[m].failed && (!scans || member[m].sum == bench->sum);
     sum += member[m].sum;
   }
   free(order);
@@ -355,7 +324,7 @@ static void print_case(const bench_t *bench, uint32_t index)
     report_number(&report, "ns", (double)taken_ns);
     report_number(&report, "gb_per_s", (double)bytes / (double)taken_ns);
   } else {
-    report_text(&report, "error", "a result was wrong, or there was not enough memory");
+    report_text(&report, "error", "a result was wrong, or ws_scan() failed");
   }
   report_print(&report);
 }

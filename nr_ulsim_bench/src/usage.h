@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
 
 typedef struct {
@@ -30,4 +34,7 @@ usage_t usage_since(usage_t begin, usage_of_t of);
 /// is no fault of a pool, so its own part is taken out
 usage_t usage_asleep(uint64_t ns);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,6 +6,7 @@
 
 #include "../../common/utils/thread_pool_ws/trace/ws_probe.h"
 #include "clock.h"
+#include "memory.h"
 #include "report.h"
 #include "words.h"
 #include "ws_trace_slot.h"
@@ -106,14 +107,11 @@ int main(int argc, char **argv)
   question_t question = {.events = 1000000, .pause_us = 4000};
   words_take(argc, argv, usage, keys, &question);
   const uint32_t batches = (question.events + BATCH_EVENTS - 1) / BATCH_EVENTS;
-  uint64_t *const ns = calloc(KINDS * (batches + 1), sizeof *ns);
-  if (!ns)
-    return EXIT_FAILURE;
+  uint64_t *const ns = allot(KINDS * (batches + 1), sizeof *ns);
   measure(ns, 1, question.pause_us); // the first phase loads the provider if the environment asks for it
   const bool recorded = RECORDS;
   measure(ns, batches, question.pause_us);
   for (uint32_t kind = 0; kind < KINDS; kind++)
     answer(kinds[kind].what, recorded, &ns[kind * batches], batches);
-  free(ns);
   return EXIT_SUCCESS;
 }

@@ -22,7 +22,6 @@
 #include "process.h"
 #include "words.h"
 
-#define GAPS_MAX 16u
 #define SAMPLES_MIN 10u
 #define CPU_NONE UINT32_MAX
 #define LIMIT_S 5.0 // of a series, and
@@ -54,7 +53,8 @@ typedef struct {
 static const char usage[] =
     "usage: ws-wakes [key=value]...\n"
     "keys:  kind=all|futex|timer|look     woken by a call, by its own timer, or awake and looking\n"
-    "       gaps_us=250,1000,5000         how long it sleeps before each wake; look: the first only\n"
+    "       gap_us=N                      how long it sleeps before each wake (default: 250, 1000, 5000; "
+    "look: 250)\n"
     "       class=all|other|fifo          normal class, SCHED_FIFO\n"
     "       hold=all|no|yes               yes: /dev/cpu_dma_latency held at 0, no deep idle states\n"
     "       samples=N measure_ms=N        of each series: as many, and about as long, at most\n"
@@ -65,32 +65,14 @@ typedef struct {
   int32_t kind; ///< 0 = all, else wake_kind_t + 1
   enum { CLASS_ALL, CLASS_OTHER, CLASS_FIFO } sched_class;
   enum { HOLD_ALL, HOLD_NO, HOLD_YES } hold;
-  uint32_t gaps_us[GAPS_MAX], gap_count;
+  uint32_t gap_us; ///< 0 = all
   uint32_t samples, measure_ms, cpu, caller_cpu, priority;
   timer_t limit; ///< kills this process
 } request_t;
 
-static bool parse_gaps(const char *text, void *target)
-{
-  request_t *const request = target;
-  for (request->gap_count = 0; request->gap_count < GAPS_MAX;) {
-    uint32_t gap_us;
-    int used;
-    if (sscanf(text, "%u%n", &gap_us, &used) != 1 || gap_us < 20 || gap_us > 1000000)
-      return false;
-    request->gaps_us[request->gap_count++] = gap_us;
-    text += used;
-    if (*text == '\0')
-      return true;
-    if (*text++ != ',')
-      return false;
-  }
-  return false;
-}
-
 static const word_key_t keys[] = {
     {"kind", WORD_ONE_OF(request_t, kind, "all", "futex", "timer", "look")},
-    {"gaps_us", .kind = KEY_FUNC, .parse = parse_gaps},
+    {"gap_us", WORD_NUMBER(request_t, gap_us, 20, 1000000)},
     {"class", WORD_ONE_OF(request_t, sched_class, "all", "other", "fifo")},
     {"hold", WORD_ONE_OF(request_t, hold, "all", "no", "yes")},
     {"samples", WORD_NUMBER(request_t, samples, 1, SERIES_SAMPLES_MAX)},
@@ -220,16 +202,11 @@ static int32_t start(pthread_t *thread, uint32_t cpu, uint32_t priority, void *(
     return EINVAL;
   CPU_ZERO(&cpus);
   CPU_SET(cpu, &cpus);
-  int32_t error = pthread_attr_init(&attr);
-  if (error)
-    return error;
-  error = pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
-  if (!error)
-    error = pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-  if (!error)
-    error = pthread_attr_setschedpolicy(&attr, priority ? SCHED_FIFO : SCHED_OTHER);
-  if (!error)
-    error = pthread_attr_setschedparam(&attr, &param);
+  pthread_attr_init(&attr);
+  int32_t error = pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
+  pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+  pthread_attr_setschedpolicy(&attr, priority ? SCHED_FIFO : SCHED_OTHER);
+  pthread_attr_setschedparam(&attr, &param);
   if (!error)
     error = pthread_create(thread, &attr, func, meeting);
   pthread_attr_destroy(&attr);
@@ -327,12 +304,14 @@ static void measure(const request_t *request, wake_kind_t kind, uint32_t gap_us,
 /// What is compared with each other is measured one after the other: idle states as they are, and off.
 static void measure_kind(const request_t *request, wake_kind_t kind, bool realtime)
 {
-  const uint32_t gaps = kind == WAKE_LOOK ? 1 : request->gap_count;
+  static const uint32_t usual_us[] = {250, 1000, 5000};
+  const uint32_t gaps = request->gap_us || kind == WAKE_LOOK ? 1 : sizeof usual_us / sizeof usual_us[0];
   for (uint32_t i = 0; i < gaps; i++) {
+    const uint32_t gap_us = request->gap_us ? request->gap_us : usual_us[i];
     if (request->hold != HOLD_YES)
-      measure(request, kind, request->gaps_us[i], realtime, false);
+      measure(request, kind, gap_us, realtime, false);
     if (request->hold != HOLD_NO && kind != WAKE_LOOK)
-      measure(request, kind, request->gaps_us[i], realtime, true);
+      measure(request, kind, gap_us, realtime, true);
   }
 }
 
@@ -359,9 +338,7 @@ static bool limit_time(request_t *request)
 int main(int argc, char **argv)
 {
   static report_t report;
-  request_t request = {.gaps_us = {250, 1000, 5000},
-                       .gap_count = 3,
-                       .samples = 400,
+  request_t request = {.samples = 400,
                        .measure_ms = 250,
                        .cpu = CPU_NONE,
                        .caller_cpu = CPU_NONE,

@@ -15,8 +15,8 @@ from nrbench.text import ending, host_line, layout, number
 
 THREADS, TASKS, FIBERS = "threads", "tasks", "fibers"
 TITLES = {
-    THREADS: "(a) a thread a client, pthread_rwlock_t",
-    TASKS: "(b) tasks that block, pthread_rwlock_t",
+    THREADS: "(a) a thread a client",
+    TASKS: "(b) tasks that block",
     FIBERS: "(c) fibers that yield",
 }
 WS, JUMP, BOOST = "cost-ws", "cost-jump", "cost-boost"
@@ -260,8 +260,8 @@ def report(results: Results) -> Iterator[str]:
     workers = results.last("workers", 1)
     yield host_line(host)
     yield (
-        f"{workers} tables of {host['blocks']} blocks of {host['block_bytes'] / 1024:g} KiB; {workers} workers"
-        "; each client asks for one scan after the other; medians over the rounds"
+        f"{workers} tables of {host['blocks']} blocks of {host['block_bytes'] / 1024:g} KiB;"
+        f" {workers} workers; each client asks for one scan after the other; medians over the rounds"
     )
     for cell, at in found.items():
         yield from _cell(cell, at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterator
 
 from nrbench import host
 from nrbench.claims import Rounds, at_least_word, hints_verdict, median, round_ratio
@@ -23,7 +23,7 @@ STEPS = {
     "parallel": "(c) ws_scan, no hints",
     "hints": "(d) ws_scan, hints",
 }
-READS = {"read": "read, floating", "read-pinned": "read, pinned"}
+READ = "read"
 COLORS = ("black", "C0", "C3", "C1")
 ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
 READ_PART = 0.95  # of the bandwidth of a read without a pool, for (c)
@@ -35,7 +35,7 @@ MEMORY_PART = 8  # the table takes at most this part of the free memory
 PASSES = 3  # in a round; the fastest counts
 SCANNERS = 4  # scans at once, with contention
 READ_BYTES_PER_S = 8e9  # about, for the time that the run will take
-TABLES_READ = 4 + 4 * SCANNERS + 2  # in one pass
+TABLES_READ = 4 + 4 * SCANNERS + 1  # in one pass
 
 
 def size_bytes(text: str | None) -> int:
@@ -99,22 +99,8 @@ def contended(results: Results) -> int | None:
     return max((count for count in results.values("scanners") if count > 1), default=None)
 
 
-def best_of(results: Results, names: Sequence[str]) -> str | None:
-    """Pinned or not: the one that is faster over all rounds."""
-    medians = {name: median(gb_per_s(results, name)) for name in names}
-    found = {name: value for name, value in medians.items() if value is not None}
-    return max(found, key=lambda name: found[name], default=None)
-
-
-def best_reads(results: Results) -> Rounds:
-    """In each round the faster of floating and pinned: what the memory gives, as far as was seen."""
-    reads = [gb_per_s(results, name) for name in READS]
-    numbers = sorted({number for rounds in reads for number in rounds})
-    return {number: max(rounds.get(number, 0.0) for rounds in reads) for number in numbers}
-
-
 def read_verdict(results: Results) -> str:
-    parallel, read = gb_per_s(results, "parallel"), best_reads(results)
+    parallel, read = gb_per_s(results, "parallel"), gb_per_s(results, READ)
     share = round_ratio(parallel, read)
     what = f"(c) reaches {READ_PART:.0%} of a read without a pool"
     if share is None:
@@ -164,7 +150,7 @@ def report(results: Results) -> Iterator[str]:
     if nodes > 1:
         ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
         yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
-    yield from _table(results, "The table read by as many threads and no pool", READS)
+    yield from _table(results, "By as many threads and no pool", {READ: "read"})
     yield from ending(results, verdicts(results), "step", _notes(results), program="ws-scan")
 
 
@@ -174,9 +160,9 @@ def _panel(axis: Axes, results: Results, scanners: int) -> None:
         if rounds:
             axis.bar(place, median(rounds) or 0, color=COLORS[place], alpha=0.35, label=title)
             axis.plot([place] * len(rounds), list(rounds.values()), ".", color=COLORS[place])
-    if best := best_of(results, list(READS)):
-        look: Any = {"color": "grey", "linestyle": "--", "label": READS[best]}
-        axis.axhline(median(gb_per_s(results, best)) or 0, **look)
+    if read := median(gb_per_s(results, READ)):
+        look: Any = {"color": "grey", "linestyle": "--", "label": "read without a pool"}
+        axis.axhline(read, **look)
     axis.set_xticks(range(len(STEPS)), ["(a)", "(b)", "(c)", "(d)"])
     axis.set_title(f"{scanners} scans at once" if scanners > 1 else "one scan", fontsize=10)
     axis.grid(axis="y", alpha=0.3)
