@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file mutex_pool.h
-/// Queues with a mutex and a condition variable each, and workers that belong to one: included by a module that defines
-/// MUTEX_QUEUES(workers), their number, and BENCH_NESTED_PUSH.
+/// Queues with a mutex and a condition variable each, and workers that belong to one: included by a module
+/// that defines MUTEX_QUEUES(workers), their number, and BENCH_NESTED_PUSH.
 #ifndef BENCH_MUTEX_POOL_H
 #define BENCH_MUTEX_POOL_H
 

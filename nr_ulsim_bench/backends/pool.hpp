@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file pool.hpp
-/// The module of a pool in C++: BENCH_POOL(Class, .version = ..., ...) makes its table from the functions that the
-/// class has. It is constructed from bench_settings_t. push() and wait() are needed; arm(), run(), fork_join() and
-/// bool usable(), which is asked once, are not.
+/// The module of a pool in C++: BENCH_POOL(Class, .version = ..., ...) makes its table from the functions
+/// that the class has. It is constructed from bench_settings_t. push() and wait() are needed; arm(), run(),
+/// fork_join() and bool usable(), which is asked once, are not.
 #ifndef BENCH_POOL_HPP
 #define BENCH_POOL_HPP
 

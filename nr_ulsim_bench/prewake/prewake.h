@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file prewake.h
-/// ws-prewake: what it is asked, the machine and the radio around the one pool of a measurement, and one slot of it.
+/// ws-prewake: what it is asked, the machine and the radio around the one pool of a measurement, and one slot
+/// of it.
 #ifndef PREWAKE_H
 #define PREWAKE_H
 
@@ -151,15 +152,16 @@ typedef struct {
   arrivals_t arrivals;
 } bench_run_t;
 
-/// @brief Load the plan, make the pool, give the producer its class and CPU, begin the grid some slots from now.
+/// @brief Load the plan, make the pool, give the producer its class and CPU, begin the grid some slots from
+/// now.
 /// @param bench  question, environment and report are set
 /// @return false when the report says why not
 bool bench_open(bench_run_t *bench);
 
 bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode);
 
-/// @brief The plan begins with slot @p number, modulo their count. Occupancy and jitter of what follows depend on
-/// @p block only: modes see the same.
+/// @brief The plan begins with slot @p number, modulo their count. Occupancy and jitter of what follows depend
+/// on @p block only: modes see the same.
 void bench_seek(bench_run_t *bench, uint64_t number, uint64_t block);
 
 /// @brief Another pattern from the next slot on; @p pattern stays the caller's.

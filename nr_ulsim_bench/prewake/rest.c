@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long mode auto needs to find its way again when something has changed under it (step); and what others have of the
-// CPUs: nothing is taken from them by a pool that rests (idle), nor much by one that works in a real-time class (canary).
+// How long mode auto needs to find its way again when something has changed under it (step); and what others
+// have of the CPUs: nothing is taken from them by a pool that rests (idle), nor much by one that works in a
+// real-time class (canary).
 #include <pthread.h>
 #include <stdatomic.h>
 

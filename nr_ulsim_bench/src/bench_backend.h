@@ -57,7 +57,8 @@ typedef struct {
   void (*wait)(void *pool);
   /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that
   void (*fork_join)(void *pool, const bench_task_t *child, const bench_task_t *own);
-  /// @return the sum of sum(intervals, first, end) over pieces of [0, intervals). Outside of run(). NULL = cannot
+  /// @return the sum of sum(intervals, first, end) over pieces of [0, intervals). Outside of run(). NULL =
+  /// cannot
   double (*reduce)(void *pool, uint64_t intervals, bench_sum_t sum);
   /// Tell a tracer that the calling thread begins a phase, before its first push, and ends it, after
   /// its wait(). Never with BENCH_PHASE_NONE. Both or neither are NULL; NULL = this pool has no such events

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-latch: scans of tables whose blocks writers hold for a time, run in one of several ways; or what fibers of one
-// library cost (latch_costs.c).
+// ws-latch: scans of tables whose blocks writers hold for a time, run in one of several ways; or what fibers
+// of one library cost (latch_costs.cpp).
 // Use: ws-latch how=NAME [key=value]...   a JSON object
 //      ws-latch --help                    names all keys
 // The answer has figures, or "error". `python -m nrbench run --only latch` runs it in rounds and compares.
@@ -67,8 +67,9 @@ static const word_key_t keys[] = {
     {NULL},
 };
 
-/// The reader-writer latch of a block. Its waits block a thread or a plain task, and let a fiber yield. Readers that come
-/// while a writer holds the latch, or waits for it, wait. All that wait go ahead when a writer leaves.
+/// The reader-writer latch of a block. Its waits block a thread or a plain task, and let a fiber yield.
+/// Readers that come while a writer holds the latch, or waits for it, wait. All that wait go ahead when a
+/// writer leaves.
 typedef struct {
   /// Bit 63 = a writer holds the latch or waits for it; bits 32..62 = readers that wait; bits 0..31 = readers
   /// that hold the latch, or that a writer has let in.
@@ -83,8 +84,8 @@ typedef struct {
 #define ONE_IN UINT64_C(1)
 #define IN_MASK (ONE_WAITS - 1)
 
-/// Writers change words of a block so that the sum of its words is wrong while they hold the latch, and right again when
-/// they leave.
+/// Writers change words of a block so that the sum of its words is wrong while they hold the latch, and right
+/// again when they leave.
 typedef struct {
   _Alignas(64) latch_t latch;
   uint64_t *word;
@@ -218,8 +219,8 @@ static uint64_t block_sum(const block_t *block, uint64_t bytes)
   return sum;
 }
 
-/// @return ns that the calling thread takes to sum up a block that nothing else uses; the least of several passes over
-/// a table
+/// @return ns that the calling thread takes to sum up a block that nothing else uses; the least of several
+/// passes over a table
 static double block_ns(const bench_t *bench)
 {
   const request_t *const request = &bench->request;
@@ -247,8 +248,8 @@ static void add(_Atomic uint64_t *sum, uint64_t value)
   atomic_store_explicit(sum, read_sum(sum) + value, memory_order_relaxed);
 }
 
-/// Writer w has blocks of its own in table w % tables: each `step`-th, from `first`. They are taken in an order drawn
-/// by chance.
+/// Writer w has blocks of its own in table w % tables: each `step`-th, from `first`. They are taken in an
+/// order drawn by chance.
 static block_t *choose(const writer_t *writer, unsigned int *random)
 {
   const request_t *const request = &writer->bench->request;

@@ -29,8 +29,8 @@ struct Own {
   static void yield() { ws_yield(); }
   static void sleep_until(uint64_t ns) { ws_sleep_until(ns); }
 
-  /// Outside of a fiber they have a pool of their own, and the caller waits without it, so that all of them run on the
-  /// worker.
+  /// Outside of a fiber they have a pool of their own, and the caller waits without it, so that all of them
+  /// run on the worker.
   class Fibers {
    public:
     explicit Fibers(uint32_t count) : count_(count), outer_(ws_worker_index() < 0)

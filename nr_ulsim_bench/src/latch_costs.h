@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file latch_costs.h
-/// What fibers of one library cost: a switch, a mutex that is passed on, a fiber, and many that sleep. All fibers of a
-/// measurement run on one thread.
+/// What fibers of one library cost: a switch, a mutex that is passed on, a fiber, and many that sleep. All
+/// fibers of a measurement run on one thread.
 #ifndef LATCH_COSTS_H
 #define LATCH_COSTS_H
 
@@ -34,7 +34,8 @@ typedef struct {
   bool (*sleep)(const uint64_t *deadline_ns, uint64_t *late_ns, uint32_t count);
 } ping_t;
 
-/// Of this project, of jump_fcontext alone, of the module liblatch_boost.so, which exports its ping_t as ping_boost.
+/// Of this project, of jump_fcontext alone, of the module liblatch_boost.so, which exports its ping_t as
+/// ping_boost.
 typedef enum { COST_WS, COST_JUMP, COST_BOOST } cost_of_t;
 
 typedef struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file latch_pings.hpp
-/// The measurements of latch_costs.h, for a library of fibers. It has yield(), sleep_until(ns), a Mutex, and Fibers(count):
-/// start(func) starts one of so many, join() waits for all, and they may be started again. Fibers outside of a fiber run
-/// on one thread.
+/// The measurements of latch_costs.h, for a library of fibers. It has yield(), sleep_until(ns), a Mutex, and
+/// Fibers(count): start(func) starts one of so many, join() waits for all, and they may be started again.
+/// Fibers outside of a fiber run on one thread.
 #ifndef LATCH_PINGS_HPP
 #define LATCH_PINGS_HPP
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-bench: measures one pool at a time, each in a process of its own. Words on the command line are one request;
-// without words each line of standard input is one. Each answer is one JSON object on a line. `python -m nrbench`
-// plans the requests and reads the answers.
+// ws-bench: measures one pool at a time, each in a process of its own. Words on the command line are one
+// request; without words each line of standard input is one. Each answer is one JSON object on a line.
+// `python -m nrbench` plans the requests and reads the answers.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,8 +123,8 @@ static void run_child(const request_t *request, report_t *report)
   close(ends[0]);
 }
 
-/// Let a child process serve @p request, so that a pool that hangs or crashes costs one result only; kill it when it
-/// takes longer than request->limit_s.
+/// Let a child process serve @p request, so that a pool that hangs or crashes costs one result only; kill it
+/// when it takes longer than request->limit_s.
 static void supervise(const request_t *request, report_t *report)
 {
   pid_t noise[REQUEST_NOISE_MAX];

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/// @return an array of zeros that begins a cache line, already written, so that no page fault comes later. Without memory
-/// the process ends
+/// @return an array of zeros that begins a cache line, already written, so that no page fault comes later.
+/// Without memory the process ends
 static inline void *allot(size_t count, size_t size)
 {
   const size_t bytes = (count * size / 64 + 1) * 64;

@@ -49,7 +49,8 @@ bool process_limit(timer_t *timer, double limit_s);
 /// @brief Begin anew: it is killed after @p limit_s from now.
 bool process_set_limit(timer_t timer, double limit_s);
 
-/// @brief Hold the idle states down to this latency, until the file is closed. @return the file; -1 with errno
+/// @brief Hold the idle states down to this latency, until the file is closed. @return the file; -1 with
+/// errno
 int process_hold_latency(int32_t latency_us);
 
 #endif

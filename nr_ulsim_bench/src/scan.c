@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-scan: one thread, node by node, and ws_scan() over a table of blocks, alone and with several scans at once; and
-// the memory's bandwidth, read by as many threads without a pool.
+// ws-scan: one thread, node by node, and ws_scan() over a table of blocks, alone and with several scans at
+// once; and the memory's bandwidth, read by as many threads without a pool.
 // Use: ws-scan [key=value]...     a JSON object a line for each case, with the fastest of its passes
 //      ws-scan --help             names all keys
 // A line has figures, or "error". `python -m nrbench run --only scan` runs it in rounds and compares.
@@ -241,8 +241,8 @@ static void *begin_together(void *member_arg)
   return NULL;
 }
 
-/// The caller reaches the barrier last and lets the others go. It computes nothing meanwhile. One thread alone is
-/// the caller itself.
+/// The caller reaches the barrier last and lets the others go. It computes nothing meanwhile. One thread
+/// alone is the caller itself.
 /// @return ns until the last has ended
 static uint64_t time_meeting(meeting_t *meeting, member_t *member)
 {

@@ -21,8 +21,8 @@ typedef struct {
   uint32_t cores; ///< CPUs that this process may use
 } session_t;
 
-/// @brief Serve @p request and fill @p report: load the pool's module, create the pool, start its threads, drop the
-/// producer's class, measure.
+/// @brief Serve @p request and fill @p report: load the pool's module, create the pool, start its threads,
+/// drop the producer's class, measure.
 /// @param session  out. Its pool is left: to destroy it may hang or crash, so the result must be safe before
 void serve(session_t *session, const request_t *request, report_t *report);
 

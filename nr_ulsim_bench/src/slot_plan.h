@@ -26,10 +26,10 @@ typedef struct {
 } slot_plan_t;
 
 /// @brief One slot with the bursts of the request, or the slots of its file.
-/// The first of several bursts, or one alone of 12 to 14 tasks, is symbol processing; any other is decoding. A file has
-/// lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations separated by spaces; '#' begins a comment
-/// line. Slots may have any numbers; a new number begins a new slot. A phase may have any name; `symbol_processing` and
-/// `ulsch_decoding` say its kind.
+/// The first of several bursts, or one alone of 12 to 14 tasks, is symbol processing; any other is decoding.
+/// A file has lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations separated by spaces;
+/// '#' begins a comment line. Slots may have any numbers; a new number begins a new slot. A phase may have
+/// any name; `symbol_processing` and `ulsch_decoding` say its kind.
 /// @return false after report_error(), which names file and line
 bool slot_plan_make(slot_plan_t *plan, const request_t *request, report_t *report);
 

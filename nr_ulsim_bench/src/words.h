@@ -38,11 +38,12 @@ typedef struct {
 /// @return false after report_error()
 bool words_parse(char *line, const word_key_t *keys, void *target, report_t *report);
 
-/// @brief The words of a command line as a line for words_parse(), cut where it does not fit. Where it asks for the
-/// usage, or has another option, the process prints the usage and ends.
+/// @brief The words of a command line as a line for words_parse(), cut where it does not fit. Where it asks
+/// for the usage, or has another option, the process prints the usage and ends.
 void words_join(int argc, char **argv, const char *usage, char line[WORDS_CHARS_MAX]);
 
-/// @brief Both for a program that gets one request. Where a word is not understood, it prints the report and ends.
+/// @brief Both for a program that gets one request. Where a word is not understood, it prints the report and
+/// ends.
 void words_take(int argc, char **argv, const char *usage, const word_key_t *keys, void *target);
 
 #endif
