@@ -48,6 +48,17 @@ static void fork_join(void *pool, const bench_task_t *child, const bench_task_t 
 #pragma omp taskwait
 }
 
+/// A piece for each thread.
+static double reduce(void *pool, uint64_t intervals, bench_sum_t sum_piece)
+{
+  const uint64_t threads = ((const omp_pool_t *)pool)->workers + 1;
+  double sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+  for (uint64_t i = 0; i < threads; i++)
+    sum += sum_piece(intervals, intervals * i / threads, intervals * (i + 1) / threads);
+  return sum;
+}
+
 static void destroy(void *pool)
 {
   free(pool);
@@ -62,5 +73,6 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .push = push,
     .wait = wait_all,
     .fork_join = fork_join,
+    .reduce = reduce,
     .destroy = destroy,
 };

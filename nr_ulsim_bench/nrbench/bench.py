@@ -10,7 +10,7 @@ from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
 from nrbench.engine import Part, Request
-from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, tracecost
+from nrbench.parts import latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
@@ -20,8 +20,6 @@ from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
 from nrbench.sweep.record import RUNS
-
-FULL_PARTS = {"coliseum", "demos", "tail"}  # that have a --full
 
 
 class Replay(Part):
@@ -51,7 +49,7 @@ class Replay(Part):
 
 REPLAY = Replay("replay", lambda results: ())
 # Only if they are asked for by name.
-NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, demos.PART, latch.PART, tail.PART)
+NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, latch.PART, tail.PART)
 
 
 def chosen(request: Request) -> list[tuple[Part, Request]]:
@@ -77,8 +75,8 @@ def chosen(request: Request) -> list[tuple[Part, Request]]:
 def run(request: Request) -> int:
     """@return exit status: see sweep.session.carry_out()"""
     only = set(request.only)
-    if request.full and (not only or only - FULL_PARTS or request.quick):
-        raise BenchError(f"--full: needs --only {' or --only '.join(sorted(FULL_PARTS))}, and no --quick")
+    if request.full and (only != {tail.PART.name} or request.quick):
+        raise BenchError(f"--full: needs --only {tail.PART.name}, and no --quick")
     status, parts = 0, chosen(request)
     with _tables_apart(request.out, [] if only else [part.results for part, _ in parts]):
         for number, (part, asked) in enumerate(parts):

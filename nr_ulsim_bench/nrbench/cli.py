@@ -30,7 +30,7 @@ Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MO
 Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
-Full = Annotated[bool, typer.Option("--full", help="coliseum, demos, tail: their largest sizes, hours")]
+Full = Annotated[bool, typer.Option("--full", help="tail: its largest size, half a day")]
 Program = Annotated[
     Path,
     typer.Option(

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The coliseum: as many tasks as the pool can carry, pushed one by one by the producer, then one join.
-#include <stdlib.h>
-
 #include "clock.h"
-#include "fib.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
+#include "work.h"
 
 /// The nested work: fib by tasks down to the cut-off, below it in one call.
 #define NESTED_ROOT 24
@@ -176,12 +175,8 @@ static void measure_flat(session_t *session)
 static void measure_nested(session_t *session)
 {
   const uint32_t count = session->request->tasks;
-  nested_t *const roots = calloc(count, sizeof roots[0]);
-  bench_task_t *const tasks = calloc(count, sizeof tasks[0]);
-  if (!roots || !tasks) {
-    report_error(session->report, "no memory for %u tasks", count);
-    return;
-  }
+  nested_t *const roots = allot(count, sizeof roots[0]);
+  bench_task_t *const tasks = allot(count, sizeof tasks[0]);
   for (uint32_t i = 0; i < count; i++) {
     roots[i] = (nested_t){.session = session, .n = NESTED_ROOT};
     tasks[i] = (bench_task_t){.func = run_nested_root, .arg = &roots[i]};
@@ -198,8 +193,6 @@ static void measure_nested(session_t *session)
     if (roots[i].result != expected)
       report_error(session->report, "nested fib(%d) gave %llu instead of %llu", NESTED_ROOT,
                    (unsigned long long)roots[i].result, (unsigned long long)expected);
-  free(tasks);
-  free(roots);
 }
 
 void measure_coliseum(session_t *session)

@@ -50,20 +50,16 @@ static bench_phase_t burst_kind(const request_t *request, uint32_t burst)
   return burst == 0 && symbols ? BENCH_SYMBOL_PROCESSING : BENCH_ULSCH_DECODING;
 }
 
-bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request)
+static void add_burst(slot_plan_t *plan, const request_t *request, uint32_t index)
 {
-  *plan = (slot_plan_t){0};
-  for (uint32_t i = 0; i < request->burst_count; i++) {
-    const burst_t burst = request->bursts[i];
-    add_phase(plan, (phase_t){
-                        .kind = burst_kind(request, i),
-                        .first_task = plan->task_count,
-                        .task_count = burst.tasks,
-                    });
-    for (uint32_t task = 0; task < burst.tasks; task++)
-      add_task(plan, burst.work_ns);
-  }
-  return true;
+  const burst_t burst = request->bursts[index];
+  add_phase(plan, (phase_t){
+                      .kind = burst_kind(request, index),
+                      .first_task = plan->task_count,
+                      .task_count = burst.tasks,
+                  });
+  for (uint32_t task = 0; task < burst.tasks; task++)
+    add_task(plan, burst.work_ns);
 }
 
 /// Take the next number from @p text; a comma or blanks lie before it.
@@ -116,9 +112,8 @@ static bool parse_phase(slot_plan_t *plan, char *text)
   return text[strspn(text, ", \t\r\n")] == '\0';
 }
 
-bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
+static bool plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
 {
-  *plan = (slot_plan_t){0};
   FILE *const file = fopen(path, "r");
   if (!file) {
     report_error(report, "%s: %s", path, strerror(errno));
@@ -144,10 +139,18 @@ bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
   return good;
 }
 
-void slot_plan_free(slot_plan_t *plan)
+bool slot_plan_make(slot_plan_t *plan, const request_t *request, report_t *report)
 {
-  free(plan->phases);
-  free(plan->task_ns);
+  *plan = (slot_plan_t){.tasks_max = 1};
+  const bool recorded = request->bench == BENCH_REPLAY || request->burst_count == 0;
+  if (recorded && !plan_from_file(plan, request->file, report))
+    return false;
+  for (uint32_t i = 0; !recorded && i < request->burst_count; i++)
+    add_burst(plan, request, i);
+  for (uint32_t i = 0; i < plan->phase_count; i++)
+    if (plan->phases[i].task_count > plan->tasks_max)
+      plan->tasks_max = plan->phases[i].task_count;
+  return true;
 }
 
 double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another,
 // and sleeps.
-#include <stdlib.h>
-
 #include "clock.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "slot_plan.h"
 #include "threads.h"
 #include "usage.h"
@@ -224,33 +223,21 @@ static void report_start(report_t *report, slot_series_t *start)
   report_number(report, "start_ratio_p99", percentile_us(start->ratio_ppm, start->slots, 99) * 1e-3);
 }
 
-static bool prepare_tasks(slot_bench_t *bench)
+static void prepare_tasks(slot_bench_t *bench)
 {
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
-    most = bench->plan.phases[i].task_count > most ? bench->plan.phases[i].task_count : most;
-  bench->work = aligned_alloc(_Alignof(timed_task_t), most * sizeof bench->work[0]);
-  bench->tasks = calloc(most, sizeof bench->tasks[0]);
-  if (!bench->work || !bench->tasks) {
-    report_error(bench->session->report, "no memory for %u tasks", most);
-    return false;
-  }
-  for (uint32_t i = 0; i < most; i++) {
-    bench->work[i] = (timed_task_t){0};
+  const uint32_t most = bench->plan.tasks_max;
+  bench->work = allot(most, sizeof bench->work[0]);
+  bench->tasks = allot(most, sizeof bench->tasks[0]);
+  for (uint32_t i = 0; i < most; i++)
     bench->tasks[i] = (bench_task_t){.func = run_timed, .arg = &bench->work[i]};
-  }
-  return true;
 }
 
-static bool prepare_series(slot_series_t *series, uint32_t slots)
+static slot_series_t make_series(uint32_t slots)
 {
-  *series = (slot_series_t){0};
-  uint64_t *const values = calloc(slots, 4 * sizeof *values);
-  series->makespan_ns = values;
-  series->push_ns = values + slots;
-  series->start_lag_ns = values + 2 * (size_t)slots;
-  series->ratio_ppm = values + 3 * (size_t)slots;
-  return values != NULL;
+  return (slot_series_t){.makespan_ns = allot(slots, sizeof(uint64_t)),
+                         .push_ns = allot(slots, sizeof(uint64_t)),
+                         .start_lag_ns = allot(slots, sizeof(uint64_t)),
+                         .ratio_ppm = allot(slots, sizeof(uint64_t))};
 }
 
 static uint64_t stopped_callers(const session_t *session)
@@ -259,44 +246,29 @@ static uint64_t stopped_callers(const session_t *session)
 }
 
 /// The start, the warm-up, then what counts.
-static void run_all(slot_bench_t *bench, slot_series_t *start, slot_series_t *series)
-{
-  const request_t *const request = bench->session->request;
-  run_slots(bench, start, request->start_slots, true);
-  run_slots(bench, series, request->warm_slots, false);
-  const uint64_t stopped_before = stopped_callers(bench->session);
-  const usage_t begin = usage_now(USAGE_PROCESS);
-  run_slots(bench, series, request->slots, true);
-  const usage_t cost = usage_since(begin, USAGE_PROCESS);
-  if (!session_check_tasks(bench->session, bench->pushed_tasks))
-    return;
-  report_slots(bench, series, cost);
-  if (bench->session->backend->stopped_callers)
-    report_count(bench->session->report, "stopped_callers", stopped_callers(bench->session) - stopped_before);
-  if (start->slots)
-    report_start(bench->session->report, start);
-  report_count(bench->session->report, "warm_slots", request->warm_slots);
-  report_number(bench->session->report, "settled_s",
-                (double)(request->start_slots + request->warm_slots) * (double)request->period_us * 1e-6);
-}
-
 void measure_slots(session_t *session)
 {
   const request_t *const request = session->request;
+  report_t *const report = session->report;
   slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
-  slot_series_t start = {0}, series = {0};
-  const bool planned = request->bench == BENCH_REPLAY
-                           ? slot_plan_from_file(&bench.plan, request->file, session->report)
-                           : slot_plan_from_bursts(&bench.plan, request);
-  if (planned && prepare_tasks(&bench)) {
-    if (prepare_series(&start, request->start_slots + 1) && prepare_series(&series, request->slots))
-      run_all(&bench, &start, &series);
-    else
-      report_error(session->report, "no memory for %u slots", request->slots);
-  }
-  free(start.makespan_ns);
-  free(series.makespan_ns);
-  free(bench.work);
-  free(bench.tasks);
-  slot_plan_free(&bench.plan);
+  slot_series_t start = make_series(request->start_slots), series = make_series(request->slots);
+  if (!slot_plan_make(&bench.plan, request, report))
+    return;
+  prepare_tasks(&bench);
+  run_slots(&bench, &start, request->start_slots, true);
+  run_slots(&bench, &series, request->warm_slots, false);
+  const uint64_t stopped_before = stopped_callers(session);
+  const usage_t begin = usage_now(USAGE_PROCESS);
+  run_slots(&bench, &series, request->slots, true);
+  const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  if (!session_check_tasks(session, bench.pushed_tasks))
+    return;
+  report_slots(&bench, &series, cost);
+  if (session->backend->stopped_callers)
+    report_count(report, "stopped_callers", stopped_callers(session) - stopped_before);
+  if (start.slots)
+    report_start(report, &start);
+  report_count(report, "warm_slots", request->warm_slots);
+  report_number(report, "settled_s",
+                (double)(request->start_slots + request->warm_slots) * (double)request->period_us * 1e-6);
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stream: one task a symbol, pushed by a thread that polls its network card, and never joined. No thread
 // helps, so the time until a worker starts is all there is.
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #include "clock.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
 
@@ -169,20 +167,13 @@ void measure_stream(session_t *session)
     report_error(session->report, "n/a: a task of this pool cannot push");
     return;
   }
-  stream.work = aligned_alloc(_Alignof(stream_task_t), tasks * sizeof stream.work[0]);
-  stream.tasks = calloc(tasks, sizeof stream.tasks[0]);
-  stream.lag_ns = calloc(tasks, sizeof stream.lag_ns[0]);
-  if (stream.work && stream.tasks && stream.lag_ns) {
-    for (uint32_t i = 0; i < tasks; i++) {
-      stream.work[i] = (stream_task_t){.work_ns = request->bursts[0].work_ns,
-                                       .stream = i < stream.count && request->fan > 0 ? &stream : NULL};
-      stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
-    }
-    run_stream(&stream);
-  } else {
-    report_error(session->report, "no memory for %u tasks", tasks);
+  stream.work = allot(tasks, sizeof stream.work[0]);
+  stream.tasks = allot(tasks, sizeof stream.tasks[0]);
+  stream.lag_ns = allot(tasks, sizeof stream.lag_ns[0]);
+  for (uint32_t i = 0; i < tasks; i++) {
+    stream.work[i].work_ns = request->bursts[0].work_ns;
+    stream.work[i].stream = i < stream.count && request->fan > 0 ? &stream : NULL;
+    stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
   }
-  free(stream.lag_ns);
-  free(stream.tasks);
-  free(stream.work);
+  run_stream(&stream);
 }

@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
 
 typedef struct {
@@ -26,4 +30,11 @@ usage_t usage_now(usage_of_t of);
 
 usage_t usage_since(usage_t begin, usage_of_t of);
 
+/// @brief Sleep for so long. @return what the process's other threads used meanwhile: the caller wakes up to
+/// look, which is no fault of a pool, so its own part is taken out
+usage_t usage_asleep(uint64_t ns);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

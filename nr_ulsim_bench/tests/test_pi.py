@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The part pi: tests of variances against known values, verdicts on made-up rounds; ws-pi itself."""
+"""The part pi: tests of variances against known values, verdicts on made-up rounds; bench=pi of ws-bench."""
 
 import random
 from dataclasses import replace
@@ -14,7 +14,7 @@ from nrbench.parts.pi import report, verdicts
 from nrbench.stats import Results
 from nrbench.variance import f_above, f_test, incomplete_beta, t_outside, welch_test
 
-needs_program = pytest.mark.program("ws-pi")
+needs_program = pytest.mark.program("ws-bench")
 HOST = host(200, intervals=2000000, warm=2, missing={"openmp-llvm": "not built"})
 
 
@@ -131,7 +131,7 @@ def test_the_report_names_all_that_took_part_and_what_did_not():
 
 
 def test_rivals_may_be_chosen_and_may_be_missing(tmp_path):
-    for name in ("ws-pi", "libpi_onetbb.so", "libpi_openmp-gcc.so"):
+    for name in ("ws-bench", "libbench_onetbb.so", "libbench_openmp-gcc.so"):
         (tmp_path / name).touch()
     request = Request(tmp_path / "ws-bench", rounds=2)
     plan = pi.plan(request)
@@ -146,7 +146,25 @@ def test_rivals_may_be_chosen_and_may_be_missing(tmp_path):
 @pytest.mark.parametrize("workers", [0, 3])
 def test_each_library_computes_pi(name, workers):
     words = pi.library_words(name)
-    if not (PROGRAMS / f"libpi_{words[0].partition('=')[2]}.so").is_file():
+    if not (PROGRAMS / f"libbench_{words[0].partition('=')[2]}.so").is_file():
         pytest.skip(f"{name} was not built")
-    status, (answer,) = ask("ws-pi", *words, "intervals=1000000", "warm=1", f"workers={workers}")
+    status, (answer,) = ask(
+        "ws-bench", "bench=pi", *words, "intervals=1000000", "warm=1", f"workers={workers}"
+    )
     assert status == 0 and answer["pi_error"] < 1e-10 and answer["threads"] == workers + 1
+
+
+@needs_program
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        (["backend=none"], "backend 'none'"),
+        (["backend=../x"], "backend '../x': not a name"),
+        (["backend=alone"], "n/a: this pool has no reduction"),
+        (["backend=alone", "mode=pinned"], "n/a: this pool has no observers"),
+        (["backend=ws", "intervals=10"], "request: 'intervals' with value '10' is not understood"),
+    ],
+)
+def test_what_cannot_be_computed_is_explained(words, error):
+    status, (answer,) = ask("ws-bench", "bench=pi", *words)
+    assert status == 1 and answer["error"].startswith(error)

@@ -170,12 +170,3 @@ def test_what_a_pool_costs_is_counted_apart_from_its_times():
     for m in coliseum():
         assert ("counters=1" in m.words) == (m.bench == "usage")
     assert {m.backend for m in coliseum() if m.bench == "usage"} >= {"ws", "alone", "glib", *FACADES}
-
-
-def test_the_full_contest_has_the_sizes_of_the_slides():
-    steps = coliseum(full=True)
-    assert {number(m, "tasks") for m in steps} == {1024 * 1024}
-    assert {m.workers for m in steps} == {4, 8}
-    assert {m.case for m in steps if m.bench == "contest"} == {"fib19", "fib17-19", "fib19x1-3"}
-    assert {m.backend for m in steps} >= {"ws", "glib", *FACADES}
-    assert len(steps) == 5 * 2 * 4 * len({m.backend for m in steps})

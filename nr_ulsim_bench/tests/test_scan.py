@@ -9,13 +9,13 @@ from part_runs import ask, host
 
 from nrbench.engine import Request
 from nrbench.parts import scan
-from nrbench.parts.scan import MIB, best_reads, gb_per_s, report, table_bytes, verdicts
+from nrbench.parts.scan import MIB, report, table_bytes, verdicts
 from nrbench.stats import Results
 from nrbench.system import CPU
 
 needs_program = pytest.mark.program("ws-scan")
 HOST = host(9, bytes=256 * MIB, block_bytes=MIB, passes=3, last_level_bytes=32 * MIB, note=None)
-GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2, "triad": 16.0}
+GB_PER_S = {"one": 10.0, "nodes": 10.0, "parallel": 18.0, "hints": 18.0, "read": 18.2}
 
 
 def lines_of(measured=None, rounds=9, nodes=1, noise=0.005, **more):
@@ -46,17 +46,6 @@ def test_a_scan_that_is_slower_than_the_memory_misses():
     assert words_of(lines_of({"read": 22.0})) == ["met", "missed"]
 
 
-def test_the_faster_of_pinned_and_floating_is_what_counts():
-    assert words_of(lines_of({"read": 12.0, "read-pinned": 22.0}))[1] == "missed"
-    assert words_of(lines_of({"read": 18.2, "read-pinned": 12.0}))[1] == "met"
-
-
-def test_in_each_round_the_faster_read_counts():
-    results = Results(lines_of({"read-pinned": 18.2}, noise=0.1))
-    for number, fastest in best_reads(results).items():
-        assert fastest == max(gb_per_s(results, name)[number] for name in ("read", "read-pinned"))
-
-
 def test_noise_and_few_rounds_leave_the_verdicts_open():
     assert words_of(lines_of({"read": 19.0}, noise=0.3)) == ["not known", "not known"]
     assert words_of(lines_of(rounds=4)) == ["not known", "not known"]
@@ -70,7 +59,7 @@ def test_on_several_nodes_hints_have_to_gain_something():
 
 def test_the_report_has_all_tables():
     text = "\n".join(report(Results(lines_of())))
-    for part in ("(a) one thread", "4 threads outside the pool", "read, floating", "triad, floating"):
+    for part in ("(a) one thread", "4 threads outside the pool", "no pool"):
         assert part in text
     assert "1.8" in next(line for line in text.splitlines() if line.startswith("(c) "))
     assert "Reported elsewhere" not in text and "note" not in text
@@ -136,7 +125,7 @@ def test_each_round_has_a_seed_of_its_own(tmp_path):
 def test_ws_scan_reads_each_block_in_every_case(workers):
     words = [f"bytes={7 * MIB}", "block_bytes=65536", "scanners=3", "passes=2", f"workers={workers}"]
     status, answers = ask("ws-scan", *words)
-    assert status == 0 and len(answers) == 12
+    assert status == 0 and len(answers) == 9
     assert not [answer for answer in answers if "error" in answer]
     assert all(answer["ns"] > 0 and answer["threads"] == workers + 1 for answer in answers)
     contended = [answer for answer in answers if answer["scanners"] == 3]

@@ -3,7 +3,7 @@ import pytest
 
 from nrbench.backends import FACADES
 from nrbench.parts.pools.contest import counters_source, facade_cost, facade_lines
-from nrbench.parts.pools.table import full_contest_tables, full_report, usage_tables
+from nrbench.parts.pools.table import usage_tables
 from nrbench.parts.pools.verdict import facade_verdict
 from nrbench.stats import summarize
 
@@ -80,16 +80,3 @@ def test_an_interface_is_open_where_the_rounds_disagree_or_are_few():
     assert facade_verdict(summarize(empty("ws", core) + empty(FACADE, facade)), FACADE).word == "not known"
     assert facade_verdict(summarize(empty("ws", [40]) + empty(FACADE, [41])), FACADE).word == "not known"
     assert facade_verdict(summarize(empty("ws", [40])), FACADE).detail == "not measured"
-
-
-def test_the_contest_compares_pools_with_as_many_workers():
-    lines = [
-        line("contest", backend, n, workers, wall_s=wall)
-        for n in range(5)
-        for backend, workers, wall in (("ws", 4, 10.0), ("ws", 8, 11.0), ("glib", 4, 20.0), ("glib", 8, 44.0))
-    ]
-    text = "\n".join(full_contest_tables(summarize(lines)))
-    assert "0.500 [0.500, 0.500]" in text and "0.250 [0.250, 0.250]" in text
-    host = {"bench": "host", "pools": {}, "cores": 2, "rounds": {}, "seed": 1, "scale": 1.0}
-    report = "\n".join(full_report(host | {"missing": {}, "skipped": {}}, summarize(lines)))
-    assert "1024 x 1024" in report

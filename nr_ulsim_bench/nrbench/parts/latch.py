@@ -9,18 +9,16 @@ from typing import Any, Iterator, NamedTuple
 
 from nrbench.driver import there
 from nrbench.engine import Part, Plan, Request, Step, asks, words
-from nrbench.judge import Ratio, Rounds, at_least_word, at_most_word, hints_verdict, median, round_ratio
+from nrbench.judge import Ratio, Rounds, at_least_word, at_most_word, median, round_ratio
 from nrbench.render import ending, host_line, layout, number
 from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
 
-THREADS, TASKS, SAME, FIBERS, HINTS = "threads", "tasks", "tasks-same", "fibers", "hints"
+THREADS, TASKS, FIBERS = "threads", "tasks", "fibers"
 TITLES = {
-    THREADS: "(a) a thread a client, pthread_rwlock_t",
-    TASKS: "(b) tasks that block, pthread_rwlock_t",
-    SAME: "(b') tasks that block, latch of (c)",
+    THREADS: "(a) a thread a client",
+    TASKS: "(b) tasks that block",
     FIBERS: "(c) fibers that yield",
-    HINTS: "(d) fibers that yield, node hints",
 }
 WS, JUMP, BOOST = "cost-ws", "cost-jump", "cost-boost"
 LIBRARIES = {WS: "this project", JUMP: "jump_fcontext alone", BOOST: "Boost.Fiber"}
@@ -133,8 +131,8 @@ def of_cell(results: Results, cell: Cell) -> Results:
     return results.only(**cell.labels())
 
 
-def ratio(at: Results, of: str = FIBERS, to: str = TASKS) -> Ratio | None:
-    return round_ratio(at.rounds("blocks_per_s", how=of), at.rounds("blocks_per_s", how=to))
+def ratio(at: Results, of: str = FIBERS) -> Ratio | None:
+    return round_ratio(at.rounds("blocks_per_s", how=of), at.rounds("blocks_per_s", how=TASKS))
 
 
 def bound(at: Results) -> Rounds:
@@ -164,7 +162,6 @@ def verdicts(results: Results) -> Iterator[str]:
     yield f"{at_least_word(share, BOUND_PART)}  {what}: {found}"
     what = "no writers: fibers cost at most 5 %"
     yield f"{at_least_word(idle, NOT_SLOWER)}  {what}: (c) / (b) = {idle or 'n/a'}"
-    yield hints_verdict(ratio(source, HINTS, FIBERS), results.last("nodes", 1), "scans")
     for name, title in COSTS.items():
         cost = cost_ratio(results, name)
         yield f"{at_most_word(cost, 1.0)}  not more than Boost.Fiber: {title}: ratio {cost or 'n/a'}"
@@ -265,12 +262,11 @@ def by_cell(results: Results) -> dict[Cell, Results]:
 
 def report(results: Results) -> Iterator[str]:
     host, found = results.host, by_cell(results)
-    workers, nodes = results.last("workers", 1), results.last("nodes", 1)
+    workers = results.last("workers", 1)
     yield host_line(host)
     yield (
-        f"{workers} tables of {host['blocks']} blocks of {host['block_bytes'] / 1024:g} KiB on {nodes} NUMA"
-        f" node{'s' if nodes > 1 else ''}; {workers} workers;"
-        " each client asks for one scan after the other; medians over the rounds"
+        f"{workers} tables of {host['blocks']} blocks of {host['block_bytes'] / 1024:g} KiB;"
+        f" {workers} workers; each client asks for one scan after the other; medians over the rounds"
     )
     for cell, at in found.items():
         yield from _cell(cell, at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A parallel reduction: this pool floating and pinned, and other libraries. ws-pi in rounds."""
+"""A parallel reduction: this pool floating and pinned, and other libraries. ws-bench in rounds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nrbench.backends import BACKENDS, OWN
+from nrbench.driver import there
 from nrbench.engine import Part, Plan, Request, Step, asks, words
 from nrbench.judge import RESAMPLES, SEED, Interval, Ratio, Rounds, at_most_word, equal_word, round_ratio
 from nrbench.render import ending, host_line, layout
@@ -31,6 +32,7 @@ INTERVALS, QUICK_INTERVALS = 20_000_000, 2_000_000
 WARM = 2  # reductions before the one that is timed
 NS_PER_INTERVAL = 2.0  # about, for the time that the run will take
 PROCESS_S = 0.02
+LIMIT_S = 60
 NOT_SLOWER = 1.01  # slower by less than that is no loss
 EQUAL_MEANS = 1.02
 SIGNIFICANT = 0.05
@@ -40,19 +42,21 @@ Array = NDArray[np.float64]
 
 
 def library_words(how: str) -> tuple[str, ...]:
-    return words(how=OWN, pin_step=1) if how == PINNED else words(how=how)
+    return words(backend=OWN, mode="pinned") if how == PINNED else words(backend=how)
 
 
 def plan(request: Request) -> Plan:
     """This pool takes part in any case."""
-    program = request.beside("ws-pi")
+    program = there(request.program)
     install = {backend.name: f"not built; get it: {backend.install}" for backend in BACKENDS}
     rivals = [name for name in RIVALS if not request.backends or name in request.backends]
-    missing = {name: install[name] for name in rivals if not program.with_name(f"libpi_{name}.so").is_file()}
+    missing = {
+        name: install[name] for name in rivals if not program.with_name(f"libbench_{name}.so").is_file()
+    }
     names = [OWN, PINNED, *(name for name in rivals if name not in missing)]
     count, intervals = request.round_count(200, 40), request.usual(INTERVALS, QUICK_INTERVALS)
     seconds = PROCESS_S + (WARM + 1) * intervals * NS_PER_INTERVAL * 1e-9 / request.cores
-    sizes = words(intervals=intervals, warm=WARM)
+    sizes = words(bench="pi", workers=request.cores - 1, intervals=intervals, warm=WARM, limit_s=LIMIT_S)
     steps = [
         Step({"bench": "pi", "how": how, "round": number}, (*library_words(how), *sizes), seconds, how)
         for number, how in in_rounds(names, count, request.seed)

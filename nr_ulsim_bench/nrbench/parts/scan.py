@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterator
 
 from nrbench import host
 from nrbench.engine import Part, Plan, Request, Step, asks, words
@@ -23,20 +23,19 @@ STEPS = {
     "parallel": "(c) ws_scan, no hints",
     "hints": "(d) ws_scan, hints",
 }
-READS = {"read": "read, floating", "read-pinned": "read, pinned"}
-TRIADS = {"triad": "triad, floating", "triad-pinned": "triad, pinned"}
+READ = "read"
 COLORS = ("black", "C0", "C3", "C1")
 ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
-STREAM_PART = 0.95  # of the bandwidth of STREAM's read, for (c)
+READ_PART = 0.95  # of the bandwidth of a read without a pool, for (c)
 MIB = 1 << 20
 BYTES, QUICK_BYTES = 1024 * MIB, 256 * MIB
 BLOCK_BYTES = MIB
 CACHES = 4  # the table is at least so many times as large as the caches of the last level, as STREAM asks for
-MEMORY_PART = 8  # the table takes at most this part of the free memory; the triad's arrays take as much
+MEMORY_PART = 8  # the table takes at most this part of the free memory
 PASSES = 3  # in a round; the fastest counts
 SCANNERS = 4  # scans at once, with contention
 READ_BYTES_PER_S = 8e9  # about, for the time that the run will take
-TABLES_READ = 4 + 4 * SCANNERS + 2 + 2  # in one pass
+TABLES_READ = 4 + 4 * SCANNERS + 1  # in one pass
 
 
 def size_bytes(text: str | None) -> int:
@@ -100,34 +99,20 @@ def contended(results: Results) -> int | None:
     return max((count for count in results.values("scanners") if count > 1), default=None)
 
 
-def best_of(results: Results, names: Sequence[str]) -> str | None:
-    """Pinned or not: the one that is faster over all rounds."""
-    medians = {name: median(gb_per_s(results, name)) for name in names}
-    found = {name: value for name, value in medians.items() if value is not None}
-    return max(found, key=lambda name: found[name], default=None)
-
-
-def best_reads(results: Results) -> Rounds:
-    """In each round the faster of floating and pinned: what the memory gives, as far as was seen."""
-    reads = [gb_per_s(results, name) for name in READS]
-    numbers = sorted({number for rounds in reads for number in rounds})
-    return {number: max(rounds.get(number, 0.0) for rounds in reads) for number in numbers}
-
-
-def stream_verdict(results: Results) -> str:
-    parallel, read = gb_per_s(results, "parallel"), best_reads(results)
+def read_verdict(results: Results) -> str:
+    parallel, read = gb_per_s(results, "parallel"), gb_per_s(results, READ)
     share = round_ratio(parallel, read)
-    what = f"(c) reaches {STREAM_PART:.0%} of STREAM's read"
+    what = f"(c) reaches {READ_PART:.0%} of a read without a pool"
     if share is None:
         return f"no result  {what}: n/a"
     fastest = max(parallel.values()) / max(read.values())
-    return f"{at_least_word(share, STREAM_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
+    return f"{at_least_word(share, READ_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
 
 
 def verdicts(results: Results) -> Iterator[str]:
     hints = round_ratio(gb_per_s(results, "hints"), gb_per_s(results, "parallel"))
     yield hints_verdict(hints, results.last("nodes", 1), "the scan")
-    yield stream_verdict(results)
+    yield read_verdict(results)
 
 
 def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[str]:
@@ -165,8 +150,7 @@ def report(results: Results) -> Iterator[str]:
     if nodes > 1:
         ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
         yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
-    title = "The memory as STREAM measures it, with as many threads and no pool"
-    yield from _table(results, title, READS | TRIADS)
+    yield from _table(results, "By as many threads and no pool", {READ: "read"})
     yield from ending(results, verdicts(results), "step", _notes(results), program="ws-scan")
 
 
@@ -176,10 +160,9 @@ def _panel(axis: Axes, results: Results, scanners: int) -> None:
         if rounds:
             axis.bar(place, median(rounds) or 0, color=COLORS[place], alpha=0.35, label=title)
             axis.plot([place] * len(rounds), list(rounds.values()), ".", color=COLORS[place])
-    for names, style in ((READS, "--"), (TRIADS, ":")):
-        if best := best_of(results, list(names)):
-            look: Any = {"color": "grey", "linestyle": style, "label": f"STREAM: {names[best]}"}
-            axis.axhline(median(gb_per_s(results, best)) or 0, **look)
+    if read := median(gb_per_s(results, READ)):
+        look: Any = {"color": "grey", "linestyle": "--", "label": "read without a pool"}
+        axis.axhline(read, **look)
     axis.set_xticks(range(len(STEPS)), ["(a)", "(b)", "(c)", "(d)"])
     axis.set_title(f"{scanners} scans at once" if scanners > 1 else "one scan", fontsize=10)
     axis.grid(axis="y", alpha=0.3)

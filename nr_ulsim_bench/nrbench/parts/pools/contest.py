@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 The coliseum's question: is this pool slower than another? Answered with intervals, or not at all. Beside it
-what `perf stat` shows of each pool, the contest in the sizes of the slides, and what the own pool's other
-interfaces cost.
+what `perf stat` shows of each pool, and what the own pool's other interfaces cost.
 """
 
 from __future__ import annotations
@@ -91,22 +90,6 @@ def usage_rows(summaries: Summaries, order: Any) -> list[list[str]]:
         [key.pool(), f"{usage[key]['tasks']:.0f}", *_usage_cells(usage[key])]
         for key in sorted(usage, key=order)
     ]
-
-
-def full_rows(summaries: Summaries, order: Any) -> list[list[str]]:
-    """A row a pool and number of workers: seconds, and the time of the own pool with as many ÷ that."""
-    contest = select(summaries, bench="contest")
-
-    def cell(key: Key) -> str:
-        own = key._replace(backend=OWN)
-        ratio = time_ratio(summaries, own, key) if key != own and own in summaries else None
-        return f"{contest[key]['wall_s']:.2f}{f' {ratio}' if ratio else ''}"
-
-    rows = []
-    for first in sorted({key._replace(case="") for key in contest}, key=order):
-        keys = (first._replace(case=case) for case in FIB_CASES)
-        rows.append([first.pool(), *(cell(key) if key in contest else "" for key in keys)])
-    return rows
 
 
 def facade_cost(summaries: Summaries, facade: str) -> Ratio | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -44,8 +43,7 @@ def prepare(request: Request, driver: Driver) -> Plan:
     if not pools or not classes:
         raise nothing_to_measure({**missing, **skipped})
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
-    usual_s = math.inf if request.full else request.usual(BUDGET_S, QUICK_BUDGET_S)
-    budget_s = request.budget_s or usual_s
+    budget_s = request.budget_s or request.usual(BUDGET_S, QUICK_BUDGET_S)
     planner = Planner(replace(request, only=parts, classes=classes), tuple(pools), driver.calibrate())
     made = make_plan(planner, budget_s)
     about = {

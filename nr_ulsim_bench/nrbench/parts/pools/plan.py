@@ -39,9 +39,6 @@ HOG_CASES = ("12x6", "22x28")
 HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
 REALTIME_RIVALS = ("mutex-queue", "mutex-per-worker", "onetbb", "openmp-gcc")
 CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "eigen")
-# The contest that the slides show. The number of threads does not count the one that pushes and waits.
-FULL_TASKS = 1024 * 1024
-FULL_WORKERS = (4, 8)
 CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
 
 
@@ -182,9 +179,6 @@ class Planner:
         return max(least, round(core_s * 1e9 / self.calibration.task_ns(case)))
 
     def coliseum(self) -> Iterator[Step]:
-        if self.request.full:
-            yield from self.full()
-            return
         core_s = 0.3 * self.scale
         for config in self.contest_configs():
             thorough = config.sched_class == "other" and not self.request.quick
@@ -195,15 +189,6 @@ class Planner:
             yield self._contest(config, "empty", max(10000, round(400000 * self.scale)), 0.06 * self.scale)
             if config.pool.nests:
                 yield self._contest(config, "nested", self._tasks("nested", 0.7 * core_s, 100), 0.7 * core_s)
-
-    def full(self) -> Iterator[Step]:
-        pools = (pool for pool in self.pools if pool.has_workers)
-        for config in (Config(pool, workers, "other") for pool in pools for workers in FULL_WORKERS):
-            core_s = {case: FULL_TASKS * self.calibration.task_ns(case) * 1e-9 for case in FIB_CASES}
-            yield from (
-                self._contest(config, case, FULL_TASKS, core_s[case], "contest") for case in FIB_CASES
-            )
-            yield self._usage(config, FULL_TASKS, core_s["fib19"])
 
     def wake(self) -> Iterator[Step]:
         slots = max(10, round(30 * self.scale))
@@ -224,7 +209,6 @@ ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
 QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
 ROUNDS_MIN = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
 ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
-FULL_ROUNDS = {"coliseum": 5}  # the fewest that give an interval
 SCALE_MIN = 0.4
 # The rest of the budget is for a machine that is slower than the estimates.
 PLANNED_SHARE = 0.93
@@ -233,7 +217,7 @@ PLANNED_SHARE = 0.93
 def _unit(step: Step) -> object:
     """What is compared within a round at a percent is measured one right after the other."""
     bench, case, sched_class = (step.labels[name] for name in ("bench", "case", "class"))
-    return (bench, case, sched_class) if bench in ("coliseum", "usage", "contest") else id(step)
+    return (bench, case, sched_class) if bench in ("coliseum", "usage") else id(step)
 
 
 class Made(NamedTuple):
@@ -259,8 +243,8 @@ def _assemble(planner: Planner, rounds: dict[str, int]) -> Made:
 def _wanted_rounds(request: Request) -> dict[str, int]:
     if request.rounds is not None:
         return dict.fromkeys(ROUNDS, request.rounds)
-    if request.quick or request.full:
-        return QUICK_ROUNDS if request.quick else FULL_ROUNDS
+    if request.quick:
+        return QUICK_ROUNDS
     return ROUNDS | (ALONE_ROUNDS if len(request.only) == 1 else {})
 
 
@@ -270,7 +254,7 @@ def make_plan(planner: Planner, budget_s: float) -> Made:
     least = {part: min(rounds[part], ROUNDS_MIN[part]) for part in rounds}
     planner = replace(planner, scale=request.usual(1.0, 0.5))
     plan = _assemble(planner, rounds)
-    while not request.full and plan.seconds > PLANNED_SHARE * budget_s:
+    while plan.seconds > PLANNED_SHARE * budget_s:
         if plan.scale > SCALE_MIN:
             planner = replace(planner, scale=max(SCALE_MIN, plan.scale * 0.9))
         elif request.rounds is None and any(rounds[part] > least[part] for part in request.only):

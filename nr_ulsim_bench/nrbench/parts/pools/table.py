@@ -13,7 +13,7 @@ from nrbench.backends import BACKENDS, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES
 from nrbench.host import TEXT, fact_text
 from nrbench.judge import CONFIDENCE
-from nrbench.parts.pools.contest import HEADS, contest_ratios, facade_lines, full_rows, usage_rows
+from nrbench.parts.pools.contest import HEADS, contest_ratios, facade_lines, usage_rows
 from nrbench.parts.pools.plan import (
     FAN,
     FAN_CASE,
@@ -242,15 +242,6 @@ def usage_tables(summaries: Summaries, source: str) -> Iterator[str]:
         yield from layout([["pool", "tasks", *HEADS], *rows])
 
 
-def full_contest_tables(summaries: Summaries) -> Iterator[str]:
-    if rows := full_rows(summaries, pool_order):
-        yield (
-            "\nContest of the slides, 1024 x 1024 tasks: seconds, and this pool's time / that time with as "
-            f"many workers [{CONFIDENCE:.0%} interval]\n"
-        )
-        yield from layout([["pool", *FIB_CASES], *rows])
-
-
 def wake_table(summaries: Summaries) -> Table:
     def text(s: Summary) -> str:
         return f"{s['p50_us']:.1f}/{s['p99_us']:.1f} [{100 * s['other_cpu_starts'] / s['slots']:.0f}]"
@@ -303,7 +294,6 @@ def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") ->
         coliseum_table(summaries),
         contest_ratio_tables(summaries),
         facade_lines(summaries, FACADES),
-        full_contest_tables(summaries),
         usage_tables(summaries, source),
         wake_table(summaries),
         idle_table(summaries),
