@@ -41,7 +41,7 @@ def machine(monkeypatch):
 def programs(tmp_path):
     """Those of ci/bench, two of the rivals' modules beside them."""
     folder = install(tmp_path / "bin", *OF_BENCH)
-    for name in ("libbench_onetbb.so", "libpi_openmp-gcc.so", "liblatch_boost.so"):
+    for name in ("libbench_onetbb.so", "liblatch_boost.so"):
         (folder / name).touch()
     return folder
 
@@ -250,7 +250,7 @@ def test_measurements_without_a_result_are_named(programs, tmp_path):
     [
         (("--only", "slot", "--backends", "none"), "--backends: 'none' is none of "),
         (("--full", "--only", "slot"), "--full: needs --only"),
-        (("--only", "pi", "--program", "/nowhere/ws-bench"), "/nowhere/ws-pi: no such file; build it first"),
+        (("--only", "scan", "--program", "/nowhere/ws-bench"), "/nowhere/ws-scan: no such file; build it first"),
     ],
 )
 def test_what_cannot_be_measured_is_named_in_a_line(programs, tmp_path, words, reason):
