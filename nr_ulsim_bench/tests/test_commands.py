@@ -249,7 +249,6 @@ def test_measurements_without_a_result_are_named(programs, tmp_path):
     "words, reason",
     [
         (("--only", "slot", "--backends", "none"), "--backends: 'none' is none of "),
-        (("--full", "--only", "slot"), "--full: needs --only"),
         (("--only", "scan", "--program", "/nowhere/ws-bench"), "/nowhere/ws-scan: no such file; build it first"),
     ],
 )

@@ -4,29 +4,24 @@ for each environment and scenario."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import there
-from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, table, words
 from nrbench.judge import passed_word as word
 from nrbench.parts import prewake_judge as judge
-from nrbench.parts.prewake_judge import CaseKey, Cases, Modes, Regret
-from nrbench.render import layout
+from nrbench.parts.prewake_judge import CaseKey, Cases, Modes
+from nrbench.plot import Plot
 from nrbench.stats import Line, Results
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-Row = list[str]
 CAP_PERCENT, SPIN_PRICE = 10, 9
 KINDS = ("regret", "steady", "step", "idle", "canary")
 OVERHEAD_S = 0.1  # making the pool, warming up, ending; beside what is measured
@@ -34,7 +29,6 @@ QUICK_ENVS, QUICK_SCENARIOS = ("normal", "realtime", "wake30"), ("steady", "gap2
 RECORDED, RECORDED_ENVS = "v2.3.0_prb106_mcs25_l1.slots", ("normal", "realtime")
 STEADY_WORK = ("12x6", "4x20", "22x28", "12x6+22x28")
 SLOWER_US = 60
-COLUMNS = 4  # of plots
 
 
 def environments(cores: int, realtime: bool = True) -> dict[str, tuple[str, ...]]:
@@ -203,24 +197,24 @@ def plan(request: Request, program: Path | None = None, **choice: Any) -> Plan:
 REGRET = (
     "Regret: cost of a slot in us (lateness + CPU time beyond the work / spin_price).\n"
     "  best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other\n"
-    "  ratio: auto / tuned, with its 90 % interval; rounds: without those in which other programs had more "
+    "  ratio: auto / tuned, with its 95 % interval; rounds: without those in which other programs had more "
     f"than {judge.OTHERS_MAX:g} CPUs\n  met: ratio up to {judge.REGRET_MAX:g}"
 )
 LATE = (
-    "\nLateness of the first tasks on the other CPUs, in us; last: on the last of these CPUs.\n"
+    "Lateness of the first tasks on the other CPUs, in us; last: on the last of these CPUs.\n"
     f"  met: p50 at least {100 * judge.P50_CUT_MIN:.0f} % and p99 {100 * judge.P99_CUT_MIN:.0f} % shorter "
     f"with auto than with off; no result: off is late by {judge.LATE_US_MIN:g} us at most\n"
     "  spin: time that a worker looked for work, in % of a core, over all blocks; worst: in its worst block\n"
     "  took: CPU time of a worker beyond its tasks by the kernel's count, auto less off, in % of a core\n"
     f"  met: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
 )
-CAUSES = "\nStarts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
+CAUSES = "Starts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
 STEADY = (
-    f"\nSlots at a steady 500 us: median makespan in us, limit {judge.STEADY_FACTOR:g} x bound + "
+    f"Slots at a steady 500 us: median makespan in us, limit {judge.STEADY_FACTOR:g} x bound + "
     f"{judge.STEADY_SLACK_US:g} us; CPU time / work, limit {judge.STEADY_CPU_MAX:g}"
 )
 STEPS = (
-    "\nSteps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
+    "Steps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
     f"between;\n  met: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
 )
 CAUSE = "late: "  # before the name of a cause in an answer
@@ -232,6 +226,8 @@ STEP_TEXT = {
     "jump": "the grid of slots jumps",
     "pattern": "the pattern of slots changes",
 }
+Row = list[str]
+Rows = Callable[[CaseKey, Modes], Iterator[Row]]
 
 
 def _of_kind(cases: Cases, kind: str) -> list[tuple[CaseKey, Modes | str]]:
@@ -248,38 +244,18 @@ def _measured(cases: Cases, kind: str) -> Iterator[tuple[CaseKey, Modes]]:
     yield from ((key, found) for key, found in _of_kind(cases, kind) if not isinstance(found, str))
 
 
-def _table(
-    cases: Cases, kind: str, title: str, head: Row, row: Callable[[CaseKey, Modes], Row | None]
-) -> Iterator[str]:
-    rows = [cells for key, modes in _measured(cases, kind) if (cells := row(key, modes))]
-    yield from [title, *(layout([head, *rows]) if rows else ())]
+def _regret_row(key: CaseKey, modes: Modes) -> Iterator[Row]:
+    if found := judge.regret(modes):
+        costs = (found.best_cost_us, found.tuned_cost_us, found.auto_cost_us, found.off_cost_us)
+        texts = [f"{cost:.1f}" for cost in costs]
+        ratio = [found.ratio.text(lambda value: f"{value:.2f}"), f"{found.rounds}/{found.all_rounds}"]
+        yield [key.env, key.scenario, found.best.removeprefix("fixed:"), *texts, *ratio, word(found.passed)]
 
 
-def _reasons(cases: Cases, kind: str) -> Iterator[str]:
-    found = ((key, reason) for key, reason in _of_kind(cases, kind) if isinstance(reason, str))
-    yield from (f"  {key.env}, {key.scenario}: {reason}" for key, reason in found)
-
-
-def _regret_row(key: CaseKey, modes: Modes) -> Row | None:
-    found = judge.regret(modes)
-    if found is None:
-        return None
-    costs = (found.best_cost_us, found.tuned_cost_us, found.auto_cost_us, found.off_cost_us)
-    ratio = (f"{found.ratio:.2f}", f"{found.low:.2f}..{found.high:.2f}", f"{found.rounds}/{found.all_rounds}")
-    head = (key.env, key.scenario, found.best.removeprefix("fixed:"))
-    return [*head, *(f"{cost:.1f}" for cost in costs), *ratio, word(found.passed)]
-
-
-def regret_table(cases: Cases) -> Iterator[str]:
-    head = ["env", "scenario", "best", "its cost", "tuned", "auto", "off", "ratio", "interval", "rounds", ""]
-    yield from _table(cases, "regret", REGRET, head, _regret_row)
-    yield from _reasons(cases, "regret")
-
-
-def _late_row(key: CaseKey, modes: Modes) -> Row | None:
+def _late_row(key: CaseKey, modes: Modes) -> Iterator[Row]:
     late, last = judge.cut(modes, "lateness"), judge.cut(modes, "last_lag")
     if late is None or last is None:
-        return None
+        return
     auto, off = modes["auto"], modes["off"]
     p50, *others = (f"{-100 * share:+.0f}%" for share in (late.p50, late.p99, last.p50, last.p99))
     extra = auto["worker_extra_percent"] - off["worker_extra_percent"]
@@ -288,12 +264,7 @@ def _late_row(key: CaseKey, modes: Modes) -> Row | None:
     passed = word(None if late.passed is None else late.passed and last.passed is not False)
     kept, more = word(judge.cpu_kept(modes, CAP_PERCENT)), f"{auto['cpu_us'] - off['cpu_us']:+.1f}"
     head = [key.env, key.scenario, f"{auto['slots']}"]
-    return [*head, *times[:2], p50, *times[2:], *others, passed, *spins, kept, more]
-
-
-def late_table(cases: Cases) -> Iterator[str]:
-    head = ["env", "scenario", "slots", "off p50", "auto", "", "off p99", "auto", "", "last p50", "p99", ""]
-    yield from _table(cases, "regret", LATE, [*head, "spin", "worst", "took", "", "cpu"], _late_row)
+    yield [*head, *times[:2], p50, *times[2:], *others, passed, *spins, kept, more]
 
 
 def causes(line: Line) -> dict[str, int]:
@@ -302,42 +273,41 @@ def causes(line: Line) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _cause_row(key: CaseKey, modes: Modes) -> Row | None:
+def _cause_row(key: CaseKey, modes: Modes) -> Iterator[Row]:
     found = causes(modes.get("auto", {}))
-    late = sum(found.values())
-    if late == 0:
-        return None
-    shares = (f"{name} {100 * count / late:.0f}%" for name, count in list(found.items())[:CAUSES_SHOWN])
-    return [key.env, key.scenario, f"{late}", ", ".join(shares)]
+    if late := sum(found.values()):
+        shares = (f"{name} {100 * count / late:.0f}%" for name, count in list(found.items())[:CAUSES_SHOWN])
+        yield [key.env, key.scenario, f"{late}", ", ".join(shares)]
 
 
-def cause_table(cases: Cases) -> Iterator[str]:
-    yield from _table(cases, "regret", CAUSES, ["env", "scenario", "late", "because"], _cause_row)
+def _steady_row(key: CaseKey, modes: Modes) -> Iterator[Row]:
+    if {"off", "auto", "hot"} <= modes.keys():
+        auto, every = modes["auto"], [modes[name] for name in ("off", "auto", "hot")]
+        bounds = (auto["bound_us"], judge.steady_limit_us(auto["bound_us"]))
+        times = (f"{us:.1f}" for us in (*bounds, *(mode["makespan_p50_us"] for mode in every)))
+        shares = (f"{mode['cpu_per_work']:.2f}" for mode in every)
+        passed = word(judge.steady_passed(auto))
+        yield [key.env, f"{key.workers}", key.scenario, *times, *shares, passed]
 
 
-def _steady_row(key: CaseKey, modes: Modes) -> Row | None:
-    if not {"off", "auto", "hot"} <= modes.keys():
-        return None
-    auto, every = modes["auto"], [modes[name] for name in ("off", "auto", "hot")]
-    bounds = (auto["bound_us"], judge.steady_limit_us(auto["bound_us"]))
-    times = (f"{us:.1f}" for us in (*bounds, *(mode["makespan_p50_us"] for mode in every)))
-    shares = (f"{mode['cpu_per_work']:.2f}" for mode in every)
-    return [key.env, f"{key.workers}", key.scenario, *times, *shares, word(judge.steady_passed(auto))]
+def _step_rows(_: CaseKey, modes: Modes) -> Iterator[Row]:
+    for step, line in modes.items():
+        found = judge.recovery(line)
+        yield [STEP_TEXT.get(step, step), *(f"{value:.1f}" for value in found), word(found.passed)]
 
 
-def steady_table(cases: Cases) -> Iterator[str]:
-    head = ["class", "workers", "work", "bound", "limit", "off", "auto", "hot", "cpu off", "auto", "hot", ""]
-    yield from _table(cases, "steady", STEADY, head, _steady_row)
-    yield from _reasons(cases, "steady")
-
-
-def step_table(cases: Cases) -> Iterator[str]:
-    rows = [["step", "first", "settled", "after s", ""]]
-    for _, modes in _measured(cases, "step"):
-        for step, line in modes.items():
-            found = judge.recovery(line)
-            rows.append([STEP_TEXT.get(step, step), *(f"{value:.1f}" for value in found), word(found.passed)])
-    yield from [STEPS, *_reasons(cases, "step"), *layout(rows)]
+TABLES: tuple[tuple[str, str, str, Rows], ...] = (  # kind, title, heads, rows
+    ("regret", REGRET, "env scenario best its_cost tuned auto off ratio rounds _", _regret_row),
+    (
+        "regret",
+        LATE,
+        "env scenario slots off_p50 auto _ off_p99 auto _ last_p50 p99 _ spin worst took _ cpu",
+        _late_row,
+    ),
+    ("regret", CAUSES, "env scenario late because", _cause_row),
+    ("steady", STEADY, "class workers work bound limit off auto hot cpu_off auto hot _", _steady_row),
+    ("step", STEPS, "step first settled after_s _", _step_rows),
+)
 
 
 def rest_lines(cases: Cases) -> Iterator[str]:
@@ -357,79 +327,50 @@ def rest_lines(cases: Cases) -> Iterator[str]:
 
 
 def summary(cases: Cases) -> Iterator[str]:
-    by_env: dict[str, list[Regret]] = defaultdict(list)
+    by_env: dict[str, list[float]] = defaultdict(list)
     for key, modes in _measured(cases, "regret"):
         if found := judge.regret(modes):
-            by_env[key.env].append(found)
-    every = [found for of_env in by_env.values() for found in of_env]
-    passed = sum(found.passed for found in every)
+            by_env[key.env].append(found.ratio.value)
+    every = [value for of_env in by_env.values() for value in of_env]
+    passed = sum(value <= judge.REGRET_MAX for value in every)
     yield f"\nregret within {judge.REGRET_MAX:g} in {passed} of {len(every)} cases"
     for env, of_env in by_env.items():
-        mean = geometric_mean(found.ratio for found in of_env)
+        mean = geometric_mean(of_env)
         yield f"  {env:<12} geometric mean {mean:.2f}  {word(mean <= judge.REGRET_MAX)}"
 
 
-def report(results: Results) -> Iterator[str]:
+def report(results: Results) -> Iterator[Item]:
     cases = judge.collect(results)
-    parts = {
-        "regret": (regret_table, late_table, cause_table, summary),
-        "steady": (steady_table,),
-        "step": (step_table,),
-    }
-    kinds = {key.kind for key in cases}
-    for kind, of_kind in parts.items():
-        for part in of_kind if kind in kinds else ():
-            yield from part(cases)
+    kinds = {key.kind: None for key in cases}
+    for kind, title, heads, rows in (one for one in TABLES if one[0] in kinds):
+        head = [name.replace("_", " ").strip() for name in heads.split()]
+        yield from table(
+            title, head, (row for key, modes in _measured(cases, kind) for row in rows(key, modes))
+        )
+        if title in (REGRET, STEADY, STEPS):
+            found = ((key, reason) for key, reason in _of_kind(cases, kind) if isinstance(reason, str))
+            yield from (f"  {key.env}, {key.scenario}: {reason}" for key, reason in found)
+    yield from summary(cases) if "regret" in kinds else ()
     yield from rest_lines(cases)
 
 
-def _point(line: Line) -> tuple[float, float]:
-    return line["cpu_us"] - line["work_us"], line["lateness_mean_us"]
-
-
-def _draw_scenario(axis: Axes, name: str, modes: Modes, color: Any) -> None:
-    leads = sorted((line for mode, line in modes.items() if mode[:6] == "fixed:"), key=lambda a: a["lead_us"])
-    xs, ys = zip(*map(_point, leads)) if leads else ((), ())
-    axis.plot(xs, ys, "-o", color=color, markersize=3, linewidth=1, label=name)
-    place: Any = {"textcoords": "offset points", "xytext": (2, 2)}
-    for line in leads[::3]:
-        axis.annotate(f"{line['lead_us']:g}", _point(line), fontsize=6, **place)
-    for mode, marker, size in (("off", "s", 7), ("auto", "*", 13)):
-        if mode in modes:
-            look: Any = {"markersize": size, "markeredgecolor": "black", "zorder": 3}
-            axis.plot(*_point(modes[mode]), marker, color=color, **look)
-
-
-def draw(results: Results, out: Path) -> Iterator[str]:
+def plots(results: Results) -> Iterator[Plot]:
     """Latency against CPU time: fixed leads are a curve, and auto should lie on it or below."""
-    from nrbench.drawing import legend, plt, save  # loads for a second
-
-    regret = dict(_measured(judge.collect(results), "regret"))
-    names = [name for name in environments(1) if any(key.env == name for key in regret)]
-    if not names:
-        return
-    rows, columns = math.ceil(len(names) / COLUMNS), min(COLUMNS, len(names))
-    look: Any = {"squeeze": False, "layout": "constrained", "figsize": (4.2 * columns, 3.6 * rows)}
-    figure, axes = plt.subplots(rows, columns, **look)
-    places = sorted({key.scenario for key in regret})
-    for axis, name in zip(axes.flat, names):
-        for key in sorted(key for key in regret if key.env == name):
-            _draw_scenario(axis, key.scenario, regret[key], f"C{places.index(key.scenario)}")
-        axis.set_title(name, fontsize=10)
-        axis.set(xlim=(0, None), ylim=(0, None))
-        axis.grid(alpha=0.3)
-    for axis in list(axes.flat)[len(names) :]:
-        axis.axis("off")
-    figure.supxlabel("CPU time a slot beyond the work, us", fontsize=9)
-    figure.supylabel("lateness, mean, us", fontsize=9)
-    figure.suptitle("Curves: fixed leads, us; squares: off; stars: auto, to lie on its curve or below")
-    legend(figure, 1, "outside right upper")
-    yield save(figure, out / "prewake.png", dpi=130)
+    x, y = "CPU time a slot beyond the work, us", "lateness, mean, us"
+    points = [
+        {"environment": key.env, "scenario": key.scenario, "mode": mode.partition(":")[0]}
+        | {x: line["cpu_us"] - line["work_us"], y: line["lateness_mean_us"]}
+        for key, modes in _measured(judge.collect(results), "regret")
+        for mode, line in modes.items()
+    ]
+    if points:
+        look = {"hue": "scenario", "style": "mode", "col": "environment", "col_wrap": 4, "s": 60}
+        yield Plot("prewake", "Fixed leads, off, and auto", points, "scatter", (x, y), look)
 
 
 def chosen(**choice: Any) -> Part:
     """The part with some of its cases only. @param choice  further parameters of plan()"""
-    return Part("prewake", report, partial(plan, **choice), draw=draw)
+    return Part("prewake", report, partial(plan, **choice), plots=plots)
 
 
 PART = chosen()

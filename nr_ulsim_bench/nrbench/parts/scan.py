@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import Iterator
 
 from nrbench import host
-from nrbench.engine import Part, Plan, Request, Step, asks, words
-from nrbench.judge import Rounds, at_least_word, hints_verdict, median, round_ratio
-from nrbench.render import ending, host_line, layout
+from nrbench.engine import (
+    Item,
+    Part,
+    Plan,
+    Request,
+    Step,
+    Verdict,
+    asks,
+    ending,
+    host_line,
+    table,
+    words,
+)
+from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
+from nrbench.plot import Plot
 from nrbench.stats import Results
 from nrbench.system import CPU, System
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 STEPS = {
     "one": "(a) one thread",
@@ -24,8 +32,8 @@ STEPS = {
     "hints": "(d) ws_scan, hints",
 }
 READ = "read"
-COLORS = ("black", "C0", "C3", "C1")
 ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
+HINTS_EQUAL = 1.05  # on one node
 READ_PART = 0.95  # of the bandwidth of a read without a pool, for (c)
 MIB = 1 << 20
 BYTES, QUICK_BYTES = 1024 * MIB, 256 * MIB
@@ -94,36 +102,37 @@ def gb_per_s(results: Results, step: str, scanners: int = 1) -> Rounds:
     return results.rounds("gb_per_s", step=step, scanners=scanners)
 
 
-def contended(results: Results) -> int | None:
-    """Scans at once; None = this was not measured."""
-    return max((count for count in results.values("scanners") if count > 1), default=None)
+def scanners_of(results: Results) -> list[int]:
+    """Scans at once: one, and with contention."""
+    return sorted(results.values("scanners"))
 
 
-def read_verdict(results: Results) -> str:
-    parallel, read = gb_per_s(results, "parallel"), gb_per_s(results, READ)
+def verdicts(results: Results) -> Iterator[Verdict]:
+    """On one node hints must change nothing."""
+    nodes, parallel = results.last("nodes", 1), gb_per_s(results, "parallel")
+    hints = round_ratio(gb_per_s(results, "hints"), parallel)
+    found = f"(d) / (c) = {hints or 'n/a'}"
+    if nodes == 1:
+        word = equal_word(hints, HINTS_EQUAL)
+        yield Verdict(word, f"one node: hints change nothing, within 5 %: {found}")
+    else:
+        yield Verdict(at_least_word(hints, 1.0), f"{nodes} nodes: hints make the scan faster: {found}")
+    read = gb_per_s(results, READ)
     share = round_ratio(parallel, read)
-    what = f"(c) reaches {READ_PART:.0%} of a read without a pool"
-    if share is None:
-        return f"no result  {what}: n/a"
-    fastest = max(parallel.values()) / max(read.values())
-    return f"{at_least_word(share, READ_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
+    fastest = (
+        f"; of each the fastest round: {max(parallel.values()) / max(read.values()):.3f}" if share else ""
+    )
+    what = f"(c) reaches {READ_PART:.0%} of a read without a pool: {share or 'n/a'}{fastest}"
+    yield Verdict(at_least_word(share, READ_PART), what)
 
 
-def verdicts(results: Results) -> Iterator[str]:
-    hints = round_ratio(gb_per_s(results, "hints"), gb_per_s(results, "parallel"))
-    yield hints_verdict(hints, results.last("nodes", 1), "the scan")
-    yield read_verdict(results)
-
-
-def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[str]:
-    first, rows = gb_per_s(results, "one", scanners), [["", "GB/s", "rounds", "ratio to (a) [95 %]"]]
+def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[Item]:
+    first, rows = gb_per_s(results, "one", scanners), []
     for name, what in names.items():
-        rounds = gb_per_s(results, name, scanners)
-        if rounds:
+        if rounds := gb_per_s(results, name, scanners):
             span = f"{min(rounds.values()):.2f} .. {max(rounds.values()):.2f}"
             rows.append([what, f"{median(rounds):.2f}", span, str(round_ratio(rounds, first) or "")])
-    if len(rows) > 1:
-        yield from ["", title, *layout(rows)]
+    yield from table(title, ["", "GB/s", "rounds", "ratio to (a) [95 %]"], rows)
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -134,8 +143,8 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"note: {misplaced} blocks do not lie on the node that they were written on"
 
 
-def report(results: Results) -> Iterator[str]:
-    about, nodes, several = results.host, results.last("nodes", 1), contended(results)
+def report(results: Results) -> Iterator[Item]:
+    about, nodes = results.host, results.last("nodes", 1)
     yield host_line(about)
     yield (
         f"a table of {about['bytes'] / 2**20:.0f} MiB in blocks of {about['block_bytes'] / 2**20:g} MiB on"
@@ -144,45 +153,29 @@ def report(results: Results) -> Iterator[str]:
         f" of a round the fastest of {about['passes']} passes counts"
     )
     yield from _table(results, "Scan of the table", STEPS)
-    if several:
+    for several in scanners_of(results)[1:]:
         title = f"With contention: {several} threads outside the pool each scan it all, at once; sum in GB/s"
         yield from _table(results, title, STEPS, several)
     if nodes > 1:
         ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
         yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
     yield from _table(results, "By as many threads and no pool", {READ: "read"})
-    yield from ending(results, verdicts(results), "step", _notes(results), program="ws-scan")
+    yield from verdicts(results)
+    yield from ending(results, "bench", _notes(results))
 
 
-def _panel(axis: Axes, results: Results, scanners: int) -> None:
-    for place, (step, title) in enumerate(STEPS.items()):
-        rounds = gb_per_s(results, step, scanners)
-        if rounds:
-            axis.bar(place, median(rounds) or 0, color=COLORS[place], alpha=0.35, label=title)
-            axis.plot([place] * len(rounds), list(rounds.values()), ".", color=COLORS[place])
-    if read := median(gb_per_s(results, READ)):
-        look: Any = {"color": "grey", "linestyle": "--", "label": "read without a pool"}
-        axis.axhline(read, **look)
-    axis.set_xticks(range(len(STEPS)), ["(a)", "(b)", "(c)", "(d)"])
-    axis.set_title(f"{scanners} scans at once" if scanners > 1 else "one scan", fontsize=10)
-    axis.grid(axis="y", alpha=0.3)
-    axis.set_ylim(bottom=0)
-
-
-def draw(results: Results, out: Path) -> Iterator[str]:
+def plots(results: Results) -> Iterator[Plot]:
     """Bandwidth of each way to scan, a mark a round, against what the memory gives."""
-    from nrbench.drawing import legend, plt, save  # loads for a second
-
-    if not results.lines:
-        return
-    panels = [count for count in (1, contended(results)) if count]
-    look: Any = {"sharey": True, "squeeze": False, "layout": "constrained"}
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 4.4), **look)
-    for axis, scanners in zip(axes[0], panels):
-        _panel(axis, results, scanners)
-    axes[0][0].set_ylabel("GB/s: median of the rounds (bar), each round (dot)")
-    legend(figure, 2, fontsize=8)
-    yield save(figure, out / "scan.png", dpi=130)
+    points = [
+        {"way": STEPS[line["step"]][:3], "GB/s": line["gb_per_s"], "scans at once": line["scanners"]}
+        for line in results.lines
+        if line["step"] in STEPS
+    ]
+    if points:
+        read = median(gb_per_s(results, READ))
+        title = f"{', '.join(STEPS.values())}; dashed: a read without a pool"
+        limits = (read,) if read else ()
+        yield Plot("scan", title, points, "strip", ("way", "GB/s"), {"col": "scans at once"}, lines=limits)
 
 
-PART = Part("scan", report, plan, draw=draw)
+PART = Part("scan", report, plan, plots=plots)
