@@ -132,6 +132,9 @@ class Driver:
                 missing[backend.name] = info["error"]
             else:
                 missing[backend.name] = f"not built; get it: {backend.install}"
+        if not pools:
+            why = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
+            raise BenchError(f"nothing to measure: {why}")
         return pools, missing
 
     def calibrate(self) -> Calibration:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, NamedTuple, Sequence, TypeVar
@@ -22,16 +23,7 @@ from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.render import (
-    Section,
-    Table,
-    busy_lines,
-    data_uri,
-    failure_lines,
-    layout,
-    machine_line,
-    plain_columns,
-)
+from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
 from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
@@ -66,16 +58,19 @@ class Request:
 
 
 def chosen_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Those that can be measured, and for each of the others why not. @param wanted  empty = all"""
+    """Those that can be measured, at least one, and for each of the others why not.
+
+    @param wanted  empty = all"""
     classes = tuple(name for name in CLASSES if not wanted or name in wanted)
     if host.realtime_allowed():
         return classes, {}
     reason = "no permission for real-time classes: run as root, or raise the limit 'rtprio' to 50"
-    return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
-
-
-def nothing_to_measure(reasons: dict[str, str]) -> BenchError:
-    return BenchError("nothing to measure: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    skipped = {f"class {name}": reason for name in classes if name != "other"}
+    if "other" not in classes:
+        raise BenchError(
+            f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in skipped.items())}"
+        )
+    return ("other",), skipped
 
 
 def words(**settings: object) -> tuple[str, ...]:
@@ -100,15 +95,6 @@ class Step:
         return replace(self, labels=self.labels | {"round": number})
 
 
-def rounds_of(steps: Sequence[Step], count: int, seed: int, *same: str) -> list[Step]:
-    """Each round has all steps. @param same  labels: steps that have them in common stay side by side"""
-
-    def unit(step: Step) -> object:
-        return [step.labels.get(name) for name in same] if same else id(step)
-
-    return [step.of_round(n) for n, step in in_rounds(steps, count, seed, lambda step: str(unit(step)))]
-
-
 Ask = Callable[[Step], list[Line]]
 
 
@@ -122,8 +108,21 @@ class Plan:
     steps: Sequence[Step]
     ask: Ask
     about: Line  # what the first line says beside the facts of the host
+    rounds: int = 0  # each has all steps; 0: the steps are as they are to be taken
+    same: tuple[str, ...] = ()  # labels: steps that have them in common stay side by side
     title: str = ""
     budget_s: float = math.inf
+
+    def drawn(self, seed: int) -> Plan:
+        """With the steps of all rounds."""
+
+        def unit(step: Step) -> str:
+            return str([step.labels.get(name) for name in self.same] if self.same else id(step))
+
+        if not self.rounds:
+            return self
+        steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
+        return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
     @property
     def seconds(self) -> float:
@@ -182,24 +181,6 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Ite
         yield Table(title, plain_columns(*head), found, notes)
 
 
-def host_line(of: Line) -> str:
-    """In one line, for parts with a report of their own."""
-    return f"{machine_line(of)}, {of['rounds']} rounds, seed {of['seed']}"
-
-
-def ending(
-    results: Results, label: str, notes: Iterable[str] = (), titles: dict[str, str] | None = None
-) -> Iterator[str]:
-    """What limits the meaning of a report.
-
-    @param label  that names what failed, in the lines. @param titles  of what is missing"""
-    yield from busy_lines(results.host)
-    for name, reason in results.host.get("missing", {}).items():
-        yield f"missing: {(titles or {}).get(name, name)} ({reason})"
-    yield from (f"skipped: {name} ({why})" for name, why in results.host.get("skipped", {}).items())
-    yield from [*notes, *failure_lines(results, label)]
-
-
 def plain(items: Sequence[Item]) -> str:
     """A report as text: in the order of the items; the verdicts below a heading."""
     lines: list[str] = []
@@ -235,6 +216,7 @@ class Part:
 
     name: str
     report: Callable[[Results], Iterable[Item]]
+    failing: str = ""  # the label of what fails; then the report has the machine, and what limits its meaning
     plan: Callable[[Request], Plan] | None = None
     take: Callable[[Measuring], None] | None = None
     plots: Callable[[Results], Iterable[Plot]] = lambda results: ()
@@ -256,7 +238,7 @@ class Part:
             closing.enter_context(interrupted_by_signals())
             measuring = Measuring(self, request, closing)
             if self.plan:
-                plan = self.plan(request)
+                plan = self.plan(request).drawn(request.seed)
                 measuring.begin(plan.about)
                 measuring.take(plan)
             if self.take:
@@ -268,15 +250,28 @@ class Part:
             say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
         return INTERRUPTED if session.interrupted else 0
 
+    def items(self, results: Results) -> Iterator[Item]:
+        if not self.failing:
+            yield from self.report(results)
+            return
+        about = results.host
+        yield f"{machine_line(about)}, {about['rounds']} rounds, seed {about['seed']}"
+        yield from self.report(results)
+        yield from busy_lines(about)
+        for what in ("missing", "skipped"):
+            yield from (f"{what}: {name} ({why})" for name, why in about.get(what, {}).items())
+        errors = Counter(f"{line.get(self.failing)}: {line['error']}" for line in results.failed)
+        yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
+
     def shown(self, out: Path) -> list[Section]:
         """Prints the report of the results in a folder, keeps a copy, and draws the plots. @return the same
         for a page"""
         results, text = Results(read_lines(out / self.results)), self.text or f"{self.name}.txt"
-        items = list(self.report(results))
+        items = list(self.items(results))
         print(plain(items))
         (out / text).write_text(plain(items) + "\n")
         with matplotlib_apart():
-            pictures = {plot.title: draw(plot, out) for plot in self.plots(results)}
+            pictures = {plot.title: draw(plot, out) for plot in self.plots(results) if plot.points}
         print(f"\nwritten to {out}/: {' '.join([self.results, text, *pictures.values()])}")
         shown = [Section("", [], data_uri(out / name), title) for title, name in pictures.items()]
         return [Section(self.name, list(tables_of(items))), *shown]

@@ -23,7 +23,8 @@ class Plot:
 
 
 def colors_of(pools: Sequence[str]) -> dict[str, Any]:
-    """The own pool red, its other interfaces pale, no pool black, each rival its own colour in all plots."""
+    """The own pool red, no pool black, each rival its own colour in all plots; other interfaces
+    and modes are pale."""
     import matplotlib
 
     palette = [
@@ -33,7 +34,12 @@ def colors_of(pools: Sequence[str]) -> dict[str, Any]:
     fixed: dict[str, Any] = {OWN: "#d62728", ALONE: "black", "no pool": "black"}
     fixed |= dict.fromkeys(FACADES, "#ff9896")
     fixed |= {name: palette[index % len(palette)] for index, name in enumerate(rivals)}
-    return {pool: fixed[pool if pool in fixed else pool.split()[0]] for pool in pools}
+    own = {pool: fixed[pool if pool in fixed else pool.split()[0]] for pool in pools}
+    mix = matplotlib.colors.to_rgb
+    return {
+        pool: color if pool in fixed else tuple((1 + one) / 2 for one in mix(color))
+        for pool, color in own.items()
+    }
 
 
 def draw(plot: Plot, out: Path) -> str:
@@ -48,7 +54,6 @@ def draw(plot: Plot, out: Path) -> str:
     function = of_kind.get(plot.kind, sns.catplot)
     given = {"x": x, **({"y": y} if y else {}), "kind": plot.kind, "height": 3.2} | dict(plot.more)
     grid = function(data=pd.DataFrame(list(plot.points)), **given)
-    grid.set_titles(template="{col_name}" if "row" not in given else None)
     for axis in grid.axes.flat:
         axis.grid(alpha=0.3)
         for name, scale in (("x", axis.set_xscale), ("y", axis.set_yscale)):
@@ -57,5 +62,6 @@ def draw(plot: Plot, out: Path) -> str:
                 plain_numbers(axis.xaxis if name == "x" else axis.yaxis)
         for value in plot.lines:
             axis.axhline(value, color="0.4", linewidth=0.8, linestyle="--")
-    grid.figure.suptitle(plot.title, y=1.02, fontsize=10)
+    grid.figure.suptitle(plot.title, fontsize=10)
+    grid.tight_layout()
     return save(grid.figure, out / f"{plot.name}.png", dpi=110)

@@ -7,7 +7,6 @@ import base64
 import io
 import re
 import sys
-from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
@@ -20,7 +19,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from nrbench.host import is_busy
-from nrbench.stats import Results
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
          "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
@@ -141,12 +139,6 @@ def busy_lines(host: dict[str, Any]) -> Iterator[str]:
     """A note, if other programs were running at the start."""
     if is_busy(host["load"], host["cores"]):
         yield f"note: load {host['load']} at the start: the figures show other programs, too"
-
-
-def failure_lines(results: Results, label: str) -> Iterator[str]:
-    """How often each error came, by what the label says."""
-    errors = Counter(f"{line.get(label)}: {line['error']}" for line in results.failed)
-    yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
 
 
 class Line(NamedTuple):

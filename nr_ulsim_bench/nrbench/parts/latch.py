@@ -7,20 +7,7 @@ import math
 from typing import Any, Iterator, NamedTuple
 
 from nrbench.driver import there
-from nrbench.engine import (
-    Item,
-    Part,
-    Plan,
-    Request,
-    Step,
-    Verdict,
-    asks,
-    ending,
-    host_line,
-    rounds_of,
-    table,
-    words,
-)
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import (
     MET,
     MISSED,
@@ -37,11 +24,7 @@ from nrbench.render import number
 from nrbench.stats import Line, Results
 
 THREADS, TASKS, FIBERS = "threads", "tasks", "fibers"
-TITLES = {
-    THREADS: "(a) a thread a client",
-    TASKS: "(b) tasks that block",
-    FIBERS: "(c) fibers that yield",
-}
+TITLES = {THREADS: "(a) a thread a client", TASKS: "(b) tasks that block", FIBERS: "(c) fibers that yield"}
 WS, JUMP, BOOST = "cost-ws", "cost-jump", "cost-boost"
 LIBRARIES = {WS: "this project", JUMP: "jump_fcontext alone", BOOST: "Boost.Fiber"}
 COSTS = {
@@ -137,9 +120,8 @@ def plan(request: Request) -> Plan:
     every = [scans(request, cell, how) for cell in cells(request) for how in TITLES]
     every += [costs(request, how) for how in LIBRARIES if how not in missing]
     count = request.round_count(7, 5)
-    steps = rounds_of(every, count, request.seed, "level", "a_worker")
-    about = {"rounds": count, "blocks": BLOCKS, "block_bytes": BLOCK_BYTES, "missing": missing}
-    return Plan(steps, asks(program), about, f"{count} rounds")
+    about = {"blocks": BLOCKS, "block_bytes": BLOCK_BYTES, "missing": missing}
+    return Plan(every, asks(program), about, count, ("level", "a_worker"), f"{count} rounds")
 
 
 class At:
@@ -192,7 +174,8 @@ class At:
             )
             yield (
                 "By Little's law scans get on as fast as waits under way / time of a wait. So (c) / (b) is at"
-                f" most {self.a_worker}, and (c) at most what the CPUs sum up. (c) / the smaller bound = {share}"
+                f" most {self.a_worker}, and (c) at most what the CPUs sum up."
+                f" (c) / the smaller bound = {share}"
             )
 
     def shown(self) -> Iterator[Item]:
@@ -249,7 +232,6 @@ def verdicts(results: Results, of: dict[Cell, At]) -> Iterator[Verdict]:
 def report(results: Results) -> Iterator[Item]:
     host, of = results.host, levels(results)
     workers = results.last("workers", 1)
-    yield host_line(host)
     yield (
         f"{workers} tables of {host['blocks']} blocks of {host['block_bytes'] / 1024:g} KiB;"
         f" {workers} workers; each client asks for one scan after the other; medians over the rounds"
@@ -263,7 +245,6 @@ def report(results: Results) -> Iterator[Item]:
         yield from (f"  {at.level.name}, {at.a_worker} clients a worker: {at.ratio()}" for at in chosen)
     yield from cost_table(results)
     yield from verdicts(results, of)
-    yield from ending(results, "how", titles=LIBRARIES)
 
 
 def plots(results: Results) -> Iterator[Plot]:
@@ -277,10 +258,9 @@ def plots(results: Results) -> Iterator[Plot]:
         for n in sorted(fibers.keys() & tasks.keys())
         if hold_us and work_us
     ]
-    if points:
-        look: dict[str, Any] = {"hue": "clients", "style": "writers", "markers": True, "aspect": 1.8}
-        look |= {"estimator": "median", "errorbar": ("pi", 100), "palette": "deep"}
-        yield Plot("latch", "Fibers against tasks that block", points, "line", (x, y), look, "xy", (1.0,))
+    look: dict[str, Any] = {"hue": "clients", "style": "writers", "markers": True, "aspect": 1.8}
+    look |= {"estimator": "median", "errorbar": ("pi", 100), "palette": "deep"}
+    yield Plot("latch", "Fibers against tasks that block", points, "line", (x, y), look, "xy", (1.0,))
 
 
-PART = Part("latch", report, plan, plots=plots)
+PART = Part("latch", report, "how", plan, plots=plots)

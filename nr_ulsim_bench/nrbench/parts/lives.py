@@ -11,21 +11,7 @@ from typing import Iterable, Iterator, Sequence
 from nrbench import host
 from nrbench.backends import ALONE, BACKENDS, OWN
 from nrbench.driver import there
-from nrbench.engine import (
-    Item,
-    Part,
-    Plan,
-    Request,
-    Step,
-    asks,
-    chosen_classes,
-    ending,
-    host_line,
-    nothing_to_measure,
-    rounds_of,
-    table,
-    words,
-)
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, table, words
 from nrbench.parts.lives_judge import AUTO, CASES, GOOD, HOT, NO_POOL, SLOWER, Lives, Place, verdicts
 from nrbench.plot import Plot
 from nrbench.stats import Line, Results
@@ -105,8 +91,6 @@ def plan(request: Request) -> Plan:
         if any(place.noise == noise for place in places) and not host.realtime_allowed(priority):
             places = [place for place in places if place.noise != noise]
             skipped[f"noise {noise}"] = f"no permission for real-time classes with priority {priority}"
-    if not places:
-        raise nothing_to_measure(skipped)
     missing = dict[str, str]()
     if not short and not program.with_name("libbench_onetbb.so").is_file():
         install = {backend.name: backend.install for backend in BACKENDS}
@@ -115,9 +99,8 @@ def plan(request: Request) -> Plan:
     pools = (*own, HOT, NO_POOL) if short else tuple(pool for pool in POOLS if pool not in missing)
     count = request.rounds or (request.usual(3, 1) if short else 20)
     every = [step(place, pool) for place in places for pool in pools]
-    steps = rounds_of(every, count, request.seed, "case", "class", "noise")
-    about = {"rounds": count, "warm": WARM, "slots": SLOTS, "missing": missing, "skipped": skipped}
-    return Plan(steps, asks(program), about, f"{len(steps)} lives")
+    about = {"warm": WARM, "slots": SLOTS, "missing": missing, "skipped": skipped}
+    return Plan(every, asks(program), about, count, ("case", "class", "noise"), f"{count * len(every)} lives")
 
 
 def quantile(values: Iterable[float], share: float) -> float:
@@ -146,14 +129,12 @@ def _row(lives: Lives, place: Place, pool: str) -> Sequence[str]:
 
 def report(results: Results) -> Iterator[Item]:
     lives = Lives(results)
-    yield host_line(results.host)
     yield from [LEGEND] if lives.at else []
     for noise, (text, _) in NOISES.items():
         places = [place for place in lives.places if place.noise == noise]
         rows = [_row(lives, place, pool) for place in places for pool in POOLS if pool in lives.at[place]]
         yield from table("", [text.partition(",")[0], *HEAD], rows)
     yield from verdicts(lives, results.host["cores"], {noise: text for noise, (text, _) in NOISES.items()})
-    yield from ending(results, "pool")
 
 
 def plots(results: Results) -> Iterator[Plot]:
@@ -171,10 +152,9 @@ def plots(results: Results) -> Iterator[Plot]:
         for pool in (pool for pool in POOLS if pool in by_pool)
         for line in by_pool[pool].lines
     ]
-    if points:
-        title = f"Median makespan of a life / median of hot's lives beside the same; dashed: {GOOD:g}"
-        look = {"hue": "pool", "row": "noise", "col": "case", "size": 3, "aspect": 0.8}
-        yield Plot("lives", title, points, "strip", ("pool", "life / hot"), look, "y", (GOOD,))
+    title = f"Median makespan of a life / median of hot's lives beside the same; dashed: {GOOD:g}"
+    look = {"hue": "pool", "row": "noise", "col": "case", "size": 3, "aspect": 0.8}
+    yield Plot("lives", title, points, "strip", ("pool", "life / hot"), look, "y", (GOOD,))
 
 
-PART = Part("lives", report, plan, plots=plots)
+PART = Part("lives", report, "pool", plan, plots=plots)

@@ -10,20 +10,7 @@ import numpy as np
 
 from nrbench.backends import BACKENDS, OWN
 from nrbench.driver import there
-from nrbench.engine import (
-    Item,
-    Part,
-    Plan,
-    Request,
-    Step,
-    Verdict,
-    asks,
-    ending,
-    host_line,
-    rounds_of,
-    table,
-    words,
-)
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import Array, Ratio, at_most_word, equal_word, resampled, round_ratio
 from nrbench.plot import Plot
 from nrbench.stats import Results
@@ -63,9 +50,9 @@ def plan(request: Request) -> Plan:
     of_how = {name: words(backend=name) for name in names}
     of_how[PINNED] = words(backend=OWN, mode="pinned")
     steps = [Step({"bench": "pi", "how": how}, (*of_how[how], *sizes), seconds, how) for how in names]
-    about = {"rounds": count, "intervals": intervals, "warm": WARM, "missing": missing}
+    about = {"intervals": intervals, "warm": WARM, "missing": missing}
     runs = f"{count} runs of {', '.join(names)}"
-    return Plan(rounds_of(steps, count, request.seed), asks(program), about, runs)
+    return Plan(steps, asks(program), about, count, title=runs)
 
 
 def times(results: Results) -> dict[str, dict[int, float]]:
@@ -86,8 +73,9 @@ def ratio(of: dict[int, float], to: dict[int, float], deviation: bool) -> Ratio 
     def of_rounds(values: Array) -> Array:
         return np.asarray(np.std(values, axis=1, ddof=1) if deviation else np.mean(values, axis=1))
 
-    found = resampled(len(numbers), lambda rounds: of_rounds(upper[rounds]) / of_rounds(lower[rounds]))
-    return found if len(numbers) >= RESAMPLED_MIN else Ratio(found.value, None)
+    if len(numbers) < RESAMPLED_MIN:
+        return Ratio(float(of_rounds(upper[None])[0] / of_rounds(lower[None])[0]), None)
+    return resampled(len(numbers), lambda rounds: of_rounds(upper[rounds]) / of_rounds(lower[rounds]))
 
 
 def verdicts(of: dict[str, dict[int, float]]) -> Iterator[Verdict]:
@@ -106,7 +94,6 @@ def verdicts(of: dict[str, dict[int, float]]) -> Iterator[Verdict]:
 
 def report(results: Results) -> Iterator[Item]:
     host, of = results.host, times(results)
-    yield host_line(host)
     error = max((line["pi_error"] for line in results.lines), default=0.0)
     yield (
         f"pi by {host['intervals']} intervals, {results.last('threads', 0)} threads compute; a process a"
@@ -122,13 +109,11 @@ def report(results: Results) -> Iterator[Item]:
         rows.append([TITLES[how], str(len(values)), *cells, share, str(found or "")])
     yield from table("", HEAD, rows)
     yield from verdicts(of)
-    yield from ending(results, "how")
 
 
 def plots(results: Results) -> Iterator[Plot]:
     points = [{"how": TITLES[how], "ms": ms} for how, of in times(results).items() for ms in of.values()]
-    if points:
-        yield Plot("pi", "Time of a reduction, all runs", points, "box", ("ms", "how"), {"aspect": 2.2})
+    yield Plot("pi", "Time of a reduction, all runs", points, "box", ("ms", "how"), {"aspect": 2.2})
 
 
-PART = Part("pi", report, plan, plots=plots)
+PART = Part("pi", report, "how", plan, plots=plots)

@@ -191,7 +191,7 @@ def plan(request: Request, program: Path | None = None, **choice: Any) -> Plan:
         answers = ask(step)
         return ask(step) if "killed" in answers[0].get("error", "") else answers
 
-    return Plan(steps, twice, {}, f"{len(steps)} cases")
+    return Plan(steps, twice, {}, title=f"{len(steps)} cases")
 
 
 REGRET = (
@@ -363,14 +363,13 @@ def plots(results: Results) -> Iterator[Plot]:
         for key, modes in _measured(judge.collect(results), "regret")
         for mode, line in modes.items()
     ]
-    if points:
-        look = {"hue": "scenario", "style": "mode", "col": "environment", "col_wrap": 4, "s": 60}
-        yield Plot("prewake", "Fixed leads, off, and auto", points, "scatter", (x, y), look)
+    look = {"hue": "scenario", "style": "mode", "col": "environment", "col_wrap": 4, "s": 60}
+    yield Plot("prewake", "Fixed leads, off, and auto", points, "scatter", (x, y), look)
 
 
 def chosen(**choice: Any) -> Part:
     """The part with some of its cases only. @param choice  further parameters of plan()"""
-    return Part("prewake", report, partial(plan, **choice), plots=plots)
+    return Part("prewake", report, plan=partial(plan, **choice), plots=plots)
 
 
 PART = chosen()

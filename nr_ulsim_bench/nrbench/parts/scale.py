@@ -50,11 +50,10 @@ def plots(results: Results) -> Iterator[Plot]:
         for point in results.only(bench=POINT).lines
         for panel, pool, value in _values(point)
     ]
-    if points:
-        title = "Simulated: time against the number of CPUs, on machine files that are not calibrated"
-        look: dict[str, Any] = {"hue": "machine", "style": "pool", "col": "panel", "col_wrap": 5}
-        look |= {"facet_kws": {"sharey": False}, "markers": True, "errorbar": None}
-        yield Plot("scale", title, points, "line", ("CPUs", "value"), look, "xy")
+    title = "Simulated: time against the number of CPUs, on machine files that are not calibrated"
+    look: dict[str, Any] = {"hue": "machine", "style": "pool", "col": "panel", "col_wrap": 5}
+    look |= {"facet_kws": {"sharey": False}, "markers": True, "errorbar": None}
+    yield Plot("scale", title, points, "line", ("CPUs", "value"), look, "xy")
 
 
 class Scale(Part):

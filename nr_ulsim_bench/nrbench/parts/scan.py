@@ -7,19 +7,7 @@ import re
 from typing import Iterator
 
 from nrbench import host
-from nrbench.engine import (
-    Item,
-    Part,
-    Plan,
-    Request,
-    Step,
-    Verdict,
-    asks,
-    ending,
-    host_line,
-    table,
-    words,
-)
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
 from nrbench.plot import Plot
 from nrbench.stats import Results
@@ -95,7 +83,7 @@ def plan(request: Request, system: System = host.REAL) -> Plan:
         for number, seed in enumerate(range(1000 * request.seed, 1000 * request.seed + count))
     ]
     about = {"rounds": count, **table, "last_level_bytes": last_level_bytes(system), "note": note}
-    return Plan(steps, asks(request.beside("ws-scan")), about, f"{count} rounds")
+    return Plan(steps, asks(request.beside("ws-scan")), about, title=f"{count} rounds")
 
 
 def gb_per_s(results: Results, step: str, scanners: int = 1) -> Rounds:
@@ -145,7 +133,6 @@ def _notes(results: Results) -> Iterator[str]:
 
 def report(results: Results) -> Iterator[Item]:
     about, nodes = results.host, results.last("nodes", 1)
-    yield host_line(about)
     yield (
         f"a table of {about['bytes'] / 2**20:.0f} MiB in blocks of {about['block_bytes'] / 2**20:g} MiB on"
         f" {nodes} NUMA node{'s' if nodes > 1 else ''}, last-level caches"
@@ -161,7 +148,7 @@ def report(results: Results) -> Iterator[Item]:
         yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
     yield from _table(results, "By as many threads and no pool", {READ: "read"})
     yield from verdicts(results)
-    yield from ending(results, "bench", _notes(results))
+    yield from _notes(results)
 
 
 def plots(results: Results) -> Iterator[Plot]:
@@ -171,11 +158,10 @@ def plots(results: Results) -> Iterator[Plot]:
         for line in results.lines
         if line["step"] in STEPS
     ]
-    if points:
-        read = median(gb_per_s(results, READ))
-        title = f"{', '.join(STEPS.values())}; dashed: a read without a pool"
-        limits = (read,) if read else ()
-        yield Plot("scan", title, points, "strip", ("way", "GB/s"), {"col": "scans at once"}, lines=limits)
+    read = median(gb_per_s(results, READ))
+    title = f"{', '.join(STEPS.values())}; dashed: a read without a pool"
+    limits = (read,) if read else ()
+    yield Plot("scan", title, points, "strip", ("way", "GB/s"), {"col": "scans at once"}, lines=limits)
 
 
-PART = Part("scan", report, plan, plots=plots)
+PART = Part("scan", report, "bench", plan, plots=plots)

@@ -12,22 +12,7 @@ from typing import Iterator, Sequence
 from nrbench.backends import ALONE, CLASSES, OWN, Backend, Present
 from nrbench.cases import work_us
 from nrbench.driver import Driver, there
-from nrbench.engine import (
-    Item,
-    Part,
-    Plan,
-    Request,
-    Step,
-    Verdict,
-    asks,
-    chosen_classes,
-    ending,
-    host_line,
-    nothing_to_measure,
-    rounds_of,
-    table,
-    words,
-)
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, table, words
 from nrbench.judge import NONE, at_most_word, round_ratio
 from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
@@ -101,8 +86,6 @@ def plan(request: Request) -> Plan:
             pools, missing = driver.chosen(request.backends or (OWN, ALONE, *RIVALS, *CHECKOUTS))
         finally:
             driver.close()
-    if not classes or not pools:
-        raise nothing_to_measure({**missing, **skipped})
     count, slots = request.round_count(5, 1), request.usual(SLOTS, QUICK_SLOTS)
     every = [
         step(case, sched_class, pool, mode, request.cores, slots)
@@ -111,10 +94,10 @@ def plan(request: Request) -> Plan:
         for pool in pools
         for mode in modes_of(request, pool.backend)
     ]
-    about: Line = {"rounds": count, "slots": slots, "missing": missing, "skipped": skipped}
+    about: Line = {"slots": slots, "missing": missing, "skipped": skipped}
     about["versions"] = {pool.backend.name: pool.version for pool in pools}
     title = f"{len(every)} settings, {count} x {slots} slots each"
-    return Plan(rounds_of(every, count, request.seed, "case", "class"), asks(program), about, title)
+    return Plan(every, asks(program), about, count, ("case", "class"), title)
 
 
 def quantile_us(counts: Counts, share: float) -> float:
@@ -188,7 +171,6 @@ def verdict(place: str, by_pool: dict[str, Results], title: str, thrifty: bool) 
 
 def report(results: Results) -> Iterator[Item]:
     found = places(results)
-    yield host_line(results.host)
     yield from [LEGEND] if found else []
     for place, by_pool in found.items():
         yield from table("", [place, *HEAD], [_row(title, at) for title, at in by_pool.items()])
@@ -196,7 +178,7 @@ def report(results: Results) -> Iterator[Item]:
         yield from verdict(place, by_pool, OWN, True)
         yield from verdict(place, by_pool, title_of(OWN, "hot"), False)
     versions = (f"{name} {version}" for name, version in results.host["versions"].items() if name != ALONE)
-    yield from ending(results, "pool", [f"versions: {', '.join(versions)}"])
+    yield f"versions: {', '.join(versions)}"
 
 
 def plots(results: Results) -> Iterator[Plot]:
@@ -207,13 +189,12 @@ def plots(results: Results) -> Iterator[Plot]:
         for line in results.lines
         for ns, count in counts_of(line).items()
     ]
-    if points:
-        pools = list(dict.fromkeys(point["pool"] for point in points))
-        look = {"hue": "pool", "palette": colors_of(pools), "row": "class", "col": "case"}
-        more = {"weights": "slots", "complementary": True, "log_scale": (True, True)}
-        yield Plot(
-            "tail", "Share of the slots that take longer", points, "ecdf", ("makespan, us", ""), look | more
-        )
+    pools = list(dict.fromkeys(point["pool"] for point in points))
+    look = {"hue": "pool", "palette": colors_of(pools), "row": "class", "col": "case"}
+    more = {"weights": "slots", "complementary": True, "log_scale": (True, True)}
+    yield Plot(
+        "tail", "Share of the slots that take longer", points, "ecdf", ("makespan, us", ""), look | more
+    )
 
 
-PART = Part("tail", report, plan, plots=plots)
+PART = Part("tail", report, "pool", plan, plots=plots)

@@ -14,23 +14,9 @@ import numpy as np
 from nrbench.backends import OWN
 from nrbench.cases import BURST_CASES, period_us
 from nrbench.driver import BenchError, ask
-from nrbench.engine import (
-    Item,
-    Measuring,
-    Part,
-    Plan,
-    Request,
-    Step,
-    Verdict,
-    chosen_classes,
-    host_line,
-    nothing_to_measure,
-    table,
-    words,
-)
+from nrbench.engine import Item, Measuring, Part, Plan, Request, Step, Verdict, chosen_classes, table, words
 from nrbench.judge import Array, Places, Ratio, at_most_word, passed_word, resampled
 from nrbench.parts import tracecost_session
-from nrbench.render import failure_lines
 from nrbench.session import shuffled
 from nrbench.stats import Line, Results
 from nrbench.trace.events import TraceError
@@ -223,9 +209,7 @@ class Measurement:
 def measure(session: Measuring) -> None:
     """In the normal class, unless others are named."""
     request = session.request
-    classes, skipped = chosen_classes(request.classes or ("other",))
-    if not classes:
-        raise nothing_to_measure(skipped)
+    classes, _ = chosen_classes(request.classes or ("other",))
     measurement = Measurement(session)
     session.begin({"rounds": request.round_count(20, 6), "cases": list(BURST_CASES)})
     measurement.run(classes)
@@ -330,13 +314,11 @@ def report(results: Results) -> Iterator[Item]:
     void, cases = results.last("void", None), results.host["cases"]
     taken = Results([]) if void else results  # a foreign session makes all figures invalid
     slots = taken.only(bench="trace")
-    yield host_line(results.host)
     yield from tables(taken, slots, cases)
     yield from verdicts(taken, slots, void or "not measured")
     yield from (f"skipped: {line['skipped']}" for line in results.lines if "skipped" in line)
     if lost := sum(line.get("discarded", 0) for line in results.lines):
         yield f"{lost} events found no room in the buffers, so the recorded figures are too low"
-    yield from failure_lines(results, "bench")
 
 
-PART = Part("trace", report, take=measure)
+PART = Part("trace", report, "bench", take=measure)

@@ -37,6 +37,7 @@ STREAM_RING = 128  # of the arguments of such tasks: see src/stream.c
 # For the time: where not all pools can be measured, these can, unless pools are chosen by name.
 HOG_CASES = ("12x6", "22x28")
 HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
+SHAPE_RIVALS = ("mutex-per-worker",)
 REALTIME_RIVALS = ("mutex-queue", "mutex-per-worker", "onetbb", "openmp-gcc")
 CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "eigen")
 CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
@@ -140,7 +141,7 @@ class Planner:
             hog = Config(pool, cores if pool.has_workers else 1, "other", hog=True)
             yield from (slots(hog, case) for case in HOG_CASES)
             config = Config(pool, pool.fair_workers(cores) if pool.has_workers else 1, "other")
-            for name, (path, shape) in SHAPES.items():
+            for name, (path, shape) in SHAPES.items() if self._takes_part(pool, SHAPE_RIVALS) else ():
                 given = words(bench="replay", file=request.data / path, **shape)
                 yield config.paced("slot", name, shape["period_us"] * 1e-6, self.scale, given)
 
