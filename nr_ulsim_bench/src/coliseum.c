@@ -89,7 +89,6 @@ void measure_calibration(report_t *report)
   report_number(report, "fib18_ns", fib_ns(18));
   report_number(report, "fib19_ns", fib_ns(19));
   report_number(report, "nested_ns", fib_ns(NESTED_ROOT));
-  report_count(report, "nested_tasks", 1 + nested_spawns(NESTED_ROOT));
 }
 
 /// The task records of a work: few, shared by all pushes, since a task only reads them.
@@ -138,8 +137,6 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
   report_number(report, "system_s", cost.system_s);
   report_count(report, "ctx_switches", cost.ctx_switches);
   report_count(report, "involuntary_switches", cost.involuntary_switches);
-  if (session->request->counters)
-    counters_stop(&session->counters, report);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
   report_number(report, "work_s", work_ns * 1e-9);
@@ -153,8 +150,6 @@ static void measure_flat(session_t *session)
   const uint64_t before_tasks = threads_run_tasks();
   const contest_t contest = make_contest(session->request->work);
   push_and_wait(session, contest.tasks, 3, warm_count);
-  if (session->request->counters)
-    counters_start(&session->counters);
   const usage_t begin = usage_now(USAGE_PROCESS);
   const uint64_t inline_tasks = push_and_wait(session, contest.tasks, 3, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
@@ -175,8 +170,6 @@ static void measure_nested(session_t *session)
   }
   const double work_ns = fib_ns(NESTED_ROOT) * count;
   push_and_wait(session, tasks, 1, 1);
-  if (session->request->counters)
-    counters_start(&session->counters);
   const usage_t begin = usage_now(USAGE_PROCESS);
   push_and_wait(session, tasks, count, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);

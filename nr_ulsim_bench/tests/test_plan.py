@@ -164,9 +164,3 @@ def test_other_interfaces_of_this_pool_take_part_in_the_coliseum_by_itself_only(
     assert {m.backend for m in facades} == set(FACADES)
     assert {(m.sched_class, m.workers) for m in facades} == {("other", 1)}
     assert "empty" in {m.case for m in facades}
-
-
-def test_what_a_pool_costs_is_counted_apart_from_its_times():
-    for m in coliseum():
-        assert ("counters=1" in m.words) == (m.bench == "usage")
-    assert {m.backend for m in coliseum() if m.bench == "usage"} >= {"ws", "alone", "glib", *FACADES}

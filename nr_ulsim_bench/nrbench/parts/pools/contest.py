@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 The coliseum's question: is this pool slower than another? Answered with intervals, or not at all. Beside it
-what `perf stat` shows of each pool, and what the own pool's other interfaces cost.
+what each pool used by the kernel's count, and what the own pool's other interfaces cost.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, Iterator, NamedTuple, Sequence
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.claims import Ratio, at_most_word, round_ratio, typical
 from nrbench.parts.pools.plan import FIB_CASES
-from nrbench.stats import Key, Line, Summaries, Summary, select
+from nrbench.stats import Key, Summaries, Summary, select
 from nrbench.sweep.bootstrap import CONFIDENCE
 
 TIE = 1.01  # slower by less than that is no loss
 FACADE_NS_MAX = 10.0  # a task, over the core
-HEADS = ("task-clock, s", "CPUs", "user, s", "system, s", "switches", "involuntary", "IPC")
+HEADS = ("CPU time, s", "CPUs", "user, s", "system, s", "switches", "involuntary")
 
 
 class ContestRatio(NamedTuple):
@@ -53,40 +53,19 @@ def time_ratio(summaries: Summaries, key: Key, rival: Key, name: str = "wall_s")
     return round_ratio(own, other)
 
 
-def counters_source(lines: Sequence[Line]) -> str:
-    """Where the figures come from, and why instructions and cycles are missing if they are."""
-    usage = [line for line in lines if line.get("bench") == "usage" and "error" not in line]
-    perf = any("perf_task_clock_s" in line for line in usage)
-    source = "the kernel's perf events" if perf else "getrusage: perf events cannot be had"
-    for line in usage:
-        if "counters_missing" in line:
-            return f"{source}; no instructions and cycles: {line['counters_missing']}"
-        if line.get("counters_user_only"):
-            return f"{source}; instructions and cycles in user mode only"
-    return source
-
-
-def _number(summary: Summary, perf: str, otherwise: str) -> float:
-    value = summary.get(perf)
-    return summary[otherwise] if value is None else value
-
-
 def _usage_cells(summary: Summary) -> list[str]:
-    clock_s = _number(summary, "perf_task_clock_s", "cpu_s")
-    instructions, cycles = summary.get("instructions"), summary.get("cycles")
     return [
-        f"{clock_s:.3f}",
-        f"{clock_s / summary['wall_s']:.2f}",
+        f"{summary['cpu_s']:.3f}",
+        f"{summary['cpu_s'] / summary['wall_s']:.2f}",
         f"{summary['user_s']:.3f}",
         f"{summary['system_s']:.3f}",
-        f"{_number(summary, 'perf_ctx_switches', 'ctx_switches'):.0f}",
+        f"{summary['ctx_switches']:.0f}",
         f"{summary['involuntary_switches']:.0f}",
-        f"{instructions / cycles:.2f}" if instructions and cycles else "n/a",
     ]
 
 
 def usage_rows(summaries: Summaries, order: Any) -> list[list[str]]:
-    usage = select(summaries, bench="usage")
+    usage = select(summaries, bench="coliseum", case="fib19", sched_class="other", hog=False)
     return [
         [key.pool(), f"{usage[key]['tasks']:.0f}", *_usage_cells(usage[key])]
         for key in sorted(usage, key=order)

@@ -10,7 +10,6 @@ from typing import Iterator
 
 from nrbench.driver import Driver
 from nrbench.engine import Part, Plan, Request, Session, Step, chosen_classes, nothing_to_measure
-from nrbench.parts.pools.contest import counters_source
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.table import full_report
 from nrbench.parts.pools.verdict import all_verdicts
@@ -64,7 +63,7 @@ def measure(session: Session) -> None:
 
 def report(results: Results) -> Iterator[str]:
     summaries = summarize(results.all)
-    yield from full_report(results.host, summaries, counters_source(results.all))
+    yield from full_report(results.host, summaries)
     yield from [
         "",
         "Verdicts:",

@@ -163,16 +163,10 @@ class Planner:
             more = {cores} if pool.backend.name == OWN and normal and not self.request.quick else set()
             yield from (Config(pool, workers, sched_class) for workers in sorted({fair} | more))
 
-    def _contest(
-        self, config: Config, case: str, tasks: int, core_s: float, bench: str = "coliseum", *more: str
-    ) -> Step:
+    def _contest(self, config: Config, case: str, tasks: int, core_s: float) -> Step:
         parallel = config.workers + config.pool.waiter_helps if config.pool.has_workers else 1
-        given = (*words(bench="coliseum", work=case, tasks=tasks), *more)
-        return config.step(bench, case, given, core_s / min(self.request.cores, parallel))
-
-    def _usage(self, config: Config, tasks: int, core_s: float) -> Step:
-        """What fib19 costs, by the counters of the kernel. Apart, because they take time, too."""
-        return self._contest(config, "fib19", tasks, core_s, "usage", "counters=1")
+        given = words(bench="coliseum", work=case, tasks=tasks)
+        return config.step("coliseum", case, given, core_s / min(self.request.cores, parallel))
 
     def _tasks(self, case: str, core_s: float, least: int) -> int:
         return max(least, round(core_s * 1e9 / self.calibration.task_ns(case)))
@@ -181,8 +175,6 @@ class Planner:
         core_s = 0.3 * self.scale
         for config in self.contest_configs():
             thorough = config.sched_class == "other" and not self.request.quick
-            if thorough:
-                yield self._usage(config, self._tasks("fib19", core_s, 1000), core_s)
             for case in FIB_CASES if thorough else FIB_CASES[:1]:
                 yield self._contest(config, case, self._tasks(case, core_s, 1000), core_s)
             yield self._contest(config, "empty", max(10000, round(400000 * self.scale)), 0.06 * self.scale)
@@ -216,7 +208,7 @@ PLANNED_SHARE = 0.93
 def _unit(step: Step) -> object:
     """What is compared within a round at a percent is measured one right after the other."""
     bench, case, sched_class = (step.labels[name] for name in ("bench", "case", "class"))
-    return (bench, case, sched_class) if bench in ("coliseum", "usage") else id(step)
+    return (bench, case, sched_class) if bench == "coliseum" else id(step)
 
 
 class Made(NamedTuple):

@@ -236,9 +236,9 @@ def contest_ratio_tables(summaries: Summaries) -> Iterator[str]:
             yield from layout([[f"{CLASS_TEXT[sched_class]}, {found[0].key.pool()} against", *cases], *rows])
 
 
-def usage_tables(summaries: Summaries, source: str) -> Iterator[str]:
+def usage_tables(summaries: Summaries) -> Iterator[str]:
     if rows := usage_rows(summaries, pool_order):
-        yield f"\nColiseum, fib19: what it cost, as perf stat shows it ({source})\n"
+        yield "\nColiseum, fib19: what it cost, by the kernel's count\n"
         yield from layout([["pool", "tasks", *HEADS], *rows])
 
 
@@ -280,8 +280,7 @@ def host_lines(host: dict[str, Any]) -> Iterator[str]:
         yield from (f"{what}: {name} ({reason})" for name, reason in host[what].items())
 
 
-def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") -> Iterator[str]:
-    """@param source  of the figures of usage_tables()"""
+def full_report(host: dict[str, Any], summaries: Summaries) -> Iterator[str]:
     parts: list[Table | Iterator[str]] = [
         host_lines(host),
         slot_table(summaries, hog=False),
@@ -294,7 +293,7 @@ def full_report(host: dict[str, Any], summaries: Summaries, source: str = "") ->
         coliseum_table(summaries),
         contest_ratio_tables(summaries),
         facade_lines(summaries, FACADES),
-        usage_tables(summaries, source),
+        usage_tables(summaries),
         wake_table(summaries),
         idle_table(summaries),
         error_lines(summaries),
