@@ -43,6 +43,7 @@ typedef struct {
   uint32_t priority; ///< of both in SCHED_FIFO; 0 = both in the normal class
 } series_t;
 
+/// Of one series.
 typedef struct {
   uint64_t latency_ns[SERIES_SAMPLES_MAX];
   uint64_t call_ns[SERIES_SAMPLES_MAX]; ///< what waking cost the caller; not of WAKE_TIMER

@@ -19,8 +19,8 @@ TITLES = {
     TASKS: "(b) tasks that block",
     FIBERS: "(c) fibers that yield",
 }
-WS, JUMP, BOOST = "cost-ws", "cost-jump", "cost-boost"
-LIBRARIES = {WS: "this project", JUMP: "jump_fcontext alone", BOOST: "Boost.Fiber"}
+WS, BOOST = "cost-ws", "cost-boost"
+LIBRARIES = {WS: "this project", BOOST: "Boost.Fiber"}
 COSTS = {
     "yield_ns": "a switch, ns",
     "hand_over_ns": "a mutex passed on, ns",
