@@ -82,8 +82,8 @@ static const word_key_t keys[] = {
 #define LOOK_NS_MAX UINT64_C(1000000000)
 #define LOOKS_PER_TIME (UINT32_C(1) << 18) // reading the clock at each look would make looking slow
 
-/// One series: the same way to wake, gap, class and idle states. The words are each on a cache line of its own,
-/// so that a look at one does not wait for the other.
+/// One series: the same way to wake, gap, class and idle states. The words are each on a cache line of its
+/// own, so that a look at one does not wait for the other.
 typedef struct {
   wake_kind_t kind;
   uint32_t gap_us; ///< how long it sleeps, or looks, before each wake
