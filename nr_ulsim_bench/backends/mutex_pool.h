@@ -10,13 +10,14 @@
 
 #include "bench_backend.h"
 #include "latch.h"
-#include "task_ring.h"
 
 typedef struct {
   _Alignas(64) pthread_mutex_t lock;
   pthread_cond_t filled;
-  task_ring_t ring; ///< under lock
-  bool stop; ///< under lock
+  // Under lock: first in, first out, with room for all tasks between two waits
+  const bench_task_t **ring;
+  uint32_t capacity, first, count;
+  bool stop;
 } queue_t;
 
 typedef struct mutex_pool_s mutex_pool_t;
@@ -36,6 +37,17 @@ struct mutex_pool_s {
   worker_t *worker;
 };
 
+/// @return the oldest task, NULL when there is none
+static const bench_task_t *pop(queue_t *queue)
+{
+  if (queue->count == 0)
+    return NULL;
+  const bench_task_t *const task = queue->ring[queue->first];
+  queue->first = queue->first + 1 == queue->capacity ? 0 : queue->first + 1;
+  queue->count--;
+  return task;
+}
+
 /// One look at each queue, the own one first; a queue whose lock is taken is passed by.
 static const bench_task_t *try_all(mutex_pool_t *pool, uint32_t own)
 {
@@ -43,7 +55,7 @@ static const bench_task_t *try_all(mutex_pool_t *pool, uint32_t own)
     queue_t *const queue = &pool->queue[(own + i) % pool->queues];
     if (pthread_mutex_trylock(&queue->lock) != 0)
       continue;
-    const bench_task_t *const task = task_ring_pop(&queue->ring);
+    const bench_task_t *const task = pop(queue);
     pthread_mutex_unlock(&queue->lock);
     if (task)
       return task;
@@ -56,7 +68,7 @@ static const bench_task_t *take(queue_t *queue)
 {
   const bench_task_t *task;
   pthread_mutex_lock(&queue->lock);
-  while (!(task = task_ring_pop(&queue->ring)) && !queue->stop)
+  while (!(task = pop(queue)) && !queue->stop)
     pthread_cond_wait(&queue->filled, &queue->lock);
   pthread_mutex_unlock(&queue->lock);
   return task;
@@ -87,7 +99,7 @@ static void destroy(void *arg)
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i].thread, NULL);
   for (uint32_t i = 0; i < pool->queues; i++)
-    free(pool->queue[i].ring.tasks);
+    free(pool->queue[i].ring);
   free(pool->worker);
   free(pool->queue);
   free(pool);
@@ -104,12 +116,14 @@ static void *create(const bench_settings_t *settings)
   latch_init(&pool->latch);
   for (; pool->queue && pool->queues < queues; pool->queues++) {
     queue_t *const queue = &pool->queue[pool->queues];
-    *queue = (queue_t){.stop = false};
+    *queue = (queue_t){.capacity = settings->tasks_max};
+    queue->ring = calloc(queue->capacity, sizeof queue->ring[0]);
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->filled, NULL);
-    task_ring_init(&queue->ring);
+    if (!queue->ring)
+      break;
   }
-  for (; pool->queue && pool->worker && pool->workers < settings->workers; pool->workers++) {
+  for (; pool->queues == queues && pool->worker && pool->workers < settings->workers; pool->workers++) {
     worker_t *const worker = &pool->worker[pool->workers];
     *worker = (worker_t){.pool = pool, .queue = pool->workers % queues};
     if (pthread_create(&worker->thread, NULL, work, worker) != 0)
@@ -144,7 +158,10 @@ static queue_t *lock_queue(mutex_pool_t *pool)
 static void push(void *pool, const bench_task_t *task)
 {
   queue_t *const queue = lock_queue(pool);
-  task_ring_push(&queue->ring, task);
+  if (queue->count == queue->capacity)
+    abort(); // more tasks between two waits than announced
+  const uint32_t place = queue->first + queue->count++;
+  queue->ring[place < queue->capacity ? place : place - queue->capacity] = task;
   pthread_cond_signal(&queue->filled);
   pthread_mutex_unlock(&queue->lock);
 }

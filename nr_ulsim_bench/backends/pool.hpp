@@ -2,7 +2,7 @@
 /// @file pool.hpp
 /// The module of a pool in C++: BENCH_POOL(Class, .version = ..., ...) makes its table from the functions
 /// that the class has. It is constructed from bench_settings_t. push() and wait() are needed; arm(), run(),
-/// fork_join() and bool usable(), which is asked once, are not.
+/// fork_join() and bool usable(), which is asked once, are not. A class without members has no workers.
 #ifndef BENCH_POOL_HPP
 #define BENCH_POOL_HPP
 
@@ -61,7 +61,7 @@ using bench_fork_join = decltype(&Pool::fork_join);
 template <class Pool>
 bench_backend_t bench_pool(bench_backend_t table)
 {
-  table.has_workers = true;
+  table.has_workers = !std::is_empty_v<Pool>;
   table.create = [](const bench_settings_t *settings) -> void * {
     auto *const pool = new Pool(*settings);
     if constexpr (bench_has<bench_usable, Pool>) {

@@ -46,6 +46,7 @@ def draw(plot: Plot, out: Path) -> str:
     """@return the file's name"""
     import pandas as pd  # these load for a second
     import seaborn as sns
+    from matplotlib.ticker import LogLocator
 
     from nrbench.drawing import plain_numbers, save
 
@@ -59,7 +60,9 @@ def draw(plot: Plot, out: Path) -> str:
         for name, scale in (("x", axis.set_xscale), ("y", axis.set_yscale)):
             if name in plot.log:
                 scale("log")
-                plain_numbers(axis.xaxis if name == "x" else axis.yaxis)
+                of_axis = axis.xaxis if name == "x" else axis.yaxis
+                of_axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                plain_numbers(of_axis)
         for value in plot.lines:
             axis.axhline(value, color="0.4", linewidth=0.8, linestyle="--")
     grid.figure.suptitle(plot.title, fontsize=10)

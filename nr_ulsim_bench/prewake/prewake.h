@@ -160,8 +160,8 @@ bool bench_open(bench_run_t *bench);
 
 bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode);
 
-/// @brief The plan begins with slot @p number, modulo their count. Occupancy and jitter of what follows depend
-/// on @p block only: modes see the same.
+/// @brief The plan begins with slot @p number, modulo their count. Occupancy and jitter of what follows
+/// depend on @p block only: modes see the same.
 void bench_seek(bench_run_t *bench, uint64_t number, uint64_t block);
 
 /// @brief Another pattern from the next slot on; @p pattern stays the caller's.

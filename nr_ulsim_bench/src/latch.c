@@ -29,7 +29,7 @@ static const char usage[] =
     "keys:  how=threads        a thread for each client\n"
     "           tasks          a plain task of the pool for each scan, which blocks its worker\n"
     "           fibers         a fiber for each client, which yields when it meets a held latch\n"
-    "           cost-ws|cost-jump|cost-boost   no scans: what fibers of this library cost\n"
+    "           cost-ws|cost-boost   no scans: what fibers of this library cost\n"
     "       scans=N            clients, each of which asks for one scan after the other\n"
     "       workers=N          threads of the pool (default: CPUs)\n"
     "       tables=N blocks=N block_bytes=N   tables, blocks of each; bytes a multiple of 4096\n"
@@ -49,7 +49,7 @@ typedef struct {
 } request_t;
 
 static const word_key_t keys[] = {
-    {"how", WORD_ONE_OF(request_t, how, "threads", "tasks", "fibers", "cost-ws", "cost-jump", "cost-boost")},
+    {"how", WORD_ONE_OF(request_t, how, "threads", "tasks", "fibers", "cost-ws", "cost-boost")},
     {"scans", WORD_NUMBER(request_t, scans, 1, 100000)},
     {"workers", WORD_NUMBER(request_t, workers, 1, 1023)},
     {"tables", WORD_NUMBER(request_t, tables, 1, 1024)},

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fibers of this pool, on one worker, and jump_fcontext alone; Boost.Fiber is in latch_boost.cpp.
+// Fibers of this pool, on one worker; Boost.Fiber is in latch_boost.cpp.
 #include <cstdlib>
 
 #include "latch_pings.hpp"
-#include "memory.h"
-#include "module.h"
-#include "usage.h"
 #include "ws_fiber.h"
 #include "ws_sync.h"
 
 extern "C" {
-#include "ws_fcontext.h"
+#include "module.h"
+#include "usage.h"
 }
 
-#define STACK_BYTES 65536
 #define AT_ONCE 100
 #define FIRST_MS 500 // for all fibers to sleep before the first of them is due
 
@@ -72,26 +69,7 @@ struct Own {
   };
 };
 
-void jump_back(transfer_t from)
-{
-  for (;;)
-    from = jump_fcontext(from.fctx, from.data);
-}
-
-double jump_yield(uint32_t count)
-{
-  char *const stack = static_cast<char *>(allot(1, STACK_BYTES));
-  transfer_t other = {make_fcontext(stack + STACK_BYTES, STACK_BYTES, jump_back), nullptr};
-  other = jump_fcontext(other.fctx, nullptr);
-  const uint64_t begin_ns = clock_now_ns();
-  for (uint32_t i = 0; i < count; i++)
-    other = jump_fcontext(other.fctx, nullptr);
-  return static_cast<double>(clock_now_ns() - begin_ns) / (2.0 * count);
-}
-
 const ping_t ping_ws = Pings<Own>::table("this project");
-/// Two contexts on one thread, and nothing between them: what no library can beat.
-const ping_t ping_jump = {"jump_fcontext", jump_yield, nullptr, nullptr, nullptr};
 
 /// Deadlines at equal distances, in an order drawn by chance.
 void spread(uint64_t *deadline_ns, const cost_request_t *request)
@@ -129,22 +107,19 @@ bool report_ns(report_t *report, const char *key, double ns)
 void costs_measure(report_t *report, cost_of_t of, const cost_request_t *request)
 {
   const uint32_t count = request->count, tenth = count / 10;
-  const ping_t *const ping =
-      of == COST_WS     ? &ping_ws
-      : of == COST_JUMP ? &ping_jump
-                        : static_cast<const ping_t *>(module_load("latch_", "boost", "ping_boost", report));
+  const void *const loaded = of == COST_WS ? &ping_ws : module_load("latch_", "boost", "ping_boost", report);
+  const auto *const ping = static_cast<const ping_t *>(loaded);
   if (!ping)
     return;
   report_text(report, "version", ping->version);
   report_count(report, "sleepers", request->sleepers);
   if (!report_ns(report, "yield_ns", ping->yield(count)))
     report_error(report, "the switches failed");
-  else if (ping->hand_over && !report_ns(report, "hand_over_ns", ping->hand_over(tenth)))
+  else if (!report_ns(report, "hand_over_ns", ping->hand_over(tenth)))
     report_error(report, "the mutex was not passed on, or there was not enough memory");
-  else if (ping->spawn
-           && (!report_ns(report, "spawn_ns", ping->spawn(tenth, 1))
-               || !report_ns(report, "spawn_many_ns", ping->spawn(tenth, AT_ONCE))))
+  else if (!report_ns(report, "spawn_ns", ping->spawn(tenth, 1))
+           || !report_ns(report, "spawn_many_ns", ping->spawn(tenth, AT_ONCE)))
     report_error(report, "a fiber could not be started");
-  else if (ping->sleep && !measure_sleep(report, ping, request))
+  else if (!measure_sleep(report, ping, request))
     report_error(report, "the fibers that sleep could not be started");
 }

@@ -10,13 +10,9 @@
 
 #include "report.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define SLEEPERS_MAX 100000
 
-/// The functions of a library. One that it does not have is NULL.
+/// The functions of a library.
 typedef struct {
   const char *version;
   /// @brief Two fibers yield @p count times each. @return ns a switch from one fiber to the next; 0 = failed
@@ -34,9 +30,8 @@ typedef struct {
   bool (*sleep)(const uint64_t *deadline_ns, uint64_t *late_ns, uint32_t count);
 } ping_t;
 
-/// Of this project, of jump_fcontext alone, of the module liblatch_boost.so, which exports its ping_t as
-/// ping_boost.
-typedef enum { COST_WS, COST_JUMP, COST_BOOST } cost_of_t;
+/// Of this project, of the module liblatch_boost.so, which exports its ping_t as ping_boost.
+typedef enum { COST_WS, COST_BOOST } cost_of_t;
 
 typedef struct {
   uint32_t count; ///< of switches; locks and fibers are a tenth of it
@@ -46,7 +41,4 @@ typedef struct {
 
 void costs_measure(report_t *report, cost_of_t of, const cost_request_t *request);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

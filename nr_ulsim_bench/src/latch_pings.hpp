@@ -8,8 +8,10 @@
 
 #include <vector>
 
+extern "C" {
 #include "clock.h"
 #include "latch_costs.h"
+}
 
 /// Two fibers that take turns.
 template <class Library>

@@ -6,14 +6,7 @@
 
 #include "report.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// @return what the module lib<prefix><name>.so exports as @p symbol; NULL after report_error()
 const void *module_load(const char *prefix, const char *name, const char *symbol, report_t *report);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -7,10 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define REPORT_CHARS_MAX 32768
 
 typedef struct {
@@ -45,7 +41,4 @@ void report_histogram(report_t *report, const char *key, uint64_t *values_ns, ui
 /// @param count      at least 1
 double percentile_us(uint64_t *values_ns, uint32_t count, double percent);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

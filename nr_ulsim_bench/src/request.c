@@ -115,7 +115,6 @@ static const word_key_t keys[] = {
     {"file", WORD_TEXT(request_t, file)},
     {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
     {"tasks", WORD_NUMBER(request_t, tasks, 1, 100000000)},
-    {"counters", WORD_NUMBER(request_t, counters, 0, 1)},
     {"idle_us", WORD_NUMBER(request_t, idle_us, 0, 10000000)},
     {"intervals", WORD_NUMBER(request_t, intervals, 1000000, INT64_C(1) << 40)},
     {NULL},

@@ -61,7 +61,6 @@ typedef struct {
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work; ///< coliseum
   uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file
-  uint32_t counters; ///< coliseum: 1 = read the kernel's counters, which takes time itself
   uint64_t idle_us; ///< wake, idle
   uint64_t intervals; ///< pi
 } request_t;

@@ -173,8 +173,6 @@ void serve(session_t *session, const request_t *request, report_t *report)
     report_error(report, "n/a: this pool has no observers");
     return;
   }
-  if (request->counters)
-    counters_open(&session->counters);
   session->pool = session->backend->create(&settings);
   if (!session->pool)
     report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,

@@ -5,7 +5,6 @@
 #define BENCH_SESSION_H
 
 #include "bench_backend.h"
-#include "counters.h"
 #include "report.h"
 #include "request.h"
 
@@ -17,7 +16,6 @@ typedef struct {
   report_t *report;
   const bench_backend_t *backend;
   void *pool;
-  counters_t counters; ///< if requested; opened before the pool is created
   uint32_t cores; ///< CPUs that this process may use
 } session_t;
 

@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
   uint64_t *makespan_ns, *push_ns, *start_lag_ns, *ratio_ppm;
   uint32_t slots, start_lags;
-  uint64_t work_ns;
+  uint64_t makespan_sum_ns, work_ns;
   double bound_ns;
   uint64_t burst_ns[BURSTS_SHOWN]; ///< sums over the slots
   uint32_t bursts;
@@ -66,18 +66,15 @@ static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
   return first_ns;
 }
 
-static void tell_begin(const slot_bench_t *bench, bench_phase_t kind)
+static void tell(const slot_bench_t *bench, bench_phase_t kind, bool begin)
 {
   const bench_backend_t *const backend = bench->session->backend;
   const uint32_t frame = bench->slots_begun / SLOTS_PER_FRAME % FRAMES;
-  if (backend->phase_begin && kind != BENCH_PHASE_NONE)
+  if (!backend->phase_begin || kind == BENCH_PHASE_NONE)
+    return;
+  if (begin)
     backend->phase_begin(kind, frame, bench->slots_begun % SLOTS_PER_FRAME);
-}
-
-static void tell_end(const slot_bench_t *bench, bench_phase_t kind)
-{
-  const bench_backend_t *const backend = bench->session->backend;
-  if (backend->phase_end && kind != BENCH_PHASE_NONE)
+  else
     backend->phase_end(kind);
 }
 
@@ -91,14 +88,14 @@ static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *t
     return;
   for (uint32_t i = 0; i < phase->task_count; i++)
     bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
-  tell_begin(bench, phase->kind);
+  tell(bench, phase->kind, true);
   session_arm(bench->session, phase->task_count);
   const uint64_t begin_ns = clock_now_ns();
   for (uint32_t i = 0; i < phase->task_count; i++)
     backend->push(pool, &bench->tasks[i]);
   const uint64_t pushed_ns = clock_now_ns();
   backend->wait(pool);
-  tell_end(bench, phase->kind);
+  tell(bench, phase->kind, false);
   if (times->bursts < BURSTS_SHOWN)
     times->burst_ns[times->bursts++] = clock_now_ns() - begin_ns;
   bench->pushed_tasks += phase->task_count;
@@ -127,6 +124,7 @@ static void record_slot(slot_series_t *series, const slot_times_t *times, double
 {
   const uint32_t slot = series->slots++;
   series->makespan_ns[slot] = times->makespan_ns;
+  series->makespan_sum_ns += times->makespan_ns;
   series->push_ns[slot] = times->push_ns;
   series->ratio_ppm[slot] = (uint64_t)((double)times->makespan_ns / bound_ns * 1e6);
   series->bound_ns += bound_ns;
@@ -162,14 +160,6 @@ static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots
   }
 }
 
-static double series_mean_us(const uint64_t *values_ns, uint32_t count)
-{
-  uint64_t sum_ns = 0;
-  for (uint32_t i = 0; i < count; i++)
-    sum_ns += values_ns[i];
-  return (double)sum_ns / count * 1e-3;
-}
-
 static void report_bursts(report_t *report, const slot_series_t *series)
 {
   double mean_us[BURSTS_SHOWN];
@@ -199,7 +189,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_number(report, "bound_us", series->bound_ns / series->slots * 1e-3);
   report_count(report, "slots", series->slots);
   report_count(report, "late_slots", series->late_slots);
-  report_number(report, "makespan_mean_us", series_mean_us(series->makespan_ns, series->slots));
+  report_number(report, "makespan_mean_us", (double)series->makespan_sum_ns / series->slots * 1e-3);
   report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
   report_drift(report, series); // before the others sort

@@ -82,25 +82,18 @@ static uint32_t count_overtaken(const stream_t *stream, uint32_t first, uint32_t
   return overtaken;
 }
 
-/// @param starts_ns  in the order of the pushes
-/// @return how many of them a task that was pushed later has overtaken. One queue with one lock has none, but
-/// for threads that lose their CPU between the queue and the task
-static uint32_t reordered_of(const uint64_t *starts_ns, uint32_t count)
+/// @return how many of the tasks a task that was pushed later has overtaken. One queue with one lock has
+/// none, but for threads that lose their CPU between the queue and the task
+static uint32_t count_reordered(const stream_t *stream, uint32_t first, uint32_t count)
 {
   uint32_t reordered = 0;
   uint64_t least_ns = UINT64_MAX;
-  for (uint32_t i = count; i-- > 0;) {
-    reordered += starts_ns[i] > least_ns;
-    least_ns = starts_ns[i] < least_ns ? starts_ns[i] : least_ns;
+  for (uint32_t i = first + count; i-- > first;) {
+    const uint64_t start_ns = stream->work[i].start_ns;
+    reordered += start_ns > least_ns;
+    least_ns = start_ns < least_ns ? start_ns : least_ns;
   }
   return reordered;
-}
-
-static uint32_t count_reordered(stream_t *stream, uint32_t first, uint32_t count)
-{
-  for (uint32_t i = 0; i < count; i++)
-    stream->lag_ns[i] = stream->work[first + i].start_ns;
-  return reordered_of(stream->lag_ns, count);
 }
 
 static void report_lags(stream_t *stream, const char *prefix, uint32_t first, uint32_t count)

@@ -8,10 +8,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
 
 typedef struct {
@@ -34,7 +30,4 @@ usage_t usage_since(usage_t begin, usage_of_t of);
 /// look, which is no fault of a pool, so its own part is taken out
 usage_t usage_asleep(uint64_t ns);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

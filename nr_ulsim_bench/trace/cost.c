@@ -75,9 +75,6 @@ static const struct {
 static void answer(const char *what, bool recorded, uint64_t *ns, uint32_t batches)
 {
   static report_t report;
-  uint64_t sum_ns = 0;
-  for (uint32_t i = 0; i < batches; i++)
-    sum_ns += ns[i];
   report_text(&report, "bench", "trace-cost");
   report_text(&report, "what", what);
   report_bool(&report, "lttng", HAS_LTTNG);
@@ -85,8 +82,6 @@ static void answer(const char *what, bool recorded, uint64_t *ns, uint32_t batch
   report_count(&report, "events", (uint64_t)batches * BATCH_EVENTS);
   report_number(&report, "ns_min", percentile_us(ns, batches, 0) * 1e3 / BATCH_EVENTS);
   report_number(&report, "ns_p50", percentile_us(ns, batches, 50) * 1e3 / BATCH_EVENTS);
-  report_number(&report, "ns_p99", percentile_us(ns, batches, 99) * 1e3 / BATCH_EVENTS);
-  report_number(&report, "ns_mean", (double)sum_ns / batches / BATCH_EVENTS);
   report_print(&report);
 }
 

@@ -34,15 +34,7 @@ typedef enum {
   WAKE_LOOK, ///< awake, looks at a word that another CPU writes
 } wake_kind_t;
 
-typedef struct {
-  wake_kind_t kind;
-  uint32_t gap_us; ///< how long it sleeps, or looks, before each wake
-  uint32_t samples; ///< at most SERIES_SAMPLES_MAX
-  uint32_t cpu; ///< of the thread that is woken
-  uint32_t caller_cpu; ///< of the thread that wakes it; another one
-  uint32_t priority; ///< of both in SCHED_FIFO; 0 = both in the normal class
-} series_t;
-
+/// Of one series.
 typedef struct {
   uint64_t latency_ns[SERIES_SAMPLES_MAX];
   uint64_t call_ns[SERIES_SAMPLES_MAX]; ///< what waking cost the caller; not of WAKE_TIMER
@@ -90,9 +82,15 @@ static const word_key_t keys[] = {
 #define LOOK_NS_MAX UINT64_C(1000000000)
 #define LOOKS_PER_TIME (UINT32_C(1) << 18) // reading the clock at each look would make looking slow
 
-/// Each on a cache line of its own, so that a look at one does not wait for the other.
+/// One series: the same way to wake, gap, class and idle states. The words are each on a cache line of its
+/// own, so that a look at one does not wait for the other.
 typedef struct {
-  const series_t *series;
+  wake_kind_t kind;
+  uint32_t gap_us; ///< how long it sleeps, or looks, before each wake
+  uint32_t samples; ///< at most SERIES_SAMPLES_MAX
+  uint32_t cpu; ///< of the thread that is woken
+  uint32_t caller_cpu; ///< of the thread that wakes it; another one
+  uint32_t priority; ///< of both in SCHED_FIFO; 0 = both in the normal class
   series_result_t *result;
   _Alignas(64) _Atomic uint32_t word; ///< number of the wake
   _Alignas(64) _Atomic uint64_t ran_ns; ///< when the woken thread ran on; 0 = it has not yet
@@ -115,7 +113,7 @@ static uint32_t sleep_for_word(meeting_t *meeting, uint32_t seen)
 
 static uint32_t look_at_word(meeting_t *meeting, uint32_t seen)
 {
-  const uint64_t give_up_ns = clock_now_ns() + LOOK_NS_MAX + meeting->series->gap_us * UINT64_C(1000);
+  const uint64_t give_up_ns = clock_now_ns() + LOOK_NS_MAX + meeting->gap_us * UINT64_C(1000);
   for (uint32_t looks = 1;; looks++) {
     const uint32_t now = atomic_load_explicit(&meeting->word, memory_order_acquire);
     if (now != seen)
@@ -130,7 +128,7 @@ static uint32_t look_at_word(meeting_t *meeting, uint32_t seen)
 static void *sleep_and_run(void *arg)
 {
   meeting_t *const meeting = arg;
-  const bool looks = meeting->series->kind == WAKE_LOOK;
+  const bool looks = meeting->kind == WAKE_LOOK;
   for (uint32_t seen = 0; seen != WORD_STOP;) {
     const uint32_t now = looks ? look_at_word(meeting, seen) : sleep_for_word(meeting, seen);
     atomic_store_explicit(&meeting->ran_ns, clock_now_ns(), memory_order_release);
@@ -142,7 +140,7 @@ static void *sleep_and_run(void *arg)
 /// The caller sleeps until the woken thread has been asleep for the gap, however long it took to run.
 static void wait_for_gap(meeting_t *meeting)
 {
-  const uint64_t gap_ns = meeting->series->gap_us * UINT64_C(1000);
+  const uint64_t gap_ns = meeting->gap_us * UINT64_C(1000);
   uint64_t until_ns = clock_now_ns() + gap_ns;
   clock_sleep_until(until_ns);
   while (atomic_load_explicit(&meeting->ran_ns, memory_order_acquire) == 0 && !atomic_load(&meeting->gave_up))
@@ -153,12 +151,12 @@ static void *wake_other(void *arg)
 {
   meeting_t *const meeting = arg;
   series_result_t *const result = meeting->result;
-  const uint32_t wakes = WARM_SAMPLES + meeting->series->samples;
+  const uint32_t wakes = WARM_SAMPLES + meeting->samples;
   for (uint32_t wake = 1; wake <= wakes; wake++) {
     atomic_store_explicit(&meeting->ran_ns, 0, memory_order_relaxed);
     const uint64_t begin_ns = clock_now_ns();
     atomic_store_explicit(&meeting->word, wake, memory_order_release);
-    const int64_t woken = meeting->series->kind == WAKE_LOOK ? 1 : futex(&meeting->word, FUTEX_WAKE, 1);
+    const int64_t woken = meeting->kind == WAKE_LOOK ? 1 : futex(&meeting->word, FUTEX_WAKE, 1);
     const uint64_t call_ns = clock_now_ns() - begin_ns;
     wait_for_gap(meeting);
     if (atomic_load(&meeting->gave_up))
@@ -183,8 +181,8 @@ static void *sleep_by_timer(void *arg)
   const meeting_t *const meeting = arg;
   series_result_t *const result = meeting->result;
   prctl(PR_SET_TIMERSLACK, 1ul); // as the workers of the pool have it
-  for (uint32_t i = 0; i < WARM_SAMPLES + meeting->series->samples; i++) {
-    const uint64_t deadline_ns = clock_now_ns() + meeting->series->gap_us * UINT64_C(1000);
+  for (uint32_t i = 0; i < WARM_SAMPLES + meeting->samples; i++) {
+    const uint64_t deadline_ns = clock_now_ns() + meeting->gap_us * UINT64_C(1000);
     clock_sleep_until(deadline_ns);
     if (i >= WARM_SAMPLES)
       result->latency_ns[result->samples++] = clock_now_ns() - deadline_ns;
@@ -192,12 +190,11 @@ static void *sleep_by_timer(void *arg)
   return NULL;
 }
 
-static int32_t start(pthread_t *thread, uint32_t cpu, uint32_t priority, void *(*func)(void *),
-                     meeting_t *meeting)
+static int32_t start(pthread_t *thread, uint32_t cpu, void *(*func)(void *), meeting_t *meeting)
 {
   pthread_attr_t attr;
   cpu_set_t cpus;
-  const struct sched_param param = {.sched_priority = (int)priority};
+  const struct sched_param param = {.sched_priority = (int)meeting->priority};
   if (cpu >= CPU_SETSIZE)
     return EINVAL;
   CPU_ZERO(&cpus);
@@ -205,7 +202,7 @@ static int32_t start(pthread_t *thread, uint32_t cpu, uint32_t priority, void *(
   pthread_attr_init(&attr);
   int32_t error = pthread_attr_setaffinity_np(&attr, sizeof cpus, &cpus);
   pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-  pthread_attr_setschedpolicy(&attr, priority ? SCHED_FIFO : SCHED_OTHER);
+  pthread_attr_setschedpolicy(&attr, meeting->priority ? SCHED_FIFO : SCHED_OTHER);
   pthread_attr_setschedparam(&attr, &param);
   if (!error)
     error = pthread_create(thread, &attr, func, meeting);
@@ -214,29 +211,23 @@ static int32_t start(pthread_t *thread, uint32_t cpu, uint32_t priority, void *(
 }
 
 /// @return 0 or the error of what the kernel refused: a CPU, the class
-static int32_t run_series(const series_t *series, series_result_t *result)
+static int32_t run_series(meeting_t *meeting)
 {
-  meeting_t meeting = {.series = series, .result = result};
   pthread_t sleeper, caller;
-  result->samples = result->awake = 0;
-  if (series->kind == WAKE_TIMER) {
-    const int32_t error = start(&sleeper, series->cpu, series->priority, sleep_by_timer, &meeting);
-    if (!error)
-      pthread_join(sleeper, NULL);
-    return error;
-  }
-  int32_t error = start(&sleeper, series->cpu, series->priority, sleep_and_run, &meeting);
+  const bool by_timer = meeting->kind == WAKE_TIMER;
+  meeting->result->samples = meeting->result->awake = 0;
+  int32_t error = start(&sleeper, meeting->cpu, by_timer ? sleep_by_timer : sleep_and_run, meeting);
   if (error)
     return error;
-  error = start(&caller, series->caller_cpu, series->priority, wake_other, &meeting);
+  error = by_timer ? 0 : start(&caller, meeting->caller_cpu, wake_other, meeting);
   if (error) {
-    atomic_store(&meeting.word, WORD_STOP);
-    futex(&meeting.word, FUTEX_WAKE, INT_MAX);
-  } else {
+    atomic_store(&meeting->word, WORD_STOP);
+    futex(&meeting->word, FUTEX_WAKE, INT_MAX);
+  } else if (!by_timer) {
     pthread_join(caller, NULL);
   }
   pthread_join(sleeper, NULL);
-  return error == 0 && atomic_load(&meeting.gave_up) ? ETIMEDOUT : error;
+  return error == 0 && atomic_load(&meeting->gave_up) ? ETIMEDOUT : error;
 }
 
 /// CPUs that were not asked for: of those that this process may use, the woken thread gets the last.
@@ -272,19 +263,20 @@ static void measure(const request_t *request, wake_kind_t kind, uint32_t gap_us,
   static report_t report;
   const uint32_t fitting = (uint32_t)(request->measure_ms * UINT64_C(1000) / gap_us);
   const uint32_t wanted = request->samples < fitting ? request->samples : fitting;
-  const series_t series = {.kind = kind,
-                           .gap_us = gap_us,
-                           .samples = wanted < SAMPLES_MIN ? SAMPLES_MIN : wanted,
-                           .cpu = request->cpu,
-                           .caller_cpu = request->caller_cpu,
-                           .priority = realtime ? request->priority : 0};
+  meeting_t meeting = {.kind = kind,
+                       .gap_us = gap_us,
+                       .samples = wanted < SAMPLES_MIN ? SAMPLES_MIN : wanted,
+                       .cpu = request->cpu,
+                       .caller_cpu = request->caller_cpu,
+                       .priority = realtime ? request->priority : 0,
+                       .result = &result};
   report_text(&report, "kind", (const char *const[]){"futex", "timer", "look"}[kind]);
   report_text(&report, "class", realtime ? "fifo" : "other");
   report_count(&report, "gap_us", gap_us);
   report_bool(&report, "hold", hold);
-  report_count(&report, "cpu", series.cpu);
+  report_count(&report, "cpu", meeting.cpu);
   const int32_t held = hold ? process_hold_latency(0) : -1;
-  const double planned_s = (double)series.samples * gap_us / 1e6;
+  const double planned_s = (double)meeting.samples * gap_us / 1e6;
   int32_t error = 0;
   if (!process_set_limit(request->limit, LIMIT_S + LIMIT_FACTOR * planned_s))
     report_text(&report, "skipped", strerror(errno));
@@ -292,7 +284,7 @@ static void measure(const request_t *request, wake_kind_t kind, uint32_t gap_us,
     report_text(&report, "skipped", strerror(errno));
   else if (kind != WAKE_TIMER && request->caller_cpu == CPU_NONE)
     report_text(&report, "skipped", "there is no second CPU to wake it from");
-  else if ((error = run_series(&series, &result)) != 0)
+  else if ((error = run_series(&meeting)) != 0)
     report_text(&report, "skipped", strerror(error));
   else
     report_result(&report, &result, kind == WAKE_FUTEX);

@@ -25,8 +25,8 @@ from nrbench.stats import Line, Results
 
 THREADS, TASKS, FIBERS = "threads", "tasks", "fibers"
 TITLES = {THREADS: "(a) a thread a client", TASKS: "(b) tasks that block", FIBERS: "(c) fibers that yield"}
-WS, JUMP, BOOST = "cost-ws", "cost-jump", "cost-boost"
-LIBRARIES = {WS: "this project", JUMP: "jump_fcontext alone", BOOST: "Boost.Fiber"}
+WS, BOOST = "cost-ws", "cost-boost"
+LIBRARIES = {WS: "this project", BOOST: "Boost.Fiber"}
 COSTS = {
     "yield_ns": "a switch, ns",
     "hand_over_ns": "a mutex passed on, ns",

@@ -173,25 +173,17 @@ class Planner:
             yield from (Config(pool, workers, sched_class) for workers in sorted({fair} | more))
 
     def coliseum(self) -> Iterator[Step]:
-        """usage: what fib19 costs, by the counters of the kernel; apart, because they take time, too."""
         core_s = 0.3 * self.scale
-
-        def tasks(case: str, seconds: float, least: int) -> int:
-            return max(least, round(seconds * 1e9 / self.calibration.task_ns(case)))
-
         for config in self.contest_configs():
             thorough = config.sched_class == "other" and not self.request.quick
-            jobs = [("usage", "fib19", tasks("fib19", core_s, 1000), core_s)] if thorough else []
-            cases = FIB_CASES if thorough else FIB_CASES[:1]
-            jobs += [("coliseum", case, tasks(case, core_s, 1000), core_s) for case in cases]
-            jobs.append(("coliseum", "empty", max(10000, round(400000 * self.scale)), 0.06 * self.scale))
-            if config.pool.nests:
-                jobs.append(("coliseum", "nested", tasks("nested", 0.7 * core_s, 100), 0.7 * core_s))
+            jobs = [(case, core_s, 1000) for case in (FIB_CASES if thorough else FIB_CASES[:1])]
+            jobs += [("nested", 0.7 * core_s, 100)] if config.pool.nests else []
+            counts = {c: max(n, round(s * 1e9 / self.calibration.task_ns(c))) for c, s, n in jobs}
+            counts["empty"] = max(10000, round(400000 * self.scale))
             parallel = config.workers + config.pool.waiter_helps if config.pool.has_workers else 1
-            for bench, case, count, seconds in jobs:
-                given = words(bench="coliseum", work=case, tasks=count)
-                given += ("counters=1",) if bench == "usage" else ()
-                yield config.step(bench, case, given, seconds / min(self.request.cores, parallel))
+            for case, seconds, _ in [*jobs, ("empty", 0.06 * self.scale, 0)]:
+                given = words(bench="coliseum", work=case, tasks=counts[case])
+                yield config.step("coliseum", case, given, seconds / min(self.request.cores, parallel))
 
     def wake(self) -> Iterator[Step]:
         slots = max(10, round(30 * self.scale))
@@ -211,7 +203,7 @@ class Planner:
 def _unit(step: Step) -> object:
     """What is compared within a round at a percent is measured one right after the other."""
     bench, case, sched_class = (step.labels[name] for name in ("bench", "case", "class"))
-    return (bench, case, sched_class) if bench in ("coliseum", "usage") else id(step)
+    return (bench, case, sched_class) if bench == "coliseum" else id(step)
 
 
 class Made(NamedTuple):

@@ -124,7 +124,7 @@ IDLE = Grid(
     {"bench": "wake", "case": IDLE_CASE},
     _each([IDLE_CASE], lambda at: f"{at['cpu_s'] * 1e6:.0f}, {at['ctx_switches']:.0f}"),
 )
-PERF = ("task-clock, s", "CPUs", "user, s", "system, s", "switches", "involuntary", "IPC")
+USED = ("CPU time, s", "CPUs", "user, s", "system, s", "switches", "involuntary")
 
 
 def pool_order(key: Key) -> tuple[int, str, int]:
@@ -231,35 +231,17 @@ def ratio_tables(every: Groups) -> Iterator[Table]:
         title = "" if rows else title
 
 
-def _source(results: Results) -> str:
-    """Where the figures come from, and why instructions and cycles are missing if they are."""
-    usage = results.only(bench="usage").lines
-    perf = any("perf_task_clock_s" in line for line in usage)
-    source = "the kernel's perf events" if perf else "getrusage: perf events cannot be had"
-    for line in usage:
-        if "counters_missing" in line:
-            return f"{source}; no instructions and cycles: {line['counters_missing']}"
-        if line.get("counters_user_only"):
-            return f"{source}; instructions and cycles in user mode only"
-    return source
-
-
-def _usage_row(key: Key, at: Results) -> list[str]:
-    clock_s, instructions = at.get("perf_task_clock_s", at["cpu_s"]), at.get("instructions")
-    switches = at.get("perf_ctx_switches", at["ctx_switches"])
-    return [
-        key.pool(),
-        *f"{at['tasks']:.0f} {clock_s:.3f} {clock_s / at['wall_s']:.2f}".split(),
-        *f"{at['user_s']:.3f} {at['system_s']:.3f} {switches:.0f} {at['involuntary_switches']:.0f}".split(),
-        f"{instructions / at['cycles']:.2f}" if instructions and at.get("cycles") else "n/a",
-    ]
-
-
-def usage_table(results: Results, every: Groups) -> Iterator[Table]:
-    usage = select(every, bench="usage")
-    title = f"Coliseum, fib19: what it cost, as perf stat shows it ({_source(results)})"
-    rows = [_usage_row(key, usage[key]) for key in sorted(usage, key=pool_order)]
-    yield from table(title, ["pool", "tasks", *PERF], rows)
+def usage_table(every: Groups) -> Iterator[Table]:
+    usage = select(every, bench="coliseum", case="fib19", sched_class="other", hog=False)
+    names = {"cpu_s": 3, "user_s": 3, "system_s": 3, "ctx_switches": 0, "involuntary_switches": 0}
+    rows = []
+    for key in sorted(usage, key=pool_order):
+        at = usage[key]
+        cpu, *others = (
+            f"{at[name]:.{digits}f}" if at.get(name) is not None else "" for name, digits in names.items()
+        )
+        rows.append([key.pool(), f"{at['tasks']:.0f}", cpu, f"{at['cpu_s'] / at['wall_s']:.2f}", *others])
+    yield from table("Coliseum, fib19: what it cost, by the kernel's count", ["pool", "tasks", *USED], rows)
 
 
 def facade_lines(every: Groups) -> Iterator[str]:
@@ -313,7 +295,7 @@ def tables(results: Results, every: Groups) -> Iterator[Item]:
     yield from shown(COLISEUM, every, helps)
     yield from ratio_tables(every)
     yield from facade_lines(every)
-    yield from usage_table(results, every)
+    yield from usage_table(every)
     yield from shown(WAKE, every, helps)
     yield from shown(IDLE, every, helps)
     yield from error_lines(every)
