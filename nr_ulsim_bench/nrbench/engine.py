@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
@@ -179,6 +179,13 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Ite
     title, *notes = title.split("\n")
     if found := [list(row) for row in rows]:
         yield Table(title, plain_columns(*head), found, notes)
+
+
+def shown(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
+    """@param columns  of each the heading and a text with figures of a row: runs {runs}; mean {mean:.1f}"""
+    parts = [column.partition("{") for column in columns.split("; ")]
+    cells = ([(brace + form).format_map(row) for _, brace, form in parts] for row in rows)
+    yield from table(title, [head.strip() for head, _, _ in parts], cells)
 
 
 def plain(items: Sequence[Item]) -> str:

@@ -10,8 +10,9 @@ from made_up import nrbench
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.driver import Calibration
 from nrbench.engine import Request
-from nrbench.parts import prewake, scale, scan
+from nrbench.parts import lives, prewake, scale, scan
 from nrbench.parts import tracecost_session as session
+from nrbench.parts.lives_judge import NOISES
 from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.verdict import verdicts, wake_us
@@ -45,7 +46,7 @@ def test_a_plan_fits_its_budget(quick, budget_s, slot, coliseum):
 def test_pre_wake_takes_six_minutes_or_one():
     def seconds(quick):
         request = Request(cores=2, quick=quick)
-        return sum(step.seconds for step in prewake.Planner(request, realtime=True).all())
+        return sum(step.seconds for step in prewake.steps_of(request))
 
     assert seconds(False) <= 360 and seconds(True) <= 60
 
@@ -109,6 +110,16 @@ def test_the_table_is_larger_than_the_caches_if_memory_allows(tmp_path, free_gib
 
 def test_unknown_caches_are_noted(tmp_path):
     assert "not known" in table_bytes(tuned(tmp_path, {}), True)[1]
+
+
+def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatch):
+    """Real-time classes up to priority 50 are allowed."""
+    monkeypatch.setattr("nrbench.host.realtime_allowed", lambda priority=50: priority <= 50)
+    (tmp_path / "ws-bench").touch()
+    plan = lives.plan(Request(tmp_path / "ws-bench", only=("lives",)))
+    left = {step.labels["noise"] for step in plan.steps}
+    assert left == set(NOISES) - {"f1", "f2", "f3"}
+    assert set(plan.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
 
 
 # Limits of verdicts

@@ -12,7 +12,7 @@ from nrbench import host
 from nrbench.backends import ALONE, BACKENDS, OWN
 from nrbench.driver import there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, table, words
-from nrbench.parts.lives_judge import AUTO, CASES, GOOD, HOT, NO_POOL, SLOWER, Lives, Place, verdicts
+from nrbench.parts.lives_judge import AUTO, CASES, GOOD, HOT, NO_POOL, NOISES, SLOWER, Lives, Place, verdicts
 from nrbench.plot import Plot
 from nrbench.stats import Line, Results
 
@@ -23,22 +23,6 @@ POOLS: dict[str, tuple[str, tuple[str, ...]]] = {  # titles and words
     NO_POOL: ("no pool", words(backend=ALONE)),
     "onetbb": ("onetbb", words(backend="onetbb")),
 }
-_LOWEST, _BUSY = words(noise="lowest:20000:20000"), words(hog=1)
-NOISES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "alone": ("alone", ()),
-    "a": ("(a) a lowest-priority process, 20 ms on and 20 ms off", _LOWEST),
-    "b": ("(b) a busy normal process", _BUSY),
-    "c": ("(c) both", _LOWEST + _BUSY),
-    "d": ("(d) a real-time process below the workers, 1 ms in 10", words(noise="realtime:1000:9000")),
-    "e": (
-        "(e) two lowest-priority processes in sessions of their own, 30 ms on and 20 ms off",
-        2 * words(noise="session:30000:20000"),
-    ),
-    "f1": ("(f1) a host that takes each CPU away, for 0.3 ms each 6 ms", words(noise="host:300:6000")),
-    "f2": ("(f2) a host that takes each CPU away, for 1.5 ms each 15 ms", words(noise="host:1500:15000")),
-    "f3": ("(f3) a host that takes each CPU away, for 0.06 ms each 0.7 ms", words(noise="host:60:700")),
-}
-REALTIME = {"d": 10, "f1": 99, "f2": 99, "f3": 99}  # priorities of the noises in real-time classes
 PERIOD_US, WARM, SLOTS = 500, 1000, 600
 PROCESS_S = 0.1  # start and end of a life's process
 LIMIT_S = 20  # of a life; with too few CPUs its slots are late
@@ -76,7 +60,7 @@ def step(place: Place, pool: str) -> Step:
     )
     seconds = (WARM + SLOTS) * PERIOD_US * 1e-6 + PROCESS_S
     text = f"{place.case} {place.sched_class} {place.noise} {title}"
-    return Step(labels | {"pool": pool}, (*of_pool, *given, *NOISES[place.noise][1]), seconds, text)
+    return Step(labels | {"pool": pool}, (*of_pool, *given, *NOISES[place.noise].words), seconds, text)
 
 
 def plan(request: Request) -> Plan:
@@ -87,10 +71,11 @@ def plan(request: Request) -> Plan:
         places = [Place(SHORT_CASES[c], c, noise) for c in classes for noise in SHORT_NOISES[c]]
     else:
         places = [Place(case, c, noise) for c in classes for case in CASES for noise in NOISES]
-    for noise, priority in REALTIME.items():
-        if any(place.noise == noise for place in places) and not host.realtime_allowed(priority):
-            places = [place for place in places if place.noise != noise]
-            skipped[f"noise {noise}"] = f"no permission for real-time classes with priority {priority}"
+    for name, noise in NOISES.items():
+        here = noise.priority and any(place.noise == name for place in places)
+        if here and not host.realtime_allowed(noise.priority):
+            places = [place for place in places if place.noise != name]
+            skipped[f"noise {name}"] = f"no permission for real-time classes with priority {noise.priority}"
     missing = dict[str, str]()
     if not short and not program.with_name("libbench_onetbb.so").is_file():
         install = {backend.name: backend.install for backend in BACKENDS}
@@ -130,11 +115,11 @@ def _row(lives: Lives, place: Place, pool: str) -> Sequence[str]:
 def report(results: Results) -> Iterator[Item]:
     lives = Lives(results)
     yield from [LEGEND] if lives.at else []
-    for noise, (text, _) in NOISES.items():
-        places = [place for place in lives.places if place.noise == noise]
+    for name, noise in NOISES.items():
+        places = [place for place in lives.places if place.noise == name]
         rows = [_row(lives, place, pool) for place in places for pool in POOLS if pool in lives.at[place]]
-        yield from table("", [text.partition(",")[0], *HEAD], rows)
-    yield from verdicts(lives, results.host["cores"], {noise: text for noise, (text, _) in NOISES.items()})
+        yield from table("", [noise.text.partition(",")[0], *HEAD], rows)
+    yield from verdicts(lives, results.host["cores"])
 
 
 def plots(results: Results) -> Iterator[Plot]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Iterator, Mapping, NamedTuple
+from typing import Iterator, NamedTuple
 
 from nrbench.backends import CLASSES
 from nrbench.engine import Verdict
@@ -15,18 +15,42 @@ from nrbench.stats import Results
 CASES = ("12x6", "4x20")
 AUTO, HOT, NO_POOL = "auto", "hot", "none"
 GOOD, SLOWER = 1.25, 1.05
-GOALS = {  # share of good lives
-    "alone": 0.95,
-    "a": 0.95,
-    "b": 0.90,
-    "c": 0.90,
-    "d": 0.95,
-    "e": 0.90,
-    "f1": 0.95,
-    "f2": 0.95,
-    "f3": 0.95,
+_LOWEST, _BUSY = ("noise=lowest:20000:20000",), ("hog=1",)
+
+
+class Noise(NamedTuple):
+    """Beside which lives are lived."""
+
+    text: str
+    goal: float  # share of good lives
+    words: tuple[str, ...]
+    busy_cpus: int = 0  # that it takes from normal threads
+    priority: int = 0  # of its real-time class, if it is in one
+
+
+def _taking(text: str, ms: str, words: str) -> Noise:
+    """A host that is shared."""
+    return Noise(f"({text}) a host that takes each CPU away, for {ms}", 0.95, (f"noise=host:{words}",), 0, 99)
+
+
+NOISES = {
+    "alone": Noise("alone", 0.95, ()),
+    "a": Noise("(a) a lowest-priority process, 20 ms on and 20 ms off", 0.95, _LOWEST),
+    "b": Noise("(b) a busy normal process", 0.90, _BUSY, 1),
+    "c": Noise("(c) both", 0.90, _LOWEST + _BUSY, 1),
+    "d": Noise(
+        "(d) a real-time process below the workers, 1 ms in 10", 0.95, ("noise=realtime:1000:9000",), 0, 10
+    ),
+    "e": Noise(
+        "(e) two lowest-priority processes in sessions of their own, 30 ms on and 20 ms off",
+        0.90,
+        2 * ("noise=session:30000:20000",),
+        2,
+    ),
+    "f1": _taking("f1", "0.3 ms each 6 ms", "300:6000"),
+    "f2": _taking("f2", "1.5 ms each 15 ms", "1500:15000"),
+    "f3": _taking("f3", "0.06 ms each 0.7 ms", "60:700"),
 }
-BUSY_CPUS = {"b": 1, "c": 1, "e": 2}  # that the noise takes from normal threads
 CHANCE = 0.05  # of fewer good lives than that, for a pool that reaches its goal: missed
 
 
@@ -65,10 +89,9 @@ class Lives:
 
     def limits_us(self, place: Place) -> tuple[float | None, float | None]:
         """Medians of lives up to which one is good, and above which it is slower than no pool."""
-        hot, alone = (self.p50s(place, pool) for pool in (HOT, NO_POOL))
-        return GOOD * statistics.median(hot) if hot else None, SLOWER * statistics.median(
-            alone
-        ) if alone else None
+        limits = ((GOOD, self.p50s(place, HOT)), (SLOWER, self.p50s(place, NO_POOL)))
+        fine, slow = (factor * statistics.median(p50s) if p50s else None for factor, p50s in limits)
+        return fine, slow
 
     def failed(self, place: Place, pool: str) -> int:
         of = self.at[place].get(pool)
@@ -85,8 +108,8 @@ class Lives:
 def goal(place: Place, cores: int) -> float | None:
     """Share of good lives to reach; None where producer and noise leave no CPU to the worker. A real-time
     worker takes its CPU from the noise."""
-    busy = BUSY_CPUS.get(place.noise, 0) if place.sched_class == "other" else 0
-    return GOALS[place.noise] if cores >= 2 + busy else None
+    noise = NOISES[place.noise]
+    return noise.goal if cores >= 2 + noise.busy_cpus * (place.sched_class == "other") else None
 
 
 def goal_word(good: int, lives: int, wanted: float) -> str:
@@ -124,7 +147,7 @@ def slower_text(count: int) -> str:
 
 def judged(lives: Lives, cores: int) -> Iterator[Judged]:
     """Without places that have nothing to compare with."""
-    for sched_class, noise in ((c, noise) for c in CLASSES for noise in GOALS):
+    for sched_class, noise in ((c, noise) for c in CLASSES for noise in NOISES):
         here = [place for place in lives.at if (place.sched_class, place.noise) == (sched_class, noise)]
         found = [share for place in here if (share := lives.share(place, AUTO)).lives]
         if whole := [(s.lives, s.good, s.slower or 0) for s in found if s.good is not None]:
@@ -132,7 +155,7 @@ def judged(lives: Lives, cores: int) -> Iterator[Judged]:
             yield Judged(here[0], count, good, slower, goal(here[0], cores))
 
 
-def verdicts(lives: Lives, cores: int, noise_text: Mapping[str, str]) -> Iterator[Verdict]:
+def verdicts(lives: Lives, cores: int) -> Iterator[Verdict]:
     """First that of all lives, then one for each class and noise."""
     found = list(judged(lives, cores))
     if not found:
@@ -146,4 +169,4 @@ def verdicts(lives: Lives, cores: int, noise_text: Mapping[str, str]) -> Iterato
         text += f". Another {every - count} lives had no CPU for the worker"
     yield Verdict(next((word for word in (MISSED, UNKNOWN, MET) if word in words), NONE), text)
     for one in found:
-        yield Verdict(one.word, f"{one.place.sched_class}, {noise_text[one.place.noise]}: {one}")
+        yield Verdict(one.word, f"{one.place.sched_class}, {NOISES[one.place.noise].text}: {one}")

@@ -73,6 +73,10 @@ class Regret(NamedTuple):
     all_rounds: int
 
     @property
+    def lead(self) -> str:
+        return self.best.removeprefix("fixed:")
+
+    @property
     def passed(self) -> bool:
         return self.ratio.value <= REGRET_MAX
 
