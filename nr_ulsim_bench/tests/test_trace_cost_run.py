@@ -160,8 +160,8 @@ def test_a_session_of_somebody_else_is_noticed_before_anything_is_measured(folde
 
 @pytest.mark.parametrize("number", [1, ROUNDS - 1], ids=["where events are priced", "later"])
 def test_a_session_that_comes_meanwhile_ends_the_run_and_no_verdict_is_given(runner, number):
-    rounds = tracecost.make_rounds(runner.request)
-    before = sum(len(this.quiet) + len(this.recorded) for this in rounds[:number])
+    blocks = tracecost.make_blocks(runner.request)
+    before = sum(len(this.steps) for this in blocks if this.number < number)
     foreign = runner.folder / "foreign"
     runner.driver.on_ask = lambda count: foreign.touch() if count == before + 1 else None
     runner.run()

@@ -55,11 +55,12 @@ class ForeignSession(Exception):
         super().__init__("another LTTng session records this user's programs: see `lttng list`")
 
 
-class Round(NamedTuple):
+class Block(NamedTuple):
+    """Of a round."""
+
     number: int
-    quiet: list[Step]  # no session exists
-    recorded: list[Step]  # in one session
-    recorded_first: bool
+    recorded: bool  # in one session; else no session exists
+    steps: list[Step]
 
 
 def stretch(request: Request, number: int, setting: tuple[str, str, str], slots: int = 0) -> Step:
@@ -83,23 +84,23 @@ def stretch(request: Request, number: int, setting: tuple[str, str, str], slots:
     return Step(labels | {"round": number}, (*work, *head, *loads), seconds, f"{state} {case}")
 
 
-def make_rounds(
+def make_blocks(
     request: Request, classes: Sequence[str] = ("other",), states: Sequence[str] = STATES
-) -> list[Round]:
+) -> list[Block]:
     """In each round a case is measured untraced and off, one right after the other, in a random order."""
-    order = random.Random(request.seed)
+    order, found = random.Random(request.seed), list[Block]()
     pairs = [(case, sched_class) for case in (*BURST_CASES, *TASK_CASES) for sched_class in classes]
     quiet = [(*pair, state) for pair in pairs for state in (UNTRACED, OFF) if state in states]
     recorded = [(*pair, RECORDED) for pair in pairs if pair[0] in BURST_CASES and RECORDED in states]
-    return [
-        Round(
-            number,
-            [stretch(request, number, setting) for setting in shuffled(quiet, order, lambda s: s[:2])],
-            [stretch(request, number, setting) for setting in shuffled(recorded, order)],
-            order.random() < 0.5,
-        )
-        for number in range(request.round_count(20, 6))
-    ]
+    for number in range(request.round_count(20, 6)):
+        drawn = (shuffled(quiet, order, lambda setting: setting[:2]), shuffled(recorded, order))
+        of_round = [
+            Block(number, inside, [stretch(request, number, setting) for setting in settings])
+            for inside, settings in zip((False, True), drawn)
+            if settings
+        ]
+        found += reversed(of_round) if order.random() < 0.5 else of_round
+    return found
 
 
 class Measurement:
@@ -127,28 +128,26 @@ class Measurement:
             raise ForeignSession
         return answers
 
-    def quiet(self, this: Round) -> Iterator[Step]:
-        yield from this.quiet
-        # Afterwards, so that a session that has started meanwhile is seen.
-        self.refuse_foreign()
-        self.price(this.number, False)
-
-    def recorded(self, this: Round) -> Iterator[Step]:
-        with tracecost_session.recording() as of_round:
-            yield from this.recorded
+    def block(self, this: Block) -> Iterator[Step]:
+        if not this.recorded:
+            yield from this.steps
+            # Afterwards, so that a session that has started meanwhile is seen.
+            self.refuse_foreign()
+            self.price(this.number, False)
+            return
+        with tracecost_session.recording() as of_block:
+            yield from this.steps
             self.price(this.number, True)
-            of_round.stop()
-            if lost := tracecost_session.discarded(of_round):
+            of_block.stop()
+            if lost := tracecost_session.discarded(of_block):
                 self.session.write({"bench": "trace-lost", "discarded": lost})
 
-    def steps(self, rounds: Sequence[Round], sched_class: str) -> Generator[Step, None, None]:
+    def steps(self, blocks: Sequence[Block], sched_class: str) -> Generator[Step, None, None]:
         try:
-            if rounds[0].recorded:
+            if any(this.recorded for this in blocks):
                 self.count_events(sched_class)
-            for this in rounds:
-                parts = [self.quiet, *([self.recorded] if this.recorded else [])]
-                for part in reversed(parts) if this.recorded_first else parts:
-                    yield from part(this)
+            for this in blocks:
+                yield from self.block(this)
         except TraceError as error:
             self.session.write({"bench": "trace-skipped", "skipped": f"the rest, with a session: {error}"})
         except ForeignSession as error:
@@ -196,13 +195,13 @@ class Measurement:
 
     def run(self, classes: Sequence[str]) -> None:
         try:
-            rounds = make_rounds(self.request, classes, self.states())
+            blocks = make_blocks(self.request, classes, self.states())
         except ForeignSession as error:
             self.session.write({"bench": "trace-void", "void": str(error)})
             return
-        every = [step for this in rounds for step in (*this.quiet, *this.recorded)]
+        every = [step for this in blocks for step in this.steps]
         plan = Plan(every, lambda step: [self.driver.ask(step.words)], {})
-        with closing(self.steps(rounds, classes[0])) as steps:
+        with closing(self.steps(blocks, classes[0])) as steps:
             self.session.take(plan, steps)
 
 
