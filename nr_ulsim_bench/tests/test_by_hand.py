@@ -414,7 +414,9 @@ def test_what_tracing_costs_over_all_cases(said):
     lines = [host(6, cases=["12x6", "4x20"]), *traced("12x6", *[1.01] * 6), *traced("4x20", *[1.21] * 6)]
     assert said("trace", lines, "12x6 other")[0][2:6] == ["40.0", "40.4", "+1.00", "[+1.00,"]
     assert said("trace", lines, "all ")[0][1:4] == ["+10.55", "[+10.55,", "+10.55]"]
-    assert said("trace", lines, "missed  compiled in, no session, below 1 % of a slot's p50, all cases: +10.55")
+    assert said(
+        "trace", lines, "missed  compiled in, no session, below 1 % of a slot's p50, all cases: +10.55"
+    )
 
 
 # A gNB and a UE in real time.

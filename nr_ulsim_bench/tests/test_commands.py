@@ -249,7 +249,10 @@ def test_measurements_without_a_result_are_named(programs, tmp_path):
     "words, reason",
     [
         (("--only", "slot", "--backends", "none"), "--backends: 'none' is none of "),
-        (("--only", "scan", "--program", "/nowhere/ws-bench"), "/nowhere/ws-scan: no such file; build it first"),
+        (
+            ("--only", "scan", "--program", "/nowhere/ws-bench"),
+            "/nowhere/ws-scan: no such file; build it first",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_named_in_a_line(programs, tmp_path, words, reason):
