@@ -115,7 +115,7 @@ def _cells(what: str, ratio: Ratio | None) -> list[str]:
         return [what, "not measured", UNKNOWN]
     lived = ratio.interval and ratio.interval.low == ratio.interval.high  # nothing is estimated
     text = (ratio._replace(interval=None) if lived else ratio).text(lambda value: f"{value:.2f}")
-    return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0).word]
+    return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0, EQUAL - 1 if lived else 0.0).word]
 
 
 def screen(out: Path, names: Collection[str]) -> Iterator[str]:

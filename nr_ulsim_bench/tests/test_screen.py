@@ -24,7 +24,7 @@ slots ÷ no pool                                                   0.55 [0.19, 0
 many small jobs ÷ the best other pool, glib 2w                                 1.06     not known
 CPU time of slots ÷ the sketch of OAI's pool                      0.96 [0.90, 1.01]     not known
 CPU time of slots ÷ the best other pool, mutex-per-worker 2w      0.96 [0.90, 1.01]     not known
-worst of 8 lives ÷ no pool                                                     1.02        slower
+worst of 8 lives ÷ no pool                                                     1.02          same
 
 below 1: this pool takes less; same: within 3%; not known: the repeats do not tell
 slots and jobs: all threads in the normal class
