@@ -9,8 +9,8 @@ import statistics
 from typing import Iterable, Iterator, Sequence
 
 from nrbench import host
-from nrbench.backends import ALONE, BACKENDS, OWN
-from nrbench.driver import there
+from nrbench.backends import ALONE, OWN
+from nrbench.driver import not_built, there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, table, words
 from nrbench.parts.lives_judge import AUTO, CASES, GOOD, HOT, NO_POOL, NOISES, SLOWER, Lives, Place, verdicts
 from nrbench.plot import Plot
@@ -76,10 +76,7 @@ def plan(request: Request) -> Plan:
         if here and not host.realtime_allowed(noise.priority):
             places = [place for place in places if place.noise != name]
             skipped[f"noise {name}"] = f"no permission for real-time classes with priority {noise.priority}"
-    missing = dict[str, str]()
-    if not short and not program.with_name("libbench_onetbb.so").is_file():
-        install = {backend.name: backend.install for backend in BACKENDS}
-        missing["onetbb"] = f"not built; get it: {install['onetbb']}"
+    missing = {} if short else not_built(program, ["onetbb"])
     own = (AUTO,) * request.usual(3, 2)
     pools = (*own, HOT, NO_POOL) if short else tuple(pool for pool in POOLS if pool not in missing)
     count = request.rounds or (request.usual(3, 1) if short else 20)

@@ -8,8 +8,8 @@ from typing import Iterator
 
 import numpy as np
 
-from nrbench.backends import BACKENDS, OWN
-from nrbench.driver import there
+from nrbench.backends import OWN
+from nrbench.driver import not_built, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import Array, Ratio, at_most_word, equal_word, resampled, round_ratio
 from nrbench.plot import Plot
@@ -38,11 +38,8 @@ HEAD = ["time of a reduction, ms", "runs", "median", "mean", "st. dev.", "", "fl
 def plan(request: Request) -> Plan:
     """This pool takes part in any case."""
     program = there(request.program)
-    install = {backend.name: f"not built; get it: {backend.install}" for backend in BACKENDS}
     rivals = [name for name in RIVALS if not request.backends or name in request.backends]
-    missing = {
-        name: install[name] for name in rivals if not program.with_name(f"libbench_{name}.so").is_file()
-    }
+    missing = not_built(program, rivals)
     names = [OWN, PINNED, *(name for name in rivals if name not in missing)]
     count, intervals = request.round_count(200, 40), request.usual(INTERVALS, QUICK_INTERVALS)
     seconds = PROCESS_S + (WARM + 1) * intervals * NS_PER_INTERVAL * 1e-9 / request.cores
