@@ -110,7 +110,7 @@ def report(results: Results) -> Iterator[Item]:
 
 def plots(results: Results) -> Iterator[Plot]:
     points = [{"how": TITLES[how], "ms": ms} for how, of in times(results).items() for ms in of.values()]
-    yield Plot("pi", "Time of a reduction, all runs", points, "box", ("ms", "how"), {"aspect": 2.2})
+    yield Plot("pi", "Time of a reduction, all runs", points, "boxen", ("ms", "how"), {"aspect": 2.2})
 
 
 PART = Part("pi", report, "how", plan, plots=plots)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.backends import CLASSES
@@ -71,6 +71,65 @@ def environment_words(name: str, cores: int, realtime: bool) -> list[str]:
     return ENVIRONMENTS[name].format(quota=60 * cores, realtime="class=rrall" * realtime).split()
 
 
+def step(
+    request: Request,
+    kind: str,
+    env: str,
+    scenario: str,
+    given: Sequence[str],
+    seconds: float,
+    workers: int = 0,
+) -> Step:
+    labels: Line = {"bench": "prewake", "kind": kind, "env": env, "scenario": scenario}
+    labels["workers"] = workers or max(1, request.cores - 1)
+    more = words(workers=labels["workers"], cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
+    return Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}")
+
+
+def regret(
+    request: Request, envs: Sequence[str], scenarios: Sequence[str], seconds: float | None, realtime: bool
+) -> Iterator[Step]:
+    """The recorded slots only where nothing is made up, unless they are asked for."""
+    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
+    times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
+    wanted = envs or request.usual(tuple(ENVIRONMENTS), QUICK_ENVS)
+    of_envs = {env: environment_words(env, request.cores, realtime) for env in wanted}
+    for env in (env for env in ENVIRONMENTS if env in of_envs and (realtime or env != "realtime")):
+        for scenario in scenarios or request.usual(tuple(SCENARIOS), QUICK_SCENARIOS):
+            if scenarios or scenario != "recorded" or env in RECORDED_ENVS:
+                given = (*scenario_words(scenario, request.data), *of_envs[env], *times)
+                yield step(request, "regret", env, scenario, given, measure_s + warm_s)
+
+
+def steady(request: Request, classes: Sequence[str]) -> Iterator[Step]:
+    """Slots at a steady 500 us, as in the part `slot`, but with what the pool has learnt. A pool that is hot
+    spends without a cap. It is measured alone: it leaves no debt to the others."""
+    measure_ms, warm_ms = request.usual((800, 500), (400, 300))
+    settings = [(c, n, work) for c in classes for n in request.usual((1, 2), (1,)) for work in STEADY_WORK]
+    for sched_class, workers, work in settings:
+        for modes, part in (("off,auto", 1), ("hot", 4)):
+            times = words(measure_ms=measure_ms // part, warm_ms=warm_ms // part, modes=modes)
+            given = (f"class={sched_class}", *scenario_words(f"500:U:0:{work}", request.data), *times)
+            seconds = 1e-3 * (measure_ms + warm_ms) / part
+            yield step(request, "steady", sched_class, work, given, seconds, workers)
+
+
+def rest(request: Request, classes: Sequence[str]) -> Iterator[Step]:
+    """What was learnt becomes wrong: the machine, the radio's phase, its pattern. And a pool at rest."""
+    realtime, quiet = "rrall" in classes, scenario_words("500:U:0:12x6", request.data)
+    if not request.quick:
+        radio = scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", request.data)
+        times = words(measure_ms=2500, inject_us=SLOWER_US, pin=1)
+        given = ("bench=step", *["class=rrall"] * realtime, *radio, *times)
+        yield step(request, "step", "pinned", "gap2", given, 2.5 * len(STEP_TEXT))
+    for sched_class in classes:
+        given = (*words(bench="idle", class_=sched_class, warm_ms=1000), *quiet)
+        yield step(request, "idle", sched_class, "12x6", given, 2.2)
+    if realtime:
+        given = (*words(bench="canary", class_="rrall", warm_ms=500, measure_ms=2000), *quiet)
+        yield step(request, "canary", "rrall", "12x6", given, 2.5)
+
+
 def steps_of(
     request: Request,
     envs: tuple[str, ...] = (),
@@ -83,56 +142,11 @@ def steps_of(
     all, and the usual length.
 
     @param seconds  of one regret measurement. @param realtime  such threads are allowed"""
-    data, cores, found = request.data, request.cores, list[Step]()
     classes = ("other", "rrall") if realtime else ("other",)
-
-    def add(kind: str, env: str, scenario: str, given: Any, seconds: float, workers: int = 0) -> None:
-        labels: Line = {"bench": "prewake", "kind": kind, "env": env, "scenario": scenario}
-        labels["workers"] = workers or max(1, cores - 1)
-        more = words(workers=labels["workers"], cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
-        found.append(Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}"))
-
-    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
-    times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
-    wanted = [
-        (env, environment_words(env, cores, realtime))
-        for env in envs or request.usual(tuple(ENVIRONMENTS), QUICK_ENVS)
-    ]
-    for env, of_env in sorted(wanted, key=lambda one: list(ENVIRONMENTS).index(one[0])):
-        for scenario in scenarios or request.usual(tuple(SCENARIOS), QUICK_SCENARIOS):
-            known = bool(scenarios) or scenario != "recorded" or env in RECORDED_ENVS
-            if known and (realtime or env != "realtime"):
-                given = (*scenario_words(scenario, data), *of_env, *times)
-                add("regret", env, scenario, given, measure_s + warm_s)
-    # Slots at a steady 500 us, as in the part `slot`, but with what the pool has learnt. A pool that is hot
-    # spends without a cap. It is measured alone: it leaves no debt to the others.
-    measure_s, warm_s = request.usual((0.8, 0.5), (0.4, 0.3))
-    settings = [(c, n, work) for c in classes for n in request.usual((1, 2), (1,)) for work in STEADY_WORK]
-    for (sched_class, workers, work), (modes, share) in (
-        (s, m) for s in settings for m in (("off,auto", 1.0), ("hot", 0.25))
-    ):
-        times = words(
-            measure_ms=f"{1000 * share * measure_s:.0f}", warm_ms=f"{1000 * share * warm_s:.0f}", modes=modes
-        )
-        given = (f"class={sched_class}", *scenario_words(f"500:U:0:{work}", data), *times)
-        add("steady", sched_class, work, given, share * (measure_s + warm_s), workers)
-    # What was learnt becomes wrong: the machine, the radio's phase, its pattern.
-    if not request.quick:
-        given = (
-            *("bench=step", *["class=rrall"] * realtime),
-            *scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", data),
-        )
-        given += words(measure_ms=2500, inject_us=SLOWER_US, pin=1)
-        add("step", "pinned", "gap2", given, 2.5 * len(STEP_TEXT))
-    quiet = scenario_words("500:U:0:12x6", data)
-    for sched_class in classes:
-        given = words(bench="idle", class_=sched_class, warm_ms=1000)
-        add("idle", sched_class, "12x6", (*given, *quiet), 2.2)
-    if realtime:
-        given = words(bench="canary", class_="rrall", warm_ms=500, measure_ms=2000)
-        add("canary", "rrall", "12x6", (*given, *quiet), 2.5)
     kinds = ("regret",) if envs or scenarios else kinds
-    chosen = [step for step in found if step.labels["kind"] in kinds]
+    found = [*regret(request, envs, scenarios, seconds, realtime)]
+    found += [*steady(request, classes), *rest(request, classes)]
+    chosen = [one for one in found if one.labels["kind"] in kinds]
     return random.Random(request.seed).sample(chosen, len(chosen))
 
 
