@@ -9,11 +9,12 @@ import os
 from collections import Counter
 from typing import Iterator, Sequence
 
-from nrbench.backends import ALONE, CLASSES, OWN, Backend, Present
+from nrbench.backends import ALONE, CLASSES, OWN, Backend
 from nrbench.cases import work_us
 from nrbench.driver import Driver, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, table, words
 from nrbench.judge import NONE, at_most_word, round_ratio
+from nrbench.parts.pools.plan import Config
 from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
 
@@ -21,10 +22,10 @@ CASES, QUICK_CASES = ("12x0.5", "12x2", "12x10"), ("12x2",)
 USUAL_CLASSES = ("other",)  # the others, if they are asked for
 PERIOD_US = 500
 SLOTS, QUICK_SLOTS = 4000, 2000
-PROCESS_S = 0.05  # start and end of a measurement's process
 RIVALS = ("onetbb", "openmp-gcc", "openmp-llvm", "mutex-queue", "mutex-per-worker")
 CHECKOUTS = ("forkunion", "libfork", "citor", "ocudu")  # that a user may have
 OFF = "off"  # what the own pool has beside the modes of its back end
+OFF_WORDS = ("env=TPOOL_WS_SPIN=off",)
 TAIL = 0.999
 QUANTILES = (0.5, 0.99, TAIL)
 THRIFTY = 1.1  # x the CPU time of this pool; a pool that takes more is no rival of pre-wake
@@ -45,29 +46,14 @@ def title_of(backend: str, mode: str) -> str:
     return name if mode == "default" else f"{name} {mode}"
 
 
-def step(case: str, sched_class: str, pool: Present, mode: str, cores: int, slots: int) -> Step:
-    backend, title = pool.backend, title_of(pool.backend.name, mode)
-    labels: Line = {"bench": "tail", "case": case, "class": sched_class, "backend": backend.name}
+def step(config: Config, case: str, slots: int) -> Step:
+    backend, mode = config.pool.backend, config.mode
     warm = math.ceil(backend.settle_s * 1e6 / PERIOD_US)
     seconds = (warm + slots) * PERIOD_US * 1e-6
-    of_mode = "default" if mode == OFF else mode
-    environment = ("TPOOL_WS_SPIN=off",) if mode == OFF else backend.environment(of_mode)
-    given = words(
-        bench="slot",
-        backend=backend.name,
-        mode=of_mode,
-        workers=pool.fair_workers(cores) if pool.has_workers else 1,
-        class_=sched_class,
-        bursts=case,
-        period_us=PERIOD_US,
-        warm=warm,
-        slots=slots,
-        histogram=1,
-        limit_s=round(10 + 4 * seconds),
-    )
-    every = (*given, *(f"env={word}" for word in environment))
-    labels |= {"mode": mode, "pool": title}
-    return Step(labels, every, seconds + PROCESS_S, f"{case} {sched_class} {title}")
+    times = words(period_us=PERIOD_US, warm=warm, slots=slots, limit_s=round(10 + 4 * seconds))
+    given = (*words(bench="slot", bursts=case, histogram=1), *times, *OFF_WORDS * (mode == OFF))
+    asked = config._replace(mode="default" if mode == OFF else mode)
+    return asked.step("tail", case, given, seconds, mode=mode, pool=title_of(backend.name, mode))
 
 
 def modes_of(request: Request, backend: Backend) -> Sequence[str]:
@@ -87,8 +73,9 @@ def plan(request: Request) -> Plan:
         finally:
             driver.close()
     count, slots = request.round_count(5, 1), request.usual(SLOTS, QUICK_SLOTS)
+    workers = {p.backend.name: p.fair_workers(request.cores) if p.has_workers else 1 for p in pools}
     every = [
-        step(case, sched_class, pool, mode, request.cores, slots)
+        step(Config(pool, workers[pool.backend.name], sched_class, mode), case, slots)
         for sched_class in classes
         for case in request.usual(CASES, QUICK_CASES)
         for pool in pools
