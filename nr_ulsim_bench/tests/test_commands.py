@@ -2,6 +2,7 @@
 """Commands from the first option to the report, on one program that stands for those that they run (fake.py):
 its figures are the same each time."""
 
+import html
 import json
 import os
 import re
@@ -201,6 +202,8 @@ def test_a_part_of_the_benchmark(part, programs, tmp_path):
     words = ("run", "--only", part, "--quick", "--rounds", "5", *PARTS[part])
     said = ran(*words, "--program", programs / "ws-bench", "--out", tmp_path / "out", "--data", DATA).stdout
     check(f"part-{part}.txt", plain(measured(said), tmp_path))
+    page = re.sub(r"<[^>]*>|data:image\S*", " ", (tmp_path / "out" / "report.html").read_text())
+    assert not {word for word in said.split() if word[0].isdigit()} - set(html.unescape(page).split())
     assert ran("report", "--out", tmp_path / "out").stdout == said
 
 
