@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
-from nrbench.engine import Part, Request
+from nrbench.engine import Part, Request, plain, tables_of
 from nrbench.parts import latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
@@ -103,7 +103,9 @@ def _tables_apart(out: Path, names: Sequence[str], sections: list[Section]) -> I
     else:
         with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
             yield
-        print("\n".join(screen(out, names)))
+        items = list(screen(out, names))
+        print(plain(items))
+        sections.insert(0, Section("this pool and others", list(tables_of(items))))
     if sections:
         lead = "All tables, verdicts and plots; intervals hold 95 %"
         write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, sections))

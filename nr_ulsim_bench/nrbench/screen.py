@@ -12,11 +12,12 @@ from typing import Callable, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
+from nrbench.engine import Item, table
 from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
 from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.parts.pools.tables import CLASS_TEXT
-from nrbench.render import busy_lines, layout, machine_line
+from nrbench.render import busy_lines, machine_line
 from nrbench.stats import Groups, Key, Results, groups, read_lines, select
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
@@ -118,7 +119,7 @@ def _cells(what: str, ratio: Ratio | None) -> list[str]:
     return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0, EQUAL - 1 if lived else 0.0).word]
 
 
-def screen(out: Path, names: Collection[str]) -> Iterator[str]:
+def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     """@param names  of results in `out`: those of the parts that were measured"""
     pools, lives = (
         Results(read_lines(out / name) if name in names and (out / name).is_file() else ())
@@ -134,7 +135,8 @@ def screen(out: Path, names: Collection[str]) -> Iterator[str]:
     jobs = Contest(every, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
     rows = [_cells(*row) for row in _rows(slots, jobs, runs, Lives(lives))]
-    yield from ["", *layout([["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], *rows]), ""]
+    yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
+    yield ""
     yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"
     yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
     yield from busy_lines(host)
