@@ -30,7 +30,6 @@ Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MO
 Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 
 Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
-Full = Annotated[bool, typer.Option("--full", help="coliseum, demos, tail: their largest sizes, hours")]
 Program = Annotated[
     Path,
     typer.Option(
@@ -96,7 +95,6 @@ def run(
     only: Only = None,
     classes: Classes = None,
     quick: Quick = False,
-    full: Full = False,
     rounds: Rounds = None,
     seed: Seed = 1,
     backends: Backends = None,
@@ -112,7 +110,7 @@ def run(
 
     ci/bench runs this command after it has built the pools."""
     parts, chosen = _values(only), _values(classes)
-    request = Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full)
+    request = Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget)
     if cluster:
         return bench.run_on_cluster(request, cluster, str(per.value) if per else "host")
     return bench.run(request)

@@ -3,7 +3,7 @@
 Runs any part of the benchmark: the steps of its plan, in rounds of an order drawn anew; each answer becomes a
 line of NDJSON at once; then tables, verdicts and plots of the lines, now or again from the file.
 
-A part is a file of parts/: how its steps are planned, and what its tables show.
+A part is a file of parts/: which steps it plans, and what its tables and plots show.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Callable, Iterable, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, Driver, ask, there
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
+from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.session import INTERRUPTED, Session, Writer, here, interrupted_by_signals
+from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
+from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -41,7 +44,6 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
-    full: bool = False
     cores: int = field(default_factory=host.cores)
 
     def usual(self, thorough: T, quick: T) -> T:
@@ -56,16 +58,19 @@ class Request:
 
 
 def chosen_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Those that can be measured, and for each of the others why not. @param wanted  empty = all"""
+    """Those that can be measured, at least one, and for each of the others why not.
+
+    @param wanted  empty = all"""
     classes = tuple(name for name in CLASSES if not wanted or name in wanted)
     if host.realtime_allowed():
         return classes, {}
     reason = "no permission for real-time classes: run as root, or raise the limit 'rtprio' to 50"
-    return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
-
-
-def nothing_to_measure(reasons: dict[str, str]) -> BenchError:
-    return BenchError("nothing to measure: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    skipped = {f"class {name}": reason for name in classes if name != "other"}
+    if "other" not in classes:
+        raise BenchError(
+            f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in skipped.items())}"
+        )
+    return ("other",), skipped
 
 
 def words(**settings: object) -> tuple[str, ...]:
@@ -86,6 +91,9 @@ class Step:
     def limit_s(self) -> float:
         return 60 + 10 * self.seconds
 
+    def of_round(self, number: int) -> Step:
+        return replace(self, labels=self.labels | {"round": number})
+
 
 Ask = Callable[[Step], list[Line]]
 
@@ -100,8 +108,21 @@ class Plan:
     steps: Sequence[Step]
     ask: Ask
     about: Line  # what the first line says beside the facts of the host
+    rounds: int = 0  # each has all steps; 0: the steps are as they are to be taken
+    same: tuple[str, ...] = ()  # labels: steps that have them in common stay side by side
     title: str = ""
     budget_s: float = math.inf
+
+    def drawn(self, seed: int) -> Plan:
+        """With the steps of all rounds."""
+
+        def unit(step: Step) -> str:
+            return str([step.labels.get(name) for name in self.same] if self.same else id(step))
+
+        if not self.rounds:
+            return self
+        steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
+        return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
     @property
     def seconds(self) -> float:
@@ -131,7 +152,6 @@ class Measuring:
         path = self.session.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(first) + "\n")
-        self.session.lines.append(first)
 
     def write(self, line: Line) -> None:
         """Between the answers of steps."""
@@ -146,15 +166,67 @@ class Measuring:
         self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
 
 
+class Verdict(NamedTuple):
+    word: str  # as nrbench.judge says
+    text: str
+
+
+Item = str | Table | Verdict  # of a report. A text may have several lines
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Table]:
+    """Nothing, if there are no rows. @param title  its further lines are notes"""
+    title, *notes = title.split("\n")
+    if found := [list(row) for row in rows]:
+        yield Table(title, plain_columns(*head), found, notes)
+
+
+def shown(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
+    """@param columns  of each the heading and a text with figures of a row: runs {runs}; mean {mean:.1f}"""
+    parts = [column.partition("{") for column in columns.split("; ")]
+    cells = ([(brace + form).format_map(row) for _, brace, form in parts] for row in rows)
+    yield from table(title, [head.strip() for head, _, _ in parts], cells)
+
+
+def plain(items: Sequence[Item]) -> str:
+    """A report as text: in the order of the items; the verdicts below a heading."""
+    lines: list[str] = []
+    for place, item in enumerate(items):
+        if isinstance(item, Verdict):
+            first = place == 0 or not isinstance(items[place - 1], Verdict)
+            lines += [*(["", "Verdicts:"] if first else []), f"  {item.word}  {item.text}"]
+        elif isinstance(item, Table):
+            lines += ["", *([item.title] if item.title else []), *layout(item.all_rows), *item.notes]
+        else:
+            lines.append(item)
+    return "\n".join(lines)
+
+
+def tables_of(items: Sequence[Item]) -> Iterator[Table]:
+    """A report as tables of a page. A text is a note of the table before."""
+    made = [Table("", [], [], [])]
+    for item in items:
+        if isinstance(item, Table):
+            made.append(item._replace(notes=list(item.notes)))
+        elif isinstance(item, str):
+            made[-1].notes.extend(filter(None, item.splitlines()))
+        elif made[-1].title == "Verdicts":
+            made[-1].rows.append(list(item))
+        else:
+            made.append(Table("Verdicts", plain_columns("verdict", "check"), [list(item)], []))
+    yield from (one for one in made if one.title or one.rows or one.notes)
+
+
 @dataclass(frozen=True)
 class Part:
     """Measured by its plan, or by itself in a session."""
 
     name: str
-    report: Callable[[Results], Iterable[str]]
+    report: Callable[[Results], Iterable[Item]]
+    failing: str = ""  # the label of what fails; then the report has the machine, and what limits its meaning
     plan: Callable[[Request], Plan] | None = None
-    measure: Callable[[Measuring], None] | None = None
-    draw: Callable[[Results, Path], Iterable[str]] = lambda results, out: ()  # @return the files' names
+    take: Callable[[Measuring], None] | None = None
+    plots: Callable[[Results], Iterable[Plot]] = lambda results: ()
     stem: str = ""  # of the results, where it is not the name
     text: str = ""  # the report's file, where its stem is not the name
 
@@ -163,33 +235,50 @@ class Part:
         return f"{self.stem or self.name}.ndjson"
 
     def run(self, request: Request) -> int:
+        status = self.measure(request)
+        self.shown(request.out)
+        return status
+
+    def measure(self, request: Request) -> int:
         """@return exit status: see Session.end()"""
         with contextlib.ExitStack() as closing:
             closing.enter_context(interrupted_by_signals())
             measuring = Measuring(self, request, closing)
             if self.plan:
-                plan = self.plan(request)
+                plan = self.plan(request).drawn(request.seed)
                 measuring.begin(plan.about)
                 measuring.take(plan)
-            if self.measure:
-                self.measure(measuring)
+            if self.take:
+                self.take(measuring)
         session = measuring.session
-        self.report_lines(session.lines, request.out)
         if session.interrupted:
             session.cut = "interrupted"
         if session.cut:
             say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
         return INTERRUPTED if session.interrupted else 0
 
-    def report_again(self, out: Path) -> None:
-        self.report_lines(read_lines(out / self.results), out)
+    def items(self, results: Results) -> Iterator[Item]:
+        if not self.failing:
+            yield from self.report(results)
+            return
+        about = results.host
+        yield f"{machine_line(about)}, {about['rounds']} rounds, seed {about['seed']}"
+        yield from self.report(results)
+        yield from busy_lines(about)
+        for what in ("missing", "skipped"):
+            yield from (f"{what}: {name} ({why})" for name, why in about.get(what, {}).items())
+        errors = Counter(f"{line.get(self.failing)}: {line['error']}" for line in results.failed)
+        yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
 
-    def report_lines(self, lines: Sequence[Line], out: Path) -> None:
-        """Prints the report, keeps a copy, and draws the plots."""
-        results, report = Results(lines), self.text or f"{self.name}.txt"
-        text = "\n".join(self.report(results))
-        print(text)
-        (out / report).write_text(text + "\n")
+    def shown(self, out: Path) -> list[Section]:
+        """Prints the report of the results in a folder, keeps a copy, and draws the plots. @return the same
+        for a page"""
+        results, text = Results(read_lines(out / self.results)), self.text or f"{self.name}.txt"
+        items = list(self.items(results))
+        print(plain(items))
+        (out / text).write_text(plain(items) + "\n")
         with matplotlib_apart():
-            names = [self.results, report, *self.draw(results, out)]
-        print(f"\nwritten to {out}/: {' '.join(names)}")
+            pictures = {plot.title: draw(plot, out) for plot in self.plots(results) if plot.points}
+        print(f"\nwritten to {out}/: {' '.join([self.results, text, *pictures.values()])}")
+        shown = [Section("", [], data_uri(out / name), title) for title, name in pictures.items()]
+        return [Section(self.name, list(tables_of(items))), *shown]

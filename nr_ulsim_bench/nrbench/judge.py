@@ -17,7 +17,7 @@ import math
 import statistics
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +184,6 @@ def judge(interval: Interval | None, repeats: int, threshold: float = 0.0) -> Ve
     return Verdict(word, repeats)
 
 
-HINTS_EQUAL = 1.05
 Rounds = Mapping[int, float]  # value by round
 
 
@@ -247,9 +246,10 @@ def at_most_word(ratio: Ratio | None, limit: float) -> str:
     return _within_word(ratio, -math.inf, limit)
 
 
-def hints_verdict(ratio: Ratio | None, nodes: int, scans: str) -> str:
-    """Of the speed with NUMA hints to the speed without them. On one node they must change nothing."""
-    found = f"(d) / (c) = {ratio or 'n/a'}"
-    if nodes == 1:
-        return f"{equal_word(ratio, HINTS_EQUAL)}  one node: hints change nothing, within 5 %: {found}"
-    return f"{at_least_word(ratio, 1.0)}  {nodes} nodes: hints make {scans} faster: {found}"
+Places = NDArray[Any]  # of rounds
+
+
+def resampled(count: int, figure: Callable[[Places], Array]) -> Ratio:
+    """Of any figure of rounds, drawn anew. @param figure  of the places of rounds, a row a draw"""
+    value = float(figure(np.arange(count)[None])[0])
+    return Ratio(value, _interval(figure(picks(count, SEED)), count) if count >= N_MIN else None)

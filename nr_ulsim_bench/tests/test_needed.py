@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.parametrize(
     "module, program, packages",
     [
-        ("nrbench", "nrbench", "jinja2, matplotlib, numpy, pandas, pydantic, rich, typer"),
+        ("nrbench", "nrbench", "jinja2, matplotlib, numpy, pandas, pydantic, rich, seaborn, typer"),
         ("nrbench.doctor", "nrbench doctor", "rich, typer"),
     ],
 )

@@ -27,7 +27,7 @@ TAIL_SAMPLES = 100  # fewer have no percentile 99
 BUSY_TICKS = 2  # of 10 ms, in a second
 REALTIME = (1, 2, 6)  # SCHED_FIFO, SCHED_RR, SCHED_DEADLINE
 KERNEL_THREAD = 0x00200000  # of a thread's flags
-SOURCES = ("wakes/main.c", "wakes/series.c", "src/words.c", "src/report.c", "src/process.c")
+SOURCES = ("wakes/main.c", "src/words.c", "src/report.c", "src/process.c")
 
 
 class WakesError(Exception):
