@@ -4,7 +4,7 @@ All groups with as many values are resampled at once: 100 runs and 1,000,000 go 
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, picks, tail
 VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
 RESAMPLES_MIN = 200
 BLOCK = 4_000_000  # values that are drawn at once
+LEAST = 1e-9  # of which a logarithm is taken
 
 
 def resamples_of(values: int) -> int:
@@ -33,7 +34,10 @@ def resampled_medians(values: Array, seed: int, resamples: int) -> Array:
     """@param values  a row a group. @return a row a group, a column a resample"""
     drawn = picks(values.shape[1], seed, resamples)
     step = max(1, BLOCK // drawn.size)
-    parts = [np.median(values[at : at + step][:, drawn], axis=2) for at in range(0, len(values), step)]
+    parts = [
+        np.median(values[at : at + step][:, drawn], axis=2, overwrite_input=True)
+        for at in range(0, len(values), step)
+    ]
     return np.concatenate(parts)
 
 
@@ -61,6 +65,25 @@ def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
             found["low"][chosen], found["high"][chosen] = ends
     made: pd.DataFrame = pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
     return made
+
+
+class LogMedian(NamedTuple):
+    count: int
+    value: float
+    drawn: Array  # of the resampled values
+
+
+def log_medians(values: pd.DataFrame) -> list[LogMedian]:
+    """@param values  columns group: a number, value. @return by group, logarithms of medians"""
+    values = values.sort_values("group", kind="stable")
+    counts = np.unique(values["group"].to_numpy(), return_counts=True)[1]
+    every = np.maximum(values["value"].to_numpy(), LEAST)
+    found: dict[int, LogMedian] = {}
+    for count, chosen, places in _by_count(counts):
+        logs = np.log(np.median(every[places], axis=1))
+        drawn = np.log(resampled_medians(every[places], SEED, resamples_of(len(every))))
+        found |= {at: LogMedian(count, float(log), of) for at, log, of in zip(chosen, logs, drawn)}
+    return [found[at] for at in range(len(counts))]
 
 
 def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:

@@ -119,13 +119,12 @@ def _rows_of(cases: Sequence[Case], figures: Sequence[Figure]) -> dict[RowKey, S
     """Where all runs of a row failed, it is there without values."""
     found = {}
     for case in cases:
-        for threads, variant in dict.fromkeys((place.threads, place.variant) for place in case.cells):
+        for (threads, variant), row in case.rows.items():
+            failed = len(row.causes)
             for figure in figures:
-                cell = case.get(threads, variant, figure.key)
-                failed = len(cell.causes) if cell else 0
                 values = case.values(variant, threads, figure.key)
-                taken = len(case.good.get((threads, variant), ()))
-                found[RowKey(case.key.name, threads, variant, figure)] = Side(values, taken + failed, failed)
+                side = Side(values, len(row.good) + failed, failed)
+                found[RowKey(case.key.name, threads, variant, figure)] = side
     return found
 
 

@@ -173,7 +173,7 @@ def all_cases(cases: Sequence[Case]) -> Hosts:
         variants = tuple(dict.fromkeys(variant for case in of for variant in case.variants))
         means = {place: over_cases(those) for place, those in cells.items()}
         found.append(Case(key, of[0].host, settings, variants, of[0].baseline, of[0].ours, means, {}, {},
-                          {}, of[0].threshold))  # fmt: skip
+                          {}, None, of[0].threshold))  # fmt: skip
     return Hosts(OVER_CASES, found, letters(case.host for case in cases))
 
 

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
-from nrbench.judge import RESAMPLES, Array, Interval, pooled_quantiles, resampled_log_medians
+from nrbench.judge import Interval, pooled_quantiles
 from nrbench.render import Column, Table, plain_columns
 from nrbench.sweep.cells import OLD_POOL, OUR_POOL, cores_of
 from nrbench.sweep.figures import RX
@@ -26,6 +27,7 @@ from nrbench.sweep.plots import draw_each
 from nrbench.sweep.record import INLINE
 from nrbench.sweep.runs import Runs
 from nrbench.sweep.tables import NOTHING, number
+from nrbench.table import LogMedian, log_medians
 
 SNRS_MIN = 2  # fewer are no map
 Z = 1.959964  # of a normal distribution, 95 %
@@ -82,16 +84,8 @@ def map_rows(runs: Runs) -> pd.DataFrame:
         if point is not None:
             what = names[class_of(run.host)], f"{run.scenario} {point.family}", run.host.id
             where = run.variant, run.threads, run.threads <= cores_of(run)
-            points[place] = (
-                *what,
-                run.scenario,
-                run.case,
-                *where,
-                point.layers,
-                point.mcs,
-                point.snr_db,
-                point.slots,
-            )
+            of_point = point.layers, point.mcs, point.snr_db, point.slots
+            points[place] = (*what, run.scenario, run.case, *where, *of_point)
     of_setting = [name for name in COLUMNS if name not in ("errors", RX)]
     about = pd.DataFrame(list(points.values()), columns=of_setting, index=list(points))
     words = ("class", "family", "host", "scenario", "case", "variant")
@@ -133,7 +127,6 @@ class Map:
     family: str
     threads: int
     rows: pd.DataFrame
-    resamples: int = RESAMPLES
 
     @property
     def name(self) -> str:
@@ -160,30 +153,33 @@ class Map:
     def points(self) -> dict[tuple[int, int, float], Figures]:
         """By layers, MCS and SNR."""
         sums = self.rows.groupby(POINT)[["errors", "slots"]].sum()
+        times = self._times()
+        return {
+            (int(layers), int(mcs), float(snr)): Figures(int(errors), int(slots), times[layers, mcs, snr])
+            for (layers, mcs, snr), (errors, slots) in zip(sums.index, sums.to_numpy())
+        }
+
+    def _times(self) -> dict[tuple[Any, ...], dict[str, Time]]:
+        """By point, then by variant; hosts together."""
         timed = self.rows[(self.rows["threads"] == self.threads) & self.rows[RX].notna()]
-        times: dict[Any, dict[str, Time]] = {}
-        for key, part in timed.groupby([*POINT, "variant"], observed=True):
-            *point, variant = key if isinstance(key, tuple) else (key,)
-            times.setdefault(tuple(point), {})[str(variant)] = _time(part, self.resamples)
-        found = {}
-        for key, row in zip(sums.index, sums.to_numpy()):
-            layers, mcs, snr = key
-            found[int(layers), int(mcs), float(snr)] = Figures(int(row[0]), int(row[1]), times.get(key, {}))
-        return found
+        of_hosts = timed.groupby([*POINT, "variant", "host"], observed=True)
+        long = pd.DataFrame({"group": of_hosts.ngroup(), "value": timed[RX]})
+        hosts: dict[tuple[Any, ...], list[LogMedian]] = defaultdict(list)
+        for key, found in zip(of_hosts.size().index, log_medians(long)):
+            hosts[key[:-1]].append(found)
+        times: dict[tuple[Any, ...], dict[str, Time]] = defaultdict(dict)
+        for (*point, variant), each in hosts.items():
+            interval = pooled_quantiles([[one.drawn for one in each]], min(one.count for one in each))
+            median_us = math.exp(fmean(one.value for one in each))
+            times[tuple(point)][str(variant)] = Time(median_us, interval)
+        return times
 
     def axis(self, place: int) -> list[float]:
         """The values of the points' layers (0), MCS (1) or SNR (2)."""
         return sorted({float(point[place]) for point in self.points})
 
 
-def _time(part: pd.DataFrame, resamples: int) -> Time:
-    values = [host[RX].to_numpy() for _, host in part.groupby("host", observed=True)]
-    logs: list[Array] = [resampled_log_medians(one, resamples) for one in values]
-    median = math.exp(float(np.mean([math.log(max(float(np.median(one)), 1e-9)) for one in values])))
-    return Time(median, pooled_quantiles([logs], min(map(len, values))))
-
-
-def maps(rows: pd.DataFrame, resamples: int = RESAMPLES) -> list[Map]:
+def maps(rows: pd.DataFrame) -> list[Map]:
     """One a class and family with several SNRs, at the most threads that do not exceed the cores. Empty where
     the runs are no map."""
     found = []
@@ -193,7 +189,7 @@ def maps(rows: pd.DataFrame, resamples: int = RESAMPLES) -> list[Map]:
             continue
         fitting = part.loc[part["fits"], "threads"]
         threads = int(fitting.max()) if len(fitting) else int(part["threads"].min())
-        found.append(Map(of, family, threads, part, resamples))
+        found.append(Map(of, family, threads, part))
     return found
 
 
@@ -267,8 +263,9 @@ def map_tables(one: Map, short: bool = False) -> Iterator[Table]:
 
 def _draw_panel(axis: Any, rows: pd.DataFrame, value: str, title: str, colours: str) -> None:
     """Colours: a square a point; white: no run."""
-    grid = rows.pivot_table(index="mcs", columns="snr", values=value).sort_index(ascending=False)
-    sns.heatmap(grid, ax=axis, cmap=colours)
+    grid = rows.pivot_table(index="mcs", columns="snr", values=value)
+    squares = axis.pcolormesh(grid.columns, grid.index, grid, cmap=colours, shading="nearest")
+    axis.figure.colorbar(squares, ax=axis)
     axis.set_title(title, fontsize=10, loc="left")
     axis.set(xlabel="SNR, dB", ylabel="MCS")
 

@@ -202,6 +202,7 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
 def save_both(canvas: Canvas, png: Path) -> Path:
     """As PNG, and beside it as SVG."""
     canvas.savefig(png, dpi=DPI)
+    canvas.set_layout_engine("none")  # it is laid out
     canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
     plt.close(canvas)
     return png

@@ -30,9 +30,9 @@ from nrbench.render import (
     write_page,
 )
 from nrbench.sweep import plots
-from nrbench.sweep.cells import CPU, WALL, Case, case_results, cores_of
+from nrbench.sweep.cells import ALL_FIGURES_MAX, CPU, WALL, Case, case_results, cores_of
 from nrbench.sweep.configuration import Configuration, configurations, wrong_pools
-from nrbench.sweep.facts import build_text, host_facts, mixtures, torn_rounds
+from nrbench.sweep.facts import build_text, host_facts, mixtures, rounds, torn_rounds
 from nrbench.sweep.figures import RX, TITLES
 from nrbench.sweep.hosts import (
     Hosts,
@@ -48,7 +48,7 @@ from nrbench.sweep.hosts import (
 from nrbench.sweep.maps import Map, draw_maps, map_csv, map_rows, map_tables, maps
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
-from nrbench.sweep.tables import MANY, RULE, Headline, case_tables, failures, headlines
+from nrbench.sweep.tables import MANY, RULE, Headline, case_tables, failures, headlines, slowest_table
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 HOSTS = "Hosts side by side"
@@ -163,7 +163,8 @@ def screen(content: Content, width: int = WIDTH, short: bool = False) -> Iterato
     if short and many:
         yield indented(REST_OF_HOSTS + "\n", "dim")
     of_maps = (table for one in content.maps for table in map_tables(one, short))
-    for table in chain(of_maps, failures(content.runs)):
+    slowest = [slowest_table(content.cases)] if content.is_short else []
+    for table in chain(slowest, of_maps, failures(content.runs)):
         yield from parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in content.warnings)
     yield Text("Summary", style="bold")
@@ -196,11 +197,12 @@ def csv_rows(case: Case, about: Configuration, began: str) -> Iterator[dict[str,
 def _results_csv(content: Content, path: Path) -> None:
     settings = content.runs.settings
     about = dict(zip(content.runs.keys, configurations(settings)))
-    first = content.runs.frame.groupby("setting")["began"].min()
+    frame = content.runs.frame
+    first = frame.loc[frame.groupby("setting")["began_s"].idxmin(), ["setting", "began"]]
     began: dict[Any, str] = {}
-    for place, key in enumerate(content.runs.keys):
-        if place in first.index:
-            began[key] = min(began.get(key, first[place]), first[place])
+    for place, text in first.itertuples(index=False):
+        key = content.runs.keys[place]
+        began[key] = min(began.get(key, text), text)
     rows = (row for case in content.every for row in csv_rows(case, about[case.key], began[case.key]))
     pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
 
@@ -229,7 +231,7 @@ def _write(content: Content, out: Path) -> list[str]:
     (out / "report.txt").write_text(to_text(screen(content)), encoding="utf-8")
     _results_csv(content, out / "results.csv")
     tables = ["results.csv"]
-    if not content.is_short:
+    if len(content.runs.frame) <= ALL_FIGURES_MAX:
         runs_frame(content.runs).to_csv(out / "runs.csv", index=False, float_format="%.6g")
         tables.append("runs.csv")
     rows = [row for hosts in content.several for row in class_rows(hosts)]
@@ -277,6 +279,9 @@ def _sections(
     for place, hosts in enumerate(content.several):
         tables = list(hosts_tables(hosts, WIDTH_HTML))
         yield Section(hosts.name, tables, _uri(of_hosts.get(place)), plots.HOSTS_NOTE)
+    if content.is_short:
+        slowest = slowest_table(content.cases)
+        yield Section(slowest.title, [slowest])
     for place, one in enumerate(content.maps):
         note, name = f"Shared options: {one.family}", f"Map of {one.name}, class {one.of}"
         yield Section(name, list(map_tables(one)), _uri(of_maps[place]), note)
@@ -334,10 +339,7 @@ def measured(runs: Runs) -> dict[str, str]:
     """How the runs were taken."""
     settings, frame = runs.settings, runs.frame
     began = sorted((frame["began"].min(), frame["began"].max()))
-    label = frame["setting"].map(pd.Series([run.host.label for run in settings]))
-    sweep = frame["setting"].map(pd.Series([run.sweep for run in settings]))
-    rounds = frame.assign(label=label, sweep=sweep)[["label", "sweep", "repeat"]].drop_duplicates()
-    counts = rounds.groupby("label", sort=False).size()
+    counts = rounds(runs).drop_duplicates(["label", "sweep", "repeat"]).groupby("label", sort=False).size()
     torn = (f"{count} on {name}" for name, count in torn_rounds(runs).items())
     pools = {pool: [run for run in settings if run.pool == pool and run.build] for pool in
              dict.fromkeys(run.pool for run in settings)}  # fmt: skip

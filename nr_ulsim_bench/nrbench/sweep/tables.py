@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ OVER_ALL = (
     f"{ALL}: in each round the geometric mean over the numbers of threads; then the median over the rounds "
     "that were taken in one go"
 )
-CAUSES_MAX = 20
+CAUSES_MAX = SLOWEST_MAX = 20
 MANY = 6  # variants, above which a terminal gets the main figure only
 RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
@@ -160,12 +160,13 @@ def spread_note(case: Case) -> str:
 
 def error_note(case: Case) -> Iterator[str]:
     """Slots that were not decoded at once: the decoder's work differs where they do."""
-    sums: dict[str, Any] = {}
-    for (_, variant), runs in case.good.items():
-        known = runs.loc[runs["errors"].notna(), ["errors", "trials"]]
-        sums[variant] = sums.get(variant, 0) + known.sum()
-    if sum(one["errors"] for one in sums.values()) > 0:
-        shares = (f"{name} {one['errors']:.0f} of {one['trials']:.0f}" for name, one in sums.items())
+    errors, trials = Counter[str](), Counter[str]()
+    for threads, variant in case.rows:
+        wrong, sent = (case.values(variant, threads, name) for name in ("errors", "trials"))
+        errors[variant] += wrong.sum()
+        trials[variant] += sent[sent.index.isin(wrong.index)].sum()
+    if errors.total() > 0:
+        shares = (f"{name} {errors[name]:.0f} of {count:.0f}" for name, count in trials.items() if count)
         yield f"slots not decoded in their first round: {', '.join(shares)}"
 
 
@@ -280,6 +281,25 @@ def failures(runs: Runs) -> list[Table]:
     ]
     columns = plain_columns("host", "case", "variant", "threads ×runs", "cause")
     return [Table(f"{len(bad)} of {len(runs.frame)} runs gave no result", columns, rows, [])]
+
+
+def slowest_table(cases: Sequence[Case]) -> Table:
+    """Of many cases those with the largest ratios of the main figure."""
+    found = [
+        (cell.ratio, [case.host.label, case.key.name, str(place.threads), place.variant])
+        for case in cases
+        for place, cell in case.cells.items()
+        if case.main and place.column == case.main.key and cell.ratio
+    ]
+    words = Counter(ratio.verdict.word for ratio, _ in found)
+    counts = ", ".join(f"{word} {count}" for word, count in words.most_common())
+    found.sort(key=lambda of: -of[0].value)
+    rows = [
+        [*where, factor(ratio.value), interval_text(ratio.interval), str(ratio.verdict)]
+        for ratio, where in found[:SLOWEST_MAX]
+    ]
+    heads = plain_columns("host", "case", "threads", "variant", "÷ old", "95 % interval", "verdict")
+    return Table("Slowest cases", heads, rows, [f"all {len(found)} ratios: {counts}"])
 
 
 def ratio_over_all(case: Case, reference: str, variant: str, column: str) -> Ratio | None:
