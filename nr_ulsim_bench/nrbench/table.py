@@ -68,7 +68,7 @@ def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
 
 
 class LogMedian(NamedTuple):
-    count: int
+    n: int
     value: float
     drawn: Array  # of the resampled values
 

@@ -12,12 +12,23 @@ from rich.text import Text
 
 from nrbench.host import is_busy
 from nrbench.judge import FASTER, SLOWER
-from nrbench.radio import figures, plots
+from nrbench.radio import plots
 from nrbench.radio.capacity import capacity
-from nrbench.radio.figures import SIDES, middle
 from nrbench.radio.plan import counted, trials
-from nrbench.radio.record import RUNS, RadioRun, read_runs
-from nrbench.radio.tables import LIVES, against, failures, has_capacity, limits, name_of, old_of, tables
+from nrbench.radio.record import RUNS, SIDES, RadioRun, read_runs
+from nrbench.radio.tables import (
+    LIVES,
+    against,
+    by_cell,
+    failures,
+    has_capacity,
+    limits,
+    name_of,
+    old_of,
+    places,
+    tables,
+    tx_late,
+)
 from nrbench.record import Host, ResultsError
 from nrbench.render import Line, Page, Section, console, data_uri, indented, parts, to_text, write_page
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
@@ -94,14 +105,12 @@ def warnings_of(hosts: Sequence[OfHost]) -> list[str]:
 
 
 def _late_headlines(label: str, runs: Sequence[RadioRun]) -> Iterator[Line]:
-    places = figures.places(runs)
-    cells = list(dict.fromkeys(place.cell for place in places))
-    for place in places:
+    every = places(runs)
+    cells = list(dict.fromkeys(place.cell for place in every))
+    for place in every:
         name = name_of(place.cell, cells)
         late = [
-            f"{title} {tx.value * 1e6:.0f}"
-            for side, title in SIDES.items()
-            if (tx := middle(radio.tx_late for radio in figures.radios(place.runs, side)))
+            f"{title} {tx.value * 1e6:.0f}" for side, title in SIDES.items() if (tx := tx_late(place, side))
         ]
         if late:
             text = f"{name} at timescale {place.timescale:g}: late slots of a million: {', '.join(late)}"
@@ -114,7 +123,7 @@ def headlines(label: str, runs: Sequence[RadioRun]) -> Iterator[Line]:
     if not has_capacity(runs):
         yield from _late_headlines(label, runs)
         return
-    cells, of_all = figures.by_cell(runs), limits(runs)
+    cells, of_all = by_cell(runs), limits(runs)
     for cell in cells:
         bounded = against(cells, cell, old_of(cell, cells), of_all)
         own = capacity(trials(cells[cell]), of_all)

@@ -169,7 +169,7 @@ class Map:
             hosts[key[:-1]].append(found)
         times: dict[tuple[Any, ...], dict[str, Time]] = defaultdict(dict)
         for (*point, variant), each in hosts.items():
-            interval = pooled_quantiles([[one.drawn for one in each]], min(one.count for one in each))
+            interval = pooled_quantiles([[one.drawn for one in each]], min(one.n for one in each))
             median_us = math.exp(fmean(one.value for one in each))
             times[tuple(point)][str(variant)] = Time(median_us, interval)
         return times

@@ -160,12 +160,12 @@ def spread_note(case: Case) -> str:
 
 def error_note(case: Case) -> Iterator[str]:
     """Slots that were not decoded at once: the decoder's work differs where they do."""
-    errors, trials = Counter[str](), Counter[str]()
+    errors, trials = defaultdict[str, float](float), defaultdict[str, float](float)
     for threads, variant in case.rows:
         wrong, sent = (case.values(variant, threads, name) for name in ("errors", "trials"))
         errors[variant] += wrong.sum()
         trials[variant] += sent[sent.index.isin(wrong.index)].sum()
-    if errors.total() > 0:
+    if sum(errors.values()) > 0:
         shares = (f"{name} {errors[name]:.0f} of {count:.0f}" for name, count in trials.items() if count)
         yield f"slots not decoded in their first round: {', '.join(shares)}"
 
