@@ -43,7 +43,8 @@ def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
         axis.errorbar(found.value, row, xerr=[[ends[0]], [ends[1]]], color=GREY, capsize=4, lw=1.6)
         if safe is not None:
             axis.plot(safe, row, "|", color="white", ms=14, mew=2)
-        axis.annotate(f"  {found}", (max(found.value, found.high or 0), row), va="center", fontsize=9)
+        end = max(found.value, found.high or 0), row
+        axis.annotate(str(found), end, (6, 0), textcoords="offset points", va="center", fontsize=9)
     axis.set_yticks(range(len(cells)), [name_of(cell, cells) for cell in cells])
     axis.invert_yaxis()
     axis.set_xlim(0, 1.35 * axis.dataLim.x1)

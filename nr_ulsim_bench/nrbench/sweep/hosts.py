@@ -14,7 +14,7 @@ from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from nrbench.judge import N_MIN, NONE, pooled_quantiles
+from nrbench.judge import N_MIN, NONE, Array, pooled_quantiles
 from nrbench.record import Host
 from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
 from nrbench.sweep.cells import Case, Cell, Ratio, told_apart, verdict_text
@@ -66,37 +66,35 @@ def letters(hosts: Iterable[Host]) -> dict[HostClass, str]:
     return found
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """A ratio of several hosts: the geometric mean of theirs."""
+def _mean(classes: Sequence[Sequence[Ratio]], logs: Sequence[Sequence[Array]]) -> Ratio:
+    """The geometric mean of classes, and in each of its hosts."""
+    every = [one for ratios in classes for one in ratios]
+    value = math.exp(fmean(fmean(math.log(one.value) for one in ratios) for ratios in classes))
+    fewest, paired = min(one.repeats for one in every), all(one.paired for one in every)
+    return Ratio(value, pooled_quantiles(logs, fewest), fewest, paired, every[0].threshold)
 
-    hosts: int
-    ratio: Ratio
 
-
-def pooled(classes: Sequence[Sequence[Cell]]) -> Pooled | None:
-    """@param classes  of each class its hosts' cells. @return None: no host has a result of both sides"""
-    there = [[one for one in cells if one.ratio and one.logs is not None] for cells in classes]
-    there = [cells for cells in there if cells]
+def pooled(classes: Sequence[Sequence[Cell]]) -> Cell | None:
+    """@param classes  of each class its hosts' cells
+    @return as of one host, with the number of hosts as count. None: no host has a result of both sides"""
+    there = [
+        found
+        for cells in classes
+        if (found := [(c.ratio, c.logs) for c in cells if c.ratio and c.logs is not None])
+    ]
     if not there:
         return None
-    ratios = [one.ratio for cells in there for one in cells if one.ratio]
-    value = math.exp(fmean(fmean(math.log(one.ratio.value) for one in cells if one.ratio) for cells in there))
-    fewest, paired = min(one.repeats for one in ratios), all(one.paired for one in ratios)
-    logs = [[one.logs for one in cells if one.logs is not None] for cells in there]
-    interval = pooled_quantiles(logs, fewest)
-    return Pooled(len(ratios), Ratio(value, interval, fewest, paired, ratios[0].threshold))
+    ratio = _mean(
+        [[ratio for ratio, _ in cells] for cells in there], [[of for _, of in cells] for cells in there]
+    )
+    return Cell(sum(map(len, there)), (), ratio=ratio)
 
 
 def over_cases(cells: Sequence[Cell]) -> Cell:
     """Of a host: the geometric mean over its cases, each of which has a ratio."""
-    ratios = [one.ratio for one in cells if one.ratio]
     logs: Any = np.mean([one.logs for one in cells if one.logs is not None], axis=0)
-    value = math.exp(fmean(math.log(one.value) for one in ratios))
-    fewest = min(one.repeats for one in ratios)
-    interval = pooled_quantiles([[logs]], fewest)
-    paired = all(one.paired for one in ratios)
-    return Cell(len(cells), (), ratio=Ratio(value, interval, fewest, paired, ratios[0].threshold), logs=logs)
+    ratio = _mean([[one.ratio for one in cells if one.ratio]], [[logs]])
+    return Cell(len(cells), (), ratio=ratio, logs=logs)
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class Hosts:
         threads = sorted({t for t, _ in there})
         return [(t, v) for t in threads for v in variants if (t, v) in there]
 
-    def pooled(self, of: str, row: Row, column: str) -> Pooled | None:
+    def pooled(self, of: str, row: Row, column: str) -> Cell | None:
         """@param of  a class, or ALL"""
         members = self.classes.values() if of == ALL else [self.classes[of]]
         return pooled([[cell for case in cases if (cell := case.get(*row, column))] for cases in members])
@@ -234,9 +232,9 @@ def _pooled_rows(hosts: Hosts, figure: Figure) -> Iterator[list[str]]:
         first = name
         for threads, variant in hosts.rows:
             found = hosts.pooled(name, (threads, variant), figure.key)
-            if found:
-                ratio, word = found.ratio, verdict_text(found.ratio.verdict, figure.key)
-                yield [first, str(threads), variant, str(found.hosts), factor(ratio.value),
+            if found and (ratio := found.ratio):
+                word = verdict_text(ratio.verdict, figure.key)
+                yield [first, str(threads), variant, str(found.count), factor(ratio.value),
                        interval_text(ratio.interval), word]  # fmt: skip
                 first = ""
 
@@ -273,7 +271,7 @@ def class_headlines(hosts: Hosts) -> Iterator[tuple[str, Headline]]:
             found = hosts.pooled(name, (threads, variant), figure.key)
             ratio = found.ratio if found else None
             text = against_old(ratio, variant, str(hosts.baseline), where)
-            of = f"class {name}, {found.hosts if found else 0} hosts"
+            of = f"class {name}, {found.count if found else 0} hosts"
             yield of, Headline(hosts.name, f"{figure.title}: {text}", ratio.verdict.word if ratio else NONE)
 
 
@@ -281,10 +279,10 @@ def class_rows(hosts: Hosts) -> Iterator[dict[str, Any]]:
     """One a class, figure, variant and number of threads; and of all classes."""
     for figure, name, row in product(hosts.compared, hosts.names_of_rows, hosts.rows):
         found = hosts.pooled(name, row, figure.key)
-        if found is not None:
-            ratio, (low, high) = found.ratio, found.ratio.interval or (None, None)
+        if found and (ratio := found.ratio):
+            low, high = ratio.interval or (None, None)
             yield {
                 "class": name, "case": hosts.name, "figure": figure.key, "threads": row[0],
-                "variant": row[1], "baseline": hosts.baseline, "hosts": found.hosts,
+                "variant": row[1], "baseline": hosts.baseline, "hosts": found.count,
                 "ratio": ratio.value, "ratio_low": low, "ratio_high": high, "verdict": str(ratio.verdict),
             }  # fmt: skip
