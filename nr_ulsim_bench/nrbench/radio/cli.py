@@ -95,9 +95,7 @@ class Options(OfSessions):
     runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
     seconds: Annotated[float, Option(help="steady stretch of a run, wall time", min=1)] = 60.0
     report: Annotated[
-        tuple[Path, ...],
-        PATHS,
-        Option(help="only report, on these results or their folders; repeatable"),
+        tuple[Path, ...], PATHS, Option(help="only report, on these results or their folders; repeatable")
     ] = ()
     out: Out = Path("out/radio")
 

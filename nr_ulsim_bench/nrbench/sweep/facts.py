@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, Callable, Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
-import numpy as np
 import pandas as pd
 
 from nrbench import host
@@ -110,14 +109,8 @@ def torn_rounds(runs: Runs) -> dict[str, int]:
 
 
 def rounds(runs: Runs) -> pd.DataFrame:
-    """A row for each time at which runs of a round were taken: label of the host, sweep, repeat, pass."""
-    places = runs.frame["setting"].to_numpy()
-    columns = {"label": [run.host.label for run in runs.settings], "sweep": [r.sweep for r in runs.settings]}
-    codes: Any = runs.frame[["repeat", "pass"]].assign(
-        **{name: pd.factorize(np.asarray(of, dtype=object))[0][places] for name, of in columns.items()}
-    )
-    there = runs.frame["setting"][codes.drop_duplicates().index]
-    found: pd.DataFrame = runs.frame.loc[there.index, ["repeat", "pass"]].assign(
-        **{name: [of[place] for place in there] for name, of in columns.items()}
-    )
-    return found
+    """A row for each time at which runs of a round were taken, with the host's label and the sweep."""
+    found = runs.frame.drop_duplicates("round")
+    of = [runs.settings[place] for place in found["setting"]]
+    made: pd.DataFrame = found.assign(label=[run.host.label for run in of], sweep=[run.sweep for run in of])
+    return made

@@ -152,7 +152,8 @@ class Map:
             interval = pooled_quantiles([[one.drawn for one in each]], min(one.n for one in each))
             median_us = math.exp(fmean(one.value for one in each))
             rows.append((*key, median_us, *(interval or (math.nan, math.nan))))
-        return pd.DataFrame(rows, columns=[*POINT, "variant", *TIME])
+        made: pd.DataFrame = pd.DataFrame(rows, columns=[*POINT, "variant", *TIME])
+        return made
 
     def with_times(self, variant: str) -> pd.DataFrame:
         """The points, each with the times of a variant, if it has any."""

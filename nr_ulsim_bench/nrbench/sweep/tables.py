@@ -13,16 +13,7 @@ import pandas as pd
 
 from nrbench.judge import FASTER, N_MIN, NONE, SAME, UNKNOWN, Interval, median_interval
 from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
-from nrbench.sweep.cells import (
-    CPU_TIME,
-    Case,
-    Cell,
-    Ratio,
-    any_unpaired,
-    ratio_of,
-    told_apart,
-    verdict_text,
-)
+from nrbench.sweep.cells import CPU_TIME, Case, Cell, Ratio, any_unpaired, ratio_of, told_apart, verdict_text
 from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.runs import Runs
 
