@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from nrbench import table
-from nrbench.judge import NONE, SAME, UNKNOWN, Array, Interval, Verdict, judge
+from nrbench.judge import NONE, SAME, UNKNOWN, Interval, Verdict
 from nrbench.record import Host
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES, Figure, bound_key
 from nrbench.sweep.record import INLINE, Run, cores_for
 from nrbench.sweep.runs import Runs
+from nrbench.table import Ratio
 
 CPU, WALL = "cpu_s", "wall_s"
 CPU_TIME = Figure(CPU, "CPU time")
@@ -28,21 +29,6 @@ OLD_POOL = {"nr_ulsim": "old", "replay": "mutex-per-worker"}
 OUR_POOL = {"nr_ulsim": "new", "replay": "ws"}
 BOUND_KEYS = {figure.key: bound_key(figure.key) for figure in MAIN}
 ALL_FIGURES_MAX = 100_000  # runs; of more, the main figure only
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
-
-    value: float
-    interval: Interval | None
-    repeats: int
-    paired: bool
-    threshold: float = 0.0
-
-    @property
-    def verdict(self) -> Verdict:
-        return judge(self.interval, self.repeats, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,6 @@ class Cell:
     derived: bool = False
     bound: float | None = None
     parallel_bound: float | None = None
-    logs: Array | None = None  # of the resampled ratios
 
     @property
     def over_parallel_bound(self) -> float | None:
@@ -308,14 +293,10 @@ class _Cells:
             and variant in self.orders[key][0]
             and (key, threads, old) in self.rows
         }
-        ratios, logs = table.ratios(long, pd.Series(base, dtype="int64"))
-        of_ratio = {
-            row: Ratio(value, _interval(low, high), int(n), bool(paired), self.threshold)
-            for row, value, low, high, n, paired in ratios.itertuples()
-        }
+        ratios = table.ratios(long, pd.Series(base, dtype="int64"), self.threshold)
         for row, n, median, half_iqr, low, high in table.medians(long).itertuples():
             self.found[row, figure] = Cell(
-                n, (), median, _or_none(half_iqr), _interval(low, high), of_ratio.get(row), logs=logs.get(row)
+                n, (), median, _or_none(half_iqr), _interval(low, high), ratios.get(row)
             )
 
     def cases(self) -> Iterator[Case]:
@@ -345,7 +326,6 @@ class _Cells:
                     cells[Place(threads, variant, figure)] = Cell(
                         one.count, tuple(self.causes.get(row, ())), one.median, one.half_iqr, one.interval,
                         one.ratio, figure in of_derived[row], bounds.get(figure), parallel.get(figure),
-                        one.logs,
                     )  # fmt: skip
             of_rows = {place: Row(by_row.get(row, []), tuple(self.causes.get(row, ()))) for place, row in
                        rows.items()}  # fmt: skip
@@ -374,10 +354,7 @@ def ratio_of(case: Case, before: tuple[str, int], after: tuple[str, int], column
 
 def ratio_between(values: pd.DataFrame, threshold: float, pairs: bool = True) -> Ratio | None:
     """@param values  group 0: before, group 1: after. @return None: no result on one side"""
-    found, _ = table.ratios(values, pd.Series({1: 0}), pairs)
-    for _, value, low, high, n, paired in found.itertuples():
-        return Ratio(value, _interval(low, high), int(n), bool(paired), threshold)
-    return None
+    return table.ratios(values, pd.Series({1: 0}), threshold, pairs).get(1)
 
 
 def verdict_text(verdict: Verdict | None, column: str) -> str:

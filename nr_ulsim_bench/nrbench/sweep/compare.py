@@ -12,13 +12,14 @@ import pandas as pd
 from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
 from nrbench.record import ResultsError
 from nrbench.render import Table, plain_columns
-from nrbench.sweep.cells import CPU_TIME, Case, Ratio, case_results, ratio_between, verdict_text
+from nrbench.sweep.cells import CPU_TIME, Case, case_results, ratio_between, verdict_text
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import Figure
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
 from nrbench.sweep.tables import factor, interval_text, number
+from nrbench.table import Ratio
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"

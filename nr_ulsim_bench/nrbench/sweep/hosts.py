@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from statistics import fmean
@@ -14,21 +14,13 @@ from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from nrbench.judge import N_MIN, NONE, Array, pooled_quantiles
+from nrbench.judge import N_MIN, NONE, pooled_quantiles
 from nrbench.record import Host
-from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
-from nrbench.sweep.cells import Case, Cell, Ratio, told_apart, verdict_text
+from nrbench.render import WIDTH, Column, Line, Table, plain_columns, table_width
+from nrbench.sweep import tables
+from nrbench.sweep.cells import Case, Cell, told_apart, verdict_text
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.tables import (
-    Headline,
-    against_old,
-    beyond,
-    chosen_threads,
-    compared_variants,
-    factor,
-    interval_text,
-    number,
-)
+from nrbench.table import Ratio
 
 ALL = "all"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,35 +58,29 @@ def letters(hosts: Iterable[Host]) -> dict[HostClass, str]:
     return found
 
 
-def _mean(classes: Sequence[Sequence[Ratio]], logs: Sequence[Sequence[Array]]) -> Ratio:
+def _mean(classes: Sequence[Sequence[Ratio]]) -> Ratio:
     """The geometric mean of classes, and in each of its hosts."""
     every = [one for ratios in classes for one in ratios]
     value = math.exp(fmean(fmean(math.log(one.value) for one in ratios) for ratios in classes))
     fewest, paired = min(one.repeats for one in every), all(one.paired for one in every)
+    logs = [[one.logs for one in ratios if one.logs is not None] for ratios in classes]
     return Ratio(value, pooled_quantiles(logs, fewest), fewest, paired, every[0].threshold)
 
 
 def pooled(classes: Sequence[Sequence[Cell]]) -> Cell | None:
     """@param classes  of each class its hosts' cells
     @return as of one host, with the number of hosts as count. None: no host has a result of both sides"""
-    there = [
-        found
-        for cells in classes
-        if (found := [(c.ratio, c.logs) for c in cells if c.ratio and c.logs is not None])
-    ]
-    if not there:
-        return None
-    ratio = _mean(
-        [[ratio for ratio, _ in cells] for cells in there], [[of for _, of in cells] for cells in there]
-    )
-    return Cell(sum(map(len, there)), (), ratio=ratio)
+    there = [found for cells in classes if (found := [one.ratio for one in cells if one.ratio])]
+    return Cell(sum(map(len, there)), (), ratio=_mean(there)) if there else None
 
 
 def over_cases(cells: Sequence[Cell]) -> Cell:
     """Of a host: the geometric mean over its cases, each of which has a ratio."""
-    logs: Any = np.mean([one.logs for one in cells if one.logs is not None], axis=0)
-    ratio = _mean([[one.ratio for one in cells if one.ratio]], [[logs]])
-    return Cell(len(cells), (), ratio=ratio, logs=logs)
+    ratios = [one.ratio for one in cells if one.ratio]
+    logs: Any = np.mean([one.logs for one in ratios if one.logs is not None], axis=0)
+    mean = replace(_mean([ratios]), logs=logs)
+    interval = pooled_quantiles([[logs]], mean.repeats)  # each round has all cases
+    return Cell(len(cells), (), ratio=replace(mean, interval=interval))
 
 
 @dataclass(frozen=True)
@@ -198,8 +184,8 @@ def _cell(case: Case, threads: int, variant: str, figure: Figure) -> str:
     if cell is None:
         return ""
     if case.baseline in (None, variant) or cell.ratio is None:
-        return number(cell.median)
-    return f"{factor(cell.ratio.value)} {told_apart(cell.ratio, figure.key)}".rstrip()
+        return tables.number(cell.median)
+    return f"{tables.factor(cell.ratio.value)} {told_apart(cell.ratio, figure.key)}".rstrip()
 
 
 def _side_by_side(hosts: Hosts, figure: Figure, rows: Sequence[Row], title: str) -> Table:
@@ -211,7 +197,7 @@ def _side_by_side(hosts: Hosts, figure: Figure, rows: Sequence[Row], title: str)
     ]
     old = hosts.baseline
     note = f"{old}: median, {'s' if figure.key.endswith('_s') else 'µs'}. Others: ÷ {old}, and a word where"
-    notes = [f"{note} the interval leaves out 1{beyond(hosts.cases[0].threshold)}"] if old else []
+    notes = [f"{note} the interval leaves out 1{tables.beyond(hosts.cases[0].threshold)}"] if old else []
     return Table(title, [*plain_columns("class", "host"), *heads], cells, notes)
 
 
@@ -234,8 +220,8 @@ def _pooled_rows(hosts: Hosts, figure: Figure) -> Iterator[list[str]]:
             found = hosts.pooled(name, (threads, variant), figure.key)
             if found and (ratio := found.ratio):
                 word = verdict_text(ratio.verdict, figure.key)
-                yield [first, str(threads), variant, str(found.count), factor(ratio.value),
-                       interval_text(ratio.interval), word]  # fmt: skip
+                yield [first, str(threads), variant, str(found.count), tables.factor(ratio.value),
+                       tables.interval_text(ratio.interval), word]  # fmt: skip
                 first = ""
 
 
@@ -259,20 +245,20 @@ def hosts_tables(hosts: Hosts, width: int = WIDTH, short: bool = False) -> Itera
                 yield table
 
 
-def class_headlines(hosts: Hosts) -> Iterator[tuple[str, Headline]]:
-    """Of each class of several hosts, with its name."""
+def class_headlines(hosts: Hosts) -> Iterator[Line]:
+    """Of each class of several hosts."""
     figure = hosts.main
     for name, members in hosts.classes.items():
-        threads = chosen_threads(members[0])
+        threads = tables.chosen_threads(members[0])
         if figure is None or threads is None or len(members) < 2:
             continue
         where = f"at {threads_text(threads)}"
-        for variant in compared_variants(members[0]):
+        for variant in tables.compared_variants(members[0]):
             found = hosts.pooled(name, (threads, variant), figure.key)
             ratio = found.ratio if found else None
-            text = against_old(ratio, variant, str(hosts.baseline), where)
-            of = f"class {name}, {found.count if found else 0} hosts"
-            yield of, Headline(hosts.name, f"{figure.title}: {text}", ratio.verdict.word if ratio else NONE)
+            text = tables.against_old(ratio, variant, str(hosts.baseline), where)
+            of = f"class {name}, {found.count if found else 0} hosts, {hosts.name}"
+            yield Line(of, f"{figure.title}: {text}", ratio.verdict.word if ratio else NONE)
 
 
 def class_rows(hosts: Hosts) -> Iterator[dict[str, Any]]:

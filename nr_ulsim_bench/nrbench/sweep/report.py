@@ -35,7 +35,7 @@ from nrbench.sweep.hosts import (
 from nrbench.sweep.maps import Map, draw_maps, map_csv, map_rows, map_tables, maps
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
-from nrbench.sweep.tables import MANY, RULE, Headline, case_tables, failures, headlines, slowest_table
+from nrbench.sweep.tables import MANY, RULE, case_tables, failures, headlines, slowest_table
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 HOSTS = "Hosts side by side"
@@ -101,7 +101,7 @@ def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content
     return Content(runs, every, cases, of_maps, several, [*warnings, *chain.from_iterable(found)])
 
 
-def map_headlines(content: Content) -> Iterator[tuple[str, Headline]]:
+def map_headlines(content: Content) -> Iterator[render.Line]:
     """Of each map, how often which verdict was given: of each point on each host."""
     names = letters(case.host for case in content.every)
     for one in content.maps:
@@ -113,13 +113,13 @@ def map_headlines(content: Content) -> Iterator[tuple[str, Headline]]:
         counts = ", ".join(f"{word} {count} of {words.total()}" for word, count in words.items())
         text = f"whole RX of {one.ours} at {one.threads} threads, at each point on each host: {counts}"
         word = next(iter(words)) if len(words) == 1 else ""
-        yield f"class {one.of}", Headline(f"map {one.name}", text, word)
+        yield render.Line(f"class {one.of}, map {one.name}", text, word)
 
 
-def _headlines(content: Content) -> list[tuple[str, Headline]]:
-    of_hosts = [(case.host.label, line) for case in content.shown for line in headlines(case)]
-    of_classes = [one for hosts in content.several for one in class_headlines(hosts)]
-    return [*of_hosts, *of_classes, *map_headlines(content)]
+def _summary(content: Content) -> list[render.Line]:
+    of_cases = (line for case in content.shown for line in headlines(case))
+    of_classes = (line for hosts in content.several for line in class_headlines(hosts))
+    return [*of_cases, *of_classes, *map_headlines(content)]
 
 
 def _hosts_screen(content: Content, width: int, short: bool) -> Iterator[RenderableType]:
@@ -151,7 +151,7 @@ def screen(content: Content, width: int = render.WIDTH, short: bool = False) -> 
         yield from render.parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in content.warnings)
     yield Text("Summary", style="bold")
-    yield from (render.indented(f"{of}, {line.case}: {line.sentence}") for of, line in _headlines(content))
+    yield from (render.indented(f"{line.of}: {line.sentence}") for line in _summary(content))
     yield render.indented(RULE, "dim")
 
 
@@ -234,7 +234,7 @@ def _write(content: Content, out: Path) -> list[str]:
             title="thread_pool_ws: old and new pool",
             lead=f"{of_runs['what']}; {of_runs['runs']}.",
             sections=list(_sections(content, of_cases, of_hosts, of_maps)),
-            summary=[render.Line(f"{of}, {s.case}", s.sentence, s.word) for of, s in _headlines(content)],
+            summary=_summary(content),
             rule=RULE,
             warnings=content.warnings,
             facts=[("How it was measured", of_runs.items()),

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import Iterator, NamedTuple, Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from nrbench.judge import FASTER, N_MIN, NONE, SAME, UNKNOWN, Interval, median_interval
-from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
-from nrbench.sweep.cells import CPU_TIME, Case, Cell, Ratio, any_unpaired, ratio_of, told_apart, verdict_text
+from nrbench.render import WIDTH, Column, Line, Table, plain_columns, table_width
+from nrbench.sweep.cells import CPU_TIME, Case, Cell, any_unpaired, ratio_of, told_apart, verdict_text
 from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.runs import Runs
+from nrbench.table import Ratio
 
 NOTHING = "-"
 BOUND = (
@@ -358,12 +359,6 @@ def case_tables(case: Case, width: int = WIDTH, short: bool = False) -> Iterator
         yield from cost_tables(case, width)
 
 
-class Headline(NamedTuple):
-    case: str
-    sentence: str
-    word: str  # of the verdict
-
-
 def chosen_threads(case: Case) -> int | None:
     """The most threads that do not exceed the cores; the fewest if all do."""
     fitting = [threads for threads in case.threads if threads <= case.cores(threads)]
@@ -388,11 +383,11 @@ def _all_rows(case: Case, variant: str, column: str) -> str:
     return "all threads: " + ", ".join(f"{word} {count} of {words.total()}" for word, count in words.items())
 
 
-def headlines(case: Case) -> Iterator[Headline]:
+def headlines(case: Case) -> Iterator[Line]:
     """Of each of our variants, or of all where none is ours."""
-    figure, threads = case.main, chosen_threads(case)
+    figure, threads, of = case.main, chosen_threads(case), f"{case.host.label}, {case.key.name}"
     if figure is None or threads is None:
-        yield Headline(case.key.name, "no run gave a case", NONE)
+        yield Line(of, "no run gave a case", NONE)
         return
     where = f"at {threads} thread{'s' if threads != 1 else ''}"
     for variant in compared_variants(case) or case.ours or case.variants:
@@ -409,7 +404,7 @@ def headlines(case: Case) -> Iterator[Headline]:
             text += ", which is too high here" if cell.is_below_bound else ""
         if cell and cell.over_parallel_bound is not None:
             text += f", {cell.over_parallel_bound:.2f} times the parallel bound"
-        yield Headline(case.key.name, f"{figure.title}: {text}", word)
+        yield Line(of, f"{figure.title}: {text}", word)
 
 
 def compared_variants(case: Case) -> Sequence[str]:
