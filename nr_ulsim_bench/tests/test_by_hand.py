@@ -115,9 +115,7 @@ def test_pools_that_share_no_round_are_two_samples(reported):
     """Medians 100 and 80. The ends are 70 ÷ 120 and 90 ÷ 90, the least ÷ the greatest and vice versa."""
     lines = [*runs("old", 90, 95, 100, 110, 120), *runs("new", 70, 75, 80, 85, 90, sweep="b" * 12)]
     row = of(reported(lines))
-    assert (
-        ratio(row) == near(0.8, 70 / 120, 1.0) and row["verdict"] == OPEN and row["paired"] == "0"
-    )
+    assert ratio(row) == near(0.8, 70 / 120, 1.0) and row["verdict"] == OPEN and row["paired"] == "0"
 
 
 def test_a_setting_whose_runs_all_failed_has_no_ratio(reported):
