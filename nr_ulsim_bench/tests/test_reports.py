@@ -291,3 +291,18 @@ def test_sides_that_are_more_than_one_thing_are_refused(compare):
     assert "after: holds several builds (new 111111111111 of" in compare(runs("new", 1), twice, status=2)
     hosts = [run("new", 0, 1, machine=machine) for machine in "ab"]
     assert "before: holds runs of 2 hosts (a (aaaaaaaa), b (bbbbbbbb))" in compare(hosts, hosts, status=2)
+
+
+def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
+    """The new pool takes 0.50 of OAI's time in the first case, 1.12 in the last."""
+    lines = []
+    for number in range(63):
+        us = 50 + number
+        lines += runs("old", *[100] * 5, case=f"c{number}") + runs("new", *[us] * 5, case=f"c{number}")
+    said = report(lines)
+    assert "63 cases: hosts and classes are shown over all cases" in said
+    assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 [1.12, 1.12] slower" in said
+    assert "all 63 ratios: faster 50, slower 12, same 1" in said and "c42" not in said
+    assert len(rows(tmp_path)) == 2 * 63
+    page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    assert "Slowest cases" in page.texts["h3"] and "slides / c62" in page.texts["td"]

@@ -175,7 +175,7 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
         for place, (variant, those) in enumerate(of.groupby("variant", sort=False)):
             colour, marker = look[str(variant)]
             for one in those.itertuples():
-                spread = [[one.value - one.low], [one.high - one.value]]
+                spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
                 look_of: Any = {"fmt": "D", "ms": 7} if one.pooled else {"fmt": marker, "ms": 4}
                 y = labels.index(one.line) + 0.2 * place - 0.1
                 axis.errorbar(one.value, y, xerr=spread, color=colour, lw=1.2, label=variant, **look_of)
