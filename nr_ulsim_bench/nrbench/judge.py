@@ -66,9 +66,9 @@ def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]
     return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
 
 
-def _medians(values: Values, seed: int, resamples: int = RESAMPLES) -> Array:
+def _medians(values: Values, seed: int) -> Array:
     array = np.asarray(values, dtype=np.float64)
-    return np.asarray(np.median(array[picks(len(array), seed, resamples)], axis=1))
+    return np.asarray(np.median(array[picks(len(array), seed)], axis=1))
 
 
 def _interval(statistics: Array, count: int) -> Interval:
@@ -92,32 +92,6 @@ def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
     if fewest < N_MIN:
         return None
     return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)
-
-
-class Paired(NamedTuple):
-    """Times of a host above 0. Paired: old[i] and new[i] are of the same round."""
-
-    old: Values
-    new: Values
-    paired: bool
-
-    @property
-    def fewest(self) -> int:
-        return min(len(self.old), len(self.new))
-
-    @property
-    def log_ratio(self) -> float:
-        return math.log(float(np.median(self.new)) / float(np.median(self.old)))
-
-
-def _resampled(host: Paired) -> Array:
-    old, new = _medians(host.old, SEED if host.paired else SEED + 1), _medians(host.new, SEED)
-    return np.asarray(np.log(new / old))
-
-
-def resampled_log_medians(values: Values, resamples: int = RESAMPLES) -> Array:
-    """@param values  above 0"""
-    return np.asarray(np.log(np.maximum(_medians(values, SEED, resamples), 1e-9)))
 
 
 def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
@@ -144,12 +118,6 @@ def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interva
         of_host = drawn.integers(0, len(members), (resamples, len(members)))
         means.append(figures[of_host, drawn.integers(0, resamples, of_host.shape)].mean(axis=1))
     return _interval(np.exp(np.mean(means, axis=0)), count)
-
-
-def pooled_interval(classes: Sequence[Sequence[Paired]]) -> Interval | None:
-    """Of the hosts' ratios; as pooled_quantiles()."""
-    fewest = min(host.fewest for members in classes for host in members)
-    return pooled_quantiles([[_resampled(host) for host in members] for members in classes], fewest)
 
 
 class Verdict(NamedTuple):

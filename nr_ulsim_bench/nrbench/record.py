@@ -37,7 +37,7 @@ class ResultsError(ValueError):
 def printable(data: Any) -> Any:
     """The same with escapes such as \\x1b, in all texts and names, for what a terminal or page would obey."""
     if isinstance(data, str):
-        return UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], data)
+        return data if data.isprintable() else UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], data)
     if isinstance(data, dict):
         return {printable(name): printable(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):

@@ -12,7 +12,7 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
@@ -172,47 +172,37 @@ def radio(folder: Path, words: str) -> str:
     return markdown(found[0]._replace(notes=[]))
 
 
-def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
-    text = (folder / name).read_text(encoding="utf-8")
-    found = [part.splitlines() for part in text.split("\n\n") if part.startswith(begin)]
-    if not found:
-        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    return found
-
-
-def following(folder: Path, name: str, title: str) -> Iterator[list[str]]:
-    """The tables, one for each class, below the title that begins so."""
-    parts = [part.splitlines() for part in (folder / name).read_text(encoding="utf-8").split("\n\n")]
-    first = next((i for i, part in enumerate(parts) if part and part[0].startswith(title)), None)
+def paragraphs(folder: Path, name: str, begin: str) -> list[str]:
+    """Of a text report, from the one that begins so."""
+    every = (folder / name).read_text(encoding="utf-8").split("\n\n")
+    first = next((place for place, part in enumerate(every) if part.startswith(begin)), None)
     if first is None:
-        raise ResultsError(f"{folder / name}: nothing begins with {title!r}")
-    yield from itertools.takewhile(lambda part: part and "  waiter  " in part[0], parts[first + 1 :])
+        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
+    return every[first:]
 
 
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN: the paragraph of a text report that begins so."""
     name, begin = words.split(" | ")
-    return "\n".join(["```", *paragraphs(folder, name, begin)[0], "```"])
-
-
-def columns_of(line: str) -> list[str]:
-    return re.split(r"\s{2,}", line)
+    return f"```\n{paragraphs(folder, name, begin)[0].rstrip()}\n```"
 
 
 def slots(folder: Path, words: str) -> str:
     """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
     name, *pools = words.split(" | ")
     columns = {}
-    for head, *lines in following(folder, name, "Slots in the steady state"):
-        where, _, *workloads = columns_of(head)
+    classes = paragraphs(folder, name, "Slots in the steady state")[1:]
+    for part in itertools.takewhile(lambda part: "  waiter  " in part.splitlines()[0], classes):
+        (where, _, *workloads), *rows = (re.split(r"\s{2,}", line) for line in part.splitlines())
         for pool in pools:
-            found = [columns_of(line) for line in lines if line.startswith(f"{pool}  ")]
-            if not found or len(found[0]) != len(workloads) + 2:
+            found = next((row for row in rows if row[0] == pool), [])
+            if len(found) != len(workloads) + 2:
                 raise ResultsError(f"{folder / name}: no whole line of {pool!r} for {where}")
-            columns[f"{pool}, {where}"] = dict(zip(workloads, found[0][2:]))
+            columns[f"{pool}, {where}"] = dict(zip(workloads, found[2:]))
     if not columns:
         raise ResultsError(f"{folder / name}: no table of slots")
-    rows = [[load, *(column[load] for column in columns.values())] for load in next(iter(columns.values()))]
+    loads = next(iter(columns.values()))
+    rows = [[load, *(column[load] for column in columns.values())] for load in loads]
     return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
 
 

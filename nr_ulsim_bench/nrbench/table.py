@@ -4,16 +4,34 @@ All groups with as many values are resampled at once: 100 runs and 1,000,000 go 
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, picks, tail
+from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, Verdict, judge, picks, tail
 
 VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
 RESAMPLES_MIN = 200
 BLOCK = 4_000_000  # values that are drawn at once
+LEAST = 1e-9  # of which a logarithm is taken
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
+
+    value: float
+    interval: Interval | None
+    repeats: int
+    paired: bool
+    threshold: float = 0.0
+    logs: Array | None = field(default=None, compare=False)  # of the resampled ratios
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge(self.interval, self.repeats, self.threshold)
 
 
 def resamples_of(values: int) -> int:
@@ -33,7 +51,10 @@ def resampled_medians(values: Array, seed: int, resamples: int) -> Array:
     """@param values  a row a group. @return a row a group, a column a resample"""
     drawn = picks(values.shape[1], seed, resamples)
     step = max(1, BLOCK // drawn.size)
-    parts = [np.median(values[at : at + step][:, drawn], axis=2) for at in range(0, len(values), step)]
+    parts = [
+        np.median(values[at : at + step][:, drawn], axis=2, overwrite_input=True)
+        for at in range(0, len(values), step)
+    ]
     return np.concatenate(parts)
 
 
@@ -63,6 +84,25 @@ def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
     return made
 
 
+class LogMedian(NamedTuple):
+    n: int
+    value: float
+    drawn: Array  # of the resampled values
+
+
+def log_medians(values: pd.DataFrame) -> list[LogMedian]:
+    """@param values  columns group: a number, value. @return by group, logarithms of medians"""
+    values = values.sort_values("group", kind="stable")
+    counts = np.unique(values["group"].to_numpy(), return_counts=True)[1]
+    every = np.maximum(values["value"].to_numpy(), LEAST)
+    found: dict[int, LogMedian] = {}
+    for count, chosen, places in _by_count(counts):
+        logs = np.log(np.median(every[places], axis=1))
+        drawn = np.log(resampled_medians(every[places], SEED, resamples_of(len(every))))
+        found |= {at: LogMedian(count, float(log), of) for at, log, of in zip(chosen, logs, drawn)}
+    return [found[at] for at in range(len(counts))]
+
+
 def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     """Values of the same round of a group and of its baseline. @return them, and the groups of which most
     rounds have both"""
@@ -81,48 +121,43 @@ def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
 
 
 def ratios(
-    values: pd.DataFrame, base: pd.Series[Any], pairs: bool = True
-) -> tuple[pd.DataFrame, dict[Any, Array]]:
+    values: pd.DataFrame, base: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
+) -> dict[Any, Ratio]:
     """
     Of medians: a group's ÷ its baseline's. Of the rounds that both have; of all, as of two samples, where
     they share too few.
 
     @param values  columns group, round, value
     @param base    by group, the group of its baseline. @param pairs  False: never by rounds
-    @return by group: ratio, ratio_low, ratio_high (NaN: too few rounds), ratio_n, paired; and of each group
-            the logarithms of the resampled ratios. Groups without results on both sides, or with a value that
-            is not above 0, are left out
+    @return by group; those without results on both sides, or with a value that is not above 0, are left out
     """
     below = {*values["group"][values["value"] <= 0]}
     new = values[values["group"].isin(base.index)].assign(base=lambda of: of["group"].map(base))
     new = new[~new["group"].isin(below) & ~new["base"].isin(below)]
     old = values[values["group"].isin(new["base"])].rename(columns={"group": "base"})
     new = new[new["base"].isin(old["base"])]
-    both, paired = _pairs(new, old) if pairs else (None, [])
-    rows: dict[Any, tuple[float, float, float, int, bool]] = {}
-    logs: dict[Any, Array] = {}
+    both, paired = _pairs(new, old) if pairs else (new[:0], [])
+    found: dict[Any, Ratio] = {}
 
     def add(names: Any, before: Array, after: Array, is_paired: bool, resamples: int) -> None:
         value = np.median(after, axis=1) / np.median(before, axis=1)
-        count, ends = min(before.shape[1], after.shape[1]), np.full((2, len(value)), np.nan)
-        drawn = resampled_medians(after, SEED, resamples) / resampled_medians(
-            before, SEED if is_paired else SEED + 1, resamples
-        )
-        if count >= N_MIN:
-            ends = _ends(drawn, count)
-        for place, name in enumerate(names):
-            rows[name] = (float(value[place]), float(ends[0][place]), float(ends[1][place]), count, is_paired)
-            logs[name] = np.log(drawn[place]).astype(np.float32)
+        drawn = resampled_medians(after, SEED, resamples)
+        drawn /= resampled_medians(before, SEED if is_paired else SEED + 1, resamples)
+        count, logs = min(before.shape[1], after.shape[1]), np.log(drawn).astype(np.float32)
+        ends = _ends(drawn, count).T if count >= N_MIN else ()
+        intervals: list[Interval | None] = [Interval(float(low), float(high)) for low, high in ends]
+        for name, one, interval, of in zip(names, value, intervals or [None] * len(value), logs):
+            found[name] = Ratio(float(one), interval, count, is_paired, threshold, of)
 
-    if both is not None and len(both):
+    if len(both):
         both = both.sort_values(["group", "round"], kind="stable")
         names, counts = np.unique(both["group"].to_numpy(), return_counts=True)
         before, after = both["value_old"].to_numpy(), both["value"].to_numpy()
         for _, chosen, places in _by_count(counts):
             add(names[chosen], before[places], after[places], True, resamples_of(2 * len(both)))
     of_base = {name: of["value"].to_numpy() for name, of in old.groupby("base")}
-    for name, of in new[~new["group"].isin(paired)].groupby("group"):
+    rest = new[~new["group"].isin(paired)]
+    for name, of in rest.groupby("group"):
         sides = of_base[base[name]], of["value"].to_numpy()
-        add([name], sides[0][None], sides[1][None], False, RESAMPLES)
-    heads = ["ratio", "ratio_low", "ratio_high", "ratio_n", "paired"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=heads), logs
+        add([name], sides[0][None], sides[1][None], False, resamples_of(2 * len(rest)))
+    return found

@@ -37,11 +37,6 @@ def nrbench(page, *words):
     return CliRunner().invoke(cli.app, ["results", str(page.parent / "results"), *words])
 
 
-def test_every_page_shows_the_raw_runs():
-    pages = results.stale(RAW)
-    assert not pages, f"run: nrbench results docs/results --write ({', '.join(map(str, pages))})"
-
-
 def test_every_raw_run_is_described():
     files = {path.name for path in RAW.iterdir()} - {"headers.json"}
     assert set(json.loads((RAW / "headers.json").read_text(encoding="utf-8"))) == files
@@ -84,7 +79,9 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     runs = [
         by_power(cell, timescale, number) for cell in cells for timescale in (0.2, 0.3) for number in range(5)
     ]
-    (page.parent / "results" / "radio.ndjson").write_text("".join(map(runs)), encoding="utf-8")
+    (page.parent / "results" / "radio.ndjson").write_text(
+        "".join(run.model_dump_json() + "\n" for run in runs), encoding="utf-8"
+    )
     describe(page.parent / "results", {SWEEP: {}, "radio.ndjson": {}})
     page.write_text("<!-- results: radio radio.ndjson | Late samples of the gNB -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0

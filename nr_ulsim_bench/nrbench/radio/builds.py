@@ -10,10 +10,9 @@ from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from nrbench.progress import say
 from nrbench.radio import pair
-from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
-from nrbench.radio.record import Pool, RadioRun
-from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
+from nrbench.radio.record import SIDES, Pool, RadioRun, SideName
+from nrbench.radio.softmodem import BusyError, find_softmodem
 from nrbench.record import Host, ResultsError
 from nrbench.sweep.configuration import OAI_POOL
 from nrbench.sweep.simulator import BuildError, Simulator, refuse

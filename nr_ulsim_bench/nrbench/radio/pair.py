@@ -20,17 +20,8 @@ from nrbench.facts import load
 from nrbench.host import REAL
 from nrbench.radio import cell, parse, watch
 from nrbench.radio.device import Counters, Device, find_device
-from nrbench.radio.record import Outcome, Pool, Side, Step
-from nrbench.radio.softmodem import (
-    SIDES,
-    BusyError,
-    Meeting,
-    SideName,
-    command,
-    cpus_of,
-    environment,
-    meeting,
-)
+from nrbench.radio.record import SIDES, Outcome, Pool, Side, SideName, Step
+from nrbench.radio.softmodem import BusyError, Meeting, command, cpus_of, environment, meeting
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, signal_name, start
 from nrbench.sweep.simulator import Simulator
 

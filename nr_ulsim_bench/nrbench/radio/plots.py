@@ -12,12 +12,10 @@ import seaborn as sns
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import plain_numbers, plt
-from nrbench.radio import figures
 from nrbench.radio.capacity import capacity, lived_up_to
-from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, counted, trials
-from nrbench.radio.record import RadioRun
-from nrbench.radio.tables import has_capacity, limits, name_of
+from nrbench.radio.record import SIDES, RadioRun
+from nrbench.radio.tables import by_cell, edges_us, has_capacity, limits, name_of, places
 from nrbench.sweep.plots import GREY, OURS, SVG, finish, save_both
 
 BLUES = ("#2171b5", "#9ecae1")  # one side new
@@ -34,7 +32,7 @@ def colour(cell: Cell) -> Any:
 
 
 def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
-    cells, of_all = figures.by_cell(runs), limits(runs)
+    cells, of_all = by_cell(runs), limits(runs)
     canvas = plt.figure(figsize=(8.5, 0.8 + 0.55 * len(cells)), layout="constrained")
     axis = canvas.add_subplot()
     for row, (cell, of_cell) in enumerate(cells.items()):
@@ -45,7 +43,8 @@ def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
         axis.errorbar(found.value, row, xerr=[[ends[0]], [ends[1]]], color=GREY, capsize=4, lw=1.6)
         if safe is not None:
             axis.plot(safe, row, "|", color="white", ms=14, mew=2)
-        axis.annotate(f"  {found}", (max(found.value, found.high or 0), row), va="center", fontsize=9)
+        end = max(found.value, found.high or 0), row
+        axis.annotate(str(found), end, (6, 0), textcoords="offset points", va="center", fontsize=9)
     axis.set_yticks(range(len(cells)), [name_of(cell, cells) for cell in cells])
     axis.invert_yaxis()
     axis.set_xlim(0, 1.35 * axis.dataLim.x1)
@@ -57,15 +56,15 @@ def capacity_bars(runs: Sequence[RadioRun]) -> Canvas:
 def budgets(runs: Sequence[RadioRun]) -> Canvas | None:
     """Share of the slots with at most so much time left. The last bin has no end and is not drawn. None: no
     radio gave a histogram."""
-    every = [place for place in figures.places(runs) if any(figures.bins(place.runs, "gnb"))]
+    every = [place for place in places(runs) if any(place.bins("gnb"))]
     timescales = sorted({place.timescale for place in every})[-PANELS_MAX:]
     cells = list(dict.fromkeys(place.cell for place in every))
     rows = []
     for place, side in product([one for one in every if one.timescale in timescales], SIDES):
-        counts = figures.bins(place.runs, side)
+        counts = place.bins(side)
         shares = [below / max(1, sum(counts)) for below in accumulate(counts[:-1])]
         shown = [*(share for share in shares if 0 < share <= NEARLY_ALL), NEARLY_ALL]
-        edges = [edge for edge, share in zip(figures.edges_us(place.timescale), shares) if share > 0]
+        edges = [edge for edge, share in zip(edges_us(place.timescale), shares) if share > 0]
         where = f"{SIDES[side]}, timescale {place.timescale:g}", name_of(place.cell, cells)
         rows += [(*where, edge, share) for edge, share in zip(edges, shown)]
     if not rows:

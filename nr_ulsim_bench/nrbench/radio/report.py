@@ -12,12 +12,10 @@ from rich.text import Text
 
 from nrbench.host import is_busy
 from nrbench.judge import FASTER, SLOWER
-from nrbench.radio import figures, plots
+from nrbench.radio import plots, tables
 from nrbench.radio.capacity import capacity
-from nrbench.radio.figures import SIDES, middle
 from nrbench.radio.plan import counted, trials
-from nrbench.radio.record import RUNS, RadioRun, read_runs
-from nrbench.radio.tables import LIVES, against, failures, has_capacity, limits, name_of, old_of, tables
+from nrbench.radio.record import RUNS, SIDES, RadioRun, read_runs
 from nrbench.record import Host, ResultsError
 from nrbench.render import Line, Page, Section, console, data_uri, indented, parts, to_text, write_page
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
@@ -28,7 +26,7 @@ SAME_MACHINE = (
     "The gNB and the UE share one machine, and the radio is shared memory: there are no radio unit and no "
     "driver. With a real radio the gNB has the machine to itself."
 )
-RULE = f"{LIVES} {SAME_MACHINE}"
+RULE = f"{tables.LIVES} {SAME_MACHINE}"
 LEAD = "gNB and UE on vrtsim, OAI's radio in shared memory, whose sample clock does not wait."
 BARS = "Bars: capacity, with its 95 % interval. White mark: the timescale up to which every run lived."
 CURVES = (
@@ -94,14 +92,14 @@ def warnings_of(hosts: Sequence[OfHost]) -> list[str]:
 
 
 def _late_headlines(label: str, runs: Sequence[RadioRun]) -> Iterator[Line]:
-    places = figures.places(runs)
-    cells = list(dict.fromkeys(place.cell for place in places))
-    for place in places:
-        name = name_of(place.cell, cells)
+    every = tables.places(runs)
+    cells = list(dict.fromkeys(place.cell for place in every))
+    for place in every:
+        name = tables.name_of(place.cell, cells)
         late = [
             f"{title} {tx.value * 1e6:.0f}"
             for side, title in SIDES.items()
-            if (tx := middle(radio.tx_late for radio in figures.radios(place.runs, side)))
+            if (tx := tables.tx_late(place, side))
         ]
         if late:
             text = f"{name} at timescale {place.timescale:g}: late slots of a million: {', '.join(late)}"
@@ -111,14 +109,14 @@ def _late_headlines(label: str, runs: Sequence[RadioRun]) -> Iterator[Line]:
 def headlines(label: str, runs: Sequence[RadioRun]) -> Iterator[Line]:
     """How much more each cell carries than OAI's pool, or what it carries. At one timescale, late slots."""
     runs = counted(runs)
-    if not has_capacity(runs):
+    if not tables.has_capacity(runs):
         yield from _late_headlines(label, runs)
         return
-    cells, of_all = figures.by_cell(runs), limits(runs)
+    cells, of_all = tables.by_cell(runs), tables.limits(runs)
     for cell in cells:
-        bounded = against(cells, cell, old_of(cell, cells), of_all)
+        bounded = tables.against(cells, cell, tables.old_of(cell, cells), of_all)
         own = capacity(trials(cells[cell]), of_all)
-        text = f"{name_of(cell, cells)} carries the cell up to a timescale of {own}"
+        text = f"{tables.name_of(cell, cells)} carries the cell up to a timescale of {own}"
         if bounded:
             text += f", {bounded} times that of OAI's pool"
         word = ""
@@ -133,7 +131,7 @@ def screen(hosts: Sequence[OfHost], warnings: Sequence[str]) -> Iterator[Rendera
     """All that is printed, in order. The summary stands where the eye ends."""
     for host, runs in hosts:
         yield Text(f"{host.label}\n", style="bold underline")
-        for table in (*tables(runs), *failures(runs)):
+        for table in (*tables.tables(runs), *tables.failures(runs)):
             yield from parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in warnings)
     yield Text("Summary", style="bold")
@@ -173,7 +171,7 @@ def measured(runs: Sequence[RadioRun]) -> dict[str, str]:
 def _sections(one: OfHost, pictures: Mapping[str, Path]) -> Iterator[Section]:
     """Each picture stands by the table that it is of."""
     notes = {"Capacity": ("capacity", BARS), "Budget": ("budget", CURVES)}
-    for at, table in enumerate((*tables(one.runs), *failures(one.runs))):
+    for at, table in enumerate((*tables.tables(one.runs), *tables.failures(one.runs))):
         name, note = notes.get(table.title.split()[0], ("", ""))
         picture = data_uri(pictures[name]) if name in pictures else ""
         yield Section(table.title, [table], picture, note, "" if at else one.host.label)

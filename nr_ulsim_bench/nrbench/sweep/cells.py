@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from nrbench import table
-from nrbench.judge import NONE, SAME, UNKNOWN, Array, Interval, Verdict, judge
+from nrbench.judge import NONE, SAME, UNKNOWN, Interval, Verdict
 from nrbench.record import Host
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.figures import DECODING, MAIN, RX, SYMBOLS, TITLES, Figure, bound_key
 from nrbench.sweep.record import INLINE, Run, cores_for
 from nrbench.sweep.runs import Runs
+from nrbench.table import Ratio
 
 CPU, WALL = "cpu_s", "wall_s"
 CPU_TIME = Figure(CPU, "CPU time")
@@ -28,21 +29,6 @@ OLD_POOL = {"nr_ulsim": "old", "replay": "mutex-per-worker"}
 OUR_POOL = {"nr_ulsim": "new", "replay": "ws"}
 BOUND_KEYS = {figure.key: bound_key(figure.key) for figure in MAIN}
 ALL_FIGURES_MAX = 100_000  # runs; of more, the main figure only
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
-
-    value: float
-    interval: Interval | None
-    repeats: int
-    paired: bool
-    threshold: float = 0.0
-
-    @property
-    def verdict(self) -> Verdict:
-        return judge(self.interval, self.repeats, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -56,7 +42,6 @@ class Cell:
     derived: bool = False
     bound: float | None = None
     parallel_bound: float | None = None
-    logs: Array | None = None  # of the resampled ratios
 
     @property
     def over_parallel_bound(self) -> float | None:
@@ -83,6 +68,13 @@ class Place(NamedTuple):
     column: str
 
 
+class Row(NamedTuple):
+    """A variant at a number of threads."""
+
+    good: Any  # places of its runs with a result
+    causes: tuple[str, ...]  # of those that failed
+
+
 @dataclass(frozen=True)
 class Case:
     """All cells of a case on a host in one configuration. Variants: the old one first, then ours, then the
@@ -97,7 +89,8 @@ class Case:
     cells: Mapping[Place, Cell]  # only of what was run; a cell whose runs all failed has no median
     work: Mapping[str, float]  # by figure, the median of inline runs; of several programs, the least
     work_at_once: Mapping[int, Mapping[str, float]]  # the same of inline runs side by side, by their number
-    good: Mapping[tuple[int, str], pd.DataFrame]  # runs with a result, by threads and variant
+    rows: Mapping[tuple[int, str], Row]  # by threads and variant
+    good: pd.DataFrame | None = None  # runs with a result, of all cases
     threshold: float = 0.0
 
     @cached_property
@@ -110,9 +103,10 @@ class Case:
 
     def values(self, variant: str, threads: int, column: str) -> pd.Series[Any]:
         """Of the runs that gave a result, by round."""
-        of = self.good.get((threads, variant))
-        if of is None or column not in of:
+        row = self.rows.get((threads, variant))
+        if row is None or self.good is None or column not in self.good:
             return pd.Series(dtype=float)
+        of = self.good[["round", column]].iloc[row.good]
         found: pd.Series[Any] = of.set_index("round")[column].dropna()
         return found
 
@@ -203,23 +197,6 @@ def _is_inline(run: Run) -> bool:
     return run.pool == INLINE or run.threads == 0
 
 
-class _Good(Mapping[tuple[int, str], pd.DataFrame]):
-    """Rows of a frame, found when they are asked for."""
-
-    def __init__(self, frame: pd.DataFrame, places: Mapping[tuple[int, str], Any]) -> None:
-        self._frame, self._places = frame, places
-
-    def __getitem__(self, key: tuple[int, str]) -> pd.DataFrame:
-        of: pd.DataFrame = self._frame.iloc[self._places[key]]
-        return of
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
 class _Cells:
     """All cells of some runs. A row is a variant at a number of threads of a case: a number."""
 
@@ -263,16 +240,19 @@ class _Cells:
         return [*main, *rest, CPU, WALL]
 
     def _work(self) -> tuple[dict[Key, dict[str, float]], dict[Key, dict[int, dict[str, float]]]]:
-        places = [place for place, run in enumerate(self.runs.settings) if _is_inline(run)]
         names = [figure.key for figure in MAIN if figure.key in self.good]
-        good = self.good[self.good["setting"].isin(places)]
-        keys = pd.Series(
-            [(self.keys[p], run.at_once or 1, run.program) for p, run in enumerate(self.runs.settings)],
-            dtype=object,
-        )
+        of: dict[tuple[Key, int, str], int] = {}
+        programs = np.asarray([
+            of.setdefault((key, run.at_once or 1, run.program), len(of)) if _is_inline(run) else -1
+            for key, run in zip(self.keys, self.runs.settings)
+        ])  # fmt: skip
+        good = self.good.assign(program=programs[self.good["setting"].to_numpy()])
+        medians = good[good["program"] >= 0].groupby("program")[names].median()
         best: dict[tuple[Key, int], dict[str, float]] = {}
-        for (key, at_once, _), of in good.groupby(good["setting"].map(keys)):
-            work = {str(name): float(us) for name, us in of[names].median().dropna().items()}
+        for (key, at_once, _), place in sorted(of.items()):
+            if place not in medians.index:
+                continue
+            work = {str(name): float(us) for name, us in medians.loc[place].dropna().items()}
             before = best.get((key, at_once))
             if before is None or work.get(RX, math.inf) < before.get(RX, math.inf):
                 best[key, at_once] = work
@@ -313,27 +293,24 @@ class _Cells:
             and variant in self.orders[key][0]
             and (key, threads, old) in self.rows
         }
-        ratios, logs = table.ratios(long, pd.Series(base, dtype="int64"))
-        of_ratio = {
-            row: Ratio(value, _interval(low, high), int(n), bool(paired), self.threshold)
-            for row, value, low, high, n, paired in ratios.itertuples()
-        }
+        ratios = table.ratios(long, pd.Series(base, dtype="int64"), self.threshold)
         for row, n, median, half_iqr, low, high in table.medians(long).itertuples():
             self.found[row, figure] = Cell(
-                n, (), median, _or_none(half_iqr), _interval(low, high), of_ratio.get(row), logs=logs.get(row)
+                n, (), median, _or_none(half_iqr), _interval(low, high), ratios.get(row)
             )
 
     def cases(self) -> Iterator[Case]:
         """By host, case and configuration, in the order of the runs; a host's together, and a case's."""
         figures, settings = self.figures(), self.runs.settings
         hosts = {run.host.id: run.host for run in settings}
-        host_order, case_order = list(hosts), list(dict.fromkeys(key[:4] for key in self.of_case))
+        host_order = {host: place for place, host in enumerate(hosts)}
+        case_order = {case: at for at, case in enumerate(dict.fromkeys(key[:4] for key in self.of_case))}
         derived = self.good.loc[self.good["derived"] != "", ["row", "derived"]].drop_duplicates()
         of_derived: dict[int, set[str]] = defaultdict(set)
         for row, names in derived.itertuples(index=False):
             of_derived[row].update(names.split(" "))
         by_row = self.good.groupby("row").indices
-        for key in sorted(self.of_case, key=lambda k: (host_order.index(k.host), case_order.index(k[:4]))):
+        for key in sorted(self.of_case, key=lambda k: (host_order[k.host], case_order[k[:4]])):
             of = [settings[place] for place in self.of_case[key] if not _is_inline(settings[place])]
             variants, ours, baseline = self.orders[key]
             rows = {(t, v): self.rows[key, t, v] for t in sorted({r.threads for r in of}) for v in variants
@@ -349,11 +326,11 @@ class _Cells:
                     cells[Place(threads, variant, figure)] = Cell(
                         one.count, tuple(self.causes.get(row, ())), one.median, one.half_iqr, one.interval,
                         one.ratio, figure in of_derived[row], bounds.get(figure), parallel.get(figure),
-                        one.logs,
                     )  # fmt: skip
-            good = _Good(self.good, {place: by_row[row] for place, row in rows.items() if row in by_row})
+            of_rows = {place: Row(by_row.get(row, []), tuple(self.causes.get(row, ()))) for place, row in
+                       rows.items()}  # fmt: skip
             yield Case(key, hosts[key.host], of, variants, baseline, ours, cells, self.work.get(key, {}),
-                       self.work_at_once.get(key, {}), good, self.threshold)  # fmt: skip
+                       self.work_at_once.get(key, {}), of_rows, self.good, self.threshold)  # fmt: skip
 
 
 def _interval(low: float, high: float) -> Interval | None:
@@ -377,10 +354,7 @@ def ratio_of(case: Case, before: tuple[str, int], after: tuple[str, int], column
 
 def ratio_between(values: pd.DataFrame, threshold: float, pairs: bool = True) -> Ratio | None:
     """@param values  group 0: before, group 1: after. @return None: no result on one side"""
-    found, _ = table.ratios(values, pd.Series({1: 0}), pairs)
-    for _, value, low, high, n, paired in found.itertuples():
-        return Ratio(value, _interval(low, high), int(n), bool(paired), threshold)
-    return None
+    return table.ratios(values, pd.Series({1: 0}), threshold, pairs).get(1)
 
 
 def verdict_text(verdict: Verdict | None, column: str) -> str:

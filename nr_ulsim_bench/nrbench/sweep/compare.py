@@ -12,13 +12,14 @@ import pandas as pd
 from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
 from nrbench.record import ResultsError
 from nrbench.render import Table, plain_columns
-from nrbench.sweep.cells import CPU_TIME, Case, Ratio, case_results, ratio_between, verdict_text
+from nrbench.sweep.cells import CPU_TIME, Case, case_results, ratio_between, verdict_text
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import Figure
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
 from nrbench.sweep.tables import factor, interval_text, number
+from nrbench.table import Ratio
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
@@ -119,13 +120,12 @@ def _rows_of(cases: Sequence[Case], figures: Sequence[Figure]) -> dict[RowKey, S
     """Where all runs of a row failed, it is there without values."""
     found = {}
     for case in cases:
-        for threads, variant in dict.fromkeys((place.threads, place.variant) for place in case.cells):
+        for (threads, variant), row in case.rows.items():
+            failed = len(row.causes)
             for figure in figures:
-                cell = case.get(threads, variant, figure.key)
-                failed = len(cell.causes) if cell else 0
                 values = case.values(variant, threads, figure.key)
-                taken = len(case.good.get((threads, variant), ()))
-                found[RowKey(case.key.name, threads, variant, figure)] = Side(values, taken + failed, failed)
+                side = Side(values, len(row.good) + failed, failed)
+                found[RowKey(case.key.name, threads, variant, figure)] = side
     return found
 
 

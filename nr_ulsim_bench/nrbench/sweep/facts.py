@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any, Callable, Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 import pandas as pd
 
@@ -60,13 +60,17 @@ def _mixed(values: dict[str, dict[str, None]], what: str) -> Iterator[str]:
 
 def _changed_hosts(runs: Runs) -> Iterator[str]:
     first: dict[str, Host] = {}
+    known: dict[tuple[int, int], list[str]] = {}  # hosts of many settings are one object
     changed: Counter[str] = Counter()
     counts = runs.frame["setting"].value_counts()
     begins = runs.frame.groupby("setting")["began_s"].min().sort_values()
     for place in begins.index:
         run = runs.settings[place]
         before = first.setdefault(run.host.id, run.host)
-        for change in host_differences(before, run.host):
+        both = id(before), id(run.host)
+        if both not in known:
+            known[both] = host_differences(before, run.host)
+        for change in known[both]:
             changed[f"{run.host.label}: {change}"] += int(counts[place])
     return (f"{change}: changed between runs ({count} of them)" for change, count in changed.items())
 
@@ -84,7 +88,7 @@ def mixtures(runs: Runs) -> list[str]:
     case = [f"{run.host.label}, {key.name}" for run, key in zip(runs.settings, runs.keys)]
     names = {id(run): name for run, name in zip(runs.settings, case)}
     good = runs.frame[runs.frame["status"] == "ok"]
-    good = good[[runs.settings[place].threads > 0 for place in good["setting"]]]
+    good = good[good["setting"].isin([n for n, run in enumerate(runs.settings) if run.threads > 0])]
     settings = [runs.settings[place] for place in good["setting"].unique()]
 
     def row(run: Run) -> str:
@@ -100,10 +104,13 @@ def mixtures(runs: Runs) -> list[str]:
 
 def torn_rounds(runs: Runs) -> dict[str, int]:
     """By host, rounds of which parts were taken at another time than the rest."""
-    label = pd.Series([run.host.label for run in runs.settings])
-    sweep = pd.Series([run.sweep for run in runs.settings])
-    of: Any = runs.frame.assign(
-        label=runs.frame["setting"].map(label), sweep=runs.frame["setting"].map(sweep)
-    )
-    goes = of.groupby(["label", "sweep", "repeat"], sort=False)["pass"].nunique()
+    goes = rounds(runs).groupby(["label", "sweep", "repeat"], sort=False).size()
     return {str(name): int(n) for name, n in (goes > 1).groupby("label", sort=False).sum().items() if n}
+
+
+def rounds(runs: Runs) -> pd.DataFrame:
+    """A row for each time at which runs of a round were taken, with the host's label and the sweep."""
+    found = runs.frame.drop_duplicates("round")
+    of = [runs.settings[place] for place in found["setting"]]
+    made: pd.DataFrame = found.assign(label=[run.host.label for run in of], sweep=[run.sweep for run in of])
+    return made

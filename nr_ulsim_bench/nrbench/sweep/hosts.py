@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from statistics import fmean
@@ -16,19 +16,11 @@ import numpy as np
 
 from nrbench.judge import N_MIN, NONE, pooled_quantiles
 from nrbench.record import Host
-from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
-from nrbench.sweep.cells import Case, Cell, Ratio, told_apart, verdict_text
+from nrbench.render import WIDTH, Column, Line, Table, plain_columns, table_width
+from nrbench.sweep import tables
+from nrbench.sweep.cells import Case, Cell, told_apart, verdict_text
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.tables import (
-    Headline,
-    against_old,
-    beyond,
-    chosen_threads,
-    compared_variants,
-    factor,
-    interval_text,
-    number,
-)
+from nrbench.table import Ratio
 
 ALL = "all"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,37 +58,29 @@ def letters(hosts: Iterable[Host]) -> dict[HostClass, str]:
     return found
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """A ratio of several hosts: the geometric mean of theirs."""
+def _mean(classes: Sequence[Sequence[Ratio]]) -> Ratio:
+    """The geometric mean of classes, and in each of its hosts."""
+    every = [one for ratios in classes for one in ratios]
+    value = math.exp(fmean(fmean(math.log(one.value) for one in ratios) for ratios in classes))
+    fewest, paired = min(one.repeats for one in every), all(one.paired for one in every)
+    logs = [[one.logs for one in ratios if one.logs is not None] for ratios in classes]
+    return Ratio(value, pooled_quantiles(logs, fewest), fewest, paired, every[0].threshold)
 
-    hosts: int
-    ratio: Ratio
 
-
-def pooled(classes: Sequence[Sequence[Cell]]) -> Pooled | None:
-    """@param classes  of each class its hosts' cells. @return None: no host has a result of both sides"""
-    there = [[one for one in cells if one.ratio and one.logs is not None] for cells in classes]
-    there = [cells for cells in there if cells]
-    if not there:
-        return None
-    ratios = [one.ratio for cells in there for one in cells if one.ratio]
-    value = math.exp(fmean(fmean(math.log(one.ratio.value) for one in cells if one.ratio) for cells in there))
-    fewest, paired = min(one.repeats for one in ratios), all(one.paired for one in ratios)
-    logs = [[one.logs for one in cells if one.logs is not None] for cells in there]
-    interval = pooled_quantiles(logs, fewest)
-    return Pooled(len(ratios), Ratio(value, interval, fewest, paired, ratios[0].threshold))
+def pooled(classes: Sequence[Sequence[Cell]]) -> Cell | None:
+    """@param classes  of each class its hosts' cells
+    @return as of one host, with the number of hosts as count. None: no host has a result of both sides"""
+    there = [found for cells in classes if (found := [one.ratio for one in cells if one.ratio])]
+    return Cell(sum(map(len, there)), (), ratio=_mean(there)) if there else None
 
 
 def over_cases(cells: Sequence[Cell]) -> Cell:
     """Of a host: the geometric mean over its cases, each of which has a ratio."""
     ratios = [one.ratio for one in cells if one.ratio]
-    logs: Any = np.mean([one.logs for one in cells if one.logs is not None], axis=0)
-    value = math.exp(fmean(math.log(one.value) for one in ratios))
-    fewest = min(one.repeats for one in ratios)
-    interval = pooled_quantiles([[logs]], fewest)
-    paired = all(one.paired for one in ratios)
-    return Cell(len(cells), (), ratio=Ratio(value, interval, fewest, paired, ratios[0].threshold), logs=logs)
+    logs: Any = np.mean([one.logs for one in ratios if one.logs is not None], axis=0)
+    mean = replace(_mean([ratios]), logs=logs)
+    interval = pooled_quantiles([[logs]], mean.repeats)  # each round has all cases
+    return Cell(len(cells), (), ratio=replace(mean, interval=interval))
 
 
 @dataclass(frozen=True)
@@ -141,7 +125,7 @@ class Hosts:
         threads = sorted({t for t, _ in there})
         return [(t, v) for t in threads for v in variants if (t, v) in there]
 
-    def pooled(self, of: str, row: Row, column: str) -> Pooled | None:
+    def pooled(self, of: str, row: Row, column: str) -> Cell | None:
         """@param of  a class, or ALL"""
         members = self.classes.values() if of == ALL else [self.classes[of]]
         return pooled([[cell for case in cases if (cell := case.get(*row, column))] for cases in members])
@@ -173,7 +157,7 @@ def all_cases(cases: Sequence[Case]) -> Hosts:
         variants = tuple(dict.fromkeys(variant for case in of for variant in case.variants))
         means = {place: over_cases(those) for place, those in cells.items()}
         found.append(Case(key, of[0].host, settings, variants, of[0].baseline, of[0].ours, means, {}, {},
-                          {}, of[0].threshold))  # fmt: skip
+                          {}, None, of[0].threshold))  # fmt: skip
     return Hosts(OVER_CASES, found, letters(case.host for case in cases))
 
 
@@ -200,8 +184,8 @@ def _cell(case: Case, threads: int, variant: str, figure: Figure) -> str:
     if cell is None:
         return ""
     if case.baseline in (None, variant) or cell.ratio is None:
-        return number(cell.median)
-    return f"{factor(cell.ratio.value)} {told_apart(cell.ratio, figure.key)}".rstrip()
+        return tables.number(cell.median)
+    return f"{tables.factor(cell.ratio.value)} {told_apart(cell.ratio, figure.key)}".rstrip()
 
 
 def _side_by_side(hosts: Hosts, figure: Figure, rows: Sequence[Row], title: str) -> Table:
@@ -213,7 +197,7 @@ def _side_by_side(hosts: Hosts, figure: Figure, rows: Sequence[Row], title: str)
     ]
     old = hosts.baseline
     note = f"{old}: median, {'s' if figure.key.endswith('_s') else 'µs'}. Others: ÷ {old}, and a word where"
-    notes = [f"{note} the interval leaves out 1{beyond(hosts.cases[0].threshold)}"] if old else []
+    notes = [f"{note} the interval leaves out 1{tables.beyond(hosts.cases[0].threshold)}"] if old else []
     return Table(title, [*plain_columns("class", "host"), *heads], cells, notes)
 
 
@@ -234,10 +218,10 @@ def _pooled_rows(hosts: Hosts, figure: Figure) -> Iterator[list[str]]:
         first = name
         for threads, variant in hosts.rows:
             found = hosts.pooled(name, (threads, variant), figure.key)
-            if found:
-                ratio, word = found.ratio, verdict_text(found.ratio.verdict, figure.key)
-                yield [first, str(threads), variant, str(found.hosts), factor(ratio.value),
-                       interval_text(ratio.interval), word]  # fmt: skip
+            if found and (ratio := found.ratio):
+                word = verdict_text(ratio.verdict, figure.key)
+                yield [first, str(threads), variant, str(found.count), tables.factor(ratio.value),
+                       tables.interval_text(ratio.interval), word]  # fmt: skip
                 first = ""
 
 
@@ -261,30 +245,30 @@ def hosts_tables(hosts: Hosts, width: int = WIDTH, short: bool = False) -> Itera
                 yield table
 
 
-def class_headlines(hosts: Hosts) -> Iterator[tuple[str, Headline]]:
-    """Of each class of several hosts, with its name."""
+def class_headlines(hosts: Hosts) -> Iterator[Line]:
+    """Of each class of several hosts."""
     figure = hosts.main
     for name, members in hosts.classes.items():
-        threads = chosen_threads(members[0])
+        threads = tables.chosen_threads(members[0])
         if figure is None or threads is None or len(members) < 2:
             continue
         where = f"at {threads_text(threads)}"
-        for variant in compared_variants(members[0]):
+        for variant in tables.compared_variants(members[0]):
             found = hosts.pooled(name, (threads, variant), figure.key)
             ratio = found.ratio if found else None
-            text = against_old(ratio, variant, str(hosts.baseline), where)
-            of = f"class {name}, {found.hosts if found else 0} hosts"
-            yield of, Headline(hosts.name, f"{figure.title}: {text}", ratio.verdict.word if ratio else NONE)
+            text = tables.against_old(ratio, variant, str(hosts.baseline), where)
+            of = f"class {name}, {found.count if found else 0} hosts, {hosts.name}"
+            yield Line(of, f"{figure.title}: {text}", ratio.verdict.word if ratio else NONE)
 
 
 def class_rows(hosts: Hosts) -> Iterator[dict[str, Any]]:
     """One a class, figure, variant and number of threads; and of all classes."""
     for figure, name, row in product(hosts.compared, hosts.names_of_rows, hosts.rows):
         found = hosts.pooled(name, row, figure.key)
-        if found is not None:
-            ratio, (low, high) = found.ratio, found.ratio.interval or (None, None)
+        if found and (ratio := found.ratio):
+            low, high = ratio.interval or (None, None)
             yield {
                 "class": name, "case": hosts.name, "figure": figure.key, "threads": row[0],
-                "variant": row[1], "baseline": hosts.baseline, "hosts": found.hosts,
+                "variant": row[1], "baseline": hosts.baseline, "hosts": found.count,
                 "ratio": ratio.value, "ratio_low": low, "ratio_high": high, "verdict": str(ratio.verdict),
             }  # fmt: skip

@@ -75,7 +75,26 @@ LeaveOut = Annotated[
 
 
 @dataclass(frozen=True)
-class Options:
+class OfSessions:
+    """Of `nrbench sweep` and of `nrbench radio`."""
+
+    seed: Seed = 1
+    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
+    label: Annotated[
+        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
+    ] = None
+    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
+    any_pool: Annotated[
+        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
+    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
+    cluster: Cluster = None
+    per: PerWhat = None
+    leave_out: LeaveOut = None
+
+
+@dataclass(frozen=True)
+class Options(OfSessions):
     """Empty or None: as the scenario, or else the sweep, has it."""
 
     old: Annotated[Path | None, Option(help="build folder of OAI with its own pool, or its nr_ulsim")] = None
@@ -110,17 +129,7 @@ class Options:
         Given(list[str] | None, _pairs),
         Option("--env", help="NAME=VALUE for runs with the new pool; repeatable"),
     ] = ()
-    seed: Seed = 1
     noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
-    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
-    label: Annotated[
-        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
-    ] = None
-    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
-    any_pool: Annotated[
-        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
-    ] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     backends: Annotated[
         tuple[str, ...],
         Given(TEXT, words),
@@ -137,9 +146,6 @@ class Options:
     ] = PROGRAMS / "ws-bench"
     data: Data = DATA
     out: Out = Path("out/sweep")
-    cluster: Cluster = None
-    per: PerWhat = None
-    leave_out: LeaveOut = None
     short: bool = False  # two files of recorded slots only; no option
 
     def check(self) -> None:

@@ -32,12 +32,12 @@ GREY = "#888888"
 EVERY_RUN = "every run"
 # Small, and the same file for the same runs; a $ in a name is a $.
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
+NO_INTERVAL = (math.nan, math.nan)
 DPI, WRAP, PANELS_MAX, LABEL_MAX = 110, 3, 6, 40
 CASE_NOTE = (
     "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number "
     "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread "
-    "that "
-    "can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
+    "that can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
     "pool's median at that number of threads."
 )
 HOSTS_NOTE = "Ratios with their 95 % intervals. Diamonds: the hosts of a class, pooled."
@@ -60,39 +60,31 @@ def file_name(text: str) -> str:
 def _rows(case: Case) -> Iterator[tuple[str, int, str, float, float, float]]:
     """Panel, threads, variant or line, value, ends of its interval."""
     for figure in (*case.figures, *(f for f in case.costs if f == CPU_TIME)):
-        unit = "s a run" if figure == CPU_TIME else "µs"
-        work = case.work.get(figure.key)
+        times = f"{figure.title}, {'s a run' if figure == CPU_TIME else 'µs'}"
+        speed, work = f"{figure.title}, times as fast as inline", case.work.get(figure.key)
         for variant in case.variants:
             for threads, cell in case.line(variant, figure.key):
-                low, high = cell.interval or (math.nan, math.nan)
-                yield f"{figure.title}, {unit}", threads, variant, cell.median or 0.0, low, high
+                low, high = cell.interval or NO_INTERVAL
+                yield times, threads, variant, cell.median or 0.0, low, high
                 if work and cell.median:
-                    yield (
-                        f"{figure.title}, times as fast as inline",
-                        threads,
-                        variant,
-                        work / cell.median,
-                        *(math.nan,) * 2,
-                    )
+                    yield speed, threads, variant, work / cell.median, *NO_INTERVAL
                 for name, bound in ((BOUND, cell.bound), (PARALLEL, cell.parallel_bound)):
                     if bound:
-                        yield f"{figure.title}, {unit}", threads, name, bound, math.nan, math.nan
+                        yield times, threads, name, bound, *NO_INTERVAL
         for threads in case.threads if work else ():
-            ideal = float(min(threads + 1, case.cores(threads)))
-            yield f"{figure.title}, times as fast as inline", threads, IDEAL, ideal, math.nan, math.nan
+            yield speed, threads, IDEAL, float(min(threads + 1, case.cores(threads))), *NO_INTERVAL
     for threads in case.threads if case.main else ():
         values = {v: case.values(v, threads, str(case.main and case.main.key)) for v in case.variants}
         median = values.get(str(case.baseline), pd.concat(values.values())).median() or 1.0
         for variant, of in values.items():
-            yield from ((EVERY_RUN, threads, variant, value / median, math.nan, math.nan) for value in of)
+            yield from ((EVERY_RUN, threads, variant, value / median, *NO_INTERVAL) for value in of)
 
 
 def _draw_lines(axis: Any, case: Case, rows: pd.DataFrame) -> None:
     for variant, (colour, marker) in looks(case).items():
         of = rows[rows["variant"] == variant].sort_values("threads")
-        axis.plot(
-            of["threads"], of["value"], color=colour, marker=marker, ms=4.5, lw=1.6, label=variant, zorder=3
-        )
+        look: Any = {"color": colour, "marker": marker, "ms": 4.5, "lw": 1.6, "zorder": 3}
+        axis.plot(of["threads"], of["value"], label=variant, **look)
         axis.fill_between(of["threads"], of["low"], of["high"], color=colour, alpha=0.18, lw=0, zorder=1)
     for name, look in LINES.items():
         of = rows[rows["variant"] == name].drop_duplicates("threads").sort_values("threads")
@@ -121,9 +113,8 @@ def case_figure(case: Case) -> Canvas | None:
     rows = pd.DataFrame(_rows(case), columns=names)
     if case.main is None:
         return None
-    grid = sns.FacetGrid(
-        rows, col="panel", col_wrap=WRAP, sharey=False, sharex=False, height=3.2, aspect=1.35
-    )
+    apart: Any = {"sharey": False, "sharex": False}
+    grid = sns.FacetGrid(rows, col="panel", col_wrap=WRAP, height=3.2, aspect=1.35, **apart)
     grid.set_titles("")
     for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
         (_draw_runs if panel == EVERY_RUN else _draw_lines)(axis, case, of)
@@ -180,12 +171,11 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
     look = {v: one for case in reversed(hosts.cases) for v, one in looks(case).items()}
     grid = sns.FacetGrid(rows, col="panel", height=max(2.5, 0.28 * len(labels) + 1.6), aspect=0.9)
     grid.set_titles("")
-    grid.set_titles("")
     for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
         for place, (variant, those) in enumerate(of.groupby("variant", sort=False)):
             colour, marker = look[str(variant)]
             for one in those.itertuples():
-                spread = [[one.value - one.low], [one.high - one.value]]
+                spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
                 look_of: Any = {"fmt": "D", "ms": 7} if one.pooled else {"fmt": marker, "ms": 4}
                 y = labels.index(one.line) + 0.2 * place - 0.1
                 axis.errorbar(one.value, y, xerr=spread, color=colour, lw=1.2, label=variant, **look_of)
@@ -202,6 +192,7 @@ def hosts_figure(hosts: Hosts) -> Canvas | None:
 def save_both(canvas: Canvas, png: Path) -> Path:
     """As PNG, and beside it as SVG."""
     canvas.savefig(png, dpi=DPI)
+    canvas.set_layout_engine("none")  # it is laid out
     canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
     plt.close(canvas)
     return png

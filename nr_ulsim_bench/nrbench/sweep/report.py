@@ -12,27 +12,14 @@ import pandas as pd
 from rich.console import RenderableType
 from rich.text import Text
 
+from nrbench import render
 from nrbench.host import is_busy
 from nrbench.judge import NONE, check_threshold
 from nrbench.record import ResultsError
-from nrbench.render import (
-    WIDTH,
-    Line,
-    Page,
-    Section,
-    Table,
-    console,
-    data_uri,
-    indented,
-    parts,
-    plain_columns,
-    to_text,
-    write_page,
-)
 from nrbench.sweep import plots
-from nrbench.sweep.cells import CPU, WALL, Case, case_results, cores_of
+from nrbench.sweep.cells import ALL_FIGURES_MAX, CPU, WALL, Case, case_results, cores_of
 from nrbench.sweep.configuration import Configuration, configurations, wrong_pools
-from nrbench.sweep.facts import build_text, host_facts, mixtures, torn_rounds
+from nrbench.sweep.facts import build_text, host_facts, mixtures, rounds, torn_rounds
 from nrbench.sweep.figures import RX, TITLES
 from nrbench.sweep.hosts import (
     Hosts,
@@ -48,7 +35,7 @@ from nrbench.sweep.hosts import (
 from nrbench.sweep.maps import Map, draw_maps, map_csv, map_rows, map_tables, maps
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
-from nrbench.sweep.tables import MANY, RULE, Headline, case_tables, failures, headlines
+from nrbench.sweep.tables import MANY, RULE, case_tables, failures, headlines, slowest_table
 
 REST = f"With more than {MANY} variants the other figures are in report.txt and report.html only."
 HOSTS = "Hosts side by side"
@@ -69,17 +56,13 @@ NOTES = (
     "In each round every variant runs once at each number of threads, in an order shuffled anew, so that "
     "changes on the machine hit all of them alike. Ratios are of medians over the rounds that both sides "
     "finished. Runs that were taken at another time than the rest of their round (settings added later, "
-    "failed "
-    "runs taken again, an interruption) are not of that round. Where too few rounds are left, a ratio is of "
-    "all "
-    "runs of either side, and a note is below the table.",
+    "failed runs taken again, an interruption) are not of that round. Where too few rounds are left, a "
+    "ratio is of all runs of either side, and a note is below the table.",
     "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With "
-    "fewer "
-    "than 5 rounds there is no interval, and no verdict.",
+    "fewer than 5 rounds there is no interval, and no verdict.",
     "Each verdict is for itself. Where nothing differs, about one interval in twenty leaves out 1 by chance.",
     "The bound comes from runs without a pool. Beside other threads the same work may take less or more "
-    "time, "
-    "by caches, memory or the CPU's frequency: a time a little below the bound is no error.",
+    "time, by caches, memory or the CPU's frequency: a time a little below the bound is no error.",
     "The parallel bound comes from as many runs without a pool at once as there are cores, one on each.",
     "CPU time is that of the whole run, setting up included.",
 )
@@ -118,7 +101,7 @@ def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content
     return Content(runs, every, cases, of_maps, several, [*warnings, *chain.from_iterable(found)])
 
 
-def map_headlines(content: Content) -> Iterator[tuple[str, Headline]]:
+def map_headlines(content: Content) -> Iterator[render.Line]:
     """Of each map, how often which verdict was given: of each point on each host."""
     names = letters(case.host for case in content.every)
     for one in content.maps:
@@ -130,45 +113,46 @@ def map_headlines(content: Content) -> Iterator[tuple[str, Headline]]:
         counts = ", ".join(f"{word} {count} of {words.total()}" for word, count in words.items())
         text = f"whole RX of {one.ours} at {one.threads} threads, at each point on each host: {counts}"
         word = next(iter(words)) if len(words) == 1 else ""
-        yield f"class {one.of}", Headline(f"map {one.name}", text, word)
+        yield render.Line(f"class {one.of}, map {one.name}", text, word)
 
 
-def _headlines(content: Content) -> list[tuple[str, Headline]]:
-    of_hosts = [(case.host.label, line) for case in content.shown for line in headlines(case)]
-    of_classes = [one for hosts in content.several for one in class_headlines(hosts)]
-    return [*of_hosts, *of_classes, *map_headlines(content)]
+def _summary(content: Content) -> list[render.Line]:
+    of_cases = (line for case in content.shown for line in headlines(case))
+    of_classes = (line for hosts in content.several for line in class_headlines(hosts))
+    return [*of_cases, *of_classes, *map_headlines(content)]
 
 
 def _hosts_screen(content: Content, width: int, short: bool) -> Iterator[RenderableType]:
     """Of several hosts: side by side, and pooled by class."""
     if content.several:
         yield Text(f"{HOSTS}\n", style="bold underline")
-        yield from parts(class_table(content.several))
+        yield from render.parts(class_table(content.several))
     for hosts in content.several:
         yield Text(f"{hosts.name}\n", style="bold")
         for table in hosts_tables(hosts, width, short):
-            yield from parts(table)
+            yield from render.parts(table)
 
 
-def screen(content: Content, width: int = WIDTH, short: bool = False) -> Iterator[RenderableType]:
+def screen(content: Content, width: int = render.WIDTH, short: bool = False) -> Iterator[RenderableType]:
     """All that is printed, in order: tables, failed runs, and the summary where the eye ends."""
     many = len({case.host.id for case in content.shown}) > MANY_HOSTS
     for case in [] if short and many else content.shown:
         yield Text(f"{case.host.label}: {case.key.name}\n", style="bold underline")
         for table in case_tables(case, width, short):
-            yield from parts(table)
+            yield from render.parts(table)
         if short and len(case.variants) > MANY:
-            yield indented(REST + "\n", "dim")
+            yield render.indented(REST + "\n", "dim")
     yield from _hosts_screen(content, width, short)
     if short and many:
-        yield indented(REST_OF_HOSTS + "\n", "dim")
+        yield render.indented(REST_OF_HOSTS + "\n", "dim")
     of_maps = (table for one in content.maps for table in map_tables(one, short))
-    for table in chain(of_maps, failures(content.runs)):
-        yield from parts(table)
+    slowest = [slowest_table(content.cases)] if content.is_short else []
+    for table in chain(slowest, of_maps, failures(content.runs)):
+        yield from render.parts(table)
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in content.warnings)
     yield Text("Summary", style="bold")
-    yield from (indented(f"{of}, {line.case}: {line.sentence}") for of, line in _headlines(content))
-    yield indented(RULE, "dim")
+    yield from (render.indented(f"{line.of}: {line.sentence}") for line in _summary(content))
+    yield render.indented(RULE, "dim")
 
 
 def csv_rows(case: Case, about: Configuration, began: str) -> Iterator[dict[str, Any]]:
@@ -196,11 +180,12 @@ def csv_rows(case: Case, about: Configuration, began: str) -> Iterator[dict[str,
 def _results_csv(content: Content, path: Path) -> None:
     settings = content.runs.settings
     about = dict(zip(content.runs.keys, configurations(settings)))
-    first = content.runs.frame.groupby("setting")["began"].min()
+    frame = content.runs.frame
+    first = frame.loc[frame.groupby("setting")["began_s"].idxmin(), ["setting", "began"]]
     began: dict[Any, str] = {}
-    for place, key in enumerate(content.runs.keys):
-        if place in first.index:
-            began[key] = min(began.get(key, first[place]), first[place])
+    for place, text in first.itertuples(index=False):
+        key = content.runs.keys[place]
+        began[key] = min(began.get(key, text), text)
     rows = (row for case in content.every for row in csv_rows(case, about[case.key], began[case.key]))
     pd.DataFrame(rows).to_csv(path, index=False, float_format="%.6g")
 
@@ -226,10 +211,10 @@ def runs_frame(runs: Runs) -> pd.DataFrame:
 
 def _write(content: Content, out: Path) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
-    (out / "report.txt").write_text(to_text(screen(content)), encoding="utf-8")
+    (out / "report.txt").write_text(render.to_text(screen(content)), encoding="utf-8")
     _results_csv(content, out / "results.csv")
     tables = ["results.csv"]
-    if not content.is_short:
+    if len(content.runs.frame) <= ALL_FIGURES_MAX:
         runs_frame(content.runs).to_csv(out / "runs.csv", index=False, float_format="%.6g")
         tables.append("runs.csv")
     rows = [row for hosts in content.several for row in class_rows(hosts)]
@@ -243,13 +228,13 @@ def _write(content: Content, out: Path) -> list[str]:
     of_hosts, of_maps = plots.draw_hosts(content.several, out), draw_maps(content.maps, out)
     of_runs = measured(content.runs)
     hosts = {run.host.id: run.host for run in content.runs.settings}
-    write_page(
+    render.write_page(
         out / "report.html",
-        Page(
+        render.Page(
             title="thread_pool_ws: old and new pool",
             lead=f"{of_runs['what']}; {of_runs['runs']}.",
             sections=list(_sections(content, of_cases, of_hosts, of_maps)),
-            summary=[Line(f"{of}, {one.case}", one.sentence, one.word) for of, one in _headlines(content)],
+            summary=_summary(content),
             rule=RULE,
             warnings=content.warnings,
             facts=[("How it was measured", of_runs.items()),
@@ -264,26 +249,29 @@ def _write(content: Content, out: Path) -> list[str]:
 
 
 def _uri(picture: Path | None) -> str:
-    return data_uri(picture) if picture else ""
+    return render.data_uri(picture) if picture else ""
 
 
 def _sections(
     content: Content, of_cases: Mapping[int, Path], of_hosts: Mapping[int, Path], of_maps: Mapping[int, Path]
-) -> Iterator[Section]:
+) -> Iterator[render.Section]:
     """Of the page, in order."""
-    yield from (Section("", [table], top=table.title) for table in failures(content.runs))
+    yield from (render.Section("", [table], top=table.title) for table in failures(content.runs))
     if content.several:
-        yield Section("", [class_table(content.several)], top=HOSTS)
+        yield render.Section("", [class_table(content.several)], top=HOSTS)
     for place, hosts in enumerate(content.several):
         tables = list(hosts_tables(hosts, WIDTH_HTML))
-        yield Section(hosts.name, tables, _uri(of_hosts.get(place)), plots.HOSTS_NOTE)
+        yield render.Section(hosts.name, tables, _uri(of_hosts.get(place)), plots.HOSTS_NOTE)
+    if content.is_short:
+        slowest = slowest_table(content.cases)
+        yield render.Section(slowest.title, [slowest])
     for place, one in enumerate(content.maps):
         note, name = f"Shared options: {one.family}", f"Map of {one.name}, class {one.of}"
-        yield Section(name, list(map_tables(one)), _uri(of_maps[place]), note)
+        yield render.Section(name, list(map_tables(one)), _uri(of_maps[place]), note)
     for _, members in groupby(enumerate(content.shown), lambda pair: pair[1].host.id):
         for at, (place, case) in enumerate(members):
             tables, top = list(case_tables(case, WIDTH_HTML)), "" if at else case.host.label
-            yield Section(case.key.name, tables, _uri(of_cases.get(place)), plots.CASE_NOTE, top)
+            yield render.Section(case.key.name, tables, _uri(of_cases.get(place)), plots.CASE_NOTE, top)
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -320,7 +308,7 @@ def report(
         names = _write(content, out)
     except OSError as error:
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
-    terminal = console()
+    terminal = render.console()
     for part in screen(content, terminal.width, short=True):
         terminal.print(part)
     return names
@@ -334,10 +322,7 @@ def measured(runs: Runs) -> dict[str, str]:
     """How the runs were taken."""
     settings, frame = runs.settings, runs.frame
     began = sorted((frame["began"].min(), frame["began"].max()))
-    label = frame["setting"].map(pd.Series([run.host.label for run in settings]))
-    sweep = frame["setting"].map(pd.Series([run.sweep for run in settings]))
-    rounds = frame.assign(label=label, sweep=sweep)[["label", "sweep", "repeat"]].drop_duplicates()
-    counts = rounds.groupby("label", sort=False).size()
+    counts = rounds(runs).drop_duplicates(["label", "sweep", "repeat"]).groupby("label", sort=False).size()
     torn = (f"{count} on {name}" for name, count in torn_rounds(runs).items())
     pools = {pool: [run for run in settings if run.pool == pool and run.build] for pool in
              dict.fromkeys(run.pool for run in settings)}  # fmt: skip
@@ -359,7 +344,7 @@ def measured(runs: Runs) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def option_table(runs: Runs) -> Table:
+def option_table(runs: Runs) -> render.Table:
     """The command line and the environment of each case. The number of threads, -C, goes with the row."""
     rows: dict[tuple[str, ...], None] = {}
     named = zip((key.name for key in runs.keys), runs.settings)
@@ -367,11 +352,11 @@ def option_table(runs: Runs) -> Table:
         settings = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
         options = " ".join(run.options).replace(f"-C{run.threads}", "-C<threads>")
         rows[name, run.pool, options, settings] = None
-    columns = plain_columns("case", "runs of", "options", "environment")
-    return Table("Options", columns, [list(row) for row in rows], [])
+    columns = render.plain_columns("case", "runs of", "options", "environment")
+    return render.Table("Options", columns, [list(row) for row in rows], [])
 
 
-def pool_table(runs: Runs) -> Table | None:
+def pool_table(runs: Runs) -> render.Table | None:
     """The lines that pools print when they start; None if none does."""
     lines: dict[str, list[Run]] = defaultdict(list)
     for run in runs.settings:
@@ -382,5 +367,9 @@ def pool_table(runs: Runs) -> Table | None:
          ", ".join(map(str, sorted({run.threads for run in of_line}))), line]
         for line, of_line in lines.items()
     ]  # fmt: skip
-    columns = plain_columns("variant", "threads", "line")
-    return Table("Lines that the pools print when they start", columns, sorted(rows), []) if rows else None
+    columns = render.plain_columns("variant", "threads", "line")
+    return (
+        render.Table("Lines that the pools print when they start", columns, sorted(rows), [])
+        if rows
+        else None
+    )

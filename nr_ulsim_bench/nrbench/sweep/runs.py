@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from nrbench.record import ResultsError, first_error, moment
+from nrbench.record import Host, ResultsError, first_error, moment
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.record import RUNS, Run, identity
 
@@ -46,6 +46,7 @@ class _Columns:
         self.numbers: dict[str, array[float]] = {name: array("d") for name in NUMBERS}
         self.errors: dict[int, str] = {}  # of failed runs, by row
         self._places: dict[bytes, int] = {}
+        self._hosts: dict[str, Host] = {}  # by their text: those of all settings are few
         self._tails: set[tuple[str, ...]] = set()  # the fields behind a setting that were met
 
     def __len__(self) -> int:
@@ -64,7 +65,10 @@ class _Columns:
     def _slow(self, line: bytes, where: str, file: int) -> None:
         """Checks all, or finds out what is wrong."""
         try:
-            run = Run.model_validate(json.loads(line))
+            data = json.loads(line)
+            text = json.dumps(data.get("host")) if isinstance(data, dict) else ""
+            run = Run.model_validate(data | {"host": self._hosts[text]} if text in self._hosts else data)
+            self._hosts[text] = run.host
         except ValidationError as error:
             raise ResultsError(f"{where}: not a run of a sweep: {first_error(error)}") from error
         except (ValueError, RecursionError) as error:
@@ -109,11 +113,14 @@ class _Columns:
     def _append(self, place: int, repeat: int, began: str, tail: dict[str, Any], file: int) -> None:
         if tail.get("error"):
             self.errors[len(self)] = tail["error"]
-        values = {name: tail.get(name) for name in NUMBERS} | tail["figures"]
-        for name in values.keys() - self.numbers.keys():
-            self.numbers[name] = array("d", [math.nan]) * len(self)
+        figures = tail["figures"]
+        if not figures.keys() <= self.numbers.keys():
+            for name in figures.keys() - self.numbers.keys():
+                self.numbers[name] = array("d", [math.nan]) * len(self)
         for name, column in self.numbers.items():
-            value = values.get(name)
+            value = figures.get(name)
+            if value is None:
+                value = tail.get(name)
             column.append(math.nan if value is None else value)
         for name, one in (("began", began), ("status", tail["status"]), ("derived", tuple(tail["derived"]))):
             self.plain[name].append(one)
@@ -232,8 +239,9 @@ def _labelled(settings: Sequence[Run]) -> list[Run]:
     labels = {run.host.id: run.host.label for run in settings}
     counts = Counter(labels.values())
     wanted = {name: label if counts[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
-    hosts = {run.host: run.host.model_copy(update={"label": wanted[run.host.id]}) for run in settings}
-    return [run.model_copy(update={"host": hosts[run.host]}) for run in settings]
+    every = {id(run.host): run.host for run in settings}
+    hosts = {key: one.model_copy(update={"label": wanted[one.id]}) for key, one in every.items()}
+    return [run.model_copy(update={"host": hosts[id(run.host)]}) for run in settings]
 
 
 def read(paths: Sequence[Path]) -> Runs:

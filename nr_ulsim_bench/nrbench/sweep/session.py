@@ -144,8 +144,12 @@ def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Ru
     return runs
 
 
-def begin(sweep: Sweep, path: Path) -> Session[Run]:
-    return Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings))
+def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], list[Step]]:
+    """@return the steps that are left, too, which are announced"""
+    session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings))
+    steps = sweep.left(session.lines)
+    session.announce(f"{len(sweep.settings)} settings", len(steps), sum(step.seconds for step in steps))
+    return session, steps
 
 
 def carry_out(sweep: Sweep, take: Callable[[Setting], Taken], options: Options) -> int:
@@ -154,18 +158,13 @@ def carry_out(sweep: Sweep, take: Callable[[Setting], Taken], options: Options) 
 
     @return 0; 1 = some runs gave no figures, which are named; 130 = interrupted, the same command goes on
     """
-    what = f"{len(sweep.settings)} settings"
     if options.dry_run:
-        session = begin(sweep, Path(os.devnull) if options.fresh else options.out / RUNS)
-        steps = sweep.left(session.lines)
-        session.announce(what, len(steps), sum(step.seconds for step in steps))
+        _, steps = begin(sweep, Path(os.devnull) if options.fresh else options.out / RUNS)
         for step in steps:
             print(step.round, step.setting.variant, step.setting.case, *step.setting.options)
         return OK
     with results_of(options.out, RUNS, options.fresh) as path:
-        session = begin(sweep, path)
-        steps = sweep.left(session.lines)
-        session.announce(what, len(steps), sum(step.seconds for step in steps))
+        session, steps = begin(sweep, path)
         patience = Patience(session.lines)
 
         def taken(step: Step) -> list[Run]:

@@ -6,25 +6,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
 from nrbench.judge import FASTER, N_MIN, NONE, SAME, UNKNOWN, Interval, median_interval
-from nrbench.render import WIDTH, Column, Table, plain_columns, table_width
-from nrbench.sweep.cells import (
-    CPU_TIME,
-    Case,
-    Cell,
-    Ratio,
-    any_unpaired,
-    ratio_of,
-    told_apart,
-    verdict_text,
-)
+from nrbench.render import WIDTH, Column, Line, Table, plain_columns, table_width
+from nrbench.sweep.cells import CPU_TIME, Case, Cell, any_unpaired, ratio_of, told_apart, verdict_text
 from nrbench.sweep.figures import RX, Figure
 from nrbench.sweep.runs import Runs
+from nrbench.table import Ratio
 
 NOTHING = "-"
 BOUND = (
@@ -50,7 +42,7 @@ OVER_ALL = (
     f"{ALL}: in each round the geometric mean over the numbers of threads; then the median over the rounds "
     "that were taken in one go"
 )
-CAUSES_MAX = 20
+CAUSES_MAX = SLOWEST_MAX = 20
 MANY = 6  # variants, above which a terminal gets the main figure only
 RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
@@ -160,12 +152,13 @@ def spread_note(case: Case) -> str:
 
 def error_note(case: Case) -> Iterator[str]:
     """Slots that were not decoded at once: the decoder's work differs where they do."""
-    sums: dict[str, Any] = {}
-    for (_, variant), runs in case.good.items():
-        known = runs.loc[runs["errors"].notna(), ["errors", "trials"]]
-        sums[variant] = sums.get(variant, 0) + known.sum()
-    if sum(one["errors"] for one in sums.values()) > 0:
-        shares = (f"{name} {one['errors']:.0f} of {one['trials']:.0f}" for name, one in sums.items())
+    errors, trials = defaultdict[str, float](float), defaultdict[str, float](float)
+    for threads, variant in case.rows:
+        wrong, sent = (case.values(variant, threads, name) for name in ("errors", "trials"))
+        errors[variant] += wrong.sum()
+        trials[variant] += sent[sent.index.isin(wrong.index)].sum()
+    if sum(errors.values()) > 0:
+        shares = (f"{name} {errors[name]:.0f} of {count:.0f}" for name, count in trials.items() if count)
         yield f"slots not decoded in their first round: {', '.join(shares)}"
 
 
@@ -282,6 +275,25 @@ def failures(runs: Runs) -> list[Table]:
     return [Table(f"{len(bad)} of {len(runs.frame)} runs gave no result", columns, rows, [])]
 
 
+def slowest_table(cases: Sequence[Case]) -> Table:
+    """Of many cases those with the largest ratios of the main figure."""
+    found = [
+        (cell.ratio, [case.host.label, case.key.name, str(place.threads), place.variant])
+        for case in cases
+        for place, cell in case.cells.items()
+        if case.main and place.column == case.main.key and cell.ratio
+    ]
+    words = Counter(ratio.verdict.word for ratio, _ in found)
+    counts = ", ".join(f"{word} {count}" for word, count in words.most_common())
+    found.sort(key=lambda of: -of[0].value)
+    rows = [
+        [*where, factor(ratio.value), interval_text(ratio.interval), str(ratio.verdict)]
+        for ratio, where in found[:SLOWEST_MAX]
+    ]
+    heads = plain_columns("host", "case", "threads", "variant", "÷ old", "95 % interval", "verdict")
+    return Table("Slowest cases", heads, rows, [f"all {len(found)} ratios: {counts}"])
+
+
 def ratio_over_all(case: Case, reference: str, variant: str, column: str) -> Ratio | None:
     """Round by round the geometric mean, over the numbers of threads, of the ratios: less noise than any of
     them. Only rounds in which all of them gave a case; None where there is but one number of threads."""
@@ -347,12 +359,6 @@ def case_tables(case: Case, width: int = WIDTH, short: bool = False) -> Iterator
         yield from cost_tables(case, width)
 
 
-class Headline(NamedTuple):
-    case: str
-    sentence: str
-    word: str  # of the verdict
-
-
 def chosen_threads(case: Case) -> int | None:
     """The most threads that do not exceed the cores; the fewest if all do."""
     fitting = [threads for threads in case.threads if threads <= case.cores(threads)]
@@ -377,11 +383,11 @@ def _all_rows(case: Case, variant: str, column: str) -> str:
     return "all threads: " + ", ".join(f"{word} {count} of {words.total()}" for word, count in words.items())
 
 
-def headlines(case: Case) -> Iterator[Headline]:
+def headlines(case: Case) -> Iterator[Line]:
     """Of each of our variants, or of all where none is ours."""
-    figure, threads = case.main, chosen_threads(case)
+    figure, threads, of = case.main, chosen_threads(case), f"{case.host.label}, {case.key.name}"
     if figure is None or threads is None:
-        yield Headline(case.key.name, "no run gave a case", NONE)
+        yield Line(of, "no run gave a case", NONE)
         return
     where = f"at {threads} thread{'s' if threads != 1 else ''}"
     for variant in compared_variants(case) or case.ours or case.variants:
@@ -398,7 +404,7 @@ def headlines(case: Case) -> Iterator[Headline]:
             text += ", which is too high here" if cell.is_below_bound else ""
         if cell and cell.over_parallel_bound is not None:
             text += f", {cell.over_parallel_bound:.2f} times the parallel bound"
-        yield Headline(case.key.name, f"{figure.title}: {text}", word)
+        yield Line(of, f"{figure.title}: {text}", word)
 
 
 def compared_variants(case: Case) -> Sequence[str]:
