@@ -84,7 +84,7 @@ def _apply(target: Target, undo_file: Path | None, yes: bool) -> int:
 
 def _examine(target: Target, program: Path, measure: bool, as_json: bool) -> int:
     findings = checks.examine(target, measure)
-    if measure and target.system.is_real:
+    if measure and (target.system.is_real or program != wakes.PROGRAM):
         findings["Wake latency"] = latency.examine(target, program)
     about = host.describe(system=target.system)
     if as_json:

@@ -73,7 +73,7 @@ class Target:
 
     system: System
     cpus: Cpus
-    wait: Callable[[float], None] = field(default=time.sleep)  # tests replace it
+    wait: Callable[[float], None] = field(default=lambda seconds: time.sleep(seconds))  # tests replace it
 
     @property
     def list(self) -> str:
