@@ -10,9 +10,8 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
-from nrbench.doctor.checks import Findings, quiet
-from nrbench.doctor.finding import Finding, Level
-from nrbench.doctor.remedy import Remedy
+from nrbench.doctor.checks import Finding, Findings, Remedy, quiet
+from nrbench.doctor.target import Level
 from nrbench.sweep.record import Host
 
 STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
