@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from nrbench.programs import answer
-from nrbench.system import CPU, Cpus, System, format_cpus, parse_cpus, quota
+from nrbench.system import CPU, Cpus, System, format_cpus, hierarchies, parse_cpus, parse_mask, quota
 
 T_co = TypeVar("T_co", covariant=True)
 NO_CPUS: Cpus = frozenset()
@@ -306,6 +306,14 @@ def idle_states(system: System, cpu: int = 0) -> list[Idle]:
     return states
 
 
+def usable_idle_states(system: System, cpu: int) -> list[Idle]:
+    """Idle states that the kernel may choose for a CPU."""
+    limits_us = latency_limit_us(system, cpu), held_latency_us(system)
+    states = [state for state in idle_states(system, cpu) if not state.disabled]
+    short = [s for s in states if all(us is None or s.exit_latency_us <= us for us in limits_us)]
+    return short or states[:1]  # it has to idle somehow
+
+
 def held_latency_us(system: System) -> int | None:
     """The exit latency to which programs limit all CPUs; None = no program does, or it cannot be read."""
     try:
@@ -396,6 +404,14 @@ def rcu_nocbs(system: System) -> Cpus:
     return given
 
 
+def cpuset(system: System) -> Cpus:
+    """CPUs of this process's control group; all that are online where no group says."""
+    names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
+    folders = (next(hierarchy.folders()) for hierarchy in hierarchies(system, "cpuset"))
+    found = (system.cpus(f"{folder}/{name}") for folder in folders for name in names)
+    return next(filter(None, found), system.online())
+
+
 def managed_irq(system: System) -> Cpus:
     """CPUs that interrupts which the kernel places itself avoid."""
     return _given(system, "isolcpus") if "managed_irq" in _isolcpus_flags(system) else NO_CPUS
@@ -410,6 +426,41 @@ def irq_actions(system: System, irq: str) -> str:
 def irqs(system: System) -> list[str]:
     """Numbers of interrupts with a handler."""
     return [name for name in IRQS(system) if name.isdigit() and irq_actions(system, name)]
+
+
+class Interrupt(NamedTuple):
+    name: str  # number and handlers
+    movable: bool
+    may: Cpus  # where it may land
+    lands: Cpus  # where it lands now
+
+
+def interrupts(system: System) -> list[Interrupt]:
+    found = []
+    for irq in irqs(system):
+        may = IRQ_CPUS(system, irq)
+        if may is not None:
+            name, movable = f"{irq} ({irq_actions(system, irq)})", system.is_writable(IRQ_CPUS.at(irq))
+            found.append(Interrupt(name, movable, may, IRQ_LANDS(system, irq) or may))
+    return found
+
+
+IRQBALANCE = (
+    File("/etc/default/irqbalance", System.text),
+    File("/etc/sysconfig/irqbalance", System.text),
+)
+
+
+def irqbalance_spares(system: System) -> Cpus:
+    """CPUs that irqbalance does not use: by its configuration, or else isolated ones."""
+    text = "\n".join(file(system) or "" for file in IRQBALANCE)
+    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.M)
+    if match is None:
+        return isolated(system) | nohz_full(system)
+    try:
+        return parse_mask(match[2]) if match[1] == "S" else parse_cpus(match[2])
+    except ValueError:
+        return NO_CPUS
 
 
 def _nodes(system: System, folder: str) -> dict[str, Cpus]:

@@ -3,8 +3,6 @@
 
 import configparser
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import machine_tree
@@ -94,14 +92,6 @@ def test_names_are_no_markup(tmp_path, label):
     system = machine_tree.tuned(tmp_path, {"/proc/cpuinfo": f"model name: {label}\n"})
     text = doctor("--root", system.root, "--quick", "--cpus", "2-5").output
     assert text.startswith(f"{label}, 8 CPUs, Linux")
-
-
-def test_the_module_runs_by_itself(tmp_path):
-    root = str(machine_tree.tuned(tmp_path).root)
-    words = [sys.executable, "-m", "nrbench.doctor", "--root", root, "--quick"]
-    folder = Path(__file__).resolve().parent.parent
-    answer = subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False)
-    assert answer.returncode in (0, 1) and "could not be checked" in answer.stdout
 
 
 @pytest.mark.alone

@@ -6,15 +6,15 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-from rich.console import Console
 
 from nrbench import host
 from nrbench.doctor import checks, report
+from nrbench.doctor.checks import QUESTION
 from nrbench.doctor.target import Target
 from nrbench.doctor.wakes import PROGRAM
+from nrbench.driver import BenchError
 
 LIMIT_S = 180.0  # of one host, its measurements included
 SHOWN = ("bad", "warn")
@@ -26,57 +26,43 @@ def examine_here(measure: bool) -> dict[str, Any]:
 
     system = system_here()
     target = Target(system, system.affinity(), PROGRAM if system.is_real else None)
-    about = host.describe(system=system)
-    answer: dict[str, Any] = json.loads(report.to_json(about, target.names, checks.examine(target, measure)))
-    return answer
+    findings, about = checks.examine(target, measure), host.describe(system=system)
+    return dict(json.loads(report.to_json(about, target.names, findings)))
 
 
-def run(console: Console, spec: str, measure: bool, as_json: bool) -> int:
+def run(spec: str, measure: bool, as_json: bool) -> int:
     """@return exit status: 2 = the cluster cannot be used. A host that does not answer counts as bad."""
     from nrbench.cluster.connect import open_cluster
-    from nrbench.driver import BenchError
 
-    hosts: dict[str, Mapping[str, Any]] = {}
+    hosts = []
     try:
         with open_cluster(spec) as cluster:
             answers = [(one.name, cluster.run_on(one, examine_here, measure)) for one in cluster.hosts]
             for name, answer in answers:
                 try:
-                    hosts[name] = answer.result(timeout=LIMIT_S)
+                    hosts.append({"name": name} | answer.result(timeout=LIMIT_S))
                 except Exception as error:  # whatever the host's own software raises
-                    hosts[name] = {
-                        "worst": "bad",
-                        "error": f"{type(error).__name__}: {error}",
-                        "findings": [],
-                    }
+                    reason = f"{type(error).__name__}: {error}"
+                    hosts.append({"name": name, "error": reason, "worst": "bad", "findings": []})
     except (BenchError, OSError, ValueError) as error:
         print(f"doctor: {error}", file=sys.stderr)
         return 2
-    if as_json:
-        print(
-            json.dumps(
-                {"doctor": 1, "hosts": [{"name": name} | dict(about) for name, about in hosts.items()]},
-                indent=1,
-            )
-        )
-    else:
-        show(console, hosts)
-    return int(any(about["worst"] == "bad" for about in hosts.values()))
+    lines = [json.dumps({"doctor": 1, "hosts": hosts}, indent=1)] if as_json else table(hosts)
+    for line in lines:
+        print(line)
+    return int(any(about["worst"] == "bad" for about in hosts))
 
 
-def show(console: Console, hosts: Mapping[str, Mapping[str, Any]]) -> None:
-    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for name, about in hosts.items():
+def table(hosts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for about in hosts:
         if "error" in about:
-            console.print(f"{name}: not examined: {about['error']}")
+            yield f"{about['name']}: not examined: {about['error']}"
             continue
-        machine, quiet = about["host"], about["quiet"]["answer"]
-        facts = "{cpu}, {cores} CPUs, Linux {kernel}, governor {governor}".format_map(machine)
-        console.print(
-            f"{name}: {facts}; worst: {about['worst']}; quiet enough to measure? {quiet}", soft_wrap=True
-        )
+        machine = "{cpu}, {cores} CPUs, Linux {kernel}, governor {governor}".format_map(about["host"])
+        yield f"{about['name']}: {machine}; worst: {about['worst']}; {QUESTION} {about['quiet']['answer']}"
         for finding in about["findings"]:
             if finding["checked"] and finding["level"] in SHOWN:
-                found[finding["level"], finding["check"], finding["seen"]].append(name)
-    for (level, check, seen), names in sorted(found.items(), key=lambda of: SHOWN.index(of[0][0])):
-        console.print(f"{level:<5}{check}: {seen} ({', '.join(names)})", soft_wrap=True)
+                found[finding["level"], f"{finding['check']}: {finding['seen']}"].append(about["name"])
+    for (level, seen), names in sorted(found.items(), key=lambda of: SHOWN.index(of[0][0])):
+        yield f"{level:<5}{seen} ({', '.join(names)})"

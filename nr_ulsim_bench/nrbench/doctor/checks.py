@@ -72,11 +72,8 @@ def _compare(row: dict[str, Any], target: Target) -> Seen | None:
         return None  # the driver has no such setting
     wanted, least, most = row.get("wanted"), row.get("least", values[0]), row.get("most", values[0])
     good = all(value in wanted if wanted else least <= value <= most for value in values)
-    shown = {
-        "label": fact.label,
-        "file": fact.at("*"),
-        "value": values[0] if len(values) == 1 else ", ".join(values),
-    }
+    value = values[0] if len(values) == 1 else ", ".join(values)
+    shown = {"label": fact.label, "file": fact.at("*"), "value": value}
     seen = row["good"] if good and "good" in row else row["seen"]
     level = Level.GOOD if good else Level(row.get("level", "note"))
     return Seen(level, seen.format_map(shown), values=shown)
@@ -94,11 +91,11 @@ def _looked(check: str, row: dict[str, Any], target: Target) -> Iterator[Seen]:
 def _finding(check: str, row: dict[str, Any], seen: Seen, target: Target) -> Finding:
     """With the texts of the row. What is good has none unless its case has."""
     plain = not seen.checked or seen.level is Level.GOOD and not seen.case
-    words = {} if plain else row | row.get(seen.case, {})
+    words = {} if plain else {"why": row.get("why", "")} | row.get(seen.case, {}) if seen.case else row
     remedies: list[Remedy] = []
     for line in words.get("do", ()) if seen.level is not Level.GOOD else ():
         with suppress(KeyError):
-            remedies += _remedies(line.format_map({"cpus": target.names} | seen.values))
+            remedies += _remedies(line.format_map(target.values | seen.values))
     why = words.get("why", "").format_map(seen.values)
     return Finding(seen.level, seen.text, why, tuple(remedies), words.get("check", check), seen.checked)
 
@@ -127,10 +124,9 @@ class Quiet(NamedTuple):
 
 
 def quiet(findings: Findings) -> Quiet:
-    found = {finding.check: finding for group in findings.values() for finding in group}
-    noise = {name: found[name] for name in NOISE if name in found}
-    noisy = [f"{name}: {f.seen}" for name, f in noise.items() if f.level in (Level.WARN, Level.BAD)]
-    if noisy:
-        return Quiet("no", tuple(noisy))
-    unseen = [name for name in NOISE if name not in noise or not noise[name].checked]
-    return Quiet("unknown", (f"not measured: {', '.join(unseen)}",)) if unseen else Quiet("yes", ())
+    found = {f.check: f for group in findings.values() for f in group if f.checked and f.check in NOISE}
+    noise = [found[name] for name in NOISE if name in found and found[name].level in (Level.WARN, Level.BAD)]
+    unseen = ", ".join(name for name in NOISE if name not in found)
+    if noise:
+        return Quiet("no", tuple(f"{finding.check}: {finding.seen}" for finding in noise))
+    return Quiet("unknown", (f"not measured: {unseen}",)) if unseen else Quiet("yes", ())

@@ -12,53 +12,43 @@ from rich.console import Console
 from typer import Option
 
 from nrbench import host
-from nrbench.doctor import checks, report, tuned
+from nrbench.doctor import across, checks, profile, report
 from nrbench.doctor.target import Level, Target
 from nrbench.doctor.wakes import PROGRAM
 from nrbench.system import System, format_cpus, parse_cpus
 
 PLAIN_COLUMNS = 110  # where the output is no terminal
+Cpus = Annotated[str | None, Option(help="CPUs of the pool's workers, as in 2-5,8; default: affinity mask")]
+Json = Annotated[bool, Option("--json", help="Print the findings as JSON")]
+Quick = Annotated[bool, Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")]
+Wakes = Annotated[
+    Path | None, Option(metavar="PATH", help="ws-wakes; default: that of ci/bench, or compiled now")
+]
+Tuned = Annotated[
+    Path | None, Option(metavar="FOLDER", help="Write a profile for tuned: keep work off --cpus")
+]
+Cluster = Annotated[str | None, Option(metavar="SPEC", help="Examine all hosts of a cluster: ssh:FILE, …")]
+Root = Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")]
 
 
-def _target(system: System, cpus: str | None, program: Path) -> Target:
+def _target(system: System, cpus: str | None, wakes: Path | None) -> Target:
     try:
         chosen = parse_cpus(cpus) if cpus is not None else system.affinity()
-        missing = chosen - system.possible()
-        if missing:
+        if missing := chosen - system.possible():
             raise ValueError(f"this machine has no CPU {format_cpus(missing)}")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--cpus") from error
-    return Target(system, chosen, program if system.is_real or program != PROGRAM else None)
+    return Target(system, chosen, PROGRAM if wakes is None and system.is_real else wakes)
 
 
 def doctor(
-    cpus: Annotated[
-        str | None, Option(help="CPUs of the pool's workers, as in 2-5,8; default: the affinity mask")
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON")] = False,
-    quick: Annotated[
-        bool, Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")
-    ] = False,
-    program: Annotated[
-        Path,
-        Option(
-            "--wakes",
-            metavar="PATH",
-            show_default=False,
-            help="The program ws-wakes; default: the one that ci/bench built, or one that is compiled now",
-        ),
-    ] = PROGRAM,
-    profile: Annotated[
-        Path | None,
-        Option(
-            "--tuned", metavar="FOLDER", help="Write a profile for tuned that keeps other work off --cpus"
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        Option(metavar="SPEC", help="Examine all hosts of a cluster: ssh:FILE, tcp://SCHEDULER:PORT, …"),
-    ] = None,
-    root: Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")] = Path("/"),
+    cpus: Cpus = None,
+    as_json: Json = False,
+    quick: Quick = False,
+    wakes: Wakes = None,
+    tuned: Tuned = None,
+    cluster: Cluster = None,
+    root: Root = Path("/"),
 ) -> None:
     """Examine this host for real-time work, explain each finding, and show the possible gain of pre-wake.
 
@@ -66,15 +56,13 @@ def doctor(
     """
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
     if cluster is not None:
-        from nrbench.doctor import across
-
-        if profile is not None or cpus is not None:
+        if tuned is not None or cpus is not None:
             raise typer.BadParameter("--cluster examines only: not with --cpus or --tuned")
-        raise typer.Exit(across.run(console, cluster, not quick, as_json))
-    target = _target(System(root), cpus, program)
-    if profile is not None:
+        raise typer.Exit(across.run(cluster, not quick, as_json))
+    target = _target(System(root), cpus, wakes)
+    if tuned is not None:
         try:
-            typer.echo(tuned.write(target, profile))
+            typer.echo(profile.write(target, tuned))
         except (OSError, ValueError) as error:
             typer.echo(f"doctor: {error}", err=True)
             raise typer.Exit(2) from error

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from nrbench import facts, host
 from nrbench.doctor.target import WINDOW_S, Level, Seen, Target, Unseen, bad, good, note, visible, warn
@@ -18,15 +17,11 @@ from nrbench.system import (
     Cpus,
     format_cpus,
     hierarchies,
-    parse_cpus,
-    parse_mask,
     quota,
     quotas,
 )
 
 FAIR_SERVER = (6, 12)  # since this kernel normal threads have a deadline server instead of throttling
-MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
-IRQBALANCE_FILES = ("/etc/default/irqbalance", "/etc/sysconfig/irqbalance")
 SHALLOW_US = 10  # an exit latency that no slot minds
 MAX_CSTATE = {"intel_idle": "intel_idle.max_cstate=1", "acpi_idle": "processor.max_cstate=1"}
 # Drivers whose "powersave" follows the load; with others it is the lowest frequency.
@@ -101,17 +96,9 @@ def cpus(target: Target) -> Iterator[Seen]:
         yield Seen(Level.WARN if target.others else Level.NOTE, f"CPU 0 is among {target.names}", "zero")
     if outside:
         text = f"CPUs {format_cpus(outside)} are outside this process's affinity mask {format_cpus(mask)}"
-        yield (bad if outside - _allowed(target) else note)(text)
+        yield (bad if outside - facts.cpuset(target.system) else note)(text)
     elif 0 not in target.cpus:
         yield good(f"{target.names}, all of them in this process's affinity mask")
-
-
-def _allowed(target: Target) -> Cpus:
-    """CPUs of the control group; all that are online where no group says."""
-    names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
-    folders = (next(hierarchy.folders()) for hierarchy in hierarchies(target.system, "cpuset"))
-    found = (target.system.cpus(f"{folder}/{name}") for folder in folders for name in names)
-    return next(filter(None, found), target.system.online())
 
 
 def preemption_model(target: Target) -> Seen:
@@ -131,48 +118,35 @@ def load(target: Target) -> Seen:
     return (warn if host.is_busy(average, count) else good)(f"{average:g} over one minute, {count} CPUs")
 
 
-def _boot_list(target: Target, name: str, named: Cpus, absent: Level = Level.NOTE, **values: str) -> Seen:
+def _boot_list(target: Target, name: str, named: Cpus, built: str, absent: Level = Level.NOTE) -> Seen:
     """A boot parameter that should name all CPUs of the workers."""
     found, given = format_cpus(named), target.system.boot_parameter(name)
+    if built and facts.built_without(target.system, built):
+        return note("this kernel is built without it", "without")
     if not named:
         visible(target.system.command_line(), "/proc/cmdline is not readable")
     if target.cpus <= named:
         return good(f"{found}, which includes all of the workers' CPUs {target.names}")
     if not target.others:
-        leave = "leave a CPU to the rest of the system: --cpus"
-        return note(f"not used, and the workers may use every CPU ({target.names})", leave=leave, flags="")
-    missing = (
-        f"lacks {format_cpus(target.cpus - named)}" if named else f"not set for {target.where(target.cpus)}"
-    )
-    if given is not None:
-        missing += f": the kernel uses {found or 'nothing'} of {name}={given}"
-    return Seen(absent, missing, values={"named": target.names} | values)
-
-
-def isolcpus_parameter(target: Target) -> str:
-    """With domain, without which flags leave other threads there."""
-    flags = "managed_irq,domain," if facts.kernel_number(target.system) >= MANAGED_IRQ_SINCE else ""
-    return f"isolcpus={flags}{target.names}"
+        return note(f"not used, and the workers may use every CPU ({target.names})")
+    lacks, none = format_cpus(target.cpus - named), f"not set for {target.where(target.cpus)}"
+    used = "" if given is None else f": the kernel uses {found or 'nothing'} of {name}={given}"
+    return Seen(absent, (f"lacks {lacks}" if named else none) + used)
 
 
 def isolcpus(target: Target) -> Seen:
     found = facts.isolated(target.system)
-    bare = facts.managed_irq(target.system) and not found
-    flags = "managed_irq alone keeps only interrupts away. Add the flag domain to it. " if bare else ""
-    return _boot_list(target, "isolcpus", found, Level.WARN, isolcpus=isolcpus_parameter(target), flags=flags)
+    flagged = facts.managed_irq(target.system) and not found
+    return _boot_list(target, "isolcpus", found, "", Level.WARN)._replace(case="flagged" if flagged else "")
 
 
 def nohz_full(target: Target) -> Seen:
-    if facts.built_without(target.system, "NO_HZ_FULL"):
-        return note("this kernel is built without it")
-    return _boot_list(target, "nohz_full", facts.nohz_full(target.system))
+    return _boot_list(target, "nohz_full", facts.nohz_full(target.system), "NO_HZ_FULL")
 
 
 def rcu_nocbs(target: Target) -> Seen:
-    if facts.built_without(target.system, "RCU_NOCB_CPU"):
-        return note("this kernel is built without it")
-    implied = facts.nohz_full(target.system)
-    return _boot_list(target, "rcu_nocbs", facts.rcu_nocbs(target.system) | implied)
+    found = facts.rcu_nocbs(target.system) | facts.nohz_full(target.system)  # which implies it
+    return _boot_list(target, "rcu_nocbs", found, "RCU_NOCB_CPU")
 
 
 def cpuset_partition(target: Target) -> Iterator[Seen]:
@@ -184,12 +158,12 @@ def cpuset_partition(target: Target) -> Iterator[Seen]:
 
 def affinity_mask(target: Target) -> Seen | None:
     isolated, mask = facts.isolated(target.system), target.system.affinity() & target.system.online()
-    each = ",".join(map(str, sorted(target.cpus)))
+    pins = ",".join(map(str, sorted(target.cpus)))
     if len(mask) > 1 and mask <= isolated:
-        return bad(f"{format_cpus(mask)}, all inside isolcpus", each=each)
+        return bad(f"{format_cpus(mask)}, all inside isolcpus", pins=pins)
     if len(target.cpus & isolated) > 1:
         text = f"the workers' CPUs {target.names} are isolated: only pinned threads use more than one of them"
-        return note(text, each=each)
+        return note(text, pins=pins)
     return None
 
 
@@ -197,7 +171,7 @@ def workqueues(target: Target) -> Seen:
     mask = visible(facts.WORKQUEUES_CPUS(target.system), "the mask of unbound workqueues is not visible")
     if not mask & target.cpus:
         return good(f"unbound work stays off {target.where(target.cpus)}")
-    return note(f"unbound work of the kernel may run on {target.where(mask)}", **target.profile)
+    return note(f"unbound work of the kernel may run on {target.where(mask)}")
 
 
 def timer_migration(target: Target) -> Seen:
@@ -234,76 +208,42 @@ def smt(target: Target) -> Seen:
 
 
 def interrupts(target: Target) -> Seen:
-    system, workers = target.system, target.where(target.cpus)
-    movable, fixed, landing, every = [], [], False, 0
-    for irq in facts.irqs(system):
-        may = facts.IRQ_CPUS(system, irq)
-        if may is None:
-            continue
-        every += 1
-        lands = bool((facts.IRQ_LANDS(system, irq) or may) & target.cpus)
-        name = f"{irq} ({facts.irq_actions(system, irq)})"
-        if system.is_writable(facts.IRQ_CPUS.at(irq)):
-            if may & target.cpus:
-                movable.append(name)
-                landing = landing or lands
-        elif lands:
-            fixed.append(name)
+    every, workers = facts.interrupts(target.system), target.where(target.cpus)
     if not every:
         raise Unseen(f"{facts.IRQS.label} is not visible, as in a container or for a plain user")
-    default = (facts.IRQ_DEFAULT_CPUS(system) or frozenset()) & target.cpus
+    movable = [irq for irq in every if irq.movable and irq.may & target.cpus]
+    fixed = [irq for irq in every if not irq.movable and irq.lands & target.cpus]
+    default = (facts.IRQ_DEFAULT_CPUS(target.system) or frozenset()) & target.cpus
     if not movable and not fixed and not default:
-        return good(f"none of {every} may land on {workers}")
-    parts = []
-    if movable:
-        parts.append(f"{len(movable)} of {every} may land on {workers}: {_shown(movable)}")
-        parts += ["none of these lands there now"] * (not landing)
-    if default:
-        parts.append(f"those of new devices may land on {target.where(default)} (default_smp_affinity)")
-    if fixed:
-        parts.append(f"{len(fixed)} cannot be moved from {workers}: {_shown(fixed)}")
-    text = "; ".join(parts)
-    if not target.others:
-        return note(text, leave="leave a CPU to interrupts: --cpus", placed="")
-    avoidable = bool(fixed) and not target.cpus <= facts.managed_irq(system)
-    placed = " The kernel already places those that cannot be moved on other CPUs where it can."
-    values = {"placed": placed if fixed and not avoidable else ""}
-    if movable or default:
-        values |= target.profile
-    if avoidable and facts.kernel_number(system) >= MANAGED_IRQ_SINCE:
-        values["isolcpus"] = isolcpus_parameter(target)
-    if movable or default or avoidable:
-        values["rest"] = format_cpus(target.others)
-    return (warn if landing or default or avoidable else note)(text, **values)
+        return good(f"none of {len(every)} may land on {workers}")
+    landing = any(irq.lands & target.cpus for irq in movable)
+    avoidable = fixed and not target.cpus <= facts.managed_irq(target.system)
+    parts = {
+        f"{len(movable)} of {len(every)} may land on {workers}: {_shown(movable)}": movable,
+        "none of these lands there now": movable and not landing,
+        f"those of new devices may land on {target.where(default)} (default_smp_affinity)": default,
+        f"{len(fixed)} cannot be moved from {workers}: {_shown(fixed)}": fixed,
+    }
+    text = "; ".join(part for part, there in parts.items() if there)
+    level = warn if target.others and (landing or default or avoidable) else note
+    return level(text, "placed" if fixed and not avoidable and not movable and not default else "")
 
 
-def _shown(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+def _shown(interrupts: list[facts.Interrupt]) -> str:
+    return ", ".join(irq.name for irq in interrupts[:4]) + (", ..." if len(interrupts) > 4 else "")
 
 
 def irqbalance(target: Target) -> Seen:
-    if "irqbalance" not in target.system.processes().values():
-        if not target.system.shows_kernel_threads():
+    system, spared = target.system, facts.irqbalance_spares(target.system)
+    if "irqbalance" not in system.processes().values():
+        if not system.shows_kernel_threads():
             raise Unseen("only this container's processes are visible")
         return good("does not run")
-    banned = _banned(target)
-    if banned is None:  # its default
-        banned = facts.isolated(target.system) | facts.nohz_full(target.system)
-    if target.cpus <= banned:
-        return good(f"runs, and does not use {format_cpus(banned)}")
-    file = next((name for name in IRQBALANCE_FILES if target.system.exists(name)), IRQBALANCE_FILES[0])
-    text = f"runs, and may use {format_cpus(target.cpus - banned)}"
-    return warn(text, banned=format_cpus(target.cpus | banned), file=file)
-
-
-def _banned(target: Target) -> Cpus | None:
-    """CPUs that irqbalance must not use by its configuration; None where nothing is configured."""
-    text = "\n".join(target.system.text(name) or "" for name in IRQBALANCE_FILES)
-    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.M)
-    try:
-        return match and (parse_mask if match[1] == "S" else parse_cpus)(match[2])
-    except ValueError:
-        return frozenset()
+    if target.cpus <= spared:
+        return good(f"runs, and does not use {format_cpus(spared)}")
+    names = [file.name for file in facts.IRQBALANCE]
+    file, banned = next(filter(system.exists, names), names[0]), format_cpus(target.cpus | spared)
+    return warn(f"runs, and may use {format_cpus(target.cpus - spared)}", banned=banned, file=file)
 
 
 def frequency_governor(target: Target) -> Seen:
@@ -329,7 +269,7 @@ def idle_states(target: Target) -> Seen:
     system = target.system
     if not any(facts.idle_states(system, cpu) for cpu in target.cpus):
         raise Unseen("the kernel has no cpuidle driver")
-    used = {cpu: _used(target, cpu) for cpu in sorted(target.cpus)}
+    used = {cpu: facts.usable_idle_states(system, cpu) for cpu in sorted(target.cpus)}
     deepest_us = {cpu: max((s.exit_latency_us for s in states), default=0) for cpu, states in used.items()}
     late_us, held_us = max(deepest_us.values()), facts.held_latency_us(system)
     late = [cpu for cpu, us in deepest_us.items() if us == late_us]
@@ -342,22 +282,8 @@ def idle_states(target: Target) -> Seen:
         return note(f"{text}, as long as {held_us} us are held", "held")
     if late_us <= SHALLOW_US:
         return good(text)
-    values = _limit(target) | {"late_us": late_us}
-    return warn(text, **values, **({"max_cstate": MAX_CSTATE[driver]} if driver in MAX_CSTATE else {}))
-
-
-def _used(target: Target, cpu: int) -> list[facts.Idle]:
-    """Idle states that the kernel may choose for a CPU."""
-    limits = facts.latency_limit_us(target.system, cpu), facts.held_latency_us(target.system)
-    states = [state for state in facts.idle_states(target.system, cpu) if not state.disabled]
-    short = [s for s in states if all(us is None or s.exit_latency_us <= us for us in limits)]
-    return short or states[:1]  # it has to idle somehow
-
-
-def _limit(target: Target) -> dict[str, Any]:
-    """The limit of each CPU, which leaves the others their idle states."""
-    each = " ".join(map(str, sorted(target.cpus)))
-    return {"each": each, "file": facts.RESUME_LATENCY.at("$n"), "shallow_us": SHALLOW_US}
+    boot = {"max_cstate": MAX_CSTATE[driver]} if driver in MAX_CSTATE else {}
+    return warn(text, late_us=late_us, **boot)
 
 
 def cpu_dma_latency(target: Target) -> Seen:
@@ -367,7 +293,7 @@ def cpu_dma_latency(target: Target) -> Seen:
     except OSError as error:
         raise Unseen(f"{facts.DMA_LATENCY.label}: {error.strerror}") from error
     held_us = facts.held_latency_us(target.system)
-    values = _limit(target) if target.each(facts.RESUME_LATENCY) else {}
+    values = {"instead": target.values["limit"]} if target.each(facts.RESUME_LATENCY) else {}
     if held_us is not None:
         return note(f"held at {held_us} us by {facts.latency_holders(target.system)}", "held", **values)
     may_hold = target.system.is_real and os.access(path, os.W_OK)
@@ -442,8 +368,7 @@ def watchdogs(target: Target) -> Iterator[Seen]:
     mask = facts.WATCHDOG_CPUS(target.system)
     watched = target.cpus if mask is None else mask & target.cpus
     if soft and watched:
-        values = target.profile | ({"off": 0} if target.others else {})
-        yield note(f"the soft lockup watchdog runs on {target.where(watched)}", **values)
+        yield note(f"the soft lockup watchdog runs on {target.where(watched)}")
     if hard:
         yield note(f"{facts.NMI_WATCHDOG.label}=1", "hard")
     if not hard and not (soft and watched):

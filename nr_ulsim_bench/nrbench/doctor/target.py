@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from nrbench.system import Cpus, System, format_cpus
 
 T = TypeVar("T")
 WINDOW_S = 1.0
+MANAGED_IRQ_SINCE = (5, 6)  # a kernel that does not know a flag of isolcpus ignores all of it
 FIELDS = 8  # of a CPU's times; those behind are in user time already
 KERNEL_THREAD = 0x00200000  # of a thread's flags
 REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
@@ -45,20 +46,11 @@ class Seen(NamedTuple):
     checked: bool = True  # False: the text is the reason why it cannot be checked here
 
 
-def good(text: str, case: str = "", /, **values: Any) -> Seen:
-    return Seen(Level.GOOD, text, case, values)
+def _seen(level: Level, text: str, case: str = "", /, **values: Any) -> Seen:
+    return Seen(level, text, case, values)
 
 
-def note(text: str, case: str = "", /, **values: Any) -> Seen:
-    return Seen(Level.NOTE, text, case, values)
-
-
-def warn(text: str, case: str = "", /, **values: Any) -> Seen:
-    return Seen(Level.WARN, text, case, values)
-
-
-def bad(text: str, case: str = "", /, **values: Any) -> Seen:
-    return Seen(Level.BAD, text, case, values)
+good, note, warn, bad = (partial(_seen, level) for level in Level)
 
 
 def unseen(reason: str) -> Seen:
@@ -120,13 +112,27 @@ class Target:
         return self.system.online() - self.cpus
 
     @property
-    def profile(self) -> dict[str, str]:
-        """The command that keeps other work off the workers' CPUs, where the system has another one."""
+    def values(self) -> dict[str, Any]:
+        """For the texts of all checks. Some are there only where the system has another CPU, or has none."""
+        each = " ".join(map(str, sorted(self.cpus)))
+        found = {"cpus": self.names, "each": each, "limit": facts.RESUME_LATENCY.at("$n")}
         if not self.others:
-            return {}
+            return found | {"leave": "leave a CPU to the rest of the system: --cpus"}
         # With its full path, because sudo does not look where a virtual environment has its programs.
         write = f'sudo "$(command -v nrbench)" doctor --cpus {self.names} --tuned /etc/tuned/nrbench'
-        return {"tuned": f"{write} && sudo tuned-adm profile nrbench"}
+        return found | {
+            "rest": format_cpus(self.others),
+            "nohz_full": f"nohz_full={self.names}",
+            "rcu_nocbs": f"rcu_nocbs={self.names}",
+            "isolcpus": self.isolcpus,
+            "tuned": f"{write} && sudo tuned-adm profile nrbench",
+        }
+
+    @property
+    def isolcpus(self) -> str:
+        """With domain, without which flags leave other threads there."""
+        flags = "managed_irq,domain," if facts.kernel_number(self.system) >= MANAGED_IRQ_SINCE else ""
+        return f"isolcpus={flags}{self.names}"
 
     def where(self, cpus: Iterable[int]) -> str:
         """The workers' CPUs among these, as text."""
@@ -144,16 +150,15 @@ class Target:
 
     @cached_property
     def second(self) -> Second:
-        """Is measured once, when it is first asked for."""
-        ticks, threads, clocks_ns = self._ticks(), self._threads(), facts.clocks_ns(self.system)
+        """Is measured once, when it is first asked for, without the time that looking at threads takes."""
+        before, clocks_ns, ticks = self._threads(), facts.clocks_ns(self.system), self._ticks()
         time.sleep(WINDOW_S)
-        ran = [
-            now._replace(ticks=now.ticks - before.ticks if (before := threads.get(ids)) else 0)
-            for ids, now in self._threads().items()
-        ]
-        now_ns = facts.clocks_ns(self.system)
+        spent, now_ns = self._ticks() - ticks, facts.clocks_ns(self.system)
         clocks = np.subtract(now_ns, clocks_ns) if now_ns and clocks_ns else None
-        return Second(self._ticks() - ticks, ran, clocks)
+        threads = [
+            now._replace(ticks=now.ticks - before.get(ids, now).ticks) for ids, now in self._threads().items()
+        ]
+        return Second(spent, threads, clocks)
 
     def _ticks(self) -> np.ndarray:
         """Sums over the workers' CPUs since boot."""

@@ -74,17 +74,13 @@ def parse(text: str) -> list[Series]:
 
 def _output(words: list[str]) -> str:
     """Standard output of a program."""
-    name = Path(words[0]).name
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=True).stdout
+    except subprocess.CalledProcessError as error:  # a negative status: it took too long, or was killed
+        reason = (error.stderr or error.stdout).strip() or str(error)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unseen(f"{name}: {error}") from error
-    if answer.returncode < 0:
-        raise Unseen(f"{name}: ended by signal {-answer.returncode}: it took too long, or was killed")
-    if answer.returncode != 0:
-        reason = (answer.stderr or answer.stdout).strip() or f"status {answer.returncode}"
-        raise Unseen(f"{name}: {reason[:300]}")
-    return answer.stdout
+        reason = str(error)
+    raise Unseen(f"{Path(words[0]).name}: {reason[:300]}")
 
 
 def chosen_cpus(target: Target) -> list[str]:
@@ -93,11 +89,9 @@ def chosen_cpus(target: Target) -> list[str]:
     siblings = facts.SIBLINGS(system, cpu) or frozenset()
     near = next((cpus for cpus in facts.NODES(system).values() if cpu in cpus), system.possible())
 
-    def distance(other: int) -> tuple[bool, bool, bool, int]:
-        return other in siblings, other not in near, other not in target.cpus, -other
-
     callers = (target.cpus | system.affinity()) & system.online() - {cpu}
-    return [f"cpu={cpu}"] + ([f"caller_cpu={min(callers, key=distance)}"] if callers else [])
+    ordered = sorted(callers, key=lambda c: (c in siblings, c not in near, c not in target.cpus, -c))
+    return [f"cpu={cpu}", *(f"caller_cpu={caller}" for caller in ordered[:1])]
 
 
 @contextmanager
@@ -140,28 +134,19 @@ def wake_latency(target: Target) -> Iterator[Seen]:
 def judge(found: list[Series], held_us: int | None = None, holders: str = "") -> Iterator[Seen]:
     """`held_us`: the limit at which `holders` held cpu_dma_latency meanwhile."""
     series = [one for one in found if not one.skipped]
-    best = (
-        "fifo" if any(one.sched_class == "fifo" for one in series) else "other"
-    )  # OAI's, where it is allowed
-    series = [one for one in series if one.sched_class == best or one.kind == "look"]
-    sleeps = [one for one in series if one.kind == "futex" and not one.hold]
-    gaps = sorted({one.gap_us for one in found if one.kind == "futex" and not one.skipped})
-    gap_us = min(gaps, key=lambda gap: abs(gap - SLOT_US), default=SLOT_US)
-
-    def find(kind: str, hold: bool = False) -> Series | None:
-        wanted = (kind, gap_us, hold)
-        return next((one for one in series if (one.kind, one.gap_us, one.hold) == wanted), None)
-
-    asleep, timer = find("futex"), find("timer")
-    look = min(
-        (one for one in series if one.kind == "look"), key=lambda one: one.sched_class != best, default=None
-    )
-    if asleep and look:
+    classes = {one.sched_class for one in series}
+    best = "fifo" if "fifo" in classes else "other"  # OAI's, where it is allowed
+    looks = sorted((one for one in series if one.kind == "look"), key=lambda one: one.sched_class != best)
+    sleeps = [one for one in series if (one.kind, one.hold, one.sched_class) == ("futex", False, best)]
+    gap_us = min((one.gap_us for one in sleeps), key=lambda gap: abs(gap - SLOT_US), default=SLOT_US)
+    of_gap = {(one.kind, one.hold): one for one in series if (one.sched_class, one.gap_us) == (best, gap_us)}
+    asleep, timer = of_gap.get(("futex", False)), of_gap.get(("timer", False))
+    if asleep and looks:
         already = (
             f" {facts.DMA_LATENCY.name} was already held at {held_us} us by {holders}: this is the gain in "
             "that state. Without that program wakes may be slower."
         )
-        yield _burst(asleep, look, find("futex", hold=True), already if held_us is not None else "")
+        yield _burst(asleep, looks[0], of_gap.get(("futex", True)), already if held_us is not None else "")
     if timer:
         level = warn if timer.tail_us >= SLOT_US / 5 else note
         yield level(f"{_us(timer.p50_us)} late ({timer.tail})", "timer")

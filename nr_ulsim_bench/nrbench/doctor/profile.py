@@ -8,7 +8,7 @@ from configparser import ConfigParser
 from pathlib import Path
 
 from nrbench import facts
-from nrbench.doctor.looks import SOFTMODEMS, isolcpus_parameter
+from nrbench.doctor.looks import SOFTMODEMS
 from nrbench.doctor.target import Target
 from nrbench.facts import File
 from nrbench.system import format_cpus, format_mask
@@ -23,7 +23,7 @@ SYSCTLS: tuple[tuple[File[int | None], int], ...] = (
 def boot_parameters(target: Target) -> str:
     """What only the boot loader can set."""
     cpus, system = target.names, target.system
-    words = [isolcpus_parameter(target), f"irqaffinity={format_cpus(target.others)}"]
+    words = [target.isolcpus, f"irqaffinity={format_cpus(target.others)}"]
     if not facts.built_without(system, "NO_HZ_FULL"):
         words.append(f"nohz_full={cpus}")
     if not facts.built_without(system, "RCU_NOCB_CPU"):
