@@ -22,6 +22,7 @@ else:
 ROWS = tomllib.loads(Path(__file__).with_name("checks.toml").read_text(encoding="utf-8"))
 LOOKS = vars(looks) | vars(wakes)
 ACTIVITY, WAKES = "Activity", "Wake latency"  # areas of the checks that take a second and more
+NOTE = "  # "  # before the note of a remedy
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
 QUESTION = "quiet enough to measure?"
 
@@ -51,7 +52,7 @@ Findings = dict[str, list[Finding]]
 
 def _remedies(line: str) -> Iterator[Remedy]:
     """Of a line of `do`; the head of checks.toml has its form."""
-    order, _, note = line.partition("  # ")
+    order, _, note = line.partition(NOTE)
     kind, _, text = order.partition(": ")
     if kind == "sysctl":
         name, value = text.split("=")

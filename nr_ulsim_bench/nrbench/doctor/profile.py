@@ -8,16 +8,21 @@ from configparser import ConfigParser
 from pathlib import Path
 
 from nrbench import facts
+from nrbench.doctor.checks import NOTE, ROWS
 from nrbench.doctor.looks import SOFTMODEMS
 from nrbench.doctor.target import Target
-from nrbench.facts import File
 from nrbench.system import format_cpus, format_mask
 
-SYSCTLS: tuple[tuple[File[int | None], int], ...] = (
-    (facts.STAT_INTERVAL_S, 120),
-    (facts.TIMER_MIGRATION, 0),
-    (facts.NMI_WATCHDOG, 0),
-)
+SYSCTL = "sysctl: "
+
+
+def sysctls(target: Target) -> dict[str, str]:
+    """Those that the checks recommend without a condition."""
+    rows = [row for area in ROWS.values() for row in area.values()]
+    words = [*rows, *(case for row in rows for case in row.values() if isinstance(case, dict))]
+    lines = [line for one in words for line in one.get("do", ()) if line.startswith(SYSCTL)]
+    settings = (line.removeprefix(SYSCTL).format_map(target.values) for line in lines if NOTE not in line)
+    return dict(setting.split("=") for setting in settings)
 
 
 def boot_parameters(target: Target) -> str:
@@ -32,18 +37,11 @@ def boot_parameters(target: Target) -> str:
 
 
 def profile(target: Target) -> dict[str, dict[str, str]]:
-    """Of files that this kernel does not have nothing is set."""
-    system, others = target.system, format_cpus(target.others)
-    sysctls = {file.label: str(value) for file, value in SYSCTLS if system.exists(file.name)}
-    if system.exists(facts.WATCHDOG_CPUS.name):
-        sysctls[facts.WATCHDOG_CPUS.label] = others
-    elif system.exists(facts.WATCHDOG.name):
-        sysctls[facts.WATCHDOG.label] = "0"
-    masks = (facts.WORKQUEUES_CPUS.name, facts.WORKQUEUE_CPUS.at("*"))
+    rest, masks = format_cpus(target.others), (facts.WORKQUEUES_CPUS.name, facts.WORKQUEUE_CPUS.at("*"))
     return {
-        "main": {"summary": f"CPUs {target.names} for real-time workers, all other work on {others}"},
+        "main": {"summary": f"CPUs {target.names} for real-time workers, all other work on {rest}"},
         "cpu": {"devices": ",".join(f"cpu{cpu}" for cpu in sorted(target.cpus)), "governor": "performance"},
-        "sysctl": sysctls,
+        "sysctl": sysctls(target),
         "sysfs": dict.fromkeys(masks, format_mask(target.others)),
         "irqbalance": {"banned_cpus": target.names},
         "scheduler": {"isolated_cores": target.names, "ps_blacklist": ";".join(sorted(SOFTMODEMS))},
