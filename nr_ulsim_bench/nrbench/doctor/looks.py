@@ -10,16 +10,7 @@ from collections.abc import Iterator
 
 from nrbench import facts, host
 from nrbench.doctor.target import WINDOW_S, Level, Seen, Target, Unseen, bad, good, note, visible, warn
-from nrbench.system import (
-    CAP_IPC_LOCK,
-    CAP_SYS_NICE,
-    CPU,
-    Cpus,
-    format_cpus,
-    hierarchies,
-    quota,
-    quotas,
-)
+from nrbench.system import CAP_IPC_LOCK, CAP_SYS_NICE, CPU, Cpus, format_cpus, hierarchies, quota, quotas
 
 FAIR_SERVER = (6, 12)  # since this kernel normal threads have a deadline server instead of throttling
 SHALLOW_US = 10  # an exit latency that no slot minds
@@ -102,10 +93,7 @@ def cpus(target: Target) -> Iterator[Seen]:
 
 
 def preemption_model(target: Target) -> Seen:
-    model = visible(
-        facts.preemption(target.system),
-        "neither the kernel's version nor debugfs nor its configuration names it (try as root)",
-    )
+    model = visible(facts.preemption(target.system), "")
     if model in ("rt", "full"):
         return good(model)
     if model == "lazy":
@@ -303,10 +291,9 @@ def cpu_dma_latency(target: Target) -> Seen:
 def resume_latency(target: Target) -> Seen | None:
     """The same limit for one CPU. "0" means no limit, "n/a" means no idle state at all."""
     limits = {cpu: facts.latency_limit_us(target.system, cpu) for cpu in sorted(target.cpus)}
-    found = [
-        f"CPU {cpu} {f'{us} us' if us else 'no idle state'}" for cpu, us in limits.items() if us is not None
-    ]
-    return note(f"limited: {', '.join(found)}") if found else None
+    some = {cpu: f"{us} us" if us else "no idle state" for cpu, us in limits.items() if us is not None}
+    text = ", ".join(f"CPU {cpu} {limit}" for cpu, limit in some.items())
+    return note(f"limited: {text}") if some else None
 
 
 def locked_memory(target: Target) -> Seen:
@@ -324,9 +311,8 @@ def huge_pages(target: Target) -> Seen:
     if total == "0":
         return note("none reserved")
     size = re.match(r"\d+", about.get("Hugepagesize", ""))
-    return good(
-        f"{total} of {int(size[0]) >> 10 if size else 0} MiB, {about.get('HugePages_Free', '?')} free"
-    )
+    size_mib = int(size[0]) >> 10 if size else 0
+    return good(f"{total} of {size_mib} MiB, {about.get('HugePages_Free', '?')} free")
 
 
 def swap(target: Target) -> Seen:
