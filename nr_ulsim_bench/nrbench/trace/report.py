@@ -19,21 +19,22 @@ from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.text import WIDTH, losses, tables, text
 
 NARROWEST = 40  # columns of text
-LIMITS = (
-    "Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of "
-    "a "
-    "microsecond look longer than they are, and so do the parts find and finish of the critical path.",
-    "All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, "
-    "and "
-    "counts as busy. Only a trace of the kernel can tell the two apart.",
-    "With fewer than a few hundred values, p99 is nearly the longest.",
-    "A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has "
-    "waited for them. A program that marks no phases has bursts only.",
-    "The critical path shows, from the end of a phase backwards, what each moment waited for. A part that "
-    "becomes some microseconds shorter shortens the phase by no more than that, and by less where another "
-    "path "
-    "is nearly as long.",
-)
+LIMITS = """
+Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of a
+microsecond look longer than they are, and so do the parts find and finish of the critical path.
+
+All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, and
+counts as busy. Only a trace of the kernel can tell the two apart.
+
+With fewer than a few hundred values, p99 is nearly the longest.
+
+A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has waited
+for them. A program that marks no phases has bursts only.
+
+The critical path shows, from the end of a phase backwards, what each moment waited for. A part that becomes
+some microseconds shorter shortens the phase by no more than that, and by less where another path is nearly
+as long.
+""".strip().split("\n\n")
 
 
 def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
@@ -79,7 +80,7 @@ def report(
     summary["warnings"] = trace.warnings
     summary["notes"] = recorded_command(processes, recording.get("pid"))
     if phases and not summary["phases"]:
-        known = ", ".join(sorted({kind.name for kind in figures}))
+        known = ", ".join(sorted({kind.summary["name"] for kind in figures}))
         raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
     show(summary, as_json)
     print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)

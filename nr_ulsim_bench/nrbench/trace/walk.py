@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Callable
 
 import pandas as pd
@@ -34,17 +35,17 @@ HANDLED = (
 
 
 class Lost:
-    """Stretches of time in which events were lost, joined where they touch."""
+    """Stretches of time in which events were lost."""
 
     def __init__(self, lost: list[Event]) -> None:
-        self.begins: list[int] = []
-        self.ends: list[int] = []
-        for begin_ns, end_ns in sorted((event[1], event[4]) for event in lost):
-            if self.ends and begin_ns <= self.ends[-1]:
-                self.ends[-1] = max(self.ends[-1], end_ns)
-            else:
-                self.begins.append(begin_ns)
-                self.ends.append(end_ns)
+        times = sorted((event[1], event[4]) for event in lost)
+        self.begins = [begin_ns for begin_ns, _ in times]
+        self.ends = [*accumulate((end_ns for _, end_ns in times), max)]  # the latest so far
+
+    @property
+    def count(self) -> int:
+        """Of stretches, those that touch joined."""
+        return sum(begin_ns > before_ns for begin_ns, before_ns in zip(self.begins, [-1, *self.ends]))
 
     def between(self, begin_ns: int, end_ns: int) -> bool:
         """Whether something was lost in that time, both ends included."""
