@@ -53,28 +53,23 @@ def default_out() -> Path:
     return Path(f"trace-{datetime.datetime.now():%Y%m%d-%H%M%S}")
 
 
-def check(options: Options) -> None:
-    """Finds errors before anything is started."""
+def check(options: Options) -> bool:
+    """Finds errors before anything is started. @return whether the folder is new"""
     if not options.command and options.seconds is None:
         raise TraceError("nothing to record: name a command after --, or use --seconds")
     if options.command and shutil.which(options.command[0]) is None:
         raise TraceError(f"{options.command[0]}: command not found, or not executable")
     check_memory(options.buffers, options.per_process)
-
-
-def make_folder(out: Path) -> bool:
-    """Raises if the folder is not empty. @return whether it is new"""
-    is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    if any(out.iterdir()):
-        raise TraceError(f"--out {out}: the folder is not empty; name another one")
+    is_new = not options.out.exists()
+    options.out.mkdir(parents=True, exist_ok=True)
+    if any(options.out.iterdir()):
+        raise TraceError(f"--out {options.out}: the folder is not empty; name another one")
     return is_new
 
 
 def record(options: Options) -> int:
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
-    check(options)
-    is_new = make_folder(options.out)
+    is_new = check(options)
     try:
         # Signals are held until the session is destroyed. They interrupt only the wait for the command.
         with signals.held(), ends_with_block():
@@ -94,14 +89,14 @@ def record(options: Options) -> int:
 
 def _write_about(options: Options, losses: Losses | None, pid: int | None) -> None:
     """Describes the machine and the recording for the report."""
+    buffers, each = options.buffers, " and process" if options.per_process else ""
     about = host.facts() | {
         "command": shlex.join(options.command),
         "pid": pid,
         "seconds": options.seconds,
-        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB for each CPU"
-        + (" and process" if options.per_process else ""),
-        "lost_events": losses.events if losses else None,
-        "lost_packets": losses.packets if losses else None,
+        "buffers": f"{buffers.count} x {buffers.subbuf_bytes >> 10} KiB for each CPU{each}",
+        "lost_events": losses and losses.events,
+        "lost_packets": losses and losses.packets,
     }
     del about["bench"]
     path = options.out / RECORD_FILE
@@ -137,9 +132,11 @@ def _run(options: Options, session: Session, process: subprocess.Popen[bytes] | 
             session.stop()
             say(f"{options.seconds:g} s are recorded; waiting for the command to end")
             event = signals.wait(process, None)
-        if event.status is not None:
-            return event.status
-        return 0 if event.signal is None else _end(process, event.signal)
+        if event.signal is None:
+            return event.status or 0
+        if process is None:  # Ctrl-C is a way to end such a recording
+            return 0 if event.signal == signal.SIGINT else 128 + event.signal
+        return _end(process, event.signal)
     finally:
         if process is not None and process.poll() is None:
             process.kill()
@@ -157,16 +154,12 @@ def _start(options: Options) -> subprocess.Popen[bytes]:
         raise TraceError(f"{options.command[0]}: {error.strerror}") from error
 
 
-def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
-    """Passes a signal on. A Ctrl-C has most likely reached the command already."""
-    if process is None:
-        return 0 if number == signal.SIGINT else 128 + number  # Ctrl-C is a way to end such a recording
-    if number == signal.SIGINT:
-        status = _status(process, 1)
-        if status is not None:
-            return status
-    process.send_signal(number)
-    status = _status(process, GRACE_S)
+def _end(process: subprocess.Popen[bytes], number: int) -> int:
+    """Passes a signal on. A Ctrl-C has most likely reached the command already. @return the exit status"""
+    status = _status(process, 1) if number == signal.SIGINT else None
+    if status is None:
+        process.send_signal(number)
+        status = _status(process, GRACE_S)
     if status is None:
         say(f"the command has not ended {GRACE_S:g} s after the signal; killing it")
         process.kill()
@@ -187,11 +180,14 @@ def _judge(options: Options, losses: Losses | None, status: int) -> int:
     """Says whether the recording is complete."""
     if shutil.disk_usage(options.out).free < FULL_BYTES:
         say(f"the disk of {options.out} is full: the trace is not complete")
-    missing = what_is_missing(options.out)
-    if missing:
-        say(f"{options.out}: {missing}. {REMEDY}")
+    metadata = [folder / "metadata" for folder in trace_folders(options.out)]
+    # They declare the events of each program that the recorder has seen.
+    if not any(f"{PROVIDER}:".encode() in file.read_bytes() for file in metadata):
+        programs = "only programs with other tracepoints" if metadata else "no program with LTTng tracepoints"
+        what = f"no event of {PROVIDER}" if metadata else "nothing"
+        say(f"{options.out}: {what} was recorded: {programs} ran. {REMEDY}")
         return status or 2
-    if losses is not None and (losses.events or losses.packets):
+    if losses is not None and any(losses):
         say(
             f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full. Record "
             f"again with larger ones: --subbuf-size={options.buffers.subbuf_bytes * 2 >> 10}k or more "
@@ -213,14 +209,3 @@ def files_below(top: Path) -> list[Path]:
 def trace_folders(top: Path) -> list[Path]:
     """Folders that hold a trace: those with a file called metadata."""
     return sorted(file.parent for file in files_below(top) if file.name == "metadata")
-
-
-def what_is_missing(out: Path) -> str | None:
-    """Why a folder has no event of the pool; None if it may have some."""
-    folders = trace_folders(out)
-    if not folders:
-        return "nothing was recorded: no program with LTTng tracepoints ran"
-    # The metadata declare the events of each program that the recorder has seen.
-    if not any(f"{PROVIDER}:".encode() in (folder / "metadata").read_bytes() for folder in folders):
-        return f"no event of {PROVIDER} was recorded: only programs with other tracepoints ran"
-    return None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import pandas as pd
@@ -30,10 +30,12 @@ def draw_tails(kinds: Sequence[Figures], path: Path) -> bool:
         for kind in several
         for of, ns in kind.times.items()
     )
-    grid = sns.displot(
-        times, x="µs", hue="kind", col="of", kind="ecdf", complementary=True, log_scale=(True, True),
-        palette=COLORS[: len(several)], height=4.2,
-    )  # fmt: skip
+    look: dict[str, Any] = {
+        "complementary": True,
+        "log_scale": (True, True),
+        "palette": COLORS[: len(several)],
+    }
+    grid = sns.displot(times, x="µs", hue="kind", col="of", kind="ecdf", height=4.2, **look)
     grid.set_titles("{col_name}", loc="left").set_ylabels("share that is longer")
     for axis in grid.axes.flat:
         plain_numbers(axis.xaxis)
