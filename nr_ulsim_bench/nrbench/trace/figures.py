@@ -94,22 +94,17 @@ def figures_of(process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> 
 def tasks_of(process: Process) -> pd.DataFrame:
     """A row for each task that ran; `kind` is that of the span in whose figures it counts. Times in ns, -1
     where an end or other events are not in the trace."""
-    walk = process.walk
-    rows = [
-        (
-            task.owner.kind if task.owner and task.owner.is_counted else None,
-            task.func,
-            task.own_ns if task.is_ended and not walk.lost_between(task.begin, task.end) else -1,
-            walk.time[task.begin] - walk.time[task.push],
-            walk.time[task.end] - walk.time[task.begin] if task.is_ended else -1,
-            walk.tid[task.push] != task.tid,
-            task.by_timer,
-        )
-        for task in walk.tasks
-    ]
+    walk, rows = process.walk, []
+    for task in walk.tasks:
+        kind = task.owner.kind if task.owner and task.owner.is_counted else None
+        is_whole = task.is_ended and not walk.lost_between(task.begin, task.end)
+        lag_ns = walk.time[task.begin] - walk.time[task.push]
+        time_ns = walk.time[task.end] - walk.time[task.begin] if task.is_ended else -1
+        is_stolen = walk.tid[task.push] != task.tid
+        own_ns = task.own_ns if is_whole else -1
+        rows.append((kind, task.func, own_ns, lag_ns, time_ns, is_stolen, task.by_timer))
     columns = ["kind", "func", "own", "lag", "time", "stolen", "by_timer"]
-    table: pd.DataFrame = pd.DataFrame(rows, columns=columns)
-    return table
+    return pd.DataFrame(rows, columns=columns)
 
 
 def used(process: Process, span: Span, cores: int) -> tuple[int, int]:

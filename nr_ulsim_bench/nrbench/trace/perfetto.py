@@ -93,12 +93,14 @@ class Export:
     def process(self, process: Process) -> None:
         name, walk = process.name or "process", process.walk
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
-        of_kind = {"slots": [(w.begin_ns, w.end_ns, _name(w.name, w.is_valid)) for w in process.slots]}
+        of_kind = {
+            "slots": [(w.begin_ns, w.end_ns, w.name + NOT_WHOLE * (not w.is_valid)) for w in process.slots]
+        }
         for span in walk.spans:
             label = process.kind_label(span.kind)
             text = label if span.is_burst else f"{label} {span.frame}.{span.slot}"
             times = walk.time[span.begin], walk.time[span.end]
-            of_kind.setdefault(label, []).append((*times, _name(text, span.is_valid)))
+            of_kind.setdefault(label, []).append((*times, text + NOT_WHOLE * (not span.is_valid)))
         for label, slices in of_kind.items():
             self.lanes(label, parent, slices)
         for pool in process.pools:
@@ -140,10 +142,6 @@ class Export:
             if edge.type == TrackEvent.TYPE_COUNTER:
                 event.counter_value = edge.value
             self.builder.write_packet(packet)
-
-
-def _name(text: str, is_valid: bool) -> str:
-    return text if is_valid else text + NOT_WHOLE
 
 
 def thread_slices(process: Process) -> Iterator[tuple[int, int, int, str, int]]:

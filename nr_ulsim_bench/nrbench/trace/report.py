@@ -76,13 +76,14 @@ def report(
     found, processes = read(trace, wanted)
     cores = recording.get("cores")
     summary, figures = summarize(found, processes, phases, cores if type(cores) is int else 0)
-    summary["events"] = trace.event_count
-    summary["warnings"] = trace.warnings
-    summary["notes"] = recorded_command(processes, recording.get("pid"))
+    notes = recorded_command(processes, recording.get("pid"))
+    summary |= {"events": trace.event_count, "warnings": trace.warnings, "notes": notes}
     if phases and not summary["phases"]:
         known = ", ".join(sorted({kind.summary["name"] for kind in figures}))
         raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
-    show(summary, as_json)
+    columns = shutil.get_terminal_size((WIDTH, 0)).columns
+    width = max(columns, NARROWEST) if sys.stdout.isatty() else WIDTH
+    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
     print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)
     if out is not None:
         write(out, folder, summary, [kind for kind in figures if is_wanted(kind, phases)], recording)
@@ -98,13 +99,6 @@ def recorded_command(processes: Sequence[Process], pid: object) -> list[str]:
         f"The trace has {len(pools)} processes with a pool. The recorded command is {pools[pid].label}: "
         f"--process {pid} shows it alone"
     ]
-
-
-def show(summary: Summary, as_json: bool) -> None:
-    width = WIDTH
-    if sys.stdout.isatty():
-        width = max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)
-    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
 
 
 def write(

@@ -45,12 +45,11 @@ def slots_of(pid: int, walk: Walk) -> list[Window]:
     windows = []
     for (frame, slot), found in slots.items():
         for number, phases in enumerate(found):
-            ends = [walk.time[phase.end] for phase in phases if phase.end >= 0]
             begin_ns = walk.time[phases[0].begin]
-            if ends and max(ends) > begin_ns:
+            end_ns = max((walk.time[phase.end] for phase in phases if phase.end >= 0), default=begin_ns)
+            if end_ns > begin_ns:
                 name = f"{frame}.{slot}" + (f"#{number}" if number else "")
-                is_valid = all(phase.is_valid for phase in phases)
-                windows.append(Window(name, pid, begin_ns, max(ends), is_valid))
+                windows.append(Window(name, pid, begin_ns, end_ns, all(phase.is_valid for phase in phases)))
     return sorted(windows, key=lambda window: window.begin_ns)
 
 
@@ -67,11 +66,8 @@ def _is_over(walk: Walk, slot: list[Span], phase: Span) -> bool:
 
 def longest(slots: Sequence[Window], bursts: Sequence[Window]) -> Window | None:
     """The longest slot; the longest burst if there are no slots."""
-    for windows in (slots, bursts):
-        valid = [window for window in windows if window.is_valid]
-        if valid:
-            return max(valid, key=lambda window: window.duration_ns)
-    return None
+    valid = [[window for window in windows if window.is_valid] for windows in (slots, bursts)]
+    return max(valid[0] or valid[1], key=lambda window: window.duration_ns, default=None)
 
 
 def chosen(windows: Sequence[Window], wanted: str) -> Window:
