@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nrbench.trace import events as ev
-from nrbench.trace.path import PATH_PARTS, critical_path
+from nrbench.trace.path import PATH_PARTS, Path
 from nrbench.trace.process import Process
 from nrbench.trace.reader import Table, of
 from nrbench.trace.slots import longest
@@ -63,7 +63,7 @@ def figures_of(process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> 
     duration, lag, wake = map(distribution, times.values())
     usage = [both for both in (used(process, span, cores) for span in spans) if both[1]]
     busy_ns, room_ns = (sum(part) for part in zip(*usage, (0, 0)))
-    path = sum((critical_path(walk, span, process.workers) for span in spans), Counter[str]())
+    path = sum((Path(walk, span, process.workers).ns for span in spans), Counter[str]())
     pushed = sum(span.tasks for span in spans)
     summary = {
         "name": process.whole(process.kind_label(kind)),
@@ -133,6 +133,17 @@ def used(process: Process, span: Span, cores: int) -> tuple[int, int]:
 def pool_summary(process: Process, pool: int) -> Summary:
     events = process.events[process.events.a == pool]
     unparks, prewake = of(events, ev.UNPARK).by_timer.clip(upper=2), of(events, ev.PREWAKE).worker
+    lates = of(events, ev.LATE)
+    late = [
+        {
+            "cause": cause,
+            "count": len(times),
+            "share": share(len(times), len(lates)),
+            "median_us": float(times.median()) / 1000,
+            "max_us": int(times.max()) / 1000,
+        }
+        for cause, times in lates.groupby("text", sort=False).late_ns
+    ]
     return {
         "name": process.whole(process.pool_label(pool)),
         "pid": process.pid,
@@ -144,21 +155,8 @@ def pool_summary(process: Process, pool: int) -> Summary:
         "unparks": {key: int((unparks == how).sum()) for how, key in enumerate(UNPARKS)},
         "prewake_plans": int((prewake >= 0).sum()),
         "prewake_hints": int((prewake < 0).sum()),
-        "late": [*late_summaries(of(events, ev.LATE))],
+        "late": sorted(late, key=lambda row: -row["count"]),
     }
-
-
-def late_summaries(late: pd.DataFrame) -> Iterator[Summary]:
-    """Late starts by cause, the most frequent first."""
-    causes = late.groupby("text", sort=False).late_ns
-    for cause, times in sorted(causes, key=lambda item: -len(item[1])):
-        yield {
-            "cause": cause,
-            "count": len(times),
-            "share": share(len(times), len(late)),
-            "median_us": float(times.median()) / 1000,
-            "max_us": int(times.max()) / 1000,
-        }
 
 
 def function_summaries(process: Process, tasks: pd.DataFrame) -> Iterator[Summary]:
@@ -187,21 +185,17 @@ def is_wanted(figures: Figures, wanted: Collection[str]) -> bool:
     return not wanted or any(word in name or word == kind for word in wanted)
 
 
-def all_figures(process: Process, tasks: pd.DataFrame, cores: int) -> Iterator[Figures]:
-    """Of each kind, phases first."""
-    of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
-    for kind in sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str)):
-        yield figures_of(process, kind, of_kind.get(kind, tasks[:0]), cores)
-
-
 def summarize(
     table: Table, processes: Sequence[Process], wanted: Collection[str] = (), cores: int = 0
 ) -> tuple[Summary, list[Figures]]:
     """@return the values, and the figures of all kinds of phases in the order of the tables"""
-    tasks = {process: tasks_of(process) for process in processes}
-    by_pid = sorted(processes, key=lambda process: process.pid)
-    figures = [found for process in by_pid for found in all_figures(process, tasks[process], cores)]
-    functions = [row for process in processes for row in function_summaries(process, tasks[process])]
+    figures, functions = [], []
+    for process in sorted(processes, key=lambda process: process.pid):
+        tasks = tasks_of(process)
+        of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
+        for kind in sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
+            figures.append(figures_of(process, kind, of_kind.get(kind, tasks[:0]), cores))
+        functions += function_summaries(process, tasks)
     slots = [window for process in processes for window in process.slots]
     slot = longest(slots, [window for process in processes for window in process.bursts])
     stretches = Lost(table.lost).count

@@ -131,9 +131,6 @@ class Thread:
             return self.phases[-1]
         return self.stack[-1].owner if self.stack else None
 
-    def runs_for(self, group: int) -> bool:
-        return self.in_what() == RUNNING and self.stack[-1].group == group
-
 
 class Walk:
     """Through the events of one process. What it finds are its lists."""
@@ -170,9 +167,7 @@ class Walk:
         for now, (kind, tid, text, fields) in enumerate(rows):
             if (handler := handlers.get(kind)) is None:
                 continue
-            thread = self.threads.get(tid)
-            if thread is None:
-                thread = self.threads[tid] = Thread(tid)
+            thread = self.threads.get(tid) or self.threads.setdefault(tid, Thread(tid))
             self._heal(thread, now, kind)
             self.was_in[now] = ENDS.get(kind, thread.in_what())
             given = fields[: len(NUMBERS[kind])]
@@ -254,11 +249,11 @@ class Walk:
 
     def _phase_begin(self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int) -> bool:
         phase = thread.open_phase(name)
-        if phase is not None:
-            if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
-                thread.phases.remove(phase)
-                thread.phases.append(phase)
-                return False
+        if phase and (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
+            thread.phases.remove(phase)
+            thread.phases.append(phase)
+            return False
+        if phase:
             self._close(phase)
         phase = self._open_span(thread, now, name)
         phase.frame, phase.slot, phase.id = frame, slot, id
@@ -285,11 +280,12 @@ class Walk:
         lost its CPU, is then part of the burst.
         """
         kind = (task.pool, task.func)
-        burst = thread.bursts.get(kind)
-        if burst is not None:
+        if burst := thread.bursts.get(kind):
+            pause_ns = self.time[now] - self.time[burst.last_ran]
+            is_over = burst.outstanding == 0 and pause_ns > GAP_NS and self._joined.isdisjoint(burst.groups)
             if burst.joined_at >= 0 and burst.not_begun == 0:
                 self._close(burst, burst.joined_at)
-            elif self._is_over(burst, now):
+            elif is_over:
                 self._close_unjoined(burst)
         if burst is None or not burst.is_open:
             burst = thread.bursts[kind] = self._open_span(thread, now, kind)
@@ -297,10 +293,6 @@ class Walk:
             burst.groups.add(task.group)
             self._by_group.setdefault(task.group, []).append(burst)
         return burst
-
-    def _is_over(self, burst: Span, now: int) -> bool:
-        pause_ns = self.time[now] - self.time[burst.last_ran]
-        return burst.outstanding == 0 and pause_ns > GAP_NS and self._joined.isdisjoint(burst.groups)
 
     def _close_unjoined(self, burst: Span) -> None:
         burst.is_joined = False
@@ -365,11 +357,10 @@ class Walk:
 
     def _run_end(self, thread: Thread, now: int, arg: int) -> None:
         task = self._leave(thread, now, lambda task: task.pool != WAITS and task.arg == arg)
-        if task is None:  # it began before the trace did
-            return
+        if task is None:
+            return  # it began before the trace did
         self._ran[task.group] = self._last_ended = now
-        burst = task.owner
-        if burst is None:
+        if (burst := task.owner) is None:
             return
         burst.outstanding -= 1
         burst.last_ran = now
@@ -404,7 +395,8 @@ class Walk:
         ran = self._ran.get(group)
         if group in self._done:
             return max(self._done[group], ran or 0)
-        running = [thread for thread in self.threads.values() if thread.runs_for(group)]
+        running = [thread for thread in self.threads.values() if thread.in_what() == RUNNING]
+        running = [thread for thread in running if thread.stack[-1].group == group]
         return ~min(running, key=lambda thread: thread.since_ns).last if running else ran
 
     # Sleep
@@ -415,11 +407,8 @@ class Walk:
     def _woken_for(self, thread: Thread, pool: int) -> Span | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
         for."""
-        owner = thread.owner()
-        if owner is None and thread.bursts:
-            owner = next((burst for burst in reversed(thread.bursts.values()) if pool in burst.pools), None)
-        if owner is None:
-            owner = thread.woken_for
+        bursts = (burst for burst in reversed(thread.bursts.values()) if pool in burst.pools)
+        owner = thread.owner() or next(bursts, thread.woken_for)
         if owner is None or not owner.is_open:
             owner = next((span for span in reversed(self._open) if pool in span.pools), None)
         return owner
