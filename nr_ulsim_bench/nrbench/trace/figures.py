@@ -104,7 +104,8 @@ def tasks_of(process: Process) -> pd.DataFrame:
         own_ns = task.own_ns if is_whole else -1
         rows.append((kind, task.func, own_ns, lag_ns, time_ns, is_stolen, task.by_timer))
     columns = ["kind", "func", "own", "lag", "time", "stolen", "by_timer"]
-    return pd.DataFrame(rows, columns=columns)
+    table: pd.DataFrame = pd.DataFrame(rows, columns=columns)
+    return table
 
 
 def used(process: Process, span: Span, cores: int) -> tuple[int, int]:
@@ -189,7 +190,8 @@ def summarize(
     table: Table, processes: Sequence[Process], wanted: Collection[str] = (), cores: int = 0
 ) -> tuple[Summary, list[Figures]]:
     """@return the values, and the figures of all kinds of phases in the order of the tables"""
-    figures, functions = [], []
+    figures: list[Figures] = []
+    functions: list[Summary] = []
     for process in sorted(processes, key=lambda process: process.pid):
         tasks = tasks_of(process)
         of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))

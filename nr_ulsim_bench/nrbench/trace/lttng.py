@@ -97,21 +97,6 @@ def listed(*words: str) -> list[tuple[str, str]] | None:
     return [(element.tag.rpartition("}")[2], element.text or "") for element in root.iter()]
 
 
-def check_memory(buffers: Buffers, per_process: bool = False) -> None:
-    """The buffers lie in shared memory, of which containers have little. Without room nothing is recorded.
-
-    With `per_process` there must be room for one process; how many there will be is not known.
-    """
-    free = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else buffers.bytes
-    if buffers.bytes > free:
-        each = " for each process" if per_process else ""
-        raise TraceError(
-            f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB{each} "
-            f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB for each CPU). Use a smaller "
-            "--subbuf-size or --num-subbuf, or give a container more: --shm-size"
-        )
-
-
 class Session:
     """A recording session. It is stopped and destroyed when its block ends, also by an error."""
 
@@ -119,6 +104,22 @@ class Session:
         self.name, self.out, self.buffers, self.per_process = name, out, buffers, per_process
         self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
         self._recording = False
+
+    def check_memory(self) -> None:
+        """The buffers lie in shared memory, of which containers have little. Without room nothing is
+        recorded.
+
+        With `per_process` there must be room for one process; how many there will be is not known.
+        """
+        count, each_bytes, all_bytes = self.buffers.count, self.buffers.subbuf_bytes, self.buffers.bytes
+        free = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else all_bytes
+        if all_bytes > free:
+            of = " for each process" if self.per_process else ""
+            raise TraceError(
+                f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {all_bytes >> 20} MiB{of} "
+                f"({count} of {each_bytes >> 10} KiB for each CPU). Use a smaller --subbuf-size or "
+                "--num-subbuf, or give a container more: --shm-size"
+            )
 
     def _create(self) -> None:
         """Starts a daemon where none runs. A daemon that still ends prevents that for a while."""
