@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Callable
+from typing import Any, Callable
 
 import pandas as pd
 
@@ -76,7 +76,7 @@ class Span:
     """A phase of a slot, or a burst: the tasks that a thread pushes outside any phase until it has joined
     them."""
 
-    kind: object  # what shares its figures: the name of a phase; pool and function of a burst
+    kind: Any  # what shares its figures: the name of a phase; pool and function of a burst
     tid: int
     begin: int
     depth: int
@@ -92,7 +92,6 @@ class Span:
     outstanding: int = 0  # not ended
     joined_at: int = -1  # a burst: a wait returned while the last tasks still ran
     last_ran: int = -1
-    is_open: bool = True
     is_valid: bool = True  # all its events are in the trace
     is_joined: bool = True
 
@@ -153,7 +152,6 @@ class Walk:
         self.kinds: Counter[object] = Counter()  # of all spans; phases of which only the end is there
         self.pending: dict[tuple[int, int, int], deque[Task]] = {}  # by pool, function, argument
         self._open: dict[Span, None] = {}
-        self._by_group: dict[int, list[Span]] = {}  # open bursts
         self._joined: set[int] = set()  # groups that have been waited for
         self._done: dict[int, int] = {}  # the last count-down of a group
         self._ran: dict[int, int] = {}  # the last task of a group that ended
@@ -237,15 +235,12 @@ class Walk:
         span.is_valid &= end >= 0 and not self.lost_between(span.begin, end)
         self.spans.append(span)
         self.kinds[span.kind] += 0
-        span.is_open = False
         del self._open[span]
         thread = self.threads[span.tid]
         if span in thread.phases:
             thread.phases.remove(span)
-        if thread.bursts.get(span.kind) is span:
+        else:
             del thread.bursts[span.kind]
-        for group in span.groups:
-            self._by_group[group].remove(span)
 
     def _phase_begin(self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int) -> bool:
         phase = thread.open_phase(name)
@@ -282,34 +277,34 @@ class Walk:
         kind = (task.pool, task.func)
         if burst := thread.bursts.get(kind):
             pause_ns = self.time[now] - self.time[burst.last_ran]
-            is_over = burst.outstanding == 0 and pause_ns > GAP_NS and self._joined.isdisjoint(burst.groups)
+            is_over = burst.outstanding == 0 and pause_ns > GAP_NS
             if burst.joined_at >= 0 and burst.not_begun == 0:
                 self._close(burst, burst.joined_at)
-            elif is_over:
+            elif is_over and self._joined.isdisjoint(burst.groups):
                 self._close_unjoined(burst)
-        if burst is None or not burst.is_open:
-            burst = thread.bursts[kind] = self._open_span(thread, now, kind)
-        if task.group not in burst.groups:
-            burst.groups.add(task.group)
-            self._by_group.setdefault(task.group, []).append(burst)
-        return burst
+        if kind not in thread.bursts:
+            thread.bursts[kind] = self._open_span(thread, now, kind)
+        thread.bursts[kind].groups.add(task.group)
+        return thread.bursts[kind]
 
     def _close_unjoined(self, burst: Span) -> None:
         burst.is_joined = False
         self._close(burst, burst.last_ran)
 
+    def _bursts(self, pool: int, group: int) -> list[Span]:
+        """The open ones that a wait is for: for a group or, 0, for the whole pool."""
+        bursts = [span for span in self._open if span.is_burst]
+        return [one for one in bursts if (group in one.groups if group else pool in (0, one.kind[0]))]
+
     def _end_bursts(self, now: int, pool: int, group: int) -> None:
-        """A wait returned, for a group or, 0, for the whole pool.
+        """A wait returned.
 
         A counted group is done then. Of others tasks may still run that have said that they are done, or that
         the next wait is for.
         """
-        if group == 0:
-            bursts = [span for span in self._open if span.is_burst and pool in (0, span.kind[0])]  # type: ignore[index]
-        else:
-            bursts = list(self._by_group.get(group, ()))
+        if group:
             self._joined.add(group)
-        for burst in bursts:
+        for burst in self._bursts(pool, group):
             is_done = burst.outstanding == 0 or (group in self._done and burst.not_begun == 0)
             if is_done or self.lost_between(burst.begin, now):
                 self._close(burst, now)
@@ -324,11 +319,11 @@ class Walk:
         if task.owner is None and not thread.stack:
             task.owner = self._burst_of(thread, now, task)
         self.pending.setdefault((pool, func, arg), deque()).append(task)
-        if task.owner is not None:
-            task.owner.outstanding += 1
-            task.owner.not_begun += 1
-            task.owner.tasks += task.owner.is_open
-            task.owner.pools.add(pool)
+        if (owner := task.owner) is not None:
+            owner.outstanding += 1
+            owner.not_begun += 1
+            owner.tasks += owner in self._open
+            owner.pools.add(pool)
 
     def _pushed_task(self, now: int, pool: int, func: int, arg: int) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
@@ -364,7 +359,7 @@ class Walk:
             return
         burst.outstanding -= 1
         burst.last_ran = now
-        if burst.joined_at >= 0 and burst.is_open and burst.outstanding == 0:
+        if burst.joined_at >= 0 and burst in self._open and burst.outstanding == 0:
             # The last task has ended, perhaps shortly after the wait for it.
             joined_at, burst.joined_at = burst.joined_at, -1
             if self.time[now] - self.time[joined_at] <= LATE_NS:
@@ -374,8 +369,8 @@ class Walk:
         self._done[group] = self._last_ended = now
 
     def _join_begin(self, thread: Thread, now: int, pool: int, group: int) -> None:
-        for burst in self._by_group.get(group, ()):  # the wait before was not the last one
-            burst.joined_at = -1
+        for burst in self._bursts(pool, group) if group else ():
+            burst.joined_at = -1  # the wait before was not the last one
         self.waits.append(Task(WAITS, 0, 0, group))
         self._enter(thread, now, self.waits[-1])
 
@@ -409,7 +404,7 @@ class Walk:
         for."""
         bursts = (burst for burst in reversed(thread.bursts.values()) if pool in burst.pools)
         owner = thread.owner() or next(bursts, thread.woken_for)
-        if owner is None or not owner.is_open:
+        if owner not in self._open:
             owner = next((span for span in reversed(self._open) if pool in span.pools), None)
         return owner
 
