@@ -24,8 +24,8 @@ def examine_here(measure: bool) -> dict[str, Any]:
 
     system = system_here()
     target = Target(system, system.affinity(), PROGRAM if system.is_real else None)
-    findings, about = checks.examine(target, measure), host.describe(system=system)
-    return dict(json.loads(report.to_json(about, target.names, findings)))
+    answer = report.answer(host.describe(system=system), target.names, checks.examine(target, measure))
+    return dict(json.loads(json.dumps(answer)))
 
 
 def run(spec: str, measure: bool, as_json: bool) -> int:

@@ -39,15 +39,13 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Finding:
+    area: str
     level: Level
     seen: str
     why: str = ""
     remedies: tuple[Remedy, ...] = ()
     check: str = ""
     checked: bool = True  # False: `seen` is the reason why it cannot be checked here
-
-
-Findings = dict[str, list[Finding]]
 
 
 def _remedies(line: str) -> Iterator[Remedy]:
@@ -89,7 +87,7 @@ def _looked(check: str, row: dict[str, Any], target: Target) -> Iterator[Seen]:
         yield unseen(row.get("hidden", str(error)))
 
 
-def _finding(check: str, row: dict[str, Any], seen: Seen, target: Target) -> Finding:
+def _finding(area: str, check: str, row: dict[str, Any], seen: Seen, target: Target) -> Finding:
     """With the texts of the row. What is good has none unless its case has."""
     plain = not seen.checked or seen.level is Level.GOOD and not seen.case
     words = {} if plain else {"why": row.get("why", "")} | row.get(seen.case, {}) if seen.case else row
@@ -97,22 +95,17 @@ def _finding(check: str, row: dict[str, Any], seen: Seen, target: Target) -> Fin
     for line in words.get("do", ()) if seen.level is not Level.GOOD else ():
         with suppress(KeyError):
             remedies += _remedies(line.format_map(target.values | seen.values))
-    why = words.get("why", "").format_map(seen.values)
-    return Finding(seen.level, seen.text, why, tuple(remedies), words.get("check", check), seen.checked)
+    why, check = words.get("why", "").format_map(seen.values), words.get("check", check)
+    return Finding(area, seen.level, seen.text, why, tuple(remedies), check, seen.checked)
 
 
-def examine(target: Target, measure: bool = True) -> Findings:
-    """Findings by area. `measure`: also the checks that take a second and more."""
+def examine(target: Target, measure: bool = True) -> list[Finding]:
+    """`measure`: also the checks that take a second and more."""
     left_out = {ACTIVITY, WAKES} if not measure else {WAKES} if target.wakes is None else set()
-    return {
-        area: [
-            _finding(name, row, seen, target)
-            for name, row in rows.items()
-            for seen in _looked(name, row, target)
-        ]
-        for area, rows in ROWS.items()
-        if area not in left_out
-    }
+    rows = [
+        (area, name, row) for area, rows in ROWS.items() if area not in left_out for name, row in rows.items()
+    ]
+    return [_finding(*row, seen, target) for row in rows for seen in _looked(*row[1:], target)]
 
 
 class Quiet(NamedTuple):
@@ -124,8 +117,8 @@ class Quiet(NamedTuple):
         return f"{QUESTION} {self.answer}{reasons}"
 
 
-def quiet(findings: Findings) -> Quiet:
-    found = {f.check: f for group in findings.values() for f in group if f.checked and f.check in NOISE}
+def quiet(findings: list[Finding]) -> Quiet:
+    found = {finding.check: finding for finding in findings if finding.checked and finding.check in NOISE}
     noise = [found[name] for name in NOISE if name in found and found[name].level in (Level.WARN, Level.BAD)]
     unseen = ", ".join(name for name in NOISE if name not in found)
     if noise:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -69,7 +70,7 @@ def doctor(
         return
     findings, about = checks.examine(target, not quick), host.describe(system=target.system)
     if as_json:
-        typer.echo(report.to_json(about, target.names, findings))
+        typer.echo(json.dumps(report.answer(about, target.names, findings), indent=1))
     else:
         report.show(console, about, target.names, findings)
     raise typer.Exit(int(report.worst(findings) is Level.BAD))

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nrbench.doctor.checks import Findings, Remedy, quiet
+from nrbench.doctor.checks import Finding, Remedy, quiet
 from nrbench.doctor.target import Level
 from nrbench.record import Host
 
@@ -18,9 +20,8 @@ STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.B
 INDENT = " " * 5
 
 
-def worst(findings: Findings) -> Level:
-    levels = [finding.level for group in findings.values() for finding in group]
-    return max(levels, key=list(Level).index, default=Level.GOOD)
+def worst(findings: list[Finding]) -> Level:
+    return max((finding.level for finding in findings), key=list(Level).index, default=Level.GOOD)
 
 
 def _print(console: Console, text: Text, indent: str = "") -> None:
@@ -40,10 +41,10 @@ def _print_remedy(console: Console, remedy: Remedy) -> None:
     console.print(Text(f"{INDENT}  {remedy.text}"), soft_wrap=True)
 
 
-def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
+def show(console: Console, host: Host, cpus: str, findings: list[Finding]) -> None:
     _print(console, Text(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}"))
-    counts = Counter(f.level.value if f.checked else "?" for group in findings.values() for f in group)
-    for area, group in findings.items():
+    counts = Counter(finding.level.value if finding.checked else "?" for finding in findings)
+    for area, group in groupby(findings, key=attrgetter("area")):
         console.print("", Text(area, style="bold underline"), sep="\n")
         for finding in group:
             mark, style = (finding.level.value, STYLES[finding.level]) if finding.checked else ("?", "dim")
@@ -58,13 +59,13 @@ def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
     _print(console, Text(str(quiet(findings)), style="bold"))
 
 
-def to_json(host: Host, cpus: str, findings: Findings) -> str:
-    answer = {
+def answer(host: Host, cpus: str, findings: list[Finding]) -> dict[str, Any]:
+    """What --json prints."""
+    return {
         "doctor": 1,
         "worst": worst(findings).value,
         "quiet": quiet(findings)._asdict(),
         "cpus": cpus,
         "host": host.model_dump(),
-        "findings": [{"area": area} | asdict(one) for area, group in findings.items() for one in group],
+        "findings": [asdict(finding) for finding in findings],
     }
-    return json.dumps(answer, indent=1)
