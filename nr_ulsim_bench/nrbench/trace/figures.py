@@ -198,14 +198,14 @@ def summarize(
         for kind in sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
             figures.append(figures_of(process, kind, of_kind.get(kind, tasks[:0]), cores))
         functions += function_summaries(process, tasks)
-    slots = [window for process in processes for window in process.slots]
-    slot = longest(slots, [window for process in processes for window in process.bursts])
+    windows = [window for process in processes for window in process.windows]
+    slot = longest(windows)
     stretches = Lost(table.lost).count
     return {
         "phases": [found.summary for found in figures if is_wanted(found, wanted)],
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
-        "slots": len(slots),
+        "slots": sum(window.is_slot for window in windows),
         "longest_slot": slot
         and {
             "name": slot.name,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Iterable, Iterator
 
@@ -84,9 +84,9 @@ class Export:
     def process(self, process: Process) -> None:
         name, walk = process.name or "process", process.walk
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
-        of_kind = {
-            "slots": [(w.begin_ns, w.end_ns, w.name + NOT_WHOLE * (not w.is_valid)) for w in process.slots]
-        }
+        of_kind: dict[str, list[tuple[int, int, str]]] = {"slots": []}
+        for slot in filter(attrgetter("is_slot"), process.windows):
+            of_kind["slots"].append((slot.begin_ns, slot.end_ns, slot.name + NOT_WHOLE * (not slot.is_valid)))
         for span in walk.spans:
             label = process.kind_label(span.kind)
             text = label if span.is_burst else f"{label} {span.frame}.{span.slot}"
@@ -174,7 +174,7 @@ def export(trace: Path, out: Path, slot: str | None = None, process: str | None 
     table, processes = read(source, process)
     shown = (0, FOREVER)
     if slot is not None:
-        window = chosen([window for one in processes for window in (*one.slots, *one.bursts)], slot)
+        window = chosen([window for one in processes for window in one.windows], slot)
         around = max(window.duration_ns // 10, LEAD_NS)
         shown = (window.begin_ns - around, window.end_ns + around)
     with out.open("wb") as file:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import bursts_of, slots_of
+from nrbench.trace.slots import windows_of
 from nrbench.trace.walk import Lost, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
@@ -42,7 +42,7 @@ class Process:
         last = known.groupby("tid").last()
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.a, last.b)))
         self.walk = Walk(events, lost)
-        self.slots, self.bursts = slots_of(pid, self.walk), bursts_of(pid, self.walk)
+        self.windows = windows_of(pid, self.walk)
 
     @cached_property
     def stretches(self) -> np.ndarray:

@@ -94,37 +94,27 @@ def _write_about(session: Session, about: dict[str, Any]) -> None:
         say(f"{path}: {error.strerror}; the report will not describe the machine and the recording")
 
 
-def _wait(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> signals.Event:
-    """As signals.wait(). Meanwhile programs report at DUMPS_S the libraries that they have loaded.
-
-    The names of functions in libraries that a program loads with dlopen() come from these reports.
-    """
-    begin = time.monotonic()
-    for at_s in DUMPS_S:
-        if seconds is not None and at_s >= seconds:
-            break
-        event = signals.wait(process, begin + at_s - time.monotonic())
-        if event != signals.Event():
-            return event
-        session.dump_state()
-    return signals.wait(process, None if seconds is None else begin + seconds - time.monotonic())
-
-
 def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> int:
-    """Waits for the command, or for the time. @return the exit status"""
+    """Waits for the command, or for the time. @return the exit status
+
+    Meanwhile programs report at DUMPS_S the libraries that they have loaded. The names of functions in
+    libraries that a program loads with dlopen() come from these reports.
+    """
+    begin, looks = time.monotonic(), [at_s for at_s in DUMPS_S if seconds is None or at_s < seconds]
     try:
-        event = _wait(session, process, seconds)
-        if event.status is None and (process is None or event.signal is None):
-            session.dump_state()
-        if process is not None and event == signals.Event():
+        for at_s in (*looks, seconds):
+            event = signals.wait(process, None if at_s is None else begin + at_s - time.monotonic())
+            if event == signals.Event() or process is None:
+                session.dump_state()
+            if event != signals.Event():
+                break
+        if process is None:  # Ctrl-C is a way to end such a recording
+            return 0 if event.signal in (None, signal.SIGINT) else 128 + event.signal
+        if event == signals.Event():
             session.stop()
             say(f"{seconds:g} s are recorded; waiting for the command to end")
             event = signals.wait(process, None)
-        if event.signal is None:
-            return event.status or 0
-        if process is None:  # Ctrl-C is a way to end such a recording
-            return 0 if event.signal == signal.SIGINT else 128 + event.signal
-        return _end(process, event.signal)
+        return (event.status or 0) if event.signal is None else _end(process, event.signal)
     finally:
         if process is not None and process.poll() is None:
             process.kill()

@@ -111,13 +111,10 @@ class Thread:
     stack: list[Task] = field(default_factory=list)
     since_ns: int = 0  # when the top of the stack changed
     pushed: int = 0
-    phases: list[Span] = field(default_factory=list)  # open; the last begun at the end
+    phases: dict[object, Span] = field(default_factory=dict)  # open, by kind; the last begun at the end
     bursts: dict[object, Span] = field(default_factory=dict)
     by_timer: bool = False  # its own timer woke it, and it has run no task since
     woken_for: Span | None = None
-
-    def open_phase(self, name: str) -> Span | None:
-        return next((phase for phase in self.phases if phase.kind == name), None)
 
     def in_what(self) -> int:
         if not self.stack:
@@ -126,8 +123,9 @@ class Thread:
 
     def owner(self) -> Span | None:
         """The phase that what it does now is for: its own if begun in this task, else its task's."""
-        if self.phases and self.phases[-1].depth == len(self.stack):
-            return self.phases[-1]
+        phase = next(reversed(self.phases.values()), None)
+        if phase and phase.depth == len(self.stack):
+            return phase
         return self.stack[-1].owner if self.stack else None
 
 
@@ -237,32 +235,25 @@ class Walk:
         self.kinds[span.kind] += 0
         del self._open[span]
         thread = self.threads[span.tid]
-        if span in thread.phases:
-            thread.phases.remove(span)
-        else:
-            del thread.bursts[span.kind]
+        del (thread.bursts if span.is_burst else thread.phases)[span.kind]
 
     def _phase_begin(self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int) -> bool:
-        phase = thread.open_phase(name)
+        phase = thread.phases.get(name)
         if phase and (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
-            thread.phases.remove(phase)
-            thread.phases.append(phase)
+            thread.phases[name] = thread.phases.pop(name)
             return False
         if phase:
             self._close(phase)
-        phase = self._open_span(thread, now, name)
+        phase = thread.phases[name] = self._open_span(thread, now, name)
         phase.frame, phase.slot, phase.id = frame, slot, id
-        thread.phases.append(phase)
         return True
 
-    def _phase_end(
-        self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int, tasks: int
-    ) -> bool:
-        phase = thread.open_phase(name)
+    def _phase_end(self, thread: Thread, now: int, name: str, *numbers: int) -> bool:
+        phase = thread.phases.get(name)
         if phase is None:
             self.kinds[name] += 1
             return False
-        phase.is_valid &= thread.pushed - phase.pushed_before == tasks
+        phase.is_valid &= thread.pushed - phase.pushed_before == numbers[-1]  # tasks
         self._close(phase, now)
         return True
 
