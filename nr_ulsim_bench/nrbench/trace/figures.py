@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nrbench.trace import events as ev
-from nrbench.trace.path import PATH_PARTS, Path
+from nrbench.trace.path import PATH_PARTS, CriticalPath
 from nrbench.trace.process import Process
 from nrbench.trace.reader import Table, of
 from nrbench.trace.slots import longest
@@ -63,7 +63,7 @@ def figures_of(process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> 
     duration, lag, wake = map(distribution, times.values())
     usage = [both for both in (used(process, span, cores) for span in spans) if both[1]]
     busy_ns, room_ns = (sum(part) for part in zip(*usage, (0, 0)))
-    path = sum((Path(walk, span, process.workers).ns for span in spans), Counter[str]())
+    path = sum((CriticalPath(walk, span, process.workers).ns for span in spans), Counter[str]())
     pushed = sum(span.tasks for span in spans)
     summary = {
         "name": process.whole(process.kind_label(kind)),

@@ -18,7 +18,7 @@ PATH_PARTS = ("serial", "push", "wake", "find", "run", "finish")
 CALLS = (ev.PUSH, ev.WAKE)
 
 
-class Path:
+class CriticalPath:
     """At the event `at`, at time `now`; going back moves it. `ns` has the parts of a span's time."""
 
     def __init__(self, walk: Walk, span: Span, workers: Container[int]) -> None:
