@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Sequence
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter
 
 from nrbench.drawing import plain_numbers, save
 from nrbench.trace.figures import Figures
@@ -24,22 +24,17 @@ def draw_tails(kinds: Sequence[Figures], path: Path) -> bool:
     if not several:
         return False
     times = pd.concat(
-        pd.DataFrame(
-            {"µs": np.maximum(ns, 1) / 1e3, "of": of, "kind": kind.summary["name"].replace("_", " ")}
-        )
-        for kind in several
-        for of, ns in kind.times.items()
+        pd.DataFrame({"µs": np.maximum(ns, 1) / 1e3, "of": of, "kind": name.replace("_", " ")})
+        for name, found in ((kind.summary["name"], kind.times) for kind in several)
+        for of, ns in found.items()
     )
-    look: dict[str, Any] = {
-        "complementary": True,
-        "log_scale": (True, True),
-        "palette": COLORS[: len(several)],
-    }
-    grid = sns.displot(times, x="µs", hue="kind", col="of", kind="ecdf", height=4.2, **look)
-    grid.set_titles("{col_name}", loc="left").set_ylabels("share that is longer")
+    look = {"complementary": True, "log_scale": (True, True), "height": 4.2}
+    with sns.color_palette(COLORS):
+        grid = sns.displot(times, x="µs", hue="kind", col="of", kind="ecdf", **look)
+    grid.set_titles("{col_name}").set_ylabels("share that is longer")
     for axis in grid.axes.flat:
         plain_numbers(axis.xaxis)
-        axis.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         axis.grid(alpha=0.3)
     save(grid.figure, path, dpi=130)
     return True
