@@ -423,11 +423,6 @@ def irq_actions(system: System, irq: str) -> str:
     return ",".join(IRQ_FOLDERS(system, irq)) if names is None else names.strip(",")
 
 
-def irqs(system: System) -> list[str]:
-    """Numbers of interrupts with a handler."""
-    return [name for name in IRQS(system) if name.isdigit() and irq_actions(system, name)]
-
-
 class Interrupt(NamedTuple):
     name: str  # number and handlers
     movable: bool
@@ -435,14 +430,13 @@ class Interrupt(NamedTuple):
     lands: Cpus  # where it lands now
 
 
-def interrupts(system: System) -> list[Interrupt]:
-    found = []
-    for irq in irqs(system):
-        may = IRQ_CPUS(system, irq)
-        if may is not None:
-            name, movable = f"{irq} ({irq_actions(system, irq)})", system.is_writable(IRQ_CPUS.at(irq))
-            found.append(Interrupt(name, movable, may, IRQ_LANDS(system, irq) or may))
-    return found
+def interrupts(system: System) -> Iterator[Interrupt]:
+    """Those with a handler."""
+    for irq in filter(str.isdigit, IRQS(system)):
+        actions, may = irq_actions(system, irq), IRQ_CPUS(system, irq)
+        if actions and may is not None:
+            movable = system.is_writable(IRQ_CPUS.at(irq))
+            yield Interrupt(f"{irq} ({actions})", movable, may, IRQ_LANDS(system, irq) or may)
 
 
 IRQBALANCE = (

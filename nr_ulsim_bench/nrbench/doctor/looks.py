@@ -196,7 +196,7 @@ def smt(target: Target) -> Seen:
 
 
 def interrupts(target: Target) -> Seen:
-    every, workers = facts.interrupts(target.system), target.where(target.cpus)
+    every, workers = [*facts.interrupts(target.system)], target.where(target.cpus)
     if not every:
         raise Unseen(f"{facts.IRQS.label} is not visible, as in a container or for a plain user")
     movable = [irq for irq in every if irq.movable and irq.may & target.cpus]
@@ -310,9 +310,8 @@ def huge_pages(target: Target) -> Seen:
     total = visible(about.get("HugePages_Total"), f"{facts.MEMORY.label} does not show them")
     if total == "0":
         return note("none reserved")
-    size = re.match(r"\d+", about.get("Hugepagesize", ""))
-    size_mib = int(size[0]) >> 10 if size else 0
-    return good(f"{total} of {size_mib} MiB, {about.get('HugePages_Free', '?')} free")
+    size_kib = re.sub(r"\D", "", about.get("Hugepagesize", "")) or 0
+    return good(f"{total} of {int(size_kib) >> 10} MiB, {about.get('HugePages_Free', '?')} free")
 
 
 def swap(target: Target) -> Seen:
