@@ -18,14 +18,12 @@ from nrbench.trace.walk import WAITS, Lost, Span
 
 Summary = dict[str, Any]
 COUNTED = {"pushes": ev.PUSH, "runs": ev.RUN_BEGIN, "steals": ev.STEAL, "parks": ev.PARK, "wakes": ev.WAKE}
+QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
 
 
 def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
-
-
-QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 
 
 def distribution(times_ns: Sequence[int] | np.ndarray) -> Summary:
