@@ -17,7 +17,7 @@ from typer import Argument, BadParameter, Option
 from nrbench.needed import STATUS, require
 from nrbench.trace import record as recorder
 from nrbench.trace.events import TraceError
-from nrbench.trace.lttng import Buffers
+from nrbench.trace.lttng import Buffers, Session
 
 PROGRAM = "tpool-ws-trace"
 UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -112,10 +112,9 @@ def record(
     per_process: PerProcess = False,
 ) -> int:
     """Record the thread pools of all programs of this user, while a command runs or for some seconds."""
-    folder, session = out or recorder.default_out(), name or f"tpool-ws-{os.getpid()}"
-    buffers = Buffers(subbuf_size, num_subbuf)
-    options = recorder.Options(folder, session, words or (), seconds, buffers, per_process, follow_forks)
-    return recorder.record(options)
+    folder, buffers = out or recorder.default_out(), Buffers(subbuf_size, num_subbuf)
+    session = Session(name or f"tpool-ws-{os.getpid()}", folder, buffers, per_process)
+    return recorder.record(session, words or (), seconds, follow_forks)
 
 
 @command

@@ -15,7 +15,6 @@ STATEDUMP = "lttng_ust_statedump"
     JOIN_BEGIN, JOIN_END, PHASE_BEGIN, PHASE_END, PROGRAM, IMAGE, LOST, LATE,
 ) = range(20)  # fmt: skip
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
-PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
 WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep
 
 

@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Collection, Iterator, Sequence
+from typing import Any, Collection, Iterator, NamedTuple, Sequence
 
 import numpy as np
 import pandas as pd
 
 from nrbench.trace import events as ev
-from nrbench.trace.path import PATH_PARTS, critical_path
+from nrbench.trace.path import PATH_PARTS, CriticalPath
 from nrbench.trace.process import Process
 from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import Window, longest
+from nrbench.trace.slots import longest
 from nrbench.trace.walk import WAITS, Lost, Span
 
 Summary = dict[str, Any]
 COUNTED = {"pushes": ev.PUSH, "runs": ev.RUN_BEGIN, "steals": ev.STEAL, "parks": ev.PARK, "wakes": ev.WAKE}
+QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
 
 
@@ -25,94 +26,81 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def distribution(times_ns: Sequence[int] | np.ndarray) -> dict[str, float | int | None]:
+def distribution(times_ns: Sequence[int] | np.ndarray) -> Summary:
     """Quantiles have the nearest rank: the least time that so many percent of all do not exceed.
 
     A negative time counts as 0.
     """
-    found: dict[str, float | int | None] = {"count": len(times_ns)}
-    found |= dict.fromkeys(("p50_us", "p99_us", "max_us", "mean_us"))
-    if len(times_ns):
-        us = np.sort(np.maximum(times_ns, 0)) / 1e3
-        for key, rank in {"p50_us": 50, "p99_us": 99, "max_us": 100}.items():
-            found[key] = float(us[-(-len(us) * rank // 100) - 1])
-        found["mean_us"] = float(us.mean())
-    return found
+    if not len(times_ns):
+        return {"count": 0, **dict.fromkeys((*QUANTILES, "mean_us"))}
+    us = np.maximum(times_ns, 0) / 1e3
+    quantiles = np.quantile(us, [*QUANTILES.values()], method="inverted_cdf").tolist()
+    return {"count": len(us), **dict(zip(QUANTILES, quantiles)), "mean_us": float(us.mean())}
 
 
-class Figures:
-    """Of a kind of phase or burst of a process. Spans are counted if all their events are in the trace."""
+class Figures(NamedTuple):
+    """Of a kind of phase or burst of a process."""
 
-    def __init__(self, process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> None:
-        self.process, self.kind = process, kind
-        walk = process.walk
-        of_kind = [span for span in walk.spans if span.kind == kind]
-        self.spans = [span for span in of_kind if span.is_counted]
-        self.unfinished = sum(span.end < 0 for span in of_kind)
-        self.left_out = len(of_kind) - self.unfinished - len(self.spans) + walk.kinds[kind]
-        self.not_joined = sum(not span.is_joined for span in of_kind)
-        self.tasks = tasks
-        owned = set(self.spans)
-        self.durations = np.array([walk.time[span.end] - walk.time[span.begin] for span in self.spans])
-        self.lags = self.tasks.lag.to_numpy()
-        self.wakes = np.array([walk.time[up] - walk.time[sent] for sent, up, o in walk.wakes if o in owned])
-        usage = [both for both in (used(process, span, cores) for span in self.spans) if both[1]]
-        self.busy_ns, self.room_ns = (sum(part) for part in zip(*usage, (0, 0)))
-        self.path: Counter[str] = Counter()
-        for span in self.spans:
-            self.path.update(critical_path(walk, span, process.workers))
+    summary: Summary
+    times: dict[str, np.ndarray]  # ns, of each distribution
 
-    @property
-    def name(self) -> str:
-        return self.process.whole(self.process.kind_label(self.kind))
 
-    @property
-    def is_phase(self) -> bool:
-        return isinstance(self.kind, str)
-
-    def summary(self) -> Summary:
-        count, whole = len(self.spans), sum(self.path.values())
-        pushed = sum(span.tasks for span in self.spans)
-        ended = self.tasks[self.tasks.time >= 0]
-        return {
-            "name": self.name,
-            "kind": self.kind if self.is_phase else "burst",
-            "pid": self.process.pid,
+def figures_of(process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> Figures:
+    """Spans are counted if all their events are in the trace."""
+    walk = process.walk
+    of_kind = [span for span in walk.spans if span.kind == kind]
+    spans = {span: walk.time[span.end] - walk.time[span.begin] for span in of_kind if span.is_counted}
+    count, unfinished = len(spans), sum(span.end < 0 for span in of_kind)
+    times = {
+        "duration of a phase": np.array([*spans.values()]),
+        "start lag of a task": tasks.lag.to_numpy(),
+        "wake latency": np.array(
+            [walk.time[up] - walk.time[sent] for sent, up, o in walk.wakes if o in spans]
+        ),
+    }
+    duration, lag, wake = map(distribution, times.values())
+    usage = [both for both in (used(process, span, cores) for span in spans) if both[1]]
+    busy_ns, room_ns = (sum(part) for part in zip(*usage, (0, 0)))
+    path = sum((CriticalPath(walk, span, process.workers).ns for span in spans), Counter[str]())
+    pushed = sum(span.tasks for span in spans)
+    summary = {
+        "name": process.whole(process.kind_label(kind)),
+        "kind": kind if isinstance(kind, str) else "burst",
+        "pid": process.pid,
+        "count": count,
+        "left_out": len(of_kind) - unfinished - count + walk.kinds[kind],
+        "unfinished": unfinished,
+        "not_joined": sum(not span.is_joined for span in of_kind),
+        "duration": duration,
+        "tasks": pushed,
+        "tasks_each": share(pushed, count),
+        "start_lag": lag,
+        "task_time": distribution(tasks.time[tasks.time >= 0].to_numpy()),
+        "wake_latency": wake,
+        "by_own_timer": int(tasks.by_timer.sum()),
+        "steal_share": share(int(tasks.stolen.sum()), len(tasks)),
+        "idle_share": max(0.0, 1 - busy_ns / room_ns) if room_ns else None,
+        "critical_path": {
             "count": count,
-            **{key: getattr(self, key) for key in ("left_out", "unfinished", "not_joined")},
-            "duration": distribution(self.durations),
-            "tasks": pushed,
-            "tasks_each": share(pushed, count),
-            "start_lag": distribution(self.lags),
-            "task_time": distribution(ended.time.to_numpy()),
-            "wake_latency": distribution(self.wakes),
-            "by_own_timer": int(self.tasks.by_timer.sum()),
-            "steal_share": share(int(self.tasks.stolen.sum()), len(self.tasks)),
-            "idle_share": max(0.0, 1 - self.busy_ns / self.room_ns) if self.room_ns else None,
-            "critical_path": {
-                "count": count,
-                "mean_us": {part: share(self.path[part] / 1e3, count) for part in PATH_PARTS},
-                "share": {part: share(self.path[part], whole) for part in PATH_PARTS},
-            },
-        }
+            "mean_us": {part: share(path[part] / 1e3, count) for part in PATH_PARTS},
+            "share": {part: share(path[part], path.total()) for part in PATH_PARTS},
+        },
+    }
+    return Figures(summary, times)
 
 
 def tasks_of(process: Process) -> pd.DataFrame:
     """A row for each task that ran; `kind` is that of the span in whose figures it counts. Times in ns, -1
     where an end or other events are not in the trace."""
-    walk = process.walk
-    rows = [
-        (
-            task.owner.kind if task.owner and task.owner.is_counted else None,
-            task.func,
-            task.own_ns if task.is_ended and not walk.lost_between(task.begin, task.end) else -1,
-            walk.time[task.begin] - walk.time[task.push],
-            walk.time[task.end] - walk.time[task.begin] if task.is_ended else -1,
-            walk.tid[task.push] != task.tid,
-            task.by_timer,
-        )
-        for task in walk.tasks
-    ]
+    walk, rows = process.walk, []
+    for task in walk.tasks:
+        kind = task.owner.kind if task.owner and task.owner.is_counted else None
+        is_whole = task.is_ended and not walk.lost_between(task.begin, task.end)
+        lag_ns = walk.time[task.begin] - walk.time[task.push]
+        time_ns = walk.time[task.end] - walk.time[task.begin] if task.is_ended else -1
+        is_stolen = walk.tid[task.push] != task.tid
+        own_ns = task.own_ns if is_whole else -1
+        rows.append((kind, task.func, own_ns, lag_ns, time_ns, is_stolen, task.by_timer))
     columns = ["kind", "func", "own", "lag", "time", "stolen", "by_timer"]
     table: pd.DataFrame = pd.DataFrame(rows, columns=columns)
     return table
@@ -144,6 +132,17 @@ def used(process: Process, span: Span, cores: int) -> tuple[int, int]:
 def pool_summary(process: Process, pool: int) -> Summary:
     events = process.events[process.events.a == pool]
     unparks, prewake = of(events, ev.UNPARK).by_timer.clip(upper=2), of(events, ev.PREWAKE).worker
+    lates = of(events, ev.LATE)
+    late = [
+        {
+            "cause": cause,
+            "count": len(times),
+            "share": share(len(times), len(lates)),
+            "median_us": float(times.median()) / 1000,
+            "max_us": int(times.max()) / 1000,
+        }
+        for cause, times in lates.groupby("text", sort=False).late_ns
+    ]
     return {
         "name": process.whole(process.pool_label(pool)),
         "pid": process.pid,
@@ -155,21 +154,8 @@ def pool_summary(process: Process, pool: int) -> Summary:
         "unparks": {key: int((unparks == how).sum()) for how, key in enumerate(UNPARKS)},
         "prewake_plans": int((prewake >= 0).sum()),
         "prewake_hints": int((prewake < 0).sum()),
-        "late": [*late_summaries(of(events, ev.LATE))],
+        "late": sorted(late, key=lambda row: -row["count"]),
     }
-
-
-def late_summaries(late: pd.DataFrame) -> Iterator[Summary]:
-    """Late starts by cause, the most frequent first."""
-    causes = late.groupby("text", sort=False).late_ns
-    for cause, times in sorted(causes, key=lambda item: -len(item[1])):
-        yield {
-            "cause": cause,
-            "count": len(times),
-            "share": share(len(times), len(late)),
-            "median_us": float(times.median()) / 1000,
-            "max_us": int(times.max()) / 1000,
-        }
 
 
 def function_summaries(process: Process, tasks: pd.DataFrame) -> Iterator[Summary]:
@@ -192,41 +178,39 @@ def histogram(times_ns: np.ndarray) -> dict[str, int]:
     return {str(1 << int(power)): int(count) for power, count in zip(found, counts)}
 
 
-def figures_of(process: Process, tasks: pd.DataFrame, cores: int) -> list[Figures]:
-    """Of each kind, phases first."""
-    ordered = sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str))
-    of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
-    return [Figures(process, kind, of_kind.get(kind, tasks[:0]), cores) for kind in ordered]
-
-
-def slot_summary(window: Window) -> Summary:
-    times = {"begin_ns": window.begin_ns, "duration_us": window.duration_ns / 1e3}
-    return {"name": window.name, "pid": window.pid, **times}
-
-
 def is_wanted(figures: Figures, wanted: Collection[str]) -> bool:
     """@param wanted names or kinds of phases, or parts of names; empty = all"""
-    kind = figures.kind if figures.is_phase else "burst"
-    return not wanted or any(word in figures.name or word == kind for word in wanted)
+    name, kind = figures.summary["name"], figures.summary["kind"]
+    return not wanted or any(word in name or word == kind for word in wanted)
 
 
 def summarize(
     table: Table, processes: Sequence[Process], wanted: Collection[str] = (), cores: int = 0
 ) -> tuple[Summary, list[Figures]]:
     """@return the values, and the figures of all kinds of phases in the order of the tables"""
-    tasks = {process.pid: tasks_of(process) for process in processes}
-    by_pid = sorted(processes, key=lambda process: process.pid)
-    figures = [found for process in by_pid for found in figures_of(process, tasks[process.pid], cores)]
-    functions = [row for process in processes for row in function_summaries(process, tasks[process.pid])]
-    slots = [window for process in processes for window in process.slots]
-    bursts = [window for process in processes for window in process.bursts]
-    stretches = len(Lost(table.lost).begins)
+    figures: list[Figures] = []
+    functions: list[Summary] = []
+    for process in sorted(processes, key=lambda process: process.pid):
+        tasks = tasks_of(process)
+        of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
+        for kind in sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
+            figures.append(figures_of(process, kind, of_kind.get(kind, tasks[:0]), cores))
+        functions += function_summaries(process, tasks)
+    windows = [window for process in processes for window in process.windows]
+    slot = longest(windows)
+    stretches = Lost(table.lost).count
     return {
-        "phases": [found.summary() for found in figures if is_wanted(found, wanted)],
+        "phases": [found.summary for found in figures if is_wanted(found, wanted)],
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
-        "slots": len(slots),
-        "longest_slot": slot_summary(window) if (window := longest(slots, bursts)) else None,
+        "slots": sum(window.is_slot for window in windows),
+        "longest_slot": slot
+        and {
+            "name": slot.name,
+            "pid": slot.pid,
+            "begin_ns": slot.begin_ns,
+            "duration_us": slot.duration_ns / 1e3,
+        },
         "lost_events": sum(event[5] or 0 for event in table.lost),
         "lost_packets": sum(event[6] or 0 for event in table.lost),
         "lost_stretches": stretches,

@@ -18,8 +18,8 @@ PATH_PARTS = ("serial", "push", "wake", "find", "run", "finish")
 CALLS = (ev.PUSH, ev.WAKE)
 
 
-class _Path:
-    """At the event `at`, at time `now`; going back moves it."""
+class CriticalPath:
+    """At the event `at`, at time `now`; going back moves it. `ns` has the parts of a span's time."""
 
     def __init__(self, walk: Walk, span: Span, workers: Container[int]) -> None:
         self.walk, self.workers = walk, workers
@@ -101,8 +101,3 @@ class _Path:
             self.go("finish", last)
             if walk.kind[last] == ev.COMPLETE and walk.was_in[last] != RUNNING and walk.prev[last] >= 0:
                 self.back("finish")  # it has ended before, and says so for several tasks at once
-
-
-def critical_path(walk: Walk, span: Span, workers: Container[int]) -> Counter[str]:
-    """The parts of the time from begin to end of a span, in ns. @param workers threads"""
-    return _Path(walk, span, workers).ns

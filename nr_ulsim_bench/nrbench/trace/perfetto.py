@@ -9,11 +9,13 @@ the start of its task, and from a wake to the worker that gets up.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator
 
 import pandas as pd
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 from nrbench.needed import STATUS
@@ -33,24 +35,12 @@ FOREVER = 1 << 62
 LEAD_NS = 20_000  # shown before and after a slot, at least
 
 
-class Edge(NamedTuple):
-    """A slice begins or ends, an instant, or a value of a counter. The edges of a track are in order."""
-
-    time: int
-    track: int
-    type: Any
-    name: str = ""
-    leaves: int = 0  # a flow
-    arrives: int = 0
-    value: int = 0
-
-
 class Export:
     """@param shown  slices that have no part of this stretch of time are left out"""
 
     def __init__(self, builder: StreamingTraceProtoBuilder, shown: tuple[int, int]) -> None:
         self.builder, self.shown = builder, shown
-        self.edges: list[Edge] = []
+        self.events: list[tuple[int, TrackEvent]] = []  # those of a track are in order
         self.track_count = self.flow_count = 0
 
     def is_shown(self, begin_ns: int, end_ns: int) -> bool:
@@ -59,14 +49,15 @@ class Export:
     def track(self, name: str, parent: int = 0, **descriptors: dict[str, Any]) -> int:
         """@param descriptors  of a process, thread or counter"""
         self.track_count += 1
+        about = TrackDescriptor(uuid=self.track_count, name=name, parent_uuid=parent, **descriptors)
         packet = self.builder.create_packet()
-        track = packet.track_descriptor
-        track.uuid, track.name, track.parent_uuid = self.track_count, name, parent
-        for key, values in descriptors.items():
-            getattr(track, key).MergeFrom(type(getattr(track, key))(**values))
-            getattr(track, key).SetInParent()
+        packet.track_descriptor.CopyFrom(about)
         self.builder.write_packet(packet)
         return self.track_count
+
+    def add(self, time_ns: int, track: int, kind: Any, **about: Any) -> None:
+        """A slice begins or ends, an instant, or a value of a counter."""
+        self.events.append((time_ns, TrackEvent(track_uuid=track, type=kind, **about)))
 
     def lanes(self, name: str, parent: int, slices: Iterable[tuple[int, int, str]]) -> None:
         """Tracks of one name: slices that overlap need as many."""
@@ -77,10 +68,10 @@ class Export:
                 track = track or self.track(name, parent)
                 ends[track] = end_ns
                 if begin_ns == end_ns:
-                    self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_INSTANT, text))
+                    self.add(begin_ns, track, TrackEvent.TYPE_INSTANT, name=text)
                 else:
-                    self.edges.append(Edge(begin_ns, track, TrackEvent.TYPE_SLICE_BEGIN, text))
-                    self.edges.append(Edge(end_ns, track, TrackEvent.TYPE_SLICE_END))
+                    self.add(begin_ns, track, TrackEvent.TYPE_SLICE_BEGIN, name=text)
+                    self.add(end_ns, track, TrackEvent.TYPE_SLICE_END)
 
     def counter(self, name: str, parent: int, start: int, steps: Iterable[tuple[int, int]]) -> None:
         """@param steps  times, and by how much the value changes"""
@@ -88,17 +79,19 @@ class Export:
         for time_ns, step in sorted(steps):
             value += step
             if self.is_shown(time_ns, time_ns):
-                self.edges.append(Edge(time_ns, track, TrackEvent.TYPE_COUNTER, value=value))
+                self.add(time_ns, track, TrackEvent.TYPE_COUNTER, counter_value=value)
 
     def process(self, process: Process) -> None:
         name, walk = process.name or "process", process.walk
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
-        of_kind = {"slots": [(w.begin_ns, w.end_ns, _name(w.name, w.is_valid)) for w in process.slots]}
+        of_kind: dict[str, list[tuple[int, int, str]]] = {"slots": []}
+        for slot in filter(attrgetter("is_slot"), process.windows):
+            of_kind["slots"].append((slot.begin_ns, slot.end_ns, slot.name + NOT_WHOLE * (not slot.is_valid)))
         for span in walk.spans:
             label = process.kind_label(span.kind)
             text = label if span.is_burst else f"{label} {span.frame}.{span.slot}"
             times = walk.time[span.begin], walk.time[span.end]
-            of_kind.setdefault(label, []).append((*times, _name(text, span.is_valid)))
+            of_kind.setdefault(label, []).append((*times, text + NOT_WHOLE * (not span.is_valid)))
         for label, slices in of_kind.items():
             self.lanes(label, parent, slices)
         for pool in process.pools:
@@ -110,40 +103,30 @@ class Export:
 
     def threads(self, process: Process, parent: int) -> None:
         walk, time = process.walk, process.walk.time
-        edges: dict[int, list[Any]] = {}  # by thread: event, whether it begins something, fields of an Edge
+        found: dict[int, list[Any]] = defaultdict(list)  # by thread: event, whether it begins something, what
         for tid, begin, end, name, source in thread_slices(process):
             if self.is_shown(time[begin if source < 0 else source], time[end]):
-                flow = self.flow_count + source + 1 if source >= 0 else 0
-                found = edges.setdefault(tid, [])
-                found.append((begin, 1, TrackEvent.TYPE_SLICE_BEGIN, name, 0, flow))
+                flows = [self.flow_count + source + 1] if source >= 0 else []
+                slice = {"name": name, "terminating_flow_ids": flows}
+                found[tid].append((begin, 1, TrackEvent.TYPE_SLICE_BEGIN, slice))
                 if end >= 0:
-                    found.append((end, 0, TrackEvent.TYPE_SLICE_END))
+                    found[tid].append((end, 0, TrackEvent.TYPE_SLICE_END, {}))
                 if source >= 0:
-                    name = "push" if walk.kind[source] == ev.PUSH else "wake"
-                    found = edges.setdefault(walk.tid[source], [])
-                    found.append((source, 1, TrackEvent.TYPE_INSTANT, name, flow))
-        where = {tid: (*process.workers.get(tid, (-1, -1)), tid) for tid in edges}
-        for pool, worker, tid in sorted(where.values()):
+                    instant = {"name": "push" if walk.kind[source] == ev.PUSH else "wake", "flow_ids": flows}
+                    found[walk.tid[source]].append((source, 1, TrackEvent.TYPE_INSTANT, instant))
+        where = sorted((*process.workers.get(tid, (-1, -1)), tid) for tid in found)
+        for pool, worker, tid in where:
             name = f"{process.pool_label(pool)} worker {worker}" if worker >= 0 else f"thread {tid}"
             track = self.track(name, parent, thread={"pid": process.pid, "tid": tid, "thread_name": name})
-            for at, _, *edge in sorted(edges[tid], key=lambda edge: edge[:2]):
-                self.edges.append(Edge(time[at], track, *edge))
+            for at, _, kind, about in sorted(found[tid], key=itemgetter(0, 1)):
+                self.add(time[at], track, kind, **about)
 
     def write(self) -> None:
-        for edge in sorted(self.edges, key=lambda edge: edge.time):
+        for time_ns, event in sorted(self.events, key=itemgetter(0)):
             packet = self.builder.create_packet()
-            packet.timestamp, packet.trusted_packet_sequence_id = edge.time, SEQUENCE
-            event = packet.track_event
-            event.type, event.track_uuid, event.name = edge.type, edge.track, edge.name
-            event.flow_ids.extend([edge.leaves] if edge.leaves else [])
-            event.terminating_flow_ids.extend([edge.arrives] if edge.arrives else [])
-            if edge.type == TrackEvent.TYPE_COUNTER:
-                event.counter_value = edge.value
+            packet.timestamp, packet.trusted_packet_sequence_id = time_ns, SEQUENCE
+            packet.track_event.CopyFrom(event)
             self.builder.write_packet(packet)
-
-
-def _name(text: str, is_valid: bool) -> str:
-    return text if is_valid else text + NOT_WHOLE
 
 
 def thread_slices(process: Process) -> Iterator[tuple[int, int, int, str, int]]:
@@ -191,7 +174,7 @@ def export(trace: Path, out: Path, slot: str | None = None, process: str | None 
     table, processes = read(source, process)
     shown = (0, FOREVER)
     if slot is not None:
-        window = chosen([window for one in processes for window in (*one.slots, *one.bursts)], slot)
+        window = chosen([window for one in processes for window in one.windows], slot)
         around = max(window.duration_ns // 10, LEAD_NS)
         shown = (window.begin_ns - around, window.end_ns + around)
     with out.open("wb") as file:

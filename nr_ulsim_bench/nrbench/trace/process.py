@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache, cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pandas as pd
 
 from nrbench.trace import events as ev
 from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import bursts_of, slots_of
+from nrbench.trace.slots import windows_of
 from nrbench.trace.walk import Lost, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
@@ -40,13 +42,12 @@ class Process:
         last = known.groupby("tid").last()
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.a, last.b)))
         self.walk = Walk(events, lost)
-        self.slots, self.bursts = slots_of(pid, self.walk), bursts_of(pid, self.walk)
+        self.windows = windows_of(pid, self.walk)
 
     @cached_property
     def stretches(self) -> np.ndarray:
         """Of the walk, by begin, with the latest end so far."""
-        found = np.array(sorted(self.walk.stretches, key=lambda stretch: stretch[2]), dtype=np.int64)
-        found = found.reshape(-1, 4)
+        found = np.array(sorted(self.walk.stretches, key=itemgetter(2)), dtype=np.int64).reshape(-1, 4)
         return np.column_stack([found, np.maximum.accumulate(found[:, 3])])
 
     def stretches_between(self, begin_ns: int, end_ns: int) -> np.ndarray:
@@ -87,12 +88,11 @@ class Process:
 
     def function(self, address: int) -> str:
         """The function at an address; the address if there is no telling."""
-        found = None
         for base, size, path, is_pic in self.images:
             if base <= address < base + size:
                 found = function_at(path, address - base if is_pic else address, self.recorded)
-                break
-        return found or f"{address:#x}"
+                return found or f"{address:#x}"
+        return f"{address:#x}"
 
 
 def processes_of(table: Table, recorded: float) -> list[Process]:
@@ -113,22 +113,16 @@ def processes_of(table: Table, recorded: float) -> list[Process]:
 def function_at(path: str, address: int, recorded: float) -> str | None:
     """The function of an ELF file that holds an address, by pyelftools. None also if the file has changed
     since it was recorded."""
-    try:
+    with suppress(ImportError, OSError):
         from elftools.common.exceptions import ELFError
         from elftools.elf.elffile import ELFFile
-    except ImportError:
-        return None
-    try:
-        with open(path, "rb") as file:
+
+        with open(path, "rb") as file, suppress(ELFError):
             if os.fstat(file.fileno()).st_mtime > recorded:
                 return None
             tables: list[Any] = [ELFFile(file).get_section_by_name(name) for name in (".symtab", ".dynsym")]
-            symbols = (symbol for table in tables if table for symbol in table.iter_symbols())
-            return next((str(symbol.name) for symbol in symbols if _holds(symbol, address)), None)
-    except (OSError, ELFError):
-        return None
-
-
-def _holds(symbol: Any, address: int) -> bool:
-    begin, size = symbol["st_value"], symbol["st_size"]
-    return bool(begin <= address < begin + max(size, 1)) and symbol["st_info"]["type"] == "STT_FUNC"
+            for symbol in (symbol for table in tables if table for symbol in table.iter_symbols()):
+                past = address - symbol["st_value"]
+                if 0 <= past < max(symbol["st_size"], 1) and symbol["st_info"]["type"] == "STT_FUNC":
+                    return str(symbol.name)
+    return None

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from itertools import islice
 from pathlib import Path
-from typing import Iterable, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 import pandas as pd
 
@@ -47,10 +47,9 @@ class Table(NamedTuple):
     lost: list[Event]
 
 
-def table(stream: Iterable[Event]) -> Table:
+def table(stream: Iterator[Event]) -> Table:
     frames, lost = [pd.DataFrame(columns=COLUMNS)], []
-    stream = iter(stream)
-    while chunk := list(islice(stream, CHUNK)):
+    for chunk in iter(lambda: [*islice(stream, CHUNK)], []):
         lost += [event for event in chunk if event[0] == LOST]
         frames.append(pd.DataFrame([_row(event) for event in chunk if event[0] != LOST], columns=COLUMNS))
     return Table(pd.concat(frames[1:] or frames, ignore_index=True), lost)
@@ -95,65 +94,52 @@ class Trace:
         An error in the middle adds a warning and ends the events.
         """
         self.event_count = 0
+        words = [*COMMAND, *map(str, self._folders)]
+        decoded: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "preexec_fn": _limit_memory}
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
             try:
-                with subprocess.Popen(
-                    [*COMMAND, *map(str, self._folders)],
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    encoding="utf-8",
-                    errors="replace",
-                    preexec_fn=_limit_memory,
-                ) as process:
-                    try:
-                        yield from self._parsed(process.stdout or ())
-                    except BaseException:  # also when the caller has stopped early
-                        process.kill()
-                        raise
+                process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, **decoded)
             except FileNotFoundError:
                 raise TraceError(NOT_INSTALLED) from None
+            with process:
+                try:
+                    yield from self._parsed(process.stdout or ())
+                except BaseException:  # also when the caller has stopped early
+                    process.kill()
+                    raise
             errors.seek(0)
             text = errors.read()
         yield from map(_lost, DISCARDED.finditer(text))
         if process.returncode:
-            self._damaged(_reason(process.returncode, text))
+            reason = _reason(process.returncode, text)
+            if self.event_count == 0:
+                raise TraceError(
+                    f"{self.path}: babeltrace2 cannot read it: {reason}. If that names the file of a CPU, "
+                    "which was cut off, move this file away to read the others"
+                )
+            stopped = f"damaged: babeltrace2 stopped after {self.event_count} events"
+            self.warnings.append(f"{self.path}: {stopped}: {reason}")
 
     def _parsed(self, lines: Iterable[str]) -> Iterator[Event]:
         for line in lines:
             if match := EVENT.fullmatch(line):
                 self.event_count += 1
-                if (event := _event(*match.groups())) is not None:
-                    yield event
-
-    def _damaged(self, reason: str) -> None:
-        if self.event_count == 0:
-            raise TraceError(
-                f"{self.path}: babeltrace2 cannot read it: {reason}. If that names the file of a CPU, which "
-                "was cut off, move this file away to read the others"
-            )
-        self.warnings.append(
-            f"{self.path}: damaged: babeltrace2 stopped after {self.event_count} events: {reason}"
-        )
+                if match[3] in KINDS:  # the report uses no others
+                    yield _event(*match.groups())
 
 
-def _event(seconds: str, ns: str, name: str, pid: str | None, tid: str | None, payload: str) -> Event | None:
-    """None = an event that the report does not use."""
-    kind = KINDS.get(name)
-    if kind is None:
-        return None
+def _event(seconds: str, ns: str, name: str, pid: str | None, tid: str | None, payload: str) -> Event:
     if pid is None or tid is None:
         raise TraceError(NO_CONTEXT)
-    found = PATTERNS[name].match(payload)
+    kind, found = KINDS[name], PATTERNS[name].match(payload)
     if found is None:
         raise TraceError(f"{name} has not the fields {', '.join(kind.fields)}: {payload}")
-    phase = () if kind.phase is None else (kind.phase,)
+    phase = (kind.phase,) if kind.phase else ()
     return (kind.number, int(seconds + ns), int(pid), int(tid), *phase, *map(_value, found.groups()))
 
 
 def _value(text: str) -> int | str:
-    if text[0] == '"':
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return _signed(int(text, 0))
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] == '"' else _signed(int(text, 0))
 
 
 def _signed(value: int) -> int:

@@ -19,21 +19,22 @@ from nrbench.trace.record import RECORD_FILE
 from nrbench.trace.text import WIDTH, losses, tables, text
 
 NARROWEST = 40  # columns of text
-LIMITS = (
-    "Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of "
-    "a "
-    "microsecond look longer than they are, and so do the parts find and finish of the critical path.",
-    "All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, "
-    "and "
-    "counts as busy. Only a trace of the kernel can tell the two apart.",
-    "With fewer than a few hundred values, p99 is nearly the longest.",
-    "A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has "
-    "waited for them. A program that marks no phases has bursts only.",
-    "The critical path shows, from the end of a phase backwards, what each moment waited for. A part that "
-    "becomes some microseconds shorter shortens the phase by no more than that, and by less where another "
-    "path "
-    "is nearly as long.",
-)
+LIMITS = """
+Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of a
+microsecond look longer than they are, and so do the parts find and finish of the critical path.
+
+All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, and
+counts as busy. Only a trace of the kernel can tell the two apart.
+
+With fewer than a few hundred values, p99 is nearly the longest.
+
+A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has waited
+for them. A program that marks no phases has bursts only.
+
+The critical path shows, from the end of a phase backwards, what each moment waited for. A part that becomes
+some microseconds shorter shortens the phase by no more than that, and by less where another path is nearly
+as long.
+""".strip().split("\n\n")
 
 
 def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
@@ -75,13 +76,14 @@ def report(
     found, processes = read(trace, wanted)
     cores = recording.get("cores")
     summary, figures = summarize(found, processes, phases, cores if type(cores) is int else 0)
-    summary["events"] = trace.event_count
-    summary["warnings"] = trace.warnings
-    summary["notes"] = recorded_command(processes, recording.get("pid"))
+    notes = recorded_command(processes, recording.get("pid"))
+    summary |= {"events": trace.event_count, "warnings": trace.warnings, "notes": notes}
     if phases and not summary["phases"]:
-        known = ", ".join(sorted({kind.name for kind in figures}))
+        known = ", ".join(sorted({kind.summary["name"] for kind in figures}))
         raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
-    show(summary, as_json)
+    columns = shutil.get_terminal_size((WIDTH, 0)).columns
+    width = max(columns, NARROWEST) if sys.stdout.isatty() else WIDTH
+    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
     print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)
     if out is not None:
         write(out, folder, summary, [kind for kind in figures if is_wanted(kind, phases)], recording)
@@ -97,13 +99,6 @@ def recorded_command(processes: Sequence[Process], pid: object) -> list[str]:
         f"The trace has {len(pools)} processes with a pool. The recorded command is {pools[pid].label}: "
         f"--process {pid} shows it alone"
     ]
-
-
-def show(summary: Summary, as_json: bool) -> None:
-    width = WIDTH
-    if sys.stdout.isatty():
-        width = max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)
-    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
 
 
 def write(

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import NamedTuple, Sequence
+from collections import Counter, defaultdict
+from typing import Iterable, NamedTuple, Sequence
 
 from nrbench.trace.events import TraceError
 from nrbench.trace.walk import Span, Walk
 
+BURST = "burst #"
 AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wrap after 10.24 s
 
 
@@ -22,36 +23,39 @@ class Window(NamedTuple):
     is_valid: bool = True  # all its events are in the trace
 
     @property
+    def is_slot(self) -> bool:
+        return not self.name.startswith(BURST)
+
+    @property
     def duration_ns(self) -> int:
         return self.end_ns - self.begin_ns
 
 
-def bursts_of(pid: int, walk: Walk) -> list[Window]:
-    """In order of their ends, which numbers them."""
-    found = [span for span in walk.spans if span.is_burst and span.end >= 0]
-    return [
-        Window(f"burst #{number}", pid, walk.time[span.begin], walk.time[span.end], span.is_valid)
-        for number, span in enumerate(found)
-    ]
+def windows_of(pid: int, walk: Walk) -> list[Window]:
+    """Slots by their begins, then bursts by their ends, which number them."""
+    time, slots = walk.time, list[Window]()
+    for (frame, slot), found in _phases(walk).items():
+        for number, phases in enumerate(found):
+            name = f"{frame}.{slot}" + (f"#{number}" if number else "")
+            begin_ns = time[phases[0].begin]
+            end_ns = max((time[phase.end] for phase in phases if phase.end >= 0), default=begin_ns)
+            slots.append(Window(name, pid, begin_ns, end_ns, all(phase.is_valid for phase in phases)))
+    slots = sorted((slot for slot in slots if slot.duration_ns), key=lambda slot: slot.begin_ns)
+    bursts = [span for span in walk.spans if span.is_burst and span.end >= 0]
+    for number, span in enumerate(bursts):
+        slots.append(Window(f"{BURST}{number}", pid, time[span.begin], time[span.end], span.is_valid))
+    return slots
 
 
-def slots_of(pid: int, walk: Walk) -> list[Window]:
-    slots: dict[tuple[int, int], list[list[Span]]] = {}
+def _phases(walk: Walk) -> dict[tuple[int, int], list[list[Span]]]:
+    """Of the slots with these numbers, in their order."""
+    slots: dict[tuple[int, int], list[list[Span]]] = defaultdict(list)
     for phase in sorted((span for span in walk.spans if not span.is_burst), key=lambda span: span.begin):
-        same = slots.setdefault((phase.frame, phase.slot), [])
+        same = slots[phase.frame, phase.slot]
         if not same or _is_over(walk, same[-1], phase):
             same.append([])
         same[-1].append(phase)
-    windows = []
-    for (frame, slot), found in slots.items():
-        for number, phases in enumerate(found):
-            ends = [walk.time[phase.end] for phase in phases if phase.end >= 0]
-            begin_ns = walk.time[phases[0].begin]
-            if ends and max(ends) > begin_ns:
-                name = f"{frame}.{slot}" + (f"#{number}" if number else "")
-                is_valid = all(phase.is_valid for phase in phases)
-                windows.append(Window(name, pid, begin_ns, max(ends), is_valid))
-    return sorted(windows, key=lambda window: window.begin_ns)
+    return slots
 
 
 def _is_over(walk: Walk, slot: list[Span], phase: Span) -> bool:
@@ -65,13 +69,10 @@ def _is_over(walk: Walk, slot: list[Span], phase: Span) -> bool:
     return again or walk.time[phase.begin] - walk.time[last] > AGAIN_NS
 
 
-def longest(slots: Sequence[Window], bursts: Sequence[Window]) -> Window | None:
+def longest(windows: Iterable[Window]) -> Window | None:
     """The longest slot; the longest burst if there are no slots."""
-    for windows in (slots, bursts):
-        valid = [window for window in windows if window.is_valid]
-        if valid:
-            return max(valid, key=lambda window: window.duration_ns)
-    return None
+    valid = (window for window in windows if window.is_valid)
+    return max(valid, key=lambda window: (window.is_slot, window.duration_ns), default=None)
 
 
 def chosen(windows: Sequence[Window], wanted: str) -> Window:

@@ -7,33 +7,34 @@ from pathlib import Path
 from typing import Sequence
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.ticker import FuncFormatter
 
-from nrbench.drawing import legend, plain_numbers, plt, save
+from nrbench.drawing import plain_numbers, save
 from nrbench.trace.figures import Figures
 
-PANELS = {"durations": "duration of a phase", "lags": "start lag of a task", "wakes": "wake latency"}
 # Told apart by those who see few colours, too (Okabe and Ito).
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#5B4E9E")
 
 
 def draw_tails(kinds: Sequence[Figures], path: Path) -> bool:
     """Of the first kinds with more than one phase. @return whether there is any"""
-    curves = list(zip([kind for kind in kinds if len(kind.durations) > 1], COLORS))
-    if not curves:
+    several = [kind for kind in kinds if kind.summary["count"] > 1][: len(COLORS)]
+    if not several:
         return False
-    figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 4.2), layout="constrained")
-    for axis, (panel, title) in zip(axes, PANELS.items()):
-        axis.set(xscale="log", yscale="log", xlabel="µs")
-        axis.set_title(title, fontsize=10, loc="left")
-        for kind, color in curves:
-            if len(times := getattr(kind, panel)):
-                us = np.maximum(times, 1) / 1e3
-                axis.ecdf(us, complementary=True, color=color, label=kind.name.replace("_", " "))
+    times = pd.concat(
+        pd.DataFrame({"µs": np.maximum(ns, 1) / 1e3, "of": of, "kind": name.replace("_", " ")})
+        for name, found in ((kind.summary["name"], kind.times) for kind in several)
+        for of, ns in found.items()
+    )
+    look = {"complementary": True, "log_scale": (True, True), "height": 4.2}
+    with sns.color_palette(COLORS):
+        grid = sns.displot(times, x="µs", hue="kind", col="of", kind="ecdf", **look)
+    grid.set_titles("{col_name}").set_ylabels("share that is longer")
+    for axis in grid.axes.flat:
         plain_numbers(axis.xaxis)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         axis.grid(alpha=0.3)
-    axes[0].set_ylabel("share that is longer")
-    legend(figure, min(len(curves), 4), fontsize=8)
-    save(figure, path, dpi=130)
+    save(grid.figure, path, dpi=130)
     return True

@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Callable
+from itertools import accumulate
+from typing import Any, Callable
 
 import pandas as pd
 
@@ -34,17 +35,17 @@ HANDLED = (
 
 
 class Lost:
-    """Stretches of time in which events were lost, joined where they touch."""
+    """Stretches of time in which events were lost."""
 
     def __init__(self, lost: list[Event]) -> None:
-        self.begins: list[int] = []
-        self.ends: list[int] = []
-        for begin_ns, end_ns in sorted((event[1], event[4]) for event in lost):
-            if self.ends and begin_ns <= self.ends[-1]:
-                self.ends[-1] = max(self.ends[-1], end_ns)
-            else:
-                self.begins.append(begin_ns)
-                self.ends.append(end_ns)
+        times = sorted((event[1], event[4]) for event in lost)
+        self.begins = [begin_ns for begin_ns, _ in times]
+        self.ends = [*accumulate((end_ns for _, end_ns in times), max)]  # the latest so far
+
+    @property
+    def count(self) -> int:
+        """Of stretches, those that touch joined."""
+        return sum(begin_ns > before_ns for begin_ns, before_ns in zip(self.begins, [-1, *self.ends]))
 
     def between(self, begin_ns: int, end_ns: int) -> bool:
         """Whether something was lost in that time, both ends included."""
@@ -75,7 +76,7 @@ class Span:
     """A phase of a slot, or a burst: the tasks that a thread pushes outside any phase until it has joined
     them."""
 
-    kind: object  # what shares its figures: the name of a phase; pool and function of a burst
+    kind: Any  # what shares its figures: the name of a phase; pool and function of a burst
     tid: int
     begin: int
     depth: int
@@ -91,7 +92,6 @@ class Span:
     outstanding: int = 0  # not ended
     joined_at: int = -1  # a burst: a wait returned while the last tasks still ran
     last_ran: int = -1
-    is_open: bool = True
     is_valid: bool = True  # all its events are in the trace
     is_joined: bool = True
 
@@ -111,13 +111,10 @@ class Thread:
     stack: list[Task] = field(default_factory=list)
     since_ns: int = 0  # when the top of the stack changed
     pushed: int = 0
-    phases: list[Span] = field(default_factory=list)  # open; the last begun at the end
+    phases: dict[object, Span] = field(default_factory=dict)  # open, by kind; the last begun at the end
     bursts: dict[object, Span] = field(default_factory=dict)
     by_timer: bool = False  # its own timer woke it, and it has run no task since
     woken_for: Span | None = None
-
-    def open_phase(self, name: str) -> Span | None:
-        return next((phase for phase in self.phases if phase.kind == name), None)
 
     def in_what(self) -> int:
         if not self.stack:
@@ -126,12 +123,10 @@ class Thread:
 
     def owner(self) -> Span | None:
         """The phase that what it does now is for: its own if begun in this task, else its task's."""
-        if self.phases and self.phases[-1].depth == len(self.stack):
-            return self.phases[-1]
+        phase = next(reversed(self.phases.values()), None)
+        if phase and phase.depth == len(self.stack):
+            return phase
         return self.stack[-1].owner if self.stack else None
-
-    def runs_for(self, group: int) -> bool:
-        return self.in_what() == RUNNING and self.stack[-1].group == group
 
 
 class Walk:
@@ -155,7 +150,6 @@ class Walk:
         self.kinds: Counter[object] = Counter()  # of all spans; phases of which only the end is there
         self.pending: dict[tuple[int, int, int], deque[Task]] = {}  # by pool, function, argument
         self._open: dict[Span, None] = {}
-        self._by_group: dict[int, list[Span]] = {}  # open bursts
         self._joined: set[int] = set()  # groups that have been waited for
         self._done: dict[int, int] = {}  # the last count-down of a group
         self._ran: dict[int, int] = {}  # the last task of a group that ended
@@ -169,9 +163,7 @@ class Walk:
         for now, (kind, tid, text, fields) in enumerate(rows):
             if (handler := handlers.get(kind)) is None:
                 continue
-            thread = self.threads.get(tid)
-            if thread is None:
-                thread = self.threads[tid] = Thread(tid)
+            thread = self.threads.get(tid) or self.threads.setdefault(tid, Thread(tid))
             self._heal(thread, now, kind)
             self.was_in[now] = ENDS.get(kind, thread.in_what())
             given = fields[: len(NUMBERS[kind])]
@@ -241,37 +233,27 @@ class Walk:
         span.is_valid &= end >= 0 and not self.lost_between(span.begin, end)
         self.spans.append(span)
         self.kinds[span.kind] += 0
-        span.is_open = False
         del self._open[span]
         thread = self.threads[span.tid]
-        if span in thread.phases:
-            thread.phases.remove(span)
-        if thread.bursts.get(span.kind) is span:
-            del thread.bursts[span.kind]
-        for group in span.groups:
-            self._by_group[group].remove(span)
+        del (thread.bursts if span.is_burst else thread.phases)[span.kind]
 
     def _phase_begin(self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int) -> bool:
-        phase = thread.open_phase(name)
-        if phase is not None:
-            if (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
-                thread.phases.remove(phase)
-                thread.phases.append(phase)
-                return False
+        phase = thread.phases.get(name)
+        if phase and (phase.frame, phase.slot) == (frame, slot):  # another transport block of it
+            thread.phases[name] = thread.phases.pop(name)
+            return False
+        if phase:
             self._close(phase)
-        phase = self._open_span(thread, now, name)
+        phase = thread.phases[name] = self._open_span(thread, now, name)
         phase.frame, phase.slot, phase.id = frame, slot, id
-        thread.phases.append(phase)
         return True
 
-    def _phase_end(
-        self, thread: Thread, now: int, name: str, frame: int, slot: int, id: int, tasks: int
-    ) -> bool:
-        phase = thread.open_phase(name)
+    def _phase_end(self, thread: Thread, now: int, name: str, *numbers: int) -> bool:
+        phase = thread.phases.get(name)
         if phase is None:
             self.kinds[name] += 1
             return False
-        phase.is_valid &= thread.pushed - phase.pushed_before == tasks
+        phase.is_valid &= thread.pushed - phase.pushed_before == numbers[-1]  # tasks
         self._close(phase, now)
         return True
 
@@ -284,39 +266,36 @@ class Walk:
         lost its CPU, is then part of the burst.
         """
         kind = (task.pool, task.func)
-        burst = thread.bursts.get(kind)
-        if burst is not None:
+        if burst := thread.bursts.get(kind):
+            pause_ns = self.time[now] - self.time[burst.last_ran]
+            is_over = burst.outstanding == 0 and pause_ns > GAP_NS
             if burst.joined_at >= 0 and burst.not_begun == 0:
                 self._close(burst, burst.joined_at)
-            elif self._is_over(burst, now):
+            elif is_over and self._joined.isdisjoint(burst.groups):
                 self._close_unjoined(burst)
-        if burst is None or not burst.is_open:
-            burst = thread.bursts[kind] = self._open_span(thread, now, kind)
-        if task.group not in burst.groups:
-            burst.groups.add(task.group)
-            self._by_group.setdefault(task.group, []).append(burst)
-        return burst
-
-    def _is_over(self, burst: Span, now: int) -> bool:
-        pause_ns = self.time[now] - self.time[burst.last_ran]
-        return burst.outstanding == 0 and pause_ns > GAP_NS and self._joined.isdisjoint(burst.groups)
+        if kind not in thread.bursts:
+            thread.bursts[kind] = self._open_span(thread, now, kind)
+        thread.bursts[kind].groups.add(task.group)
+        return thread.bursts[kind]
 
     def _close_unjoined(self, burst: Span) -> None:
         burst.is_joined = False
         self._close(burst, burst.last_ran)
 
+    def _bursts(self, pool: int, group: int) -> list[Span]:
+        """The open ones that a wait is for: for a group or, 0, for the whole pool."""
+        bursts = [span for span in self._open if span.is_burst]
+        return [one for one in bursts if (group in one.groups if group else pool in (0, one.kind[0]))]
+
     def _end_bursts(self, now: int, pool: int, group: int) -> None:
-        """A wait returned, for a group or, 0, for the whole pool.
+        """A wait returned.
 
         A counted group is done then. Of others tasks may still run that have said that they are done, or that
         the next wait is for.
         """
-        if group == 0:
-            bursts = [span for span in self._open if span.is_burst and pool in (0, span.kind[0])]  # type: ignore[index]
-        else:
-            bursts = list(self._by_group.get(group, ()))
+        if group:
             self._joined.add(group)
-        for burst in bursts:
+        for burst in self._bursts(pool, group):
             is_done = burst.outstanding == 0 or (group in self._done and burst.not_begun == 0)
             if is_done or self.lost_between(burst.begin, now):
                 self._close(burst, now)
@@ -331,11 +310,11 @@ class Walk:
         if task.owner is None and not thread.stack:
             task.owner = self._burst_of(thread, now, task)
         self.pending.setdefault((pool, func, arg), deque()).append(task)
-        if task.owner is not None:
-            task.owner.outstanding += 1
-            task.owner.not_begun += 1
-            task.owner.tasks += task.owner.is_open
-            task.owner.pools.add(pool)
+        if (owner := task.owner) is not None:
+            owner.outstanding += 1
+            owner.not_begun += 1
+            owner.tasks += owner in self._open
+            owner.pools.add(pool)
 
     def _pushed_task(self, now: int, pool: int, func: int, arg: int) -> Task | None:
         """First in, first out. What was pushed before events were lost may have been run among them."""
@@ -364,15 +343,14 @@ class Walk:
 
     def _run_end(self, thread: Thread, now: int, arg: int) -> None:
         task = self._leave(thread, now, lambda task: task.pool != WAITS and task.arg == arg)
-        if task is None:  # it began before the trace did
-            return
+        if task is None:
+            return  # it began before the trace did
         self._ran[task.group] = self._last_ended = now
-        burst = task.owner
-        if burst is None:
+        if (burst := task.owner) is None:
             return
         burst.outstanding -= 1
         burst.last_ran = now
-        if burst.joined_at >= 0 and burst.is_open and burst.outstanding == 0:
+        if burst.joined_at >= 0 and burst in self._open and burst.outstanding == 0:
             # The last task has ended, perhaps shortly after the wait for it.
             joined_at, burst.joined_at = burst.joined_at, -1
             if self.time[now] - self.time[joined_at] <= LATE_NS:
@@ -382,8 +360,8 @@ class Walk:
         self._done[group] = self._last_ended = now
 
     def _join_begin(self, thread: Thread, now: int, pool: int, group: int) -> None:
-        for burst in self._by_group.get(group, ()):  # the wait before was not the last one
-            burst.joined_at = -1
+        for burst in self._bursts(pool, group) if group else ():
+            burst.joined_at = -1  # the wait before was not the last one
         self.waits.append(Task(WAITS, 0, 0, group))
         self._enter(thread, now, self.waits[-1])
 
@@ -403,7 +381,8 @@ class Walk:
         ran = self._ran.get(group)
         if group in self._done:
             return max(self._done[group], ran or 0)
-        running = [thread for thread in self.threads.values() if thread.runs_for(group)]
+        running = [thread for thread in self.threads.values() if thread.in_what() == RUNNING]
+        running = [thread for thread in running if thread.stack[-1].group == group]
         return ~min(running, key=lambda thread: thread.since_ns).last if running else ran
 
     # Sleep
@@ -414,12 +393,9 @@ class Walk:
     def _woken_for(self, thread: Thread, pool: int) -> Span | None:
         """The phase whose tasks a wake is for: the waker's own, or the one that the waker itself was woken
         for."""
-        owner = thread.owner()
-        if owner is None and thread.bursts:
-            owner = next((burst for burst in reversed(thread.bursts.values()) if pool in burst.pools), None)
-        if owner is None:
-            owner = thread.woken_for
-        if owner is None or not owner.is_open:
+        bursts = (burst for burst in reversed(thread.bursts.values()) if pool in burst.pools)
+        owner = thread.owner() or next(bursts, thread.woken_for)
+        if owner not in self._open:
             owner = next((span for span in reversed(self._open) if pool in span.pools), None)
         return owner
 
