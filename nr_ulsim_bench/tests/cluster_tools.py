@@ -18,7 +18,6 @@ from fake import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli
-from nrbench.cluster.connect import connected
 from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
@@ -171,7 +170,9 @@ class Lab:
 
     def wait_for_workers(self, count):
         """A client that comes earlier may end before the last of them has joined."""
-        with connected(self.address, timeout=f"{WAIT_S}s") as client:
+        from distributed import Client
+
+        with Client(self.address, timeout=f"{WAIT_S}s", set_as_default=False) as client:
             client.wait_for_workers(count, timeout=WAIT_S)
 
     def kill(self, process, number=signal.SIGKILL):

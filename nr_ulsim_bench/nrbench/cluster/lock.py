@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Iterator
 
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 NAME = "nrbench-machine.lock"
@@ -46,40 +46,27 @@ def _open(path: Path) -> int:
             return made
 
 
-def _is_there(handle: int, path: Path) -> bool:
-    """False: the file was removed or replaced, and other processes lock another one."""
-    with contextlib.suppress(OSError):
-        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
-    return False
-
-
 def _try(path: Path) -> int | None:
+    """@return None: another measurement holds it, or the file was replaced and others lock another one"""
     handle = _open(path)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_there(handle, path):
-            return handle
-    except BlockingIOError:
-        pass
-    os.close(handle)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
+        with contextlib.suppress(BlockingIOError, FileNotFoundError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
+                return os.dup(handle)  # shares the lock, which stays
+    finally:
+        os.close(handle)
     return None
 
 
 @contextlib.contextmanager
-def machine_lock(waits: Callable[[], None] = lambda: None, path: Path | None = None) -> Iterator[None]:
-    """Blocks until no other measurement holds this machine.
-
-    @param waits  called once if another one holds it"""
+def machine_lock(path: Path | None = None) -> Iterator[None]:
+    """Blocks until no other measurement holds this machine."""
     path = path or lock_path()
-    handle = _try(path)
-    if handle is None:
-        waits()
-    while handle is None:
+    while (handle := _try(path)) is None:
         time.sleep(LOOK_S)
-        handle = _try(path)
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
-from nrbench.cluster import builds as host_builds
+from nrbench.cluster.builds import bring, package_of
 from nrbench.cluster.machines import Machine, cpu_flags, doubts, leave_out_of, system_here
 from nrbench.cluster.ways import Cluster, open_cluster
 from nrbench.host import commit
@@ -74,7 +74,7 @@ def prepared(machines: Sequence[Machine], prepare: Callable[[Machine], T]) -> li
         for machine, future in [(machine, pool.submit(prepare, machine)) for machine in machines]:
             try:
                 found.append(future.result())
-            except (MachineLost, host_builds.HostBuildError) as error:
+            except MachineLost as error:
                 say(f"{machine.name}: left out: {error}")
     return found
 
@@ -98,20 +98,13 @@ class _Builds:
 
     def __init__(self, cluster: Cluster, programs: Mapping[Any, Simulator], beside: str = "*.so*") -> None:
         self.cluster, self.programs = cluster, programs
-        self._manifests = {kind: host_builds.manifest_of(one, beside) for kind, one in programs.items()}
+        self._packages = {kind: package_of(one, beside) for kind, one in programs.items()}
 
     def bring(self, machine: Machine) -> dict[Any, Simulator]:
         def there(function: Callable[..., Any], *arguments: Any) -> Any:
             return self.cluster.run_on(machine, function, *arguments).result()
 
-        found = {
-            kind: host_builds.bring(one, self._manifests[kind], there) for kind, one in self.programs.items()
-        }
-        for one in found.values():
-            absent = there(host_builds.absent_libraries, one.program, one.environment)
-            if absent:
-                raise MachineLost(f"{one.program} does not find {', '.join(absent)}; install them there")
-        return found
+        return {kind: bring(one, self._packages[kind], there) for kind, one in self.programs.items()}
 
 
 # Sweeps.
