@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from part_runs import PROGRAMS
 
-from nrbench import host
-from nrbench.doctor import latency, wakes
-from nrbench.doctor.finding import Target
-from nrbench.doctor.latency import DMA_LATENCY
+from nrbench import facts, host
+from nrbench.doctor import wakes
+from nrbench.doctor.target import Target
 from nrbench.system import System, format_cpus
 
 PROGRAM = PROGRAMS / "ws-wakes"
+DMA_LATENCY = facts.DMA_LATENCY.name
 pytestmark = pytest.mark.program("ws-wakes")
 
 
@@ -51,9 +51,8 @@ def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
     monkeypatch.setattr(wakes, "SAMPLES", 10)
     monkeypatch.setattr(wakes, "MEASURE_MS", 10)
     system = System()
-    findings = latency.examine(Target(system, system.affinity()), PROGRAM)
-    assert "cyclictest" in {finding.check for finding in findings}
-    assert all(finding.seen for finding in findings)
+    findings = list(wakes.wake_latency(Target(system, system.affinity(), PROGRAM)))
+    assert findings and all(finding.text for finding in findings)
 
 
 def _lines(*words):

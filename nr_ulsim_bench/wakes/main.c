@@ -3,7 +3,7 @@
 // what the deeper idle states have to do with it.
 // Use: ws-wakes             all ways, gaps, classes; idle states as they are and off; a JSON object a line
 //      ws-wakes --help      names all keys
-// A line has figures, or "skipped" or "error" with the reason. `python -m nrbench.doctor` says what it means.
+// A line has figures, or "skipped" or "error" with the reason. `nrbench doctor` says what it means.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
