@@ -184,7 +184,7 @@ class Session(Generic[LineT]):
     to_text: Callable[[LineT], str]  # a line of the results, without its end
     lines: list[LineT] = field(default_factory=list)  # those that are there; it grows
     taken: list[LineT] = field(default_factory=list)  # by this call
-    planned: int = 0  # steps
+    planned: int = 0  # lines
     done: int = 0
     interrupted: bool = False
     cut: str = ""  # why steps are left
@@ -203,7 +203,7 @@ class Session(Generic[LineT]):
     ) -> None:
         """Until all is done that the machines can do, the time is over, or the user interrupts.
 
-        @param planned  steps. @param planned_s  of all of them, one after the other"""
+        @param planned  lines. @param planned_s  of all of them, one after the other"""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.planned, lost = planned, []
         ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT, Future[Sequence[LineT]]]] = (
@@ -229,13 +229,14 @@ class Session(Generic[LineT]):
                     lane, step, future = ended.get()
                     del running[lane.name]
                     try:
-                        for line in future.result():
+                        lines = future.result()
+                        for line in lines:
                             self.add(writer, line)
+                            progress.step(step.seconds / len(lines), _text(lane, step))
                     except MachineLost as error:
                         lost.append(lane.name)
                         say(f"{lane.name}: left out: {error}")
                         continue
-                    progress.step(step.seconds, _text(lane, step))
                     begin(lane)
             finally:
                 for future in running.values():

@@ -10,7 +10,7 @@ import logging
 import os
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -82,10 +82,11 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
     }
 
 
-def why_pending() -> str:
+def why_pending() -> list[str]:
     """What Slurm says of jobs that have not begun."""
-    lines = answer("squeue", "--me", "--noheader", "--name=nrbench", "--format=%i %T %r").splitlines()
-    return "; ".join(line.strip() for line in lines)
+    return answer(
+        "squeue", "--me", "--noheader", "--name=nrbench", "--states=PENDING", "--format=job %i: %T, %r"
+    ).splitlines()
 
 
 @contextmanager
@@ -99,13 +100,11 @@ def started(slurm: Slurm) -> Iterator[tuple[Any, Any]]:
     from distributed.security import Security
 
     security = Security.temporary()
-    try:
-        cluster = SLURMCluster(security=security, **keywords(slurm))
-        cluster.scale(jobs=slurm.nodes)
-        cluster.sync(cluster._correct_state)  # asks sbatch now: what it refuses is an error here
-    except (OSError, RuntimeError, ValueError) as error:
-        raise BenchError(f"--cluster slurm: {str(error).strip().rpartition(chr(10))[2]}") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(SLURMCluster(security=security, **keywords(slurm)))
+            cluster.scale(jobs=slurm.nodes)
+            cluster.sync(cluster._correct_state)  # asks sbatch now: what it refuses is an error here
+        except (OSError, RuntimeError, ValueError) as error:
+            raise BenchError(f"--cluster slurm: {str(error).strip().splitlines()[-1]}") from error
         yield cluster, security
-    finally:
-        cluster.close()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,9 +13,8 @@ from nrbench.doctor import checks, report
 from nrbench.doctor.checks import QUESTION
 from nrbench.doctor.target import Target
 from nrbench.doctor.wakes import PROGRAM
-from nrbench.driver import BenchError
+from nrbench.session import MachineLost
 
-LIMIT_S = 180.0  # of one host, its measurements included
 SHOWN = ("bad", "warn")
 
 
@@ -35,18 +33,13 @@ def run(spec: str, measure: bool, as_json: bool) -> int:
     from nrbench.cluster.ways import open_cluster
 
     hosts = []
-    try:
-        with open_cluster(spec) as cluster:
-            answers = [(one.name, cluster.run_on(one, examine_here, measure)) for one in cluster.machines]
-            for name, answer in answers:
-                try:
-                    hosts.append({"name": name} | answer.result(timeout=LIMIT_S))
-                except Exception as error:  # whatever the host's own software raises
-                    reason = f"{type(error).__name__}: {error}"
-                    hosts.append({"name": name, "error": reason, "worst": "bad", "findings": []})
-    except (BenchError, OSError, ValueError) as error:
-        print(f"doctor: {error}", file=sys.stderr)
-        return 2
+    with open_cluster(spec) as cluster:
+        every = cluster.on_each(cluster.machines, lambda one: cluster.run_on(one, examine_here, measure))
+        for one, answer in every:
+            if isinstance(answer, MachineLost):
+                hosts.append({"name": one.name, "error": str(answer), "worst": "bad", "findings": []})
+            else:
+                hosts.append({"name": one.name} | answer)
     lines = [json.dumps({"doctor": 1, "hosts": hosts}, indent=1)] if as_json else table(hosts)
     for line in lines:
         print(line)
