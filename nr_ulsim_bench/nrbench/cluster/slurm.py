@@ -10,7 +10,7 @@ import logging
 import os
 import shlex
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -75,7 +75,7 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
         "job_extra_directives": ["--exclusive", "--nodes=1", *slurm.directives],
         "job_script_prologue": _prologue(slurm),
         "worker_extra_args": ["--resources", "machine=1", "--no-dashboard"],
-        "scheduler_options": {"dashboard_address": "127.0.0.1:0", **place},
+        "scheduler_options": {"dashboard": False, **place},
         "shared_temp_directory": slurm.folder or _keys(),
         "log_directory": slurm.logs,
         "silence_logs": logging.CRITICAL,
@@ -89,22 +89,37 @@ def why_pending() -> list[str]:
     ).splitlines()
 
 
+def _noting(refused: list[str]) -> type:
+    """dask-jobqueue's job, but one that sbatch refuses is not the end of its cluster."""
+    from dask_jobqueue.slurm import SLURMJob
+    from distributed.deploy.spec import ProcessInterface
+
+    class Job(SLURMJob):  # type: ignore[misc]
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except (OSError, RuntimeError) as error:
+                refused.append(str(error).strip().rpartition("\n")[2])
+                await ProcessInterface.start(self)  # it has no job id: nothing is to be cancelled
+
+    return Job
+
+
 @contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, Any]]:
-    """@return the cluster, and the security of its client
-    @raise BenchError  Slurm is not here, or refuses"""
+def started(slurm: Slurm) -> Iterator[tuple[Any, Any, list[str]]]:
+    """@return the cluster, the security of its client, and why sbatch refuses jobs, which grows
+    @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
     for program in PROGRAMS:
         if not which(program):
             raise BenchError(f"--cluster slurm: there is no {program} here")
     from dask_jobqueue import SLURMCluster
     from distributed.security import Security
 
-    security = Security.temporary()
-    with ExitStack() as stack:
-        try:
-            cluster = stack.enter_context(SLURMCluster(security=security, **keywords(slurm)))
-            cluster.scale(jobs=slurm.nodes)
-            cluster.sync(cluster._correct_state)  # asks sbatch now: what it refuses is an error here
-        except (OSError, RuntimeError, ValueError) as error:
-            raise BenchError(f"--cluster slurm: {str(error).strip().splitlines()[-1]}") from error
-        yield cluster, security
+    security, refused = Security.temporary(), list[str]()
+    try:
+        cluster = SLURMCluster(security=security, job_cls=_noting(refused), **keywords(slurm))
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BenchError(f"--cluster slurm: {error}") from error
+    with cluster:
+        cluster.scale(jobs=slurm.nodes)
+        yield cluster, security, refused

@@ -148,8 +148,7 @@ class Worker(ProcessInterface):  # type: ignore[misc]
 def started(entries: list[Entry], stack: ExitStack) -> tuple[Any, Any, Callable[[], list[str]]]:
     """@return the cluster, the security of its client, and what returns why workers did not come"""
     security = Security.temporary()
-    options = {"host": LOOPBACK, "protocol": "tls://", "security": security,
-               "dashboard_address": f"{LOOPBACK}:0"}  # fmt: skip
+    options = {"host": LOOPBACK, "protocol": "tls://", "security": security, "dashboard": False}
     workers = {
         entry.name: {"cls": Worker, "options": {"entry": entry, "security": security}} for entry in entries
     }

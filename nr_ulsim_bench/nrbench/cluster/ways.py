@@ -251,10 +251,14 @@ def _slurm(spec: Spec, stack: ExitStack) -> Link:
     from nrbench.cluster import slurm
 
     wanted = read_configuration(spec, slurm.Slurm)
-    cluster, security = stack.enter_context(slurm.started(wanted))
+    cluster, security, refused = stack.enter_context(slurm.started(wanted))
     client = connected(stack, cluster, security=security)
     say(f"waiting for nodes of Slurm: {wanted.nodes}; {wanted.wait_s:.0f} s for the first")
-    return Link(spec.way, client, lambda: wanted.nodes, wanted.wait_s, slurm.why_pending)
+
+    def why() -> list[str]:
+        return sorted({*refused, *slurm.why_pending()})
+
+    return Link(spec.way, client, lambda: wanted.nodes - len(refused), wanted.wait_s, why)
 
 
 def _kubernetes(spec: Spec, stack: ExitStack) -> Link:
