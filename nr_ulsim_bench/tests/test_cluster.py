@@ -19,8 +19,7 @@ import pytest
 from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
 from cluster_tools import CASES, ROOT, WAIT_S, lab, make_builds, meanwhile, rounds_of, runs_of, until
 from fake import a_build, a_program, install
-from made_up import nrbench, ran
-from sweep_runs import HOST
+from made_up import SWEEP, nrbench, ran
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
@@ -32,6 +31,7 @@ from nrbench.radio import cell  # noqa: E402
 from nrbench.radio import record as of_radio  # noqa: E402
 from nrbench.radio import session as radio_session  # noqa: E402
 from nrbench.radio.builds import MARK  # noqa: E402
+from nrbench.record import Host  # noqa: E402
 from nrbench.session import MachineLost  # noqa: E402
 from nrbench.sweep import session, simulator  # noqa: E402
 from nrbench.sweep.session import Setting  # noqa: E402
@@ -253,7 +253,8 @@ def test_a_host_that_lacks_a_library_is_named(tmp_path, sent):
 def a_machine(name, about=None, **changes):
     own = {"boot": name, "offset_s": 0.0, "nrbench": "c0ffee", "speed_s": 1.0}
     own |= {"throttled": False, "capped": False} | (about or {})
-    host = HOST.model_copy(update={"id": f"id-{name}", "clocksource": "tsc"} | changes)
+    usual = {"id": f"id-{name}", "clocksource": "tsc", "kernel": "6.1.0", "cores_online": 8, "load": 0.1}
+    host = Host.model_validate(SWEEP["host"] | usual | changes)
     return machines.Machine(name, f"tcp://{name}", host, own)
 
 
