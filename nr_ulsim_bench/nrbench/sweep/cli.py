@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from nrbench.options import command_of
 from nrbench.sweep import nr_ulsim, replay
-from nrbench.sweep.options import Class, Data, Options, Out, Seed, words
-
-__all__ = ["Class", "Data", "Out", "Seed", "sweep", "words"]
+from nrbench.sweep.options import Options
 
 
 @command_of(Options)
