@@ -23,10 +23,10 @@ from nrbench.parts import lives, prewake
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
-from nrbench.sweep import scenario
-from nrbench.sweep.cli import sweep
+from nrbench.sweep import nr_ulsim, replay, scenario
 from nrbench.sweep.compare_cli import Threshold, compare
 from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, PerWhat, Seed, words
+from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
@@ -65,6 +65,10 @@ def _values(chosen: Sequence[Enum]) -> tuple[str, ...]:
     return tuple(str(one.value) for one in chosen)
 
 
+Names = tuple[str, ...]
+WORDS = Given(list[str], tuple)
+
+
 @dataclass(frozen=True)
 class OfParts:
     """Of `nrbench run` and of `nrbench prewake`."""
@@ -83,17 +87,13 @@ class Run(OfParts):
             help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
         ),
     ] = PROGRAMS / "ws-bench"
-    only: Annotated[
-        tuple[str, ...], Given(list[Part], _values), Option(help="this part only; repeatable")
-    ] = ()
+    only: Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")] = ()
     classes: Annotated[
-        tuple[str, ...], Given(list[Class], _values), Option("--class", help="this class only; repeatable")
+        Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")
     ] = ()
     full: Annotated[bool, Option("--full", help="coliseum, demos, tail: their largest sizes, hours")] = False
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
-    backends: Annotated[
-        tuple[str, ...], Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")
-    ] = ()
+    backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
     budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
         None
     )
@@ -120,22 +120,16 @@ class Prewake(OfParts):
     program: Annotated[
         Path, Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
     ] = PROGRAMS / "ws-prewake"
-    env: Annotated[
-        tuple[str, ...],
-        Given(list[str], tuple),
-        Option(help="kind regret, in this environment only; repeatable"),
-    ] = ()
+    env: Annotated[Names, WORDS, Option(help="kind regret, in this environment only; repeatable")] = ()
     scenario: Annotated[
-        tuple[str, ...],
-        Given(list[str], tuple),
+        Names,
+        WORDS,
         Option(
             help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
         ),
     ] = ()
     kind: Annotated[
-        tuple[str, ...],
-        Given(list[Kind], _values),
-        Option(help="this kind of measurement only; repeatable"),
+        Names, Given(list[Kind], _values), Option(help="this kind of measurement only; repeatable")
     ] = ()
     seconds: Annotated[
         float | None, Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
@@ -150,6 +144,17 @@ def run_prewake(options: Prewake) -> int:
         kinds=options.kind or prewake.KINDS, seconds=options.seconds,
     )  # fmt: skip
     return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
+
+
+@command_of(SweepOptions)
+def sweep(options: SweepOptions) -> int | None:
+    """Compare OAI's pool with this one.
+
+    Over thread counts: nr_ulsim of two builds (--old, --new), or recorded slots. Each run is written at once.
+    After an interruption the same command goes on. Exit status: 0; 1 = some runs gave no figures, each is
+    named; 2 = the sweep could not be done; 130 = interrupted."""
+    options.check()
+    return nr_ulsim.run(options) if options.old or options.new else replay.run(options)
 
 
 command(run)
