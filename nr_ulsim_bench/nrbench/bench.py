@@ -133,8 +133,8 @@ def run_on_cluster(request: Request, cluster: str, per: str) -> int:
 
     of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
     names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    wanted = work.ClusterParts(request.program, names, tuple(_words(request)), request.out, cluster, per)
-    return work.parts(wanted, report_again)
+    machines, words = work.Wanted(cluster, per), list(_words(request))
+    return work.parts(machines, request.program, names, words, request.out, report_again)
 
 
 def report_again(out: Path) -> None:

@@ -14,7 +14,7 @@ import queue
 import random
 import signal
 from collections import Counter
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Generic, Iterable, Iterator, Protocol, Sequence, TypeVar
@@ -176,6 +176,13 @@ def here(steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]]) -> La
     return Lane("", steps, begin)
 
 
+def elsewhere(
+    name: str, steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]], pool: Executor
+) -> Lane[StepT, LineT]:
+    """A machine that a thread of the pool waits for."""
+    return Lane(name, steps, lambda step: pool.submit(take, step))
+
+
 @dataclass
 class Session(Generic[LineT]):
     """What was taken, and how it ended."""
@@ -184,7 +191,7 @@ class Session(Generic[LineT]):
     to_text: Callable[[LineT], str]  # a line of the results, without its end
     lines: list[LineT] = field(default_factory=list)  # those that are there; it grows
     taken: list[LineT] = field(default_factory=list)  # by this call
-    planned: int = 0  # steps
+    planned: int = 0  # lines
     done: int = 0
     interrupted: bool = False
     cut: str = ""  # why steps are left
@@ -203,7 +210,7 @@ class Session(Generic[LineT]):
     ) -> None:
         """Until all is done that the machines can do, the time is over, or the user interrupts.
 
-        @param planned  steps. @param planned_s  of all of them, one after the other"""
+        @param planned  lines. @param planned_s  of all of them, one after the other"""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.planned, lost = planned, []
         ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT, Future[Sequence[LineT]]]] = (
@@ -229,13 +236,14 @@ class Session(Generic[LineT]):
                     lane, step, future = ended.get()
                     del running[lane.name]
                     try:
-                        for line in future.result():
+                        lines = future.result()
+                        for line in lines:
                             self.add(writer, line)
+                            progress.step(step.seconds / len(lines), _text(lane, step))
                     except MachineLost as error:
                         lost.append(lane.name)
                         say(f"{lane.name}: left out: {error}")
                         continue
-                    progress.step(step.seconds, _text(lane, step))
                     begin(lane)
             finally:
                 for future in running.values():

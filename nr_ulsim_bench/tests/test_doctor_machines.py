@@ -14,7 +14,7 @@ import machine_tree
 import pytest
 from typer.testing import CliRunner
 
-from nrbench import cli
+from nrbench.cli import app
 from nrbench.doctor.checks import tomllib
 from nrbench.system import parse_cpus
 
@@ -25,7 +25,7 @@ WAKE |= {"p99_us": 60.0, "max_us": 90.0, "call_p50_us": 7.5}
 
 
 def doctor(*words):
-    return CliRunner().invoke(cli.app, ["doctor", *map(str, words)])
+    return CliRunner().invoke(app, ["doctor", *map(str, words)])
 
 
 def files(listed):

@@ -10,17 +10,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import random
 import shlex
 import socket
 import subprocess
 import tempfile
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
-from distributed.deploy.spec import ProcessInterface
+from distributed import Scheduler
+from distributed.deploy.spec import ProcessInterface, SpecCluster
+from distributed.security import Security
 
 from nrbench.driver import BenchError
 
@@ -140,3 +143,17 @@ class Worker(ProcessInterface):  # type: ignore[misc]
             self.process.kill()
             self.process.wait()
         await super().close()
+
+
+def started(entries: list[Entry], stack: ExitStack) -> tuple[Any, Any, Callable[[], list[str]]]:
+    """@return the cluster, the security of its client, and what returns why workers did not come"""
+    security = Security.temporary()
+    options = {"host": LOOPBACK, "protocol": "tls://", "security": security, "dashboard": False}
+    workers = {
+        entry.name: {"cls": Worker, "options": {"entry": entry, "security": security}} for entry in entries
+    }
+    cluster = SpecCluster(
+        workers, {"cls": Scheduler, "options": options}, security=security, silence_logs=logging.CRITICAL
+    )
+    stack.enter_context(cluster)
+    return cluster, security, lambda: [why for one in cluster.workers.values() if (why := one.why())]

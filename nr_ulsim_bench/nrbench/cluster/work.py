@@ -5,17 +5,17 @@ and the way to go on are those of one machine. Only this process writes it."""
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import os
 import sys
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
-from nrbench.cluster import builds as host_builds
+from nrbench.cluster.builds import bring, package_of
 from nrbench.cluster.machines import Machine, cpu_flags, doubts, leave_out_of, system_here
 from nrbench.cluster.ways import Cluster, open_cluster
 from nrbench.host import commit
@@ -30,7 +30,7 @@ from nrbench.radio.record import RUNS as RADIO_RUNS
 from nrbench.radio.record import RadioRun
 from nrbench.record import Host
 from nrbench.scratch import scratch_folder
-from nrbench.session import Lane, MachineLost, Session, results_of
+from nrbench.session import OK, MachineLost, Session, elsewhere, results_of
 from nrbench.sweep import session as of_sweep
 from nrbench.sweep.options import Options
 from nrbench.sweep.parse import pool_of
@@ -40,21 +40,19 @@ from nrbench.sweep.session import LEFT_OUT, Patience, Setting, Step, Sweep, Take
 from nrbench.sweep.simulator import KIND, Simulate, Simulator, judge_pools, try_out
 from nrbench.system import System
 
-T = TypeVar("T")
+AtOnce = Callable[[Host, str | None, System], int]
 WHERE = {"host": "on each host", "class": "on one host of each class"}
 TEXTS = (".ndjson", ".txt", ".log")  # of the results of a part
 PARTS, PART_S, PART_LIMIT_S = "parts.ndjson", 300.0, 12 * 3600.0
 
 
-def chosen(
-    cluster: Cluster, per: str, leave_out: str | None, done: Callable[[Machine], int] = lambda machine: 0
-) -> list[Machine]:
+def chosen(cluster: Cluster, per: str, leave_out: str | None, done: Mapping[str, int]) -> list[Machine]:
     """The machines that take part, after a sentence about each one that is doubtful.
 
-    @param per   host: all; class: one of each class. @param done  runs there already: that one goes on"""
+    @param per   host: all; class: one of each class. @param done  runs there, by id: that machine goes on"""
     left_out, here = leave_out_of(leave_out), commit(Path(__file__).parent)
     found: dict[str, Machine] = {}
-    for one in sorted(cluster.machines, key=lambda one: -done(one)):
+    for one in sorted(cluster.machines, key=lambda one: -done.get(one.id, 0)):
         of_one = list(doubts(one, cluster.machines, here))
         for kind, text in of_one:
             say(f"{one.name}: {kind}: {text}{'; left out' if kind in left_out else ''}")
@@ -67,51 +65,60 @@ def chosen(
     return list(found.values())
 
 
-def prepared(machines: Sequence[Machine], prepare: Callable[[Machine], T]) -> list[T]:
-    """All at the same time. A machine that cannot be prepared is named, and left out."""
-    found = []
-    with ThreadPoolExecutor(max(1, len(machines))) as pool:
-        for machine, future in [(machine, pool.submit(prepare, machine)) for machine in machines]:
-            try:
-                found.append(future.result())
-            except (MachineLost, host_builds.HostBuildError) as error:
-                say(f"{machine.name}: left out: {error}")
-    return found
+class Share(NamedTuple):
+    """What a machine is to take."""
+
+    steps: Iterator[Any]
+    take: Callable[[Any], Sequence[Any]]  # the lines of a step; it waits for the machine
+    planned: int  # lines
+    seconds: float
 
 
-def _then(future: Future[Any], function: Callable[[Any], T]) -> Future[T]:
-    """@return the function of its result"""
-    found: Future[T] = Future()
+@dataclass(frozen=True)
+class Wanted:
+    """The machines that a command asks for."""
 
-    def ended(done: Future[Any]) -> None:
-        try:
-            found.set_result(function(done.result()))
-        except BaseException as error:
-            found.set_exception(error)
+    cluster: str
+    per: str | None
+    leave_out: str | None = None
 
-    future.add_done_callback(ended)
-    return found
+    def run(
+        self,
+        session: Session[Any],
+        id_of: Callable[[Any], str],
+        programs: Mapping[Any, Simulator],
+        share_of: Callable[[Cluster, Machine, dict[Any, Simulator]], Share],
+        beside: str = "*.so*",
+    ) -> list[Machine]:
+        """Takes what is left, on all machines at the same time.
 
+        @param id_of     the machine's, of a line
+        @param programs  which each machine gets
+        @param share_of  with the programs as they are there. @raise MachineLost  it cannot take any
+        @param beside    pattern of the names of the other files that belong to the programs"""
+        with open_cluster(self.cluster) as cluster:
+            done = Counter(map(id_of, session.lines))
+            machines = chosen(cluster, self.per or "host", self.leave_out, done)
+            packages = {kind: package_of(one, beside) for kind, one in programs.items()}
 
-class _Builds:
-    """The client's builds, which each machine gets."""
+            def prepare(machine: Machine) -> Share:
+                there = functools.partial(cluster.run_on, machine)
+                builds = {kind: bring(one, packages[kind], there) for kind, one in programs.items()}
+                return share_of(cluster, machine, builds)
 
-    def __init__(self, cluster: Cluster, programs: Mapping[Any, Simulator], beside: str = "*.so*") -> None:
-        self.cluster, self.programs = cluster, programs
-        self._manifests = {kind: host_builds.manifest_of(one, beside) for kind, one in programs.items()}
-
-    def bring(self, machine: Machine) -> dict[Any, Simulator]:
-        def there(function: Callable[..., Any], *arguments: Any) -> Any:
-            return self.cluster.run_on(machine, function, *arguments).result()
-
-        found = {
-            kind: host_builds.bring(one, self._manifests[kind], there) for kind, one in self.programs.items()
-        }
-        for one in found.values():
-            absent = there(host_builds.absent_libraries, one.program, one.environment)
-            if absent:
-                raise MachineLost(f"{one.program} does not find {', '.join(absent)}; install them there")
-        return found
+            lanes, shares = [], []
+            for machine, share in cluster.on_each(machines, prepare):
+                if isinstance(share, MachineLost):
+                    say(f"{machine.name}: left out: {share}")
+                    continue
+                shares.append(share)
+                lanes.append(elsewhere(machine.name, share.steps, share.take, cluster.pool))
+            count, seconds = sum(share.planned for share in shares), [share.seconds for share in shares]
+            session.announce(f"{len(lanes)} of {len(machines)} hosts", count, max(seconds, default=0.0))
+            session.run(lanes, count, sum(seconds))
+        if len(lanes) < len(machines) and not session.cut:
+            session.cut = f"{len(machines) - len(lanes)} of {len(machines)} hosts were left out"
+        return machines
 
 
 # Sweeps.
@@ -125,7 +132,7 @@ class ClusterSweep:
     builds: Mapping[str, Simulator]  # by the option that names them
     cpus: tuple[int, ...] | None
     settings: Callable[[int], Sequence[Setting]]  # of a machine that takes so many inline runs at once
-    at_once: Callable[[Host, str | None, System], int]  # how many inline runs go side by side on a machine
+    at_once: AtOnce  # how many inline runs go side by side on a machine
     options: Options
 
 
@@ -152,28 +159,32 @@ def blocks_of(steps: Sequence[Step]) -> list[Block]:
     return [Block(tuple(block)) for block in found.values()]
 
 
+class Tried(NamedTuple):
+    signal: str | None
+    ran: bool
+    pool: str | None  # the line about it
+
+
 def try_builds(
-    builds: Mapping[str, tuple[Simulator, Setting]], cpus: Sequence[int] | None
-) -> dict[str, tuple[str | None, bool, str | None]]:
-    """On a machine. @return of each build the signal that ended it, whether it ran, and its pool's line"""
+    tries: Mapping[str, tuple[Simulator, Setting]], cpus: Sequence[int] | None, host: Host, at_once: AtOnce
+) -> tuple[dict[str, Tried], int]:
+    """On a machine. @return of each build how it ended, and how many inline runs go side by side"""
+    if cpus and not set(cpus) <= os.sched_getaffinity(0):
+        raise MachineLost(f"--cpus: this host's worker may not use all of {list(cpus)}")
     found = {}
-    for side, (simulator, setting) in builds.items():
+    for side, (simulator, setting) in tries.items():
         ended = try_out(simulator, setting, cpus)
         pool = pool_of(ended.output) if ended else None
-        found[side] = (
-            ended.signal_name if ended else None,
-            ended is not None and (pool is not None or ended.exit_code == 0),
-            pool,
-        )
-    return found
+        ran = ended is not None and (pool is not None or ended.exit_code == 0)
+        found[side] = Tried(ended.signal_name if ended else None, ran, pool)
+    text = None if cpus is None else ",".join(map(str, cpus))
+    return found, at_once(host, text, system_here())
 
 
 def take_block(
     builds: Mapping[str, Simulator], cpus: Sequence[int] | None, settings: Sequence[Setting]
 ) -> list[Taken]:
     """On a machine."""
-    if cpus and not set(cpus) <= os.sched_getaffinity(0):
-        raise ValueError(f"--cpus: this host's worker may not use all of {list(cpus)}")
     found = []
     for setting in settings:
         began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
@@ -181,154 +192,93 @@ def take_block(
     return found
 
 
-def _sweep_of(sweep: ClusterSweep, machine: Machine, cluster: Cluster, there: dict[str, Simulator]) -> Sweep:
+def _sweep_of(wanted: ClusterSweep, cluster: Cluster, machine: Machine, there: dict[str, Simulator]) -> Sweep:
     """The sweep on a machine, after its builds have been tried."""
-    first = {setting.pool: setting for setting in reversed(sweep.settings(1))}
+    first = {setting.pool: setting for setting in reversed(wanted.settings(1))}
     tries = {side: (simulator, first[side]) for side, simulator in there.items()}
-    pools = {}
-    for side, (signal, ran, pool) in cluster.run_on(machine, try_builds, tries, sweep.cpus).result().items():
-        if signal == "SIGILL":
+    tried, count = cluster.run_on(machine, try_builds, tries, wanted.cpus, machine.host, wanted.at_once)
+    for side, one in tried.items():
+        if one.signal == "SIGILL":
             lacking = sorted(set(cpu_flags(System())) - set(machine.about["cpu_flags"]))
             flags = f": it lacks {' '.join(lacking)}" if lacking else ""
             raise MachineLost(f"--{side}: {there[side].program} is built for another CPU (SIGILL){flags}")
-        if ran:
-            pools[side] = pool
-    judge_pools(pools, sweep.builds, sweep.options.any_pool)
-    text = None if sweep.cpus is None else ",".join(map(str, sweep.cpus))
-    count = cluster.run_on(machine, _at_once, sweep.at_once, machine.host, text).result()
-    return Sweep(sweep.id, KIND, machine.host, sweep.settings(count), sweep.options.seed)
-
-
-def _at_once(function: Callable[..., int], host: Host, cpus: str | None) -> int:
-    return function(host, cpus, system_here())
-
-
-def sweep_lane(
-    sweep: ClusterSweep,
-    of: Sweep,
-    machine: Machine,
-    cluster: Cluster,
-    there: dict[str, Simulator],
-    runs: list[Run],
-) -> tuple[Lane[Block, Run], list[Block]]:
-    patience = Patience([run for run in runs if run.host.id == machine.id])
-    blocks = blocks_of(of.left(runs))
-
-    def begin(block: Block) -> Future[Sequence[Run]]:
-        over = [step for step in block.steps if patience.is_over(step.setting)]
-        steps = [step for step in block.steps if step not in over]
-
-        def finish(taken: list[Taken]) -> list[Run]:
-            every = [*zip(steps, taken), *((step, LEFT_OUT) for step in over)]
-            return [patience.note(of.run_of(step, fields)) for step, fields in every]
-
-        settings = [step.setting for step in steps]
-        return _then(cluster.run_on(machine, take_block, there, sweep.cpus, settings), finish)
-
-    return Lane(machine.name, iter(blocks), begin), blocks
+    pools = {side: one.pool for side, one in tried.items() if one.ran}
+    judge_pools(pools, wanted.builds, wanted.options.any_pool)
+    return Sweep(wanted.id, KIND, machine.host, wanted.settings(count), wanted.options.seed)
 
 
 def sweep(wanted: ClusterSweep) -> int:
     """@return exit status: see sweep.session.carry_out()"""
     options = wanted.options
-    with results_of(options.out, RUNS, options.fresh and not options.dry_run) as path:
+    if options.dry_run:
+        for setting in wanted.settings(1):
+            print(setting.repeats, "×", setting.variant, setting.case, *setting.options)
+        return OK
+    with results_of(options.out, RUNS, options.fresh) as path:
         session = Session(path, Run.model_dump_json, earlier_runs(path, wanted.id, wanted.settings(1)))
-        of_host = Counter(run.host.id for run in session.lines)
-        with open_cluster(str(options.cluster)) as cluster:
-            machines = chosen(cluster, options.per or "host", options.leave_out, lambda one: of_host[one.id])
-            if options.dry_run:
-                for setting in wanted.settings(1):
-                    print(setting.repeats, "×", setting.variant, setting.case, *setting.options)
-                return 0
-            builds = _Builds(cluster, wanted.builds)
 
-            def prepare(machine: Machine) -> tuple[Lane[Block, Run], list[Block]]:
-                there = builds.bring(machine)
-                of = _sweep_of(wanted, machine, cluster, there)
-                return sweep_lane(wanted, of, machine, cluster, there, session.lines)
+        def share_of(cluster: Cluster, machine: Machine, there: dict[str, Simulator]) -> Share:
+            of = _sweep_of(wanted, cluster, machine, there)
+            patience = Patience([run for run in session.lines if run.host.id == machine.id])
+            steps = of.left(session.lines)
 
-            lanes = prepared(machines, prepare)
-            seconds = [sum(block.seconds for block in blocks) for _, blocks in lanes]
-            count = sum(len(blocks) for _, blocks in lanes)
-            session.announce(f"{len(lanes)} of {len(machines)} hosts", count, max(seconds, default=0.0))
-            session.run([lane for lane, _ in lanes], count, sum(seconds))
-        _left_out(session, machines, len(lanes))
+            def take(block: Block) -> list[Run]:
+                now = [step for step in block.steps if not patience.is_over(step.setting)]
+                settings = [step.setting for step in now]
+                taken = cluster.run_on(machine, take_block, there, wanted.cpus, settings)
+                over = [step for step in block.steps if step not in now]
+                every = [*zip(now, taken), *((step, LEFT_OUT) for step in over)]
+                return [patience.note(of.run_of(step, fields)) for step, fields in every]
+
+            return Share(iter(blocks_of(steps)), take, len(steps), sum(step.seconds for step in steps))
+
+        machines = Wanted(str(options.cluster), options.per, options.leave_out)
+        machines.run(session, _host_id, wanted.builds, share_of)
         return session.end(lambda runs, warnings: of_sweep.report(options.out, warnings), of_sweep.failure)
 
 
-def _left_out(session: Session[Any], machines: Sequence[Machine], count: int) -> None:
-    if count < len(machines) and not session.cut:
-        session.cut = f"{len(machines) - count} of {len(machines)} hosts were left out"
+def _host_id(run: Run | RadioRun) -> str:
+    return run.host.id
 
 
 # Radio.
 
 
-@dataclass(frozen=True)
-class ClusterRadio:
-    id: str
-    plan: Plan
-    programs: Programs
-    placements: Sequence[str]
-    out: Path
-    fresh: bool
-    cluster: str
-    per: str
-    leave_out: str | None
-
-
-def _check_radio(placements: Sequence[str]) -> str:
-    """On a machine. @return why it cannot take runs; empty: it can"""
+def check_radio(placements: Sequence[str]) -> None:
+    """On a machine. @raise MachineLost  it cannot take runs"""
     try:
         softmodem.check_privileges(system_here())
         for placement in placements:
             softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
     except (ValueError, OSError, RuntimeError) as error:
-        return str(error)
-    return ""
+        raise MachineLost(str(error)) from error
 
 
-def radio(wanted: ClusterRadio) -> int:
+def radio(
+    machines: Wanted, name: str, plan: Plan, programs: Programs, placements: Sequence[str], out: Path,
+    fresh: bool,
+) -> int:  # fmt: skip
     """The next run of a search depends on the runs before: each machine has a search of its own.
 
     @return exit status: see radio.session.carry_out()"""
-    with results_of(wanted.out, RADIO_RUNS, wanted.fresh) as path:
-        session = of_radio.begin(wanted.id, path)
-        of_host = Counter(run.host.id for run in session.lines)
-        with open_cluster(wanted.cluster) as cluster:
-            machines = chosen(cluster, wanted.per, wanted.leave_out, lambda one: of_host[one.id])
-            builds = _Builds(cluster, wanted.programs)
+    with results_of(out, RADIO_RUNS, fresh) as path:
+        session = of_radio.begin(name, path)
 
-            def prepare(machine: Machine) -> tuple[Lane[RadioStep, RadioRun], int]:
-                programs = builds.bring(machine)
-                trouble = cluster.run_on(machine, _check_radio, list(wanted.placements)).result()
-                if trouble:
-                    raise MachineLost(trouble)
-                here = commit(Path(__file__).parent)
-                take = Take(programs, wanted.id, machine.host, here, wanted.plan.seconds)
-                runs = [run for run in session.lines if run.host.id == machine.id]  # grows
+        def share_of(cluster: Cluster, machine: Machine, there: dict[Any, Simulator]) -> Share:
+            cluster.run_on(machine, check_radio, list(placements))
+            take_there = Take(there, name, machine.host, commit(Path(__file__).parent), plan.seconds)
+            runs = [run for run in session.lines if run.host.id == machine.id]  # grows
 
-                def finish(run: RadioRun) -> list[RadioRun]:
-                    runs.append(run)
-                    return [run]
+            def take(step: RadioStep) -> list[RadioRun]:
+                runs.append(cluster.run_on(machine, take_there, step))
+                return runs[-1:]
 
-                def begin(step: RadioStep) -> Future[Sequence[RadioRun]]:
-                    return _then(cluster.run_on(machine, take, step), finish)
+            count = len(plan.missing(runs))
+            return Share(plan.steps(runs), take, count, count * plan.run_s)
 
-                return Lane(machine.name, wanted.plan.steps(runs), begin), len(wanted.plan.missing(runs))
-
-            lanes = prepared(machines, prepare)
-            counts = [count for _, count in lanes]
-            run_s = wanted.plan.run_s
-            session.announce(
-                f"{len(lanes)} of {len(machines)} hosts", sum(counts), max(counts, default=0) * run_s
-            )
-            session.run([lane for lane, _ in lanes], sum(counts), sum(counts) * run_s)
-        _left_out(session, machines, len(lanes))
+        machines.run(session, _host_id, programs, share_of)
         return session.end(
-            lambda runs, warnings: of_radio.report(runs, wanted.out, warnings),
-            of_radio.failure,
-            are_results=True,
+            lambda runs, warnings: of_radio.report(runs, out, warnings), of_radio.failure, are_results=True
         )
 
 
@@ -336,25 +286,8 @@ def radio(wanted: ClusterRadio) -> int:
 
 
 class PartStep(NamedTuple):
-    part: str  # names with + between them: those whose results are one file
-
-    @property
-    def text(self) -> str:
-        return self.part
-
-    @property
-    def seconds(self) -> float:
-        return PART_S
-
-
-@dataclass(frozen=True)
-class ClusterParts:
-    program: Path
-    parts: Sequence[str]
-    words: tuple[str, ...]  # of nrbench run, without --only, --program and --out
-    out: Path
-    cluster: str
-    per: str
+    text: str  # names with + between them: those whose results are one file
+    seconds: float = PART_S
 
 
 def take_part(program: str, part: str, words: Sequence[str]) -> dict[str, Any]:
@@ -394,49 +327,46 @@ def _parts_there(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def parts(wanted: ClusterParts, report: Callable[[Path], None]) -> int:
+def _part_failure(line: Mapping[str, Any]) -> str:
+    if not line["status"]:
+        return ""
+    return f"{line['host']}: {line['part']}: exit status {line['status']}: {line['last_line']}"
+
+
+def parts(
+    machines: Wanted, program: Path, names: Sequence[str], words: Sequence[str], out: Path,
+    report: Callable[[Path], None],
+) -> int:  # fmt: skip
     """A part that is there already, taken with the same program and the same words, is not taken again.
 
+    @param words   of nrbench run, without --only, --program and --out
     @param report  on the results of one machine
     @return OK; SOME_FAILED: some parts failed or are left; INTERRUPTED: the same command goes on"""
-    digest = sha256_of_program(wanted.program)
-    simulator = Simulator(wanted.program.resolve(), Build(sha256=digest), ())
-    mark = {"program": digest, "words": list(wanted.words)}
-    with results_of(wanted.out, PARTS) as path, open_cluster(wanted.cluster) as cluster:
-        machines = chosen(cluster, wanted.per, None)
+    digest = sha256_of_program(program)
+    simulator = Simulator(program.resolve(), Build(sha256=digest), ())
+    with results_of(out, PARTS) as path:
         session: Session[dict[str, Any]] = Session(path, json.dumps, list(_parts_there(path)))
-        builds = _Builds(cluster, {"": simulator}, "*")
 
-        def prepare(machine: Machine) -> tuple[Lane[PartStep, dict[str, Any]], int]:
-            program, key = str(builds.bring(machine)[""].program), {"id": machine.id, **mark}
+        def share_of(cluster: Cluster, machine: Machine, there: dict[Any, Simulator]) -> Share:
+            key = {"id": machine.id, "program": digest, "words": list(words)}
             good = [
                 line["part"] for line in session.lines if key.items() <= line.items() and not line["status"]
             ]
-            steps = [PartStep(part) for part in wanted.parts if part not in good]
+            steps = [PartStep(name) for name in names if name not in good]
 
-            def begin(step: PartStep) -> Future[Sequence[dict[str, Any]]]:
-                def finish(answer: dict[str, Any]) -> list[dict[str, Any]]:
-                    _keep(wanted.out / folder_name(machine), answer.pop("files"))
-                    return [{"host": machine.name, "part": step.part, **key, **answer}]
+            def take(step: PartStep) -> list[dict[str, Any]]:
+                answer = cluster.run_on(machine, take_part, str(there[""].program), step.text, words)
+                _keep(out / folder_name(machine), answer.pop("files"))
+                return [{"host": machine.name, "part": step.text, **key, **answer}]
 
-                return _then(cluster.run_on(machine, take_part, program, step.part, wanted.words), finish)
+            return Share(iter(steps), take, len(steps), len(steps) * PART_S)
 
-            return Lane(machine.name, iter(steps), begin), len(steps)
-
-        lanes = prepared(machines, prepare)
-        count = sum(of for _, of in lanes)
-        session.run([lane for lane, _ in lanes], count, count * PART_S)
-        _left_out(session, machines, len(lanes))
+        taken = machines.run(session, lambda line: str(line["id"]), {"": simulator}, share_of, "*")
 
         def report_each(lines: list[dict[str, Any]], warnings: list[str]) -> None:
-            for machine in machines:
-                folder = wanted.out / folder_name(machine)
+            for folder in (out / folder_name(machine) for machine in taken):
                 if folder.is_dir():
                     print(f"\n== {folder.name}")
                     report(folder)
 
-        return session.end(
-            report_each,
-            lambda line: f"{line['host']}: {line['part']}: exit status {line['status']}: {line['last_line']}"
-            if line["status"] else "",
-        )  # fmt: skip
+        return session.end(report_each, _part_failure)

@@ -34,12 +34,12 @@ def run(spec: str, measure: bool, as_json: bool) -> int:
 
     hosts = []
     with open_cluster(spec) as cluster:
-        asked = {one.name: cluster.run_on(one, examine_here, measure) for one in cluster.machines}
-        for name, answer in asked.items():
-            try:
-                hosts.append({"name": name} | answer.result())
-            except MachineLost as error:
-                hosts.append({"name": name, "error": str(error), "worst": "bad", "findings": []})
+        every = cluster.on_each(cluster.machines, lambda one: cluster.run_on(one, examine_here, measure))
+        for one, answer in every:
+            if isinstance(answer, MachineLost):
+                hosts.append({"name": one.name, "error": str(answer), "worst": "bad", "findings": []})
+            else:
+                hosts.append({"name": one.name} | answer)
     lines = [json.dumps({"doctor": 1, "hosts": hosts}, indent=1)] if as_json else table(hosts)
     for line in lines:
         print(line)

@@ -158,12 +158,8 @@ def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell])
 
     plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
     name = session_id("cluster", "radio", _what(options, programs))
-    return work.radio(
-        work.ClusterRadio(
-            name, plan, programs, options.placements, options.out, options.fresh,
-            str(options.cluster), options.per or "host", options.leave_out,
-        )
-    )  # fmt: skip
+    machines = work.Wanted(str(options.cluster), options.per, options.leave_out)
+    return work.radio(machines, name, plan, programs, options.placements, options.out, options.fresh)
 
 
 def _report(options: Options) -> int:
