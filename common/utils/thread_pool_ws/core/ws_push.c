@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "../classes/ws_classes.h"
-#include "../include/ws_record.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
@@ -294,23 +293,4 @@ void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 {
   return push_again(pool, task, GROW_OR_FAIL) == 0;
-}
-
-/// The end of a pool waits for its own workers anyway.
-static bool counts_hold(const struct ws_pool_s *pool)
-{
-  const ws_worker_t *worker = ws_self()->worker;
-  return pool && (!worker || worker->pool != pool);
-}
-
-void ws_pool_hold(ws_pool_t *pool)
-{
-  if (counts_hold(pool))
-    ws_group_add(&pool->end.holds, 1);
-}
-
-void ws_pool_release(ws_pool_t *pool)
-{
-  if (counts_hold(pool))
-    ws_group_complete(&pool->end.holds, 1); // the pool may be gone
 }

@@ -128,7 +128,7 @@ void ws_worker_loop(ws_worker_t *worker)
       continue;
     // [edge STOP acquire]
     if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
-      ws_process_awake_sub(counted);
+      ws_hint_add(&ws_process.awake, 0u - counted);
       return;
     }
     ws_park(worker, counted);

@@ -144,7 +144,6 @@ struct ws_worker_s {
     uint32_t tasks;
   } due;
   bool was_handed; ///< P its last task was handed over, or came from a dispatcher
-  uint64_t found_ns; ///< P when it last found work
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
@@ -291,13 +290,6 @@ typedef struct {
   ws_queue_t *queue; ///< NULL: no lane was free
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
-
-/// @return whether a join here runs tasks with a weak tag: inside a task the thread may be the only one that
-///         can
-static inline bool ws_takes_weak(ws_here_t here)
-{
-  return here.worker || here.queue->depth > 0;
-}
 
 /// @return whether the pool was made before this process was forked, so that it has no threads here
 static inline bool ws_is_lost(const struct ws_pool_s *pool)

@@ -30,10 +30,11 @@ static void ws_relax_seam(void)
   __real_ws_relax();
 }
 
-static bool ws_may_spin_seam(const struct ws_pool_s *seen)
+static bool ws_may_spin_seam(const struct ws_pool_s *seen, uint32_t more)
 {
   // relaxed: the test waits for what follows from it
-  return ws_load_relaxed(&may_spin) ? ws_load_relaxed(&seen->state) == WS_RUNNING : __real_ws_may_spin(seen);
+  return more == 0 && ws_load_relaxed(&may_spin) ? ws_load_relaxed(&seen->state) == WS_RUNNING
+                                                 : __real_ws_may_spin(seen, more);
 }
 
 static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
