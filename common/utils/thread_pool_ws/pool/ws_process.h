@@ -5,7 +5,6 @@
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
-#include "../include/ws_pool.h"
 #include "../include/ws_trace_slot.h"
 #include "ws_types.h"
 

@@ -9,7 +9,6 @@
 
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
-#include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"

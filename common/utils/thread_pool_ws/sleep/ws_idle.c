@@ -13,11 +13,9 @@
 
 #include <errno.h>
 
-#include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"

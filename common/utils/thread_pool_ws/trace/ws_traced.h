@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.h
 /// The events of tasks and workers that several files record. No decision is made here. Without tracing
-/// compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
+/// compiled in only the counts of pushes and steals are left. docs/tracing.md lists the events.
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 
@@ -67,8 +67,11 @@ static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *b
   WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
 }
 
+/// Counts it, too.
 static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here, int32_t victim)
 {
+  if (here.queue)
+    ws_count(&here.queue->count.stolen, 1);
   WS_PROBE(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
