@@ -108,7 +108,8 @@ typedef struct {
 } ws_process_t;
 extern ws_process_t ws_process;
 
-/// @brief Take the caller, a worker, off the awake ones if there are more than @p limit. @return whether it was
+/// @brief Take the caller, a worker, off the awake ones if there are more than @p limit. @return whether it
+/// was
 bool ws_process_awake_leave(uint32_t limit);
 
 /// What the core calls in a library above it, the fibers.
