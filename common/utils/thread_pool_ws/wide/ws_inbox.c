@@ -3,7 +3,6 @@
 /// ws_inbox.h.
 #include "ws_inbox.h"
 
-
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u
 /// Workers that a thread outside claims at once, at most.

@@ -267,5 +267,4 @@ static void each_task_is_taken_once(void)
 
 TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
           TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(a_thief_that_is_always_too_late_gives_up),
-          TEST_CASE(the_high_water_is_counted),
-          TEST_CASE(each_task_is_taken_once))
+          TEST_CASE(the_high_water_is_counted), TEST_CASE(each_task_is_taken_once))
