@@ -19,18 +19,21 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   (void)version;
   (void)kind;
   (void)context;
-  static const ws_task_t none;
-  const ws_task_t *task = ws_self()->task ? ws_self()->task : &none;
+  const ws_task_t *task = ws_self()->task;
   const bool thrown = actions & _UA_SEARCH_PHASE; // else pthread_exit(), or the thread is cancelled
-  if (!thrown && !task->func)
+  if (!thrown && !task)
     return _URC_CONTINUE_UNWIND; // as it sleeps for an event
+  char name[96] = "";
+  if (task)
+    snprintf(name, sizeof(name), "a task (function %p, argument %p)%s", (void *)(uintptr_t)task->func,
+             task->arg, thrown ? ", or " : "");
   fprintf(stderr,
           thrown
-              ? "thread_pool_ws: an exception left a task (function %p, argument %p), or a function that the"
-                " pool called: the process ends. Catch it there\n"
-              : "thread_pool_ws: a task (function %p, argument %p) ended its thread (pthread_exit, or"
-                " cancelled): the process ends. Return from the task\n",
-          (void *)(uintptr_t)task->func, task->arg);
+              ? "thread_pool_ws: an exception left %sa function that the pool called: the process ends."
+                " Catch it there\n"
+              : "thread_pool_ws: %s ended its thread (pthread_exit, or cancelled): the process ends. Return"
+                " from the task\n",
+          name);
   if (!thrown)
     abort();
   if (__cxa_begin_catch)

@@ -49,17 +49,21 @@ WS_SELDOM static void wake(ws_au32_t *word)
     hooks->completed(word);
 }
 
-void ws_group_complete(ws_group_t *group, uint32_t units)
+/// @param rule  of the public function @p call
+static void complete(ws_au32_t *word, uint32_t units, const char *call, const char *rule)
 {
-  ws_au32_t *word = word_of(group);
-  WS_PROBE(complete, (uintptr_t)group, units); // before: the group may be gone after
   // [edge GROUP_DONE acq_rel] every completer, not the last only
   const uint32_t before = ws_sub_acq_rel(word, units * UNIT);
-  WS_REQUIRE(before / UNIT >= units, "ws_group_complete",
-             "%u to complete, but the group waits for %u. Each task that carries the group completes one",
-             units, before / UNIT);
+  WS_REQUIRE(before / UNIT >= units, call, "%u to complete, but the group waits for %u. %s", units,
+             before / UNIT, rule);
   if (before == (units * UNIT | SLEEPS))
     wake(word);
+}
+
+void ws_group_complete(ws_group_t *group, uint32_t units)
+{
+  WS_PROBE(complete, (uintptr_t)group, units); // before: the group may be gone after
+  complete(word_of(group), units, "ws_group_complete", "Each task that carries the group completes one");
 }
 
 bool ws_group_announce(ws_group_t *group)
@@ -86,4 +90,27 @@ void ws_group_sleep(ws_group_t *group, uint64_t until_ns)
       return;
     seen = ws_load_acquire(word); // [edge GROUP_DONE acquire]
   }
+}
+
+// Holds (ws_record.h): a group that no user has made.
+
+/// The end of a pool waits for its own workers anyway. In the child of a fork a pool of the parent does not
+/// end, and a worker that has forked is none any more.
+static bool counts_hold(const ws_pool_t *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return pool && (!worker || worker->pool != pool) && !ws_is_lost(pool);
+}
+
+void ws_pool_hold(ws_pool_t *pool)
+{
+  if (counts_hold(pool))
+    ws_group_add(&pool->end.holds, 1);
+}
+
+void ws_pool_release(ws_pool_t *pool)
+{
+  if (counts_hold(pool))
+    // the pool may be gone after
+    complete(word_of(&pool->end.holds), 1, "ws_pool_release", "Each ws_pool_hold() allows one");
 }

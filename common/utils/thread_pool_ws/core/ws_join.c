@@ -66,7 +66,8 @@ static void begin_help(join_t *join)
   ws_queue_t *queue = join->search.here.queue;
   join->is_helper = ws_helper_begin(pool, join->search.here); // once, however deep it joins
   join->wait.queue = queue;
-  join->wait.weak = ws_takes_weak(join->search.here);
+  // inside a task the thread may be the only one that can run them
+  join->wait.weak = join->search.here.worker || queue->depth > 0;
   join->wait.outer = queue->wait;
   ws_dig_begin(&pool->tasks, queue, &join->wait);
   join->wait.round_left = queue->round.left;
@@ -133,7 +134,7 @@ static bool spin(join_t *join)
   const bool is_worker = join->search.here.worker;
   const uint64_t ns_max = is_worker ? pool->settings.spin_ns_max : pool->settings.join_spin_ns_max;
   const uint64_t start_ns = ws_os_now_ns();
-  while (is_worker ? ws_may_spin(pool) : ws_helper_may_spin(pool)) {
+  while (is_worker ? ws_may_spin(pool, 0) : ws_helper_may_spin(pool)) {
     for (uint32_t turn = 0; turn < 8; turn++) {
       if (is_reached(join->goal))
         return true;

@@ -4,8 +4,6 @@
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
-#include "../tasks/ws_dig.h"
-#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_run.h"
@@ -38,8 +36,6 @@ static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
   ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
   if (!ws_shared_take(&search->pool->tasks, kind, wait, task))
     return false;
-  if (search->here.queue)
-    ws_count(&search->here.queue->count.stolen, 1);
   ws_traced_steal(search->pool, search->here, WS_VICTIM_SHARED);
   return true;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "../classes/ws_classes.h"
-#include "../include/ws_record.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
@@ -22,16 +21,12 @@
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
 /// After a fork no thread of the child is inside a pool of the parent. @return 0 = the pool takes tasks
-WS_SELDOM static int refusal_of(const struct ws_pool_s *pool, ws_here_t here)
+static inline int refusal_of(const struct ws_pool_s *pool, ws_here_t here)
 {
-  if (ws_is_inside(pool, here))
+  // relaxed: ws_run_left() finds a late push
+  if (WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING) || ws_is_inside(pool, here))
     return 0;
   return ws_is_lost(pool) ? -ESRCH : -ECANCELED;
-}
-
-static inline bool is_running(const struct ws_pool_s *pool)
-{
-  return WS_LIKELY(ws_load_relaxed(&pool->state) == WS_RUNNING); // relaxed: ws_run_left() finds a late push
 }
 
 WS_SELDOM void ws_run_left(struct ws_pool_s *pool, ws_here_t here)
@@ -194,7 +189,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(!task->func || (has_kind && !is_task(task))))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
+  const int refusal = refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
   if (WS_UNLIKELY(pool->workers == 0)) {
@@ -249,7 +244,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(!pool || !are_tasks(tasks, count, &sorted)))
     return -EINVAL;
   const ws_here_t here = ws_here(pool);
-  const int refusal = is_running(pool) ? 0 : refusal_of(pool, here);
+  const int refusal = refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
   uint32_t pushed = 0;
@@ -294,24 +289,4 @@ void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
 {
   return push_again(pool, task, GROW_OR_FAIL) == 0;
-}
-
-/// The end of a pool waits for its own workers anyway. In the child of a fork a pool of the parent does not
-/// end, and a worker that has forked is none any more.
-static bool counts_hold(const struct ws_pool_s *pool)
-{
-  const ws_worker_t *worker = ws_self()->worker;
-  return pool && (!worker || worker->pool != pool) && !ws_is_lost(pool);
-}
-
-void ws_pool_hold(ws_pool_t *pool)
-{
-  if (counts_hold(pool))
-    ws_group_add(&pool->end.holds, 1);
-}
-
-void ws_pool_release(ws_pool_t *pool)
-{
-  if (counts_hold(pool))
-    ws_group_complete(&pool->end.holds, 1); // the pool may be gone
 }

@@ -3,7 +3,6 @@
 /// ws_next.h: rounds, and the fairness tick.
 #include "ws_next.h"
 
-#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 
@@ -77,7 +76,6 @@ static bool take(const ws_search_t *search, ws_task_t *task)
   if (!ws_place_take(&pool->tasks, place, task))
     return false;
   if (place != kinds + here.queue->index) {
-    ws_count(&here.queue->count.stolen, 1);
     ws_traced_steal(pool, here, place < kinds ? WS_VICTIM_SHARED : (int32_t)(place - kinds));
   }
   return true;
@@ -87,7 +85,6 @@ bool ws_take_stuck(ws_search_t *search, ws_task_t *task)
 {
   if (!ws_inbox_take_stuck(&search->pool->tasks, task))
     return false;
-  ws_count(&search->here.queue->count.stolen, 1);
   ws_traced_steal(search->pool, search->here, WS_VICTIM_INBOX);
   return true;
 }

@@ -83,7 +83,6 @@ static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, 
       || !steal(here, queue, task))
     return false;
   own->victim = victim;
-  ws_count(&own->count.stolen, 1);
   ws_traced_steal(pool, here, (int32_t)victim);
   return true;
 }
@@ -159,7 +158,6 @@ bool ws_steal_below(ws_search_t *search, ws_task_t *task)
     search->lost |= result == WS_STEAL_LOST;
     if (result != WS_STEAL_GOT)
       continue;
-    ws_count(&search->here.queue->count.stolen, 1);
     ws_traced_steal(pool, search->here, (int32_t)i);
     return true;
   }

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "../observe/ws_report.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
@@ -160,6 +159,12 @@ static void end_workers(struct ws_pool_s *pool)
     pthread_join(pool->worker[i]->thread, NULL);
 }
 
+static void print(void *unused, const char *line)
+{
+  (void)unused;
+  fprintf(stderr, "%s\n", line);
+}
+
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
   ws_not_observing("ws_pool_stop");
@@ -186,8 +191,9 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP_DEKKER fence] state before the last look at inboxes
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   ws_run_left(pool, here);
-  ws_traced_stop(pool);
-  ws_report_at_stop(pool);
+  WS_PROBE(pool_stop, ws_traced_pool(pool));
+  if (pool->settings.report)
+    ws_pool_report(pool, print, NULL);
   ws_cancel_restore(cancel);
   return (int64_t)ws_load_relaxed(&pool->count.skipped); // relaxed: the workers have ended
 }

@@ -8,7 +8,6 @@
 #include "ws_run.h"
 
 #include "../pool/ws_process.h"
-#include "../pool/ws_types.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
@@ -47,7 +46,6 @@ static bool next(ws_search_t *search, ws_task_t *task)
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);
-  ws_count(&here.queue->count.stolen, 1);
   return true;
 }
 
@@ -128,7 +126,7 @@ void ws_worker_loop(ws_worker_t *worker)
       continue;
     // [edge STOP acquire]
     if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
-      ws_process_awake_sub(counted);
+      ws_hint_add(&ws_process.awake, 0u - counted);
       return;
     }
     ws_park(worker, counted);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
 /// ws_pool_report(): the statistics as one page. It uses only ws_stats.h and the settings.
-#include "ws_report.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/ws_pool.h"
-#include "../os/ws_os.h"
+#include "../pool/ws_types.h"
 
 #define COLUMNS 100
 #define WORKERS_SHOWN 8u ///< more of them are shown as a sum
@@ -241,16 +238,4 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);
   free(worker);
-}
-
-static void print(void *unused, const char *text)
-{
-  (void)unused;
-  fprintf(stderr, "%s\n", text);
-}
-
-void ws_report_at_stop(struct ws_pool_s *pool)
-{
-  if (pool->settings.report)
-    ws_pool_report(pool, print, NULL);
 }

@@ -7,9 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"

@@ -8,22 +8,9 @@
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
 
-static struct {
-  pthread_mutex_t lock; ///< of the key: a thread's first push
-  pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
-  struct ws_pool_s *first;
-  ws_au64_t pool_ids;
-  ws_au64_t thread_ids;
-  alignas(WS_SPACING) ws_au32_t awake;
-  ws_au32_t helpers;
-  ws_aptr_t hooks; ///< S const ws_hooks_t
-  pthread_key_t key; ///< its destructor runs when an enrolled thread ends
-  enum { KEY_UNKNOWN, KEY_MADE, KEY_NONE } key_state;
-  pthread_mutex_t forks_lock; ///< of the next field; before the other locks, but never with them
-  bool watches_forks; ///< before any thread takes the other locks
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER,
-             .pools_lock = PTHREAD_MUTEX_INITIALIZER,
-             .forks_lock = PTHREAD_MUTEX_INITIALIZER};
+ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                           .pools_lock = PTHREAD_MUTEX_INITIALIZER,
+                           .forks_lock = PTHREAD_MUTEX_INITIALIZER};
 
 #ifdef WS_TSAN
 ws_au32_t ws_tsan_fence_word;
@@ -31,21 +18,14 @@ ws_au32_t ws_tsan_fence_word;
 
 _Thread_local ws_self_t ws_self_state;
 
-static void end_own(ws_self_t *self)
-{
-  if (self->end)
-    self->end();
-  self->end = NULL;
-}
-
 /// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
 static void end_thread(void *unused)
 {
   (void)unused;
-  end_own(ws_self());
+  ws_blocks_end();
   const uint64_t id = ws_self()->id; // 0 = its process was forked since it pushed: it has no lanes
-  pthread_mutex_lock(&process.pools_lock);
-  for (struct ws_pool_s *pool = id ? process.first : NULL; pool; pool = pool->next) {
+  pthread_mutex_lock(&ws_process.pools_lock);
+  for (struct ws_pool_s *pool = id ? ws_process.first : NULL; pool; pool = pool->next) {
     const uint32_t queues = ws_queue_count(&pool->tasks);
     for (uint32_t i = pool->workers; i < queues; i++) {
       if (ws_load_relaxed(&pool->tasks.queue[i]->owner) != id) // relaxed: this thread wrote it
@@ -56,20 +36,18 @@ static void end_thread(void *unused)
       ws_store_release(&pool->tasks.queue[i]->owner, 0);
     }
   }
-  pthread_mutex_unlock(&process.pools_lock);
+  pthread_mutex_unlock(&ws_process.pools_lock);
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 
-/// If the host has used up the process's thread-specific keys, this file does not learn of the thread's end.
-/// @return false = so it is
-static bool ask_to_be_told(ws_self_t *self)
+bool ws_process_see_end(ws_self_t *self)
 {
-  pthread_mutex_lock(&process.lock);
-  if (process.key_state == KEY_UNKNOWN)
-    process.key_state = pthread_key_create(&process.key, end_thread) == 0 ? KEY_MADE : KEY_NONE;
-  const bool is_told =
-      process.key_state == KEY_MADE && pthread_setspecific(process.key, self) == 0; // any value but NULL
-  pthread_mutex_unlock(&process.lock);
+  pthread_mutex_lock(&ws_process.lock);
+  if (ws_process.key_state == WS_KEY_UNKNOWN)
+    ws_process.key_state = pthread_key_create(&ws_process.key, end_thread) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
+  const bool is_told = ws_process.key_state == WS_KEY_MADE
+                       && pthread_setspecific(ws_process.key, self) == 0; // any value but NULL
+  pthread_mutex_unlock(&ws_process.lock);
   return is_told;
 }
 
@@ -77,12 +55,12 @@ static bool ask_to_be_told(ws_self_t *self)
 static void before_fork(void)
 {
   ws_os_fork_hold();
-  pthread_mutex_lock(&process.pools_lock);
+  pthread_mutex_lock(&ws_process.pools_lock);
 }
 
 static void after_fork(void)
 {
-  pthread_mutex_unlock(&process.pools_lock);
+  pthread_mutex_unlock(&ws_process.pools_lock);
   ws_os_fork_let();
 }
 
@@ -93,7 +71,7 @@ static void leave_pools(ws_self_t *self)
   const ws_self_t before = *self;
   if (before.worker) // a program that the child starts has timers like those that the pool's creator starts
     ws_os_timer_slack(before.worker->start.slack_ns);
-  *self = (ws_self_t){.pushed = before.pushed, .steps = before.steps, .end = before.end};
+  *self = (ws_self_t){.pushed = before.pushed, .steps = before.steps};
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }
 
@@ -102,11 +80,11 @@ static void leave_pools(ws_self_t *self)
 static void in_child(void)
 {
   after_fork(); // the thread that took these locks is the one that lives on
-  pthread_mutex_init(&process.lock, NULL);
-  pthread_mutex_init(&process.forks_lock, NULL);
-  ws_hint_store(&process.awake, 0);
-  ws_hint_store(&process.helpers, 0);
-  for (struct ws_pool_s *pool = process.first; pool; pool = pool->next)
+  pthread_mutex_init(&ws_process.lock, NULL);
+  pthread_mutex_init(&ws_process.forks_lock, NULL);
+  ws_hint_store(&ws_process.awake, 0);
+  ws_hint_store(&ws_process.helpers, 0);
+  for (struct ws_pool_s *pool = ws_process.first; pool; pool = pool->next)
     ws_store_relaxed(&pool->state, WS_LOST); // relaxed: there is no other thread
   leave_pools(ws_self());
 }
@@ -118,111 +96,68 @@ bool ws_pool_is_lost(const ws_pool_t *pool)
 
 void ws_process_watch_forks(void)
 {
-  pthread_mutex_lock(&process.forks_lock);
-  if (!process.watches_forks) // if the system has no memory for it, the next pool tries again
-    process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
-  pthread_mutex_unlock(&process.forks_lock);
-}
-
-bool ws_process_see_end(void (*end)(void))
-{
-  ws_self_t *self = ws_self();
-  if (ask_to_be_told(self))
-    self->end = end;
-  return self->end != NULL;
+  pthread_mutex_lock(&ws_process.forks_lock);
+  if (!ws_process.watches_forks) // if the system has no memory for it, the next pool tries again
+    ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
+  pthread_mutex_unlock(&ws_process.forks_lock);
 }
 
 /// The library is unloaded, or the process ends: the key, and the function that frees lanes, are gone for the
 /// threads that live on.
 __attribute__((destructor)) static void delete_key(void)
 {
-  end_own(ws_self());
-  pthread_mutex_lock(&process.lock);
-  if (process.key_state == KEY_MADE)
-    pthread_key_delete(process.key);
-  process.key_state = KEY_NONE;
-  pthread_mutex_unlock(&process.lock);
+  ws_blocks_end();
+  pthread_mutex_lock(&ws_process.lock);
+  if (ws_process.key_state == WS_KEY_MADE)
+    pthread_key_delete(ws_process.key);
+  ws_process.key_state = WS_KEY_NONE;
+  pthread_mutex_unlock(&ws_process.lock);
 }
 
 uint64_t ws_process_enroll(ws_self_t *self)
 {
   if (self->id == 0) {
-    const uint64_t number = ws_add_relaxed(&process.thread_ids, 1) + 1; // relaxed: only has to be unique
+    const uint64_t number = ws_add_relaxed(&ws_process.thread_ids, 1) + 1; // relaxed: only has to be unique
     self->id = number << WS_TID_BITS | (uint32_t)ws_os_tid();
-    ask_to_be_told(self);
+    ws_process_see_end(self);
   }
   return self->id;
 }
 
-uint64_t ws_process_new_pool_id(void)
-{
-  return ws_add_relaxed(&process.pool_ids, 1) + 1; // relaxed: only has to be unique
-}
-
 void ws_process_add(struct ws_pool_s *pool)
 {
-  pthread_mutex_lock(&process.pools_lock);
-  pool->next = process.first;
-  process.first = pool;
-  pthread_mutex_unlock(&process.pools_lock);
+  pthread_mutex_lock(&ws_process.pools_lock);
+  pool->next = ws_process.first;
+  ws_process.first = pool;
+  pthread_mutex_unlock(&ws_process.pools_lock);
 }
 
 void ws_process_remove(struct ws_pool_s *pool)
 {
-  pthread_mutex_lock(&process.pools_lock);
-  for (struct ws_pool_s **link = &process.first; *link; link = &(*link)->next) {
+  pthread_mutex_lock(&ws_process.pools_lock);
+  for (struct ws_pool_s **link = &ws_process.first; *link; link = &(*link)->next) {
     if (*link == pool) {
       *link = pool->next;
       break;
     }
   }
-  pthread_mutex_unlock(&process.pools_lock);
-}
-
-void ws_process_awake_add(uint32_t count)
-{
-  ws_hint_add(&process.awake, count);
-}
-
-void ws_process_awake_sub(uint32_t count)
-{
-  ws_hint_add(&process.awake, 0u - count);
+  pthread_mutex_unlock(&ws_process.pools_lock);
 }
 
 bool ws_process_awake_leave(uint32_t limit)
 {
-  if (ws_hint_add(&process.awake, 0u - 1) > limit)
+  if (ws_hint_add(&ws_process.awake, 0u - 1) > limit)
     return true;
-  ws_process_awake_add(1);
+  ws_hint_add(&ws_process.awake, 1);
   return false;
-}
-
-uint32_t ws_process_awake(void)
-{
-  return ws_hint_load(&process.awake);
 }
 
 void ws_process_hook(const ws_hooks_t *hooks)
 {
-  ws_store_release(&process.hooks, (void *)(uintptr_t)hooks); // [edge HOOKS release]
+  ws_store_release(&ws_process.hooks, (void *)(uintptr_t)hooks); // [edge HOOKS release]
 }
 
 const ws_hooks_t *ws_process_hooks(void)
 {
-  return ws_load_acquire(&process.hooks); // [edge HOOKS acquire]
-}
-
-void ws_process_helpers_add(uint32_t count)
-{
-  ws_hint_add(&process.helpers, count);
-}
-
-void ws_process_helpers_sub(uint32_t count)
-{
-  ws_hint_add(&process.helpers, 0u - count);
-}
-
-uint32_t ws_process_helpers(void)
-{
-  return ws_hint_load(&process.helpers);
+  return ws_load_acquire(&ws_process.hooks); // [edge HOOKS acquire]
 }

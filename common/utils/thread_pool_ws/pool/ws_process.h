@@ -5,7 +5,6 @@
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
-#include "../include/ws_pool.h"
 #include "../include/ws_trace_slot.h"
 #include "ws_types.h"
 
@@ -38,7 +37,6 @@ typedef struct {
   bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   uint64_t id; ///< of this thread in the process, 0 = none yet
-  void (*end)(void); ///< called when it ends; NULL = nothing
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   const ws_laneless_t *laneless; ///< tasks of pools where it has no lane, the innermost; NULL = none
@@ -62,9 +60,13 @@ static inline ws_self_t *ws_self(void)
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 
-/// @brief Have @p end called when the calling thread ends, unloads the library or ends the process. One
-/// function a thread. @return false = the C library would not report the end
-bool ws_process_see_end(void (*end)(void));
+/// @brief Have ws_blocks_end() called when the calling thread ends. @return false = the C library would not
+/// report the end: the host has used up the process's thread-specific keys, or the library is unloaded
+bool ws_process_see_end(ws_self_t *self);
+
+/// @brief The calling thread ends, unloads the library or ends the process: its blocks (ws_record.c) have no
+/// shelf from now on.
+void ws_blocks_end(void);
 
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
@@ -88,13 +90,26 @@ static inline void ws_steps_before_wait(ws_steps_t *steps)
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
 void ws_process_add(struct ws_pool_s *pool);
 void ws_process_remove(struct ws_pool_s *pool);
-uint64_t ws_process_new_pool_id(void);
 
-/// Workers of all pools that are not parked: the budget that spinning must fit in.
-void ws_process_awake_add(uint32_t count);
-void ws_process_awake_sub(uint32_t count);
-uint32_t ws_process_awake(void);
-/// @brief Take the caller, a worker, off the count if there are more than @p limit. @return whether it was
+/// What all pools of the process share. The locks and what they guard are ws_process.c's own.
+typedef struct {
+  pthread_mutex_t lock; ///< of the key: a thread's first push
+  pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
+  struct ws_pool_s *first;
+  ws_au64_t pool_ids, thread_ids; ///< S given so far
+  alignas(
+      WS_SPACING) ws_au32_t awake; ///< S workers that are not parked: the budget that spinning must fit in
+  ws_au32_t helpers; ///< S threads outside that are awake in a join
+  ws_aptr_t hooks; ///< S const ws_hooks_t
+  pthread_key_t key; ///< its destructor runs when an enrolled thread ends
+  enum { WS_KEY_UNKNOWN, WS_KEY_MADE, WS_KEY_NONE } key_state;
+  pthread_mutex_t forks_lock; ///< of the next field; before the other locks, but never with them
+  bool watches_forks; ///< before any thread takes the other locks
+} ws_process_t;
+extern ws_process_t ws_process;
+
+/// @brief Take the caller, a worker, off the awake ones if there are more than @p limit. @return whether it
+/// was
 bool ws_process_awake_leave(uint32_t limit);
 
 /// What the core calls in a library above it, the fibers.
@@ -116,10 +131,5 @@ typedef struct {
 WS_FOR_FIBERS void ws_process_hook(const ws_hooks_t *hooks);
 /// @return NULL = no fiber was ever made
 const ws_hooks_t *ws_process_hooks(void);
-
-/// Threads outside that are awake in a join, over all pools.
-void ws_process_helpers_add(uint32_t count);
-void ws_process_helpers_sub(uint32_t count);
-uint32_t ws_process_helpers(void);
 
 #endif

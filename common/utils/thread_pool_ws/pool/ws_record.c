@@ -73,7 +73,7 @@ static void settle(shelf_t *shelf, uint64_t blocks)
     ws_os_lines_free(shelf);
 }
 
-static void end_shelves(void)
+void ws_blocks_end(void)
 {
   shelves.ended = true;
   for (uint32_t i = 0; i < SHELVES; i++) {
@@ -89,7 +89,7 @@ static void end_shelves(void)
 /// @return NULL: no memory, or the thread's end would not be seen
 static shelf_t *open_shelf(uint32_t index)
 {
-  if (!ws_process_see_end(end_shelves))
+  if (!ws_process_see_end(ws_self()))
     return NULL;
   shelf_t *shelf = ws_os_lines(sizeof(*shelf));
   if (!shelf)

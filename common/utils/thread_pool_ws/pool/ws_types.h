@@ -40,14 +40,6 @@ typedef struct {
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
-/// Whether a worker gets a CPU.
-typedef struct {
-  uint64_t look; ///< P the guard's: number of the look that saw it awake last, of those at which tasks waited
-  uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
-  ws_au64_t starved_ns; ///< S when the guard stopped relying on it
-  ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
-} ws_watched_t;
-
 /// The start of a worker: BEGINS --its thread has set itself up--> DONE
 ///        BEGINS --WS_START_NS_MAX is over--> LATE --its thread has set itself up--> DONE
 /// Until then a late one counts as blocked, and not as awake in the process.
@@ -96,28 +88,6 @@ typedef struct {
 typedef struct ws_prewake_pool_s ws_prewake_pool_t;
 typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
-/// On which CPU a worker is (ws_near.h, sleep/ws_place.h).
-typedef struct {
-  ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
-  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
-  uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
-  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
-} ws_placed_t;
-
-/// How long a worker spins (sleep/ws_budget.h).
-typedef struct {
-  uint64_t until_ns; ///< what pre-wake expects
-  int64_t allowance_ns; ///< time that it may still spin
-  uint64_t allowed_ns; ///< when allowance_ns was computed
-} ws_spinning_t;
-
-/// How a worker spends its time: for the statistics (ws_stats.h).
-typedef struct {
-  ws_au32_t state; ///< O ws_worker_state_t
-  ws_au64_t since_ns; ///< O when that began
-  ws_au64_t ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
-} ws_spent_t;
-
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->tasks.queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
@@ -125,8 +95,20 @@ struct ws_worker_s {
   /// cleared by the worker.
   alignas(WS_SPACING) ws_au32_t token;
   ws_au32_t state; ///< S WS_STATE_*
-  ws_watched_t watched; ///< whether it gets a CPU
-  ws_placed_t placed; ///< on which CPU it is
+  /// Whether a worker gets a CPU.
+  struct {
+    uint64_t look; ///< P the guard's: number of its last look at which the worker was awake and tasks waited
+    uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
+    ws_au64_t starved_ns; ///< S when the guard stopped relying on it
+    ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
+  } watched;
+  /// On which CPU a worker is (ws_near.h, sleep/ws_place.h).
+  struct {
+    ws_au32_t seen_cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
+    uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
+    uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
+    ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  } placed;
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats
@@ -144,15 +126,24 @@ struct ws_worker_s {
     uint32_t tasks;
   } due;
   bool was_handed; ///< P its last task was handed over, or came from a dispatcher
-  uint64_t found_ns; ///< P when it last found work
   ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in pool->armed; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
-  ws_spinning_t spin; ///< P how long it spins
+  /// How long a worker spins (sleep/ws_budget.h).
+  struct {
+    uint64_t until_ns; ///< what pre-wake expects
+    int64_t allowance_ns; ///< time that it may still spin
+    uint64_t allowed_ns; ///< when allowance_ns was computed
+  } spin;
   ws_prewake_worker_t *prewake; ///< I the state of pre-wake for it
-  ws_spent_t spent; ///< how it spends its time
+  /// How a worker spends its time: for the statistics (ws_stats.h).
+  struct {
+    ws_au32_t state; ///< O ws_worker_state_t
+    ws_au64_t since_ns; ///< O when that began
+    ws_au64_t ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
+  } spent;
 };
 
 /// @return the kernel's number of its thread; 0 = not known yet
@@ -164,42 +155,6 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
 /// state: RUNNING --stop--> DRAINING | ABORTING --all done--> STOPPED
 ///        any --the process forks--> LOST, in the child: the pool's threads are not there
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
-
-/// What no thread's own queue counts (ws_counters_t).
-typedef struct {
-  ws_au64_t guard_looks; ///< O the guard's
-  ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
-  ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
-  ws_au64_t skipped; ///< S tasks skipped by an abort
-  ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
-  ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
-  ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
-} ws_pool_counters_t;
-
-/// Waits for the pool (ws_pool_wait).
-typedef struct {
-  ws_au32_t waiters; ///< S threads asleep in one
-  ws_au32_t times; ///< S futex of those: counts the times that a thread ran out of work
-} ws_idle_t;
-
-/// Scheduling classes of the workers.
-typedef struct {
-  ws_au32_t realtime; ///< S workers, for statistics: grows when a late one starts
-  ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
-} ws_classes_t;
-
-/// The end of a pool.
-typedef struct {
-  ws_group_t holds; ///< one for each ws_pool_hold(), before what it pushes is done: an end waits for it
-  ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
-  bool stays; ///< its memory is not freed. Written by its destroyer
-} ws_end_t;
-
-/// The last-level caches of the CPUs (ws_near.h).
-typedef struct {
-  uint32_t count; ///< 0 = not known
-  uint8_t of_cpu[WS_CPUS_MAX]; ///< of each CPU
-} ws_caches_t;
 
 struct ws_pool_s {
   ws_tasks_t tasks; ///< where tasks wait
@@ -232,7 +187,11 @@ struct ws_pool_s {
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
-  ws_idle_t idle;
+  /// Waits for the pool (ws_pool_wait).
+  struct {
+    ws_au32_t waiters; ///< S threads asleep in one
+    ws_au32_t times; ///< S futex of those: counts the times that a thread ran out of work
+  } idle;
   ws_au32_t state; ///< S ws_state_t
   ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
   ws_au64_t expected_ns; ///< S time of the burst of the last hint: ws_hint.c. Only a hint
@@ -244,7 +203,16 @@ struct ws_pool_s {
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S
   ws_au32_t spin_cpu_max_percent; ///< S
-  ws_pool_counters_t count;
+  /// What no thread's own queue counts (ws_counters_t).
+  struct {
+    ws_au64_t guard_looks; ///< O the guard's
+    ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
+    ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
+    ws_au64_t skipped; ///< S tasks skipped by an abort
+    ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
+    ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
+    ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
+  } count;
   ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
@@ -269,16 +237,29 @@ struct ws_pool_s {
   pthread_t guard_thread; ///< I
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
-  ws_caches_t caches; ///< I
+  /// The last-level caches of the CPUs (ws_near.h).
+  struct {
+    uint32_t count; ///< 0 = not known
+    uint8_t of_cpu[WS_CPUS_MAX]; ///< of each CPU
+  } caches;
   struct ws_nodes_s *nodes; ///< I private to classes/; NULL = NUMA nodes make no difference
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
-  ws_end_t end;
+  /// The end of a pool.
+  struct {
+    ws_group_t holds; ///< one for each ws_pool_hold(), before what it pushes is done: an end waits for it
+    ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
+    bool stays; ///< its memory is not freed. Written by its destroyer
+  } end;
   uint32_t pinned, requested; ///< I for statistics
-  ws_classes_t classes;
+  /// Scheduling classes of the workers.
+  struct {
+    ws_au32_t realtime; ///< S workers, for statistics: grows when a late one starts
+    ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
+  } classes;
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock
@@ -291,13 +272,6 @@ typedef struct {
   ws_queue_t *queue; ///< NULL: no lane was free
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
-
-/// @return whether a join here runs tasks with a weak tag: inside a task the thread may be the only one that
-///         can
-static inline bool ws_takes_weak(ws_here_t here)
-{
-  return here.worker || here.queue->depth > 0;
-}
 
 /// @return whether the pool was made before this process was forked, so that it has no threads here
 static inline bool ws_is_lost(const struct ws_pool_s *pool)

@@ -180,17 +180,15 @@ typedef struct {
   ws_outlook_phase_t phase[WS_PHASES_MAX]; ///< the first ones are copied
 } ws_outlook_t;
 
-/// The pattern of a pool's bursts; under rhythm_lock.
-typedef struct {
-  ws_predict_t model;
-  ws_window_t takers[WS_PHASES_MAX]; ///< how many workers the bursts of each phase could have used
-  ws_outlook_t outlook; ///< to be published
-} ws_rhythm_t;
-
 /// Of a pool. Written once a burst.
 struct ws_prewake_pool_s {
   ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
-  ws_rhythm_t rhythm;
+  /// The pattern of a pool's bursts; under rhythm_lock.
+  struct {
+    ws_predict_t model;
+    ws_window_t takers[WS_PHASES_MAX]; ///< how many workers the bursts of each phase could have used
+    ws_outlook_t outlook; ///< to be published
+  } rhythm;
   ws_au32_t outlook_sequence; ///< O the holder of rhythm_lock; odd = outlook is being written
   ws_au64_t outlook[sizeof(ws_outlook_t) / sizeof(uint64_t)]; ///< O what all workers plan with (ws_rhythm.c)
   ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent

@@ -3,12 +3,12 @@
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
-#include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
@@ -47,25 +47,20 @@ static void begin_piece(arena_t *arena, uint32_t index)
   arena->used = (arena->used + page_bytes - 1) / page_bytes * page_bytes + index % COLOURS * WS_SPACING;
 }
 
-static void init_queue(const struct ws_pool_s *pool, ws_queue_t *queue, ws_cell_t *cells)
-{
-  ws_queue_init(queue, cells, pool->settings.queue_capacity);
-  queue->oldest = pool->settings.fifo ? WS_OLDEST_ALWAYS : 0;
-}
-
 static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
+  const ws_settings_t *settings = &pool->settings;
   begin_piece(arena, index);
   ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
   uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
   ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes);
-  ws_cell_t *cells = carve(arena, pool->settings.queue_capacity * sizeof(ws_cell_t));
+  ws_cell_t *cells = carve(arena, settings->queue_capacity * sizeof(ws_cell_t));
   if (!worker)
     return;
   memset(prewake, 0, ws_prewake_worker_bytes); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
-  init_queue(pool, &worker->queue, cells);
+  ws_queue_init(&worker->queue, cells, settings->queue_capacity, settings->fifo);
   worker->queue.of_worker = true;
   worker->inbox.index = index;
   pool->worker[index] = worker;
@@ -77,12 +72,13 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
 
 static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
+  const ws_settings_t *settings = &pool->settings;
   begin_piece(arena, index);
   ws_queue_t *lane = carve(arena, sizeof(ws_queue_t));
-  ws_cell_t *cells = carve(arena, pool->settings.queue_capacity * sizeof(ws_cell_t));
+  ws_cell_t *cells = carve(arena, settings->queue_capacity * sizeof(ws_cell_t));
   if (!lane)
     return;
-  init_queue(pool, lane, cells);
+  ws_queue_init(lane, cells, settings->queue_capacity, settings->fifo);
   ws_tasks_put(&pool->tasks, lane, pool->requested + index);
 }
 
@@ -201,7 +197,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   memset(pool, 0, sizeof(*pool));
   pool->settings = checked;
   pool->requested = checked.workers;
-  pool->id = ws_process_new_pool_id();
+  pool->id = ws_add_relaxed(&ws_process.pool_ids, 1) + 1; // relaxed: only has to be unique
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
   ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
@@ -211,11 +207,12 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     free_pool(pool);
     return result;
   }
-  ws_traced_start(pool);
+  WS_PROBE(pool_start, ws_traced_pool(pool), checked.name, pool->workers, pool->cpus, pool->worker_cpus);
   pool->settings.name = NULL; // the user may free it from now on
   pool->settings.cores = NULL;
   ws_process_add(pool);
-  ws_release_workers(pool);
+  ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
+  ws_os_futex_wake(&pool->started, INT_MAX);
   *out = pool;
   return 0;
 }

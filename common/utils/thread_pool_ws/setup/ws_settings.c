@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "../base/ws_base.h"
 #include "../include/ws_version.h"
 #include "../pool/ws_callback.h"
 

@@ -38,10 +38,7 @@ void ws_topo_victims(struct ws_pool_s *pool);
 
 /// @brief Start pool->requested workers on the CPUs of @p cpu; returns when each has set itself up. Sets
 /// pool->workers to the number of threads obtained; warns about each resource that could not be obtained. The
-/// workers wait for ws_release_workers.
+/// workers wait for WS_STARTED_ALL.
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
-
-/// @brief Let the workers look for work: the pool is complete.
-void ws_release_workers(struct ws_pool_s *pool);
 
 #endif

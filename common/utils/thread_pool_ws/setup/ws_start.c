@@ -62,7 +62,7 @@ static void set_up(ws_worker_t *worker)
 static void end_late(ws_worker_t *worker)
 {
   ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_process_awake_add(1);
+  ws_hint_add(&ws_process.awake, 1);
 }
 
 static void count_class(const ws_worker_t *worker)
@@ -123,7 +123,7 @@ static bool leave_behind(ws_worker_t *worker)
   if (ws_load_acquire(&worker->start.state) == WS_START_DONE) // [edge START acquire]
     return false;
   ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_process_awake_sub(1);
+  ws_hint_add(&ws_process.awake, 0u - 1);
   if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
   end_late(worker);
@@ -203,13 +203,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     }
   }
   pool->workers = running;
-  ws_process_awake_add(running);
+  ws_hint_add(&ws_process.awake, running);
   ws_started_wait(pool, WS_STARTED_WORKERS, running, WS_START_NS_MAX);
   report(pool, cpu);
-}
-
-void ws_release_workers(struct ws_pool_s *pool)
-{
-  ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
-  ws_os_futex_wake(&pool->started, INT_MAX);
 }

@@ -36,27 +36,22 @@ uint32_t ws_awake_limit(const struct ws_pool_s *pool)
   return ws_awake_limit_beside(pool, ws_outside(pool));
 }
 
-bool ws_may_spin(const struct ws_pool_s *pool)
-{
-  return ws_may_spin_beside(pool, 0);
-}
-
 uint32_t ws_spin_limit(const struct ws_pool_s *pool)
 {
-  const uint32_t others = ws_process_helpers() > 1 ? ws_process_helpers() : 1;
+  const uint32_t others = ws_hint_load(&ws_process.helpers) > 1 ? ws_hint_load(&ws_process.helpers) : 1;
   const uint32_t cpus = ws_hint_load(&pool->spin_cpus);
   return cpus > others ? cpus - others : 0;
 }
 
-bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more)
+bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more)
 {
-  return pool->cpus > 1 && ws_process_awake() + more <= ws_spin_limit(pool)
+  return pool->cpus > 1 && ws_hint_load(&ws_process.awake) + more <= ws_spin_limit(pool)
          && ws_hint_load(&pool->state) == WS_RUNNING; // looked at again before sleep
 }
 
 bool ws_may_rise(const struct ws_pool_s *pool)
 {
-  return ws_may_spin_beside(pool, 1) && ws_working(pool) < ws_awake_limit(pool);
+  return ws_may_spin(pool, 1) && ws_working(pool) < ws_awake_limit(pool);
 }
 
 static int64_t percent(const struct ws_pool_s *pool)

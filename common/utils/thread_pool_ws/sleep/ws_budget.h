@@ -28,11 +28,8 @@ uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside);
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 
 /// @brief May a worker spin for one more iteration? The awake workers of all pools together must leave one
-/// CPU to each thread outside that helps, and at least one CPU in all.
-bool ws_may_spin(const struct ws_pool_s *pool);
-
-/// @brief The same if @p more workers were awake.
-bool ws_may_spin_beside(const struct ws_pool_s *pool, uint32_t more);
+/// CPU to each thread outside that helps, and at least one CPU in all. @param more  workers that wake, too
+bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more);
 
 /// @return whether a timer may wake a sleeping worker
 bool ws_may_rise(const struct ws_pool_s *pool);

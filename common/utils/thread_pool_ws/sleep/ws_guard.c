@@ -152,8 +152,8 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
     queued = memory->waited;
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
   for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
-    if (!ws_wake_sleeper(pool, (ws_here_t){0}) && (outside == 0 || memory->waited > SPARED_LOOKS))
-      ws_wake_any(pool);
+    if (!ws_wake_sleeper(pool, (ws_here_t){0}, false) && (outside == 0 || memory->waited > SPARED_LOOKS))
+      ws_wake_sleeper(pool, (ws_here_t){0}, true);
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)

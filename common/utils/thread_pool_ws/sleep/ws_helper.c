@@ -19,7 +19,7 @@ static void wake_lane(ws_self_t *self, ws_queue_t *lane)
   lane->helping.rests_at = 0;
   ws_add_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && self->awake_places++ == 0)
-    ws_process_helpers_add(1);
+    ws_hint_add(&ws_process.helpers, 1);
 }
 
 static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
@@ -27,7 +27,7 @@ static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
   lane->helping.rests_at = level;
   ws_sub_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && --self->awake_places == 0)
-    ws_process_helpers_sub(1);
+    ws_hint_add(&ws_process.helpers, 0u - 1);
 }
 
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
@@ -65,7 +65,7 @@ void ws_blocking_begin(void)
   if (worker && worker->queue.helping.rests_at == 0) {
     worker->queue.helping.rests_at = level;
     ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-    ws_process_awake_sub(1);
+    ws_hint_add(&ws_process.awake, 0u - 1);
     ws_fill_place(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
@@ -87,7 +87,7 @@ void ws_blocking_end(void)
   if (worker && worker->queue.helping.rests_at == level) {
     worker->queue.helping.rests_at = 0;
     ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-    ws_process_awake_add(1);
+    ws_hint_add(&ws_process.awake, 1);
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
     if (lane->helping.rests_at == level)

@@ -22,7 +22,7 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
 {
   uint32_t woken = 0;
   while (woken < most && ws_searching(pool) < workers && ws_working(pool) < ws_awake_limit(pool)
-         && ws_wake_sleeper(pool, here))
+         && ws_wake_sleeper(pool, here, false))
     woken++;
   return woken;
 }

@@ -13,11 +13,9 @@
 
 #include <errno.h>
 
-#include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
-#include "../pool/ws_types.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
@@ -64,7 +62,7 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
   const uint64_t now_ns = ws_os_now_ns();
   if (needs_rest(worker, now_ns))
     return now_ns + REST_NS;
-  return ws_may_spin_beside(pool, 1) && !ws_producer_on_cpu(pool, ws_os_cpu()) ? now_ns : later_ns;
+  return ws_may_spin(pool, 1) && !ws_producer_on_cpu(pool, ws_os_cpu()) ? now_ns : later_ns;
 }
 
 // Spin.
@@ -81,12 +79,12 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 
 void ws_spin_found(ws_worker_t *worker)
 {
-  worker->found_ns = ws_os_now_ns();
-  ws_state_enter(worker, WS_WORKER_BUSY, worker->found_ns);
+  const uint64_t found_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
   // A worker that was called found its task later than the task came.
   const bool called = worker->called_ns > worker->out_of_work_ns;
-  const uint64_t came_ns = called ? worker->called_ns : worker->found_ns;
-  ws_prewake_found(worker, worker->found_ns, came_ns - worker->out_of_work_ns);
+  const uint64_t came_ns = called ? worker->called_ns : found_ns;
+  ws_prewake_found(worker, found_ns, came_ns - worker->out_of_work_ns);
 }
 
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
@@ -101,7 +99,7 @@ static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 ///         only the surplus stops: a worker that stops is off the count from then on, *counted is false
 static bool is_surplus(const struct ws_pool_s *pool, bool *counted)
 {
-  if (ws_may_spin(pool))
+  if (ws_may_spin(pool, 0))
     return false;
   if (pool->cpus < 2 || ws_hint_load(&pool->state) != WS_RUNNING) // looked at again before sleep
     return true;
@@ -146,7 +144,7 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
   if (worker->inbox.open && ws_inbox_shut(&pool->tasks, &worker->inbox)) {
     found = true;
     if (!*counted) // it does not park after all
-      ws_process_awake_add(1);
+      ws_hint_add(&ws_process.awake, 1);
   }
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
@@ -182,8 +180,8 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 
 // Park.
 
-/// How a sleep has ended.
-typedef enum { END_WORK, END_TOKEN, END_RISE, END_RETRY } end_t;
+/// How a sleep has ended. The event unpark has the numbers of the first three.
+typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
 /// worker has taken its bit back.
@@ -218,7 +216,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
-  ws_process_awake_sub(counted);
+  ws_hint_add(&ws_process.awake, 0u - counted);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
   if (ws_work_visible(&pool->tasks) || ws_inbox_is_full(&worker->inbox) // it has left it
@@ -234,13 +232,14 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
 /// The sleep was ended by the token, or by a timer.
 static void after_sleep(ws_worker_t *worker, end_t end)
 {
-  static const ws_unpark_t by[] = {WS_UNPARK_AWAKE, WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_TIMER};
   const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == worker->called_cpu;
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
-  if (WS_UNLIKELY(stops_caller))
-    ws_traced_stopped(worker);
+  if (WS_UNLIKELY(stops_caller)) // that thread had to stop
+    WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), (int32_t)worker->index,
+             (int32_t)worker->called_cpu - 1);
   ws_place_return(worker);
-  ws_traced_unpark(worker, by[end]);
+  WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index,
+           (uint32_t)(end == END_RETRY ? END_RISE : end));
   if (end != END_WORK)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
     ws_store_relaxed(&worker->token, 0);
@@ -266,7 +265,7 @@ void ws_park(ws_worker_t *worker, bool counted)
   ws_watch_tick(pool, worker->slept_ns);
   const ws_plan_t plan = ws_prewake_plan(worker);
   if (plan.rise_ns != 0)
-    ws_traced_plan(worker, plan.rise_ns, plan.expected_ns);
-  ws_traced_park(worker);
+    WS_PROBE(prewake, ws_traced_pool(pool), (int32_t)worker->index, 0u, plan.rise_ns, plan.expected_ns);
+  WS_PROBE(park, ws_traced_pool(pool), (int32_t)worker->index);
   after_sleep(worker, set_bit_and_sleep(worker, counted, plan.rise_ns));
 }

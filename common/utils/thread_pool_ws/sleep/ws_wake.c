@@ -89,7 +89,7 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls)
   // [edge PARK_CLAIM acq_rel] one claimer a sleep
   if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
     return false;
-  ws_process_awake_add(1);
+  ws_hint_add(&ws_process.awake, 1);
   count(pool->worker[worker], calls ? WS_STATE_CALLED : 0);
   return true;
 }
@@ -204,14 +204,9 @@ static uint32_t wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t k
   }
 }
 
-bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here)
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here, bool any)
 {
-  return wake_sleeper(pool, here, WS_KIND_NORMAL, spares_producer(pool)) < SPARED;
-}
-
-bool ws_wake_any(struct ws_pool_s *pool)
-{
-  return wake_sleeper(pool, (ws_here_t){0}, WS_KIND_NORMAL, false) < SPARED;
+  return wake_sleeper(pool, here, WS_KIND_NORMAL, !any && spares_producer(pool)) < SPARED;
 }
 
 void ws_wake_all(struct ws_pool_s *pool)

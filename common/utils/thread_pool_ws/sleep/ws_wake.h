@@ -40,13 +40,9 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 /// @brief Give a claimed worker its token.
 void ws_token(ws_worker_t *worker);
 
-/// @brief Claim a parked worker and wake it, whatever the cap, but none that would stop the producer.
-/// @return whether there was one
-bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here);
-
-/// @brief The same for any parked worker, also one that would stop the producer.
-/// @threads  the guard
-bool ws_wake_any(struct ws_pool_s *pool);
+/// @brief Claim a parked worker and wake it, whatever the cap. @param any  also one that would stop the
+/// producer. @return whether there was one
+bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here, bool any);
 
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);

@@ -20,8 +20,6 @@
 #define WS_DEQUE_H
 
 #include <stdalign.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"

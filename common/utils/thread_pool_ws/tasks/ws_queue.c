@@ -6,9 +6,10 @@
 #include "../wide/ws_inbox.h"
 #include "ws_shared.h"
 
-void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity)
+void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, bool fifo)
 {
   ws_deque_init(&queue->deque, cells, capacity);
+  queue->oldest = fifo ? WS_OLDEST_ALWAYS : 0;
   queue->round.left = WS_ROUND_SEARCHES;
   queue->round.stops = queue->round.stops_left = 1; // the first stop of a fiber ends a round
 }

@@ -35,7 +35,7 @@ uint64_t ws_queue_steps(const ws_queue_t *queue);
 // Set up, and count.
 
 /// @param cells  capacity zeroed cells, capacity a power of two; stay the caller's
-void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity);
+void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, bool fifo);
 
 // All places where tasks of a pool wait, numbered: first the queues that all threads share, by their kind,
 // then the threads' queues, workers' and lanes. A task in an inbox waits for its worker, which is about to

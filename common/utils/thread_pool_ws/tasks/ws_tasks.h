@@ -11,8 +11,6 @@
 #define WS_TASKS_H
 
 #include <pthread.h>
-#include <stdalign.h>
-#include <stddef.h>
 
 #include "ws_deque.h"
 
@@ -98,23 +96,6 @@ typedef struct {
   ws_shared_cell_t *cell; ///< L [capacity]
 } ws_shared_t;
 
-/// Rounds of a thread's searches (core/ws_next.h).
-typedef struct {
-  uint32_t left; ///< searches for which the own tasks still go first
-  uint32_t stops_left; ///< stops of fibers for which they still do
-  uint32_t stops; ///< what that was at the beginning of the round
-  uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
-  uint64_t begun_ns; ///< noted if fibers stopped in the round before
-  uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_next.h)
-} ws_round_t;
-
-/// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
-typedef struct {
-  struct ws_pool_s *pool; ///< lanes: the pool while the owner has a helper's place there, else NULL
-  ws_queue_t *outer; ///< the lane of the helper's place that the owner took before, in another pool
-  uint32_t rests_at; ///< number of the blocking section that put the place to rest; 0 = it is awake
-} ws_helping_t;
-
 /// Functions whose bursts a thread keeps apart.
 #define WS_BRIEF_SITES 4u
 
@@ -164,8 +145,21 @@ struct ws_queue_s {
   ws_wait_t *wait; ///< P the owner's innermost wait; NULL = it does not wait
   uint32_t oldest; ///< P bits WS_OLDEST_*
   void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
-  ws_round_t round; ///< P which of its tasks go first, and when others do
-  ws_helping_t helping; ///< P its place on a CPU
+  /// Rounds of a thread's searches (core/ws_next.h).
+  struct {
+    uint32_t left; ///< searches for which the own tasks still go first
+    uint32_t stops_left; ///< stops of fibers for which they still do
+    uint32_t stops; ///< what that was at the beginning of the round
+    uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
+    uint64_t begun_ns; ///< noted if fibers stopped in the round before
+    uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_next.h)
+  } round;
+  /// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
+  struct {
+    struct ws_pool_s *pool; ///< lanes: the pool while the owner has a helper's place there, else NULL
+    ws_queue_t *outer; ///< the lane of the helper's place that the owner took before, in another pool
+    uint32_t rests_at; ///< number of the blocking section that put the place to rest; 0 = it is awake
+  } helping;
   ws_brief_t brief; ///< P lanes: bursts that are over before a worker could help
   /// S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
   alignas(WS_SPACING) ws_au32_t dispatched;

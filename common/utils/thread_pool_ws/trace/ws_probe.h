@@ -9,9 +9,6 @@
 #ifndef WS_PROBE_H
 #define WS_PROBE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"
 

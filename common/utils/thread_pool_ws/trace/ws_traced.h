@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.h
-/// The events of tasks and workers, as the core calls them. No decision is made here. Without tracing
-/// compiled in only the count of a thread's pushes is left. docs/tracing.md lists the events.
+/// The events of tasks and workers that several files record. No decision is made here. Without tracing
+/// compiled in only the counts of pushes and steals are left. docs/tracing.md lists the events.
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 
 #include "../pool/ws_process.h"
 #include "ws_probe.h"
-
-/// How a worker's sleep ended.
-typedef enum { WS_UNPARK_CALLED, WS_UNPARK_TIMER, WS_UNPARK_AWAKE } ws_unpark_t;
 
 /// Victim of a steal that is no thread's own queue.
 enum { WS_VICTIM_SHARED = -1, WS_VICTIM_INBOX = -3 };
@@ -35,17 +32,6 @@ static inline int32_t ws_traced_self(const struct ws_pool_s *pool)
 static inline uintptr_t ws_traced_group(const ws_group_t *group)
 {
   return (uintptr_t)group & ~(uintptr_t)3;
-}
-
-static inline void ws_traced_start(const struct ws_pool_s *pool)
-{
-  WS_PROBE(pool_start, ws_traced_pool(pool), pool->settings.name, pool->workers, pool->cpus,
-           pool->worker_cpus);
-}
-
-static inline void ws_traced_stop(const struct ws_pool_s *pool)
-{
-  WS_PROBE(pool_stop, ws_traced_pool(pool));
 }
 
 static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
@@ -81,8 +67,11 @@ static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *b
   WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
 }
 
+/// Counts it, too.
 static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here, int32_t victim)
 {
+  if (here.queue)
+    ws_count(&here.queue->count.stolen, 1);
   WS_PROBE(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
@@ -94,35 +83,6 @@ static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_g
 static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
 {
   WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
-}
-
-static inline void ws_traced_park(const ws_worker_t *worker)
-{
-  WS_PROBE(park, ws_traced_pool(worker->pool), ws_traced_worker(worker));
-}
-
-static inline void ws_traced_unpark(const ws_worker_t *worker, ws_unpark_t how)
-{
-  WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), (uint32_t)how);
-}
-
-/// The worker that was woken runs on its waker's CPU: that thread had to stop.
-static inline void ws_traced_stopped(const ws_worker_t *worker)
-{
-  WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), ws_traced_worker(worker),
-           (int32_t)worker->called_cpu - 1);
-}
-
-/// A worker plans a timer wake.
-static inline void ws_traced_plan(const ws_worker_t *worker, uint64_t rise_ns, uint64_t expected_ns)
-{
-  WS_PROBE(prewake, ws_traced_pool(worker->pool), ws_traced_worker(worker), 0u, rise_ns, expected_ns);
-}
-
-/// The worker is the first to take a task of a burst, and late.
-static inline void ws_traced_late(const ws_worker_t *worker, ws_late_t cause, uint64_t late_ns)
-{
-  WS_PROBE(late, ws_traced_pool(worker->pool), ws_traced_worker(worker), ws_late_name(cause), late_ns);
 }
 
 /// @param phase  one that ws_trace_slot.h names

@@ -254,7 +254,6 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
     return false;
   }
   own->victim = index;
-  ws_count(&own->count.stolen, 1);
   ws_traced_steal(pool, (ws_here_t){.queue = own, .worker = worker}, (int32_t)index);
   worker->was_handed = true;
   if (from_task)

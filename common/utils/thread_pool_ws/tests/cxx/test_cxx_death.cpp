@@ -25,7 +25,7 @@ DEATHS(misuse_and_lost_exceptions_end_the_process,
           task.func = thrower;
           ws_pool_push(pool.native(), task);
         }},
-       {"terminated by: of a task",
+       {"an exception left a function that the pool called: the process ends",
         [](ws::pool &pool) {
           int looks = 0;
           const ws_event_t event = {throw_at_second_look, [](void *) {}, &looks};

@@ -32,7 +32,7 @@
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
   V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
   X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
-  X(bool, ws_may_spin, (const struct ws_pool_s *pool), (pool))                                               \
+  X(bool, ws_may_spin, (const struct ws_pool_s *pool, uint32_t more), (pool, more))                          \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \

@@ -45,10 +45,9 @@ static bool ws_work_visible_seam(ws_tasks_t *tasks)
   return visible;
 }
 
-static bool ws_may_spin_seam(const struct ws_pool_s *seen)
+static bool ws_may_spin_seam(const struct ws_pool_s *seen, uint32_t more)
 {
-  (void)seen;
-  return world.may;
+  return more > 0 ? __real_ws_may_spin(seen, more) : world.may;
 }
 
 static bool ws_process_awake_leave_seam(uint32_t limit)

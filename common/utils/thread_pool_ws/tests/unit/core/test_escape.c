@@ -205,7 +205,7 @@ static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
   pthread_cancel(threads.thread[0]);
   test_join(&threads);
   CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
-  CU_ASSERT_EQUAL(ws_process_helpers(), 0);
+  CU_ASSERT_EQUAL(ws_hint_load(&ws_process.helpers), 0);
   test_spawn(&threads, push_and_wait, NULL);
   test_join(&threads);
   CU_ASSERT_EQUAL(test_value(&after_wait), 1);

@@ -142,12 +142,18 @@ static void await_nothing(void)
   ws_pool_await(NULL, NULL, NULL);
 }
 
+static void release_without_a_hold(void)
+{
+  ws_pool_release(test_pool(1));
+}
+
 /// Counts that overflow must not look small: a group would be done, and its waiter never wake.
 static void messages_name_the_call(void)
 {
   for (row = 0; row < TEST_COUNT(group_row); row++)
     CU_ASSERT(dies_with(use_group, group_row[row].message));
   CU_ASSERT(dies_with(await_nothing, "ws_pool_await(): event, its ready or its sleep is NULL"));
+  CU_ASSERT(dies_with(release_without_a_hold, "ws_pool_release(): 1 to complete"));
 }
 
 /// @return 1 = refused with a warning; 0 = it works

@@ -166,7 +166,7 @@ static void a_child_of_a_helper_has_pools(void)
 static int look_at_counts(void *unused)
 {
   (void)unused;
-  if (ws_process_awake() != 0 || ws_process_helpers() != 0)
+  if (ws_hint_load(&ws_process.awake) != 0 || ws_hint_load(&ws_process.helpers) != 0)
     return 1;
   return ws_tid_of(ws_process_enroll(ws_self())) == ws_os_tid() ? HAS_WORKED : 2;
 }
@@ -178,7 +178,7 @@ static void a_child_counts_anew(void)
   test_gate_t gate;
   ws_group_t group;
   begin_parents(&gate, &group);
-  CU_ASSERT_NOT_EQUAL(ws_process_awake(), 0);
+  CU_ASSERT_NOT_EQUAL(ws_hint_load(&ws_process.awake), 0);
   CU_ASSERT_EQUAL(test_in_child(look_at_counts, NULL), HAS_WORKED);
   test_gate_let(&gate, 1);
   end_parents(&gate, &group);

@@ -131,7 +131,7 @@ static uint32_t awake_after(uint32_t hint)
     ws_pool_phase_begin(core.idle, 1);
   else
     ws_pool_set_spin(core.idle, WS_SPIN_HOT, 0);
-  return ws_process_awake();
+  return ws_hint_load(&ws_process.awake);
 }
 
 static uint32_t workers_of(void)

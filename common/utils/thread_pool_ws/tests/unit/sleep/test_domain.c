@@ -68,14 +68,14 @@ static void begin(uint32_t tasks, uint32_t count)
   for (uint32_t i = 0; i < WORKERS; i++) {
     worker_of[i] = &workers[i];
     inbox_of[i] = &workers[i].inbox;
-    ws_queue_init(&workers[i].queue, own_cells[i], 2);
+    ws_queue_init(&workers[i].queue, own_cells[i], 2, false);
     ws_tasks_put(&pool.tasks, &workers[i].queue, i);
     workers[i].pool = &pool;
     workers[i].index = i;
     workers[i].cpu = -1;
     moves_to(i, i >= C && i < SLEEPERS_FIRST);
   }
-  ws_queue_init(&lane, cells, CELLS);
+  ws_queue_init(&lane, cells, CELLS, false);
   ws_tasks_put(&pool.tasks, &lane, LANE);
   for (uint32_t i = 0; i < tasks; i++)
     ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task}, 1);
@@ -91,7 +91,7 @@ static uint32_t counted(uint32_t domain)
 /// Other suites may run in this process.
 static void end(void)
 {
-  ws_process_awake_sub(ws_process_awake());
+  ws_hint_store(&ws_process.awake, 0);
 }
 
 /// @return how many sleepers were woken

@@ -14,7 +14,7 @@ static void a_mixed_root_stays_mixed(void)
   for (uint32_t i = 0; i < TEST_COUNT(roots); i++) {
     ws_queue_t queue = {0};
     ws_task_t task = {.func = test_empty_task, .group = &of_fiber};
-    ws_queue_init(&queue, cells, TEST_COUNT(cells));
+    ws_queue_init(&queue, cells, TEST_COUNT(cells), false);
     ws_root_enter(&queue, &before);
     ws_group_t *const outer = ws_root_enter(&queue, roots[i]);
     CU_ASSERT_PTR_EQUAL(outer, &before);

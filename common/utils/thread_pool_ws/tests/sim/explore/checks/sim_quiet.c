@@ -9,6 +9,7 @@
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
+#include "sim_seam_points.h"
 
 #define WAIT_PS (3 * SIM_PS_PER_S)
 #define STEP_PS SIM_PS_PER_MS
@@ -107,6 +108,12 @@ static uint32_t threads_left(void)
   return left;
 }
 
+static uint32_t load(const ws_au32_t *word)
+{
+  sim_load(word);
+  return ws_hint_load(word);
+}
+
 void sim_quiet_check_end(void)
 {
   const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
@@ -116,7 +123,7 @@ void sim_quiet_check_end(void)
     sim_finding("%u threads are left", threads_left());
   if (sim_mapped_bytes > 0)
     sim_finding("%zu bytes of memory are left", sim_mapped_bytes);
-  if (ws_process_awake() > 0 || ws_process_helpers() > 0)
+  if (load(&ws_process.awake) > 0 || load(&ws_process.helpers) > 0)
     sim_finding("the process counts %u awake workers and %u helpers after the end of its pools",
-                ws_process_awake(), ws_process_helpers());
+                load(&ws_process.awake), load(&ws_process.helpers));
 }

@@ -233,7 +233,7 @@ static void look_for_hot(ws_pool_t *pool, uint32_t index)
 {
   const bool sleeps = sim_scene->looks_hot && ws_load_relaxed(&pool->state) == WS_RUNNING && sim_stalled == 0
                       && ws_load_relaxed(&pool->spin) == WS_SPIN_HOT && ws_awake(pool) != pool->workers
-                      && ws_may_spin_beside(pool, 1);
+                      && ws_may_spin(pool, 1);
   if (lasts(&cold_looks[index], sleeps, HOT_LOOKS_MAX))
     sim_finding("hot: %u of %u workers of pool %u sleep, and there are CPUs for more",
                 pool->workers - ws_awake(pool), pool->workers, index);
