@@ -12,10 +12,9 @@ from types import SimpleNamespace
 
 import machine_tree
 import pytest
-from typer import Typer
 from typer.testing import CliRunner
 
-from nrbench.doctor import cli
+from nrbench.cli import app
 from nrbench.doctor.checks import tomllib
 from nrbench.system import parse_cpus
 
@@ -26,9 +25,7 @@ WAKE |= {"p99_us": 60.0, "max_us": 90.0, "call_p50_us": 7.5}
 
 
 def doctor(*words):
-    app = Typer()
-    app.command()(cli.doctor)
-    return CliRunner().invoke(app, list(map(str, words)))
+    return CliRunner().invoke(app, ["doctor", *map(str, words)])
 
 
 def files(listed):
