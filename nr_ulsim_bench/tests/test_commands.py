@@ -88,7 +88,7 @@ def test_a_sweep(sweep, tmp_path):
 
 def test_more_rounds_go_on_where_the_sweep_ended(sweep, tmp_path):
     nrbench(*sweep(1))
-    assert "4 of them there from before" in nrbench(*sweep(2))
+    assert "4 runs are there from before" in nrbench(*sweep(2))
     assert len(settings(tmp_path / "out")) == 8 and set(settings(tmp_path / "out").values()) == {1}
     assert "nothing left to do" in nrbench(*sweep(2))
 
