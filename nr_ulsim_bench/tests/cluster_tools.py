@@ -166,9 +166,12 @@ class Lab:
             self.kill(name)
 
 
-@contextlib.contextmanager
 def lab(folder, *names, **more):
-    made = Lab(folder)
+    return begun(Lab(folder), *names, **more)
+
+
+@contextlib.contextmanager
+def begun(made, *names, **more):
     try:
         made.begin(*names, **more)
         yield made

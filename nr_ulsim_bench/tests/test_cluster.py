@@ -17,7 +17,7 @@ from pathlib import Path
 import dask
 import pytest
 from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
-from cluster_tools import CASES, ROOT, WAIT_S, lab, make_builds, meanwhile, rounds_of, runs_of, until
+from cluster_tools import CASES, ROOT, WAIT_S, begun, lab, make_builds, meanwhile, rounds_of, runs_of, until
 from fake import a_build, a_program, install
 from made_up import SWEEP, nrbench, ran
 
@@ -48,19 +48,6 @@ def sweep(tmp_path, monkeypatch):
     """The words of a sweep, and no report."""
     monkeypatch.setattr(session, "report", lambda *_: None)
     return ("sweep", *make_builds(tmp_path), *CASES, "--repeats")
-
-
-@pytest.fixture
-def begun():
-    """Ends what a test has begun."""
-    with ExitStack() as stack:
-
-        def begin(made, *words):
-            stack.callback(made.end)
-            made.begin(*words)
-            return made
-
-        yield begin
 
 
 # Sweeps, radio, parts.
@@ -371,12 +358,12 @@ def test_the_files_to_start_from_are_read(tmp_path):
 
 @alone
 @needs_sshd
-def test_hosts_by_ssh_of_which_one_cannot_be_reached(sweep, tmp_path, begun):
-    made = begun(Daemons(tmp_path))
-    hosts = [made.host("a"), made.host("b"), made.host("gone", has_daemon=False)]
-    hosts.append(made.host("bare").replace(f"nrbench={ROOT}", f"nrbench={tmp_path}"))
-    (tmp_path / "hosts.txt").write_text("".join(hosts))
-    said = nrbench(*sweep, 2, "--cluster", f"ssh:{tmp_path}/hosts.txt")
+def test_hosts_by_ssh_of_which_one_cannot_be_reached(sweep, tmp_path):
+    with begun(Daemons(tmp_path)) as made:
+        hosts = [made.host("a"), made.host("b"), made.host("gone", has_daemon=False)]
+        hosts.append(made.host("bare").replace(f"nrbench={ROOT}", f"nrbench={tmp_path}"))
+        (tmp_path / "hosts.txt").write_text("".join(hosts))
+        said = nrbench(*sweep, 2, "--cluster", f"ssh:{tmp_path}/hosts.txt")
     assert "gone: no worker: ssh: connect to host 127.0.0.1" in said
     assert re.search(
         "bare: no worker: .*No module named 'nrbench.*; name nrbench=… or another python=…", said
@@ -404,62 +391,54 @@ def test_a_stranger_is_refused_by_the_scheduler_for_ssh(tmp_path):
 
 @alone
 @needs_openssl
-def test_kubernetes_by_a_program_in_the_place_of_kubectl(tmp_path, monkeypatch, begun):
-    """It forwards to a scheduler and workers with the words of kubernetes.yaml and the Containerfile."""
-    made = begun(Pieces(tmp_path))
-    refuses(made.address)
-    monkeypatch.setenv("PATH", made.environment["PATH"])
-    made.kubectl(2)
-    for name in ("node1", "node2"):
-        made.node(name)
-    (tmp_path / "lab.toml").write_text('context = "lab"\nnamespace = "radio"\n')
-    with ways.open_cluster(f"kubernetes:{tmp_path}/lab.toml") as cluster:
-        assert [machine.name for machine in cluster.machines] == ["node1", "node2"]
-        assert [cluster.run_on(machine, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
-    made.kubectl(0)
-    with (
-        pytest.raises(BenchError, match="is for 0 nodes"),
-        ways.open_cluster(f"kubernetes:{tmp_path}/lab.toml"),
-    ):
-        pass
-    made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
-    for use in (kubernetes.tunnel(kubernetes.Kubernetes()), ways.open_cluster("kubernetes")):
-        with pytest.raises(BenchError, match="kubernetes: .*error: unable to forward port"), use:
+def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_place_of_kubectl(
+    tmp_path, monkeypatch
+):
+    """Scheduler and workers have the words of ci/deploy/cluster. Another program stands for srun."""
+    with begun(Pieces(tmp_path)) as made:
+        refuses(made.address)
+        made.kubectl(nodes=2)
+        made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
+        made.node("pod")
+        own = made.own("job") | {"NRBENCH_TLS": str(made.tls)}
+        made.run(["bash", PIECES / "worker.sbatch", made.address], "job", **own)
+        monkeypatch.setenv("PATH", made.environment["PATH"])
+        (tmp_path / "lab.toml").write_text('context = "lab"\nnamespace = "radio"\n')
+        lab_toml = f"kubernetes:{tmp_path}/lab.toml"
+        with ways.open_cluster(lab_toml) as cluster:
+            assert [machine.name for machine in cluster.machines] == ["job", "pod"]
+            assert [cluster.run_on(machine, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
+        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
+        tls = {f"distributed.comm.tls.{key}": str(made.tls / name) for key, name in files.items()}
+        with dask.config.set(tls), ways.open_cluster(made.address) as cluster:
+            assert len(cluster.machines) == 2
+        made.kubectl(nodes=0)
+        with pytest.raises(BenchError, match="is for 0 nodes"), ways.open_cluster(lab_toml):
             pass
+        made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
+        for use in (kubernetes.tunnel(kubernetes.Kubernetes()), ways.open_cluster("kubernetes")):
+            with pytest.raises(BenchError, match="kubernetes: .*error: unable to forward port"), use:
+                pass
 
 
-@alone
-@needs_openssl
-def test_the_script_for_sbatch_starts_a_worker_for_a_scheduler_of_ones_own(tmp_path, begun):
-    """A program stands for srun: it starts one task, as on one node."""
-    made = begun(Pieces(tmp_path))
-    made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=node3 exec "$@"\n')
-    own = made.own("node3") | {"NRBENCH_TLS": str(made.tls)}
-    made.run(["bash", PIECES / "worker.sbatch", made.address], "worker", **own)
-    files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
-    with dask.config.set({f"distributed.comm.tls.{key}": str(made.tls / files[key]) for key in files}):
-        with ways.open_cluster(made.address) as cluster:
-            (machine,) = cluster.machines
-            assert machine.name == "node3" and cluster.run_on(machine, os.getpid) != os.getpid()
-
-
-@pytest.mark.parametrize("name", slurm.QUIET)
-def test_no_worker_does_other_work_beside_what_is_measured(name, tmp_path):
-    assert f"export DASK_DISTRIBUTED__WORKER__{name}=False\n" in (PIECES / "worker.sbatch").read_text()
-    assert f"DASK_DISTRIBUTED__WORKER__{name}=False" in (PIECES / "Containerfile").read_text()
+@pytest.mark.parametrize("file", ["worker.sbatch", "Containerfile"])
+def test_no_worker_does_other_work_beside_what_is_measured(file):
+    text = (PIECES / file).read_text()
+    assert all(f" DASK_DISTRIBUTED__WORKER__{name}=False" in text for name in slurm.QUIET)
 
 
 @alone
 @needs_slurm
-def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, monkeypatch, begun):
+def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, monkeypatch):
     pytest.importorskip("dask_jobqueue")
-    made = begun(Partition(tmp_path), monkeypatch)
     own = f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\nwait_s = 600\n'
-    (tmp_path / "lab.toml").write_text(f'partition = "lab"\n{own}')
-    nrbench(*sweep, 2, "--cluster", f"slurm:{tmp_path}/lab.toml")
-    runs = [run for run in runs_of(tmp_path) if run.at_once is None]
-    assert len(runs) == 12 and {run.host.label.partition(":")[0] for run in runs} == {made.node}
-    until(lambda: not made.says("squeue"), "the end of all jobs")
-    (tmp_path / "lab.toml").write_text(f'partition = "none"\n{own}')
-    said = nrbench(*sweep, 3, "--cluster", f"slurm:{tmp_path}/lab.toml", status=2)
-    assert "no worker has joined in time (sbatch: error: Batch job submission failed: Invalid part" in said
+    words = ("--cluster", f"slurm:{tmp_path}/lab.toml")
+    with begun(Partition(tmp_path), monkeypatch) as made:
+        (tmp_path / "lab.toml").write_text(f'partition = "lab"\n{own}')
+        nrbench(*sweep, 2, *words)
+        runs = [run for run in runs_of(tmp_path) if run.at_once is None]
+        assert len(runs) == 12 and {run.host.label.partition(":")[0] for run in runs} == {made.node}
+        until(lambda: not made.says("squeue"), "the end of all jobs")
+        (tmp_path / "lab.toml").write_text(f'partition = "none"\n{own}')
+        said = nrbench(*sweep, 3, *words, status=2)
+        assert "no worker has joined in time (sbatch: error: Batch job submission failed: Invalid" in said

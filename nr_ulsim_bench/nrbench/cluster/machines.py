@@ -80,7 +80,7 @@ def about_here() -> dict[str, Any]:
         hashlib.sha256(data).digest()
         times.append(time.perf_counter() - begin)
     return {
-        "host": host.describe(None, system).model_dump(mode="json"),
+        "host": host.describe(None, system),
         "boot": BOOT_ID(system),
         "cpu_flags": cpu_flags(system),
         "nrbench": host.commit(Path(__file__).parent),

@@ -20,7 +20,7 @@ from nrbench.cluster.machines import Machine, about_here, one_each
 from nrbench.driver import BenchError
 from nrbench.needed import missing
 from nrbench.progress import say
-from nrbench.record import Host, first_error
+from nrbench.record import first_error
 from nrbench.scratch import scratch_folder
 from nrbench.session import MachineLost
 
@@ -153,7 +153,7 @@ class Cluster:
                 found.append(self._machine(name, address, answer))
             except TimeoutError:
                 say(f"{name}: left out: no answer within {ANSWER_S:.0f} s; is another measurement running?")
-            except (MachineLost, ValueError, KeyError) as error:  # an answer of another version of nrbench
+            except (MachineLost, KeyError) as error:  # an answer of another version of nrbench
                 say(f"{name}: left out: {error}")
         machines, left_out = one_each(found)
         for text in left_out:
@@ -166,7 +166,7 @@ class Cluster:
         if self.link.way == "slurm":
             name = answer["node"] or name  # dask-jobqueue numbers its workers: the next call has others
         answer["offset_s"] = answer.pop("time_s") - time.time()
-        host = Host.model_validate(answer.pop("host"))
+        host = answer.pop("host")
         return Machine(name, address, host.model_copy(update={"label": f"{name}: {host.label}"}), answer)
 
     def run_on(self, machine: Machine, function: Callable[..., T], *arguments: Any) -> T:
