@@ -79,6 +79,7 @@ def test_every_host_takes_all_runs_once_old_and_new_side_by_side(sweep, tmp_path
         ("b", signal.SIGKILL, 1, "b: left out: its worker is gone"),
         ("b", signal.SIGSTOP, 1, "b: left out: no sign of life for 2 s"),
         ("scheduler", signal.SIGKILL, 1, "b: left out: the scheduler is gone"),
+        ("scheduler", signal.SIGSTOP, 1, "b: left out: the scheduler does not answer"),
         ("client", signal.SIGTERM, 130, "interrupted: "),
     ],
 )
@@ -96,7 +97,8 @@ def test_what_ends_is_named_and_the_same_command_takes_the_rest(
     def end():
         until(reached.exists, "a run on b")
         until(lambda: sum(run.host.label[0] == "a" for run in runs_of(tmp_path)) == 12, "the runs on a")
-        monkeypatch.setattr(ways, "SILENT_S", 2)
+        for name in ("SILENT_S", "ANSWER_S"):
+            monkeypatch.setattr(ways, name, 2)
         os.kill(os.getpid(), number) if victim == "client" else made.kill(victim, number)
 
     with lab(tmp_path, "a", "b") as made:
@@ -104,7 +106,8 @@ def test_what_ends_is_named_and_the_same_command_takes_the_rest(
             answer = ran(*sweep, 2, "--cluster", made.address, status=status).output
         leave.touch()
         assert said in answer and "the same command takes the rest" in answer
-    monkeypatch.setattr(ways, "SILENT_S", WAIT_S)
+    for name in ("SILENT_S", "ANSWER_S"):
+        monkeypatch.setattr(ways, name, WAIT_S)
     with lab(tmp_path, "a", "b") as made:
         nrbench(*sweep, 2, "--cluster", made.address)
         assert rounds_of(tmp_path) == {"a": 2, "b": 2}

@@ -106,17 +106,21 @@ class Cluster:
     def __init__(self, link: Link, pool: ThreadPoolExecutor) -> None:
         self.link, self.pool = link, pool
         self._looking = threading.Lock()
-        self._seen: tuple[float, dict[str, Any]] = (-LOOK_S, {})  # when, and all workers
+        self._seen: tuple[float, dict[str, Any] | None] = (-LOOK_S, None)  # when, and all workers
         self._wait(JOIN_S if link.first_s is None else link.first_s)
         self.machines = self._ask()
 
     def _workers(self) -> dict[str, Any]:
-        """By address; not older than LOOK_S, however many threads ask."""
+        """By address; not older than LOOK_S, and asked once, however many threads ask."""
         with self._looking:
-            now, client = time.monotonic(), self.link.client
-            if now - self._seen[0] >= LOOK_S:
-                answer = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
-                self._seen = now, answer["workers"]
+            if time.monotonic() - self._seen[0] >= LOOK_S:
+                client, workers = self.link.client, None
+                with contextlib.suppress(Exception):  # whatever Dask and the network raise
+                    answer = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+                    workers = answer["workers"]
+                self._seen = time.monotonic(), workers
+            if self._seen[1] is None:
+                raise MachineLost("; ".join(self.link.why()) or "the scheduler does not answer")
             return self._seen[1]
 
     def _wait(self, first_s: float) -> None:
@@ -296,4 +300,8 @@ def open_cluster(text: str) -> Iterator[Cluster]:
         folder = stack.enter_context(scratch_folder("cluster"))
         stack.enter_context(dask.config.set({"temporary-directory": str(folder)}))  # a scheduler leaves files
         pool = stack.enter_context(ThreadPoolExecutor(MACHINES_MAX))  # its threads end with the client
-        yield Cluster(_OPEN[spec.way](spec, stack), pool)
+        try:
+            cluster = Cluster(_OPEN[spec.way](spec, stack), pool)
+        except MachineLost as error:
+            raise BenchError(f"--cluster {text}: {error}") from error
+        yield cluster
