@@ -427,7 +427,9 @@ def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_pla
 @pytest.mark.parametrize("file", ["worker.sbatch", "Containerfile"])
 def test_no_worker_does_other_work_beside_what_is_measured(file):
     text = (PIECES / file).read_text()
-    assert all(f" DASK_DISTRIBUTED__WORKER__{name}=False" in text for name in slurm.QUIET)
+    for name in ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL"):
+        assert f" DASK_DISTRIBUTED__WORKER__{name}=False" in text
+        assert f"export DASK_DISTRIBUTED__WORKER__{name}=False" in slurm._prologue(slurm.Slurm())
 
 
 @alone

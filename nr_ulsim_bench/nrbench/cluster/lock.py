@@ -18,6 +18,7 @@ FOLDERS = (Path("/run/lock"), Path("/tmp"))
 NAME = "nrbench-machine.lock"
 VARIABLE = "NRBENCH_MACHINE_LOCK"  # names another file; for tests with several made-up machines on one
 LOOK_S = 0.2
+FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
 
@@ -32,32 +33,25 @@ def lock_path() -> Path:
     return FOLDERS[-1] / NAME
 
 
-def _open(path: Path) -> int:
+def _try(path: Path) -> int | None:
     """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
     (fs.protected_regular). Another user may have made a pipe of that name: without O_NONBLOCK, to open it
-    would block until a process writes to it."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    while True:
-        with contextlib.suppress(FileNotFoundError):
-            return os.open(path, flags)
-        with contextlib.suppress(FileExistsError):
-            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o444)
-            os.fchmod(made, 0o444)  # whatever the umask
-            return made
+    would block until a process writes to it.
 
-
-def _try(path: Path) -> int | None:
-    """@return None: another measurement holds it, or the file was replaced and others lock another one"""
-    handle = _open(path)
-    try:
+    @return None: another measurement holds it, or the file was replaced and others lock another one"""
+    with contextlib.suppress(FileExistsError):
+        made = os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, 0o444)
+        os.fchmod(made, 0o444)  # whatever the umask
+        os.close(made)
+    with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError, FileNotFoundError):
+        handle = os.open(path, FLAGS)
+        stack.callback(os.close, handle)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
-        with contextlib.suppress(BlockingIOError, FileNotFoundError):
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
-                return os.dup(handle)  # shares the lock, which stays
-    finally:
-        os.close(handle)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
+            stack.pop_all()
+            return handle
     return None
 
 

@@ -16,13 +16,12 @@ from typing import Any, Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from nrbench.cluster.worker import QUIET, THREADS
 from nrbench.driver import BenchError
 from nrbench.programs import answer, which
 
 PROGRAMS = ("sbatch", "scancel")
-THREADS = 2  # of a worker: see worker.py
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
-QUIET = ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL")
 
 
 class Slurm(BaseModel):
@@ -45,7 +44,8 @@ class Slurm(BaseModel):
 
 
 def _prologue(slurm: Slurm) -> list[str]:
-    lines = [f"export DASK_DISTRIBUTED__WORKER__{name}=False" for name in QUIET]
+    variables = {f"DASK_{key.upper().replace('.', '__').replace('-', '_')}": QUIET[key] for key in QUIET}
+    lines = [f"export {name}={value}" for name, value in variables.items()]
     if slurm.nrbench:
         lines.append(f"export PYTHONPATH={shlex.quote(slurm.nrbench)}${{PYTHONPATH:+:$PYTHONPATH}}")
     return lines

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from nrbench.cluster.lock import machine_lock
 from nrbench.cluster.machines import Machine, about_here, one_each
+from nrbench.cluster.worker import MACHINE
 from nrbench.driver import BenchError
 from nrbench.needed import missing
 from nrbench.progress import say
@@ -34,7 +35,6 @@ Model = TypeVar("Model", bound=BaseModel)
 WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
 PACKAGES = {"distributed": "distributed", "cryptography": "cryptography"}
 OF_WAY = {"slurm": {"dask_jobqueue": "dask-jobqueue"}}
-MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
