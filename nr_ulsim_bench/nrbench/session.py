@@ -14,7 +14,7 @@ import queue
 import random
 import signal
 from collections import Counter
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Generic, Iterable, Iterator, Protocol, Sequence, TypeVar
@@ -174,6 +174,13 @@ def here(steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]]) -> La
         return taken
 
     return Lane("", steps, begin)
+
+
+def elsewhere(
+    name: str, steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]], pool: Executor
+) -> Lane[StepT, LineT]:
+    """A machine that a thread of the pool waits for."""
+    return Lane(name, steps, lambda step: pool.submit(take, step))
 
 
 @dataclass

@@ -132,6 +132,12 @@ def test_hosts_that_cannot_be_used_are_named_with_the_reason(sweep, tmp_path, mo
     monkeypatch.setattr(ways, "CONNECT_S", 1)
     with lab(tmp_path) as made:
         assert "no worker has joined in time" in nrbench(*sweep, 1, "--cluster", made.address, status=2)
+        made.worker("a")
+        made.wait_for_workers(1)
+        monkeypatch.setattr(ways, "ANSWER_S", 1)
+        with lock.machine_lock(Path(made.own("a")["NRBENCH_MACHINE_LOCK"])):
+            said = nrbench(*sweep, 2, "--cluster", made.address, status=2)
+        assert "a: left out: no answer within 1 s; is another measurement running?" in said
     assert "no scheduler answers" in nrbench(*sweep, 1, "--cluster", made.address, status=2)
 
 

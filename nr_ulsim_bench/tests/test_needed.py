@@ -16,7 +16,7 @@ def test_a_python_without_packages_says_how_to_get_them():
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and done.stdout == ""
     (line,) = done.stderr.splitlines()
-    packages = "jinja2, matplotlib, numpy, pandas, pydantic, rich, typer"
+    packages = "jinja2, matplotlib, numpy, pandas, pydantic, rich, seaborn, typer"
     assert line.startswith(f"nrbench: Python packages are missing: {packages}")
     assert "`ci/setup bench`" in line and f"`pip install {ROOT}`" in line
 

@@ -13,7 +13,7 @@ from made_up import SWEEP
 
 from nrbench import session
 from nrbench.record import Host, ResultsError
-from nrbench.session import INTERRUPTED, OK, SOME_FAILED, Lane, MachineLost, Session, here, in_rounds
+from nrbench.session import INTERRUPTED, OK, SOME_FAILED, MachineLost, Session, elsewhere, here, in_rounds
 from nrbench.sweep.session import FAILURES_MAX, Patience, Setting, Sweep
 from nrbench.sweep.session import Step as SweepStep
 
@@ -148,7 +148,7 @@ def test_of_three_machines_one_is_lost_and_each_takes_one_step_at_a_time(tmp_pat
                     raise MachineLost("its cable is cut")
                 return take(step)
 
-            return Lane(name, iter(map(Step, numbers)), lambda step: pool.submit(work, step))
+            return elsewhere(name, iter(map(Step, numbers)), work, pool)
 
         made = a_session(tmp_path)
         made.run([lane("a", [1, 2, 3]), lane("b", [11, 12, 14]), lane("c", [21, 22, 23])], 9, 9.0)

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections import Counter
-from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ from nrbench.radio.record import RUNS as RADIO_RUNS
 from nrbench.radio.record import RadioRun
 from nrbench.record import Host
 from nrbench.scratch import scratch_folder
-from nrbench.session import OK, Lane, MachineLost, Session, results_of
+from nrbench.session import OK, MachineLost, Session, elsewhere, results_of
 from nrbench.sweep import session as of_sweep
 from nrbench.sweep.options import Options
 from nrbench.sweep.parse import pool_of
@@ -113,18 +112,13 @@ class Wanted:
                     say(f"{machine.name}: left out: {share}")
                     continue
                 shares.append(share)
-                begin = functools.partial(_begin, cluster.pool, share.take)
-                lanes.append(Lane(machine.name, share.steps, begin))
+                lanes.append(elsewhere(machine.name, share.steps, share.take, cluster.pool))
             count, seconds = sum(share.planned for share in shares), [share.seconds for share in shares]
             session.announce(f"{len(lanes)} of {len(machines)} hosts", count, max(seconds, default=0.0))
             session.run(lanes, count, sum(seconds))
         if len(lanes) < len(machines) and not session.cut:
             session.cut = f"{len(machines) - len(lanes)} of {len(machines)} hosts were left out"
         return machines
-
-
-def _begin(pool: Executor, take: Callable[[Any], Sequence[Any]], step: Any) -> Future[Sequence[Any]]:
-    return pool.submit(take, step)
 
 
 # Sweeps.
