@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
@@ -94,10 +95,9 @@ def cells(
     for gnb, ue in both:
         if pools and (gnb.pool, ue.pool) not in pools:
             continue
-        for spin in spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,):
-            for prb in prbs:
-                for placement in placements:
-                    yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
+        own = spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,)
+        for spin, prb, placement in product(own, prbs, placements):
+            yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
 
 
 @dataclass(frozen=True)

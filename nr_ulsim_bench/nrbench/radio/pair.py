@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ from nrbench.radio import cell, parse, watch
 from nrbench.radio.device import Counters, Device, find_device
 from nrbench.radio.record import SIDES, Outcome, Pool, Side, SideName, Step
 from nrbench.radio.softmodem import BusyError, Meeting, command, cpus_of, environment, meeting
+from nrbench.scratch import scratch_folder
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, signal_name, start
 from nrbench.sweep.simulator import Simulator
 
@@ -196,9 +195,7 @@ def _running(pair: Pair) -> Iterator[_Run]:
             lock.bind(_LOCK)
         except OSError as error:
             raise BusyError("another nrbench radio runs on this machine; wait for its end") from error
-        for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):  # by a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER)))
+        folder = stack.enter_context(scratch_folder("run", _FOLDER))
         where = meeting(pair.programs["gnb"], folder)
         where.check_free()
         where.clear()

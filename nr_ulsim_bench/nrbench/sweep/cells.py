@@ -141,6 +141,10 @@ class Case:
     def has_parallel_bound(self) -> bool:
         return any(cell.parallel_bound is not None for cell in self.cells.values())
 
+    def bounds_of(self, figure: Figure) -> tuple[bool, bool]:
+        """Whether a figure has a bound, and the parallel one."""
+        return (False, False) if figure == CPU_TIME else (self.has_bound, self.has_parallel_bound)
+
     def get(self, threads: int, variant: str, column: str) -> Cell | None:
         return self.cells.get(Place(threads, variant, column))
 

@@ -13,7 +13,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure as Canvas
 
-from nrbench.drawing import plain_numbers, plt
+from nrbench.drawing import legend, plain_numbers, plt
 from nrbench.sweep.cells import CPU_TIME, Case
 from nrbench.sweep.hosts import ALL, Hosts, threads_text
 
@@ -130,12 +130,9 @@ def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
     """With one legend. @param names  of the first panel's lines, where they have none"""
     for line, name in zip(grid.axes.flat[0].get_lines(), names):
         line.set_label(name)
-    handles = {
-        label: handle for axis in grid.axes.flat for handle, label in zip(*axis.get_legend_handles_labels())
-    }
     figure: Canvas = grid.figure
     figure.suptitle(title, fontsize=11)
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=6, frameon=False, fontsize=9)
+    legend(figure, 6, "lower center", fontsize=9)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 

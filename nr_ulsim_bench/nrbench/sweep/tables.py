@@ -187,26 +187,17 @@ def _ratio_row(case: Case, threads: int, variant: str, figure: Figure) -> list[s
         ratio = cell.ratio
         row += [factor(ratio.value if ratio else None), interval_text(ratio.interval if ratio else None)]
         row += [verdict_text(ratio.verdict if ratio else None, figure.key)]
-    row += [number(cell.bound), factor(cell.over_bound)] if _has_bound(case, figure) else []
-    if _has_parallel_bound(case, figure):
-        row += [number(cell.parallel_bound), factor(cell.over_parallel_bound)]
-    return row
-
-
-def _has_bound(case: Case, figure: Figure) -> bool:
-    return case.has_bound and figure != CPU_TIME
-
-
-def _has_parallel_bound(case: Case, figure: Figure) -> bool:
-    return case.has_parallel_bound and figure != CPU_TIME
+    has_bound, has_parallel = case.bounds_of(figure)
+    row += [number(cell.bound), factor(cell.over_bound)] if has_bound else []
+    return row + ([number(cell.parallel_bound), factor(cell.over_parallel_bound)] if has_parallel else [])
 
 
 def _ratio_table(case: Case, figure: Figure, notes: list[str]) -> Table:
-    baseline, has_bound = case.baseline, _has_bound(case, figure)
+    baseline, (has_bound, has_parallel) = case.baseline, case.bounds_of(figure)
     heads = ["threads", "variant", f"median, {'s' if figure == CPU_TIME else 'µs'}"]
     heads += ["÷ old", "95 % interval", "verdict"] if baseline is not None else []
     heads += ["bound, µs", "÷ bound"] if has_bound else []
-    heads += ["parallel", "÷ it"] if _has_parallel_bound(case, figure) else []
+    heads += ["parallel", "÷ it"] if has_parallel else []
     rows = []
     for threads in case.threads:
         of_row = [_ratio_row(case, threads, variant, figure) for variant in case.variants]
@@ -223,7 +214,7 @@ def ratio_tables(case: Case, only: Figure | None = None) -> Iterator[Table]:
     """Every variant against the old one and the bound: a table a figure, of all main ones and CPU time."""
     notes = list(ratio_notes(case))
     for figure in [only] if only else case.compared:
-        if case.baseline is not None or _has_bound(case, figure):
+        if case.baseline is not None or case.bounds_of(figure)[0]:
             yield _ratio_table(case, figure, notes)
             notes = []
 
