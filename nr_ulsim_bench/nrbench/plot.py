@@ -51,7 +51,7 @@ def draw(plot: Plot, out: Path) -> str:
     from nrbench.drawing import plain_numbers, save
 
     x, y = plot.axes
-    of_kind = {"line": sns.relplot, "scatter": sns.relplot, "ecdf": sns.displot}
+    of_kind: dict[str, Any] = {"line": sns.relplot, "scatter": sns.relplot, "ecdf": sns.displot}
     function = of_kind.get(plot.kind, sns.catplot)
     given = {"x": x, **({"y": y} if y else {}), "kind": plot.kind, "height": 3.2} | dict(plot.more)
     grid = function(data=pd.DataFrame(list(plot.points)), **given)

@@ -25,7 +25,7 @@ COMPARED = {
     "versions": ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-2025.w37.ndjson"],
     "cases": ["2-cores-sweep-v2.3.0.ndjson", ONE.name],
 }
-COMMANDS = ("run", "prewake", "sweep", "radio", "compare", "status", "scenarios", "report", "results")
+COMMANDS = ("run", "prewake", "sweep", "radio", "compare", "scenarios", "report", "results")
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
 

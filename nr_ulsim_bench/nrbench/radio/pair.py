@@ -29,7 +29,6 @@ ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 END_LIMIT_S = 20.0  # from the SIGINT: the device sleeps for a second and then prints
 LOOK_S = 0.1
-_FOLDER = "nrbench-radio-"
 _LOCK = "\0nrbench-radio"  # in the abstract namespace: it is gone with its process
 
 Taken = dict[str, Any]  # fields of a RadioRun
@@ -195,7 +194,7 @@ def _running(pair: Pair) -> Iterator[_Run]:
             lock.bind(_LOCK)
         except OSError as error:
             raise BusyError("another nrbench radio runs on this machine; wait for its end") from error
-        folder = stack.enter_context(scratch_folder("run", _FOLDER))
+        folder = stack.enter_context(scratch_folder("radio"))
         where = meeting(pair.programs["gnb"], folder)
         where.check_free()
         where.clear()

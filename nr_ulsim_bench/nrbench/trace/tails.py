@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ def draw_tails(kinds: Sequence[Figures], path: Path) -> bool:
         for name, found in ((kind.summary["name"], kind.times) for kind in several)
         for of, ns in found.items()
     )
-    look = {"complementary": True, "log_scale": (True, True), "height": 4.2}
+    look: Any = {"complementary": True, "log_scale": (True, True), "height": 4.2}
     with sns.color_palette(COLORS):
         grid = sns.displot(times, x="µs", hue="kind", col="of", kind="ecdf", **look)
     grid.set_titles("{col_name}").set_ylabels("share that is longer")
