@@ -4,63 +4,29 @@
 #include <dispenso/task_set.h>
 #include <dispenso/thread_pool.h>
 
-#include "bench_backend.h"
+#include "pool.hpp"
 
 namespace {
 
 struct DispensoPool {
-  explicit DispensoPool(uint32_t workers) : threads(workers), tasks(threads) {}
   dispenso::ThreadPool threads;
   dispenso::TaskSet tasks;
+
+  explicit DispensoPool(const bench_settings_t &settings) : threads(settings.workers), tasks(threads) {}
+  void push(const bench_task_t *task)
+  {
+    tasks.schedule([task] { task->func(task->arg); }, dispenso::ForceQueuingTag());
+  }
+  void wait() { tasks.wait(); }
+  void fork_join(const bench_task_t *child, const bench_task_t *own)
+  {
+    dispenso::TaskSet group(threads);
+    group.schedule([child] { child->func(child->arg); }, dispenso::ForceQueuingTag());
+    own->func(own->arg);
+    group.wait();
+  }
 };
-
-DispensoPool *self(void *pool)
-{
-  return static_cast<DispensoPool *>(pool);
-}
-
-void *create(const bench_settings_t *settings)
-{
-  return new DispensoPool(settings->workers);
-}
-
-void push(void *pool, const bench_task_t *task)
-{
-  self(pool)->tasks.schedule([task] { task->func(task->arg); }, dispenso::ForceQueuingTag());
-}
-
-void wait_all(void *pool)
-{
-  self(pool)->tasks.wait();
-}
-
-void fork_join(void *pool, const bench_task_t *child, const bench_task_t *own)
-{
-  dispenso::TaskSet group(self(pool)->threads);
-  group.schedule([child] { child->func(child->arg); }, dispenso::ForceQueuingTag());
-  own->func(own->arg);
-  group.wait();
-}
-
-void destroy(void *pool)
-{
-  delete self(pool);
-}
-
-bench_backend_t make_backend()
-{
-  bench_backend_t backend{};
-  backend.version = "user's checkout";
-  backend.waiter_helps = true;
-  backend.has_workers = true;
-  backend.create = create;
-  backend.push = push;
-  backend.wait = wait_all;
-  backend.fork_join = fork_join;
-  backend.destroy = destroy;
-  return backend;
-}
 
 } // namespace
 
-extern "C" BENCH_EXPORT const bench_backend_t bench_backend = make_backend();
+BENCH_POOL(DispensoPool, .version = "user's checkout", .waiter_helps = true);

@@ -4,9 +4,7 @@
 // default and hot are the same.
 #include <fork_union.hpp>
 
-#include "bench_backend.h"
-#include "task_batch.hpp"
-#include "version_text.hpp"
+#include "pool.hpp"
 
 namespace {
 
@@ -15,56 +13,24 @@ namespace fu = ashvardanian::fork_union;
 struct UnionPool {
   fu::basic_pool_t threads;
   TaskBatch batch;
+  bool spawned;
+
+  explicit UnionPool(const bench_settings_t &settings)
+      : batch(settings.tasks_max), spawned(threads.try_spawn(settings.workers + 1))
+  {
+  }
+  bool usable() const { return spawned; }
+  void push(const bench_task_t *task) { batch.push(task); }
+  void wait()
+  {
+    threads.for_n_dynamic(batch.size(), [this](std::size_t index) noexcept { batch.run(index); });
+    batch.clear();
+  }
 };
-
-UnionPool *self(void *pool)
-{
-  return static_cast<UnionPool *>(pool);
-}
-
-void *create(const bench_settings_t *settings)
-{
-  auto *const pool = new UnionPool;
-  pool->batch.reserve(settings->tasks_max);
-  if (pool->threads.try_spawn(settings->workers + 1))
-    return pool;
-  delete pool;
-  return nullptr;
-}
-
-void push(void *pool, const bench_task_t *task)
-{
-  self(pool)->batch.push(task);
-}
-
-void wait_all(void *arg)
-{
-  UnionPool *const pool = self(arg);
-  pool->threads.for_n_dynamic(pool->batch.size(),
-                              [pool](std::size_t index) noexcept { pool->batch.run(index); });
-  pool->batch.clear();
-}
-
-void destroy(void *pool)
-{
-  delete self(pool);
-}
-
-bench_backend_t make_backend()
-{
-  bench_backend_t backend{};
-  backend.version =
-      BENCH_VERSION_TEXT(FORK_UNION_VERSION_MAJOR, FORK_UNION_VERSION_MINOR, FORK_UNION_VERSION_PATCH);
-  backend.waiter_helps = true;
-  backend.has_workers = true;
-  backend.batches = true;
-  backend.create = create;
-  backend.push = push;
-  backend.wait = wait_all;
-  backend.destroy = destroy;
-  return backend;
-}
 
 } // namespace
 
-extern "C" BENCH_EXPORT const bench_backend_t bench_backend = make_backend();
+BENCH_POOL(UnionPool,
+           .version = BENCH_VERSION_TEXT(FORK_UNION_VERSION_MAJOR, FORK_UNION_VERSION_MINOR,
+                                         FORK_UNION_VERSION_PATCH),
+           .waiter_helps = true, .batches = true);

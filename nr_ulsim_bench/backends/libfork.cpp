@@ -6,65 +6,28 @@
 #include <libfork/core.hpp>
 #include <libfork/schedule.hpp>
 
-#include "bench_backend.h"
-#include "task_batch.hpp"
-#include "version_text.hpp"
+#include "pool.hpp"
 
 namespace {
 
 struct LibforkPool {
-  explicit LibforkPool(std::size_t workers) : threads(workers) {}
   lf::lazy_pool threads;
   TaskBatch batch;
+
+  explicit LibforkPool(const bench_settings_t &settings)
+      : threads(settings.workers), batch(settings.tasks_max)
+  {
+  }
+  void push(const bench_task_t *task) { batch.push(task); }
+  void wait()
+  {
+    const auto run_task = [](const bench_task_t *task) { task->func(task->arg); };
+    lf::sync_wait(threads, lf::for_each, batch.begin(), batch.end(), run_task);
+    batch.clear();
+  }
 };
-
-LibforkPool *self(void *pool)
-{
-  return static_cast<LibforkPool *>(pool);
-}
-
-void run_task(const bench_task_t *task)
-{
-  task->func(task->arg);
-}
-
-void *create(const bench_settings_t *settings)
-{
-  auto *const pool = new LibforkPool(settings->workers);
-  pool->batch.reserve(settings->tasks_max);
-  return pool;
-}
-
-void push(void *pool, const bench_task_t *task)
-{
-  self(pool)->batch.push(task);
-}
-
-void wait_all(void *arg)
-{
-  LibforkPool *const pool = self(arg);
-  lf::sync_wait(pool->threads, lf::for_each, pool->batch.begin(), pool->batch.end(), run_task);
-  pool->batch.clear();
-}
-
-void destroy(void *pool)
-{
-  delete self(pool);
-}
-
-bench_backend_t make_backend()
-{
-  bench_backend_t backend{};
-  backend.version = BENCH_VERSION_TEXT(LF_VERSION_MAJOR, LF_VERSION_MINOR, LF_VERSION_PATCH);
-  backend.has_workers = true;
-  backend.batches = true;
-  backend.create = create;
-  backend.push = push;
-  backend.wait = wait_all;
-  backend.destroy = destroy;
-  return backend;
-}
 
 } // namespace
 
-extern "C" BENCH_EXPORT const bench_backend_t bench_backend = make_backend();
+BENCH_POOL(LibforkPool, .version = BENCH_VERSION_TEXT(LF_VERSION_MAJOR, LF_VERSION_MINOR, LF_VERSION_PATCH),
+           .batches = true);

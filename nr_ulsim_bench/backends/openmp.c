@@ -4,26 +4,24 @@
 // run tasks. Whether they sleep there is for the environment to say: OMP_WAIT_POLICY and the runtimes' own
 // variables.
 #include <omp.h>
-#include <stdlib.h>
 
 #include "bench_backend.h"
 
-typedef struct {
-  uint32_t workers;
-} omp_pool_t;
+/// The pool is the number of its threads: the runtime keeps the rest.
+static int threads_of(const void *pool)
+{
+  return (int)(intptr_t)pool;
+}
 
 static void *create(const bench_settings_t *settings)
 {
-  omp_pool_t *const pool = calloc(1, sizeof *pool);
   omp_set_dynamic(0);
-  if (pool)
-    pool->workers = settings->workers;
-  return pool;
+  return (void *)(intptr_t)(settings->workers + 1);
 }
 
 static void run(void *pool, void (*body)(void *arg), void *arg)
 {
-#pragma omp parallel num_threads(((omp_pool_t *)pool)->workers + 1)
+#pragma omp parallel num_threads(threads_of(pool))
 #pragma omp master
   body(arg);
 }
@@ -48,9 +46,20 @@ static void fork_join(void *pool, const bench_task_t *child, const bench_task_t 
 #pragma omp taskwait
 }
 
+/// A piece for each thread.
+static double reduce(void *pool, uint64_t intervals, bench_sum_t sum_piece)
+{
+  const uint64_t threads = (uint64_t)threads_of(pool);
+  double sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+  for (uint64_t i = 0; i < threads; i++)
+    sum += sum_piece(intervals, intervals * i / threads, intervals * (i + 1) / threads);
+  return sum;
+}
+
 static void destroy(void *pool)
 {
-  free(pool);
+  (void)pool;
 }
 
 BENCH_EXPORT const bench_backend_t bench_backend = {
@@ -62,5 +71,6 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .push = push,
     .wait = wait_all,
     .fork_join = fork_join,
+    .reduce = reduce,
     .destroy = destroy,
 };

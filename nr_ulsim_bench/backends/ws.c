@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "bench_backend.h"
+#include "cpus.h"
 #include "ws_pool.h"
+#include "ws_reduce.h"
 #include "ws_trace_slot.h"
 
 #define PINNED_MAX 64u
@@ -11,12 +13,22 @@
 typedef struct {
   ws_pool_t *pool;
   ws_group_t group;
+  cpu_set_t cpus; ///< of the process, for the observer
 } bench_ws_t;
+
+/// An observer of the workers.
+static void pin_worker(void *cpus, const ws_observation_t *seen)
+{
+  if (seen->what == WS_OBSERVED_START)
+    cpus_pin(0, cpus_nth(cpus, seen->worker + 1)); // the first CPU is the caller's
+}
 
 static void *create(const bench_settings_t *settings)
 {
   bench_ws_t *const bench = calloc(1, sizeof *bench);
   ws_settings_t wanted;
+  if (!bench)
+    return NULL;
   ws_settings_default(&wanted);
   ws_settings_environment(&wanted);
   wanted.workers = settings->workers;
@@ -27,16 +39,24 @@ static void *create(const bench_settings_t *settings)
     wanted.cores = cores;
     wanted.core_count = settings->workers;
   }
+  if (settings->pinned_by_observer) {
+    bench->cpus = cpus_mask();
+    wanted.observer = pin_worker;
+    wanted.observer_arg = &bench->cpus;
+  }
   if (settings->hot)
     wanted.spin = WS_SPIN_HOT;
   if (settings->rt_priority > 0) {
     wanted.sched_class = WS_CLASS_RR;
     wanted.sched_priority = settings->rt_priority;
   }
-  if (bench && ws_pool_create(&bench->pool, &wanted) == 0)
-    return bench;
-  free(bench);
-  return NULL;
+  if (ws_pool_create(&bench->pool, &wanted) < 0) {
+    free(bench);
+    return NULL;
+  }
+  if (settings->pinned_by_observer)
+    cpus_pin(0, cpus_nth(&bench->cpus, 0));
+  return bench;
 }
 
 static void arm(void *pool, uint32_t count)
@@ -64,6 +84,32 @@ static void fork_join(void *pool, const bench_task_t *child, const bench_task_t 
   ws_pool_push(bench->pool, (ws_task_t){.func = child->func, .arg = child->arg, .group = &group});
   own->func(own->arg);
   ws_group_wait(&group, bench->pool);
+}
+
+typedef struct {
+  uint64_t intervals;
+  bench_sum_t sum;
+} integral_t;
+
+static void sum_piece(void *integral_arg, uint64_t first, uint64_t end, void *sum)
+{
+  const integral_t *const integral = integral_arg;
+  *(double *)sum += integral->sum(integral->intervals, first, end);
+}
+
+static void add_sum(void *integral, void *left, const void *right)
+{
+  (void)integral;
+  *(double *)left += *(const double *)right;
+}
+
+static double reduce(void *pool, uint64_t intervals, bench_sum_t sum_of)
+{
+  integral_t integral = {intervals, sum_of};
+  const ws_reduce_t how = {.piece = sum_piece, .combine = add_sum, .arg = &integral, .bytes = sizeof(double)};
+  double sum = 0;
+  ws_reduce(((bench_ws_t *)pool)->pool, &how, 0, intervals, &sum);
+  return sum;
 }
 
 static uint64_t stopped_callers(void *pool)
@@ -106,6 +152,7 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .version = "this checkout",
     .waiter_helps = true,
     .has_workers = true,
+    .has_observers = true,
     .sets_class = true,
     .nested_push = true,
     .create = create,
@@ -113,6 +160,7 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .push = push,
     .wait = wait_all,
     .fork_join = fork_join,
+    .reduce = reduce,
     .phase_begin = phase_begin,
     .phase_end = phase_end,
     .stopped_callers = stopped_callers,

@@ -9,28 +9,29 @@ from pathlib import Path
 from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
-from nrbench.engine import INTERRUPTED, Part, Request
-from nrbench.parts import demos, latch, lives, pi, prewake, scale, scan, tail, tracecost
+from nrbench.engine import Part, Request, plain, tables_of
+from nrbench.parts import latch, lives, pi, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import part as pools
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA
-from nrbench.screen import TABLES, screen
+from nrbench.render import Page, Section, Table, write_page
+from nrbench.screen import PAGE, TABLES, screen
+from nrbench.session import INTERRUPTED
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
 from nrbench.sweep.record import RUNS
 
-FULL_PARTS = {"coliseum", "demos", "tail"}  # that have a --full
-
 
 class Replay(Part):
-    """The sweep over thread counts without OAI; among other parts with fewer recorded slots and pools."""
+    """The sweep over thread counts without OAI; among other parts with fewer recorded slots and pools. It
+    prints its report itself."""
 
     @property
     def results(self) -> str:
         return f"{self.name}/{RUNS}"
 
-    def run(self, request: Request) -> int:
+    def measure(self, request: Request) -> int:
         options = sweep_options.Options(
             program=request.program,
             data=request.data,
@@ -44,13 +45,18 @@ class Replay(Part):
         (options.out / RUNS).unlink(missing_ok=True)
         return sweep_replay.run(options)
 
-    def report_again(self, out: Path) -> None:
-        session.report_again((out / self.results).parent)
+    def shown(self, out: Path) -> list[Section]:
+        note = f"Recorded slots of nr_ulsim on this machine: {self.name}/report.html"
+        return [Section(self.name, [Table("", [], [], [note])])]
+
+    def again(self, out: Path) -> list[Section]:
+        session.report((out / self.results).parent)
+        return self.shown(out)
 
 
 REPLAY = Replay("replay", lambda results: ())
 # Only if they are asked for by name.
-NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, demos.PART, latch.PART, tail.PART)
+NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, latch.PART, tail.PART)
 
 
 def chosen(request: Request) -> list[tuple[Part, Request]]:
@@ -75,38 +81,42 @@ def chosen(request: Request) -> list[tuple[Part, Request]]:
 
 def run(request: Request) -> int:
     """@return exit status: see sweep.session.carry_out()"""
-    only = set(request.only)
-    if request.full and (not only or only - FULL_PARTS or request.quick):
-        raise BenchError(f"--full: needs --only {' or --only '.join(sorted(FULL_PARTS))}, and no --quick")
-    status, parts = 0, chosen(request)
-    with _tables_apart(request.out, [] if only else [part.results for part, _ in parts]):
+    status, parts, sections = 0, chosen(request), list[Section]()
+    with _tables_apart(request.out, [] if request.only else [part.results for part, _ in parts], sections):
         for number, (part, asked) in enumerate(parts):
             if number:
                 print()
-            status = max(status, part.run(asked))
+            status = max(status, part.measure(asked))
+            sections += part.shown(asked.out)
             if status == INTERRUPTED:
                 break
     return status
 
 
 @contextmanager
-def _tables_apart(out: Path, names: Sequence[str]) -> Iterator[None]:
+def _tables_apart(out: Path, names: Sequence[str], sections: list[Section]) -> Iterator[None]:
     """What is printed goes to a file, and a screen about the results of these names to the terminal. With no
-    more than one name: all to the terminal."""
+    more than one name: all to the terminal. The sections become a page."""
+    out.mkdir(parents=True, exist_ok=True)
     if len(names) < 2:
         yield
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
-        yield
-    print("\n".join(screen(out, names)))
+    else:
+        with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
+            yield
+        items = list(screen(out, names))
+        print(plain(items))
+        sections.insert(0, Section("this pool and others", list(tables_of(items))))
+    if sections:
+        lead = "All tables, verdicts and plots; intervals hold 95 %"
+        write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, sections))
+        if len(names) < 2:
+            print(f"written to {out}/: {PAGE}")
 
 
 def _words(request: Request) -> Iterator[str]:
     """As the command line of `nrbench run` has them; without the parts, the program and the folder."""
     yield from (f"--class={name}" for name in request.classes)
     yield from ("--quick" for _ in range(request.quick))
-    yield from ("--full" for _ in range(request.full))
     options = {"rounds": request.rounds, "budget": request.budget_s, "backends": ",".join(request.backends)}
     yield from (f"--{name}={value}" for name, value in options.items() if value)
     yield f"--seed={request.seed}"
@@ -115,26 +125,26 @@ def _words(request: Request) -> Iterator[str]:
 
 
 def run_on_cluster(request: Request, cluster: str, per: str) -> int:
-    """The same parts on the hosts of a cluster. @return exit status: see cluster.parts.carry_out()"""
-    from nrbench.cluster.spec import parse_spec, require_packages
+    """The same parts on the hosts of a cluster. @return exit status: see cluster.work.parts()"""
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(cluster).way)
-    from nrbench.cluster import parts  # loads Dask
+    ways.require_packages(cluster)
+    from nrbench.cluster import work  # loads Dask
 
     of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
     names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    session = parts.PartsSession(request.program, names, tuple(_words(request)), request.out, cluster, per)
-    return parts.carry_out(session, report_again)
+    machines, words = work.Wanted(cluster, per), list(_words(request))
+    return work.parts(machines, request.program, names, words, request.out, report_again)
 
 
 def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
     parts = {part.results: part for part in (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)}
-    there = [part for name, part in parts.items() if (out / name).is_file()]
+    there, sections = [part for name, part in parts.items() if (out / name).is_file()], list[Section]()
     if not there and not (out / RUNS).is_file():
         raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")
     if (out / RUNS).is_file():
-        session.report_again(out)
-    with _tables_apart(out, [part.results for part in there]):
+        session.report(out)
+    with _tables_apart(out, [part.results for part in there], sections):
         for part in there:
-            part.report_again(out)
+            sections += part.again(out) if isinstance(part, Replay) else part.shown(out)

@@ -11,6 +11,10 @@ BURST_CASES = ("12x6", "22x28", "12x6+22x28", "4x20", "50x5", "100x100")
 TINY_CASE = "38x0.5"  # so little work that a pool may cost more than it brings
 SLOT_CASES = (*BURST_CASES, "13x97.5", TINY_CASE)
 PERIOD_STEP_US = 500
+SHAPES = {  # files of data/, with words for ws-bench
+    "ticks": ("shapes/ticks.slots", {"tasks": 36, "period_us": 5700}),
+    "groups": ("shapes/groups.slots", {"tasks": 3, "period_us": 1000}),
+}
 
 
 @dataclass(frozen=True)

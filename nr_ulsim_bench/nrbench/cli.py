@@ -5,57 +5,32 @@ from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Callable, Sequence
 
 import typer
+from typer import Option
 
 from nrbench import bench
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
 from nrbench.needed import STATUS
+from nrbench.options import Given, command_of
 from nrbench.parts import lives, prewake
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
-from nrbench.sweep import scenario
-from nrbench.sweep.cli import Class, Data, Out, Seed, sweep, words
+from nrbench.sweep import nr_ulsim, replay, scenario
 from nrbench.sweep.compare_cli import Threshold, compare
-from nrbench.sweep.options import Cluster, Per
+from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, PerWhat, Seed, words
+from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
-
-Quick = Annotated[bool, typer.Option("--quick", help="fewer settings, shorter")]
-Full = Annotated[bool, typer.Option("--full", help="coliseum, demos, tail: their largest sizes, hours")]
-Program = Annotated[
-    Path,
-    typer.Option(
-        help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
-    ),
-]
-WakeProgram = Annotated[
-    Path, typer.Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
-]
-Only = Annotated[list[Part] | None, typer.Option(help="this part only; repeatable")]
-Classes = Annotated[list[Class] | None, typer.Option("--class", help="this class only; repeatable")]
-Rounds = Annotated[int | None, typer.Option(min=1, help="rounds of every part")]
-Backends = Annotated[str | None, typer.Option(help="these pools only, such as ws,onetbb")]
-Budget = Annotated[float | None, typer.Option(help="seconds for the parts slot, stream, coliseum and wake")]
-Kinds = Annotated[list[Kind] | None, typer.Option(help="this kind of measurement only; repeatable")]
-Envs = Annotated[list[str] | None, typer.Option(help="kind regret, in this environment only; repeatable")]
-Seconds = Annotated[
-    float | None, typer.Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
-]
-Scenarios = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
-    ),
-]
 
 app = typer.Typer(
     help="Benchmarks of thread_pool_ws against OAI's pool and others.",
@@ -65,10 +40,6 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _values(chosen: Sequence[Enum] | None) -> tuple[str, ...]:
-    return tuple(str(one.value) for one in chosen or ())
 
 
 def command(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -90,67 +61,107 @@ def command(function: Callable[..., Any], name: str | None = None) -> Callable[.
     return app.command(name)(guarded)
 
 
-@command
-def run(
-    program: Program = PROGRAMS / "ws-bench",
-    only: Only = None,
-    classes: Classes = None,
-    quick: Quick = False,
-    full: Full = False,
-    rounds: Rounds = None,
-    seed: Seed = 1,
-    backends: Backends = None,
-    budget: Budget = None,
-    data: Data = DATA,
-    cluster: Cluster = None,
-    per: Annotated[
-        Per | None, typer.Option(help="with --cluster: on each host, one of each class, any")
-    ] = None,
-    out: Out = Path("out"),
-) -> int:
+def _values(chosen: Sequence[Enum]) -> tuple[str, ...]:
+    return tuple(str(one.value) for one in chosen)
+
+
+Names = tuple[str, ...]
+WORDS = Given(list[str], tuple)
+
+
+@dataclass(frozen=True)
+class OfParts:
+    """Of `nrbench run` and of `nrbench prewake`."""
+
+    quick: Annotated[bool, Option("--quick", help="fewer settings, shorter")] = False
+    seed: Seed = 1
+    data: Data = DATA
+    out: Out = Path("out")
+
+
+@dataclass(frozen=True)
+class Run(OfParts):
+    program: Annotated[
+        Path,
+        Option(
+            help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
+        ),
+    ] = PROGRAMS / "ws-bench"
+    only: Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")] = ()
+    classes: Annotated[
+        Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")
+    ] = ()
+    rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
+    backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
+    budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
+        None
+    )
+    cluster: Cluster = None
+    per: PerWhat = None
+
+
+@command_of(Run)
+def run(options: Run) -> int:
     """Measure all built-in pools, then report.
 
     ci/bench runs this command after it has built the pools."""
-    parts, chosen = _values(only), _values(classes)
-    request = Request(program, data, out, parts, chosen, quick, rounds, seed, words(backends), budget, full)
-    if cluster:
-        return bench.run_on_cluster(request, cluster, str(per.value) if per else "host")
+    request = Request(
+        options.program, options.data, options.out, options.only, options.classes, options.quick,
+        options.rounds, options.seed, options.backends, options.budget,
+    )  # fmt: skip
+    if options.cluster:
+        return bench.run_on_cluster(request, options.cluster, options.per or "host")
     return bench.run(request)
 
 
-@functools.partial(command, name="prewake")
-def run_prewake(
-    program: WakeProgram = PROGRAMS / "ws-prewake",
-    env: Envs = None,
-    scenario: Scenarios = None,
-    kind: Kinds = None,
-    seconds: Seconds = None,
-    seed: Seed = 1,
-    quick: Quick = False,
-    data: Data = DATA,
-    out: Out = Path("out"),
-) -> int:
+@dataclass(frozen=True)
+class Prewake(OfParts):
+    program: Annotated[
+        Path, Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
+    ] = PROGRAMS / "ws-prewake"
+    env: Annotated[Names, WORDS, Option(help="kind regret, in this environment only; repeatable")] = ()
+    scenario: Annotated[
+        Names,
+        WORDS,
+        Option(
+            help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
+        ),
+    ] = ()
+    kind: Annotated[
+        Names, Given(list[Kind], _values), Option(help="this kind of measurement only; repeatable")
+    ] = ()
+    seconds: Annotated[
+        float | None, Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
+    ] = None
+
+
+@command_of(Prewake)
+def run_prewake(options: Prewake) -> int:
     """Measure pre-wake against leads set by hand, then report."""
-    envs, scenarios, kinds = tuple(env or ()), tuple(scenario or ()), _values(kind) or prewake.KINDS
-    part = prewake.chosen(program=program, envs=envs, scenarios=scenarios, kinds=kinds, seconds=seconds)
-    return part.run(Request(data=data, out=out, quick=quick, seed=seed))
+    part = prewake.chosen(
+        program=options.program, envs=options.env, scenarios=options.scenario,
+        kinds=options.kind or prewake.KINDS, seconds=options.seconds,
+    )  # fmt: skip
+    return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
 
 
+@command_of(SweepOptions)
+def sweep(options: SweepOptions) -> int | None:
+    """Compare OAI's pool with this one.
+
+    Over thread counts: nr_ulsim of two builds (--old, --new), or recorded slots. Each run is written at once.
+    After an interruption the same command goes on. Exit status: 0; 1 = some runs gave no figures, each is
+    named; 2 = the sweep could not be done; 130 = interrupted."""
+    options.check()
+    return nr_ulsim.run(options) if options.old or options.new else replay.run(options)
+
+
+command(run)
+command(run_prewake, "prewake")
 command(sweep)
 command(radio)
 command(compare)
 command(doctor)
-
-
-@command
-def status(
-    file: Annotated[Path, typer.Argument(help="results of nrbench sweep or radio, or their folder")],
-) -> None:
-    """Show how far a session on a cluster is. Runs in a second terminal."""
-    from nrbench.cluster.status import status_lines
-
-    for line in status_lines(file):
-        print(line)
 
 
 @command
@@ -175,7 +186,7 @@ def report(
     ] = None,
     threshold: Threshold = 0.0,
     out: Annotated[
-        Path | None, typer.Option(help="folder of the report (default: out/report; without files: out)")
+        Path | None, Option(help="folder of the report (default: out/report; without files: out)")
     ] = None,
 ) -> None:
     """Report on sweeps: tables, plots, an HTML page.
@@ -184,7 +195,7 @@ def report(
     if not files:
         bench.report_again(out or Path("out"))
         return
-    from nrbench.sweep.report import report_files  # loads pandas and matplotlib: a second
+    from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
 
     out = out or Path("out/report")
     names = report_files(files, out, threshold)
@@ -194,9 +205,7 @@ def report(
 @command
 def results(
     folder: Annotated[Path, typer.Argument(help="of the raw runs; its pages lie beside and above it")],
-    write: Annotated[
-        bool, typer.Option("--write", help="put the figures of the raw runs into the pages")
-    ] = False,
+    write: Annotated[bool, Option("--write", help="put the figures of the raw runs into the pages")] = False,
 ) -> int:
     """Check the figures of this project's documents against the committed raw runs."""
     from nrbench.results import stale  # loads pandas: a second

@@ -59,6 +59,12 @@ def ask(program: Path, words: Sequence[str], limit_s: float, **variables: str) -
     return answers or [{"error": f"no answer: {why}"}]
 
 
+def not_built(program: Path, names: Sequence[str]) -> dict[str, str]:
+    """Why these pools are missing beside ws-bench, if they are."""
+    install = {backend.name: f"not built; get it: {backend.install}" for backend in BACKENDS}
+    return {name: install[name] for name in names if not program.with_name(f"libbench_{name}.so").is_file()}
+
+
 class Calibration(NamedTuple):
     """Lengths of the coliseum's work on this machine, in ns."""
 
@@ -120,7 +126,7 @@ class Driver:
         for name in wanted:
             if name not in names:
                 raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(names))}")
-        pools, missing = [], {}
+        pools, missing = [], dict[str, str]()
         for backend in BACKENDS:
             if wanted and backend.name not in wanted:
                 continue
@@ -128,10 +134,11 @@ class Driver:
             if "error" not in info:
                 about = (info[name] for name in ABOUT)
                 pools.append(Present(backend, *about))
-            elif (self.program.parent / f"libbench_{backend.name}.so").exists():
-                missing[backend.name] = info["error"]
             else:
-                missing[backend.name] = f"not built; get it: {backend.install}"
+                missing |= {backend.name: info["error"]} | not_built(self.program, [backend.name])
+        if not pools:
+            why = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
+            raise BenchError(f"nothing to measure: {why}")
         return pools, missing
 
     def calibrate(self) -> Calibration:

@@ -3,7 +3,7 @@
 Runs any part of the benchmark: the steps of its plan, in rounds of an order drawn anew; each answer becomes a
 line of NDJSON at once; then tables, verdicts and plots of the lines, now or again from the file.
 
-A part is a file of parts/: how its steps are planned, and what its tables show.
+A part is a file of parts/: which steps it plans, and what its tables and plots show.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import random
-import signal
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Callable, Iterable, Iterator, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, Driver, ask, there
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
-from nrbench.progress import Progress, say
+from nrbench.plot import Plot, draw
+from nrbench.progress import say
+from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
+from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
-INTERRUPTED = 130  # exit status
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
-    full: bool = False
     cores: int = field(default_factory=host.cores)
 
     def usual(self, thorough: T, quick: T) -> T:
@@ -58,40 +58,24 @@ class Request:
 
 
 def chosen_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Those that can be measured, and for each of the others why not. @param wanted  empty = all"""
+    """Those that can be measured, at least one, and for each of the others why not.
+
+    @param wanted  empty = all"""
     classes = tuple(name for name in CLASSES if not wanted or name in wanted)
     if host.realtime_allowed():
         return classes, {}
     reason = "no permission for real-time classes: run as root, or raise the limit 'rtprio' to 50"
-    return tuple(c for c in classes if c == "other"), {f"class {c}": reason for c in classes if c != "other"}
-
-
-def nothing_to_measure(reasons: dict[str, str]) -> BenchError:
-    return BenchError("nothing to measure: " + "; ".join(f"{name}: {why}" for name, why in reasons.items()))
+    skipped = {f"class {name}": reason for name in classes if name != "other"}
+    if "other" not in classes:
+        raise BenchError(
+            f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in skipped.items())}"
+        )
+    return ("other",), skipped
 
 
 def words(**settings: object) -> tuple[str, ...]:
     """As name=value. A name that Python reserves has an underscore more: class_."""
     return tuple(f"{name.rstrip('_')}={value}" for name, value in settings.items())
-
-
-def shuffled(
-    settings: Iterable[T], order: random.Random, unit: Callable[[T], object] = lambda setting: setting
-) -> list[T]:
-    """In an order drawn anew. Settings of one unit stay side by side, in an order of their own."""
-    units: dict[object, list[T]] = {}
-    for setting in settings:
-        units.setdefault(unit(setting), []).append(setting)
-    drawn = order.sample(list(units.values()), len(units))
-    return [setting for group in drawn for setting in order.sample(group, len(group))]
-
-
-def in_rounds(
-    settings: Sequence[T], count: int, seed: int, unit: Callable[[T], object] = lambda setting: setting
-) -> Iterator[tuple[int, T]]:
-    """Each round has all settings, shuffled. @return the round's number with each"""
-    order = random.Random(seed)
-    yield from ((number, one) for number in range(count) for one in shuffled(settings, order, unit))
 
 
 @dataclass(frozen=True)
@@ -107,6 +91,9 @@ class Step:
     def limit_s(self) -> float:
         return 60 + 10 * self.seconds
 
+    def of_round(self, number: int) -> Step:
+        return replace(self, labels=self.labels | {"round": number})
+
 
 Ask = Callable[[Step], list[Line]]
 
@@ -121,77 +108,113 @@ class Plan:
     steps: Sequence[Step]
     ask: Ask
     about: Line  # what the first line says beside the facts of the host
+    rounds: int = 0  # each has all steps; 0: the steps are as they are to be taken
+    same: tuple[str, ...] = ()  # labels: steps that have them in common stay side by side
     title: str = ""
     budget_s: float = math.inf
+
+    def drawn(self, seed: int) -> Plan:
+        """With the steps of all rounds."""
+
+        def unit(step: Step) -> str:
+            return str([step.labels.get(name) for name in self.same] if self.same else id(step))
+
+        if not self.rounds:
+            return self
+        steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
+        return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
     @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
 
+    def answers(self, step: Step) -> list[Line]:
+        return [step.labels | answer for answer in self.ask(step)]
 
-class Session:
-    """The measurements of a part while they are taken."""
+
+class Measuring:
+    """The measurements of a part while they are taken. Results that were there are gone when it begins."""
 
     def __init__(self, part: Part, request: Request, closing: contextlib.ExitStack) -> None:
         self.part, self.request, self._closing = part, request, closing
-        self.lines: list[Line] = []
-        self.cut = ""  # why steps are left
-        self.interrupted = False
-        self._out: IO[str] | None = None
-
-    def _open(self, name: str) -> IO[str]:
-        self.request.out.mkdir(parents=True, exist_ok=True)
-        return self._closing.enter_context(open(self.request.out / name, "w", buffering=1))
+        self.session: Session[Line] = Session(request.out / part.results, json.dumps)
 
     def driver(self, log: str) -> Driver:
         """Of a process of ws-bench that ends with the session."""
-        made = Driver(self.request.program, self._open(log))
+        self.request.out.mkdir(parents=True, exist_ok=True)
+        out = self._closing.enter_context(open(self.request.out / log, "w", buffering=1))
+        made = Driver(self.request.program, out)
         self._closing.callback(made.close)
         return made
 
     def begin(self, about: Line) -> None:
-        """Results that were there are gone from now on."""
-        self._out = self._open(self.part.results)
-        self.write(host.facts() | {"seed": self.request.seed, "quick": self.request.quick} | about)
+        first = host.facts() | {"seed": self.request.seed, "quick": self.request.quick} | about
+        path = self.session.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(first) + "\n")
 
     def write(self, line: Line) -> None:
-        assert self._out
-        self.lines.append(line)
-        self._out.write(json.dumps(line) + "\n")
+        """Between the answers of steps."""
+        with contextlib.closing(Writer(self.session.path)) as writer:
+            self.session.add(writer, line)
 
     def take(self, plan: Plan, steps: Iterable[Step] | None = None) -> None:
         """@param steps  those of the plan, from a generator that does more between them"""
         what = plan.title or f"{len(plan.steps)} measurements"
         say(f"{self.part.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-        with Progress(len(plan.steps), plan.seconds) as progress:
-            for step in plan.steps if steps is None else steps:
-                if progress.elapsed_s > plan.budget_s:
-                    self.cut = f"stopped after {progress.elapsed_s:.0f} s"
-                    break
-                progress.show(f"{self.part.name} {step.text}")
-                for answer in plan.ask(step):
-                    self.write(step.labels | answer)
-                progress.step(step.seconds, f"{self.part.name} {step.text}")
-        taken = f"{progress.done} of {progress.count} measurements taken"
-        self.interrupted = progress.interrupted
-        if progress.interrupted:
-            self.cut = f"interrupted: {taken}"
-        elif self.cut:
-            self.cut += f": {taken} (the machine is slower than planned; --budget gives more time)"
+        lane = here(iter(plan.steps if steps is None else steps), plan.answers)
+        self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
 
 
-@contextlib.contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
-    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+class Verdict(NamedTuple):
+    word: str  # as nrbench.judge says
+    text: str
+
+
+Item = str | Table | Verdict  # of a report. A text may have several lines
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Table]:
+    """Nothing, if there are no rows. @param title  its further lines are notes"""
+    title, *notes = title.split("\n")
+    if found := [list(row) for row in rows]:
+        yield Table(title, plain_columns(*head), found, notes)
+
+
+def shown(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
+    """@param columns  of each the heading and a text with figures of a row: runs {runs}; mean {mean:.1f}"""
+    parts = [column.partition("{") for column in columns.split("; ")]
+    cells = ([(brace + form).format_map(row) for _, brace, form in parts] for row in rows)
+    yield from table(title, [head.strip() for head, _, _ in parts], cells)
+
+
+def plain(items: Sequence[Item]) -> str:
+    """A report as text: in the order of the items; the verdicts below a heading."""
+    lines: list[str] = []
+    for place, item in enumerate(items):
+        if isinstance(item, Verdict):
+            first = place == 0 or not isinstance(items[place - 1], Verdict)
+            lines += [*(["", "Verdicts:"] if first else []), f"  {item.word}  {item.text}"]
+        elif isinstance(item, Table):
+            lines += ["", *([item.title] if item.title else []), *layout(item.all_rows), *item.notes]
+        else:
+            lines.append(item)
+    return "\n".join(lines)
+
+
+def tables_of(items: Sequence[Item]) -> Iterator[Table]:
+    """A report as tables of a page. A text is a note of the table before."""
+    made = [Table("", [], [], [])]
+    for item in items:
+        if isinstance(item, Table):
+            made.append(item._replace(notes=list(item.notes)))
+        elif isinstance(item, str):
+            made[-1].notes.extend(filter(None, item.splitlines()))
+        elif made[-1].title == "Verdicts":
+            made[-1].rows.append(list(item))
+        else:
+            made.append(Table("Verdicts", plain_columns("verdict", "check"), [list(item)], []))
+    yield from (one for one in made if one.title or one.rows or one.notes)
 
 
 @dataclass(frozen=True)
@@ -199,10 +222,11 @@ class Part:
     """Measured by its plan, or by itself in a session."""
 
     name: str
-    report: Callable[[Results], Iterable[str]]
+    report: Callable[[Results], Iterable[Item]]
+    failing: str = ""  # the label of what fails; then the report has the machine, and what limits its meaning
     plan: Callable[[Request], Plan] | None = None
-    measure: Callable[[Session], None] | None = None
-    draw: Callable[[Results, Path], Iterable[str]] = lambda results, out: ()  # @return the files' names
+    take: Callable[[Measuring], None] | None = None
+    plots: Callable[[Results], Iterable[Plot]] = lambda results: ()
     stem: str = ""  # of the results, where it is not the name
     text: str = ""  # the report's file, where its stem is not the name
 
@@ -211,30 +235,50 @@ class Part:
         return f"{self.stem or self.name}.ndjson"
 
     def run(self, request: Request) -> int:
-        """@return exit status: INTERRUPTED after the report on what was taken, else 0"""
+        status = self.measure(request)
+        self.shown(request.out)
+        return status
+
+    def measure(self, request: Request) -> int:
+        """@return exit status: see Session.end()"""
         with contextlib.ExitStack() as closing:
             closing.enter_context(interrupted_by_signals())
-            session = Session(self, request, closing)
+            measuring = Measuring(self, request, closing)
             if self.plan:
-                plan = self.plan(request)
-                session.begin(plan.about)
-                session.take(plan)
-            if self.measure:
-                self.measure(session)
-        self.report_lines(session.lines, request.out)
+                plan = self.plan(request).drawn(request.seed)
+                measuring.begin(plan.about)
+                measuring.take(plan)
+            if self.take:
+                self.take(measuring)
+        session = measuring.session
+        if session.interrupted:
+            session.cut = "interrupted"
         if session.cut:
-            say(session.cut)
+            say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
         return INTERRUPTED if session.interrupted else 0
 
-    def report_again(self, out: Path) -> None:
-        self.report_lines(read_lines(out / self.results), out)
+    def items(self, results: Results) -> Iterator[Item]:
+        if not self.failing:
+            yield from self.report(results)
+            return
+        about = results.host
+        yield f"{machine_line(about)}, {about['rounds']} rounds, seed {about['seed']}"
+        yield from self.report(results)
+        yield from busy_lines(about)
+        for what in ("missing", "skipped"):
+            yield from (f"{what}: {name} ({why})" for name, why in about.get(what, {}).items())
+        errors = Counter(f"{line.get(self.failing)}: {line['error']}" for line in results.failed)
+        yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
 
-    def report_lines(self, lines: Sequence[Line], out: Path) -> None:
-        """Prints the report, keeps a copy, and draws the plots."""
-        results, report = Results(lines), self.text or f"{self.name}.txt"
-        text = "\n".join(self.report(results))
-        print(text)
-        (out / report).write_text(text + "\n")
+    def shown(self, out: Path) -> list[Section]:
+        """Prints the report of the results in a folder, keeps a copy, and draws the plots. @return the same
+        for a page"""
+        results, text = Results(read_lines(out / self.results)), self.text or f"{self.name}.txt"
+        items = list(self.items(results))
+        print(plain(items))
+        (out / text).write_text(plain(items) + "\n")
         with matplotlib_apart():
-            names = [self.results, report, *self.draw(results, out)]
-        print(f"\nwritten to {out}/: {' '.join(names)}")
+            pictures = {plot.title: draw(plot, out) for plot in self.plots(results) if plot.points}
+        print(f"\nwritten to {out}/: {' '.join([self.results, text, *pictures.values()])}")
+        shown = [Section("", [], data_uri(out / name), title) for title, name in pictures.items()]
+        return [Section(self.name, list(tables_of(items))), *shown]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Facts about a machine: each is read here, and only here. The host description, the doctor's checks and
-what the doctor writes take them from this list.
+the profile that it writes take them from this list.
 
 A fact that is one file is a File, which also names the place. The other facts are functions. None = unknown.
 """
@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from nrbench.programs import answer
-from nrbench.system import CPU, Cpus, System, format_cpus, parse_cpus, quota
+from nrbench.system import CPU, Cpus, System, format_cpus, hierarchies, parse_cpus, parse_mask, quota
 
 T_co = TypeVar("T_co", covariant=True)
-NUMBER, FOLDER = r"\d+", r"(?!\.)[\w.:-]+"
 NO_CPUS: Cpus = frozenset()
 NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value of DMA_LATENCY when no program holds it
 _OF_CPU = f"{CPU}/cpu{{}}"
@@ -42,7 +41,6 @@ class File(Generic[T_co]):
 
     name: str
     read: Callable[[System, str], T_co]
-    which: str = NUMBER  # pattern of what {} stands for
 
     def at(self, *which: object) -> str:
         return self.name.format(*which)
@@ -55,11 +53,6 @@ class File(Generic[T_co]):
         """As sysctl(8) calls it; of other files the path."""
         path = self.name.removeprefix("/proc/sys/")
         return path if path == self.name else path.replace("/", ".")
-
-    @property
-    def pattern(self) -> str:
-        """Matches the paths of the fact."""
-        return self.which.join(map(re.escape, self.name.split("{}")))
 
 
 def _sysctl(name: str) -> File[int | None]:
@@ -74,9 +67,7 @@ CLOCKS = File("/sys/devices/system/clocksource/clocksource0/available_clocksourc
 CONFIG = File("/proc/config.gz", System.content)
 CONFIGS = File("/boot/config-{}", System.text), File("/lib/modules/{}/config", System.text)
 DYNAMIC_PREEMPTION = File("/sys/kernel/debug/sched/preempt", System.text)
-SCHED_FEATURES = File("/sys/kernel/debug/sched/features", System.text)
 MACHINE_ID = File("/etc/machine-id", System.text)
-MITIGATIONS = File(f"{CPU}/vulnerabilities", System.texts)
 NMI_WATCHDOG = _sysctl("kernel.nmi_watchdog")
 REALTIME_KERNEL = File("/sys/kernel/realtime", System.number)
 RELEASE = File("/proc/sys/kernel/osrelease", System.text)
@@ -103,7 +94,6 @@ BOOST = File(f"{CPU}/cpufreq/boost", System.number)
 DMA_LATENCY = File("/dev/cpu_dma_latency", System.content)
 FREQUENCY_DRIVER = File(f"{_OF_CPU}/cpufreq/scaling_driver", System.text)
 GOVERNOR = File(f"{_OF_CPU}/cpufreq/scaling_governor", System.text)
-GOVERNORS = File(f"{_OF_CPU}/cpufreq/scaling_available_governors", System.text)
 IDLE_DRIVER = File(f"{CPU}/cpuidle/current_driver", System.text)
 IDLE_GOVERNORS = tuple(
     File(f"{CPU}/cpuidle/{name}", System.text) for name in ("current_governor", "current_governor_ro")
@@ -123,9 +113,7 @@ NOHZ_FULL = File(f"{CPU}/nohz_full", System.cpus)
 RT_PERIOD_US = _sysctl("kernel.sched_rt_period_us")
 RT_RUNTIME_US = _sysctl("kernel.sched_rt_runtime_us")
 TIMER_MIGRATION = _sysctl("kernel.timer_migration")
-TIMER_SLACK_NS = File("/proc/self/timerslack_ns", System.number)
-WORKQUEUES = File("/sys/devices/virtual/workqueue", System.names)
-WORKQUEUE_CPUS = File("/sys/devices/virtual/workqueue/{}/cpumask", System.mask, FOLDER)
+WORKQUEUE_CPUS = File("/sys/devices/virtual/workqueue/{}/cpumask", System.mask)
 WORKQUEUES_CPUS = File("/sys/devices/virtual/workqueue/cpumask", System.mask)  # bounds all of them
 
 # Interrupts
@@ -140,7 +128,6 @@ IRQ_LANDS = File("/proc/irq/{}/effective_affinity_list", System.cpus)
 MEMORY = File("/proc/meminfo", System.fields)
 NUMA_BALANCING = _sysctl("kernel.numa_balancing")
 SWAPS = File("/proc/swaps", System.text)
-THP = File("/sys/kernel/mm/transparent_hugepage/enabled", System.text)
 
 
 class Idle(NamedTuple):
@@ -226,10 +213,39 @@ def preemption(system: System) -> str | None:
     return built
 
 
-def scheduler_feature(system: System, name: str) -> bool | None:
-    """Whether that feature of the scheduler is on; None = it is not visible, or the kernel has none."""
-    words = (SCHED_FEATURES(system) or "").split()
-    return True if name in words else False if f"NO_{name}" in words else None
+def _hrtick(system: System, name: str) -> str | None:
+    """None also where the kernel has no such feature of the scheduler."""
+    words = (system.text(name) or "").split()
+    return "on" if "HRTICK" in words else "off" if "NO_HRTICK" in words else None
+
+
+HRTICK = File("/sys/kernel/debug/sched/features", _hrtick)
+
+
+def _active_mitigations(system: System, folder: str) -> str | None:
+    states = system.texts(folder)
+    active = ", ".join(name for name, text in states.items() if text.startswith("Mitigation"))
+    return (active or "none active") if states else None
+
+
+MITIGATIONS = File(f"{CPU}/vulnerabilities", _active_mitigations)
+
+
+def _chosen(system: System, name: str) -> str | None:
+    """Of a file such as: always [madvise] never."""
+    text = system.text(name)
+    return ", ".join(re.findall(r"\[(\w+)\]", text)) if text else None
+
+
+THP = File("/sys/kernel/mm/transparent_hugepage/enabled", _chosen)
+
+
+def _timer_slack_us(system: System, name: str) -> float | None:
+    slack_ns = system.number(name)
+    return None if slack_ns is None else slack_ns / 1000
+
+
+TIMER_SLACK_US = File("/proc/self/timerslack_ns", _timer_slack_us)
 
 
 def _built_preemption(config: str) -> str | None:
@@ -290,6 +306,14 @@ def idle_states(system: System, cpu: int = 0) -> list[Idle]:
     return states
 
 
+def usable_idle_states(system: System, cpu: int) -> list[Idle]:
+    """Idle states that the kernel may choose for a CPU."""
+    limits_us = latency_limit_us(system, cpu), held_latency_us(system)
+    states = [state for state in idle_states(system, cpu) if not state.disabled]
+    short = [s for s in states if all(us is None or s.exit_latency_us <= us for us in limits_us)]
+    return short or states[:1]  # it has to idle somehow
+
+
 def held_latency_us(system: System) -> int | None:
     """The exit latency to which programs limit all CPUs; None = no program does, or it cannot be read."""
     try:
@@ -311,13 +335,13 @@ def latency_holders(system: System) -> str:
     return ", ".join(sorted(found)) or "a program that is not visible"
 
 
-def threads(system: System, but: int) -> Iterator[tuple[str, list[str]]]:
-    """Process and thread, and the fields of its stat file from the third on, the state; of all but one
-    process."""
+def threads(system: System, but: int) -> Iterator[tuple[str, str, list[str]]]:
+    """Process and thread, its name, and the fields of its stat file from the third on, the state; of all but
+    one process."""
     for pid in filter(str.isdigit, system.names("/proc")):
         for thread in system.names(f"/proc/{pid}/task") if pid != str(but) else ():
-            _, _, rest = (system.text(f"/proc/{pid}/task/{thread}/stat") or "").rpartition(")")
-            yield f"{pid}/{thread}", rest.split()
+            about, _, rest = (system.text(f"/proc/{pid}/task/{thread}/stat") or "").rpartition(")")
+            yield f"{pid}/{thread}", about.partition("(")[2], rest.split()
 
 
 def latency_limit_us(system: System, cpu: int) -> int | None:
@@ -380,6 +404,14 @@ def rcu_nocbs(system: System) -> Cpus:
     return given
 
 
+def cpuset(system: System) -> Cpus:
+    """CPUs of this process's control group; all that are online where no group says."""
+    names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
+    folders = (next(hierarchy.folders()) for hierarchy in hierarchies(system, "cpuset"))
+    found = (system.cpus(f"{folder}/{name}") for folder in folders for name in names)
+    return next(filter(None, found), system.online())
+
+
 def managed_irq(system: System) -> Cpus:
     """CPUs that interrupts which the kernel places itself avoid."""
     return _given(system, "isolcpus") if "managed_irq" in _isolcpus_flags(system) else NO_CPUS
@@ -391,9 +423,38 @@ def irq_actions(system: System, irq: str) -> str:
     return ",".join(IRQ_FOLDERS(system, irq)) if names is None else names.strip(",")
 
 
-def irqs(system: System) -> list[str]:
-    """Numbers of interrupts with a handler."""
-    return [name for name in IRQS(system) if name.isdigit() and irq_actions(system, name)]
+class Interrupt(NamedTuple):
+    name: str  # number and handlers
+    movable: bool
+    may: Cpus  # where it may land
+    lands: Cpus  # where it lands now
+
+
+def interrupts(system: System) -> Iterator[Interrupt]:
+    """Those with a handler."""
+    for irq in filter(str.isdigit, IRQS(system)):
+        actions, may = irq_actions(system, irq), IRQ_CPUS(system, irq)
+        if actions and may is not None:
+            movable = system.is_writable(IRQ_CPUS.at(irq))
+            yield Interrupt(f"{irq} ({actions})", movable, may, IRQ_LANDS(system, irq) or may)
+
+
+IRQBALANCE = (
+    File("/etc/default/irqbalance", System.text),
+    File("/etc/sysconfig/irqbalance", System.text),
+)
+
+
+def irqbalance_spares(system: System) -> Cpus:
+    """CPUs that irqbalance does not use: by its configuration, or else isolated ones."""
+    text = "\n".join(file(system) or "" for file in IRQBALANCE)
+    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.M)
+    if match is None:
+        return isolated(system) | nohz_full(system)
+    try:
+        return parse_mask(match[2]) if match[1] == "S" else parse_cpus(match[2])
+    except ValueError:
+        return NO_CPUS
 
 
 def _nodes(system: System, folder: str) -> dict[str, Cpus]:
@@ -404,21 +465,21 @@ def _nodes(system: System, folder: str) -> dict[str, Cpus]:
 NODES = File("/sys/devices/system/node", _nodes)  # memory nodes with CPUs
 
 
-def _free_bytes(system: System, folder: str) -> int | None:
+def _free_mib(system: System, folder: str) -> int | None:
     """Room for files in a folder."""
     try:
         room = os.statvfs(system.path(folder))
     except OSError:
         return None
-    return room.f_bavail * room.f_frsize
+    return room.f_bavail * room.f_frsize >> 20
 
 
-SHARED_MEMORY = File("/dev/shm", _free_bytes)
+SHARED_MEMORY_MIB = File("/dev/shm", _free_mib)
 
 
 def vrtsim_files(system: System) -> list[str]:
     """Of runs on OAI's radio vrtsim, by hand or by nrbench: the memory of gNB and UE, and where they meet."""
-    folder, memory = SHARED_MEMORY.name, ("vrtsim_", "nrbench-")
+    folder, memory = SHARED_MEMORY_MIB.name, ("vrtsim_", "nrbench-")
     shared = [f"{folder}/{name}" for name in system.names(folder) if name.startswith(memory)]
     return [*shared, *filter(system.exists, ("/tmp/vrtsim_socket", "/tmp/vrtsim_connection"))]
 

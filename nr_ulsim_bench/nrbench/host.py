@@ -14,7 +14,7 @@ from nrbench.programs import git
 from nrbench.system import CAP_SYS_NICE, System
 
 if TYPE_CHECKING:
-    from nrbench.sweep.record import Host
+    from nrbench.record import Host
 
 REAL = System()
 TEXT = {name: title for name, (title, _) in RECORDED.items()}
@@ -81,7 +81,7 @@ def machine(system: System) -> dict[str, Any]:
 
 def describe(label: str | None = None, system: System = REAL) -> Host:
     """The machine as a line of a sweep's results names it."""
-    from nrbench.sweep import record  # what only traces does without pydantic
+    from nrbench import record  # what only traces does without pydantic
 
     about = machine(system)
     count = about["cores_online"]

@@ -18,6 +18,7 @@ PACKAGES = {
     "pandas": "pandas",
     "pydantic": "pydantic",
     "rich": "rich",
+    "seaborn": "seaborn",
     "typer": "typer",
     **({"tomli": "tomli"} if sys.version_info < (3, 11) else {}),
 }

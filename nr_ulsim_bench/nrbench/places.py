@@ -7,6 +7,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
-EXAMPLES = ROOT.parent / "examples"
 SIMULATE = ROOT.parent / "ci" / "simulate"
 PROGRAMS = ROOT.parent / "build-bench" / "nr_ulsim_bench" / "bin"  # where ci/bench builds

@@ -12,20 +12,23 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
-from nrbench.sweep.cells import CPU_TIME, CaseResult, Place, case_results
+from nrbench.record import ResultsError
+from nrbench.render import Table, plain_columns
+from nrbench.sweep.cells import CPU_TIME, Case, Place, case_results
+from nrbench.sweep.configuration import configurations
 from nrbench.sweep.figures import MAIN, RX
-from nrbench.sweep.record import ResultsError, read_runs
-from nrbench.sweep.table import NOTHING, factor, interval_text, median_tables, ratio_over_all
-from nrbench.tables import Table, plain_columns
+from nrbench.sweep.record import read_runs
+from nrbench.sweep.runs import read
+from nrbench.sweep.tables import NOTHING, factor, interval_text, median_tables, ratio_over_all
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
-CHECK = re.compile(r"^  (FAIL|MISS|OPEN)  (.+)$", re.MULTILINE)
+CHECK = re.compile(r"^  (FAIL|MISS|OPEN|missed|not known)  (.+)$", re.MULTILINE)
 OLD, OFF, AUTO = "old", "new off", "new auto"
 FIRST = "slides"  # the scenario of the first table
 ONE_TABLE = 10_000  # columns: never split
@@ -38,15 +41,15 @@ def is_radio(path: Path) -> bool:
 
 
 @lru_cache
-def sweep(path: Path) -> CaseResult:
-    found = case_results(read_runs(path))
+def sweep(path: Path) -> Case:
+    found = case_results(read([path]))
     if len(found) != 1:
         raise ResultsError(f"{path}: holds {len(found)} cases; a page shows one of each file")
     return found[0]
 
 
-def version(result: CaseResult) -> str:
-    return str(result.group.frame["oai"].iloc[0])
+def version(result: Case) -> str:
+    return configurations(result.settings)[0].oai
 
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
@@ -55,13 +58,13 @@ def headers(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def sweeps(folder: Path, scenario: str) -> list[CaseResult]:
+def sweeps(folder: Path, scenario: str) -> list[Case]:
     """By version: OAI's tags before its weeks. A path of one file is that sweep."""
     if scenario.endswith(".ndjson"):
         return [sweep(folder / scenario)]
     first = [folder / name for name, header in headers(folder).items() if "again" not in header]
     found = [sweep(path) for path in first if path.suffix == ".ndjson" and not is_radio(path)]
-    chosen = [one for one in found if one.group.key.scenario == scenario]
+    chosen = [one for one in found if one.key.scenario == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
 
@@ -83,7 +86,7 @@ def whole_rx(folder: Path, scenario: str) -> str:
     of = sweeps(folder, scenario)
     bounds = f"this pool ÷ bound{', the three' if len(of) == 3 else ''}"
     rows = []
-    for threads in of[0].group.threads:
+    for threads in of[0].threads:
         cells = [one.cells[Place(threads, AUTO, RX)] for one in of]
         ratios = [ratio_text(cell.ratio) for cell in cells]
         rows.append([str(threads), *ratios, ", ".join(factor(cell.over_bound) for cell in cells)])
@@ -113,7 +116,7 @@ def judged(folder: Path, scenarios: str) -> str:
         ]
         counts = ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words))
         changes = [ratio_text(ratio_over_all(one, OFF, AUTO, figure.key)) for figure in figures]
-        rows.append([f"{version(one)}, {one.group.key.case}", counts, *changes])
+        rows.append([f"{version(one)}, {one.key.case}", counts, *changes])
     heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {figure.title}" for figure in figures))
     return markdown(Table("", plain_columns(*heads), rows, []))
 
@@ -169,47 +172,37 @@ def radio(folder: Path, words: str) -> str:
     return markdown(found[0]._replace(notes=[]))
 
 
-def paragraphs(folder: Path, name: str, begin: str) -> list[list[str]]:
-    text = (folder / name).read_text(encoding="utf-8")
-    found = [part.splitlines() for part in text.split("\n\n") if part.startswith(begin)]
-    if not found:
-        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    return found
-
-
-def following(folder: Path, name: str, title: str) -> Iterator[list[str]]:
-    """The tables, one for each class, below the title that begins so."""
-    parts = [part.splitlines() for part in (folder / name).read_text(encoding="utf-8").split("\n\n")]
-    first = next((i for i, part in enumerate(parts) if part and part[0].startswith(title)), None)
+def paragraphs(folder: Path, name: str, begin: str) -> list[str]:
+    """Of a text report, from the one that begins so."""
+    every = (folder / name).read_text(encoding="utf-8").split("\n\n")
+    first = next((place for place, part in enumerate(every) if part.startswith(begin)), None)
     if first is None:
-        raise ResultsError(f"{folder / name}: nothing begins with {title!r}")
-    yield from itertools.takewhile(lambda part: part and "  waiter  " in part[0], parts[first + 1 :])
+        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
+    return every[first:]
 
 
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN: the paragraph of a text report that begins so."""
     name, begin = words.split(" | ")
-    return "\n".join(["```", *paragraphs(folder, name, begin)[0], "```"])
-
-
-def columns_of(line: str) -> list[str]:
-    return re.split(r"\s{2,}", line)
+    return f"```\n{paragraphs(folder, name, begin)[0].rstrip()}\n```"
 
 
 def slots(folder: Path, words: str) -> str:
     """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
     name, *pools = words.split(" | ")
     columns = {}
-    for head, *lines in following(folder, name, "Slots in the steady state"):
-        where, _, *workloads = columns_of(head)
+    classes = paragraphs(folder, name, "Slots in the steady state")[1:]
+    for part in itertools.takewhile(lambda part: "  waiter  " in part.splitlines()[0], classes):
+        (where, _, *workloads), *rows = (re.split(r"\s{2,}", line) for line in part.splitlines())
         for pool in pools:
-            found = [columns_of(line) for line in lines if line.startswith(f"{pool}  ")]
-            if not found or len(found[0]) != len(workloads) + 2:
+            found = next((row for row in rows if row[0] == pool), [])
+            if len(found) != len(workloads) + 2:
                 raise ResultsError(f"{folder / name}: no whole line of {pool!r} for {where}")
-            columns[f"{pool}, {where}"] = dict(zip(workloads, found[0][2:]))
+            columns[f"{pool}, {where}"] = dict(zip(workloads, found[2:]))
     if not columns:
         raise ResultsError(f"{folder / name}: no table of slots")
-    rows = [[load, *(column[load] for column in columns.values())] for load in next(iter(columns.values()))]
+    loads = next(iter(columns.values()))
+    rows = [[load, *(column[load] for column in columns.values())] for load in loads]
     return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
 
 

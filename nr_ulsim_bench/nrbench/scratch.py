@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Temporary folders of this program. A process that is killed leaves its folder behind: the next one that
-makes a folder of that prefix removes it."""
+makes a folder removes it."""
 
 from __future__ import annotations
 
@@ -32,33 +32,22 @@ def _lock(folder: Path) -> int | None:
     return None
 
 
-def left(prefix: str = PREFIX) -> Iterator[Path]:
-    """The folders of processes that have ended, each locked meanwhile. The kernel gives up a process's lock
-    when it ends."""
-    for folder in sorted(Path(tempfile.gettempdir()).glob(f"{prefix}*")):
+def remove_left() -> None:
+    """The folders of processes that have ended: the kernel gives up a process's lock when it ends."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         descriptor = _lock(folder)
         if descriptor is not None:
-            try:
-                yield folder
-            finally:
-                os.close(descriptor)
-
-
-def remove_left(prefix: str = PREFIX) -> None:
-    for folder in left(prefix):
-        shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
-def scratch_folder(purpose: str, prefix: str = PREFIX) -> Iterator[Path]:
-    """A folder for the time being, below TMPDIR.
-
-    @param purpose  part of its name
-    @param prefix   its name begins with it: another one where what a process leaves is still to be read"""
-    remove_left(prefix)
+def scratch_folder(purpose: str) -> Iterator[Path]:
+    """A folder for the time being, below TMPDIR. @param purpose  part of its name"""
+    remove_left()
     new = Path(tempfile.mkdtemp(prefix=UNLOCKED))
     descriptor = _lock(new)  # before it has the name by which others would take it for one that was left
-    folder = new.rename(new.with_name(f"{prefix}{purpose}-{new.name.removeprefix(UNLOCKED)}"))
+    folder = new.rename(new.with_name(f"{PREFIX}{purpose}-{new.name.removeprefix(UNLOCKED)}"))
     try:
         yield folder
     finally:

@@ -12,64 +12,52 @@ from typing import Callable, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
-from nrbench.claims import Ratio, Rounds, at_most_word, equal_word, typical
-from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives, collect, share
+from nrbench.engine import Item, table
+from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
+from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives
 from nrbench.parts.pools.plan import FIB_CASES
-from nrbench.parts.pools.table import CLASS_TEXT
-from nrbench.stats import Key, Results, Summaries, Summary, read_lines, select, summarize
-from nrbench.sweep.bootstrap import CONFIDENCE, Interval
+from nrbench.parts.pools.tables import CLASS_TEXT
+from nrbench.render import busy_lines, machine_line
+from nrbench.stats import Groups, Key, Results, groups, read_lines, select
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
-from nrbench.text import busy_lines, layout, machine_line
 
 POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
-TABLES = "tables.txt"
+TABLES, PAGE = "tables.txt", "report.html"
 SKETCH, SKETCH_TEXT = OLD_AND_NEW[0], "the sketch of OAI's pool"
 CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
-EQUAL = 1.03
-UNKNOWN = "not known"
-Figure = Callable[[Summary], Rounds]
+Figure = Callable[[Results], Rounds]
 
 
-def word(ratio: Ratio | None) -> str:
-    """By the whole interval."""
-    if equal_word(ratio, EQUAL) == "PASS":
-        return "same"
-    return {"PASS": "better", "MISS": "worse"}.get(at_most_word(ratio, 1.0), UNKNOWN)
-
-
-def _per_work(summary: Summary) -> Rounds:
-    work_s = summary.by_round.get("work_s", {})
-    return {number: cpu_s / work_s[number] for number, cpu_s in summary.by_round["cpu_s"].items()}
+def _per_work(at: Results) -> Rounds:
+    work_s = at.rounds("work_s")
+    return {number: cpu_s / work_s[number] for number, cpu_s in at.rounds("cpu_s").items()}
 
 
 def _figure(name: str) -> Figure:
-    return lambda summary: summary.by_round.get(name, {})
+    return lambda at: at.rounds(name)
 
 
 class Contest:
     """The own pool with as many threads as cores against others, in the first class that was measured."""
 
-    def __init__(self, summaries: Summaries, bench: str, cases: Collection[str], cores: int) -> None:
-        every = select(summaries, bench=bench, case=tuple(cases), hog=False)
+    def __init__(self, groups: Groups, bench: str, cases: Collection[str], cores: int) -> None:
+        every = select(groups, bench=bench, case=tuple(cases), hog=False)
         self.class_ = next((name for name in CLASSES if select(every, sched_class=name)), "")
         every = select(every, sched_class=self.class_)
         own = select(every, backend=OWN, mode="default", workers=max(1, cores - 1))
-        self.own = {key.case: summary for key, summary in own.items()}
-        self.rivals: dict[Key, Summaries] = {}  # those with all cases
-        for key, summary in every.items():
+        self.own = {key.case: at for key, at in own.items()}
+        self.rivals: dict[Key, dict[str, Results]] = {}  # those with all cases
+        for key, at in every.items():
             if key.backend not in (OWN, *FACADES):
-                self.rivals.setdefault(key._replace(case=""), {})[key] = summary
-        self.rivals = {key: of for key, of in self.rivals.items() if self.own.keys() <= {k.case for k in of}}
+                self.rivals.setdefault(key._replace(case=""), {})[key.case] = at
+        self.rivals = {key: of for key, of in self.rivals.items() if self.own.keys() <= of.keys()}
 
     def ratio(self, rival: Key | None, figure: Figure) -> Ratio | None:
-        pairs = (
-            (figure(self.own[key.case]), figure(summary))
-            for key, summary in (self.rivals[rival].items() if rival else ())
-            if key.case in self.own
-        )
-        return typical([of[number] / to[number] for of, to in pairs for number in of.keys() & to.keys()])
+        of = self.rivals[rival] if rival else {}
+        pairs = [(figure(own), figure(of[case])) for case, own in self.own.items() if case in of]
+        return typical([own[n] / to[n] for own, to in pairs for n in own.keys() & to.keys()])
 
     def best(self, figure: Figure, name: str = "") -> Key | None:
         """The rival, with any of its settings, against which this pool does worst. @param name  one pool"""
@@ -94,11 +82,10 @@ def _worst_life(lives: Lives) -> Ratio | None:
     """Median slot of the worst life ÷ that of all lives without a pool beside the same. A life without a
     result is the worst."""
     worst = []
-    for place, taken in lives.taken.items():
-        if taken.get(NO_POOL) and (taken.get(AUTO) or lives.failed[place, AUTO]):
-            limit_us = statistics.median(line["makespan_p50_us"] for line in taken[NO_POOL])
-            worst += [line["makespan_p50_us"] / limit_us for line in taken.get(AUTO, ())]
-            worst += [math.inf] * lives.failed[place, AUTO]
+    for place in lives.at:
+        alone, own, failed = lives.p50s(place, NO_POOL), lives.p50s(place, AUTO), lives.failed(place, AUTO)
+        if alone and (own or failed):
+            worst += [us / statistics.median(alone) for us in own] + [math.inf] * failed
     return Ratio(max(worst), Interval(max(worst), max(worst))) if worst else None
 
 
@@ -116,7 +103,7 @@ def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Lives) -> I
     yield f"many small jobs ÷ the best other pool{_named(job)}", jobs.ratio(job, wall)
     yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, _per_work)
     yield f"CPU time of slots ÷ the best other pool{_named(best)}", slots.ratio(best, _per_work)
-    count = sum(share(lives, place, AUTO).lives for place in lives.taken)
+    count = sum(lives.share(place, AUTO).lives for place in lives.at)
     yield f"worst of {count} lives ÷ no pool", _worst_life(lives)
 
 
@@ -129,10 +116,10 @@ def _cells(what: str, ratio: Ratio | None) -> list[str]:
         return [what, "not measured", UNKNOWN]
     lived = ratio.interval and ratio.interval.low == ratio.interval.high  # nothing is estimated
     text = (ratio._replace(interval=None) if lived else ratio).text(lambda value: f"{value:.2f}")
-    return [what, text.removesuffix(" [?]"), word(ratio)]
+    return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0, EQUAL - 1 if lived else 0.0).word]
 
 
-def screen(out: Path, names: Collection[str]) -> Iterator[str]:
+def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     """@param names  of results in `out`: those of the parts that were measured"""
     pools, lives = (
         Results(read_lines(out / name) if name in names and (out / name).is_file() else ())
@@ -143,13 +130,14 @@ def screen(out: Path, names: Collection[str]) -> Iterator[str]:
     host = next((found.host for found in (pools, lives) if found.all), None)
     if host is None:
         return
-    summaries = summarize(pools.all)
-    slots = Contest(summaries, "slot", CASES, host["cores"])
-    jobs = Contest(summaries, "coliseum", FIB_CASES, host["cores"])
+    every = groups(pools)
+    slots = Contest(every, "slot", CASES, host["cores"])
+    jobs = Contest(every, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
-    rows = [_cells(*row) for row in _rows(slots, jobs, runs, collect(lives))]
-    yield from ["", *layout([["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], *rows]), ""]
+    rows = [_cells(*row) for row in _rows(slots, jobs, runs, Lives(lives))]
+    yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
+    yield ""
     yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"
     yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
     yield from busy_lines(host)
-    yield f"tables and verdicts: {out / TABLES}; plots: {out}/*.png"
+    yield f"tables, verdicts and plots: {out / PAGE}; as text: {out / TABLES}"

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the lines of a run to medians over its rounds."""
+"""The lines of a part, and of a group of them the figures by round and their medians."""
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections import defaultdict
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, NamedTuple
+from typing import Any, Iterable, Mapping, NamedTuple
 
 Line = dict[str, Any]
-
-
 LABELS = ("bench", "case", "backend", "workers", "class", "mode", "hog")  # in lines, as in Key
 
 
 class Key(NamedTuple):
-    """What is the same in all rounds."""
+    """What is the same in all rounds of a pool's measurement."""
 
     bench: str
     case: str
@@ -34,37 +30,20 @@ class Key(NamedTuple):
         return f"{self.case} {self.sched_class} {self.pool()}{' with a hog' if self.hog else ''}"
 
 
-@dataclass
-class Summary:
-    """Medians over the rounds that gave a result, and the errors of those that did not."""
-
-    medians: dict[str, float] = field(default_factory=dict)
-    by_round: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
-    rounds: int = 0
-    errors: list[str] = field(default_factory=list)
-
-    def __getitem__(self, name: str) -> float:
-        return self.medians[name]
-
-    def get(self, name: str) -> float | None:
-        return self.medians.get(name)
-
-    @property
-    def cpu_per_work(self) -> float:
-        return self.medians["cpu_s"] / self.medians["work_s"]
-
-
-Summaries = dict[Key, Summary]
+def _matches(have: Any, value: Any) -> bool:
+    """@param value  a tuple = any of them"""
+    return have in value if isinstance(value, tuple) else bool(have == value)
 
 
 class Results:
-    """The lines of a part: the host's, those with figures, and those with an error."""
+    """The host's line, those with figures, and those with an error. [name] is the median over the rounds."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self.all = list(lines)
         others = [line for line in self.all if line.get("bench") != "host"]
         self.lines = [line for line in others if "error" not in line]
         self.failed = [line for line in others if "error" in line]
+        self._medians: dict[str, float] = {}
 
     @property
     def host(self) -> Line:
@@ -73,24 +52,55 @@ class Results:
                 return line
         raise ValueError("no line of the results describes the host")
 
-    def only(self, **labels: Any) -> Results:
-        return Results(line for line in self.lines if labels.items() <= line.items())
+    def only(self, **wanted: Any) -> Results:
+        """The lines with these labels. class_ is the label class."""
+        named = {name.rstrip("_"): value for name, value in wanted.items()}
+        return Results(
+            line
+            for line in [*self.lines, *self.failed]
+            if all(name in line and _matches(line[name], value) for name, value in named.items())
+        )
 
-    def rounds(self, figure: str, **labels: Any) -> dict[int, float]:
-        """A figure by round."""
-        lines = self.only(**labels).lines if labels else self.lines
-        return {line["round"]: line[figure] for line in lines if figure in line}
+    def by(self, *names: str) -> dict[Any, Results]:
+        """By the values of these labels, in the order of the lines; by a value where there is one label."""
+        found: dict[Any, list[Line]] = {}
+        for line in (line for line in self.all if all(name in line for name in names)):
+            values = tuple(line[name] for name in names)
+            found.setdefault(values if len(names) > 1 else values[0], []).append(line)
+        return {key: Results(lines) for key, lines in found.items()}
+
+    def rounds(self, name: str, **wanted: Any) -> dict[int, float]:
+        """The value of each round."""
+        lines = self.only(**wanted).lines if wanted else self.lines
+        return {line["round"]: line[name] for line in lines if line.get(name) is not None}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self._medians:
+            values = list(self.rounds(name).values())
+            if not values:
+                return default
+            self._medians[name] = statistics.median(values)
+        return self._medians[name]
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    @property
+    def cpu_per_work(self) -> float:
+        return float(self["cpu_s"] / self["work_s"])
 
     def last(self, name: str, default: Any) -> Any:
         return next((line[name] for line in reversed(self.lines) if name in line), default)
 
     def values(self, name: str) -> list[Any]:
         """Each value of a label or figure once, in the order of the lines."""
-        found: list[Any] = []
-        for line in self.lines:
-            if name in line and line[name] not in found:
-                found.append(line[name])
-        return found
+        return list({line[name]: None for line in self.lines if name in line})
+
+
+Groups = dict[Key, Results]
 
 
 def read_lines(path: Path) -> list[Line]:
@@ -103,32 +113,20 @@ def read_lines(path: Path) -> list[Line]:
     return lines
 
 
-def summarize(lines: Iterable[Line]) -> Summaries:
-    found: Summaries = defaultdict(Summary)
-    for line in (line for line in lines if line["bench"] != "host"):
-        summary = found[Key(*(line[name] for name in LABELS))]
-        if "error" in line:
-            summary.errors.append(line["error"])
-            continue
-        summary.rounds += 1
-        for name in line.keys() - {*LABELS, "round"}:
-            if isinstance(line[name], (int, float)):
-                summary.by_round[name][line["round"]] = line[name]
-    for summary in found.values():
-        summary.medians = {name: statistics.median(v.values()) for name, v in summary.by_round.items()}
-    return dict(found)
+def groups(results: Results) -> Groups:
+    """Of measurements of pools."""
+    return {Key(*labels): found for labels, found in results.by(*LABELS).items()}
 
 
-def matching(summaries: Summaries, **wanted: Any) -> Summaries:
+def matching(every: Mapping[Key, Results], **wanted: Any) -> Groups:
     """Those whose key has the wanted values; a tuple of values = any of them."""
+    return {
+        key: found
+        for key, found in every.items()
+        if all(_matches(getattr(key, name), value) for name, value in wanted.items())
+    }
 
-    def matches(key: Key) -> bool:
-        values = ((getattr(key, name), value) for name, value in wanted.items())
-        return all(have in value if isinstance(value, tuple) else have == value for have, value in values)
 
-    return {key: summary for key, summary in summaries.items() if matches(key)}
-
-
-def select(summaries: Summaries, **wanted: Any) -> Summaries:
+def select(every: Mapping[Key, Results], **wanted: Any) -> Groups:
     """Of matching(), those with a result."""
-    return {key: summary for key, summary in matching(summaries, **wanted).items() if summary.rounds}
+    return {key: found for key, found in matching(every, **wanted).items() if found.lines}

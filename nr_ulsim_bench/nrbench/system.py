@@ -223,6 +223,7 @@ class Quota:
     cpus: float
     period_us: int
     group: str
+    stops: int = 0  # how often it has stopped the group
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,8 @@ def quotas(system: System) -> Iterator[Quota]:
             with contextlib.suppress(ValueError):
                 quota_us, period_us = (int(word) for word in words)
                 if quota_us > 0 and period_us > 0:
-                    yield Quota(quota_us / period_us, period_us, folder)
+                    stops = re.search(r"^nr_throttled (\d+)", system.text(f"{folder}/cpu.stat") or "", re.M)
+                    yield Quota(quota_us / period_us, period_us, folder, int(stops[1]) if stops else 0)
 
 
 def quota(system: System) -> Quota | None:

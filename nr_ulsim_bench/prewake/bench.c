@@ -1,67 +1,65 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench.h"
-
+// One slot of the radio, and how late each CPU was for its bursts.
+//
+// Lateness: a burst of n tasks wants min(workers, cores - 1, n - 1) CPUs beside the producer's. For each of
+// them the time from the first push to its first task, the mean over them; one that got no task counts with
+// the whole makespan. No lag is longer than the tasks take one after the other: what is beyond is no waking,
+// but another thread on the producer's own CPU. CPUs, not workers: a worker that the kernel lets run on the
+// producer's own CPU starts at once, but nothing is gained. A burst of one task, which wants no other CPU, is
+// as late as that task.
 #include <dirent.h>
-#include <sched.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
 #include "clock.h"
-#include "environment.h"
+#include "memory.h"
+#include "prewake.h"
+#include "usage.h"
 
 #define WORKER_NAME "prewake"
 /// The kernel's clock of a thread's CPU time, as pthread_getcpuclockid() makes it of a pthread_t.
 #define THREAD_CLOCK(tid) ((clockid_t)((~(uint32_t)(tid) << 3) | 6))
 
-static bool load_plan(bench_run_t *bench)
+const spin_mode_t mode_off = {.name = "off", .spin = WS_SPIN_OFF};
+const spin_mode_t mode_auto = {.name = "auto", .spin = WS_SPIN_AUTO};
+
+uint64_t random_below(random_t *random, uint64_t bound)
 {
-  const request_t *const work = &bench->question->work;
-  if (work->file[0] ? !slot_plan_from_file(&bench->plan, work->file, bench->report)
-                    : !slot_plan_from_bursts(&bench->plan, work))
-    return false;
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
-    most = bench->plan.phases[i].task_count > most ? bench->plan.phases[i].task_count : most;
-  const size_t starters = bench->cores + work->workers;
-  bench->work = aligned_alloc(_Alignof(timed_task_t), most * sizeof bench->work[0]);
-  bench->starts_ns = calloc(starters, sizeof bench->starts_ns[0]);
-  bench->starters = calloc(starters, sizeof bench->starters[0]);
-  if (bench->work && bench->starts_ns && bench->starters) {
-    memset(bench->work, 0, most * sizeof bench->work[0]); // no page fault in the first burst
-    return true;
-  }
-  report_error(bench->report, "no memory for %u tasks", most);
-  return false;
+  random->state += UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t bits = random->state;
+  bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return (bits ^ (bits >> 31)) % bound;
 }
 
 static bool make_pool(bench_run_t *bench)
 {
   const question_t *const question = bench->question;
   const uint32_t workers = question->work.workers;
-  int32_t *const cores = calloc(workers, sizeof cores[0]);
-  for (uint32_t i = 0; cores && i < workers; i++)
-    cores[i] = bench->cpus[bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0];
+  int32_t cores[workers];
+  for (uint32_t i = 0; i < workers; i++)
+    cores[i] = (int32_t)cpus_nth(&bench->cpus, bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0);
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.name = WORKER_NAME;
   settings.workers = workers;
   settings.spin_cpu_max_percent = question->cap_percent;
   settings.spin_price = question->spin_price;
-  if (question->pin && cores) {
+  if (question->pin) {
     settings.cores = cores;
     settings.core_count = workers;
   }
   if (question->work.sched_class != CLASS_OTHER) {
     settings.sched_class = WS_CLASS_RR;
-    settings.sched_priority = ENVIRONMENT_RT_PRIORITY;
+    settings.sched_priority = RT_PRIORITY;
   }
-  const bool made = ws_pool_create(&bench->pool, &settings) == 0;
-  free(cores);
-  if (!made)
-    report_error(bench->report, "no pool of %u workers", workers);
-  return made;
+  if (ws_pool_create(&bench->pool, &settings) == 0)
+    return true;
+  report_error(bench->report, "no pool of %u workers", workers);
+  return false;
 }
 
 /// The workers by their names: the pool does not tell the threads' numbers.
@@ -70,8 +68,8 @@ static bool find_workers(bench_run_t *bench)
   const uint32_t workers = bench->question->work.workers;
   uint32_t found = 0;
   DIR *const tasks = opendir("/proc/self/task");
-  bench->tids = calloc(workers, sizeof bench->tids[0]);
-  for (struct dirent *entry; tasks && bench->tids && (entry = readdir(tasks));) {
+  bench->tids = allot(workers, sizeof bench->tids[0]);
+  for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
     FILE *const file = fopen(path, "r");
@@ -91,11 +89,8 @@ static bool find_workers(bench_run_t *bench)
 double bench_worker_cpu_s(const bench_run_t *bench)
 {
   double sum_s = 0;
-  for (uint32_t i = 0; i < bench->question->work.workers; i++) {
-    struct timespec used = {0};
-    clock_gettime(THREAD_CLOCK(bench->tids[i]), &used);
-    sum_s += (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
-  }
+  for (uint32_t i = 0; i < bench->question->work.workers; i++)
+    sum_s += usage_clock_s(THREAD_CLOCK(bench->tids[i]));
   return sum_s;
 }
 
@@ -106,41 +101,39 @@ static bool check_workers(bench_run_t *bench)
   const uint32_t workers = bench->question->work.workers;
   const uint32_t realtime = bench->question->work.sched_class == CLASS_OTHER ? 0 : workers;
   ws_pool_stats(bench->pool, &stats, NULL, 0);
-  if (stats.workers == workers && stats.workers_realtime == realtime
-      && (!bench->question->pin || stats.workers_pinned == workers))
-    return true;
-  bench->report->length = 0;
-  report_text(bench->report, "skipped", "the workers did not get their class or their CPUs");
-  return false;
+  return (stats.workers == workers && stats.workers_realtime == realtime
+          && (!bench->question->pin || stats.workers_pinned == workers))
+         || skip(bench->report, "the workers did not get their class or their CPUs");
 }
 
 bool bench_open(bench_run_t *bench)
 {
   const question_t *const question = bench->question;
   const uint32_t workers = question->work.workers;
-  bench->cores = environment_cpus(bench->cpus);
+  const struct sched_param param = {.sched_priority = RT_PRIORITY};
+  bench->cpus = cpus_mask();
+  bench->cores = cpus_count();
   bench->helpers = workers < bench->cores ? workers : bench->cores - 1;
-  if (!load_plan(bench) || !make_pool(bench) || !check_workers(bench) || !find_workers(bench))
+  if (!slot_plan_make(&bench->plan, &question->work, bench->report))
+    return false;
+  bench->work = allot(bench->plan.tasks_max, sizeof bench->work[0]);
+  bench->starts = allot(bench->cores, sizeof bench->starts[0]);
+  if (!make_pool(bench) || !check_workers(bench) || !find_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
-  if (question->pin && !environment_pin(bench->cpus[0])) {
+  if (question->pin && !cpus_pin(0, cpus_nth(&bench->cpus, 0))) {
     report_error(bench->report, "the producer cannot be pinned");
     return false;
   }
-  if (question->work.sched_class == CLASS_RRALL && !environment_set_class(true, bench->report))
-    return false;
-  arrivals_begin(&bench->arrivals, question);
+  if (question->work.sched_class == CLASS_RRALL && sched_setscheduler(0, SCHED_RR, &param) != 0)
+    return skip(bench->report, "the class of the producer cannot be set: %s", strerror(errno));
+  bench->arrivals = (arrivals_t){
+      .base_ns = clock_now_ns() + 4 * question->slot_us * 1000,
+      .slot_ns = (double)question->slot_us * 1e3 * (1 + question->drift_ppm * 1e-6),
+  };
+  bench_set_pattern(bench, question->pattern);
+  bench_seek(bench, 0, 0);
   return true;
-}
-
-void bench_close(bench_run_t *bench)
-{
-  ws_pool_destroy(bench->pool);
-  slot_plan_free(&bench->plan);
-  free(bench->work);
-  free(bench->starts_ns);
-  free(bench->starters);
-  free(bench->tids);
 }
 
 bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)
@@ -154,7 +147,7 @@ bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)
   return false;
 }
 
-void bench_seek(bench_run_t *bench, uint64_t number)
+void bench_seek(bench_run_t *bench, uint64_t number, uint64_t block)
 {
   const slot_plan_t *const plan = &bench->plan;
   uint32_t phase = 0;
@@ -162,28 +155,140 @@ void bench_seek(bench_run_t *bench, uint64_t number)
     for (const uint32_t of = plan->phases[phase].slot; plan->phases[phase].slot == of;)
       phase++;
   bench->next_phase = phase;
+  bench->arrivals.random.state = bench->question->seed << 32 ^ block;
 }
 
-bool bench_run_slot(bench_run_t *bench, slot_times_t *times, bool *late)
+void bench_set_pattern(bench_run_t *bench, const char *pattern)
 {
-  const uint64_t start_ns = arrivals_next(&bench->arrivals);
+  arrivals_t *const arrivals = &bench->arrivals;
+  arrivals->pattern = pattern;
+  arrivals->pattern_slots = (uint32_t)strlen(pattern);
+  arrivals->pattern_bursts = 0;
+  for (const char *slot = pattern; *slot; slot++)
+    arrivals->pattern_bursts += *slot == 'U';
+  // Slots are counted in whole patterns.
+  while (arrivals->slot % arrivals->pattern_slots)
+    arrivals->slot++;
+}
+
+uint64_t bench_slots(const bench_run_t *bench, uint64_t duration_ms)
+{
+  const uint64_t period_us = bench->arrivals.pattern_slots * bench->question->slot_us;
+  return (duration_ms * 1000 + period_us - 1) / period_us * bench->arrivals.pattern_slots;
+}
+
+static uint64_t slot_begin_ns(const arrivals_t *arrivals)
+{
+  return arrivals->base_ns + (uint64_t)((double)arrivals->slot * arrivals->slot_ns);
+}
+
+static void drop_lost_periods(arrivals_t *arrivals)
+{
+  const uint64_t now_ns = clock_now_ns();
+  while (slot_begin_ns(arrivals) + (uint64_t)arrivals->slot_ns < now_ns) {
+    arrivals->slot += arrivals->pattern_slots;
+    arrivals->lost_periods++;
+  }
+}
+
+/// Go to the next slot. @return when its burst comes; 0 = it has none
+static uint64_t next_arrival(arrivals_t *arrivals, const question_t *question)
+{
+  if (arrivals->slot % arrivals->pattern_slots == 0)
+    drop_lost_periods(arrivals);
+  const uint64_t begin_ns = slot_begin_ns(arrivals);
+  const uint64_t slot = arrivals->slot++;
+  if (arrivals->pattern[slot % arrivals->pattern_slots] == 'D')
+    return 0;
+  // Both are drawn in any case, so that the next slot's do not depend on this one's.
+  const bool occupied = random_below(&arrivals->random, 100) < question->occupancy_percent;
+  const uint64_t jitter_ns = random_below(&arrivals->random, 2 * question->jitter_us * 1000 + 1);
+  return occupied ? begin_ns + jitter_ns - question->jitter_us * 1000 : 0;
+}
+
+static void run_timed(void *arg)
+{
+  timed_task_t *const work = arg;
+  work->on_worker = ws_worker_index() >= 0;
+  work->cpu = sched_getcpu();
+  work->start_ns = busy_work(work->work_ns);
+}
+
+/// The first start of a CPU is the earliest of its tasks'. Kept sorted, for the lists are short.
+/// @return number of CPUs
+static uint32_t add_start(start_t *starts, uint32_t count, start_t start)
+{
+  uint32_t at = 0;
+  while (at < count && starts[at].cpu != start.cpu)
+    at++;
+  if (at == count)
+    starts[count++] = start;
+  else if (start.ns < starts[at].ns)
+    starts[at].ns = start.ns;
+  for (; at > 0 && starts[at].ns < starts[at - 1].ns; at--) {
+    const start_t earlier = starts[at];
+    starts[at] = starts[at - 1];
+    starts[at - 1] = earlier;
+  }
+  return count;
+}
+
+/// The lags of the wanted CPUs: those of the earliest starts.
+static void note_lags(const bench_run_t *bench, uint32_t tasks, int32_t own_cpu, uint64_t begin_ns,
+                      slot_times_t *times)
+{
+  const uint64_t end_ns = clock_now_ns();
+  const uint32_t further = tasks - 1 < bench->helpers ? tasks - 1 : bench->helpers;
+  const uint32_t wanted = further ? further : 1;
+  const bool first = times->bursts++ == 0;
+  uint64_t work_ns = 0, sum_ns = 0, last_ns = 0;
+  uint32_t cpus = 0;
+  for (uint32_t i = 0; i < tasks; i++) {
+    const timed_task_t *const work = &bench->work[i];
+    work_ns += work->work_ns;
+    times->worker_work_ns += work->on_worker ? work->work_ns : 0;
+    if (work->cpu != own_cpu || further == 0)
+      cpus = add_start(bench->starts, cpus, (start_t){work->cpu, work->start_ns});
+  }
+  for (uint32_t i = 0; i < wanted; i++) {
+    const uint64_t lag_ns = (i < cpus ? bench->starts[i].ns : end_ns) - begin_ns;
+    last_ns = lag_ns < work_ns ? lag_ns : work_ns;
+    sum_ns += last_ns;
+  }
+  times->lateness_ns += sum_ns / wanted;
+  times->last_lag_ns = first ? last_ns : times->last_lag_ns;
+}
+
+static void run_burst(bench_run_t *bench, const phase_t *phase, slot_times_t *times)
+{
+  for (uint32_t i = 0; i < phase->task_count; i++)
+    bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
+  ws_group_t group;
+  ws_group_init(&group, phase->task_count);
+  const int32_t cpu = sched_getcpu();
+  const uint64_t begin_ns = clock_now_ns();
+  for (uint32_t i = 0; i < phase->task_count; i++)
+    ws_pool_push(bench->pool, (ws_task_t){.func = run_timed, .arg = &bench->work[i], .group = &group});
+  ws_group_wait(&group, bench->pool);
+  note_lags(bench, phase->task_count, cpu, begin_ns, times);
+}
+
+bool bench_run_slot(bench_run_t *bench, slot_times_t *times)
+{
+  const uint64_t start_ns = next_arrival(&bench->arrivals, bench->question);
   if (start_ns == 0)
     return false;
   *times = (slot_times_t){0};
-  *late = clock_now_ns() > start_ns;
   clock_sleep_until(start_ns);
   const slot_plan_t *const plan = &bench->plan;
   const uint32_t first = bench->next_phase;
   uint32_t phase = first;
   const uint64_t begin_ns = clock_now_ns();
-  for (bool first_burst = true;
-       phase < plan->phase_count && plan->phases[phase].slot == plan->phases[first].slot; phase++) {
+  for (; phase < plan->phase_count && plan->phases[phase].slot == plan->phases[first].slot; phase++) {
     if (plan->phases[phase].serial_ns)
       busy_work(plan->phases[phase].serial_ns);
-    if (plan->phases[phase].task_count) {
-      burst_run(bench, &plan->phases[phase], first_burst, times);
-      first_burst = false;
-    }
+    if (plan->phases[phase].task_count)
+      run_burst(bench, &plan->phases[phase], times);
   }
   times->makespan_ns = clock_now_ns() - begin_ns;
   times->bound_ns = slot_plan_bound_ns(plan, first, phase - first, bench->helpers + 1, &times->work_ns);
@@ -191,17 +296,9 @@ bool bench_run_slot(bench_run_t *bench, slot_times_t *times, bool *late)
   return true;
 }
 
-void bench_run_periods(bench_run_t *bench, uint64_t periods)
+void bench_run_slots(bench_run_t *bench, uint64_t slots)
 {
   slot_times_t times;
-  bool late;
-  for (uint64_t slot = 0; slot < periods * bench->arrivals.pattern_slots; slot++)
-    bench_run_slot(bench, &times, &late);
-}
-
-void bench_answer(report_t *report)
-{
-  printf("{%.*s}\n", (int)report->length, report->text);
-  fflush(stdout);
-  report->length = 0;
+  while (slots-- > 0)
+    bench_run_slot(bench, &times);
 }

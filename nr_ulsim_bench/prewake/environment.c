@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "environment.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,14 +10,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "prewake.h"
 #include "process.h"
 #include "usage.h"
 
 /// Short, so that a mode that uses up the quota pays for it itself and not the one after it.
 #define QUOTA_PERIOD_US 10000u
 
-/// @return false always, for the caller to return
-__attribute__((format(printf, 2, 3))) static bool skip(report_t *report, const char *format, ...)
+bool skip(report_t *report, const char *format, ...)
 {
   char text[REQUEST_PATH_CHARS + 128];
   va_list args;
@@ -90,24 +88,18 @@ static bool make_group(environment_t *environment, uint32_t percent, report_t *r
          || skip(report, "%s/cpu.cfs_quota_us: %s", environment->group, strerror(errno));
 }
 
-static bool hold_latency(environment_t *environment, int64_t latency_us, report_t *report)
+static bool hold_latency(environment_t *environment, int32_t latency_us, report_t *report)
 {
-  const int32_t value = (int32_t)latency_us;
-  environment->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
-  return (environment->latency_fd >= 0
-          && write(environment->latency_fd, &value, sizeof value) == sizeof value)
-         || skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
+  environment->latency_fd = process_hold_latency(latency_us);
+  return environment->latency_fd >= 0 || skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
 }
 
 bool environment_open(environment_t *environment, const question_t *question, report_t *report)
 {
   *environment = (environment_t){.latency_fd = -1};
-  for (; environment->hog_count < question->work.hogs; environment->hog_count++) {
-    const pid_t hog = process_start_noise(&(noise_t){.kind = NOISE_NORMAL, .on_us = 1000});
-    if (hog < 0)
-      return skip(report, "no process: %s", strerror(errno));
-    environment->hogs[environment->hog_count] = hog;
-  }
+  environment->noise_count = question->work.noise_count;
+  if (!process_start_all(question->work.noise, environment->noise_count, environment->noise))
+    return skip(report, "no process: %s", strerror(errno));
   if (question->dma_latency_us >= 0 && !hold_latency(environment, question->dma_latency_us, report))
     return false;
   return question->quota_percent == 0 || make_group(environment, question->quota_percent, report);
@@ -115,51 +107,11 @@ bool environment_open(environment_t *environment, const question_t *question, re
 
 void environment_close(environment_t *environment)
 {
-  for (uint32_t i = 0; i < environment->hog_count; i++)
-    process_end(environment->hogs[i]);
+  process_end_all(environment->noise, environment->noise_count);
   if (environment->latency_fd >= 0)
     close(environment->latency_fd);
   if (environment->group[0])
     rmdir(environment->group);
-}
-
-bool environment_set_class(bool realtime, report_t *report)
-{
-  const struct sched_param param = {.sched_priority = realtime ? ENVIRONMENT_RT_PRIORITY : 0};
-  return sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, &param) == 0
-         || skip(report, "the class of the producer cannot be set: %s", strerror(errno));
-}
-
-uint32_t environment_cpus(int32_t *cpus)
-{
-  cpu_set_t mask;
-  uint32_t count = 0;
-  sched_getaffinity(0, sizeof mask, &mask);
-  for (int32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &mask))
-      cpus[count++] = cpu;
-  return count;
-}
-
-bool environment_pin(int32_t cpu)
-{
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  CPU_SET(cpu, &mask);
-  return sched_setaffinity(0, sizeof mask, &mask) == 0;
-}
-
-static bool restrict_cpus(uint32_t wanted, report_t *report)
-{
-  int32_t cpus[CPU_SETSIZE];
-  const uint32_t count = environment_cpus(cpus);
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  for (uint32_t i = 0; i < count && i < wanted; i++)
-    CPU_SET(cpus[i], &mask);
-  if (count < wanted)
-    return skip(report, "%u CPUs wanted, this process has %u", wanted, count);
-  return sched_setaffinity(0, sizeof mask, &mask) == 0 || skip(report, "CPUs: %s", strerror(errno));
 }
 
 static double process_cpu_s(pid_t process)
@@ -170,25 +122,24 @@ static double process_cpu_s(pid_t process)
 
 /// Only a CPU's idle time is exact in /proc/stat; what it is busy with is often counted by samples, which the
 /// slots of a radio may always or never meet.
-double environment_busy_s(const environment_t *environment, const int32_t *cpus, uint32_t cpu_count)
+double environment_busy_s(const environment_t *environment, const cpu_set_t *cpus)
 {
   FILE *const file = fopen("/proc/stat", "r");
   char line[1024];
   uint64_t idle_ticks = 0;
   while (file && fgets(line, sizeof line, file)) {
     unsigned long long idle, waiting;
-    int32_t cpu;
-    if (sscanf(line, "cpu%d %*u %*u %*u %llu %llu", &cpu, &idle, &waiting) != 3)
-      continue;
-    for (uint32_t i = 0; i < cpu_count; i++)
-      idle_ticks += cpus[i] == cpu ? idle + waiting : 0;
+    uint32_t cpu;
+    if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu", &cpu, &idle, &waiting) == 3 && cpu < CPU_SETSIZE
+        && CPU_ISSET(cpu, cpus))
+      idle_ticks += idle + waiting;
   }
   if (file)
     fclose(file);
-  double busy_s = (double)clock_now_ns() * 1e-9 * cpu_count;
+  double busy_s = (double)clock_now_ns() * 1e-9 * (uint32_t)CPU_COUNT(cpus);
   busy_s -= (double)idle_ticks / (double)sysconf(_SC_CLK_TCK);
-  for (uint32_t i = 0; i < environment->hog_count; i++)
-    busy_s -= process_cpu_s(environment->hogs[i]);
+  for (uint32_t i = 0; i < environment->noise_count; i++)
+    busy_s -= process_cpu_s(environment->noise[i]);
   return busy_s;
 }
 
@@ -198,8 +149,6 @@ bool environment_enter(const environment_t *environment, const question_t *quest
   snprintf(process, sizeof process, "%d", (int)getpid());
   if (environment->group[0] && !write_text(environment->group, "cgroup.procs", process))
     return skip(report, "%s/cgroup.procs: %s", environment->group, strerror(errno));
-  if (question->cpus && !restrict_cpus(question->cpus, report))
-    return false;
   return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0
          || skip(report, "timer slack: %s", strerror(errno));
 }

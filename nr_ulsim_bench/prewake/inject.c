@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "inject.h"
-
 #include <stdatomic.h>
 
 #include "../../common/utils/thread_pool_ws/os/ws_os.h"
-#include "arrivals.h"
 #include "clock.h"
-#include "ws_pool.h"
+#include "prewake.h"
 
 /// Who returned sooner did not sleep: a CPU that did not go idle has nothing to wake from.
 #define SLEPT_NS_MIN 20000u

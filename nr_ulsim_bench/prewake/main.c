@@ -13,33 +13,114 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "environment.h"
-#include "inject.h"
+#include "prewake.h"
 #include "process.h"
 #include "words.h"
 
-#define LINE_CHARS_MAX 4096
+/// Leads at which the search for the best one looks. auto and off have more time: their tails are compared.
+#define MODES_DEFAULT                                                                                        \
+  "off,auto,fixed:0,fixed:5,fixed:10,fixed:15,fixed:20,off,auto,fixed:30,fixed:40,fixed:60,fixed:80,"        \
+  "fixed:120,fixed:160,fixed:200,auto"
+#define LEAD_US_MAX 10000
+#define STEPS 5 // of ASK_STEP
 
-static void measure(bench_run_t *bench)
+static const char usage[] =
+    "usage: ws-prewake [bench=compare|step|idle|canary] [key=value]...   one JSON object a line, one a mode\n"
+    "       ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5\n"
+    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   spin_price=9\n"
+    "       bursts=12x6+22x28 (tasks x us, chained) or file=PATH (recorded slots)   workers=1\n"
+    "       slot_us=500   pattern=DDDDU (U: burst, D: none)   occupancy=100 (percent of U)   jitter_us=0\n"
+    "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
+    "       class=other|rr|rrall   hog=N   slack_ns=50000   dma_latency=-1|0   quota_percent=N\n"
+    "       pin=0|1 (producer on the first CPU, workers on the others)   inject_us=N   bimodal=PERCENT\n"
+    "       next_pattern=U (step)\n"
+    "compare: modes take turns in blocks in one pool. step: auto alone, from its first burst; then wakes\n"
+    "become slower by inject_us, then quicker again, the grid jumps, the pattern changes: measure_ms each.\n"
+    "idle: CPU time of a pool that has stopped working. canary: what real-time workers leave to a normal\n"
+    "thread on each CPU. Times are in us; a slot's cost is lateness + (CPU time - work) / spin_price.\n";
+
+static bool parse_mode(const char *text, spin_mode_t *mode)
 {
-  switch (bench->question->ask) {
-    case ASK_COMPARE:
-      measure_compare(bench);
-      break;
-    case ASK_STEP:
-      measure_step(bench);
-      break;
-    case ASK_IDLE:
-      measure_rest(bench);
-      break;
-    case ASK_CANARY:
-      measure_canary(bench);
-  }
+  static const struct {
+    const char *name;
+    ws_spin_t spin;
+  } plain[] = {{"off", WS_SPIN_OFF}, {"auto", WS_SPIN_AUTO}, {"hot", WS_SPIN_HOT}};
+  *mode = (spin_mode_t){.spin = WS_SPIN_FIXED};
+  if ((size_t)snprintf(mode->name, sizeof mode->name, "%s", text) >= sizeof mode->name)
+    return false;
+  for (uint32_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+    if (strcmp(text, plain[i].name) == 0) {
+      mode->spin = plain[i].spin;
+      return true;
+    }
+  uint32_t lead_us;
+  int used = 0;
+  const bool good = sscanf(text, "fixed:%u%n", &lead_us, &used) == 1 && text[used] == '\0';
+  mode->lead_ns = lead_us * UINT64_C(1000);
+  return good && lead_us <= LEAD_US_MAX;
 }
+
+static bool parse_modes(const char *text, void *target)
+{
+  question_t *const question = target;
+  char names[MODES_MAX * MODE_CHARS];
+  if ((size_t)snprintf(names, sizeof names, "%s", text) >= sizeof names)
+    return false;
+  question->modes.count = 0;
+  char *rest = NULL;
+  for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+    if (question->modes.count == MODES_MAX || !parse_mode(name, &question->modes.of[question->modes.count++]))
+      return false;
+  return question->modes.count > 0;
+}
+
+static bool parse_pattern(const char *text, void *pattern)
+{
+  const size_t length = strlen(text);
+  if (length >= PATTERN_CHARS || strspn(text, "UD") != length || !strchr(text, 'U'))
+    return false;
+  strcpy(pattern, text);
+  return true;
+}
+
+#define NUMBER(field, least, most) WORD_NUMBER(question_t, field, least, most)
+
+static const word_key_t keys[] = {
+    {"bench", WORD_ONE_OF(question_t, ask, "compare", "step", "idle", "canary")},
+    {"workers", NUMBER(work.workers, 1, 1024)},
+    {"class", WORD_ONE_OF(question_t, work.sched_class, "other", "rr", "rrall")},
+    {"hog", WORD_FUNC(question_t, work, request_parse_hogs)},
+    {"limit_s", .kind = KEY_SECONDS, WORD_FIELD(question_t, work.limit_s)},
+    {"bursts", WORD_FUNC(question_t, work, request_parse_bursts)},
+    {"file", WORD_TEXT(question_t, work.file)},
+    {"modes", .kind = KEY_FUNC, .parse = parse_modes},
+    {"cap", NUMBER(cap_percent, 0, 100)},
+    {"spin_price", NUMBER(spin_price, 1, 100)},
+    {"slot_us", NUMBER(slot_us, 1, 1000000)},
+    {"pattern", WORD_FUNC(question_t, pattern, parse_pattern)},
+    {"next_pattern", WORD_FUNC(question_t, next_pattern, parse_pattern)},
+    {"occupancy", NUMBER(occupancy_percent, 0, 100)},
+    {"jitter_us", NUMBER(jitter_us, 0, 1000000)},
+    {"drift_ppm", NUMBER(drift_ppm, -1000, 1000)},
+    {"seed", NUMBER(seed, 0, UINT32_MAX)},
+    {"warm_ms", NUMBER(warm_ms, 0, 600000)},
+    {"measure_ms", NUMBER(measure_ms, 0, 3600000)},
+    {"block_ms", NUMBER(block_ms, 1, 60000)},
+    {"slack_ns", NUMBER(slack_ns, 1, 1000000000)},
+    {"dma_latency", NUMBER(dma_latency_us, -1, 1000000)},
+    {"quota_percent", NUMBER(quota_percent, 0, 100000)},
+    {"pin", NUMBER(pin, 0, 1)},
+    {"inject_us", NUMBER(inject_us, 0, 10000)},
+    {"bimodal", NUMBER(bimodal_percent, 0, 100)},
+    {NULL},
+};
 
 _Noreturn static void serve_in_child(const question_t *question, const environment_t *environment)
 {
+  static void (*const measure[])(bench_run_t *) = {[ASK_COMPARE] = measure_compare,
+                                                   [ASK_STEP] = measure_step,
+                                                   [ASK_IDLE] = measure_rest,
+                                                   [ASK_CANARY] = measure_canary};
   static report_t report;
   bench_run_t bench = {.question = question, .environment = environment, .report = &report};
   timer_t timer;
@@ -48,10 +129,11 @@ _Noreturn static void serve_in_child(const question_t *question, const environme
   if (!process_limit(&timer, question->work.limit_s))
     report_error(&report, "no timer to end the measurement: %s", strerror(errno));
   else if (environment_enter(environment, question, &report) && bench_open(&bench))
-    measure(&bench);
+    measure[question->ask](&bench);
   if (report.length) // what is left is a reason why there is no answer
-    bench_answer(&report);
-  bench_close(&bench);
+    report_print(&report);
+  if (bench.pool)
+    ws_pool_destroy(bench.pool);
   _exit(EXIT_SUCCESS);
 }
 
@@ -91,24 +173,40 @@ static bool answer(const question_t *question)
   }
   environment_close(&environment);
   if (report.length)
-    bench_answer(&report);
+    report_print(&report);
   return ended_by == 0;
 }
 
 int main(int argc, char **argv)
 {
-  static question_t question;
   static report_t report;
-  char line[LINE_CHARS_MAX], error[512];
-  if (argc > 1 && argv[1][0] == '-') {
-    const bool asked = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    fputs(question_usage, asked ? stdout : stderr);
-    return asked ? EXIT_SUCCESS : EXIT_FAILURE;
+  static question_t question = {
+      .work = {.workers = 1},
+      .cap_percent = 10,
+      .spin_price = 9, // as the pool has it by default
+      .slot_us = 500,
+      .pattern = "U",
+      .next_pattern = "U",
+      .occupancy_percent = 100,
+      .seed = 1,
+      .warm_ms = 1000,
+      .measure_ms = 5000,
+      .block_ms = 40,
+      .slack_ns = 50000,
+      .dma_latency_us = -1,
+  };
+  request_t *const work = &question.work;
+  parse_modes(MODES_DEFAULT, &question);
+  words_take(argc, argv, usage, keys, &question);
+  if (work->burst_count > 0 && work->file[0]) {
+    report_error(&report, "request: bursts and file exclude each other");
+    report_print(&report);
+    return EXIT_FAILURE;
   }
-  words_join(argc, argv, line, sizeof line);
-  if (question_parse(line, &question, error, sizeof error))
-    return answer(&question) ? EXIT_SUCCESS : EXIT_FAILURE;
-  report_error(&report, "%s", error);
-  bench_answer(&report);
-  return EXIT_FAILURE;
+  if (work->burst_count == 0 && !work->file[0])
+    request_parse_bursts("12x6", work);
+  const uint64_t measured_ms = question.measure_ms * (question.ask == ASK_STEP ? STEPS : 1);
+  if (work->limit_s == 0) // generous: a host may stop the whole machine for seconds
+    work->limit_s = 20 + 3e-3 * (double)(question.warm_ms + measured_ms);
+  return answer(&question) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -24,10 +24,15 @@ typedef struct {
   uint32_t workers; ///< threads beside the producer
   bool
       pinned; ///< worker i shall be pinned to CPU i, where the pool offers that; the simulated machine's only
+  bool pinned_by_observer; ///< worker i shall be pinned to CPU i + 1 of the process, and the caller to CPU 0
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
   uint32_t tasks_max; ///< most tasks pushed between two waits
 } bench_settings_t;
+
+/// @return the sum of one piece of a reduction. One function of the program, so that all pools run the same
+/// instructions
+typedef double (*bench_sum_t)(uint64_t intervals, uint64_t first, uint64_t end);
 
 /// What a burst of a slot is to a gNB.
 typedef enum { BENCH_PHASE_NONE, BENCH_SYMBOL_PROCESSING, BENCH_ULSCH_DECODING } bench_phase_t;
@@ -38,6 +43,7 @@ typedef struct {
   bool has_workers; ///< false = everything runs in the producer
   bool nested_push; ///< push() may be called inside a task, and wait() then waits for those tasks, too
   bool batches; ///< push() only collects; the tasks start in wait()
+  bool has_observers; ///< of its workers, which can pin them
   bool sets_class; ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had
@@ -51,6 +57,9 @@ typedef struct {
   void (*wait)(void *pool);
   /// Inside a task: spawn @p child, run @p own here, join the child. NULL = the pool cannot do that
   void (*fork_join)(void *pool, const bench_task_t *child, const bench_task_t *own);
+  /// @return the sum of sum(intervals, first, end) over pieces of [0, intervals). Outside of run(). NULL =
+  /// cannot
+  double (*reduce)(void *pool, uint64_t intervals, bench_sum_t sum);
   /// Tell a tracer that the calling thread begins a phase, before its first push, and ends it, after
   /// its wait(). Never with BENCH_PHASE_NONE. Both or neither are NULL; NULL = this pool has no such events
   void (*phase_begin)(bench_phase_t phase, uint32_t frame, uint32_t slot);
@@ -61,6 +70,10 @@ typedef struct {
 } bench_backend_t;
 
 #define BENCH_EXPORT __attribute__((visibility("default")))
+/// The version of a pool whose header has it as three numbers.
+#define BENCH_VERSION_TEXT(major, minor, patch)                                                              \
+  BENCH_TEXT_OF(major) "." BENCH_TEXT_OF(minor) "." BENCH_TEXT_OF(patch)
+#define BENCH_TEXT_OF(number) #number
 
 #ifdef __cplusplus
 }

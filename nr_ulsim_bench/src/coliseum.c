@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The coliseum: as many tasks as the pool can carry, pushed one by one by the producer, then one join.
-#include <stdlib.h>
-
 #include "clock.h"
-#include "fib.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
+#include "work.h"
 
 /// The nested work: fib by tasks down to the cut-off, below it in one call.
 #define NESTED_ROOT 24
@@ -90,7 +89,6 @@ void measure_calibration(report_t *report)
   report_number(report, "fib18_ns", fib_ns(18));
   report_number(report, "fib19_ns", fib_ns(19));
   report_number(report, "nested_ns", fib_ns(NESTED_ROOT));
-  report_count(report, "nested_tasks", 1 + nested_spawns(NESTED_ROOT));
 }
 
 /// The task records of a work: few, shared by all pushes, since a task only reads them.
@@ -99,22 +97,20 @@ typedef struct {
   double work_ns; ///< of a task, on average
 } contest_t;
 
-static void prepare_contest(contest_t *contest, work_t work)
+static contest_t make_contest(work_t work)
 {
-  static fib_task_t mixed[3] = {{17, 0, 0}, {18, 0, 0}, {19, 0, 0}};
-  static fib_task_t multiple[3] = {{19, 0, 0}, {19, 19, 0}, {19, 19, 19}};
-  static fib_task_t single = {19, 0, 0};
-  const double ns_19 = fib_ns(19);
-  contest->work_ns = work == WORK_EMPTY        ? 0
-                     : work == WORK_FIB17_19   ? (fib_ns(17) + fib_ns(18) + ns_19) / 3
-                     : work == WORK_FIB19_X1_3 ? 2 * ns_19
-                                               : ns_19;
-  for (uint32_t i = 0; i < 3; i++) {
-    fib_task_t *const fibs = work == WORK_FIB17_19     ? &mixed[i]
-                             : work == WORK_FIB19_X1_3 ? &multiple[i]
-                                                       : &single;
-    contest->tasks[i] = (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = fibs};
-  }
+  static fib_task_t fibs[][3] = {[WORK_EMPTY] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+                                 [WORK_FIB19] = {{19, 0, 0}, {19, 0, 0}, {19, 0, 0}},
+                                 [WORK_FIB17_19] = {{17, 0, 0}, {18, 0, 0}, {19, 0, 0}},
+                                 [WORK_FIB19_X1_3] = {{19, 0, 0}, {19, 19, 0}, {19, 19, 19}}};
+  const double ns_17_19 = (fib_ns(17) + fib_ns(18) + fib_ns(19)) / 3, ns_19 = fib_ns(19);
+  const double work_ns[] = {
+      [WORK_EMPTY] = 0, [WORK_FIB19] = ns_19, [WORK_FIB17_19] = ns_17_19, [WORK_FIB19_X1_3] = 2 * ns_19};
+  contest_t contest = {.work_ns = work_ns[work]};
+  for (uint32_t i = 0; i < 3; i++)
+    contest.tasks[i] =
+        (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = &fibs[work][i]};
+  return contest;
 }
 
 /// @return number of tasks that the producer ran inside its pushes
@@ -141,18 +137,10 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
   report_number(report, "system_s", cost.system_s);
   report_count(report, "ctx_switches", cost.ctx_switches);
   report_count(report, "involuntary_switches", cost.involuntary_switches);
-  if (session->request->counters)
-    counters_stop(&session->counters, report);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
   report_number(report, "work_s", work_ns * 1e-9);
   report_number(report, "ideal_s", work_ns * 1e-9 / session->cores);
-}
-
-static void start_counters(session_t *session)
-{
-  if (session->request->counters)
-    counters_start(&session->counters);
 }
 
 static void measure_flat(session_t *session)
@@ -160,10 +148,8 @@ static void measure_flat(session_t *session)
   const uint32_t count = session->request->tasks;
   const uint32_t warm_count = count / 20 + 1;
   const uint64_t before_tasks = threads_run_tasks();
-  contest_t contest;
-  prepare_contest(&contest, session->request->work);
+  const contest_t contest = make_contest(session->request->work);
   push_and_wait(session, contest.tasks, 3, warm_count);
-  start_counters(session);
   const usage_t begin = usage_now(USAGE_PROCESS);
   const uint64_t inline_tasks = push_and_wait(session, contest.tasks, 3, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
@@ -176,19 +162,14 @@ static void measure_flat(session_t *session)
 static void measure_nested(session_t *session)
 {
   const uint32_t count = session->request->tasks;
-  nested_t *const roots = calloc(count, sizeof roots[0]);
-  bench_task_t *const tasks = calloc(count, sizeof tasks[0]);
-  if (!roots || !tasks) {
-    report_error(session->report, "no memory for %u tasks", count);
-    return;
-  }
+  nested_t *const roots = allot(count, sizeof roots[0]);
+  bench_task_t *const tasks = allot(count, sizeof tasks[0]);
   for (uint32_t i = 0; i < count; i++) {
     roots[i] = (nested_t){.session = session, .n = NESTED_ROOT};
     tasks[i] = (bench_task_t){.func = run_nested_root, .arg = &roots[i]};
   }
   const double work_ns = fib_ns(NESTED_ROOT) * count;
   push_and_wait(session, tasks, 1, 1);
-  start_counters(session);
   const usage_t begin = usage_now(USAGE_PROCESS);
   push_and_wait(session, tasks, count, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
@@ -198,8 +179,6 @@ static void measure_nested(session_t *session)
     if (roots[i].result != expected)
       report_error(session->report, "nested fib(%d) gave %llu instead of %llu", NESTED_ROOT,
                    (unsigned long long)roots[i].result, (unsigned long long)expected);
-  free(tasks);
-  free(roots);
 }
 
 void measure_coliseum(session_t *session)

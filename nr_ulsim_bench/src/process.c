@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cpus.h"
 
 #define NOISE_RT_PRIORITY 10 // the workers have 50
 #define NOISE_HOST_PRIORITY 99
@@ -60,20 +62,13 @@ static bool set_class(pid_t noise, noise_kind_t kind)
   return set || !realtime;
 }
 
-static bool pin(pid_t noise, uint32_t cpu)
-{
-  cpu_set_t only;
-  CPU_ZERO(&only);
-  CPU_SET(cpu, &only);
-  return sched_setaffinity(noise, sizeof only, &only) == 0;
-}
-
-pid_t process_start_noise(const noise_t *noise)
+static pid_t start_noise(const noise_t *noise)
 {
   const pid_t parent = getpid(), child = fork();
   if (child == 0)
     make_noise(noise, parent);
-  if (child < 0 || ((noise->kind != NOISE_HOST || pin(child, noise->cpu)) && set_class(child, noise->kind)))
+  if (child < 0
+      || ((noise->kind != NOISE_HOST || cpus_pin(child, noise->cpu)) && set_class(child, noise->kind)))
     return child;
   const int32_t error = errno;
   process_end(child);
@@ -85,6 +80,23 @@ void process_end(pid_t process)
 {
   kill(process, SIGKILL);
   waitpid(process, NULL, 0);
+}
+
+bool process_start_all(const noise_t *noise, uint32_t count, pid_t *child)
+{
+  bool good = true;
+  for (uint32_t i = 0; i < count; i++) {
+    child[i] = good ? start_noise(&noise[i]) : -1;
+    good = good && child[i] >= 0;
+  }
+  return good;
+}
+
+void process_end_all(const pid_t *child, uint32_t count)
+{
+  for (uint32_t i = 0; i < count; i++)
+    if (child[i] >= 0)
+      process_end(child[i]);
 }
 
 bool process_set_limit(timer_t timer, double limit_s)
@@ -100,4 +112,15 @@ bool process_limit(timer_t *timer, double limit_s)
 {
   struct sigevent kill_event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
   return timer_create(CLOCK_MONOTONIC, &kill_event, timer) == 0 && process_set_limit(*timer, limit_s);
+}
+
+int process_hold_latency(int32_t latency_us)
+{
+  const int file = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+  if (file < 0 || write(file, &latency_us, sizeof latency_us) == (ssize_t)sizeof latency_us)
+    return file;
+  const int32_t error = errno;
+  close(file);
+  errno = error;
+  return -1;
 }

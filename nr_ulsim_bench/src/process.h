@@ -28,8 +28,13 @@ typedef struct {
 /// @brief The calling process is killed when its parent dies.
 void process_die_with_parent(void);
 
-/// @return a child that computes beside a measurement and ends with this process; -1 with errno = none
-pid_t process_start_noise(const noise_t *noise);
+/// @brief Start children that compute beside a measurement and end with this process.
+/// @param child  out, [count]; -1 = not started
+/// @return false with errno = one is missing
+bool process_start_all(const noise_t *noise, uint32_t count, pid_t *child);
+
+/// @brief End them.
+void process_end_all(const pid_t *child, uint32_t count);
 
 /// @brief Kill a child and wait until it is gone.
 void process_end(pid_t process);
@@ -43,5 +48,9 @@ bool process_limit(timer_t *timer, double limit_s);
 
 /// @brief Begin anew: it is killed after @p limit_s from now.
 bool process_set_limit(timer_t timer, double limit_s);
+
+/// @brief Hold the idle states down to this latency, until the file is closed. @return the file; -1 with
+/// errno
+int process_hold_latency(int32_t latency_us);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /// Bins of a histogram for each power of two: 2 to the power of this.
 #define BIN_BITS 6
@@ -71,6 +72,15 @@ void report_error(report_t *report, const char *format, ...)
   va_end(args);
   report->length = 0;
   report_text(report, "error", text);
+}
+
+bool report_print(report_t *report)
+{
+  const bool good = strncmp(report->text, "\"error\"", 7) != 0;
+  printf("{%.*s}\n", (int)report->length, report->text);
+  fflush(stdout);
+  report->length = 0;
+  return good;
 }
 
 static int compare_u64(const void *left, const void *right)

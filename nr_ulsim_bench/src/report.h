@@ -24,6 +24,9 @@ void report_text(report_t *report, const char *key, const char *value);
 /// @brief Drop what was reported and report why there is no result.
 __attribute__((format(printf, 2, 3))) void report_error(report_t *report, const char *format, ...);
 
+/// @brief Print the answer as one line of JSON, and empty it. @return whether it had a result
+bool report_print(report_t *report);
+
 /// @brief Report <prefix>_p50_us, _p99_us, _p999_us and _max_us.
 /// @param values_ns  sorted by the call
 void report_percentiles(report_t *report, const char *prefix, uint64_t *values_ns, uint32_t count);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpus.h"
 #include "words.h"
 
 #define NOISE_US_MAX 10000000
 
-/// "12x6+22x28": bursts of tasks x µs, which may have decimals.
-static bool parse_bursts(const char *text, void *target)
+bool request_parse_bursts(const char *text, void *target)
 {
   request_t *const request = target;
   request->burst_count = 0;
@@ -32,14 +32,6 @@ static bool parse_bursts(const char *text, void *target)
   return false;
 }
 
-static bool parse_limit(const char *text, void *target)
-{
-  request_t *const request = target;
-  char *end;
-  request->limit_s = strtod(text, &end);
-  return end != text && *end == '\0' && request->limit_s > 0 && request->limit_s <= 3600;
-}
-
 static bool parse_env(const char *text, void *target)
 {
   request_t *const request = target;
@@ -57,11 +49,21 @@ static bool add_noise(request_t *request, noise_t noise)
   return true;
 }
 
+bool request_parse_hogs(const char *text, void *request)
+{
+  char *end;
+  unsigned long hogs = strtoul(text, &end, 10);
+  bool good = end != text && *end == '\0' && hogs <= REQUEST_NOISE_MAX;
+  for (; good && hogs > 0; hogs--)
+    good = add_noise(request, (noise_t){.kind = NOISE_NORMAL, .on_us = 1000});
+  return good;
+}
+
 /// Without a pause nothing else would run.
 static bool add_noise_on_each_cpu(request_t *request, noise_t noise)
 {
-  cpu_set_t allowed;
-  if (noise.off_us == 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+  const cpu_set_t allowed = cpus_mask();
+  if (noise.off_us == 0)
     return false;
   for (noise.cpu = 0; noise.cpu < CPU_SETSIZE; noise.cpu++) {
     if (CPU_ISSET(noise.cpu, &allowed) && !add_noise(request, noise))
@@ -92,53 +94,50 @@ _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) ==
                "enumerations are written as 32 bits");
 
 static const word_key_t keys[] = {
-    {"bench", WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle",
+    {"bench", WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "pi",
                           "calibrate", "info")},
     {"backend", WORD_TEXT(request_t, backend)},
-    {"workers", WORD_NUMBER(request_t, workers, 1024)},
+    {"workers", WORD_NUMBER(request_t, workers, 0, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
-    {"mode", WORD_ONE_OF(request_t, mode, "default", "hot")},
-    {"hog", WORD_NUMBER(request_t, hogs, REQUEST_HOGS_MAX)},
+    {"mode", WORD_ONE_OF(request_t, mode, "default", "hot", "pinned")},
+    {"hog", .kind = KEY_FUNC, .parse = request_parse_hogs},
     {"noise", .kind = KEY_FUNC, .parse = parse_noise},
-    {"limit_s", .kind = KEY_FUNC, .parse = parse_limit},
+    {"limit_s", .kind = KEY_SECONDS, WORD_FIELD(request_t, limit_s)},
     {"env", .kind = KEY_FUNC, .parse = parse_env},
-    {"bursts", .kind = KEY_FUNC, .parse = parse_bursts},
-    {"period_us", WORD_NUMBER(request_t, period_us, 10000000)},
-    {"period_ns", WORD_NUMBER(request_t, period_ns, UINT64_C(1000000000))},
-    {"fan", WORD_NUMBER(request_t, fan, 64)},
-    {"slots", WORD_NUMBER(request_t, slots, 1000000)},
-    {"start", WORD_NUMBER(request_t, start_slots, 1000000)},
-    {"warm", WORD_NUMBER(request_t, warm_slots, 1000000)},
-    {"histogram", WORD_NUMBER(request_t, histogram, 1)},
+    {"bursts", .kind = KEY_FUNC, .parse = request_parse_bursts},
+    {"period_us", WORD_NUMBER(request_t, period_us, 0, 10000000)},
+    {"period_ns", WORD_NUMBER(request_t, period_ns, 0, 1000000000)},
+    {"fan", WORD_NUMBER(request_t, fan, 0, 64)},
+    {"slots", WORD_NUMBER(request_t, slots, 1, 1000000)},
+    {"start", WORD_NUMBER(request_t, start_slots, 0, 1000000)},
+    {"warm", WORD_NUMBER(request_t, warm_slots, 0, 1000000)},
+    {"histogram", WORD_NUMBER(request_t, histogram, 0, 1)},
     {"file", WORD_TEXT(request_t, file)},
     {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
-    {"tasks", WORD_NUMBER(request_t, tasks, 100000000)},
-    {"counters", WORD_NUMBER(request_t, counters, 1)},
-    {"idle_us", WORD_NUMBER(request_t, idle_us, 10000000)},
+    {"tasks", WORD_NUMBER(request_t, tasks, 1, 100000000)},
+    {"idle_us", WORD_NUMBER(request_t, idle_us, 0, 10000000)},
+    {"intervals", WORD_NUMBER(request_t, intervals, 1000000, INT64_C(1) << 40)},
+    {NULL},
 };
 
-bool request_parse_word(const char *key, const char *value, void *request)
+bool request_parse(char *line, request_t *request, report_t *report)
 {
-  return word_parse(keys, sizeof keys / sizeof keys[0], key, value, request);
-}
-
-bool request_parse(char *line, request_t *request, char *error, uint32_t error_size)
-{
-  *request =
-      (request_t){.bench = BENCH_INFO, .limit_s = 10.0, .slots = 100, .warm_slots = 10, .period_us = 500};
-  if (!words_parse(line, request_parse_word, request, error, error_size))
+  *request = (request_t){.bench = BENCH_INFO,
+                         .limit_s = 10.0,
+                         .slots = 100,
+                         .warm_slots = 10,
+                         .period_us = 500,
+                         .intervals = 20000000};
+  if (!words_parse(line, keys, request, report))
     return false;
-  if (request->bench == BENCH_STREAM && (request->burst_count != 1 || request->period_ns == 0)) {
-    snprintf(error, error_size, "request: bench=stream needs bursts=1xD and period_ns=N");
-    return false;
-  }
-  if (request->bench == BENCH_SLOT && request->burst_count == 0) {
-    snprintf(error, error_size, "request: bench=slot needs bursts=NxD, for example bursts=12x6+22x28");
-    return false;
-  }
-  if (request->slots == 0 || (request->bench == BENCH_COLISEUM && request->tasks == 0)) {
-    snprintf(error, error_size, "request: slots and tasks must be at least 1");
-    return false;
-  }
-  return true;
+  const char *missing = NULL;
+  if (request->bench == BENCH_STREAM && (request->burst_count != 1 || request->period_ns == 0))
+    missing = "bench=stream needs bursts=1xD and period_ns=N";
+  else if (request->bench == BENCH_SLOT && request->burst_count == 0)
+    missing = "bench=slot needs bursts=NxD, for example bursts=12x6+22x28";
+  else if (request->bench == BENCH_COLISEUM && request->tasks == 0)
+    missing = "bench=coliseum needs tasks=N";
+  if (missing)
+    report_error(report, "request: %s", missing);
+  return !missing;
 }

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "process.h"
+#include "report.h"
 
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8
-#define REQUEST_HOGS_MAX 64
-#define REQUEST_NOISE_MAX CPU_SETSIZE
+#define REQUEST_NOISE_MAX (CPU_SETSIZE + 64)
 #define REQUEST_BACKEND_CHARS 32
 #define REQUEST_PATH_CHARS 512
 
@@ -24,11 +24,12 @@ typedef enum {
   BENCH_COLISEUM,
   BENCH_WAKE,
   BENCH_IDLE,
+  BENCH_PI,
   BENCH_CALIBRATE,
   BENCH_INFO
 } bench_t;
 typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
-typedef enum { MODE_DEFAULT, MODE_HOT } backend_mode_t;
+typedef enum { MODE_DEFAULT, MODE_HOT, MODE_PINNED } backend_mode_t;
 typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
 
 typedef struct {
@@ -42,8 +43,7 @@ typedef struct {
   uint32_t workers;
   class_t sched_class;
   backend_mode_t mode;
-  uint32_t hogs; ///< normal processes that compute all the time beside the measurement
-  noise_t noise[REQUEST_NOISE_MAX]; ///< further processes beside it
+  noise_t noise[REQUEST_NOISE_MAX]; ///< processes beside the measurement
   uint32_t noise_count;
   double limit_s; ///< a measurement that takes longer is killed
   char env[REQUEST_ENV_MAX][REQUEST_PATH_CHARS]; ///< "NAME=value", set before the pool's code is loaded
@@ -57,19 +57,22 @@ typedef struct {
   uint32_t slots; ///< slot, replay, wake: repetitions that count
   uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
   uint32_t histogram; ///< slot, replay: 1 = report how often each makespan came
-  uint32_t warm_slots; ///< repetitions after these and before those that count
+  uint32_t warm_slots; ///< repetitions after these and before those that count; reductions of pi
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work; ///< coliseum
   uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file
-  uint32_t counters; ///< coliseum: 1 = read the kernel's counters, which takes time itself
   uint64_t idle_us; ///< wake, idle
+  uint64_t intervals; ///< pi
 } request_t;
 
-/// @brief Take one word into @p request, a request_t.
-bool request_parse_word(const char *key, const char *value, void *request);
+/// @brief Take "12x6+22x28", bursts of tasks x µs, which may have decimals, into @p request, a request_t.
+bool request_parse_bursts(const char *text, void *request);
 
-/// @param line      words separated by tabs, so that a path may hold blanks; cut to pieces
-/// @param error     out, text for the user when false is returned
-bool request_parse(char *line, request_t *request, char *error, uint32_t error_size);
+/// @brief Take a number of normal processes that compute all the time.
+bool request_parse_hogs(const char *text, void *request);
+
+/// @param line  as words_parse() has it
+/// @return false after report_error()
+bool request_parse(char *line, request_t *request, report_t *report);
 
 #endif

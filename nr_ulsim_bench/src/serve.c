@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "serve.h"
-
-#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "measures.h"
+#include "cpus.h"
+#include "module.h"
+#include "session.h"
 #include "threads.h"
 
 /// In the middle of the range: above normal threads, below the kernel's own.
@@ -29,27 +27,14 @@ static bool set_class(session_t *session, bool realtime)
   return false;
 }
 
-static bool load_backend(session_t *session)
+bool session_check_tasks(session_t *session, uint64_t pushed_tasks)
 {
-  char path[REQUEST_PATH_CHARS * 2];
-  const ssize_t length = readlink("/proc/self/exe", path, REQUEST_PATH_CHARS);
-  if (length < 0 || length == REQUEST_PATH_CHARS) {
-    report_error(session->report, "cannot read the path of this program");
-    return false;
-  }
-  path[length] = '\0';
-  char *const name = strrchr(path, '/') + 1;
-  snprintf(name, sizeof path - (size_t)(name - path), "libbench_%s.so", session->request->backend);
-  void *const module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!module) {
-    report_error(session->report, "backend '%s': %s", session->request->backend, dlerror());
-    return false;
-  }
-  session->backend = dlsym(module, "bench_backend");
-  if (!session->backend)
-    report_error(session->report, "backend '%s': %s exports no bench_backend", session->request->backend,
-                 path);
-  return session->backend != NULL;
+  const uint64_t run_tasks = threads_run_tasks();
+  if (run_tasks == pushed_tasks)
+    return true;
+  report_error(session->report, "%llu tasks pushed, %llu run when the wait returned",
+               (unsigned long long)pushed_tasks, (unsigned long long)run_tasks);
+  return false;
 }
 
 /// Tasks that hold their threads until all have arrived, so that each thread of the pool gets one.
@@ -158,16 +143,15 @@ static uint32_t tasks_max(const request_t *request)
 
 void serve(session_t *session, const request_t *request, report_t *report)
 {
-  cpu_set_t mask;
-  sched_getaffinity(0, sizeof mask, &mask);
-  *session = (session_t){.request = request, .report = report, .cores = (uint32_t)CPU_COUNT(&mask)};
+  *session = (session_t){.request = request, .report = report, .cores = cpus_count()};
   if (request->bench == BENCH_CALIBRATE) {
     measure_calibration(report);
     return;
   }
   for (uint32_t i = 0; i < request->env_count; i++)
     putenv((char *)request->env[i]);
-  if (!load_backend(session))
+  session->backend = module_load("bench_", request->backend, "bench_backend", report);
+  if (!session->backend)
     return;
   if (request->bench == BENCH_INFO) {
     report_info(session);
@@ -181,15 +165,20 @@ void serve(session_t *session, const request_t *request, report_t *report)
   const bench_settings_t settings = {
       .workers = request->workers,
       .hot = request->mode == MODE_HOT,
+      .pinned_by_observer = request->mode == MODE_PINNED,
       .rt_priority = realtime_workers ? RT_PRIORITY : 0,
       .tasks_max = tasks_max(request),
   };
-  if (request->counters)
-    counters_open(&session->counters);
+  if (request->mode == MODE_PINNED && !session->backend->has_observers) {
+    report_error(report, "n/a: this pool has no observers");
+    return;
+  }
   session->pool = session->backend->create(&settings);
   if (!session->pool)
     report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,
                  request->workers);
+  else if (request->bench == BENCH_PI)
+    measure_pi(session); // outside of a parallel region
   else if (session->backend->run)
     session->backend->run(session->pool, measure, session);
   else

@@ -5,7 +5,6 @@
 #define BENCH_SESSION_H
 
 #include "bench_backend.h"
-#include "counters.h"
 #include "report.h"
 #include "request.h"
 
@@ -17,12 +16,13 @@ typedef struct {
   report_t *report;
   const bench_backend_t *backend;
   void *pool;
-  counters_t counters; ///< if requested; opened before the pool is created
   uint32_t cores; ///< CPUs that this process may use
 } session_t;
 
-/// @brief Destroy the pool. May hang or crash with a faulty one; the result must be safe before.
-void session_close(session_t *session);
+/// @brief Serve @p request and fill @p report: load the pool's module, create the pool, start its threads,
+/// drop the producer's class, measure.
+/// @param session  out. Its pool is left: to destroy it may hang or crash, so the result must be safe before
+void serve(session_t *session, const request_t *request, report_t *report);
 
 /// @brief Check that each task ran exactly once since the producer was set. Reports an error otherwise.
 bool session_check_tasks(session_t *session, uint64_t pushed_tasks);
@@ -38,5 +38,16 @@ static inline void session_arm(const session_t *session, uint32_t tasks)
   if (session->backend->arm)
     session->backend->arm(session->pool, tasks);
 }
+
+// The measurements, each in a file of its own. They fill the session's report.
+void measure_slots(session_t *session);
+void measure_stream(session_t *session);
+void measure_coliseum(session_t *session);
+void measure_wake(session_t *session);
+void measure_idle(session_t *session);
+void measure_pi(session_t *session);
+
+/// @brief How long a task of the coliseum takes here. Needs no pool.
+void measure_calibration(report_t *report);
 
 #endif

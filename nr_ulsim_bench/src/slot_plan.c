@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slot_plan.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,75 +50,51 @@ static bench_phase_t burst_kind(const request_t *request, uint32_t burst)
   return burst == 0 && symbols ? BENCH_SYMBOL_PROCESSING : BENCH_ULSCH_DECODING;
 }
 
-bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request)
+static void add_burst(slot_plan_t *plan, const request_t *request, uint32_t index)
 {
-  *plan = (slot_plan_t){0};
-  for (uint32_t i = 0; i < request->burst_count; i++) {
-    const burst_t burst = request->bursts[i];
-    add_phase(plan, (phase_t){
-                        .kind = burst_kind(request, i),
-                        .first_task = plan->task_count,
-                        .task_count = burst.tasks,
-                    });
-    for (uint32_t task = 0; task < burst.tasks; task++)
-      add_task(plan, burst.work_ns);
-  }
-  return true;
+  const burst_t burst = request->bursts[index];
+  add_phase(plan, (phase_t){
+                      .kind = burst_kind(request, index),
+                      .first_task = plan->task_count,
+                      .task_count = burst.tasks,
+                  });
+  for (uint32_t task = 0; task < burst.tasks; task++)
+    add_task(plan, burst.work_ns);
 }
 
-/// Take the next number from @p text; a comma or blanks lie before it.
-static bool next_number(char **text, uint64_t max, uint64_t *value)
+/// Most names are for people only.
+static bench_phase_t kind_of(const char *name)
 {
-  char *const start = *text + strspn(*text, " \t,");
-  errno = 0;
-  *value = strtoull(start, text, 10);
-  return isdigit((unsigned char)*start) && errno == 0 && *value <= max;
-}
-
-/// Take the phase's name. Most names are for people only.
-static bool next_name(char **text, bench_phase_t *kind)
-{
-  static const char *const names[] = {
-      [BENCH_PHASE_NONE] = "",
-      [BENCH_SYMBOL_PROCESSING] = "symbol_processing",
-      [BENCH_ULSCH_DECODING] = "ulsch_decoding",
-  };
-  char *const start = *text + strspn(*text, " \t,");
-  *text = start + strcspn(start, " \t,");
-  const size_t length = (size_t)(*text - start);
-  *kind = BENCH_PHASE_NONE;
-  for (uint32_t i = BENCH_SYMBOL_PROCESSING; i <= BENCH_ULSCH_DECODING; i++)
-    if (strlen(names[i]) == length && strncmp(names[i], start, length) == 0)
-      *kind = (bench_phase_t)i;
-  return length > 0;
+  return strcmp(name, "symbol_processing") == 0 ? BENCH_SYMBOL_PROCESSING
+         : strcmp(name, "ulsch_decoding") == 0  ? BENCH_ULSCH_DECODING
+                                                : BENCH_PHASE_NONE;
 }
 
 static bool parse_phase(slot_plan_t *plan, char *text)
 {
-  uint64_t slot, serial_ns, count;
-  bench_phase_t kind;
-  if (!next_number(&text, UINT32_MAX, &slot) || !next_name(&text, &kind)
-      || !next_number(&text, DURATION_NS_MAX, &serial_ns) || !next_number(&text, TASKS_MAX, &count))
+  char name[64];
+  phase_t phase = {.first_task = plan->task_count};
+  int used = 0;
+  if (sscanf(text, " %u ,%63[^, \t] ,%" SCNu64 " ,%u%n", &phase.slot, name, &phase.serial_ns,
+             &phase.task_count, &used)
+          != 4
+      || phase.serial_ns > DURATION_NS_MAX || phase.task_count > TASKS_MAX)
     return false;
-  add_phase(plan, (phase_t){
-                      .slot = (uint32_t)slot,
-                      .kind = kind,
-                      .serial_ns = serial_ns,
-                      .first_task = plan->task_count,
-                      .task_count = (uint32_t)count,
-                  });
-  for (uint64_t i = 0; i < count; i++) {
-    uint64_t work_ns;
-    if (!next_number(&text, DURATION_NS_MAX, &work_ns))
+  phase.kind = kind_of(name);
+  add_phase(plan, phase);
+  text += used;
+  for (uint32_t i = 0; i < phase.task_count; i++) {
+    char *const start = text + strspn(text, " \t,");
+    const uint64_t work_ns = strtoull(start, &text, 10);
+    if (text == start || *start == '-' || work_ns > DURATION_NS_MAX)
       return false;
     add_task(plan, work_ns);
   }
   return text[strspn(text, ", \t\r\n")] == '\0';
 }
 
-bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
+static bool plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
 {
-  *plan = (slot_plan_t){0};
   FILE *const file = fopen(path, "r");
   if (!file) {
     report_error(report, "%s: %s", path, strerror(errno));
@@ -144,10 +120,18 @@ bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report)
   return good;
 }
 
-void slot_plan_free(slot_plan_t *plan)
+bool slot_plan_make(slot_plan_t *plan, const request_t *request, report_t *report)
 {
-  free(plan->phases);
-  free(plan->task_ns);
+  *plan = (slot_plan_t){.tasks_max = 1};
+  const bool recorded = request->bench == BENCH_REPLAY || request->burst_count == 0;
+  if (recorded && !plan_from_file(plan, request->file, report))
+    return false;
+  for (uint32_t i = 0; !recorded && i < request->burst_count; i++)
+    add_burst(plan, request, i);
+  for (uint32_t i = 0; i < plan->phase_count; i++)
+    if (plan->phases[i].task_count > plan->tasks_max)
+      plan->tasks_max = plan->phases[i].task_count;
+  return true;
 }
 
 double slot_plan_bound_ns(const slot_plan_t *plan, uint32_t first, uint32_t count, uint32_t cores,

@@ -22,19 +22,16 @@ typedef struct {
   uint32_t slot_count;
   uint64_t *task_ns;
   uint32_t task_count;
+  uint32_t tasks_max; ///< of a phase; at least 1
 } slot_plan_t;
 
-/// @brief One slot with the bursts of the request. The first of several bursts, or one alone of 12 to 14
-/// tasks, is symbol processing; any other is decoding.
-bool slot_plan_from_bursts(slot_plan_t *plan, const request_t *request);
-
-/// @brief Read a recorded file: lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations
-/// separated by spaces; '#' begins a comment line. Slots may have any numbers; a new number begins a new
-/// slot. A phase may have any name; `symbol_processing` and `ulsch_decoding` say its kind.
+/// @brief One slot with the bursts of the request, or the slots of its file.
+/// The first of several bursts, or one alone of 12 to 14 tasks, is symbol processing; any other is decoding.
+/// A file has lines `slot,phase,serial_before_ns,task_count,task_ns...`, the durations separated by spaces;
+/// '#' begins a comment line. Slots may have any numbers; a new number begins a new slot. A phase may have
+/// any name; `symbol_processing` and `ulsch_decoding` say its kind.
 /// @return false after report_error(), which names file and line
-bool slot_plan_from_file(slot_plan_t *plan, const char *path, report_t *report);
-
-void slot_plan_free(slot_plan_t *plan);
+bool slot_plan_make(slot_plan_t *plan, const request_t *request, report_t *report);
 
 /// @return Σ over the phases first .. first+count-1 of serial + max(longest task, Σ tasks / cores), and in @p
 /// work_ns the sum of all serial work and tasks

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slots: what a radio does. Every period the producer wakes, pushes a burst and joins it, perhaps another,
 // and sleeps.
-#include <stdlib.h>
-
 #include "clock.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "slot_plan.h"
 #include "threads.h"
 #include "usage.h"
@@ -43,7 +42,7 @@ typedef struct {
 typedef struct {
   uint64_t *makespan_ns, *push_ns, *start_lag_ns, *ratio_ppm;
   uint32_t slots, start_lags;
-  uint64_t work_ns;
+  uint64_t makespan_sum_ns, work_ns;
   double bound_ns;
   uint64_t burst_ns[BURSTS_SHOWN]; ///< sums over the slots
   uint32_t bursts;
@@ -67,18 +66,15 @@ static uint64_t first_start_on_worker(const timed_task_t *work, uint32_t count)
   return first_ns;
 }
 
-static void tell_begin(const slot_bench_t *bench, bench_phase_t kind)
+static void tell(const slot_bench_t *bench, bench_phase_t kind, bool begin)
 {
   const bench_backend_t *const backend = bench->session->backend;
   const uint32_t frame = bench->slots_begun / SLOTS_PER_FRAME % FRAMES;
-  if (backend->phase_begin && kind != BENCH_PHASE_NONE)
+  if (!backend->phase_begin || kind == BENCH_PHASE_NONE)
+    return;
+  if (begin)
     backend->phase_begin(kind, frame, bench->slots_begun % SLOTS_PER_FRAME);
-}
-
-static void tell_end(const slot_bench_t *bench, bench_phase_t kind)
-{
-  const bench_backend_t *const backend = bench->session->backend;
-  if (backend->phase_end && kind != BENCH_PHASE_NONE)
+  else
     backend->phase_end(kind);
 }
 
@@ -92,14 +88,14 @@ static void run_phase(slot_bench_t *bench, const phase_t *phase, slot_times_t *t
     return;
   for (uint32_t i = 0; i < phase->task_count; i++)
     bench->work[i].work_ns = bench->plan.task_ns[phase->first_task + i];
-  tell_begin(bench, phase->kind);
+  tell(bench, phase->kind, true);
   session_arm(bench->session, phase->task_count);
   const uint64_t begin_ns = clock_now_ns();
   for (uint32_t i = 0; i < phase->task_count; i++)
     backend->push(pool, &bench->tasks[i]);
   const uint64_t pushed_ns = clock_now_ns();
   backend->wait(pool);
-  tell_end(bench, phase->kind);
+  tell(bench, phase->kind, false);
   if (times->bursts < BURSTS_SHOWN)
     times->burst_ns[times->bursts++] = clock_now_ns() - begin_ns;
   bench->pushed_tasks += phase->task_count;
@@ -128,6 +124,7 @@ static void record_slot(slot_series_t *series, const slot_times_t *times, double
 {
   const uint32_t slot = series->slots++;
   series->makespan_ns[slot] = times->makespan_ns;
+  series->makespan_sum_ns += times->makespan_ns;
   series->push_ns[slot] = times->push_ns;
   series->ratio_ppm[slot] = (uint64_t)((double)times->makespan_ns / bound_ns * 1e6);
   series->bound_ns += bound_ns;
@@ -163,14 +160,6 @@ static void run_slots(slot_bench_t *bench, slot_series_t *series, uint32_t slots
   }
 }
 
-static double series_mean_us(const uint64_t *values_ns, uint32_t count)
-{
-  uint64_t sum_ns = 0;
-  for (uint32_t i = 0; i < count; i++)
-    sum_ns += values_ns[i];
-  return (double)sum_ns / count * 1e-3;
-}
-
 static void report_bursts(report_t *report, const slot_series_t *series)
 {
   double mean_us[BURSTS_SHOWN];
@@ -200,7 +189,7 @@ static void report_slots(slot_bench_t *bench, slot_series_t *series, usage_t cos
   report_number(report, "bound_us", series->bound_ns / series->slots * 1e-3);
   report_count(report, "slots", series->slots);
   report_count(report, "late_slots", series->late_slots);
-  report_number(report, "makespan_mean_us", series_mean_us(series->makespan_ns, series->slots));
+  report_number(report, "makespan_mean_us", (double)series->makespan_sum_ns / series->slots * 1e-3);
   report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);
   report_drift(report, series); // before the others sort
@@ -224,33 +213,21 @@ static void report_start(report_t *report, slot_series_t *start)
   report_number(report, "start_ratio_p99", percentile_us(start->ratio_ppm, start->slots, 99) * 1e-3);
 }
 
-static bool prepare_tasks(slot_bench_t *bench)
+static void prepare_tasks(slot_bench_t *bench)
 {
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
-    most = bench->plan.phases[i].task_count > most ? bench->plan.phases[i].task_count : most;
-  bench->work = aligned_alloc(_Alignof(timed_task_t), most * sizeof bench->work[0]);
-  bench->tasks = calloc(most, sizeof bench->tasks[0]);
-  if (!bench->work || !bench->tasks) {
-    report_error(bench->session->report, "no memory for %u tasks", most);
-    return false;
-  }
-  for (uint32_t i = 0; i < most; i++) {
-    bench->work[i] = (timed_task_t){0};
+  const uint32_t most = bench->plan.tasks_max;
+  bench->work = allot(most, sizeof bench->work[0]);
+  bench->tasks = allot(most, sizeof bench->tasks[0]);
+  for (uint32_t i = 0; i < most; i++)
     bench->tasks[i] = (bench_task_t){.func = run_timed, .arg = &bench->work[i]};
-  }
-  return true;
 }
 
-static bool prepare_series(slot_series_t *series, uint32_t slots)
+static slot_series_t make_series(uint32_t slots)
 {
-  *series = (slot_series_t){0};
-  uint64_t *const values = calloc(slots, 4 * sizeof *values);
-  series->makespan_ns = values;
-  series->push_ns = values + slots;
-  series->start_lag_ns = values + 2 * (size_t)slots;
-  series->ratio_ppm = values + 3 * (size_t)slots;
-  return values != NULL;
+  return (slot_series_t){.makespan_ns = allot(slots, sizeof(uint64_t)),
+                         .push_ns = allot(slots, sizeof(uint64_t)),
+                         .start_lag_ns = allot(slots, sizeof(uint64_t)),
+                         .ratio_ppm = allot(slots, sizeof(uint64_t))};
 }
 
 static uint64_t stopped_callers(const session_t *session)
@@ -259,44 +236,29 @@ static uint64_t stopped_callers(const session_t *session)
 }
 
 /// The start, the warm-up, then what counts.
-static void run_all(slot_bench_t *bench, slot_series_t *start, slot_series_t *series)
-{
-  const request_t *const request = bench->session->request;
-  run_slots(bench, start, request->start_slots, true);
-  run_slots(bench, series, request->warm_slots, false);
-  const uint64_t stopped_before = stopped_callers(bench->session);
-  const usage_t begin = usage_now(USAGE_PROCESS);
-  run_slots(bench, series, request->slots, true);
-  const usage_t cost = usage_since(begin, USAGE_PROCESS);
-  if (!session_check_tasks(bench->session, bench->pushed_tasks))
-    return;
-  report_slots(bench, series, cost);
-  if (bench->session->backend->stopped_callers)
-    report_count(bench->session->report, "stopped_callers", stopped_callers(bench->session) - stopped_before);
-  if (start->slots)
-    report_start(bench->session->report, start);
-  report_count(bench->session->report, "warm_slots", request->warm_slots);
-  report_number(bench->session->report, "settled_s",
-                (double)(request->start_slots + request->warm_slots) * (double)request->period_us * 1e-6);
-}
-
 void measure_slots(session_t *session)
 {
   const request_t *const request = session->request;
+  report_t *const report = session->report;
   slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
-  slot_series_t start = {0}, series = {0};
-  const bool planned = request->bench == BENCH_REPLAY
-                           ? slot_plan_from_file(&bench.plan, request->file, session->report)
-                           : slot_plan_from_bursts(&bench.plan, request);
-  if (planned && prepare_tasks(&bench)) {
-    if (prepare_series(&start, request->start_slots + 1) && prepare_series(&series, request->slots))
-      run_all(&bench, &start, &series);
-    else
-      report_error(session->report, "no memory for %u slots", request->slots);
-  }
-  free(start.makespan_ns);
-  free(series.makespan_ns);
-  free(bench.work);
-  free(bench.tasks);
-  slot_plan_free(&bench.plan);
+  slot_series_t start = make_series(request->start_slots), series = make_series(request->slots);
+  if (!slot_plan_make(&bench.plan, request, report))
+    return;
+  prepare_tasks(&bench);
+  run_slots(&bench, &start, request->start_slots, true);
+  run_slots(&bench, &series, request->warm_slots, false);
+  const uint64_t stopped_before = stopped_callers(session);
+  const usage_t begin = usage_now(USAGE_PROCESS);
+  run_slots(&bench, &series, request->slots, true);
+  const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  if (!session_check_tasks(session, bench.pushed_tasks))
+    return;
+  report_slots(&bench, &series, cost);
+  if (session->backend->stopped_callers)
+    report_count(report, "stopped_callers", stopped_callers(session) - stopped_before);
+  if (start.slots)
+    report_start(report, &start);
+  report_count(report, "warm_slots", request->warm_slots);
+  report_number(report, "settled_s",
+                (double)(request->start_slots + request->warm_slots) * (double)request->period_us * 1e-6);
 }

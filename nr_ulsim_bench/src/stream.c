@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stream: one task a symbol, pushed by a thread that polls its network card, and never joined. No thread
 // helps, so the time until a worker starts is all there is.
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #include "clock.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
 
@@ -84,25 +82,18 @@ static uint32_t count_overtaken(const stream_t *stream, uint32_t first, uint32_t
   return overtaken;
 }
 
-/// @param starts_ns  in the order of the pushes
-/// @return how many of them a task that was pushed later has overtaken. One queue with one lock has none, but
-/// for threads that lose their CPU between the queue and the task
-static uint32_t reordered_of(const uint64_t *starts_ns, uint32_t count)
+/// @return how many of the tasks a task that was pushed later has overtaken. One queue with one lock has
+/// none, but for threads that lose their CPU between the queue and the task
+static uint32_t count_reordered(const stream_t *stream, uint32_t first, uint32_t count)
 {
   uint32_t reordered = 0;
   uint64_t least_ns = UINT64_MAX;
-  for (uint32_t i = count; i-- > 0;) {
-    reordered += starts_ns[i] > least_ns;
-    least_ns = starts_ns[i] < least_ns ? starts_ns[i] : least_ns;
+  for (uint32_t i = first + count; i-- > first;) {
+    const uint64_t start_ns = stream->work[i].start_ns;
+    reordered += start_ns > least_ns;
+    least_ns = start_ns < least_ns ? start_ns : least_ns;
   }
   return reordered;
-}
-
-static uint32_t count_reordered(stream_t *stream, uint32_t first, uint32_t count)
-{
-  for (uint32_t i = 0; i < count; i++)
-    stream->lag_ns[i] = stream->work[first + i].start_ns;
-  return reordered_of(stream->lag_ns, count);
 }
 
 static void report_lags(stream_t *stream, const char *prefix, uint32_t first, uint32_t count)
@@ -169,20 +160,13 @@ void measure_stream(session_t *session)
     report_error(session->report, "n/a: a task of this pool cannot push");
     return;
   }
-  stream.work = aligned_alloc(_Alignof(stream_task_t), tasks * sizeof stream.work[0]);
-  stream.tasks = calloc(tasks, sizeof stream.tasks[0]);
-  stream.lag_ns = calloc(tasks, sizeof stream.lag_ns[0]);
-  if (stream.work && stream.tasks && stream.lag_ns) {
-    for (uint32_t i = 0; i < tasks; i++) {
-      stream.work[i] = (stream_task_t){.work_ns = request->bursts[0].work_ns,
-                                       .stream = i < stream.count && request->fan > 0 ? &stream : NULL};
-      stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
-    }
-    run_stream(&stream);
-  } else {
-    report_error(session->report, "no memory for %u tasks", tasks);
+  stream.work = allot(tasks, sizeof stream.work[0]);
+  stream.tasks = allot(tasks, sizeof stream.tasks[0]);
+  stream.lag_ns = allot(tasks, sizeof stream.lag_ns[0]);
+  for (uint32_t i = 0; i < tasks; i++) {
+    stream.work[i].work_ns = request->bursts[0].work_ns;
+    stream.work[i].stream = i < stream.count && request->fan > 0 ? &stream : NULL;
+    stream.tasks[i] = (bench_task_t){.func = run_symbol, .arg = &stream.work[i]};
   }
-  free(stream.lag_ns);
-  free(stream.tasks);
-  free(stream.work);
+  run_stream(&stream);
 }

@@ -44,3 +44,14 @@ usage_t usage_since(usage_t begin, usage_of_t of)
       .involuntary_switches = end.involuntary_switches - begin.involuntary_switches,
   };
 }
+
+usage_t usage_asleep(uint64_t ns)
+{
+  const usage_t begin = usage_now(USAGE_PROCESS), begin_own = usage_now(USAGE_THREAD);
+  clock_sleep_until(clock_now_ns() + ns);
+  const usage_t own = usage_since(begin_own, USAGE_THREAD);
+  usage_t all = usage_since(begin, USAGE_PROCESS);
+  all.cpu_s = all.cpu_s > own.cpu_s ? all.cpu_s - own.cpu_s : 0;
+  all.ctx_switches -= own.ctx_switches;
+  return all;
+}

@@ -26,4 +26,8 @@ usage_t usage_now(usage_of_t of);
 
 usage_t usage_since(usage_t begin, usage_of_t of);
 
+/// @brief Sleep for so long. @return what the process's other threads used meanwhile: the caller wakes up to
+/// look, which is no fault of a pool, so its own part is taken out
+usage_t usage_asleep(uint64_t ns);
+
 #endif

@@ -2,10 +2,10 @@
 // How long an idle pool takes to start a task, and what it costs while it is idle.
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "clock.h"
-#include "measures.h"
+#include "memory.h"
+#include "session.h"
 #include "threads.h"
 #include "usage.h"
 
@@ -81,12 +81,8 @@ void measure_wake(session_t *session)
 {
   const request_t *const request = session->request;
   const uint32_t starts = request->warm_slots + request->slots;
-  uint64_t *const values = calloc(starts, 2 * sizeof *values);
-  if (!values) {
-    report_error(session->report, "no memory for %u values", starts);
-    return;
-  }
-  wake_series_t series = {.latency_ns = values, .other_cpu_ns = values + starts};
+  wake_series_t series = {.latency_ns = allot(starts, sizeof(uint64_t)),
+                          .other_cpu_ns = allot(starts, sizeof(uint64_t))};
   usage_t begin = usage_now(USAGE_PROCESS);
   bool good = true;
   for (uint32_t i = 0; good && i < starts; i++) {
@@ -99,7 +95,6 @@ void measure_wake(session_t *session)
   }
   if (good)
     report_wakes(session->report, &series, usage_since(begin, USAGE_PROCESS));
-  free(values);
 }
 
 static void run_idle_work(void *arg)
@@ -119,11 +114,8 @@ void measure_idle(session_t *session)
     session->backend->wait(session->pool);
   }
   clock_sleep_until(clock_now_ns() + session->request->idle_us * 1000);
-  // The producer wakes up to look, which is no fault of the pool: its own part is taken out.
-  const usage_t begin = usage_now(USAGE_PROCESS), begin_own = usage_now(USAGE_THREAD);
-  clock_sleep_until(clock_now_ns() + IDLE_WINDOW_NS);
-  const usage_t own = usage_since(begin_own, USAGE_THREAD), cost = usage_since(begin, USAGE_PROCESS);
+  const usage_t cost = usage_asleep(IDLE_WINDOW_NS);
   report_number(session->report, "wall_s", cost.wall_s);
-  report_number(session->report, "cpu_s", cost.cpu_s > own.cpu_s ? cost.cpu_s - own.cpu_s : 0);
-  report_count(session->report, "ctx_switches", cost.ctx_switches - own.ctx_switches);
+  report_number(session->report, "cpu_s", cost.cpu_s);
+  report_count(session->report, "ctx_switches", cost.ctx_switches);
 }

@@ -8,41 +8,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report.h"
+
+#define WORDS_CHARS_MAX 4096
+
 /// How the value of a key is read, and where it goes.
 typedef struct {
-  const char *key;
-  enum { KEY_U32, KEY_U64, KEY_NAME, KEY_TEXT, KEY_FUNC } kind;
-  size_t offset; ///< of the field in the target
-  uint64_t max; ///< of a number; bytes of a text
+  const char *key; ///< NULL = end of the table
+  enum { KEY_NUMBER, KEY_SECONDS, KEY_NAME, KEY_TEXT, KEY_FUNC } kind;
+  size_t offset, size; ///< of the field in the target
+  int64_t min, max; ///< of a number
   const char *const *names; ///< values of an enumeration of 32 bits, in its order
-  bool (*parse)(const char *text, void *target);
+  bool (*parse)(const char *text, void *field);
 } word_key_t;
 
-#define WORD_NUMBER(type, field, most)                                                                       \
-  .kind = sizeof((type){0}.field) == 8 ? KEY_U64 : KEY_U32, .offset = offsetof(type, field), .max = (most)
-#define WORD_TEXT(type, field)                                                                               \
-  .kind = KEY_TEXT, .offset = offsetof(type, field), .max = sizeof((type){0}.field)
+#define WORD_FIELD(type, field) .offset = offsetof(type, field), .size = sizeof((type){0}.field)
+#define WORD_NUMBER(type, field, least, most)                                                                \
+  .kind = KEY_NUMBER, WORD_FIELD(type, field), .min = (least), .max = (most)
+#define WORD_TEXT(type, field) .kind = KEY_TEXT, WORD_FIELD(type, field)
+#define WORD_FUNC(type, field, func) .kind = KEY_FUNC, WORD_FIELD(type, field), .parse = (func)
 #define WORD_ONE_OF(type, field, ...)                                                                        \
-  .kind = KEY_NAME, .offset = offsetof(type, field), .names = (const char *const[])                          \
+  .kind = KEY_NAME, WORD_FIELD(type, field), .names = (const char *const[])                                  \
   {                                                                                                          \
     __VA_ARGS__, NULL                                                                                        \
   }
 
-/// @brief Put @p value where the table says.
-/// @return false when the table has no such key, or the value is out of its range
-bool word_parse(const word_key_t *keys, uint32_t key_count, const char *key, const char *value, void *target);
+/// @brief Put the value of each word where the table says.
+/// @param line  words separated by tabs, so that a path may hold blanks; cut to pieces
+/// @return false after report_error()
+bool words_parse(char *line, const word_key_t *keys, void *target, report_t *report);
 
-/// @brief Call @p parse for each word.
-/// @param line   words separated by tabs, so that a path may hold blanks; cut to pieces
-/// @param error  out, text for the user when false is returned
-bool words_parse(char *line, bool (*parse)(const char *key, const char *value, void *target), void *target,
-                 char *error, uint32_t error_size);
+/// @brief The words of a command line as a line for words_parse(), cut where it does not fit. Where it asks
+/// for the usage, or has another option, the process prints the usage and ends.
+void words_join(int argc, char **argv, const char *usage, char line[WORDS_CHARS_MAX]);
 
-/// @brief Print the usage if the command line asks for it, has an option, or has no words though the program
-/// needs some. @return the program's exit status; -1 = go on
-int words_usage(int argc, char **argv, bool needs_words, const char *usage);
-
-/// @brief The words of a command line as one line for words_parse(), cut where it does not fit.
-void words_join(int argc, char **argv, char *line, uint32_t size);
+/// @brief Both for a program that gets one request. Where a word is not understood, it prints the report and
+/// ends.
+void words_take(int argc, char **argv, const char *usage, const word_key_t *keys, void *target);
 
 #endif

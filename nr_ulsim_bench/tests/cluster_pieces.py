@@ -1,37 +1,132 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words, variables and certificates that the files of ci/deploy/cluster give to schedulers and workers."""
+"""Real systems, made here: ssh daemons, a Slurm of one node, a scheduler and workers with the words,
+variables and certificates of ci/deploy/cluster."""
 
+import getpass
 import json
 import os
 import re
+import secrets
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
-import dask.config
-import yaml
-from cluster_tools import Lab, until
+from cluster_tools import ROOT, Lab, free_port, until
 
 PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
 MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+SSH = {name: shutil.which(name, path=PATH) for name in ("sshd", "ssh", "ssh-keygen")}
+SLURM = {name: shutil.which(name, path=PATH) for name in ("munged", "slurmctld", "slurmd", "sbatch")}
+SLURM_CONF = """\
+ClusterName=lab
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SelectType=select/cons_tres
+SlurmdParameters=config_overrides
+ReturnToService=2
+KillWait=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"""
+KUBECTL = r"""#!{python}
+import base64, json, pathlib, socket, sys, threading
+folder = pathlib.Path({folder!r})
+assert sys.argv[1:3] == ["--context=lab", "--namespace=radio"]
+words = sys.argv[3:]
+if words[:2] == ["get", "secret"]:
+    files = (folder / "tls").iterdir()
+    print(json.dumps({{"data": {{one.name: base64.b64encode(one.read_bytes()).decode() for one in files}}}}))
+elif words[:2] == ["get", "daemonset"]:
+    print(json.dumps({{"status": {{"desiredNumberScheduled": {nodes}}}}}))
+if words[0] == "get":
+    sys.exit()
+assert words[:1] == ["port-forward"] and words[2] == "service/nrbench-scheduler", words
+server = socket.create_server(("127.0.0.1", 0))
+print(f"Forwarding from 127.0.0.1:{{server.getsockname()[1]}} -> 8786", flush=True)
+def copy(source, sink):
+    while block := source.recv(1 << 16):
+        sink.sendall(block)
+    sink.shutdown(socket.SHUT_WR)
+while True:
+    near, _ = server.accept()
+    far = socket.create_connection(("127.0.0.1", {port}))
+    for pair in ((near, far), (far, near)):
+        threading.Thread(target=copy, args=pair, daemon=True).start()
+"""
 
 
-def manifest(kind):
-    found = yaml.safe_load_all((PIECES / "kubernetes.yaml").read_text())
-    (one,) = (one for one in found if one["kind"] == kind)
-    (container,) = one["spec"]["template"]["spec"]["containers"]
-    return container
+class Daemons(Lab):
+    """An ssh daemon for each host, which runs as this user."""
+
+    def begin(self):
+        for name in ("host", "user"):
+            words = [SSH["ssh-keygen"], "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)]
+            subprocess.run(words, check=True)
+        (self.folder / "config").write_text(
+            f"Host *\n IdentityFile {self.folder}/user\n IdentitiesOnly yes\n StrictHostKeyChecking no\n"
+            f" UserKnownHostsFile {self.folder}/known\n LogLevel ERROR\n"
+        )
+        if os.getuid() == 0:
+            Path("/run/sshd").mkdir(exist_ok=True)  # the daemon's own, which its service makes
+
+    def host(self, name, has_daemon=True):
+        """@return its line of the file of hosts"""
+        port, own = free_port(), " ".join(f"{key}={value}" for key, value in self.own(name).items())
+        (self.folder / f"{name}.conf").write_text(
+            f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile none\nUsePAM no\n"
+            f"AuthorizedKeysFile {self.folder}/user.pub\nStrictModes no\nPasswordAuthentication no\n"
+            f"PermitRootLogin yes\nSetEnv {own}\n"
+        )
+        if has_daemon:
+            self.run([SSH["sshd"], "-D", "-e", "-f", self.folder / f"{name}.conf"], name)
+            self.listens(name, port)
+        more = f"config={self.folder}/config python={sys.executable} nrbench={ROOT}"
+        return f"{getpass.getuser()}@127.0.0.1 name={name} port={port} {more}\n"
 
 
-def image():
-    """@return the variables and the entry point of the Containerfile"""
-    text = (PIECES / "Containerfile").read_text().replace("\\\n", " ")
-    (entry,) = re.findall(r"^ENTRYPOINT (\[.*\])$", text, re.MULTILINE)
-    (variables,) = re.findall(r"^ENV (.*)$", text, re.MULTILINE)
-    return dict(word.split("=", 1) for word in variables.split()), json.loads(entry)
+class Partition(Lab):
+    """Daemons of Slurm for one node: this machine."""
+
+    def begin(self, monkeypatch):
+        folder, self.node = self.folder, socket.gethostname().partition(".")[0]
+        for name in ("state", "spool"):
+            (folder / name).mkdir()
+        key, conf = folder / "munge.key", folder / "slurm.conf"
+        key.write_bytes(secrets.token_bytes(1024))
+        key.chmod(0o400)
+        own = [f"--{name}-file={folder}/munge.{name}" for name in ("pid", "log", "seed")]
+        munge = ("--foreground", "--force", f"--key-file={key}", f"--socket={folder}/munge.socket", *own)
+        self.run([SLURM["munged"], *munge], "munged")
+        until((folder / "munge.socket").exists, "munge's socket")
+        ports = free_port(), free_port()
+        conf.write_text(SLURM_CONF.format(host=self.node, ports=ports, folder=folder, cpus=os.cpu_count()))
+        own = {name: value for name, value in self.own("node").items() if "ROOT" not in name}
+        for name, value in {**own, "SLURM_CONF": str(conf)}.items():
+            monkeypatch.setenv(name, value)
+        self.environment["SLURM_CONF"] = str(conf)
+        for name, more in (("slurmctld", ()), ("slurmd", ("-N", self.node))):
+            self.run([SLURM[name], "-D", "-c", "-f", conf, *more], name)
+        until(lambda: self.says("sinfo", "--format=%T") == "idle", "an idle node")
+
+    def says(self, *words):
+        done = subprocess.run([*words, "--noheader"], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
 
 
 class Pieces(Lab):
@@ -39,56 +134,50 @@ class Pieces(Lab):
 
     def begin(self):
         self.tls, programs = self.folder / "tls", self.folder / "bin"
-        self.tls.mkdir()
-        programs.mkdir()
-        dask = programs / "dask"
-        dask.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dask "$@"\n')
-        dask.chmod(0o755)
+        for folder in (self.tls, programs, self.folder / "scratch"):
+            folder.mkdir()
+        self.program("dask", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dask "$@"\n')
         self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
         text = (PIECES / "kubernetes.yaml").read_text()
         for command in re.findall(r"^#   ((?:openssl|cp) .*)$", text, re.MULTILINE):
             subprocess.run(shlex.split(command), cwd=self.tls, check=True, capture_output=True)
+        only, port = self.container("Deployment"), str(free_port())
+        words = [port if word == "8786" else word for word in only["command"]]
+        variables = {one["name"]: one["value"] for one in only["env"]}
+        self.address = f"tls://127.0.0.1:{port}"
+        self.run([*words, "--host", "127.0.0.1"], "scheduler", **self.image()[0] | self.there(variables))
+        self.listens("scheduler", int(port))
 
-    def free_port(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
+    def program(self, name, text):
+        path = self.folder / "bin" / name
+        path.write_text(text)
+        path.chmod(0o755)
 
-    def listens(self, port):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+    def kubectl(self, nodes):
+        port = self.address.rpartition(":")[2]
+        text = KUBECTL.format(python=sys.executable, folder=str(self.folder), nodes=nodes, port=port)
+        self.program("kubectl", text)
+
+    def container(self, kind):
+        import yaml
+
+        found = yaml.safe_load_all((PIECES / "kubernetes.yaml").read_text())
+        (one,) = (one for one in found if one["kind"] == kind)
+        return one["spec"]["template"]["spec"]["containers"][0]
 
     def there(self, variables):
         return {name: value.replace(MOUNTED, str(self.tls)) for name, value in variables.items()}
 
-    def own(self, name):
-        root = self.machine(name)
-        return {"NRBENCH_SYSTEM_ROOT": str(root), "NRBENCH_MACHINE_LOCK": str(root / "lock"),
-                "XDG_CACHE_HOME": str(root / "cache")}  # fmt: skip
+    def image(self):
+        """@return the variables and the entry point of the Containerfile"""
+        text = (PIECES / "Containerfile").read_text().replace("\\\n", " ")
+        (entry,) = re.findall(r"^ENTRYPOINT (\[.*\])$", text, re.MULTILINE)
+        (variables,) = re.findall(r"^ENV (.*)$", text, re.MULTILINE)
+        return self.there(dict(word.split("=", 1) for word in variables.split())), json.loads(entry)
 
-    def scheduler_of_kubernetes(self):
-        """@return its address"""
-        only, (variables, _) = manifest("Deployment"), image()
-        variables |= {one["name"]: one["value"] for one in only["env"]}
-        port = str(self.free_port())
-        words = [port if word == "8786" else word for word in only["command"]]
-        assert port in words
-        self.run([*words, "--host", "127.0.0.1"], "scheduler", **self.there(variables))
-        self.address = f"tls://127.0.0.1:{port}"
-        until(lambda: self.listens(int(port)), "a scheduler that listens")
-
-    def client(self):
-        """Dask's configuration for a client of tls://."""
-        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
-        return dask.config.set({f"distributed.comm.tls.{key}": str(self.tls / files[key]) for key in files})
-
-
-@contextmanager
-def begun(made):
-    """The scheduler of Kubernetes runs until the end."""
-    try:
-        made.begin()
-        made.scheduler_of_kubernetes()
-        yield made
-    finally:
-        made.end()
+    def node(self, name):
+        """A worker as a pod has it."""
+        variables, entry = self.image()
+        words = [word.replace("$(NODE)", name) for word in self.container("DaemonSet")["args"][1:]]
+        place = ("--local-directory", self.folder / "scratch" / name)
+        self.run([*entry, self.address, *words, *place], name, **variables, **self.own(name))

@@ -3,22 +3,19 @@
 
 import contextlib
 import hashlib
-import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import machine_tree
-from sweep_tools import a_program
-from typer.testing import CliRunner
+from fake import a_program
 
-from nrbench import cli
-from nrbench.cluster.connect import connected
 from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
@@ -26,21 +23,16 @@ from nrbench.system import CPU
 ROOT = Path(__file__).resolve().parents[1]
 WAIT_S = 600  # for what takes a moment: only a watchdog
 STARTER = ThreadPoolExecutor(1)  # a thread's children end with it: this one lasts
-OUTPUTS = Path(__file__).parent / "outputs"
 CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
-
-
-def nrbench(*words):
-    answer = CliRunner().invoke(cli.app, [str(word) for word in words])
-    print(answer.output)  # shown when the test fails
-    return answer
+RUNS = 6  # of a round of these: inline with each build, each pool with 1 and 2 threads
 
 
 def make_builds(folder):
     """Each prints a recorded output, and first does what the file `old.py` or `new.py` says: Python, with
     `host`, the name of the made-up machine. @return words of the command line"""
     for pool in ("old", "new"):
-        output, before = OUTPUTS / f"v2.1.0-{pool}-2-threads.txt", folder / f"{pool}.py"
+        output = Path(__file__).parent / "outputs" / f"v2.1.0-{pool}-2-threads.txt"
+        before = folder / f"{pool}.py"
         before.touch()
         first = "host = os.path.basename(os.path.dirname(os.environ['XDG_CACHE_HOME']))\n"
         first += f"exec(open({str(before)!r}).read())\n"
@@ -53,149 +45,135 @@ def runs_of(folder):
     return read_runs(path) if path.exists() else []
 
 
-def assert_nothing_doubled(runs, count):
+def rounds_of(folder):
+    """How many runs each host has. No run was taken twice."""
+    runs = runs_of(folder)
     keys = [(run.host.id, *identity(run, run.repeat)) for run in runs if run.status == "ok"]
-    assert len(keys) == len(set(keys)) == count
+    assert len(keys) == len(set(keys)) == len(runs)
+    return {name: count / RUNS for name, count in Counter(r.host.label.split(":")[0] for r in runs).items()}
 
 
-def until(true, what, limit_s=WAIT_S):
+def until(true, what):
     """Looks again and again. @return the first true answer"""
-    end = time.monotonic() + limit_s
+    end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         answer = true()
         if answer:
             return answer
         time.sleep(0.02)
-    raise AssertionError(f"{what}: not within {limit_s} s")
+    raise AssertionError(f"{what}: not within {WAIT_S} s")
 
 
 @contextlib.contextmanager
 def meanwhile(action):
     """The action in a thread; its error is that of the test."""
-    errors = []
-
-    def run():
-        try:
-            action()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(action)
         yield
-    finally:
-        thread.join(WAIT_S)
-    assert not errors and not thread.is_alive(), errors
+    future.result()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Lab:
-    """Processes of a cluster; `kill` and `end` leave none of them."""
+    """Processes of a cluster; `end` leaves none of them."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.processes = []
-        self.address = None
-        self.workers = {}
+        self.folder, self.processes = folder, {}
+        folder.mkdir(exist_ok=True)
         self.environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "DASK_CONFIG": str(folder / "dask"),
             "DASK_TEMPORARY_DIRECTORY": str(folder / "scratch"),
             "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
-            "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": f"{WAIT_S}s",  # a machine may be cut off for long
         }
-
-    def start(self, name, *words, **variables):
-        """A Python module."""
-        return self.run([sys.executable, "-m", *words], name, **variables)
 
     def run(self, command, name, **variables):
         with open(self.folder / f"{name}.log", "ab") as log:
-            process = STARTER.submit(
-                subprocess.Popen, command,
+            self.processes[name] = STARTER.submit(
+                subprocess.Popen, list(map(str, command)),
                 env=self.environment | variables, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, preexec_fn=end_with_parent, cwd=self.folder,
             ).result()  # fmt: skip
-        self.processes.append(process)
-        return process
 
-    def scheduler(self, port=0, host="127.0.0.1"):
-        place = self.folder / "scheduler.json"
-        place.unlink(missing_ok=True)
-        words = (
-            "--host",
-            host,
-            "--port",
-            str(port),
-            "--dashboard-address",
-            "127.0.0.1:0",
-            "--scheduler-file",
-            str(place),
-        )
-        process = self.start("scheduler", "distributed.cli.dask_scheduler", *words)
+    def listens(self, name, port):
+        """Waits until that process does."""
 
-        def address():
-            with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
-                return json.loads(place.read_text())["address"]
+        def is_there():
+            assert self.processes[name].poll() is None, (self.folder / f"{name}.log").read_text()
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
 
-        self.address = until(address, "the scheduler's file")
-        return process
+        until(is_there, f"{name} that listens")
 
-    def machine(self, name, **changes):
-        """A folder with the files of a made-up machine. @param changes  of files, by path"""
+    def scheduler(self):
+        port = free_port()
+        self.address = f"tcp://127.0.0.1:{port}"
+        words = ("--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        self.run([sys.executable, "-m", "distributed.cli.dask_scheduler", *words], "scheduler")
+        self.listens("scheduler", port)
+
+    def own(self, name, **changes):
+        """Variables of a made-up machine. @param changes  of its files, by path"""
         root = self.folder / "machines" / name
         if not root.exists():
-            own = {
+            files = {
                 "/etc/machine-id": hashlib.md5(name.encode()).hexdigest(),
                 "/proc/sys/kernel/random/boot_id": f"boot of {name}\n",
                 f"{CPU}/online": "0\n",
                 "/proc/loadavg": "0.00 0.00 0.00 1/200 4711\n",
             }
             (root / "tmp").mkdir(parents=True)
-            machine_tree.tuned(str(root), own | changes)
-        return root
+            machine_tree.tuned(str(root), files | changes)
+        return {"NRBENCH_SYSTEM_ROOT": f"{root}", "NRBENCH_MACHINE_LOCK": f"{root}/lock",
+                "XDG_CACHE_HOME": f"{root}/cache", "TMPDIR": f"{root}/tmp"}  # fmt: skip
 
-    def worker(self, name, *words, resources="machine=1", machine=None, lock=None, **changes):
-        root = self.machine(machine or name, **changes)
+    def worker(self, name, *words, resources="machine=1", machine=None, **changes):
         more = ("--resources", resources) if resources else ()
-        scratch = ("--memory-limit", "0", "--local-directory", str(self.folder / "scratch" / name))
+        scratch = ("--memory-limit", "0", "--local-directory", self.folder / "scratch" / name)
         alone = ("--nworkers", "1", "--nthreads", "2", "--no-nanny", "--no-dashboard", "--name", name)
-        process = self.start(
-            name, "distributed.cli.dask_worker", self.address, *alone, *scratch, *more, *words,
-            XDG_CACHE_HOME=str(root / "cache"), TMPDIR=str(root / "tmp"), NRBENCH_SYSTEM_ROOT=str(root),
-            NRBENCH_MACHINE_LOCK=str(lock or root / "lock"),
-        )  # fmt: skip
-        self.workers[name] = process
-        return process
+        program = (sys.executable, "-m", "distributed.cli.dask_worker", self.address)
+        self.run([*program, *alone, *scratch, *more, *words], name, **self.own(machine or name, **changes))
 
     def wait_for_workers(self, count):
         """A client that comes earlier may end before the last of them has joined."""
-        with connected(self.address, timeout=f"{WAIT_S}s") as client:
+        from distributed import Client
+
+        with Client(self.address, timeout=f"{WAIT_S}s", set_as_default=False) as client:
             client.wait_for_workers(count, timeout=WAIT_S)
 
-    def kill(self, process, number=signal.SIGKILL):
+    def kill(self, name, number=signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+            os.killpg(self.processes[name].pid, number)
         if number == signal.SIGKILL:
-            process.wait()
+            self.processes[name].wait()
+
+    def begin(self, *names, words=()):
+        """A scheduler, and a worker of each name, which has joined."""
+        self.scheduler()
+        for name in names:
+            self.worker(name, *words)
+        if names:
+            self.wait_for_workers(len(names))
 
     def end(self):
-        for process in self.processes:
-            self.kill(process)
+        for name in self.processes:
+            self.kill(name)
+
+
+def lab(folder, *names, **more):
+    return begun(Lab(folder), *names, **more)
 
 
 @contextlib.contextmanager
-def lab(folder, *names):
-    """With a scheduler, and a worker of each name, which has joined."""
-    folder.mkdir(exist_ok=True)
-    made = Lab(folder)
+def begun(made, *names, **more):
     try:
-        made.scheduler()
-        for name in names:
-            made.worker(name)
-        if names:
-            made.wait_for_workers(len(names))
+        made.begin(*names, **more)
         yield made
     finally:
         made.end()

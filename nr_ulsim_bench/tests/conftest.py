@@ -26,17 +26,23 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(autouse=True)
 def patient(request, monkeypatch):
     """On a loaded machine a host or a scheduler may answer late: that is no failure of a test of clusters."""
-    if request.node.path.name.startswith("test_cluster"):
-        connect = ("CONNECT_S", "SCHEDULER_S", "JOIN_S", "OTHERS_S", "ANSWER_S")
-        lanes = ("SILENT_S", "RETURN_S", "GRACE_S")
-        for name in [f"connect.{name}" for name in connect] + [f"lanes.{name}" for name in lanes]:
-            monkeypatch.setattr(f"nrbench.cluster.{name}", PATIENCE_S)
+    if "cluster" in request.node.name or request.node.path.stem == "test_cluster":
+        for name in ("CONNECT_S", "JOIN_S", "OTHERS_S", "ANSWER_S", "SILENT_S"):
+            monkeypatch.setattr(f"nrbench.cluster.ways.{name}", PATIENCE_S)
 
 
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Their files hold none: drawing takes most of a report's time, and tests of pictures have it."""
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda _, path, **__: path.write_bytes(b"none"))
+
+
+@pytest.fixture
+def tool(tmp_path, monkeypatch, capsys):
+    """tpool-ws-trace, for traces that are made up."""
+    from trace_tools import Tool
+
+    return Tool(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

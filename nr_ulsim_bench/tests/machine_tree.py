@@ -2,6 +2,7 @@
 """Made-up machines: files of /proc and /sys below a folder. `None` takes a file of the usual machine away."""
 
 import os
+from pathlib import Path
 
 from nrbench.system import CPU, System
 
@@ -71,19 +72,27 @@ def _per_cpu(cpu):
         yield f"{state}/disable", f"{int(latency_us > 100)}\n"
 
 
+def everything():
+    """The files of the machine above."""
+    return TUNED | dict(pair for cpu in range(CPUS) for pair in _per_cpu(cpu))
+
+
 def write(root, files):
+    """Texts, contents that are bytes, and links that are paths."""
     for folder in {os.path.dirname(name) for name in files}:
         os.makedirs(f"{root}{folder}", exist_ok=True)
     for name, text in files.items():
-        if text is None:
-            os.unlink(f"{root}{name}")
-        else:
-            with open(f"{root}{name}", "w", encoding="utf-8") as file:
-                file.write(text)
+        path = Path(f"{root}{name}")
+        if text is None or path.is_symlink():
+            path.unlink()
+        if isinstance(text, Path):
+            path.symlink_to(text)
+        elif text is not None:
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
 def tuned(root, changes=None):
     """The machine above, with some of its files changed."""
-    write(root, TUNED | dict(pair for cpu in range(CPUS) for pair in _per_cpu(cpu)))
+    write(root, everything())
     write(root, changes or {})
     return System(root)

@@ -11,7 +11,6 @@ import numpy as np
 from sweep_runs import HOST, OTHER_HOST, build, run
 
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.record import to_line
 
 RATIO = 0.8  # of the new pool's times to the old one's
 NOON = datetime(2026, 1, 2, 12, tzinfo=timezone.utc)
@@ -75,7 +74,7 @@ def write(path, hosts=2, snrs=(8, 10, 12), mcs=(9, 16), layers=(1, 2), threads=(
 
 def _template(one):
     """A line in three parts: up to the number of the repeat, from the host to the errors, and the rest."""
-    line = to_line(one)
+    line = (one).model_dump_json() + "\n"
     head, rest = line.split('"repeat":0,"began":', 1)
     rest = rest[rest.index('"', 1) + 1 :]
     between, rest = rest.split('"errors":0,"figures":', 1)

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import itertools
 from datetime import datetime, timedelta, timezone
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Sequence
 
-import numpy as np
-
+from nrbench.record import Host, IdleState
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
-from nrbench.sweep.record import Host, IdleState, Run
+from nrbench.sweep.record import Run
 
 HOST = Host.model_validate(
     {
@@ -84,46 +82,3 @@ def rounds(rx: Sequence[float], pool: str = "new", spin: str | None = None, **ch
         run(pool, spin, repeat=repeat, figures={SYMBOLS: us / 5, DECODING: 2 * us / 5, RX: us}, **changes)
         for repeat, us in enumerate(rx)
     ]
-
-
-SPEED: Mapping[tuple[str, str | None], tuple[float, float]] = {
-    ("old", None): (0.75, 26.0),
-    ("new", "off"): (0.92, 9.0),
-    ("new", "auto"): (0.95, 4.0),
-}
-
-
-def made_up(
-    host: Host, work_us: Mapping[str, float], repeats: int, rng: np.random.Generator, **sets: Any
-) -> Iterator[Run]:
-    """Runs of a case: work spread with some efficiency, a delay that grows with the threads, noise."""
-    serial = work_us[RX] - work_us[SYMBOLS] - work_us[DECODING]
-    settings = list(itertools.product(sets["variants"].items(), sets["threads"]))
-    for repeat in range(repeats):
-        noise = rng.lognormal(0, 0.015)
-        base = {"host": host, "case": sets["case"], "repeat": repeat}
-        yield run("inline", None, 0, figures=dict(work_us), **base)
-        for ((pool, spin), (efficiency, delay_us)), threads in settings:
-            computing = min(threads + (pool != "old"), host.cores)
-            share = noise * rng.lognormal(0, 0.02) / (computing * efficiency)
-            parts = [work_us[key] * share + delay_us * threads**0.5 for key in (SYMBOLS, DECODING)]
-            figures = {SYMBOLS: parts[0], DECODING: parts[1], RX: sum(parts) + serial * noise}
-            cpu_s = sum(figures.values()) * computing**0.5 * 1e-3
-            yield run(pool, spin, threads, figures=figures, derived=(SYMBOLS,), cpu_s=cpu_s, **base)
-
-
-def sweep(
-    hosts: Sequence[Host] = (HOST, OTHER_HOST),
-    cases: Sequence[str] = ("273 PRB", "106 PRB"),
-    threads: Sequence[int] = (1, 2, 3, 4, 8),
-    repeats: int = 7,
-    seed: int = 1,
-    variants: Mapping[tuple[str, str | None], tuple[float, float]] = SPEED,
-) -> list[Run]:
-    """The first case takes 1380 us inline, 300 and 900 of them in the parallel parts; the second half."""
-    rng = np.random.default_rng(seed)
-    runs: list[Run] = []
-    for host, (index, case) in itertools.product(hosts, enumerate(cases, start=1)):
-        work_us = {SYMBOLS: 300.0 / index, DECODING: 900.0 / index, RX: 1380.0 / index}
-        runs += made_up(host, work_us, repeats, rng, case=case, threads=threads, variants=variants)
-    return runs

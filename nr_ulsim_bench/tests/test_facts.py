@@ -7,13 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 from nrbench import facts
-from nrbench.doctor.settings import WRITTEN
+from nrbench.doctor.checks import ROWS
 
 PACKAGE = Path(facts.__file__).parent
 KERNELS = re.compile(r"/(proc|sys|dev/cpu)[/\w.{}*$-]*")
 READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
-    "trace/apart.py": {"/proc/self/statm"},
     "radio/device.py": {"/proc/"},
     "radio/softmodem.py": {"/proc", "/proc/net/unix"},
     "radio/watch.py": {"/proc"},
@@ -42,7 +41,6 @@ def test_no_file_of_the_kernel_is_named_twice():
 
 def test_a_fact_knows_its_paths():
     assert facts.GOVERNOR.at(3) == "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"
-    assert re.fullmatch(facts.GOVERNOR.pattern, facts.GOVERNOR.at(12))
-    assert not re.fullmatch(facts.WORKQUEUE_CPUS.pattern, facts.WORKQUEUE_CPUS.at(".."))
     assert facts.TIMER_MIGRATION.label == "kernel.timer_migration" and facts.THP.label == facts.THP.name
-    assert all(isinstance(fact, facts.File) for fact in WRITTEN)
+    rows = (row for area in ROWS.values() for row in area.values() if "fact" in row)
+    assert all(isinstance(getattr(facts, row["fact"]), facts.File) for row in rows)

@@ -8,8 +8,8 @@ import pytest
 from sweep_runs import HOST
 
 from nrbench import facts, host
+from nrbench.record import Host
 from nrbench.sweep.facts import host_differences
-from nrbench.sweep.record import Host
 from nrbench.system import CPU, System
 
 GUEST = {

@@ -36,18 +36,12 @@ def test_each_pool_runs_every_task_exactly_once(driver, name):
     assert nested.get("error", "n/a").startswith("n/a")
 
 
-@pytest.mark.parametrize("name", ["ws", "mutex-queue"])
-def test_the_kernels_counters_include_the_threads_of_the_pool(driver, name):
-    words = [f"backend={name}", "workers=2", "bench=coliseum", "work=fib19", "tasks=2000", "limit_s=60"]
-    assert "perf_task_clock_s" not in driver.ask(words)
-    answer = driver.ask([*words, "counters=1"])
+def test_the_kernels_count_of_cpu_time_is_divided_and_switches_are_counted(driver):
+    words = ["backend=ws", "workers=2", "bench=coliseum", "work=fib19", "tasks=2000", "limit_s=60"]
+    answer = driver.ask(words)
     assert "error" not in answer
     assert answer["user_s"] + answer["system_s"] == pytest.approx(answer["cpu_s"], rel=0.1, abs=0.02)
     assert 0 <= answer["involuntary_switches"] <= answer["ctx_switches"]
-    if "perf_task_clock_s" not in answer:
-        pytest.skip("perf events cannot be had here")
-    assert answer["perf_task_clock_s"] == pytest.approx(answer["cpu_s"], rel=0.2)
-    assert answer.get("instructions") or answer["counters_missing"]
 
 
 def orphaned_registrations():

@@ -2,12 +2,12 @@
 """What a gNB and a UE print, and the gNB's statistics file; when a run lives."""
 
 import pytest
-from radio_tools import END, MAC, REPORT, STEPS
+from fake import END, MAC, REPORT, STEPS
 from sweep_runs import HOST
 
 from nrbench.radio import cell, parse
 from nrbench.radio.record import RUNS, Blocks, Radio, RadioRun, Side, Step, read_runs
-from nrbench.sweep.record import ResultsError, to_line
+from nrbench.record import ResultsError
 
 BINS = "".join(f"[HW]   I Bin {n}\t[{n * 100}.0 - {n * 100 + 100}.0uS]:\t\t{n * n}\n" for n in range(30))
 
@@ -100,7 +100,7 @@ def test_a_run_lives_by_its_steady_stretch():
 
 def test_a_file_of_runs(tmp_path):
     file = tmp_path / RUNS
-    file.write_text(to_line(a_run()) + '{"format": 1')
+    file.write_text((a_run()).model_dump_json() + "\n" + '{"format": 1')
     assert read_runs(file) == [a_run()]
     file.write_text('{"format": 2}\n')
     with pytest.raises(ResultsError, match=f"{RUNS}:1: not a run of nrbench radio: "):

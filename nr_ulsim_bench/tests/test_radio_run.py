@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
+from fake import a_build, apart
 from part_runs import until
-from radio_tools import a_build, apart
 from sweep_runs import HOST
 
 from nrbench.radio import pair, softmodem, watch
@@ -138,7 +138,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
 
 @pytest.mark.alone
 def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
-    (tmp_path / "temporary" / "nrbench-radio-0").mkdir()
+    (tmp_path / "temporary" / "nrbench-run-radio-0").mkdir()
     (softmodem.SHARED_MEMORY / softmodem.CHANNEL).touch()
     assert take(a_pair(tmp_path))["outcome"] == "ok"
 

@@ -10,7 +10,7 @@ from radio_runs import AUTO, OLD, by_power
 from typer.testing import CliRunner
 
 from nrbench import cli, results
-from nrbench.sweep.record import ResultsError, to_line
+from nrbench.record import ResultsError
 
 RAW = Path(__file__).resolve().parents[2] / "docs" / "results"
 SWEEP = "2-cores-sweep-v2.3.0.ndjson"
@@ -35,11 +35,6 @@ def page(tmp_path):
 
 def nrbench(page, *words):
     return CliRunner().invoke(cli.app, ["results", str(page.parent / "results"), *words])
-
-
-def test_every_page_shows_the_raw_runs():
-    pages = results.stale(RAW)
-    assert not pages, f"run: nrbench results docs/results --write ({', '.join(map(str, pages))})"
 
 
 def test_every_raw_run_is_described():
@@ -84,7 +79,9 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     runs = [
         by_power(cell, timescale, number) for cell in cells for timescale in (0.2, 0.3) for number in range(5)
     ]
-    (page.parent / "results" / "radio.ndjson").write_text("".join(map(to_line, runs)), encoding="utf-8")
+    (page.parent / "results" / "radio.ndjson").write_text(
+        "".join(run.model_dump_json() + "\n" for run in runs), encoding="utf-8"
+    )
     describe(page.parent / "results", {SWEEP: {}, "radio.ndjson": {}})
     page.write_text("<!-- results: radio radio.ndjson | Late samples of the gNB -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0

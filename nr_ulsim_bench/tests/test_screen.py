@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The screen with which ci/bench ends, word for word, of a short run on 2 CPUs beside compilers (screen/)."""
 
-import math
 import shutil
 from pathlib import Path
 
 import pytest
 
 from nrbench import bench
-from nrbench.claims import Ratio
-from nrbench.engine import Part, Request
-from nrbench.screen import LIVES, POOLS, REPLAY, TABLES, screen, word
-from nrbench.sweep.bootstrap import Interval
+from nrbench.engine import Part, Request, plain
+from nrbench.render import Section, Table
+from nrbench.screen import LIVES, PAGE, POOLS, REPLAY, TABLES, screen
 
 RECORDED = Path(__file__).parent / "screen"
 ALL = (LIVES, POOLS, REPLAY)
@@ -20,9 +18,9 @@ This pool on AMD EPYC, 2 cores, Linux 6.18.44-fc-v669, commit a252c8f9ff11, load
 
                                                               median [95% interval]  this pool is
 recorded slots of nr_ulsim ÷ the sketch of OAI's pool             0.71 [0.64, 1.08]     not known
-slots ÷ the sketch of OAI's pool                                  0.51 [0.43, 0.79]        better
-slots ÷ the best other pool, mutex-per-worker 2w                  0.51 [0.43, 0.79]        better
-slots ÷ no pool                                                   0.55 [0.19, 0.80]        better
+slots ÷ the sketch of OAI's pool                                  0.51 [0.43, 0.79]        faster
+slots ÷ the best other pool, mutex-per-worker 2w                  0.51 [0.43, 0.79]        faster
+slots ÷ no pool                                                   0.55 [0.19, 0.80]        faster
 many small jobs ÷ the best other pool, glib 2w                                 1.06     not known
 CPU time of slots ÷ the sketch of OAI's pool                      0.96 [0.90, 1.01]     not known
 CPU time of slots ÷ the best other pool, mutex-per-worker 2w      0.96 [0.90, 1.01]     not known
@@ -31,7 +29,7 @@ worst of 8 lives ÷ no pool                                                     
 below 1: this pool takes less; same: within 3%; not known: the repeats do not tell
 slots and jobs: all threads in the normal class
 note: load 4.44 at the start: the figures show other programs, too
-tables and verdicts: out/tables.txt; plots: out/*.png
+tables, verdicts and plots: out/report.html; as text: out/tables.txt
 """
 
 
@@ -47,9 +45,12 @@ def out(tmp_path, monkeypatch):
 class Printing(Part):
     """Measures nothing: its results lie there."""
 
-    def run(self, request):
-        print(f"600 lines of {self.name}")
+    def measure(self, request):
         return 0
+
+    def shown(self, out):
+        print(f"600 lines of {self.name}")
+        return [Section(self.name, [Table("", [], [], [f"of {self.name}"])])]
 
 
 PARTS = [Printing(name, lambda results: (), stem=Path(file).with_suffix("").as_posix())
@@ -61,11 +62,12 @@ def test_all_parts_end_with_one_screen_and_tables_are_in_a_file(out, monkeypatch
     assert bench.run(Request(out=out)) == 0
     assert capsys.readouterr().out == SCREEN
     assert (out / TABLES).read_text() == "\n".join(f"600 lines of {part.name}\n" for part in PARTS)
+    assert all(f"of {part.name}" in (out / PAGE).read_text() for part in PARTS)
 
 
 def test_a_report_of_all_parts_ends_with_it_too(out, monkeypatch, capsys):
-    for part in (Part, bench.Replay):
-        monkeypatch.setattr(part, "report_again", lambda part, out: print(f"600 lines of {part.name}"))
+    monkeypatch.setattr(Part, "shown", Printing.shown)
+    monkeypatch.setattr(bench.Replay, "again", Printing.shown)
     bench.report_again(out)
     assert capsys.readouterr().out == SCREEN
     assert (out / TABLES).read_text() == "".join(f"600 lines of {part.name}\n" for part in PARTS)
@@ -74,33 +76,14 @@ def test_a_report_of_all_parts_ends_with_it_too(out, monkeypatch, capsys):
 def test_parts_that_are_asked_for_print_their_tables(out, monkeypatch, capsys):
     monkeypatch.setattr(bench, "chosen", lambda request: [(part, request) for part in PARTS[:2]])
     assert bench.run(Request(out=out, only=("slot", "lives"))) == 0
-    assert capsys.readouterr().out == "600 lines of lives\n\n600 lines of pools\n"
+    said = "600 lines of lives\n\n600 lines of pools\n"
+    assert capsys.readouterr().out == f"{said}written to out/: {PAGE}\n"
     assert not (out / TABLES).exists()
 
 
 def test_what_was_not_measured_is_not_known(out):
     """Results of another run that lie there do not count."""
-    lines = list(screen(out, [LIVES]))
+    lines = plain(list(screen(out, [LIVES]))).splitlines()
     assert sum("not measured" in line for line in lines) == 8
     assert sum(line.endswith("not known") for line in lines) == 7
     assert list(screen(out / "nowhere", ALL)) == []
-
-
-@pytest.mark.parametrize(
-    "low, high, said",
-    [
-        (0.5, 0.9, "better"),
-        (0.98, 1.02, "same"),
-        (0.98, 0.99, "same"),
-        (0.9, 1.01, "not known"),
-        (0.99, 1.1, "not known"),
-        (1.01, 1.1, "worse"),
-        (math.inf, math.inf, "worse"),
-    ],
-)
-def test_words(low, high, said):
-    assert word(Ratio(low, Interval(low, high))) == said
-
-
-def test_too_few_repeats_and_nothing_measured_are_not_known():
-    assert word(Ratio(0.5, None)) == word(None) == "not known"

@@ -52,3 +52,11 @@ def test_recorded_files_can_be_read(path):
     file = read_slot_file(path)
     assert len(file.slots) >= 10
     assert 0 < file.longest_slot_us() < 100_000
+
+
+def test_made_up_shapes_have_the_work_that_their_page_says():
+    ticks, groups = (read_slot_file(DATA / "shapes" / f"{name}.slots") for name in ("ticks", "groups"))
+    (tick,), (users,) = ticks.slots, groups.slots
+    assert [phase.serial_ns for phase in tick] == [0, *[200_000] * 11]
+    assert {phase.task_ns for phase in tick} == {(1000,) * 36} and ticks.tasks_max == 36
+    assert [phase.task_ns for phase in users] == [(2000,) * 3] * 100

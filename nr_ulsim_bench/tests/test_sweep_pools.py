@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
+from fake import a_program
 from sweep_runs import NEW_POOL, build, rounds
-from sweep_tools import a_program
 from typer.testing import CliRunner
 
 from nrbench import cli

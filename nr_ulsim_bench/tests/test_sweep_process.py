@@ -8,8 +8,8 @@ import threading
 import time
 
 import pytest
+from fake import limit_when
 from part_runs import is_gone, until
-from sweep_tools import limit_when
 
 from nrbench.sweep import process
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sweep_tools import a_program, limit_when
+from fake import a_program, limit_when
 
 from nrbench.sweep import process
 from nrbench.sweep.session import Setting

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tpool-ws-trace record` with a model of LTTng that writes down what it is told."""
+"""`tpool-ws-trace record` with a model of LTTng that writes down what it is told, and programs that have the
+name of its session daemon."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.trace.lttng import possible_cpus
+from nrbench.trace import lttng
+from nrbench.trace.events import TraceError
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = """#!/bin/sh
@@ -27,10 +30,11 @@ esac
 DECLARED = 'event { name = "oai_tpool_ws:push"; }'
 # The program, with no limit that a slow machine reaches.
 RECORDER = """
-import sys
-from nrbench.trace import cli, record
+from pathlib import Path
+from nrbench.trace import cli, lttng, record
+lttng.run_folder = lambda: Path("/none")  # of daemons that run beside the test nothing is seen
 record.DUMPS_S, record.GRACE_S = {dumps_s}, 600.0
-sys.exit(cli.main())
+cli.main()
 """
 LOST = """<command xmlns="https://lttng.org/xml/ns/lttng-mi"><channel><attributes>
 <discarded_events>{events}</discarded_events><lost_packets>{packets}</lost_packets>
@@ -156,8 +160,7 @@ def test_what_is_wrong_before_anything_is_started(model):
     assert "no-such-program: command not found" in error("--", "no-such-program")
     assert "nothing to record" in error()
     assert "'3k': expected a power of two" in error("--subbuf-size", "3k", "--", "true")
-    assert "'0': expected a positive number" in error("--seconds", "0")
-    assert "letters, digits" in error("--name", "a b", "--", "true")
+    assert "Invalid value for '--seconds'" in error("--seconds", "0")
     (model.out).mkdir()
     (model.out / "something").touch()
     assert "the folder is not empty" in error("--", "true")
@@ -169,21 +172,11 @@ def test_buffers_that_do_not_fit(model):
     assert answer.returncode == 2 and "MiB free, the buffers need" in answer.stderr and model.told() == []
 
 
-@pytest.mark.parametrize(
-    "words, said", [([], " MiB (1024 of "), (["--per-process"], " MiB for each process (")]
-)
-def test_buffers_of_each_process_need_that_much_each(model, words, said):
-    answer = model.record(*words, "--subbuf-size", "1024G", "--num-subbuf", "1024", "--", "true")
-    mib = 1024 * 1024 * 1024 * possible_cpus()
-    assert f"the buffers need {mib}{said}" in answer.stderr
-
-
-@pytest.mark.parametrize(
-    "words, said", [([], " KiB for each CPU"), (["--per-process"], " KiB for each CPU and process")]
-)
-def test_the_size_of_the_buffers_is_written_down(model, words, said):
-    model.record(*words, "--", "true")
-    assert json.loads((model.out / "recorded.json").read_text())["buffers"].endswith(said)
+@pytest.mark.parametrize("words, each", [([], ""), (["--per-process"], " and process")])
+def test_the_size_of_the_buffers_is_written_down(model, words, each):
+    model.record(*words, "--", "sh", "-c", "echo $$")
+    about = json.loads((model.out / "recorded.json").read_text())
+    assert about["buffers"] == f"8 x 1024 KiB for each CPU{each}" and about["pid"] > 1
 
 
 @pytest.mark.parametrize("path", [None, "/a folder:/other"])
@@ -257,3 +250,137 @@ def test_a_second_signal_does_not_leave_the_session_behind(model):
         os.killpg(recorder.pid, signal.SIGINT)
         time.sleep(0.1)
     assert recorder.wait(300) == 130 and model.told() == WHOLE + END
+
+
+# Folders and daemons
+
+
+@pytest.mark.parametrize("out, why", [("/dev/null/x", "Not a directory"), ("/proc/x", "No such file")])
+def test_an_out_that_cannot_be_made(model, out, why):
+    model.out = Path(out)
+    answer = model.record("--", "true")
+    assert answer.returncode == 2 and model.told() == []
+    assert answer.stderr.startswith(f"tpool-ws-trace: {out}: {why}") and answer.stderr.count("\n") == 1
+
+
+def test_what_cannot_be_written_down_does_not_take_the_exit_status(model):
+    """The model makes a folder where the file should be."""
+    answer = model.record("--", "sh", "-c", f"mkdir {model.out}/recorded.json; exit 7")
+    assert answer.returncode == 7 and "recorded.json: Is a directory; the report" in answer.stderr
+    assert "Traceback" not in answer.stderr and model.told() == WHOLE + END
+
+
+@pytest.mark.parametrize("step", ["create", "start"])
+def test_a_failed_start_leaves_no_folder(model, step):
+    failed = {"LTTNG_FAIL": step, "LTTNG_METADATA": ""}
+    assert model.record("--", "true", **failed).returncode == 2 and not model.out.exists()
+    model.out.mkdir()
+    assert model.record("--", "true", **failed).returncode == 2 and model.out.is_dir()  # not ours
+
+
+def test_programs_say_what_they_have_loaded_while_they_run(model):
+    """The command ends when LTTng has been told so. That this fails is of no consequence."""
+    model.dumps_s = (0.1,)
+    command = f"until grep -q regen {model.log}; do sleep 0.1; done"
+    answer = model.record("--name", "s", "--", "sh", "-c", command, LTTNG_FAIL="regenerate")
+    assert answer.returncode == 0 and model.told() == [*WHOLE, "regenerate", *END]
+    assert "regenerate statedump --session=s\n" in model.log.read_text()
+
+
+def test_a_daemon_that_still_ends_is_waited_for(monkeypatch, tmp_path):
+    ending = f"Could not get lock file, {lttng.ENDING}."
+    said, calls = [ending, ending, ""], []
+    monkeypatch.setattr(lttng, "ENDING_S", 0.0)
+
+    def run(*words):
+        calls.append(words)
+        if text := said[min(len(calls), len(said)) - 1]:
+            raise TraceError(text)
+
+    monkeypatch.setattr(lttng, "run_lttng", run)
+    session = lttng.Session("name", tmp_path, lttng.Buffers())
+    session._create()
+    assert len(calls) == 3
+    said[2] = ending
+    with pytest.raises(TraceError, match="lock file"):
+        session._create()
+    assert len(calls) == 3 + lttng.ENDING_LOOKS
+    said[2] = "no such group"
+    with pytest.raises(TraceError, match="no such group"):
+        session._create()
+    assert len(calls) == 4 + lttng.ENDING_LOOKS
+
+
+NONE = "<command><output><sessions/></output></command>"
+ONE = "<command><output><sessions><session><name>s</name></session></sessions></output></command>"
+
+
+class Daemons:
+    """Of this test alone: their folder is the test's."""
+
+    listed: str | None = NONE
+
+    def __init__(self, monkeypatch, folder) -> None:
+        self.folder, self.started = folder, []
+        self.program = shutil.copy(shutil.which("sleep"), folder / lttng.SESSIOND)
+        monkeypatch.setattr(lttng, "run_folder", lambda: folder)
+        monkeypatch.setattr(lttng, "SESSIOND_END_S", 0.0)  # a child stays in /proc until it is waited for
+        monkeypatch.setattr(lttng, "run_lttng", lambda *_: self.list())
+
+    def list(self) -> str:
+        if self.listed is None:
+            raise TraceError("'lttng list' failed")
+        return self.listed
+
+    def start(self) -> subprocess.Popen:
+        self.started.append(subprocess.Popen([self.program, "1000"]))
+        (self.folder / f"{lttng.SESSIOND}.pid").write_text(f"{self.started[-1].pid}\n")
+        while lttng.running() is None:
+            time.sleep(0.01)  # a new program has its name a moment after its start
+        return self.started[-1]
+
+
+@pytest.fixture
+def daemons(monkeypatch, tmp_path):
+    made = Daemons(monkeypatch, tmp_path)
+    yield made
+    for process in made.started:
+        process.kill()
+        process.wait()
+
+
+def test_a_daemon_that_was_started_meanwhile_ends_also_when_the_recording_fails(daemons):
+    with pytest.raises(KeyboardInterrupt), lttng.ends_with_block():
+        started = daemons.start()
+        raise KeyboardInterrupt
+    assert started.wait(600) == -15
+
+
+def test_one_that_ran_before_is_left_alone(daemons):
+    started = daemons.start()
+    with lttng.ends_with_block():
+        pass
+    assert lttng.running() == started.pid and started.poll() is None
+
+
+@pytest.mark.parametrize("listed", [ONE, None, "no XML"])
+def test_one_that_others_may_record_with_is_left_alone(daemons, listed):
+    daemons.listed = listed
+    with lttng.ends_with_block():
+        started = daemons.start()
+    assert started.poll() is None
+
+
+@pytest.mark.parametrize("number", ["", "no number", "1", "4194304999"])
+def test_a_number_that_is_no_daemons(daemons, number):
+    (daemons.folder / f"{lttng.SESSIOND}.pid").write_text(number)
+    assert lttng.running() is None
+
+
+def test_where_a_users_daemon_has_its_files(monkeypatch):
+    monkeypatch.setattr(lttng.os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("HOME", "/somewhere")
+    monkeypatch.delenv("LTTNG_HOME", raising=False)
+    assert str(lttng.run_folder()) == "/somewhere/.lttng"
+    monkeypatch.setenv("LTTNG_HOME", "/elsewhere")
+    assert str(lttng.run_folder()) == "/elsewhere/.lttng"

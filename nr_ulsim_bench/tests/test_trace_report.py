@@ -1,182 +1,259 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables, page and errors of `tpool-ws-trace report`, and the files of a trace; no LTTng is needed."""
+"""`tpool-ws-trace report`: what it chooses, the files that it writes, and its errors."""
 
-import builtins
 import json
+import os
+import random
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from test_trace_analysis import phase_with_a_woken_worker
-from trace_log import Log, burst, summary_of
+from trace_tools import CASES, FAULT, line
 
-from nrbench.trace import cli, ctf_files, report
-from nrbench.trace import events as ev
-from nrbench.trace.events import TraceError
-from nrbench.trace.text import text
+from nrbench.trace.figures import distribution, histogram
+from nrbench.trace.process import function_at
+from nrbench.trace.text import drawn
 
-
-def test_the_summary_has_the_figures_in_us():
-    (phase,) = summary_of(phase_with_a_woken_worker())["phases"]
-    assert phase["duration"] == {"count": 1, "p50_us": 0.6, "p99_us": 0.6, "max_us": 0.6, "mean_us": 0.6}
-    assert phase["tasks_each"] == 2 and phase["steal_share"] == 0.5
-    assert phase["critical_path"]["mean_us"]["wake"] == 0.2
-    assert phase["critical_path"]["share"]["wake"] == pytest.approx(1 / 3)
-    assert json.loads(json.dumps(phase)) == phase
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_tables_name_everything():
-    log = phase_with_a_woken_worker()
-    burst(log, at=5000)
-    lines = list(text(summary_of(log) | {"warnings": ["careful"]}))
-    assert lines[0] == "WARNING: careful"
-    assert "symbol_processing" in "\n".join(lines) and "0x1000 in p" in "\n".join(lines)
-    for title in ("Phases", "Tasks", "Wakes", "Critical path", "Pools"):
-        assert title in lines
-    assert max(map(len, lines)) < 140
+def names_of(summary: dict) -> list[str]:
+    return [phase["name"] for phase in summary["phases"]]
 
 
-def test_phases_are_chosen_by_kind_or_by_a_part_of_the_name():
-    log = phase_with_a_woken_worker()
-    burst(log, at=5000)
-    names = [phase["name"] for phase in summary_of(log)["phases"]]
-    assert names == ["symbol_processing", "0x1000 in p"]
-    assert [p["name"] for p in summary_of(log, wanted={"burst"})["phases"]] == names[1:]
-    assert [p["name"] for p in summary_of(log, wanted={"symbol"})["phases"]] == names[:1]
+def test_phases_are_filtered_and_unknown_ones_are_an_error(tool):
+    tool.take("idle")
+    every = ["symbol_processing", "ulsch_decoding", "0x1000 in p"]
+    assert names_of(tool.summary()) == every
+    assert names_of(tool.summary("--phase", "burst")) == every[2:]
+    assert names_of(tool.summary("--phase", "symbol_processing", "--phase", "decod")) == every[:2]
+    error = tool.error("report", tool.trace, "--phase", "nothing")
+    assert "no such phase in the trace; there are: 0x1000 in p, symbol_processing, ulsch_decoding" in error
 
 
-def test_several_processes_are_told_apart():
-    first, second = phase_with_a_woken_worker(), Log(pid=2)
-    second.pool()
-    second.add(ev.PROGRAM, 0, 5, "ue")
-    burst(second)
-    assert [p["name"] for p in summary_of(first, second)["phases"]] == [
-        "process[1] symbol_processing",
-        "ue[2] 0x1000 in p",
-    ]
+@pytest.mark.parametrize("wanted", ["2", "nr-uesoftmodem"])
+def test_one_process_is_reported_as_if_it_were_alone(tool, wanted):
+    tool.take("two_processes")
+    summary = tool.summary("--process", wanted)
+    assert names_of(summary) == ["symbol_processing", "ulsch_decoding", "0x1000 in p"]
+    assert (summary["slots"], summary["notes"]) == (2, [])
+    assert len(summary["pools"]) == len(summary["functions"]) == 1
+    error = tool.error("report", tool.trace, "--process", "3")
+    assert "no such process with a pool in the trace; there are: process[1], nr-uesoftmodem[2]" in error
 
 
-def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tmp_path):
-    page = pytest.importorskip("nrbench.trace.page")
-    log = phase_with_a_woken_worker()
-    log.events = [
-        event[:5] + ("<b>&pool",) + event[6:] if event[0] == ev.POOL_START else event for event in log.events
-    ]
-    picture = tmp_path / "p.png"
-    picture.write_bytes(b"\x89PNG")
-    summary = summary_of(log) | {"warnings": ["<script>"]}
-    page.write(
-        tmp_path / "r.html", tmp_path / "<t>", summary, {"cpu": "<i>", "lost_events": 0},
-        [page.Picture("Slot", "words", picture)],
-    )  # fmt: skip
-    html = (tmp_path / "r.html").read_text()
-    assert "<b>&pool" not in html and "&lt;b&gt;&amp;pool" in html
-    assert "<script>" not in html and "<i>" not in html and "data:image/png;base64,iVBORw==" in html
+@pytest.mark.parametrize("pid, is_told", [(2, True), (3, False), ("2", False), ([2], False), (None, False)])
+def test_the_recorded_command_is_told_from_other_processes(tool, pid, is_told):
+    tool.take("two_processes")
+    (tool.trace / "recorded.json").write_text(json.dumps({"pid": pid}))
+    note = "The trace has 2 processes with a pool. The recorded command is nr-uesoftmodem[2]: --process 2 "
+    assert tool.report().startswith(note) == is_told
+
+
+# Files
+
+
+def test_the_files_of_a_report(tool, tmp_path):
+    tool.take("two_processes")
+    tool.report("--out", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out")) == ["report.html", "report.json", "tails.png"]
+    assert (tmp_path / "out" / "tails.png").read_bytes().startswith(b"\x89PNG")
+    html = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "The recorded command is nr-uesoftmodem[2]" in html and "No event was lost." in html
+    assert "<td>pid</td><td>2</td>" in html and "data:image/png;base64," in html
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == tool.summary()
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tool, tmp_path, no_pictures):
+    tool.take("lost")
+    lines = (tool.trace / "lines").read_text().replace('name = "p"', 'name = "<b>&pool\u00b5"')
+    (tool.trace / "lines").write_text(lines)
+    (tool.trace / "recorded.json").write_text(json.dumps({"cpu": "<i>"}))
+    tool.report("--out", tmp_path / "out")
+    html = (tmp_path / "out" / "report.html").read_bytes().decode("utf-8")
+    assert "<b>&pool" not in html and "&lt;b&gt;&amp;pool\u00b5" in html and "<i>" not in html
     assert "http" not in html and 'src="data:' in html
+    assert "No event was lost" not in html and '<p class="warning">LOST: at least 10 events and 3' in html
 
 
-def error_of(capsys, *words: str) -> str:
-    """The only line of an error, and the exit status 2."""
-    assert cli.main(["report", *words]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1
-    return captured.err
+@pytest.mark.parametrize("name", ["tails.png", "report.json", "report.html"])
+def test_a_full_disk_is_told_in_one_line(tool, tmp_path, name):
+    tool.take("path")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to("/dev/full")
+    status, _, error = tool.run("report", tool.trace, "--out", tmp_path / "out")
+    assert status == 2
+    assert error.splitlines()[1:] == [f"tpool-ws-trace: --out {tmp_path}/out: No space left on device"]
 
 
-@pytest.fixture
-def bt2():
-    return pytest.importorskip("bt2")
-
-
-def stream(path: Path, packets: int, rest: int = 0, size: int = 4096) -> Path:
-    """A file of packets as LTTng writes them, and some bytes more."""
-    head = struct.pack("<I16sIQQQQQ", ctf_files.STREAM_MAGIC, bytes(16), 0, 0, 10, 20, size * 8, size * 8)
-    path.write_bytes((head + bytes(size - len(head))) * packets + head[:rest])
-    return path
-
-
-def metadata(path: Path, text: str, cut: int = 0) -> None:
-    body = text.encode()
-    size = 37 + len(body)
-    head = struct.pack(
-        "<I16sIIIBBBBB", ctf_files.METADATA_MAGIC, bytes(16), 0, size * 8, size * 8, 0, 0, 0, 1, 8
-    )
-    path.write_bytes((head + body)[: size - cut])
-
-
-def test_no_bindings(capsys, monkeypatch, tmp_path):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name == "bt2":
-            raise ModuleNotFoundError("No module named 'bt2'")
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    assert "package python3-bt2" in error_of(capsys, str(tmp_path))
-
-
-def test_no_pictures(capsys, monkeypatch, tmp_path):
+def test_a_package_is_missing(tool, monkeypatch):
     """Said before the trace is read."""
-    monkeypatch.setattr(report, "missing", lambda modules: [module for module in modules if module[0] == "m"])
-    said = error_of(capsys, str(tmp_path), "--out", str(tmp_path / "out"))
-    assert "packages are missing: matplotlib (" in said
+    monkeypatch.setattr("nrbench.needed.find_spec", lambda name: None if name == "jinja2" else name)
+    assert "packages are missing: jinja2 (" in tool.error("report", tool.trace)
 
 
-def test_what_is_no_trace(bt2, capsys, tmp_path):
-    assert "no such folder" in error_of(capsys, str(tmp_path / "none"))
-    assert "nothing was recorded into this folder" in error_of(capsys, str(tmp_path))
-    (tmp_path / "notes.txt").write_text("hello")
-    assert "not a trace: no file 'metadata'" in error_of(capsys, str(tmp_path))
-    assert "is a file" in error_of(capsys, str(tmp_path / "notes.txt"))
+# Standard output
 
 
-def test_metadata_that_is_empty_or_cut(bt2, capsys, tmp_path):
-    (tmp_path / "metadata").touch()
-    assert "is empty" in error_of(capsys, str(tmp_path))
-    for cut in (1, 60, 80):
-        metadata(tmp_path / "metadata", "x" * 50, cut)
-        assert "is cut off after" in error_of(capsys, str(tmp_path))
-    metadata(tmp_path / "metadata", "nonsense {")
-    assert "Babeltrace cannot read it" in error_of(capsys, str(tmp_path))
+def apart(tool, *words: str, **more) -> subprocess.CompletedProcess:
+    """In a process of its own."""
+    without = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    return subprocess.run(
+        [sys.executable, "-m", "nrbench.trace", "report", tool.trace, *words],
+        env=without | {"PYTHONPATH": str(ROOT)} | more.pop("env", {}),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=100,
+        **more,
+    )
 
 
-def test_a_slot_that_is_none(bt2, capsys, tmp_path):
-    assert "expected FRAME.SLOT" in error_of(capsys, str(tmp_path), "--slot", "x")
+@pytest.mark.parametrize("words", [["--json"], []])
+def test_standard_output_that_is_full_is_told_in_one_line(tool, words):
+    tool.take("path")
+    with open("/dev/full", "w") as full:
+        answer = apart(tool, *words, stdout=full)
+    assert answer.returncode == 2
+    assert answer.stderr == "tpool-ws-trace: standard output: No space left on device\n"
 
 
-def test_streams_are_cut_after_their_last_whole_packet(tmp_path):
-    whole = stream(tmp_path / "tp_0", 3)
-    cut = stream(tmp_path / "tp_1", 2, rest=40)
-    short = stream(tmp_path / "tp_2", 2)
-    with short.open("r+b") as file:
-        file.truncate(4096 + 100)
-    metadata(tmp_path / "metadata", "x")
-    (tmp_path / "notes.txt").write_text("no stream")
-    cuts = ctf_files.cut_streams(tmp_path)
-    assert cuts == [ctf_files.Cut(cut, 8192, 8232, 20), ctf_files.Cut(short, 4096, 4196, 20)]
-    fixed = ctf_files.repaired(tmp_path, cuts, tmp_path / "fixed" / "0")
-    assert (fixed / "tp_0").read_bytes() == whole.read_bytes()
-    assert [(fixed / name).stat().st_size for name in ("tp_1", "tp_2")] == [8192, 4096]
-    assert ctf_files.cut_streams(fixed) == []
+def test_a_reader_that_has_gone_is_no_error_to_tell(tool):
+    tool.take("path")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as pipe:
+        answer = apart(tool, stdout=pipe)
+    assert (answer.returncode, answer.stderr) == (141, "")
 
 
-def test_cut_metadata_is_named(tmp_path):
-    metadata(tmp_path / "metadata", "x" * 50, cut=3)
-    with pytest.raises(TraceError, match="is cut off after 84 bytes"):
-        ctf_files.check_metadata(tmp_path)
+@pytest.mark.parametrize("columns, least, most", [("61", 45, 61), ("160", 140, 160), ("9", 30, 40)])
+def test_notes_are_as_wide_as_the_terminal(tool, columns, least, most):
+    tool.take("path")
+    leader, follower = os.openpty()
+    with open(follower, "w") as terminal:
+        assert apart(tool, stdout=terminal, env={"COLUMNS": columns}).returncode == 0
+    said = b""
+    try:
+        while data := os.read(leader, 4096):
+            said += data
+    except OSError:  # all has been read
+        os.close(leader)
+    lines = said.decode().replace("\r", "").splitlines()
+    notes = [text for text in lines if text.startswith("  ") and "  " not in text.strip()]
+    assert least < max(map(len, notes)) <= most
 
 
-class Unread:
-    """A trace of which too little was read."""
-
-    warnings = ["stream_1: is cut off"]
-    event_count = 7
-
-    def events(self):
-        return iter(())
+# What is no trace, and what is damaged
 
 
-def test_a_trace_whose_pool_was_not_read_says_what_is_damaged(tmp_path):
-    with pytest.raises(TraceError, match="no event of the pool was read. stream_1: is cut off"):
-        report.read(Unread(), report.Options(tmp_path), None)
+def test_what_is_no_trace(tool, tmp_path):
+    (tool.trace / "metadata").unlink()
+    assert "nothing was recorded into this folder" in tool.error("report", tool.trace)
+    (tool.trace / "notes.txt").write_text("hello")
+    assert "not a trace: no file 'metadata'" in tool.error("report", tool.trace)
+    assert "is a file" in tool.error("report", tool.trace / "notes.txt")
+    assert "no such folder" in tool.error("report", tmp_path / "none")
+    (tool.trace / "metadata").touch()
+    assert "is empty" in tool.error("report", tool.trace)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 50, 80])
+def test_metadata_that_are_cut_off(tool, cut):
+    """babeltrace2 would wait for the rest."""
+    tool.take("path")
+    packet = struct.pack("=I16sIIIBBBBB", 0x75D11D57, bytes(16), 0, 800, 800, 0, 0, 0, 1, 8).ljust(100)
+    (tool.trace / "metadata").write_bytes(2 * packet)
+    tool.report()
+    (tool.trace / "metadata").write_bytes((2 * packet)[:-cut])
+    assert f"is cut off after {200 - cut} bytes" in tool.error("report", tool.trace)
+
+
+def test_babeltrace2_is_not_installed(tool, monkeypatch):
+    monkeypatch.setenv("PATH", str(tool.trace))
+    assert "Debian and Ubuntu package babeltrace2" in tool.error("report", tool.trace)
+
+
+def test_what_babeltrace2_cannot_read_is_named(tool):
+    (tool.trace / "lines").touch()
+    assert "the trace is empty" in tool.error("report", tool.trace)
+    (tool.trace / "fault").write_text(FAULT)
+    error = tool.error("report", tool.trace)
+    assert "babeltrace2 cannot read it: Failed to index CTF stream file 't/tpool_ws_0'. If that" in error
+
+
+def test_a_trace_is_read_up_to_its_damage(tool, tmp_path, no_pictures):
+    tool.take("woken_worker")
+    (tool.trace / "fault").write_text(FAULT)
+    status, out, _ = tool.run("report", tool.trace, "--out", tmp_path / "out")
+    assert status == 2 and out.startswith(f"WARNING: {tool.trace}: damaged: babeltrace2 stopped after 22 ev")
+    assert "symbol_processing      1" in out
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert html.count("damaged") == 1 and "No event was lost" not in html
+
+
+def test_traces_of_other_programs(tool):
+    other = '[0.000000001] host other:push: { cpu_id = 0 }, { vpid = 1, vtid = 2 }, { name = "x" }\n'
+    (tool.trace / "lines").write_text(other)
+    assert "none of its 1 events is of oai_tpool_ws" in tool.error("report", tool.trace)
+    (tool.trace / "lines").write_text("[0.000000001] host oai_tpool_ws:push: { cpu_id = 0 }, { pool = 1 }\n")
+    assert "the events do not name their threads" in tool.error("report", tool.trace)
+    (tool.trace / "lines").write_text(line(1, 2, "push", pool=1, func=1))
+    assert "oai_tpool_ws:push has not the fields pool, func, arg, group" in tool.error("report", tool.trace)
+
+
+@pytest.mark.parametrize("case", ["recorded", "nested", "bursts", "path"])
+def test_whatever_is_missing_the_critical_paths_add_up(tool, case):
+    lines = (CASES / f"{case}.log").read_text().splitlines(keepends=True)
+    numbers = random.Random(1)
+    for _ in range(5):
+        kept = [text for text in lines if numbers.random() > 0.05]
+        (tool.trace / "lines").write_text("".join(kept))
+        for phase in tool.summary()["phases"]:
+            parts, mean_us = phase["critical_path"]["mean_us"].values(), phase["duration"]["mean_us"]
+            assert sum(parts) == pytest.approx(mean_us) if phase["count"] else set(parts) == {None}
+            assert phase["idle_share"] is None or 0 <= phase["idle_share"] < 1
+
+
+# Values
+
+
+@pytest.mark.parametrize("count", [1, 2, 99, 100, 101, 199, 200, 201, 1050])
+def test_quantiles_have_the_nearest_rank(count):
+    summary = distribution(range(count, 0, -1))
+    assert (summary["p50_us"], summary["p99_us"]) == (-(-count // 2) / 1e3, -(-99 * count // 100) / 1e3)
+    assert (summary["count"], summary["max_us"]) == (count, count / 1e3)
+    assert distribution([-5])["max_us"] == 0 and distribution([])["max_us"] is None
+
+
+@pytest.mark.parametrize(
+    "value, low", [(0, 1), (1, 1), (2, 2), (1023, 512), (1024, 1024), (2**40 + 1, 2**40)]
+)
+def test_a_time_counts_at_the_power_of_two_that_it_reaches(value, low):
+    assert histogram(np.array([value])) == {str(low): 1}
+
+
+def test_the_most_frequent_has_the_highest_block_and_none_has_a_dot():
+    row = {"histogram": histogram(np.array([1] * 80 + [8] * 40 + [9, 17]))}
+    head, cells = drawn([row, {"histogram": {"4": 1}}])
+    assert (head, cells[0]) == ("0.00 .. 0.03", "█··▅▁")
+
+
+def test_functions_have_names_where_the_file_is_still_the_same(tool):
+    python = os.path.realpath(sys.executable)
+    elf = pytest.importorskip("elftools.elf.elffile")
+    with open(python, "rb") as file:
+        symbols = elf.ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+        main = next(symbol for symbol in symbols if symbol.name == "Py_BytesMain")
+    address = main["st_value"]
+    assert function_at(python, address, 1e12) == function_at(python, address + 1, 1e12) == "Py_BytesMain"
+    assert function_at(python, 1, 1e12) is None and function_at("/none", address, 1e12) is None
+    image = {"baddr": 0x10000, "memsz": address + 100, "path": python, "is_pic": 1}
+    told = line(1, 2, "x", **image).replace("oai_tpool_ws:x", "lttng_ust_statedump:bin_info")
+    task = {"pool": 1, "worker": 0, "func": address + 0x10000, "arg": 7, "group": 0}
+    (tool.trace / "lines").write_text(told + line(2, 2, "run_begin", **task) + line(9, 2, "run_end", **task))
+    assert [row["name"] for row in tool.summary()["functions"]] == ["Py_BytesMain"]
+    os.utime(tool.trace / "metadata", (1, 1))  # recorded before the file was made
+    assert [row["name"] for row in tool.summary()["functions"]] == [hex(address + 0x10000)]

@@ -11,23 +11,22 @@ from pathlib import Path
 import pytest
 from part_runs import PROGRAMS
 
-from nrbench import host
-from nrbench.doctor import latency, wakes
-from nrbench.doctor.finding import Target
-from nrbench.doctor.latency import DMA_LATENCY
+from nrbench import facts, host
+from nrbench.doctor import wakes
+from nrbench.doctor.target import Target
 from nrbench.system import System, format_cpus
 
 PROGRAM = PROGRAMS / "ws-wakes"
+DMA_LATENCY = facts.DMA_LATENCY.name
 pytestmark = pytest.mark.program("ws-wakes")
 
 
 @pytest.mark.parametrize("kind", ["futex", "timer", "look"])
 def test_ws_wakes_measures_what_it_is_asked_for(kind):
-    words = [f"kind={kind}", "gaps_us=250,500", "samples=12", "class=all", "hold=all"]
+    words = [f"kind={kind}", "gap_us=500", "samples=12", "class=all", "hold=all"]
     lines = list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
-    wanted = {(c, g, h) for c in ("other", "fifo") for g in (250, 500) for h in (False, True)}
-    if kind == "look":  # of the first gap; it does not sleep
-        wanted = {("other", 250, False), ("fifo", 250, False)}
+    held = (False,) if kind == "look" else (False, True)  # which does not sleep
+    wanted = {(c, 500, h) for c in ("other", "fifo") for h in held}
     assert {(answer["class"], answer["gap_us"], answer["hold"]) for answer in lines} == wanted
     for answer in (answer for answer in lines if "skipped" not in answer):
         assert answer["kind"] == kind and answer["samples"] + answer["awake"] == 12
@@ -35,14 +34,23 @@ def test_ws_wakes_measures_what_it_is_asked_for(kind):
         assert ("call_p50_us" in answer) == (kind == "futex")
 
 
-@pytest.mark.parametrize("word", ["gaps_us=0", "gaps_us=1,", "samples=0", "cpu=100000", "kind=x", "x"])
+def test_without_a_gap_there_are_three():
+    words = ["samples=10", "measure_ms=1", "class=other", "hold=no"]
+    lines = list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
+    gaps = (250, 1000, 5000)
+    assert {(line["kind"], line["gap_us"]) for line in lines} == {
+        ("look", 250), *(("futex", gap) for gap in gaps), *(("timer", gap) for gap in gaps)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["gap_us=0", "gap_us=1,", "samples=0", "cpu=100000", "kind=x", "x"])
 def test_ws_wakes_explains_what_it_does_not_understand(word):
     answer = subprocess.run([PROGRAM, word], capture_output=True, text=True, check=False)
     assert answer.returncode == 1 and json.loads(answer.stdout)["error"].startswith("request: ")
 
 
 def test_ws_wakes_says_where_there_is_no_such_cpu():
-    words = ["kind=timer", "class=other", "hold=no", "gaps_us=250", "samples=10", "cpu=1023"]
+    words = ["kind=timer", "class=other", "hold=no", "gap_us=250", "samples=10", "cpu=1023"]
     (answer,) = map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines())
     assert answer["skipped"]
 
@@ -51,9 +59,8 @@ def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
     monkeypatch.setattr(wakes, "SAMPLES", 10)
     monkeypatch.setattr(wakes, "MEASURE_MS", 10)
     system = System()
-    findings = latency.examine(Target(system, system.affinity()), PROGRAM)
-    assert "cyclictest" in {finding.check for finding in findings}
-    assert all(finding.seen for finding in findings)
+    findings = list(wakes.wake_latency(Target(system, system.affinity(), PROGRAM)))
+    assert findings and all(finding.text for finding in findings)
 
 
 def _lines(*words):
@@ -66,7 +73,7 @@ def start():
     running = []
 
     def start(*words):
-        long = ["samples=100000", "measure_ms=60000", "gaps_us=20000"]
+        long = ["samples=100000", "measure_ms=60000", "gap_us=20000"]
         running.append(subprocess.Popen([PROGRAM, *long, *words], stdout=subprocess.PIPE))
         return running[-1]
 
@@ -142,7 +149,7 @@ def test_idle_states_are_held_off_when_asked_for_only(start):
 def test_the_thread_sleeps_for_the_whole_gap_each_time(kind):
     begin_s = time.monotonic()
     (answer,) = _lines(
-        f"kind={kind}", "class=other", "hold=no", "gaps_us=20000", "samples=12", "measure_ms=240"
+        f"kind={kind}", "class=other", "hold=no", "gap_us=20000", "samples=12", "measure_ms=240"
     )
     assert answer["samples"] + answer["awake"] == 12
     assert time.monotonic() - begin_s >= 12 * 0.020

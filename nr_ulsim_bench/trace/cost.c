@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-trace-cost: what one trace event costs the thread that makes it, in ns. Whether a session records is the
 // caller's affair; the answers say whether one did.
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../../common/utils/thread_pool_ws/trace/ws_probe.h"
 #include "clock.h"
+#include "memory.h"
 #include "report.h"
 #include "words.h"
 #include "ws_trace_slot.h"
@@ -19,7 +18,6 @@
 #define HAS_LTTNG false
 #define RECORDS false
 #endif
-#define LINE_CHARS_MAX 4096
 /// In one loop, and then a pause, so that the reader of the buffers keeps up and no event is dropped.
 #define BATCH_EVENTS 4000u
 #define BATCHES_MAX 100000u
@@ -33,14 +31,10 @@ typedef struct {
 } question_t;
 
 static const word_key_t keys[] = {
-    {"events", WORD_NUMBER(question_t, events, BATCH_EVENTS *BATCHES_MAX)},
-    {"pause_us", WORD_NUMBER(question_t, pause_us, 1000000)},
+    {"events", WORD_NUMBER(question_t, events, 1, BATCH_EVENTS *BATCHES_MAX)},
+    {"pause_us", WORD_NUMBER(question_t, pause_us, 0, 1000000)},
+    {NULL},
 };
-
-static bool take_word(const char *key, const char *value, void *question)
-{
-  return word_parse(keys, sizeof keys / sizeof keys[0], key, value, question);
-}
 
 /// The compiler must not know how often a loop turns, nor drop it.
 static inline uint32_t hidden(uint32_t value)
@@ -81,10 +75,6 @@ static const struct {
 static void answer(const char *what, bool recorded, uint64_t *ns, uint32_t batches)
 {
   static report_t report;
-  report.length = 0;
-  uint64_t sum_ns = 0;
-  for (uint32_t i = 0; i < batches; i++)
-    sum_ns += ns[i];
   report_text(&report, "bench", "trace-cost");
   report_text(&report, "what", what);
   report_bool(&report, "lttng", HAS_LTTNG);
@@ -92,9 +82,7 @@ static void answer(const char *what, bool recorded, uint64_t *ns, uint32_t batch
   report_count(&report, "events", (uint64_t)batches * BATCH_EVENTS);
   report_number(&report, "ns_min", percentile_us(ns, batches, 0) * 1e3 / BATCH_EVENTS);
   report_number(&report, "ns_p50", percentile_us(ns, batches, 50) * 1e3 / BATCH_EVENTS);
-  report_number(&report, "ns_p99", percentile_us(ns, batches, 99) * 1e3 / BATCH_EVENTS);
-  report_number(&report, "ns_mean", (double)sum_ns / batches / BATCH_EVENTS);
-  printf("{%s}\n", report.text);
+  report_print(&report);
 }
 
 /// All kinds in turn, so that what the machine does meanwhile meets all of them.
@@ -111,27 +99,14 @@ static void measure(uint64_t *ns, uint32_t batches, uint32_t pause_us)
 
 int main(int argc, char **argv)
 {
-  char line[LINE_CHARS_MAX] = "", error[256];
   question_t question = {.events = 1000000, .pause_us = 4000};
-  words_join(argc, argv, line, sizeof line);
-  if (argc > 1 && argv[1][0] == '-') {
-    const bool asked = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    fputs(usage, asked ? stdout : stderr);
-    return asked ? EXIT_SUCCESS : EXIT_FAILURE;
-  }
-  if (!words_parse(line, take_word, &question, error, sizeof error)) {
-    fprintf(stderr, "ws-trace-cost: %s\n", error);
-    return EXIT_FAILURE;
-  }
+  words_take(argc, argv, usage, keys, &question);
   const uint32_t batches = (question.events + BATCH_EVENTS - 1) / BATCH_EVENTS;
-  uint64_t *const ns = calloc(KINDS * (batches + 1), sizeof *ns);
-  if (!ns || batches == 0)
-    return EXIT_FAILURE;
+  uint64_t *const ns = allot(KINDS * (batches + 1), sizeof *ns);
   measure(ns, 1, question.pause_us); // the first phase loads the provider if the environment asks for it
   const bool recorded = RECORDS;
   measure(ns, batches, question.pause_us);
   for (uint32_t kind = 0; kind < KINDS; kind++)
     answer(kinds[kind].what, recorded, &ns[kind * batches], batches);
-  free(ns);
   return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files for workers of `nrbench --cluster`, each by its format's own reader. Nothing is started:
-nr_ulsim_bench/tests/test_cluster_pieces.py does that."""
+nr_ulsim_bench/tests/test_cluster.py does that."""
 
 from __future__ import annotations
 

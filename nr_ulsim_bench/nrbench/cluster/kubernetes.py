@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
-from typing import IO, Any, Iterator
+from pathlib import Path
+from typing import Any, Callable, Iterator
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,7 +24,6 @@ from nrbench.programs import which
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
 TUNNEL_S, ANSWER_S, LOOK_S = 90.0, 60.0, 0.05  # kubectl itself waits 60 s for the scheduler's pod
-LOG_BYTES = 1 << 20
 FILES = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}  # of the secret
 USUAL = ("Forwarding from ", "Handling connection ")  # lines of kubectl that are no complaints
 FORWARDS = re.compile(rf"Forwarding from {re.escape(LOOPBACK)}:(\d+) ")
@@ -47,6 +46,8 @@ class Kubernetes(BaseModel):
 
 
 def _object(wanted: Kubernetes, kind: str, name: str) -> Any:
+    if not which("kubectl"):
+        raise BenchError("--cluster kubernetes: there is no kubectl here")
     words = wanted.kubectl("get", kind, name, "--output=json")
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
@@ -82,49 +83,30 @@ def nodes(wanted: Kubernetes) -> int:
     return count
 
 
-class Tunnel:
-    """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone."""
-
-    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
-        self._process, self._log = process, log
-        self.address = f"tls://{LOOPBACK}:{self._port()}"
-
-    def _text(self) -> str:
-        return os.pread(self._log.fileno(), LOG_BYTES, 0).decode(
-            errors="replace"
-        )  # kubectl's own place stays
-
-    def _port(self) -> int:
-        until = time.monotonic() + TUNNEL_S
-        while True:
-            ended = self._process.poll() is not None or time.monotonic() > until
-            found = FORWARDS.search(self._text())
-            if found:
-                return int(found[1])
-            if ended:
-                raise BenchError(f"--cluster kubernetes: no tunnel: {self.why() or 'no output'}")
-            time.sleep(LOOK_S)
-
-    def why(self) -> str:
-        """@return kubectl's last complaint; empty: none"""
-        lines = [line.strip() for line in self._text().splitlines() if not line.startswith(USUAL)]
-        return next(filter(None, reversed(lines)), "")
-
-
 @contextmanager
-def tunnel(wanted: Kubernetes) -> Iterator[Tunnel]:
+def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+    """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone.
+
+    @return the address here, and what returns kubectl's last complaint"""
     words = wanted.kubectl("port-forward", f"--address={LOOPBACK}", f"service/{wanted.service}", f":{PORT}")
-    with tempfile.TemporaryFile() as log:
+    with tempfile.NamedTemporaryFile() as log:
+
+        def text() -> str:
+            return Path(log.name).read_text(errors="replace")
+
+        def why() -> list[str]:
+            return [line for line in text().splitlines() if line.strip() and not line.startswith(USUAL)][-1:]
+
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=log.fileno(), stderr=log.fileno(), start_new_session=True
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
         try:
-            yield Tunnel(process, log)
+            until = time.monotonic() + TUNNEL_S
+            while not (found := FORWARDS.search(text())):
+                if process.poll() is not None or time.monotonic() > until:
+                    raise BenchError(f"--cluster kubernetes: no tunnel: {(why() or ['no output'])[0]}")
+                time.sleep(LOOK_S)
+            yield f"tls://{LOOPBACK}:{found[1]}", why
         finally:
             process.kill()
             process.wait()
-
-
-def require_kubectl() -> None:
-    if not which("kubectl"):
-        raise BenchError("--cluster kubernetes: there is no kubectl here")

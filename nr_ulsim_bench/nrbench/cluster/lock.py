@@ -12,12 +12,13 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Iterator
 
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 NAME = "nrbench-machine.lock"
 VARIABLE = "NRBENCH_MACHINE_LOCK"  # names another file; for tests with several made-up machines on one
 LOOK_S = 0.2
+FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
 
@@ -32,54 +33,34 @@ def lock_path() -> Path:
     return FOLDERS[-1] / NAME
 
 
-def _open(path: Path) -> int:
+def _try(path: Path) -> int | None:
     """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
     (fs.protected_regular). Another user may have made a pipe of that name: without O_NONBLOCK, to open it
-    would block until a process writes to it."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    while True:
-        with contextlib.suppress(FileNotFoundError):
-            return os.open(path, flags)
-        with contextlib.suppress(FileExistsError):
-            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o444)
-            os.fchmod(made, 0o444)  # whatever the umask
-            return made
+    would block until a process writes to it.
 
-
-def _is_there(handle: int, path: Path) -> bool:
-    """False: the file was removed or replaced, and other processes lock another one."""
-    with contextlib.suppress(OSError):
-        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
-    return False
-
-
-def _try(path: Path) -> int | None:
-    handle = _open(path)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
-    try:
+    @return None: another measurement holds it, or the file was replaced and others lock another one"""
+    with contextlib.suppress(FileExistsError):
+        made = os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, 0o444)
+        os.fchmod(made, 0o444)  # whatever the umask
+        os.close(made)
+    with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError, FileNotFoundError):
+        handle = os.open(path, FLAGS)
+        stack.callback(os.close, handle)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_there(handle, path):
+        if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
+            stack.pop_all()
             return handle
-    except BlockingIOError:
-        pass
-    os.close(handle)
     return None
 
 
 @contextlib.contextmanager
-def machine_lock(waits: Callable[[], None] = lambda: None, path: Path | None = None) -> Iterator[None]:
-    """Blocks until no other measurement holds this machine.
-
-    @param waits  called once if another one holds it"""
+def machine_lock(path: Path | None = None) -> Iterator[None]:
+    """Blocks until no other measurement holds this machine."""
     path = path or lock_path()
-    handle = _try(path)
-    if handle is None:
-        waits()
-    while handle is None:
+    while (handle := _try(path)) is None:
         time.sleep(LOOK_S)
-        handle = _try(path)
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The way slurm[:FILE]: a scheduler here, and a worker on each of some nodes, which Slurm gives to one job.
 
-The connections cross the network, encrypted. Both ends prove themselves by certificates that the command
+The connections cross the network, encrypted. Both ends prove themselves by certificates that Dask
 makes. Their files lie in a folder that the nodes share, readable by this user alone."""
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ from typing import Any, Iterator
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nrbench.cluster.certificates import make, security
+from nrbench.cluster.worker import QUIET, THREADS
 from nrbench.driver import BenchError
 from nrbench.programs import answer, which
-from nrbench.progress import say
 
 PROGRAMS = ("sbatch", "scancel")
-THREADS = 2  # of a worker: see worker.py
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
-QUIET = ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL")
 
 
 class Slurm(BaseModel):
@@ -47,7 +44,8 @@ class Slurm(BaseModel):
 
 
 def _prologue(slurm: Slurm) -> list[str]:
-    lines = [f"export DASK_DISTRIBUTED__WORKER__{name}=False" for name in QUIET]
+    variables = {f"DASK_{key.upper().replace('.', '__').replace('-', '_')}": QUIET[key] for key in QUIET}
+    lines = [f"export {name}={value}" for name, value in variables.items()]
     if slurm.nrbench:
         lines.append(f"export PYTHONPATH={shlex.quote(slurm.nrbench)}${{PYTHONPATH:+:$PYTHONPATH}}")
     return lines
@@ -77,58 +75,51 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
         "job_extra_directives": ["--exclusive", "--nodes=1", *slurm.directives],
         "job_script_prologue": _prologue(slurm),
         "worker_extra_args": ["--resources", "machine=1", "--no-dashboard"],
-        "scheduler_options": {"dashboard_address": "127.0.0.1:0", **place},
+        "scheduler_options": {"dashboard": False, **place},
         "shared_temp_directory": slurm.folder or _keys(),
         "log_directory": slurm.logs,
         "silence_logs": logging.CRITICAL,
     }
 
 
-def why_pending() -> str:
+def why_pending() -> list[str]:
     """What Slurm says of jobs that have not begun."""
-    lines = answer("squeue", "--me", "--noheader", "--name=nrbench", "--format=%i %T %r").splitlines()
-    return "; ".join(line.strip() for line in lines)
+    return answer(
+        "squeue", "--me", "--noheader", "--name=nrbench", "--states=PENDING", "--format=job %i: %T, %r"
+    ).splitlines()
 
 
-Refusals = dict[str, str]  # why sbatch takes no job, by the job's worker
-
-
-def _watched(refusals: Refusals) -> type:
+def _noting(refused: list[str]) -> type:
     """dask-jobqueue's job, but one that sbatch refuses is not the end of its cluster."""
     from dask_jobqueue.slurm import SLURMJob
     from distributed.deploy.spec import ProcessInterface
 
-    class Watched(SLURMJob):  # type: ignore[misc]
+    class Job(SLURMJob):  # type: ignore[misc]
         async def start(self) -> None:
             try:
                 await super().start()
-                refusals.pop(self.name, None)
             except (OSError, RuntimeError) as error:
-                reason = str(error).strip().rpartition("\n")[2]
-                if reason not in refusals.values():
-                    say(f"Slurm takes no job: {reason}")
-                refusals[self.name] = reason
+                refused.append(str(error).strip().rpartition("\n")[2])
                 await ProcessInterface.start(self)  # it has no job id: nothing is to be cancelled
 
-    return Watched
+    return Job
 
 
 @contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, Any, Refusals]]:
-    """@return the cluster, the security of its client, and what sbatch refuses from now on
+def started(slurm: Slurm) -> Iterator[tuple[Any, Any, list[str]]]:
+    """@return the cluster, the security of its client, and why sbatch refuses jobs, which grows
     @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
     for program in PROGRAMS:
         if not which(program):
             raise BenchError(f"--cluster slurm: there is no {program} here")
     from dask_jobqueue import SLURMCluster
+    from distributed.security import Security
 
-    own, refusals = security(make()), Refusals()
+    security, refused = Security.temporary(), list[str]()
     try:
-        cluster = SLURMCluster(security=own, job_cls=_watched(refusals), **keywords(slurm))
+        cluster = SLURMCluster(security=security, job_cls=_noting(refused), **keywords(slurm))
     except (OSError, RuntimeError, ValueError) as error:
         raise BenchError(f"--cluster slurm: {error}") from error
-    try:
+    with cluster:
         cluster.scale(jobs=slurm.nodes)
-        yield cluster, own, refusals
-    finally:
-        cluster.close()
+        yield cluster, security, refused

@@ -15,7 +15,7 @@ from typing import Any
 
 from nrbench.scratch import scratch_folder
 
-MACHINE = {"machine": 1}
+MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 # A profiler that looks every 10 ms, and other work beside what is measured, are off.
 QUIET = {
     "distributed.worker.profile.enabled": False,
@@ -31,24 +31,18 @@ THREADS = 2  # one measures; the other answers what the client asks meanwhile
 
 async def _serve(orders: dict[str, Any], scratch: str) -> None:
     from distributed import Worker
+    from distributed.security import Security
 
-    from nrbench.cluster.certificates import Certificates, security
-
+    certificate, key = orders["certificate"], orders["key"]
+    security = Security(
+        require_encryption=True, tls_ca_file=certificate, tls_worker_cert=certificate, tls_worker_key=key,
+        tls_client_cert=certificate, tls_client_key=key,
+    )  # fmt: skip
     async with Worker(
-        orders["scheduler"],
-        name=orders["name"],
-        host="127.0.0.1",
-        port=orders["port"],
-        protocol="tls",
-        contact_address=orders["contact"],
-        nthreads=THREADS,
-        resources=MACHINE,
-        security=security(Certificates(orders["certificate"], orders["key"])),
-        local_directory=scratch,
-        memory_limit=0,
-        dashboard=False,
-        death_timeout=60,
-    ) as worker:
+        orders["scheduler"], name=orders["name"], host="127.0.0.1", port=orders["port"], protocol="tls",
+        contact_address=orders["contact"], nthreads=THREADS, resources=MACHINE, security=security,
+        local_directory=scratch, memory_limit=0, dashboard=False, death_timeout=60,
+    ) as worker:  # fmt: skip
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
         def until_the_client_ends() -> None:

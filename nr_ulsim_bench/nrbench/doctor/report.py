@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nrbench.doctor.checks import Findings, quiet
-from nrbench.doctor.finding import Finding, Level
-from nrbench.doctor.remedy import Remedy
-from nrbench.sweep.record import Host
+from nrbench.doctor.checks import Finding, Remedy, quiet
+from nrbench.doctor.target import Level
+from nrbench.record import Host
 
 STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
 INDENT = " " * 5
 
 
-def worst(findings: Findings) -> Level:
-    order = list(Level)
-    levels = [finding.level for group in findings.values() for finding in group]
-    return max(levels, key=order.index, default=Level.GOOD)
+def worst(findings: list[Finding]) -> Level:
+    return max((finding.level for finding in findings), key=list(Level).index, default=Level.GOOD)
 
 
 def _print(console: Console, text: Text, indent: str = "") -> None:
@@ -32,58 +31,41 @@ def _print(console: Console, text: Text, indent: str = "") -> None:
         console.print(Text(indent) + line, soft_wrap=True)
 
 
-def _line(finding: Finding) -> Text:
-    mark = finding.level.value if finding.checked else "?"
-    return Text.assemble(
-        (f"{mark:<5}", STYLES[finding.level] if finding.checked else "dim"),
-        (f"{finding.check}: ", "bold"),
-        finding.seen,
-    )
-
-
 def _print_remedy(console: Console, remedy: Remedy) -> None:
     """A command to paste has a line of its own, which is never wrapped."""
     if remedy.kind == "advice":
         _print(console, Text(f"do: {remedy.text}"), INDENT)
         return
     head = "boot parameter" if remedy.kind == "boot" else "do" if remedy.lasts else "do, until the next boot"
-    note = f" ({remedy.note})" if remedy.note else ""
-    _print(console, Text(f"{head}{note}:"), INDENT)
+    _print(console, Text(f"{head} ({remedy.note}):" if remedy.note else f"{head}:"), INDENT)
     console.print(Text(f"{INDENT}  {remedy.text}"), soft_wrap=True)
 
 
-def show(console: Console, host: Host, cpus: str, findings: Findings) -> None:
+def show(console: Console, host: Host, cpus: str, findings: list[Finding]) -> None:
     _print(console, Text(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}"))
-    for area, group in findings.items():
-        console.print()
-        console.print(Text(area, style="bold underline"))
+    counts = Counter(finding.level.value if finding.checked else "?" for finding in findings)
+    for area, group in groupby(findings, key=attrgetter("area")):
+        console.print("", Text(area, style="bold underline"), sep="\n")
         for finding in group:
-            _print(console, _line(finding))
+            mark, style = (finding.level.value, STYLES[finding.level]) if finding.checked else ("?", "dim")
+            title = (f"{finding.check}: ", "bold")
+            _print(console, Text.assemble((f"{mark:<5}", style), title, finding.seen))
             if finding.why:
                 _print(console, Text(finding.why), INDENT)
             for remedy in finding.remedies:
                 _print_remedy(console, remedy)
-    console.print()
-    console.print(Text(summary(findings)))
+    parts = ", ".join(f"{counts[level.value]} {level.value}" for level in reversed(Level))
+    console.print("", Text(f"{parts}; {counts['?']} could not be checked"), sep="\n")
     _print(console, Text(str(quiet(findings)), style="bold"))
 
 
-def summary(findings: Findings) -> str:
-    every = [finding for group in findings.values() for finding in group]
-    counts = Counter(finding.level for finding in every if finding.checked)
-    unseen = len(every) - counts.total()
-    parts = [f"{counts[level]} {level.value}" for level in (Level.BAD, Level.WARN, Level.NOTE, Level.GOOD)]
-    return f"{', '.join(parts)}; {unseen} could not be checked"
-
-
-def to_json(host: Host, cpus: str, findings: Findings) -> str:
-    listed = [{"area": area} | asdict(finding) for area, group in findings.items() for finding in group]
-    answer = {
+def answer(host: Host, cpus: str, findings: list[Finding]) -> dict[str, Any]:
+    """What --json prints."""
+    return {
         "doctor": 1,
         "worst": worst(findings).value,
         "quiet": quiet(findings)._asdict(),
         "cpus": cpus,
         "host": host.model_dump(),
-        "findings": listed,
+        "findings": [asdict(finding) for finding in findings],
     }
-    return json.dumps(answer, indent=1)

@@ -3,11 +3,11 @@
 The parts of the benchmark. A new part is a file here with three functions and one line, and an entry in
 bench.NAMED:
 
-    def plan(request: Request) -> Plan       # its steps: words for a program, labels of the answers
-    def report(results: Results)             # the lines of its report; text.ending() writes the verdicts
-    def draw(results: Results, out: Path)    # its plots, if it has any; @return their names
-    PART = Part("name", report, plan, draw=draw)
+    def plan(request: Request) -> Plan   # its steps: words for a program, labels of the answers; its rounds
+    def report(results: Results)         # its tables, texts and verdicts
+    def plots(results: Results)          # points in a long table, and which figures are axes and panels
+    PART = Part("name", report, "the label of what fails", plan, plots=plots)
 
-nrbench.engine does the rest. Where more than steps is to be done, the Part has a measure() instead of a
-plan().
+nrbench.engine does the rest: rounds in an order drawn anew, the text, the page, the pictures. Where more than
+steps is to be done, the Part has a take() instead of a plan().
 """

@@ -5,28 +5,53 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import Iterator, Mapping, NamedTuple
+from typing import Iterator, NamedTuple
 
 from nrbench.backends import CLASSES
-from nrbench.stats import Line, Results
+from nrbench.engine import Verdict
+from nrbench.judge import MET, MISSED, NONE, UNKNOWN
+from nrbench.stats import Results
 
+CASES = ("12x6", "4x20")
 AUTO, HOT, NO_POOL = "auto", "hot", "none"
 GOOD, SLOWER = 1.25, 1.05
-GOALS = {  # share of good lives
-    "alone": 0.95,
-    "a": 0.95,
-    "b": 0.90,
-    "c": 0.90,
-    "d": 0.95,
-    "e": 0.90,
-    "f1": 0.95,
-    "f2": 0.95,
-    "f3": 0.95,
+_LOWEST, _BUSY = ("noise=lowest:20000:20000",), ("hog=1",)
+
+
+class Noise(NamedTuple):
+    """Beside which lives are lived."""
+
+    text: str
+    goal: float  # share of good lives
+    words: tuple[str, ...]
+    busy_cpus: int = 0  # that it takes from normal threads
+    priority: int = 0  # of its real-time class, if it is in one
+
+
+def _taking(text: str, ms: str, words: str) -> Noise:
+    """A host that is shared."""
+    return Noise(f"({text}) a host that takes each CPU away, for {ms}", 0.95, (f"noise=host:{words}",), 0, 99)
+
+
+NOISES = {
+    "alone": Noise("alone", 0.95, ()),
+    "a": Noise("(a) a lowest-priority process, 20 ms on and 20 ms off", 0.95, _LOWEST),
+    "b": Noise("(b) a busy normal process", 0.90, _BUSY, 1),
+    "c": Noise("(c) both", 0.90, _LOWEST + _BUSY, 1),
+    "d": Noise(
+        "(d) a real-time process below the workers, 1 ms in 10", 0.95, ("noise=realtime:1000:9000",), 0, 10
+    ),
+    "e": Noise(
+        "(e) two lowest-priority processes in sessions of their own, 30 ms on and 20 ms off",
+        0.90,
+        2 * ("noise=session:30000:20000",),
+        2,
+    ),
+    "f1": _taking("f1", "0.3 ms each 6 ms", "300:6000"),
+    "f2": _taking("f2", "1.5 ms each 15 ms", "1500:15000"),
+    "f3": _taking("f3", "0.06 ms each 0.7 ms", "60:700"),
 }
-BUSY_CPUS = {"b": 1, "c": 1, "e": 2}  # that the noise takes from normal threads
-CHANCE = 0.05  # of fewer good lives than that, for a pool that reaches its goal: MISS
+CHANCE = 0.05  # of fewer good lives than that, for a pool that reaches its goal: missed
 
 
 class Place(NamedTuple):
@@ -37,76 +62,69 @@ class Place(NamedTuple):
     noise: str
 
 
-@dataclass
-class Lives:
-    taken: dict[Place, dict[str, list[Line]]] = field(default_factory=dict)  # by pool, those with figures
-    failed: Counter[tuple[Place, str]] = field(default_factory=Counter)  # the others
-
-
-def collect(results: Results) -> Lives:
-    found: dict[Place, dict[str, list[Line]]] = defaultdict(lambda: defaultdict(list))
-    failed: Counter[tuple[Place, str]] = Counter()
-    for line in [*results.lines, *results.failed]:
-        place = Place(line["case"], line["class"], line["noise"])
-        of_pool = found[place][line["pool"]]
-        if "error" in line:
-            failed[place, line["pool"]] += 1
-        else:
-            of_pool.append(line)
-    return Lives({place: dict(by_pool) for place, by_pool in found.items()}, failed)
-
-
-class Limits(NamedTuple):
-    """Medians of lives up to which one is good, and above which it is slower than no pool."""
-
-    good: float | None
-    slow: float | None
-
-
-def limits_us(lives: Lives, place: Place) -> Limits:
-    medians = (
-        [line["makespan_p50_us"] for line in lives.taken[place].get(pool, ())] for pool in (HOT, NO_POOL)
-    )
-    good, slow = (statistics.median(found) if found else None for found in medians)
-    return Limits(good and GOOD * good, slow and SLOWER * slow)
-
-
 class Share(NamedTuple):
     lives: int
     good: int | None  # None: no life of hot to compare with
     slower: int | None  # None: no life without a pool
 
 
-def share(lives: Lives, place: Place, pool: str) -> Share:
-    """A life without a result is not good."""
-    p50s = [line["makespan_p50_us"] for line in lives.taken[place].get(pool, ())]
-    limits = limits_us(lives, place)
-    good = None if limits.good is None else sum(us <= limits.good for us in p50s)
-    slower = None if limits.slow is None else sum(us > limits.slow for us in p50s)
-    return Share(len(p50s) + lives.failed[place, pool], good, slower)
+class Lives:
+    """By place, and by pool."""
+
+    def __init__(self, results: Results) -> None:
+        found = results.by("case", "class", "noise")
+        self.at = {Place(*labels): of.by("pool") for labels, of in found.items()}
+
+    @property
+    def places(self) -> list[Place]:
+        def order(place: Place) -> tuple[int, int]:
+            case = CASES.index(place.case) if place.case in CASES else len(CASES)
+            return CLASSES.index(place.sched_class), case
+
+        return sorted(self.at, key=order)
+
+    def p50s(self, place: Place, pool: str) -> list[float]:
+        of = self.at[place].get(pool)
+        return [line["makespan_p50_us"] for line in of.lines] if of else []
+
+    def limits_us(self, place: Place) -> tuple[float | None, float | None]:
+        """Medians of lives up to which one is good, and above which it is slower than no pool."""
+        limits = ((GOOD, self.p50s(place, HOT)), (SLOWER, self.p50s(place, NO_POOL)))
+        fine, slow = (factor * statistics.median(p50s) if p50s else None for factor, p50s in limits)
+        return fine, slow
+
+    def failed(self, place: Place, pool: str) -> int:
+        of = self.at[place].get(pool)
+        return len(of.failed) if of else 0
+
+    def share(self, place: Place, pool: str) -> Share:
+        """A life without a result is not good."""
+        p50s, (fine, slow) = self.p50s(place, pool), self.limits_us(place)
+        good = None if fine is None else sum(us <= fine for us in p50s)
+        slower = None if slow is None else sum(us > slow for us in p50s)
+        return Share(len(p50s) + self.failed(place, pool), good, slower)
 
 
 def goal(place: Place, cores: int) -> float | None:
     """Share of good lives to reach; None where producer and noise leave no CPU to the worker. A real-time
     worker takes its CPU from the noise."""
-    busy = BUSY_CPUS.get(place.noise, 0) if place.sched_class == "other" else 0
-    return GOALS[place.noise] if cores >= 2 + busy else None
+    noise = NOISES[place.noise]
+    return noise.goal if cores >= 2 + noise.busy_cpus * (place.sched_class == "other") else None
 
 
 def goal_word(good: int, lives: int, wanted: float) -> str:
-    """MISS: a pool that reaches the goal has so few good lives with a chance of one in twenty. OPEN: between
-    that and the goal."""
+    """Missed: a pool that reaches the goal has so few good lives with a chance of one in twenty. Not known:
+    between that and the goal."""
     if good >= wanted * lives - 1e-9:
-        return "PASS"
+        return MET
     below = (math.comb(lives, n) * wanted**n * (1 - wanted) ** (lives - n) for n in range(good + 1))
-    return "MISS" if sum(below) < CHANCE else "OPEN"
+    return MISSED if sum(below) < CHANCE else UNKNOWN
 
 
 class Judged(NamedTuple):
     """The lives of the own pool in a class beside a noise, all cases."""
 
-    sched_class: str
-    noise: str
+    place: Place
     lives: int
     good: int
     slower: int
@@ -115,8 +133,8 @@ class Judged(NamedTuple):
     @property
     def word(self) -> str:
         if self.slower:
-            return "MISS"
-        return "----" if self.goal is None else goal_word(self.good, self.lives, self.goal)
+            return MISSED
+        return NONE if self.goal is None else goal_word(self.good, self.lives, self.goal)
 
     def __str__(self) -> str:
         wanted = "no CPU is left for the worker" if self.goal is None else f"goal {100 * self.goal:.0f} %"
@@ -129,29 +147,26 @@ def slower_text(count: int) -> str:
 
 def judged(lives: Lives, cores: int) -> Iterator[Judged]:
     """Without places that have nothing to compare with."""
-    for sched_class in CLASSES:
-        for noise in GOALS:
-            here = [p for p in lives.taken if (p.sched_class, p.noise) == (sched_class, noise)]
-            found = [share(lives, place, AUTO) for place in here]
-            whole = [(s.lives, s.good, s.slower or 0) for s in found if s.lives and s.good is not None]
-            if whole:
-                count, good, slower = map(sum, zip(*whole))
-                yield Judged(sched_class, noise, count, good, slower, goal(here[0], cores))
+    for sched_class, noise in ((c, noise) for c in CLASSES for noise in NOISES):
+        here = [place for place in lives.at if (place.sched_class, place.noise) == (sched_class, noise)]
+        found = [share for place in here if (share := lives.share(place, AUTO)).lives]
+        if whole := [(s.lives, s.good, s.slower or 0) for s in found if s.good is not None]:
+            count, good, slower = map(sum, zip(*whole))
+            yield Judged(here[0], count, good, slower, goal(here[0], cores))
 
 
-def verdicts(lives: Lives, cores: int, noise_text: Mapping[str, str]) -> Iterator[str]:
+def verdicts(lives: Lives, cores: int) -> Iterator[Verdict]:
     """First that of all lives, then one for each class and noise."""
     found = list(judged(lives, cores))
     if not found:
-        yield f"----  lives within {GOOD:g} x hot's: n/a"
+        yield Verdict(NONE, f"lives within {GOOD:g} x hot's: n/a")
         return
-    counted = [one for one in found if one.goal is not None] or found
-    words = [one.word for one in found]
-    word = next((word for word in ("MISS", "OPEN", "PASS") if word in words), "----")
-    good, count = (sum(figures) for figures in ([j.good for j in counted], [j.lives for j in counted]))
-    slower, every = sum(j.slower for j in found), sum(j.lives for j in found)
+    counted, words = [one for one in found if one.goal is not None] or found, [one.word for one in found]
+    good, count = sum(one.good for one in counted), sum(one.lives for one in counted)
+    slower, every = sum(one.slower for one in found), sum(one.lives for one in found)
     text = f"{good} of {count} lives within {GOOD:g} x hot's; {slower_text(slower)}"
     if count < every:
         text += f". Another {every - count} lives had no CPU for the worker"
-    yield f"{word}  {text}"
-    yield from (f"{one.word}  {one.sched_class}, {noise_text[one.noise]}: {one}" for one in found)
+    yield Verdict(next((word for word in (MISSED, UNKNOWN, MET) if word in words), NONE), text)
+    for one in found:
+        yield Verdict(one.word, f"{one.place.sched_class}, {NOISES[one.place.noise].text}: {one}")

@@ -4,224 +4,188 @@ for each environment and scenario."""
 
 from __future__ import annotations
 
-import math
 import random
 from collections import defaultdict
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.backends import CLASSES
-from nrbench.claims import passed_word as word
 from nrbench.driver import there
-from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, shown, words
+from nrbench.judge import passed_word as word
 from nrbench.parts import prewake_judge as judge
-from nrbench.parts.prewake_judge import CaseKey, Cases, Modes, Regret
+from nrbench.parts.prewake_judge import CaseKey, Cases, Modes
+from nrbench.plot import Plot
 from nrbench.stats import Line, Results
-from nrbench.text import layout
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-Row = list[str]
 CAP_PERCENT, SPIN_PRICE = 10, 9
 KINDS = ("regret", "steady", "step", "idle", "canary")
 OVERHEAD_S = 0.1  # making the pool, warming up, ending; beside what is measured
-QUICK_ENVS, QUICK_SCENARIOS = ("normal", "realtime", "wake30"), ("steady", "gap2")
-RECORDED, RECORDED_ENVS = "v2.3.0_prb106_mcs25_l1.slots", ("normal", "realtime")
+# What is different about the machine. Injected latencies are for workers on CPUs of their own, and of a class
+# that keeps them, if it is allowed: the producer's CPU must not sleep with them.
+ENVIRONMENTS = {
+    "normal": "",
+    "realtime": "class=rrall",
+    "hog": "hog=1",
+    "quota": "quota_percent={quota}",  # 60 % of all CPUs
+    "latency0": "dma_latency=0",  # CPUs do not sleep deeply
+    "slack1": "slack_ns=1",  # instead of 50 us
+    "wake5": "{realtime} pin=1 inject_us=5",
+    "wake30": "{realtime} pin=1 inject_us=30",
+    "wake100": "{realtime} pin=1 inject_us=100",
+    "wake20or80": "{realtime} pin=1 inject_us=20 bimodal=20",  # 80 in one wake of five
+}
+QUICK_ENVS = ("normal", "realtime", "wake30")
+# What the radio does: each slot length, gap and jitter, though not each with each: the full grid takes hours.
+SCENARIO_FORM = "slot_us:pattern:jitter_us:bursts[:key=value]"
+SCENARIOS = {
+    "steady": "500:U:0:12x6",
+    "gap2": "500:DDDDU:5:22x28",
+    "gap4.5": "500:DDDDDDDDDU:20:12x6+22x28",
+    "slow": "1000:U:50:4x20",
+    "recorded": "500:DDDDU:5:v2.3.0_prb106_mcs25_l1.slots",
+}
+QUICK_SCENARIOS = ("steady", "gap2")
+RECORDED_ENVS = ("normal", "realtime")
 STEADY_WORK = ("12x6", "4x20", "22x28", "12x6+22x28")
 SLOWER_US = 60
-COLUMNS = 4  # of plots
 
 
-def environments(cores: int, realtime: bool = True) -> dict[str, tuple[str, ...]]:
-    """What is different about the machine. Injected latencies are for workers on CPUs of their own, and of a
-    class that keeps them: the producer's CPU must not sleep with them."""
-    other_machine = (*(("class=rrall",) if realtime else ()), "pin=1")
-    return {
-        "normal": (),
-        "realtime": ("class=rrall",),
-        "hog": ("hog=1",),
-        "quota": (f"quota_percent={60 * cores}",),
-        "latency0": ("dma_latency=0",),  # CPUs do not sleep deeply
-        "slack1": ("slack_ns=1",),  # instead of 50 us
-        **{f"wake{us}": (*other_machine, f"inject_us={us}") for us in (5, 30, 100)},
-        "wake20or80": (*other_machine, "inject_us=20", "bimodal=20"),  # 80 in one wake of five
-    }
+def scenario_words(name: str, data: Path) -> tuple[str, ...]:
+    """@param name  or all of a scenario, in SCENARIO_FORM"""
+    fields = SCENARIOS.get(name, name).split(":")
+    if len(fields) < 4 or not (fields[0] + fields[2]).isdigit() or set(fields[1]) - {"U", "D"}:
+        raise ValueError(f"scenario {name!r} is none of {', '.join(SCENARIOS)}, nor {SCENARIO_FORM}")
+    slot_us, pattern, jitter_us, work, *more = fields
+    path = data / work if name in SCENARIOS else work
+    of_work = f"file={path}" if work.endswith(".slots") else f"bursts={work}"
+    return *words(slot_us=slot_us, pattern=pattern, jitter_us=jitter_us), of_work, *more
 
 
-class Scenario(NamedTuple):
-    """What the radio does."""
-
-    name: str
-    slot_us: int
-    pattern: str
-    jitter_us: int
-    work: str  # bursts such as "12x6+22x28", or a file of recorded slots
-    extra: tuple[str, ...] = ()  # further words, such as drift_ppm=50
-
-    def words(self) -> tuple[str, ...]:
-        work = {"file" if self.work.endswith(".slots") else "bursts": self.work}
-        timing = words(slot_us=self.slot_us, pattern=self.pattern, jitter_us=self.jitter_us, **work)
-        return (*timing, *self.extra)
+def environment_words(name: str, cores: int, realtime: bool) -> list[str]:
+    if name not in ENVIRONMENTS:
+        raise ValueError(f"environment {name!r} is none of {', '.join(ENVIRONMENTS)}")
+    return ENVIRONMENTS[name].format(quota=60 * cores, realtime="class=rrall" * realtime).split()
 
 
-def scenarios(data: Path) -> dict[str, Scenario]:
-    """Each slot length, gap and jitter, though not each with each: the full grid takes hours."""
-    every = (
-        Scenario("steady", 500, "U", 0, "12x6"),
-        Scenario("gap2", 500, "DDDDU", 5, "22x28"),
-        Scenario("gap4.5", 500, "DDDDDDDDDU", 20, "12x6+22x28"),
-        Scenario("slow", 1000, "U", 50, "4x20"),
-        Scenario("recorded", 500, "DDDDU", 5, str(data / RECORDED)),
-    )
-    return {scenario.name: scenario for scenario in every}
+def step(
+    request: Request,
+    kind: str,
+    env: str,
+    scenario: str,
+    given: Sequence[str],
+    seconds: float,
+    workers: int = 0,
+) -> Step:
+    labels: Line = {"bench": "prewake", "kind": kind, "env": env, "scenario": scenario}
+    labels["workers"] = workers or max(1, request.cores - 1)
+    more = words(workers=labels["workers"], cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
+    return Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}")
 
 
-def parse_scenario(text: str, data: Path) -> Scenario:
-    """A name, or slot_us:pattern:jitter_us:bursts and perhaps more words, each after a colon."""
-    known, parts = scenarios(data), text.split(":")
-    if text in known:
-        return known[text]
-    if len(parts) >= 4 and parts[0].isdigit() and parts[2].isdigit() and set(parts[1]) <= {"U", "D"}:
-        return Scenario(text, int(parts[0]), parts[1], int(parts[2]), parts[3], tuple(parts[4:]))
-    form = "slot_us:pattern:jitter_us:bursts[:key=value]"
-    raise ValueError(f"scenario {text!r} is none of {', '.join(known)}, nor {form}")
+def regret(
+    request: Request, envs: Sequence[str], scenarios: Sequence[str], seconds: float | None, realtime: bool
+) -> Iterator[Step]:
+    """The recorded slots only where nothing is made up, unless they are asked for."""
+    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
+    times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
+    wanted = envs or request.usual(tuple(ENVIRONMENTS), QUICK_ENVS)
+    of_envs = {env: environment_words(env, request.cores, realtime) for env in wanted}
+    for env in (env for env in ENVIRONMENTS if env in of_envs and (realtime or env != "realtime")):
+        for scenario in scenarios or request.usual(tuple(SCENARIOS), QUICK_SCENARIOS):
+            if scenarios or scenario != "recorded" or env in RECORDED_ENVS:
+                given = (*scenario_words(scenario, request.data), *of_envs[env], *times)
+                yield step(request, "regret", env, scenario, given, measure_s + warm_s)
 
 
-@dataclass(frozen=True)
-class Planner:
-    """Of steps that are made of these options. Empty or None: all of them, and the usual length."""
+def steady(request: Request, classes: Sequence[str]) -> Iterator[Step]:
+    """Slots at a steady 500 us, as in the part `slot`, but with what the pool has learnt. A pool that is hot
+    spends without a cap. It is measured alone: it leaves no debt to the others."""
+    measure_ms, warm_ms = request.usual((800, 500), (400, 300))
+    settings = [(c, n, work) for c in classes for n in request.usual((1, 2), (1,)) for work in STEADY_WORK]
+    for sched_class, workers, work in settings:
+        for modes, part in (("off,auto", 1), ("hot", 4)):
+            times = words(measure_ms=measure_ms // part, warm_ms=warm_ms // part, modes=modes)
+            given = (f"class={sched_class}", *scenario_words(f"500:U:0:{work}", request.data), *times)
+            seconds = 1e-3 * (measure_ms + warm_ms) / part
+            yield step(request, "steady", sched_class, work, given, seconds, workers)
 
-    request: Request
-    envs: tuple[str, ...] = ()
-    scenarios: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = KINDS
-    seconds: float | None = None  # of one regret measurement
-    realtime: bool = field(default_factory=host.realtime_allowed)
 
-    @property
-    def workers(self) -> int:
-        return max(1, self.request.cores - 1)
+def rest(request: Request, classes: Sequence[str]) -> Iterator[Step]:
+    """What was learnt becomes wrong: the machine, the radio's phase, its pattern. And a pool at rest."""
+    realtime, quiet = "rrall" in classes, scenario_words("500:U:0:12x6", request.data)
+    if not request.quick:
+        radio = scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", request.data)
+        times = words(measure_ms=2500, inject_us=SLOWER_US, pin=1)
+        given = ("bench=step", *["class=rrall"] * realtime, *radio, *times)
+        yield step(request, "step", "pinned", "gap2", given, 2.5 * len(STEP_TEXT))
+    for sched_class in classes:
+        given = (*words(bench="idle", class_=sched_class, warm_ms=1000), *quiet)
+        yield step(request, "idle", sched_class, "12x6", given, 2.2)
+    if realtime:
+        given = (*words(bench="canary", class_="rrall", warm_ms=500, measure_ms=2000), *quiet)
+        yield step(request, "canary", "rrall", "12x6", given, 2.5)
 
-    @property
-    def classes(self) -> tuple[str, ...]:
-        return ("other", "rrall") if self.realtime else ("other",)
 
-    def step(
-        self, kind: str, env: str, scenario: str, given: tuple[str, ...], seconds: float, workers: int = 0
-    ) -> Step:
-        labels: Line = {"bench": "prewake", "kind": kind, "env": env, "scenario": scenario}
-        labels["workers"] = workers or self.workers
-        more = words(
-            workers=labels["workers"], cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=self.request.seed
-        )
-        return Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}")
+def steps_of(
+    request: Request,
+    envs: tuple[str, ...] = (),
+    scenarios: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = KINDS,
+    seconds: float | None = None,
+    realtime: bool = True,
+) -> list[Step]:
+    """In an order of chance, so that no environment has the machine's worst minute for itself. Empty or None:
+    all, and the usual length.
 
-    def environments(self) -> dict[str, tuple[str, ...]]:
-        known = environments(self.request.cores, self.realtime)
-        wanted = self.envs or self.request.usual(tuple(known), QUICK_ENVS)
-        for name in wanted:
-            if name not in known:
-                raise ValueError(f"environment {name!r} is none of {', '.join(known)}")
-        there = (name for name in known if name in wanted and (self.realtime or name != "realtime"))
-        return {name: known[name] for name in there}
-
-    def regret(self) -> Iterator[Step]:
-        data = self.request.data
-        names = self.scenarios or self.request.usual(tuple(scenarios(data)), QUICK_SCENARIOS)
-        measure_s, warm_s = self.seconds or self.request.usual(5.8, 4.5), self.request.usual(1.0, 0.6)
-        times = (f"measure_ms={measure_s * 1000:.0f}", f"warm_ms={warm_s * 1000:.0f}")
-        for env, of_env in self.environments().items():
-            for scenario in (parse_scenario(name, data) for name in names):
-                if scenario.name == "recorded" and not self.scenarios and env not in RECORDED_ENVS:
-                    continue
-                given = (*scenario.words(), *of_env, *times)
-                yield self.step("regret", env, scenario.name, given, measure_s + warm_s)
-
-    def steady(self) -> Iterator[Step]:
-        """Slots at a steady 500 us, as in the part `slot`, but with what the pool has learnt.
-
-        A pool that is hot spends without a cap. It is measured alone: it leaves no debt to the others.
-        """
-        measure_s, warm_s = self.request.usual((0.8, 0.5), (0.4, 0.3))
-        settings = [(c, n) for c in self.classes for n in self.request.usual((1, 2), (1,))]
-        for (sched_class, workers), work in ((s, work) for s in settings for work in STEADY_WORK):
-            for modes, share in (("off,auto", 1000), ("hot", 250)):
-                times = (
-                    f"measure_ms={share * measure_s:.0f}",
-                    f"warm_ms={share * warm_s:.0f}",
-                    f"modes={modes}",
-                )
-                given = (f"class={sched_class}", *Scenario("", 500, "U", 0, work).words(), *times)
-                seconds = 1e-3 * share * (measure_s + warm_s)
-                yield self.step("steady", sched_class, work, given, seconds, workers)
-
-    def steps(self) -> Iterator[Step]:
-        """What was learnt becomes wrong: the machine, the radio's phase, its pattern."""
-        each_s, sched_class = 2.5, ("class=rrall",) if self.realtime else ()
-        scenario = Scenario("", 500, "DDDDU", 5, "22x28", ("next_pattern=DDUDU",))
-        times = words(measure_ms=int(1000 * each_s), inject_us=SLOWER_US, pin=1)
-        given = ("bench=step", *sched_class, *scenario.words(), *times)
-        if not self.request.quick:
-            yield self.step("step", "pinned", "gap2", given, len(STEP_TEXT) * each_s)
-
-    def rest(self) -> Iterator[Step]:
-        head = Scenario("", 500, "U", 0, "12x6").words()
-        for sched_class in self.classes:
-            given = words(bench="idle", class_=sched_class, warm_ms=1000)
-            yield self.step("idle", sched_class, "12x6", (*given, *head), 2.2)
-        if self.realtime:
-            given = words(bench="canary", class_="rrall", warm_ms=500, measure_ms=2000)
-            yield self.step("canary", "rrall", "12x6", (*given, *head), 2.5)
-
-    def all(self) -> list[Step]:
-        """In an order of chance, so that no environment has the machine's worst minute for itself."""
-        kinds = ("regret",) if self.envs or self.scenarios else self.kinds
-        every = [*self.regret(), *self.steady(), *self.steps(), *self.rest()]
-        chosen = [step for step in every if step.labels["kind"] in kinds]
-        return random.Random(self.request.seed).sample(chosen, len(chosen))
+    @param seconds  of one regret measurement. @param realtime  such threads are allowed"""
+    classes = ("other", "rrall") if realtime else ("other",)
+    kinds = ("regret",) if envs or scenarios else kinds
+    found = [*regret(request, envs, scenarios, seconds, realtime)]
+    found += [*steady(request, classes), *rest(request, classes)]
+    chosen = [one for one in found if one.labels["kind"] in kinds]
+    return random.Random(request.seed).sample(chosen, len(chosen))
 
 
 def plan(request: Request, program: Path | None = None, **choice: Any) -> Plan:
-    """@param choice  fields of Planner"""
+    """@param choice  parameters of steps_of()"""
     ask = asks(there(program) if program else request.beside("ws-prewake"))
     realtime = host.realtime_allowed() and set(request.classes or CLASSES) != {"other"}
-    steps = Planner(request, **{"realtime": realtime, **choice}).all()
+    steps = steps_of(request, **{"realtime": realtime, **choice})
 
     def twice(step: Step) -> list[Line]:
         """Once more where the program was killed: a host may have stopped the machine."""
         answers = ask(step)
         return ask(step) if "killed" in answers[0].get("error", "") else answers
 
-    return Plan(steps, twice, {}, f"{len(steps)} cases")
+    return Plan(steps, twice, {}, title=f"{len(steps)} cases")
 
 
 REGRET = (
     "Regret: cost of a slot in us (lateness + CPU time beyond the work / spin_price).\n"
     "  best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other\n"
-    "  ratio: auto / tuned, with its 90 % interval; rounds: without those in which other programs had more "
-    f"than {judge.OTHERS_MAX:g} CPUs\n  PASS: ratio up to {judge.REGRET_MAX:g}"
+    "  ratio: auto / tuned, with its 95 % interval; rounds: without those in which other programs had more "
+    f"than {judge.OTHERS_MAX:g} CPUs\n  met: ratio up to {judge.REGRET_MAX:g}"
 )
 LATE = (
-    "\nLateness of the first tasks on the other CPUs, in us; last: on the last of these CPUs.\n"
-    f"  PASS: p50 at least {100 * judge.P50_CUT_MIN:.0f} % and p99 {100 * judge.P99_CUT_MIN:.0f} % shorter "
-    f"with auto than with off; ----: off is late by {judge.LATE_US_MIN:g} us at most\n"
+    "Lateness of the first tasks on the other CPUs, in us; last: on the last of these CPUs.\n"
+    f"  met: p50 at least {100 * judge.P50_CUT_MIN:.0f} % and p99 {100 * judge.P99_CUT_MIN:.0f} % shorter "
+    f"with auto than with off; no result: off is late by {judge.LATE_US_MIN:g} us at most\n"
     "  spin: time that a worker looked for work, in % of a core, over all blocks; worst: in its worst block\n"
     "  took: CPU time of a worker beyond its tasks by the kernel's count, auto less off, in % of a core\n"
-    f"  PASS: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
+    f"  met: within the cap of {CAP_PERCENT} %; cpu: us a slot more than off, all threads"
 )
-CAUSES = "\nStarts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
+CAUSES = "Starts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
 STEADY = (
-    f"\nSlots at a steady 500 us: median makespan in us, limit {judge.STEADY_FACTOR:g} x bound + "
+    f"Slots at a steady 500 us: median makespan in us, limit {judge.STEADY_FACTOR:g} x bound + "
     f"{judge.STEADY_SLACK_US:g} us; CPU time / work, limit {judge.STEADY_CPU_MAX:g}"
 )
 STEPS = (
-    "\nSteps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
-    f"between;\n  PASS: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
+    "Steps: mean lateness in us in the first tenth of a second and in the second half, and the seconds "
+    f"between;\n  met: up to {judge.RECOVERY_S_MAX:g} s, and then up to {judge.LATE_US_MIN:g} us"
 )
 CAUSE = "late: "  # before the name of a cause in an answer
 CAUSES_SHOWN = 4
@@ -232,10 +196,11 @@ STEP_TEXT = {
     "jump": "the grid of slots jumps",
     "pattern": "the pattern of slots changes",
 }
+Rows = Callable[[CaseKey, Modes], Iterator[dict[str, Any]]]
 
 
 def _of_kind(cases: Cases, kind: str) -> list[tuple[CaseKey, Modes | str]]:
-    order = [*environments(1), "other", "rrall"]
+    order = [*ENVIRONMENTS, "other", "rrall"]
 
     def place(key: CaseKey) -> tuple[int, int, int, str]:
         position = STEADY_WORK.index(key.scenario) if key.scenario in STEADY_WORK else 0
@@ -248,52 +213,24 @@ def _measured(cases: Cases, kind: str) -> Iterator[tuple[CaseKey, Modes]]:
     yield from ((key, found) for key, found in _of_kind(cases, kind) if not isinstance(found, str))
 
 
-def _table(
-    cases: Cases, kind: str, title: str, head: Row, row: Callable[[CaseKey, Modes], Row | None]
-) -> Iterator[str]:
-    rows = [cells for key, modes in _measured(cases, kind) if (cells := row(key, modes))]
-    yield from [title, *(layout([head, *rows]) if rows else ())]
+def _regret(key: CaseKey, modes: Modes) -> Iterator[dict[str, Any]]:
+    if found := judge.regret(modes):
+        ratio = found.ratio.text(lambda value: f"{value:.2f}")
+        yield {"key": key, "of": found, "ratio": ratio, "word": word(found.passed)}
 
 
-def _reasons(cases: Cases, kind: str) -> Iterator[str]:
-    found = ((key, reason) for key, reason in _of_kind(cases, kind) if isinstance(reason, str))
-    yield from (f"  {key.env}, {key.scenario}: {reason}" for key, reason in found)
-
-
-def _regret_row(key: CaseKey, modes: Modes) -> Row | None:
-    found = judge.regret(modes)
-    if found is None:
-        return None
-    costs = (found.best_cost_us, found.tuned_cost_us, found.auto_cost_us, found.off_cost_us)
-    ratio = (f"{found.ratio:.2f}", f"{found.low:.2f}..{found.high:.2f}", f"{found.rounds}/{found.all_rounds}")
-    head = (key.env, key.scenario, found.best.removeprefix("fixed:"))
-    return [*head, *(f"{cost:.1f}" for cost in costs), *ratio, word(found.passed)]
-
-
-def regret_table(cases: Cases) -> Iterator[str]:
-    head = ["env", "scenario", "best", "its cost", "tuned", "auto", "off", "ratio", "interval", "rounds", ""]
-    yield from _table(cases, "regret", REGRET, head, _regret_row)
-    yield from _reasons(cases, "regret")
-
-
-def _late_row(key: CaseKey, modes: Modes) -> Row | None:
+def _late(key: CaseKey, modes: Modes) -> Iterator[dict[str, Any]]:
     late, last = judge.cut(modes, "lateness"), judge.cut(modes, "last_lag")
     if late is None or last is None:
-        return None
+        return
     auto, off = modes["auto"], modes["off"]
-    p50, *others = (f"{-100 * share:+.0f}%" for share in (late.p50, late.p99, last.p50, last.p99))
-    extra = auto["worker_extra_percent"] - off["worker_extra_percent"]
-    times = [f"{us:.1f}" for us in late]
-    spins = (f"{percent:.1f}" for percent in (auto["spin_percent"], auto["spin_percent_max"], extra))
-    passed = word(None if late.passed is None else late.passed and last.passed is not False)
-    kept, more = word(judge.cpu_kept(modes, CAP_PERCENT)), f"{auto['cpu_us'] - off['cpu_us']:+.1f}"
-    head = [key.env, key.scenario, f"{auto['slots']}"]
-    return [*head, *times[:2], p50, *times[2:], *others, passed, *spins, kept, more]
-
-
-def late_table(cases: Cases) -> Iterator[str]:
-    head = ["env", "scenario", "slots", "off p50", "auto", "", "off p99", "auto", "", "last p50", "p99", ""]
-    yield from _table(cases, "regret", LATE, [*head, "spin", "worst", "took", "", "cpu"], _late_row)
+    cuts = [-100 * share for share in (late.p50, late.p99, last.p50, last.p99)]
+    passed = None if late.passed is None else late.passed and last.passed is not False
+    yield {
+        "key": key, "auto": auto, "late": late, "cuts": cuts, "word": word(passed),
+        "took": auto["worker_extra_percent"] - off["worker_extra_percent"],
+        "kept": word(judge.cpu_kept(modes, CAP_PERCENT)), "more": auto["cpu_us"] - off["cpu_us"],
+    }  # fmt: skip
 
 
 def causes(line: Line) -> dict[str, int]:
@@ -302,42 +239,66 @@ def causes(line: Line) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def _cause_row(key: CaseKey, modes: Modes) -> Row | None:
+def _causes(key: CaseKey, modes: Modes) -> Iterator[dict[str, Any]]:
     found = causes(modes.get("auto", {}))
-    late = sum(found.values())
-    if late == 0:
-        return None
-    shares = (f"{name} {100 * count / late:.0f}%" for name, count in list(found.items())[:CAUSES_SHOWN])
-    return [key.env, key.scenario, f"{late}", ", ".join(shares)]
+    if late := sum(found.values()):
+        shares = (f"{name} {100 * count / late:.0f}%" for name, count in list(found.items())[:CAUSES_SHOWN])
+        yield {"key": key, "late": late, "because": ", ".join(shares)}
 
 
-def cause_table(cases: Cases) -> Iterator[str]:
-    yield from _table(cases, "regret", CAUSES, ["env", "scenario", "late", "because"], _cause_row)
+def _steady(key: CaseKey, modes: Modes) -> Iterator[dict[str, Any]]:
+    if {"off", "auto", "hot"} <= modes.keys():
+        limit, passed = judge.steady_limit_us(modes["auto"]["bound_us"]), judge.steady_passed(modes["auto"])
+        yield {"key": key, "limit": limit, "word": word(passed), **modes}
 
 
-def _steady_row(key: CaseKey, modes: Modes) -> Row | None:
-    if not {"off", "auto", "hot"} <= modes.keys():
-        return None
-    auto, every = modes["auto"], [modes[name] for name in ("off", "auto", "hot")]
-    bounds = (auto["bound_us"], judge.steady_limit_us(auto["bound_us"]))
-    times = (f"{us:.1f}" for us in (*bounds, *(mode["makespan_p50_us"] for mode in every)))
-    shares = (f"{mode['cpu_per_work']:.2f}" for mode in every)
-    return [key.env, f"{key.workers}", key.scenario, *times, *shares, word(judge.steady_passed(auto))]
+def _steps(_: CaseKey, modes: Modes) -> Iterator[dict[str, Any]]:
+    for step, line in modes.items():
+        found = judge.recovery(line)
+        yield {"text": STEP_TEXT.get(step, step), "of": found, "word": word(found.passed)}
 
 
-def steady_table(cases: Cases) -> Iterator[str]:
-    head = ["class", "workers", "work", "bound", "limit", "off", "auto", "hot", "cpu off", "auto", "hot", ""]
-    yield from _table(cases, "steady", STEADY, head, _steady_row)
-    yield from _reasons(cases, "steady")
-
-
-def step_table(cases: Cases) -> Iterator[str]:
-    rows = [["step", "first", "settled", "after s", ""]]
-    for _, modes in _measured(cases, "step"):
-        for step, line in modes.items():
-            found = judge.recovery(line)
-            rows.append([STEP_TEXT.get(step, step), *(f"{value:.1f}" for value in found), word(found.passed)])
-    yield from [STEPS, *_reasons(cases, "step"), *layout(rows)]
+TABLES: tuple[tuple[str, str, str, Rows], ...] = (  # kind, title, columns, rows
+    (
+        "regret",
+        REGRET,
+        "env {key.env}; scenario {key.scenario}; best {of.lead}; its cost {of.best_cost_us:.1f}; "
+        "tuned {of.tuned_cost_us:.1f}; auto {of.auto_cost_us:.1f}; off {of.off_cost_us:.1f}; ratio {ratio}; "
+        "rounds {of.rounds}/{of.all_rounds}; {word}",
+        _regret,
+    ),
+    (
+        "regret",
+        LATE,
+        "env {key.env}; scenario {key.scenario}; slots {auto[slots]}; off p50 {late.off_p50_us:.1f}; "
+        "auto {late.auto_p50_us:.1f}; {cuts[0]:+.0f}%; off p99 {late.off_p99_us:.1f}; "
+        "auto {late.auto_p99_us:.1f}; {cuts[1]:+.0f}%; last p50 {cuts[2]:+.0f}%; p99 {cuts[3]:+.0f}%; "
+        "{word}; spin {auto[spin_percent]:.1f}; worst {auto[spin_percent_max]:.1f}; took {took:.1f}; {kept}; "
+        "cpu {more:+.1f}",
+        _late,
+    ),
+    (
+        "regret",
+        CAUSES,
+        "env {key.env}; scenario {key.scenario}; late {late}; because {because}",
+        _causes,
+    ),
+    (
+        "steady",
+        STEADY,
+        "class {key.env}; workers {key.workers}; work {key.scenario}; bound {auto[bound_us]:.1f}; "
+        "limit {limit:.1f}; off {off[makespan_p50_us]:.1f}; auto {auto[makespan_p50_us]:.1f}; "
+        "hot {hot[makespan_p50_us]:.1f}; cpu off {off[cpu_per_work]:.2f}; auto {auto[cpu_per_work]:.2f}; "
+        "hot {hot[cpu_per_work]:.2f}; {word}",
+        _steady,
+    ),
+    (
+        "step",
+        STEPS,
+        "step {text}; first {of.first_us:.1f}; settled {of.settled_us:.1f}; after s {of.seconds:.1f}; {word}",
+        _steps,
+    ),
+)
 
 
 def rest_lines(cases: Cases) -> Iterator[str]:
@@ -357,79 +318,47 @@ def rest_lines(cases: Cases) -> Iterator[str]:
 
 
 def summary(cases: Cases) -> Iterator[str]:
-    by_env: dict[str, list[Regret]] = defaultdict(list)
+    by_env: dict[str, list[float]] = defaultdict(list)
     for key, modes in _measured(cases, "regret"):
         if found := judge.regret(modes):
-            by_env[key.env].append(found)
-    every = [found for of_env in by_env.values() for found in of_env]
-    passed = sum(found.passed for found in every)
+            by_env[key.env].append(found.ratio.value)
+    every = [value for of_env in by_env.values() for value in of_env]
+    passed = sum(value <= judge.REGRET_MAX for value in every)
     yield f"\nregret within {judge.REGRET_MAX:g} in {passed} of {len(every)} cases"
     for env, of_env in by_env.items():
-        mean = geometric_mean(found.ratio for found in of_env)
+        mean = geometric_mean(of_env)
         yield f"  {env:<12} geometric mean {mean:.2f}  {word(mean <= judge.REGRET_MAX)}"
 
 
-def report(results: Results) -> Iterator[str]:
+def report(results: Results) -> Iterator[Item]:
     cases = judge.collect(results)
-    parts = {
-        "regret": (regret_table, late_table, cause_table, summary),
-        "steady": (steady_table,),
-        "step": (step_table,),
-    }
-    kinds = {key.kind for key in cases}
-    for kind, of_kind in parts.items():
-        for part in of_kind if kind in kinds else ():
-            yield from part(cases)
+    kinds = {key.kind: None for key in cases}
+    for kind, title, columns, rows in (one for one in TABLES if one[0] in kinds):
+        every = (row for key, modes in _measured(cases, kind) for row in rows(key, modes))
+        yield from shown(title, columns, every)
+        if title in (REGRET, STEADY, STEPS):
+            found = ((key, reason) for key, reason in _of_kind(cases, kind) if isinstance(reason, str))
+            yield from (f"  {key.env}, {key.scenario}: {reason}" for key, reason in found)
+    yield from summary(cases) if "regret" in kinds else ()
     yield from rest_lines(cases)
 
 
-def _point(line: Line) -> tuple[float, float]:
-    return line["cpu_us"] - line["work_us"], line["lateness_mean_us"]
-
-
-def _draw_scenario(axis: Axes, name: str, modes: Modes, color: Any) -> None:
-    leads = sorted((line for mode, line in modes.items() if mode[:6] == "fixed:"), key=lambda a: a["lead_us"])
-    xs, ys = zip(*map(_point, leads)) if leads else ((), ())
-    axis.plot(xs, ys, "-o", color=color, markersize=3, linewidth=1, label=name)
-    place: Any = {"textcoords": "offset points", "xytext": (2, 2)}
-    for line in leads[::3]:
-        axis.annotate(f"{line['lead_us']:g}", _point(line), fontsize=6, **place)
-    for mode, marker, size in (("off", "s", 7), ("auto", "*", 13)):
-        if mode in modes:
-            look: Any = {"markersize": size, "markeredgecolor": "black", "zorder": 3}
-            axis.plot(*_point(modes[mode]), marker, color=color, **look)
-
-
-def draw(results: Results, out: Path) -> Iterator[str]:
+def plots(results: Results) -> Iterator[Plot]:
     """Latency against CPU time: fixed leads are a curve, and auto should lie on it or below."""
-    from nrbench.drawing import legend, plt, save  # loads for a second
-
-    regret = dict(_measured(judge.collect(results), "regret"))
-    names = [name for name in environments(1) if any(key.env == name for key in regret)]
-    if not names:
-        return
-    rows, columns = math.ceil(len(names) / COLUMNS), min(COLUMNS, len(names))
-    look: Any = {"squeeze": False, "layout": "constrained", "figsize": (4.2 * columns, 3.6 * rows)}
-    figure, axes = plt.subplots(rows, columns, **look)
-    places = sorted({key.scenario for key in regret})
-    for axis, name in zip(axes.flat, names):
-        for key in sorted(key for key in regret if key.env == name):
-            _draw_scenario(axis, key.scenario, regret[key], f"C{places.index(key.scenario)}")
-        axis.set_title(name, fontsize=10)
-        axis.set(xlim=(0, None), ylim=(0, None))
-        axis.grid(alpha=0.3)
-    for axis in list(axes.flat)[len(names) :]:
-        axis.axis("off")
-    figure.supxlabel("CPU time a slot beyond the work, us", fontsize=9)
-    figure.supylabel("lateness, mean, us", fontsize=9)
-    figure.suptitle("Curves: fixed leads, us; squares: off; stars: auto, to lie on its curve or below")
-    legend(figure, 1, "outside right upper")
-    yield save(figure, out / "prewake.png", dpi=130)
+    x, y = "CPU time a slot beyond the work, us", "lateness, mean, us"
+    points = [
+        {"environment": key.env, "scenario": key.scenario, "mode": mode.partition(":")[0]}
+        | {x: line["cpu_us"] - line["work_us"], y: line["lateness_mean_us"]}
+        for key, modes in _measured(judge.collect(results), "regret")
+        for mode, line in modes.items()
+    ]
+    look = {"hue": "scenario", "style": "mode", "col": "environment", "col_wrap": 4, "s": 60}
+    yield Plot("prewake", "Fixed leads, off, and auto", points, "scatter", (x, y), look)
 
 
 def chosen(**choice: Any) -> Part:
     """The part with some of its cases only. @param choice  further parameters of plan()"""
-    return Part("prewake", report, partial(plan, **choice), draw=draw)
+    return Part("prewake", report, plan=partial(plan, **choice), plots=plots)
 
 
 PART = chosen()

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import random
 import statistics
-from typing import Mapping, NamedTuple, Sequence
+from typing import NamedTuple, Sequence
 
+import numpy as np
+
+from nrbench.judge import Array, Places, Ratio, resampled
 from nrbench.stats import Line, Results
 
 Modes = dict[str, Line]
-Costs = Mapping[str, Sequence[float]]
 
 REGRET_MAX = 1.10
 LATE_US_MIN = 10.0
@@ -19,7 +20,6 @@ STEADY_FACTOR, STEADY_SLACK_US, STEADY_CPU_MAX = 1.06, 2.0, 2.0
 IDLE_CPU_US_MAX = 100.0
 CANARY_SHARE_MIN = 0.05
 RECOVERED_FACTOR, RECOVERED_SLACK_US, RECOVERY_S_MAX = 1.5, 3.0, 2.0
-RESAMPLES = 400
 # CPUs that others had in a round; above, it says more about them. With fewer quiet rounds all are taken.
 OTHERS_MAX, QUIET_ROUNDS_MIN = 0.15, 3
 
@@ -36,41 +36,30 @@ Cases = dict[CaseKey, Modes | str]  # the modes of one call, or why there are no
 
 def collect(results: Results) -> Cases:
     cases: Cases = {}
-    for line in (line for line in results.all if line.get("bench") == "prewake"):
-        key = CaseKey(*(line[name] for name in CaseKey._fields))
-        found = cases.setdefault(key, {})
-        if "mode" not in line:
-            cases[key] = line.get("skipped") or line.get("error") or "no answer"
-        elif line.get("slots") == 0:
-            cases[key] = "no slot had a burst"
-        elif not isinstance(found, str):
-            found[line["mode"]] = line
+    for labels, of in results.by(*CaseKey._fields).items():
+        bad = next((line for line in of.all if "mode" not in line), None)
+        if bad is not None:
+            cases[CaseKey(*labels)] = bad.get("skipped") or bad.get("error") or "no answer"
+        elif any(line.get("slots") == 0 for line in of.all):
+            cases[CaseKey(*labels)] = "no slot had a burst"
+        else:
+            cases[CaseKey(*labels)] = {line["mode"]: line for line in of.all}
     return cases
 
 
-def constants(modes: Modes) -> Costs:
-    """A setting that an operator can choose: a lead, or none at all."""
-    by_hand = {name: line for name, line in modes.items() if name == "off" or name[:6] == "fixed:"}
-    return {name: line["round_cost_us"] for name, line in by_hand.items()}
-
-
-def best_constant(costs: Costs) -> str:
-    return min(costs, key=lambda name: statistics.fmean(costs[name]))
-
-
-def tuned_cost(costs: Costs) -> float:
-    """What a constant costs that was tuned by measuring: chosen in one half of the rounds, paid in the other.
-
-    The smallest of many noisy means is below what its mode really costs; this is not.
+def tuned_cost(costs: Array, rounds: Places) -> Array:
     """
-    rounds = min(len(series) for series in costs.values())
-    if rounds < 2:
-        return min(statistics.fmean(series) for series in costs.values())
-    paid: list[float] = []
+    What a constant costs that was tuned by measuring: chosen in one half of the rounds, paid in the other.
+    The smallest of many noisy means is below what its mode really costs; this is not.
+
+    @param costs  a row a setting, a column a round. @param rounds  a row a draw"""
+    if rounds.shape[1] < 2:
+        return np.asarray(costs[:, rounds].mean(axis=2).min(axis=0))
+    paid, draws = [], np.arange(len(rounds))
     for own in (0, 1):
-        tune = {name: series[own:rounds:2] for name, series in costs.items()}
-        paid += costs[best_constant(tune)][1 - own : rounds : 2]
-    return statistics.fmean(paid)
+        best = costs[:, rounds[:, own::2]].mean(axis=2).argmin(axis=0)
+        paid.append(costs[best[:, None], rounds[draws][:, 1 - own :: 2]])
+    return np.asarray(np.concatenate(paid, axis=1).mean(axis=1))
 
 
 class Regret(NamedTuple):
@@ -79,18 +68,17 @@ class Regret(NamedTuple):
     tuned_cost_us: float
     auto_cost_us: float
     off_cost_us: float
-    low: float
-    high: float
+    ratio: Ratio  # auto ÷ tuned
     rounds: int  # that were quiet enough
     all_rounds: int
 
     @property
-    def ratio(self) -> float:
-        return self.auto_cost_us / self.tuned_cost_us
+    def lead(self) -> str:
+        return self.best.removeprefix("fixed:")
 
     @property
     def passed(self) -> bool:
-        return self.ratio <= REGRET_MAX
+        return self.ratio.value <= REGRET_MAX
 
 
 def quiet_rounds(line: Line) -> list[int]:
@@ -101,27 +89,18 @@ def quiet_rounds(line: Line) -> list[int]:
 
 
 def regret(modes: Modes) -> Regret | None:
-    if not {"auto", "off"} <= modes.keys() or len(constants(modes)) < 2:
+    """In a round all modes had the same arrivals and machine. An operator can choose a lead, or none."""
+    by_hand = [name for name in modes if name == "off" or name.startswith("fixed:")]
+    if not {"auto", "off"} <= modes.keys() or len(by_hand) < 2:
         return None
-    rounds, every = quiet_rounds(modes["auto"]), modes["auto"]["round_cost_us"]
-    costs = {name: [series[i] for i in rounds] for name, series in constants(modes).items()}
-    auto = [every[i] for i in rounds]
-    best = best_constant(costs)
-    means = (statistics.fmean(costs[best]), tuned_cost(costs), statistics.fmean(auto))
-    off = statistics.fmean(costs["off"])
-    return Regret(best, *means, off, *interval(auto, costs), len(rounds), len(every))
-
-
-def interval(auto: Sequence[float], costs: Costs) -> tuple[float, float]:
-    """90 % of the ratio, by drawing rounds anew: in a round all modes had the same arrivals and machine."""
-    draw = random.Random(len(auto))
-    ratios = []
-    for _ in range(RESAMPLES):
-        rounds = [draw.randrange(len(auto)) for _ in auto]
-        again = {name: [series[i] for i in rounds] for name, series in costs.items()}
-        ratios.append(statistics.fmean(auto[i] for i in rounds) / tuned_cost(again))
-    ratios.sort()
-    return ratios[RESAMPLES // 20], ratios[-RESAMPLES // 20 - 1]
+    every, quiet = modes["auto"]["round_cost_us"], quiet_rounds(modes["auto"])
+    costs = np.array([[modes[name]["round_cost_us"][i] for i in quiet] for name in by_hand])
+    auto, once = np.array([every[i] for i in quiet]), np.arange(len(quiet))[None]
+    ratio = resampled(len(quiet), lambda rounds: auto[rounds].mean(axis=1) / tuned_cost(costs, rounds))
+    means = costs.mean(axis=1)
+    best, off = int(means.argmin()), float(means[by_hand.index("off")])
+    found = (float(means[best]), float(tuned_cost(costs, once)[0]), float(auto.mean()), off)
+    return Regret(by_hand[best], *found, ratio, len(quiet), len(every))
 
 
 class Cut(NamedTuple):
@@ -189,7 +168,7 @@ class Recovery(NamedTuple):
 def recovery(line: Line) -> Recovery:
     """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone
     shows what else the machine did."""
-    windows = line["window_lateness_us"]
+    windows: Sequence[float] = line["window_lateness_us"]
     settled = statistics.median(windows[len(windows) // 2 :])
     near = [us <= RECOVERED_FACTOR * settled + RECOVERED_SLACK_US for us in windows]
     pairs = (i for i in range(len(near)) if all(near[i : i + 2]))

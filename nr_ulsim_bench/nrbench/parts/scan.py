@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Sequence
+from typing import Iterator
 
 from nrbench import host
-from nrbench.claims import Rounds, at_least_word, hints_verdict, median, round_ratio
-from nrbench.engine import Part, Plan, Request, Step, asks, words
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
+from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
+from nrbench.plot import Plot
 from nrbench.stats import Results
 from nrbench.system import CPU, System
-from nrbench.text import ending, host_line, layout
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 STEPS = {
     "one": "(a) one thread",
@@ -23,20 +19,19 @@ STEPS = {
     "parallel": "(c) ws_scan, no hints",
     "hints": "(d) ws_scan, hints",
 }
-READS = {"read": "read, floating", "read-pinned": "read, pinned"}
-TRIADS = {"triad": "triad, floating", "triad-pinned": "triad, pinned"}
-COLORS = ("black", "C0", "C3", "C1")
+READ = "read"
 ELSEWHERE = (2.33, 4.15, 4.5)  # times (a), by the source of the four steps
-STREAM_PART = 0.95  # of the bandwidth of STREAM's read, for (c)
+HINTS_EQUAL = 1.05  # on one node
+READ_PART = 0.95  # of the bandwidth of a read without a pool, for (c)
 MIB = 1 << 20
 BYTES, QUICK_BYTES = 1024 * MIB, 256 * MIB
 BLOCK_BYTES = MIB
 CACHES = 4  # the table is at least so many times as large as the caches of the last level, as STREAM asks for
-MEMORY_PART = 8  # the table takes at most this part of the free memory; the triad's arrays take as much
+MEMORY_PART = 8  # the table takes at most this part of the free memory
 PASSES = 3  # in a round; the fastest counts
 SCANNERS = 4  # scans at once, with contention
 READ_BYTES_PER_S = 8e9  # about, for the time that the run will take
-TABLES_READ = 4 + 4 * SCANNERS + 2 + 2  # in one pass
+TABLES_READ = 4 + 4 * SCANNERS + 1  # in one pass
 
 
 def size_bytes(text: str | None) -> int:
@@ -88,57 +83,44 @@ def plan(request: Request, system: System = host.REAL) -> Plan:
         for number, seed in enumerate(range(1000 * request.seed, 1000 * request.seed + count))
     ]
     about = {"rounds": count, **table, "last_level_bytes": last_level_bytes(system), "note": note}
-    return Plan(steps, asks(request.beside("ws-scan")), about, f"{count} rounds")
+    return Plan(steps, asks(request.beside("ws-scan")), about, title=f"{count} rounds")
 
 
 def gb_per_s(results: Results, step: str, scanners: int = 1) -> Rounds:
     return results.rounds("gb_per_s", step=step, scanners=scanners)
 
 
-def contended(results: Results) -> int | None:
-    """Scans at once; None = this was not measured."""
-    return max((count for count in results.values("scanners") if count > 1), default=None)
+def scanners_of(results: Results) -> list[int]:
+    """Scans at once: one, and with contention."""
+    return sorted(results.values("scanners"))
 
 
-def best_of(results: Results, names: Sequence[str]) -> str | None:
-    """Pinned or not: the one that is faster over all rounds."""
-    medians = {name: median(gb_per_s(results, name)) for name in names}
-    found = {name: value for name, value in medians.items() if value is not None}
-    return max(found, key=lambda name: found[name], default=None)
-
-
-def best_reads(results: Results) -> Rounds:
-    """In each round the faster of floating and pinned: what the memory gives, as far as was seen."""
-    reads = [gb_per_s(results, name) for name in READS]
-    numbers = sorted({number for rounds in reads for number in rounds})
-    return {number: max(rounds.get(number, 0.0) for rounds in reads) for number in numbers}
-
-
-def stream_verdict(results: Results) -> str:
-    parallel, read = gb_per_s(results, "parallel"), best_reads(results)
+def verdicts(results: Results) -> Iterator[Verdict]:
+    """On one node hints must change nothing."""
+    nodes, parallel = results.last("nodes", 1), gb_per_s(results, "parallel")
+    hints = round_ratio(gb_per_s(results, "hints"), parallel)
+    found = f"(d) / (c) = {hints or 'n/a'}"
+    if nodes == 1:
+        word = equal_word(hints, HINTS_EQUAL)
+        yield Verdict(word, f"one node: hints change nothing, within 5 %: {found}")
+    else:
+        yield Verdict(at_least_word(hints, 1.0), f"{nodes} nodes: hints make the scan faster: {found}")
+    read = gb_per_s(results, READ)
     share = round_ratio(parallel, read)
-    what = f"(c) reaches {STREAM_PART:.0%} of STREAM's read"
-    if share is None:
-        return f"----  {what}: n/a"
-    fastest = max(parallel.values()) / max(read.values())
-    return f"{at_least_word(share, STREAM_PART)}  {what}: {share}; of each the fastest round: {fastest:.3f}"
+    fastest = (
+        f"; of each the fastest round: {max(parallel.values()) / max(read.values()):.3f}" if share else ""
+    )
+    what = f"(c) reaches {READ_PART:.0%} of a read without a pool: {share or 'n/a'}{fastest}"
+    yield Verdict(at_least_word(share, READ_PART), what)
 
 
-def verdicts(results: Results) -> Iterator[str]:
-    hints = round_ratio(gb_per_s(results, "hints"), gb_per_s(results, "parallel"))
-    yield hints_verdict(hints, results.last("nodes", 1), "the scan")
-    yield stream_verdict(results)
-
-
-def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[str]:
-    first, rows = gb_per_s(results, "one", scanners), [["", "GB/s", "rounds", "ratio to (a) [95 %]"]]
+def _table(results: Results, title: str, names: dict[str, str], scanners: int = 1) -> Iterator[Item]:
+    first, rows = gb_per_s(results, "one", scanners), []
     for name, what in names.items():
-        rounds = gb_per_s(results, name, scanners)
-        if rounds:
+        if rounds := gb_per_s(results, name, scanners):
             span = f"{min(rounds.values()):.2f} .. {max(rounds.values()):.2f}"
             rows.append([what, f"{median(rounds):.2f}", span, str(round_ratio(rounds, first) or "")])
-    if len(rows) > 1:
-        yield from ["", title, *layout(rows)]
+    yield from table(title, ["", "GB/s", "rounds", "ratio to (a) [95 %]"], rows)
 
 
 def _notes(results: Results) -> Iterator[str]:
@@ -149,9 +131,8 @@ def _notes(results: Results) -> Iterator[str]:
         yield f"note: {misplaced} blocks do not lie on the node that they were written on"
 
 
-def report(results: Results) -> Iterator[str]:
-    about, nodes, several = results.host, results.last("nodes", 1), contended(results)
-    yield host_line(about)
+def report(results: Results) -> Iterator[Item]:
+    about, nodes = results.host, results.last("nodes", 1)
     yield (
         f"a table of {about['bytes'] / 2**20:.0f} MiB in blocks of {about['block_bytes'] / 2**20:g} MiB on"
         f" {nodes} NUMA node{'s' if nodes > 1 else ''}, last-level caches"
@@ -159,47 +140,28 @@ def report(results: Results) -> Iterator[str]:
         f" of a round the fastest of {about['passes']} passes counts"
     )
     yield from _table(results, "Scan of the table", STEPS)
-    if several:
+    for several in scanners_of(results)[1:]:
         title = f"With contention: {several} threads outside the pool each scan it all, at once; sum in GB/s"
         yield from _table(results, title, STEPS, several)
     if nodes > 1:
         ratios = ", ".join(f"({step}) {ratio}" for step, ratio in zip("bcd", ELSEWHERE))
         yield f"Reported elsewhere, on a machine with several nodes: {ratios}"
-    title = "The memory as STREAM measures it, with as many threads and no pool"
-    yield from _table(results, title, READS | TRIADS)
-    yield from ending(results, verdicts(results), "step", _notes(results), program="ws-scan")
+    yield from _table(results, "By as many threads and no pool", {READ: "read"})
+    yield from verdicts(results)
+    yield from _notes(results)
 
 
-def _panel(axis: Axes, results: Results, scanners: int) -> None:
-    for place, (step, title) in enumerate(STEPS.items()):
-        rounds = gb_per_s(results, step, scanners)
-        if rounds:
-            axis.bar(place, median(rounds) or 0, color=COLORS[place], alpha=0.35, label=title)
-            axis.plot([place] * len(rounds), list(rounds.values()), ".", color=COLORS[place])
-    for names, style in ((READS, "--"), (TRIADS, ":")):
-        if best := best_of(results, list(names)):
-            look: Any = {"color": "grey", "linestyle": style, "label": f"STREAM: {names[best]}"}
-            axis.axhline(median(gb_per_s(results, best)) or 0, **look)
-    axis.set_xticks(range(len(STEPS)), ["(a)", "(b)", "(c)", "(d)"])
-    axis.set_title(f"{scanners} scans at once" if scanners > 1 else "one scan", fontsize=10)
-    axis.grid(axis="y", alpha=0.3)
-    axis.set_ylim(bottom=0)
-
-
-def draw(results: Results, out: Path) -> Iterator[str]:
+def plots(results: Results) -> Iterator[Plot]:
     """Bandwidth of each way to scan, a mark a round, against what the memory gives."""
-    from nrbench.drawing import legend, plt, save  # loads for a second
-
-    if not results.lines:
-        return
-    panels = [count for count in (1, contended(results)) if count]
-    look: Any = {"sharey": True, "squeeze": False, "layout": "constrained"}
-    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 4.4), **look)
-    for axis, scanners in zip(axes[0], panels):
-        _panel(axis, results, scanners)
-    axes[0][0].set_ylabel("GB/s: median of the rounds (bar), each round (dot)")
-    legend(figure, 2, fontsize=8)
-    yield save(figure, out / "scan.png", dpi=130)
+    points = [
+        {"way": STEPS[line["step"]][:3], "GB/s": line["gb_per_s"], "scans at once": line["scanners"]}
+        for line in results.lines
+        if line["step"] in STEPS
+    ]
+    read = median(gb_per_s(results, READ))
+    title = f"{', '.join(STEPS.values())}; dashed: a read without a pool"
+    limits = (read,) if read else ()
+    yield Plot("scan", title, points, "strip", ("way", "GB/s"), {"col": "scans at once"}, lines=limits)
 
 
-PART = Part("scan", report, plan, draw=draw)
+PART = Part("scan", report, "bench", plan, plots=plots)

@@ -13,23 +13,12 @@ import numpy as np
 
 from nrbench.backends import OWN
 from nrbench.cases import BURST_CASES, period_us
-from nrbench.claims import Ratio, at_most_word, passed_word
 from nrbench.driver import BenchError, ask
-from nrbench.engine import (
-    Part,
-    Plan,
-    Request,
-    Session,
-    Step,
-    chosen_classes,
-    nothing_to_measure,
-    shuffled,
-    words,
-)
+from nrbench.engine import Item, Measuring, Part, Plan, Request, Step, Verdict, chosen_classes, table, words
+from nrbench.judge import Array, Places, Ratio, at_most_word, passed_word, resampled
 from nrbench.parts import tracecost_session
+from nrbench.session import shuffled
 from nrbench.stats import Line, Results
-from nrbench.sweep.bootstrap import N_MIN, Interval
-from nrbench.text import failure_lines, host_line, layout
 from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
@@ -56,8 +45,6 @@ EVENTS = {
 }
 OFF_RATIO_MAX = 1.01
 EVENT_NS_MAX = 150.0
-RESAMPLES = 1000
-TAIL = RESAMPLES // 40  # 95 % lie between
 LIMIT = f"{100 * (OFF_RATIO_MAX - 1):g} %"
 
 
@@ -68,11 +55,12 @@ class ForeignSession(Exception):
         super().__init__("another LTTng session records this user's programs: see `lttng list`")
 
 
-class Round(NamedTuple):
+class Block(NamedTuple):
+    """Of a round."""
+
     number: int
-    quiet: list[Step]  # no session exists
-    recorded: list[Step]  # in one session
-    recorded_first: bool
+    recorded: bool  # in one session; else no session exists
+    steps: list[Step]
 
 
 def stretch(request: Request, number: int, setting: tuple[str, str, str], slots: int = 0) -> Step:
@@ -96,27 +84,27 @@ def stretch(request: Request, number: int, setting: tuple[str, str, str], slots:
     return Step(labels | {"round": number}, (*work, *head, *loads), seconds, f"{state} {case}")
 
 
-def make_rounds(
+def make_blocks(
     request: Request, classes: Sequence[str] = ("other",), states: Sequence[str] = STATES
-) -> list[Round]:
+) -> list[Block]:
     """In each round a case is measured untraced and off, one right after the other, in a random order."""
-    order = random.Random(request.seed)
+    order, found = random.Random(request.seed), list[Block]()
     pairs = [(case, sched_class) for case in (*BURST_CASES, *TASK_CASES) for sched_class in classes]
     quiet = [(*pair, state) for pair in pairs for state in (UNTRACED, OFF) if state in states]
     recorded = [(*pair, RECORDED) for pair in pairs if pair[0] in BURST_CASES and RECORDED in states]
-    return [
-        Round(
-            number,
-            [stretch(request, number, setting) for setting in shuffled(quiet, order, lambda s: s[:2])],
-            [stretch(request, number, setting) for setting in shuffled(recorded, order)],
-            order.random() < 0.5,
-        )
-        for number in range(request.round_count(20, 6))
-    ]
+    for number in range(request.round_count(20, 6)):
+        drawn = (shuffled(quiet, order, lambda setting: setting[:2]), shuffled(recorded, order))
+        of_round = [
+            Block(number, inside, [stretch(request, number, setting) for setting in settings])
+            for inside, settings in zip((False, True), drawn)
+            if settings
+        ]
+        found += reversed(of_round) if order.random() < 0.5 else of_round
+    return found
 
 
 class Measurement:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Measuring) -> None:
         self.session, self.request = session, session.request
         self.program = self.request.beside("ws-trace-cost")
         self.driver = session.driver("trace.log")
@@ -140,28 +128,26 @@ class Measurement:
             raise ForeignSession
         return answers
 
-    def quiet(self, this: Round) -> Iterator[Step]:
-        yield from this.quiet
-        # Afterwards, so that a session that has started meanwhile is seen.
-        self.refuse_foreign()
-        self.price(this.number, False)
-
-    def recorded(self, this: Round) -> Iterator[Step]:
-        with tracecost_session.recording() as of_round:
-            yield from this.recorded
+    def block(self, this: Block) -> Iterator[Step]:
+        if not this.recorded:
+            yield from this.steps
+            # Afterwards, so that a session that has started meanwhile is seen.
+            self.refuse_foreign()
+            self.price(this.number, False)
+            return
+        with tracecost_session.recording() as of_block:
+            yield from this.steps
             self.price(this.number, True)
-            of_round.stop()
-            if lost := tracecost_session.discarded(of_round):
+            of_block.stop()
+            if lost := tracecost_session.discarded(of_block):
                 self.session.write({"bench": "trace-lost", "discarded": lost})
 
-    def steps(self, rounds: Sequence[Round], sched_class: str) -> Generator[Step, None, None]:
+    def steps(self, blocks: Sequence[Block], sched_class: str) -> Generator[Step, None, None]:
         try:
-            if rounds[0].recorded:
+            if any(this.recorded for this in blocks):
                 self.count_events(sched_class)
-            for this in rounds:
-                parts = [self.quiet, *([self.recorded] if this.recorded else [])]
-                for part in reversed(parts) if this.recorded_first else parts:
-                    yield from part(this)
+            for this in blocks:
+                yield from self.block(this)
         except TraceError as error:
             self.session.write({"bench": "trace-skipped", "skipped": f"the rest, with a session: {error}"})
         except ForeignSession as error:
@@ -209,79 +195,63 @@ class Measurement:
 
     def run(self, classes: Sequence[str]) -> None:
         try:
-            rounds = make_rounds(self.request, classes, self.states())
+            blocks = make_blocks(self.request, classes, self.states())
         except ForeignSession as error:
             self.session.write({"bench": "trace-void", "void": str(error)})
             return
-        every = [step for this in rounds for step in (*this.quiet, *this.recorded)]
+        every = [step for this in blocks for step in this.steps]
         plan = Plan(every, lambda step: [self.driver.ask(step.words)], {})
-        with closing(self.steps(rounds, classes[0])) as steps:
+        with closing(self.steps(blocks, classes[0])) as steps:
             self.session.take(plan, steps)
 
 
-def measure(session: Session) -> None:
+def measure(session: Measuring) -> None:
     """In the normal class, unless others are named."""
     request = session.request
-    classes, skipped = chosen_classes(request.classes or ("other",))
-    if not classes:
-        raise nothing_to_measure(skipped)
+    classes, _ = chosen_classes(request.classes or ("other",))
     measurement = Measurement(session)
     session.begin({"rounds": request.round_count(20, 6), "cases": list(BURST_CASES)})
     measurement.run(classes)
 
 
-def pairs_of(results: Results, cases: Sequence[str]) -> list[tuple[str, str]]:
-    """Class and case of all measurements, in the order of tables."""
+def pairs(results: Results, cases: Sequence[str]) -> dict[tuple[str, str], Results]:
+    """By class and case, in the order of tables."""
     order = {case: place for place, case in enumerate(cases)}
-    found = {(line["class"], order.get(line["case"], len(order)), line["case"]) for line in results.lines}
-    return [(sched_class, case) for sched_class, _, case in sorted(found)]
-
-
-def of_pair(results: Results, pair: tuple[str, str]) -> Results:
-    return results.only(**{"class": pair[0], "case": pair[1]})
+    found = results.by("class", "case")
+    return {
+        pair: found[pair] for pair in sorted(found, key=lambda p: (p[0], order.get(p[1], len(order)), p[1]))
+    }
 
 
 def compare(results: Results, field: str, of: str, to: str) -> Ratio | None:
     """Ratio in each round, in which the machine does the same; median over rounds; geometric mean over cases.
 
-    The interval comes from rounds that are drawn anew. None: no round has all cases in both states.
-    """
+    None: no round has all cases in both states."""
     columns = []
-    for pair in pairs_of(results, ()):
-        upper, lower = (of_pair(results, pair).rounds(field, state=state) for state in (of, to))
+    for at in pairs(results, ()).values():
+        upper, lower = (at.rounds(field, state=state) for state in (of, to))
         if both := upper.keys() & lower.keys():
             columns.append({number: upper[number] / lower[number] for number in both})
     numbers = sorted(set.intersection(*map(set, columns))) if columns else []
     if not numbers:
         return None
-    ratios, count = np.array([[column[number] for column in columns] for number in numbers]), len(numbers)
-    picks = np.random.default_rng(count).integers(0, count, (RESAMPLES, count))
-    drawn = np.vstack([np.arange(count), picks])  # the first is as measured
-    value, *again = np.exp(np.log(np.median(ratios[drawn], axis=1)).mean(axis=1)).tolist()
-    again.sort()
-    return Ratio(value, Interval(again[TAIL], again[-TAIL - 1]) if count >= N_MIN else None)
+    ratios = np.array([[column[number] for column in columns] for number in numbers])
+
+    def over_cases(rounds: Places) -> Array:
+        return np.asarray(np.exp(np.log(np.median(ratios[rounds], axis=1)).mean(axis=1)))
+
+    return resampled(len(numbers), over_cases)
 
 
 def event_costs(results: Results) -> dict[tuple[str, bool], tuple[float, float]]:
     """Least and median ns of an event over the runs of ws-trace-cost, by `what` and `recorded`."""
-    runs: dict[tuple[str, bool], list[Line]] = {}
-    for line in results.only(bench="trace-cost").lines:
-        runs.setdefault((line["what"], line["recorded"]), []).append(line)
     return {
-        key: (min(line["ns_min"] for line in lines), statistics.median(line["ns_p50"] for line in lines))
-        for key, lines in sorted(runs.items())
+        key: (
+            min(line["ns_min"] for line in of.lines),
+            statistics.median(line["ns_p50"] for line in of.lines),
+        )
+        for key, of in sorted(Results(results.only(bench="trace-cost").lines).by("what", "recorded").items())
     }
-
-
-def recorded_costs(results: Results) -> dict[str, float]:
-    """Median ns of each kind of event while a session records."""
-    costs = event_costs(results)
-    return {what: p50 for (what, recorded), (_, p50) in costs.items() if recorded and what != "loop"}
-
-
-def event_word(results: Results) -> str:
-    costs = recorded_costs(results).values()
-    return passed_word(max(costs) <= EVENT_NS_MAX if costs else None)
 
 
 def _ratios(results: Results, of: str, to: str, fields: Sequence[str], judged: bool) -> list[str]:
@@ -295,8 +265,7 @@ def _rows(
 ) -> Iterator[list[str]]:
     """For each case, and for all: medians of the first field in both states, and ratios of all fields."""
     kept: list[Line] = []
-    for sched_class, case in pairs_of(results, cases):
-        here = of_pair(results, (sched_class, case))
+    for (sched_class, case), here in pairs(results, cases).items():
         rounds = [here.rounds(fields[0], state=state) for state in (to, of)]
         if all(rounds):
             medians = (f"{statistics.median(found.values()):.1f}" for found in rounds)
@@ -306,74 +275,49 @@ def _rows(
         yield ["all", "", "", *_ratios(Results(kept), of, to, fields, judged)]
 
 
-def off_table(slots: Results, cases: Sequence[str]) -> Iterator[str]:
-    rows = list(_rows(slots, cases, OFF, UNTRACED, FIELDS, judged=True))
-    if rows:
-        yield (
-            "\nTracing compiled in, no session, against a build without tracing; percent more, with 95 % "
-            f"interval.\nPASS: the whole interval of p50 is up to {LIMIT}; OPEN: a part of it"
-        )
-        head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", ""]
-        yield from layout([head, *rows])
-
-
-def recorded_table(
-    slots: Results, cases: Sequence[str], counts: dict[str, dict[str, float]]
-) -> Iterator[str]:
-    rows = list(_rows(slots, cases, RECORDED, OFF, FIELDS))
-    if rows:
-        yield "\nA session records all events, against no session; percent more, with 95 % interval"
-        head = ["case, class", "off p50 us", "recorded", "p50 %", "mean %", "CPU %", "events a slot"]
-        for row in rows:
-            events = counts.get(row[0].split()[0])
-            row.append(f"{sum(events.values()):.0f}" if events else "")
-        yield from layout([head, *rows])
-
-
-def task_table(tasks: Results) -> Iterator[str]:
-    rows = list(_rows(tasks, (), OFF, UNTRACED, (TASK_FIELD,)))
-    if rows:
-        yield "\nA task that does next to nothing, ns from push to end; a slot's tasks take microseconds"
-        yield from layout([["", "untraced", "off", "%"], *rows])
-
-
-def cost_table(results: Results) -> Iterator[str]:
-    costs = event_costs(results)
-    if costs:
-        yield "\nOne event, ns in the thread that makes it (lowest batch / median batch, median of the runs)"
-        texts = {key: f"{least:.1f} / {p50:.1f}" for key, (least, p50) in costs.items()}
-        rows = [[name, *(texts.get((what, on), "") for on in (False, True))] for what, name in EVENTS.items()]
-        yield from layout([["", "no session", "a session records"], *rows])
-
-
-def verdicts(slots: Results, results: Results, why_not: str) -> Iterator[str]:
-    off = compare(slots, FIELDS[0], OFF, UNTRACED)
-    yield (
-        f"  {at_most_word(off, OFF_RATIO_MAX)}  compiled in, no session, below {LIMIT} of a slot's p50,"
-        f" all cases: {off.percent(2) + ' %' if off else why_not}"
+def tables(taken: Results, slots: Results, cases: Sequence[str]) -> Iterator[Item]:
+    title = (
+        "Tracing compiled in, no session, against a build without tracing; percent more, with 95 %"
+        " interval.\n"
+        f"met: the whole interval of p50 is up to {LIMIT}; not known: a part of it"
     )
-    text = ", ".join(f"{what} {ns:.0f} ns" for what, ns in recorded_costs(results).items()) or why_not
-    yield f"  {event_word(results)}  an event below {EVENT_NS_MAX:g} ns while a session records: {text}"
+    head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", ""]
+    yield from table(title, head, _rows(slots, cases, OFF, UNTRACED, FIELDS, judged=True))
+    title = "A session records all events, against no session; percent more, with 95 % interval"
+    head = ["case, class", "off p50 us", "recorded", "p50 %", "mean %", "CPU %", "events a slot"]
+    counts = {line["case"]: line["events"] for line in taken.only(bench="trace-events").lines}
+    events = {case: f"{sum(of.values()):.0f}" for case, of in counts.items()}
+    rows = _rows(slots, cases, RECORDED, OFF, FIELDS)
+    yield from table(title, head, ([*row, events.get(row[0].split()[0], "")] for row in rows))
+    title = "A task that does next to nothing, ns from push to end; a slot's tasks take microseconds"
+    tasks = _rows(taken.only(bench="trace-tasks"), (), OFF, UNTRACED, (TASK_FIELD,))
+    yield from table(title, ["", "untraced", "off", "%"], tasks)
+    costs = {key: f"{least:.1f} / {p50:.1f}" for key, (least, p50) in event_costs(taken).items()}
+    title = "One event, ns in the thread that makes it (lowest batch / median batch, median of the runs)"
+    rows_of = ([name, *(costs.get((what, on), "") for on in (False, True))] for what, name in EVENTS.items())
+    yield from table(title, ["", "no session", "a session records"], rows_of if costs else ())
 
 
-def _notes(results: Results) -> Iterator[str]:
+def verdicts(taken: Results, slots: Results, why_not: str) -> Iterator[Verdict]:
+    off = compare(slots, FIELDS[0], OFF, UNTRACED)
+    found = f"{off.percent(2)} %" if off else why_not
+    what = f"compiled in, no session, below {LIMIT} of a slot's p50, all cases: {found}"
+    yield Verdict(at_most_word(off, OFF_RATIO_MAX), what)
+    costs = {what: p50 for (what, on), (_, p50) in event_costs(taken).items() if on and what != "loop"}
+    text = ", ".join(f"{what} {ns:.0f} ns" for what, ns in costs.items()) or why_not
+    word = passed_word(max(costs.values()) <= EVENT_NS_MAX if costs else None)
+    yield Verdict(word, f"an event below {EVENT_NS_MAX:g} ns while a session records: {text}")
+
+
+def report(results: Results) -> Iterator[Item]:
+    void, cases = results.last("void", None), results.host["cases"]
+    taken = Results([]) if void else results  # a foreign session makes all figures invalid
+    slots = taken.only(bench="trace")
+    yield from tables(taken, slots, cases)
+    yield from verdicts(taken, slots, void or "not measured")
     yield from (f"skipped: {line['skipped']}" for line in results.lines if "skipped" in line)
     if lost := sum(line.get("discarded", 0) for line in results.lines):
         yield f"{lost} events found no room in the buffers, so the recorded figures are too low"
-    yield from failure_lines(results, "bench")
 
 
-def report(results: Results) -> Iterator[str]:
-    void, cases = results.last("void", None), results.host["cases"]
-    taken = Results([]) if void else results  # a foreign session makes all figures invalid
-    slots, events = taken.only(bench="trace"), taken.only(bench="trace-events")
-    counts = {line["case"]: line["events"] for line in events.lines}
-    yield host_line(results.host)
-    yield from off_table(slots, cases)
-    yield from recorded_table(slots, cases, counts)
-    yield from task_table(taken.only(bench="trace-tasks"))
-    yield from cost_table(taken)
-    yield from ["", "Requirements:", *verdicts(slots, taken, void or "not measured"), *_notes(results)]
-
-
-PART = Part("trace", report, measure=measure)
+PART = Part("trace", report, "bench", take=measure)

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from nrbench.progress import say
 from nrbench.radio import pair
-from nrbench.radio.figures import SIDES
 from nrbench.radio.plan import NO_SPIN, Cell, Step
-from nrbench.radio.record import Pool, RadioRun
-from nrbench.radio.softmodem import BusyError, SideName, find_softmodem
+from nrbench.radio.record import SIDES, Pool, RadioRun, SideName
+from nrbench.radio.softmodem import BusyError, find_softmodem
+from nrbench.record import Host, ResultsError
 from nrbench.sweep.configuration import OAI_POOL
-from nrbench.sweep.record import Host, ResultsError
 from nrbench.sweep.simulator import BuildError, Simulator, refuse
 
 OLD: Pool = "old"
@@ -95,10 +95,9 @@ def cells(
     for gnb, ue in both:
         if pools and (gnb.pool, ue.pool) not in pools:
             continue
-        for spin in spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,):
-            for prb in prbs:
-                for placement in placements:
-                    yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
+        own = spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,)
+        for spin, prb, placement in product(own, prbs, placements):
+            yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nrbench.sweep.bootstrap import CONFIDENCE
+from nrbench.judge import CONFIDENCE
 
 RATIO_MAX = 1.06  # of neighbours among the timescales to try
 LAPSE = 0.02

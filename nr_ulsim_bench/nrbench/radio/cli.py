@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Callable, Mapping, TypeVar
 
 from typer import Option
 
@@ -15,32 +15,26 @@ from nrbench.options import Given, command_of
 from nrbench.radio.builds import Programs
 from nrbench.radio.capacity import Limits
 from nrbench.radio.plan import Cell, Plan
-from nrbench.sweep.options import TEXT, Cluster, LeaveOut, Out, PerWhat, Seed, modes, words
+from nrbench.sweep.options import TEXT, OfSessions, Out, modes, words
 
-PRBS = (106, 273)
-PLACEMENTS = ("floating", "apart")
+PRBS = {"106": 106, "273": 273}
+PLACEMENTS = {name: name for name in ("floating", "apart")}
+PAIRS = {f"{gnb}-{ue}": (gnb, ue) for gnb in ("old", "new") for ue in ("old", "new")}
 LOWEST, HIGHEST = 0.02, 4.0
 LIMITS = "0.1:1.0"
-Folders = list[Path] | None
+PATHS = Given(list[Path] | None, tuple)
+T = TypeVar("T")
 
 
-def _prbs(text: str) -> tuple[int, ...]:
-    if any(word not in map(str, PRBS) for word in words(text)):
-        raise ValueError(f"--prb {text}: a carrier has {' or '.join(map(str, PRBS))} PRB")
-    return tuple(dict.fromkeys(map(int, words(text))))
+def _chosen(option: str, known: Mapping[str, T], otherwise: str) -> Callable[[str], tuple[T, ...]]:
+    """Reads words, each once. @param otherwise  the reason against an unknown one"""
 
+    def read(text: str) -> tuple[T, ...]:
+        if any(word not in known for word in words(text)):
+            raise ValueError(f"--{option} {text}: {otherwise}")
+        return tuple(known[word] for word in dict.fromkeys(words(text)))
 
-def _placements(text: str) -> tuple[str, ...]:
-    if any(word not in PLACEMENTS for word in words(text)):
-        raise ValueError(f"--placement {text}: not {' or '.join(PLACEMENTS)}")
-    return tuple(dict.fromkeys(words(text)))
-
-
-def _pools(text: str) -> tuple[tuple[str, str], ...]:
-    pairs = {f"{gnb}-{ue}": (gnb, ue) for gnb in ("old", "new") for ue in ("old", "new")}
-    if any(word not in pairs for word in words(text)):
-        raise ValueError(f"--pools {text}: gNB-UE, of {', '.join(pairs)}")
-    return tuple(pairs[word] for word in dict.fromkeys(words(text)))
+    return read
 
 
 def _timescale(text: str, whole: str) -> float:
@@ -53,30 +47,26 @@ def _timescale(text: str, whole: str) -> float:
     return value
 
 
-def _paths(paths: list[Path]) -> tuple[Path, ...]:
-    return tuple(paths)
-
-
 @dataclass(frozen=True)
-class Options:
+class Options(OfSessions):
     old: Annotated[
         tuple[Path, ...],
-        Given(Folders, _paths),
+        PATHS,
         Option(help="build folder of OAI with its own pool; repeatable, a version each"),
     ] = ()
     new: Annotated[
         tuple[Path, ...],
-        Given(Folders, _paths),
+        PATHS,
         Option(help="build folder of OAI with thread_pool_ws; repeatable, a version each"),
     ] = ()
     ue: Annotated[
         tuple[Path, ...],
-        Given(Folders, _paths),
+        PATHS,
         Option(help="build folder whose UE is taken instead of those of --old and --new; repeatable"),
     ] = ()
     pools: Annotated[
         tuple[tuple[str, str], ...],
-        Given(TEXT, _pools),
+        Given(TEXT, _chosen("pools", PAIRS, f"gNB-UE, of {', '.join(PAIRS)}")),
         Option(help="pools of gNB and UE, such as old-old,new-new (default: all that the builds allow)"),
     ] = ()
     spins: Annotated[
@@ -85,11 +75,13 @@ class Options:
         Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: off,auto)"),
     ] = ("off", "auto")
     prbs: Annotated[
-        tuple[int, ...], Given(TEXT, _prbs), Option("--prb", help="carriers: 106, 273 (default: 106)")
+        tuple[int, ...],
+        Given(TEXT, _chosen("prb", PRBS, "a carrier has 106 or 273 PRB")),
+        Option("--prb", help="carriers: 106, 273 (default: 106)"),
     ] = (106,)
     placements: Annotated[
         tuple[str, ...],
-        Given(TEXT, _placements),
+        Given(TEXT, _chosen("placement", PLACEMENTS, "not floating or apart")),
         Option("--placement", help="floating; apart: half of the CPUs each, 3 at least (default: floating)"),
     ] = ("floating",)
     noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
@@ -102,24 +94,9 @@ class Options:
     ] = None
     runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
     seconds: Annotated[float, Option(help="steady stretch of a run, wall time", min=1)] = 60.0
-    seed: Seed = 1
-    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
-    label: Annotated[
-        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
-    ] = None
-    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
-    any_pool: Annotated[
-        bool, Option("--any-pool", help="go on although --old or --new has the other pool")
-    ] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     report: Annotated[
-        tuple[Path, ...],
-        Given(Folders, _paths),
-        Option(help="only report, on these results or their folders; repeatable"),
+        tuple[Path, ...], PATHS, Option(help="only report, on these results or their folders; repeatable")
     ] = ()
-    cluster: Cluster = None
-    per: PerWhat = None
-    leave_out: LeaveOut = None
     out: Out = Path("out/radio")
 
     def limits(self) -> Limits | None:
@@ -173,20 +150,16 @@ def _what(options: Options, programs: Programs) -> dict[str, object]:
 
 
 def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell]) -> int:
-    from nrbench.cluster.spec import parse_spec, require_packages
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(str(options.cluster)).way)
-    from nrbench.cluster import radio as clusters  # loads Dask
-    from nrbench.sweep.session import sweep_id
+    ways.require_packages(str(options.cluster))
+    from nrbench.cluster import work  # loads Dask
+    from nrbench.session import session_id
 
     plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
-    name = sweep_id("cluster", "radio", _what(options, programs))
-    return clusters.carry_out(
-        clusters.RadioSweep(
-            name, plan, programs, options.placements, options.out, options.fresh,
-            str(options.cluster), options.per or "host", options.leave_out,
-        )
-    )  # fmt: skip
+    name = session_id("cluster", "radio", _what(options, programs))
+    machines = work.Wanted(str(options.cluster), options.per, options.leave_out)
+    return work.radio(machines, name, plan, programs, options.placements, options.out, options.fresh)
 
 
 def _report(options: Options) -> int:
@@ -199,7 +172,7 @@ def _report(options: Options) -> int:
 
 def _measure(options: Options) -> int:
     from nrbench.radio import builds, session, softmodem
-    from nrbench.sweep.session import sweep_id
+    from nrbench.session import session_id
     from nrbench.system import System
 
     limits, timescales = options.limits(), options.timescales()
@@ -215,9 +188,9 @@ def _measure(options: Options) -> int:
     for placement in options.placements:
         softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
     about = host.describe(options.label)
-    name = sweep_id(about.id, "radio", _what(options, programs))
+    name = session_id(about.id, "radio", _what(options, programs))
     plan = Plan(cells, options.runs, options.seed, options.seconds, timescales, limits)
     take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
     if options.dry_run:
-        return session.dry_run(session.Session(name, plan, take), options.out, options.fresh)
-    return session.carry_out(session.Session(name, plan, take), options.out, options.fresh)
+        return session.dry_run(session.Radio(name, plan, take), options.out, options.fresh)
+    return session.carry_out(session.Radio(name, plan, take), options.out, options.fresh)

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,17 +18,9 @@ from nrbench.facts import load
 from nrbench.host import REAL
 from nrbench.radio import cell, parse, watch
 from nrbench.radio.device import Counters, Device, find_device
-from nrbench.radio.record import Outcome, Pool, Side, Step
-from nrbench.radio.softmodem import (
-    SIDES,
-    BusyError,
-    Meeting,
-    SideName,
-    command,
-    cpus_of,
-    environment,
-    meeting,
-)
+from nrbench.radio.record import SIDES, Outcome, Pool, Side, SideName, Step
+from nrbench.radio.softmodem import BusyError, Meeting, command, cpus_of, environment, meeting
+from nrbench.scratch import scratch_folder
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, kill_group, signal_name, start
 from nrbench.sweep.simulator import Simulator
 
@@ -39,7 +29,6 @@ ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 END_LIMIT_S = 20.0  # from the SIGINT: the device sleeps for a second and then prints
 LOOK_S = 0.1
-_FOLDER = "nrbench-radio-"
 _LOCK = "\0nrbench-radio"  # in the abstract namespace: it is gone with its process
 
 Taken = dict[str, Any]  # fields of a RadioRun
@@ -205,9 +194,7 @@ def _running(pair: Pair) -> Iterator[_Run]:
             lock.bind(_LOCK)
         except OSError as error:
             raise BusyError("another nrbench radio runs on this machine; wait for its end") from error
-        for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):  # by a run that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER)))
+        folder = stack.enter_context(scratch_folder("radio"))
         where = meeting(pair.programs["gnb"], folder)
         where.check_free()
         where.clear()

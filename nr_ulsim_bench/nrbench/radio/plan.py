@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Iterator, NamedTuple, Sequence
 
-from nrbench.engine import in_rounds
 from nrbench.radio.capacity import Limits, Trial, next_timescale
 from nrbench.radio.record import Pool, RadioRun
+from nrbench.session import in_rounds
 
 NO_SPIN = "none"  # no new pool takes part
 START_S = 20.0  # of a run beside its steady stretch: both programs start, attach and end
@@ -62,8 +62,10 @@ class Step(NamedTuple):
     round: int
     cell: Cell
     timescale: float
+    seconds: float = 0.0  # about
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
         return f"{self.cell}, timescale {self.timescale:g}"
 
 
@@ -97,7 +99,7 @@ class Plan:
             if self.limits:
                 timescale = next_timescale(trials([run for run in runs if cell_of(run) == cell]), self.limits)
             assert timescale is not None
-            yield Step(number, cell, timescale)
+            yield Step(number, cell, timescale, self.run_s)
 
     @property
     def run_s(self) -> float:

@@ -8,14 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from nrbench.sweep.record import Amount, Count, Host, Strict, Time, Whole, moment, read_lines
+from nrbench.record import Amount, Began, Count, Host, Strict, Time, Whole, read_lines
 
 RUNS = "radio.ndjson"  # the results file
 BUDGET_BINS = 30
 BUDGET_BIN_US = 100.0  # sample time; the last bin has all budgets above it, too
 LOST_MAX = 0.01  # of the blocks after the attach, and of the samples, in a run that lives
+SideName = Literal["gnb", "ue"]
+SIDES: dict[SideName, str] = {"gnb": "gNB", "ue": "UE"}  # in texts
 Pool = Literal["old", "new"]  # OAI's own pool, and this one
 Outcome = Literal["ok", "no-attach", "gnb-died", "ue-died", "no-report", "interrupted"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -89,7 +91,7 @@ class RadioRun(Strict):
     format: Literal[1] = 1
     sweep: str  # twelve hex digits that the runs of one plan share
     round: Count
-    began: Annotated[str, AfterValidator(lambda text: text if moment(text) else text)]  # UTC, ISO 8601
+    began: Began
     version: str | None = None  # of OAI
     gnb: Pool
     ue: Pool
@@ -105,18 +107,22 @@ class RadioRun(Strict):
     steady_s: Time | None = None  # the steady stretch as it was, wall time
     commit: str | None = None  # of this project
     host: Host
-    sides: dict[Literal["gnb", "ue"], Side] = {}
+    sides: dict[SideName, Side] = {}
     ul: Blocks | None = None
     dl: Blocks | None = None
     clock: Clock = Clock()
     steal_share: Share | None = None  # of all CPU time in the steady stretch
     load: Amount | None = None  # of one minute, before the run
 
+    def radio(self, side: SideName) -> Radio | None:
+        """Of the steady stretch, where it is known."""
+        found = self.sides.get(side)
+        return (found.steady or found.radio) if found else None
+
     @property
     def late(self) -> dict[str, float]:
-        """Share of late samples by side, of the steady stretch where it is known; sides without a report are
-        left out."""
-        found = {name: side.steady or side.radio for name, side in self.sides.items()}
+        """Share of late samples by side; sides without a report are left out."""
+        found = {name: self.radio(name) for name in self.sides}
         return {name: max(radio.tx_late, radio.rx_late) for name, radio in found.items() if radio}
 
     @property

@@ -7,15 +7,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from nrbench.driver import quiet_environment
 from nrbench.radio import cell
+from nrbench.radio.record import SideName
 from nrbench.sweep.simulator import BuildError, Simulator, find
 from nrbench.system import CAP_SYS_NICE, System, format_cpus
 
-SideName = Literal["gnb", "ue"]
-SIDES: tuple[SideName, SideName] = ("gnb", "ue")
 PROGRAMS: dict[SideName, str] = {"gnb": "nr-softmodem", "ue": "nr-uesoftmodem"}
 MODULES = ("vrtsim", "ldpc", "dfts", "params_libconfig")
 RADIO = "libvrtsim.so"

@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import pandas as pd
 
-from nrbench.sweep.bootstrap import FASTER, FEW, NONE, SAME, SLOWER, check_threshold
-from nrbench.sweep.cells import CPU_TIME, CaseResult, Ratio, case_results, ratio_of, verdict_text
+from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
+from nrbench.record import ResultsError
+from nrbench.render import Table, plain_columns
+from nrbench.sweep.cells import CPU_TIME, Case, case_results, ratio_between, verdict_text
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import Figure
-from nrbench.sweep.frame import merged
-from nrbench.sweep.record import ResultsError, Run
-from nrbench.sweep.table import factor, interval_text, number
-from nrbench.tables import Table, plain_columns
+from nrbench.sweep.record import Run
+from nrbench.sweep.runs import Runs, read
+from nrbench.sweep.tables import factor, interval_text, number
+from nrbench.table import Ratio
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
@@ -43,7 +46,7 @@ class RowKey(NamedTuple):
         return f"{self.case}, {self.variant}, {self.threads} threads"
 
 
-class Runs(NamedTuple):
+class Side(NamedTuple):
     """Of a row in one of the files."""
 
     values: pd.Series[Any]  # of those that gave a result
@@ -57,8 +60,8 @@ class Runs(NamedTuple):
 
 class Row(NamedTuple):
     key: RowKey
-    old: Runs
-    new: Runs
+    old: Side
+    new: Side
     ratio: Ratio | None
 
     @property
@@ -99,29 +102,30 @@ class Comparison(NamedTuple):
         gone = any(key.figure != CPU_TIME for key in self.missing)
         if self.times and (gone or words & {SLOWER, LOST} or any(row.failing for row in self.times)):
             return SOME_WORSE
-        return NOT_WORSE if words & {FASTER, SAME} else CANNOT
+        compared = any(row.ratio and row.ratio.interval for row in self.times)
+        return NOT_WORSE if compared else CANNOT
 
 
-def _of_one_host(runs: Sequence[Run], name: str) -> list[Run]:
+def _of_one_host(path: Path, name: str) -> Runs:
     """Runs of several hosts cannot be put into one row."""
-    hosts = {run.host.id: run.host.label for run in runs}
-    if not hosts:
-        raise ResultsError(f"{name}: holds no runs")
+    runs = read([path])
+    hosts = {run.host.id: run.host.label for run in runs.settings}
     if len(hosts) > 1:
         labels = ", ".join(f"{label} ({host})" for host, label in hosts.items())
         raise ResultsError(f"{name}: holds runs of {len(hosts)} hosts ({labels}); compare one host at a time")
-    return merged([(name, runs)]).runs
+    return runs
 
 
-def _rows_of(results: Sequence[CaseResult], figures: Sequence[Figure]) -> dict[RowKey, Runs]:
+def _rows_of(cases: Sequence[Case], figures: Sequence[Figure]) -> dict[RowKey, Side]:
     """Where all runs of a row failed, it is there without values."""
     found = {}
-    for result in results:
-        for (variant, threads), part in result.group.parts.items():
+    for case in cases:
+        for (threads, variant), row in case.rows.items():
+            failed = len(row.causes)
             for figure in figures:
-                values = result.group.values(variant, threads, figure.key)
-                key = RowKey(result.group.key.name, threads, variant, figure)
-                found[key] = Runs(values, len(part), int((part["status"] != "ok").sum()))
+                values = case.values(variant, threads, figure.key)
+                side = Side(values, len(row.good) + failed, failed)
+                found[RowKey(case.key.name, threads, variant, figure)] = side
     return found
 
 
@@ -171,25 +175,27 @@ def _changes(
         yield f"{what} {changed[0]} differ: {values}{more}"
 
 
-def compare(before: Sequence[Run], after: Sequence[Run], threshold: float = 0.0) -> Comparison:
+def _ratio(old: Side, new: Side, threshold: float) -> Ratio | None:
+    sides = [side.values.rename("value").reset_index().assign(group=n) for n, side in enumerate((old, new))]
+    return ratio_between(pd.concat(sides), threshold, pairs=False)
+
+
+def compare(before: Path, after: Path, threshold: float = 0.0) -> Comparison:
     """Rows are matched by scenario, case, variant, threads and figure. The runs were not taken in the same
     rounds, so the intervals are of unpaired samples; what changed on the machine in between counts, too."""
     check_threshold(threshold)
-    sides: dict[str, Sequence[Run]] = {
-        name: _of_one_host(runs, name) for name, runs in (("before", before), ("after", after))
-    }
-    names = labels_of_sides(sides)
-    results = [case_results(runs, threshold, added) for runs, added in zip(sides.values(), names)]
-    figures = [list(dict.fromkeys(f for result in side for f in result.compared)) for side in results]
-    was, now = figures
-    old, new = _rows_of(results[0], was or now), _rows_of(results[1], now or was)
+    sides = {name: _of_one_host(path, name) for name, path in (("before", before), ("after", after))}
+    settings: dict[str, Sequence[Run]] = {name: runs.settings for name, runs in sides.items()}
+    names = labels_of_sides(settings)
+    cases = [case_results(runs, threshold, added) for runs, added in zip(sides.values(), names)]
+    was, now = [list(dict.fromkeys(f for case in side for f in case.compared)) for side in cases]
+    old, new = _rows_of(cases[0], was or now), _rows_of(cases[1], now or was)
     return Comparison(
-        [Row(key, old[key], new[key], ratio_of(old[key].values, new[key].values, threshold, pairs=False))
-         for key in old if key in new],
+        [Row(key, old[key], new[key], _ratio(old[key], new[key], threshold)) for key in old if key in new],
         [key for key in old if key not in new],
         [key for key in new if key not in old],
-        list(_differences(sides)),
-    )  # fmt: skip
+        list(_differences(settings)),
+    )
 
 
 def _cells(row: Row) -> list[str]:
@@ -230,7 +236,7 @@ def summary(comparison: Comparison) -> str:
     counts = Counter(row.word for row in comparison.times)
     if not counts:
         return "nothing to compare: no row is on both sides"
-    order = [word for word in (SLOWER, LOST, FASTER, SAME, FEW, NONE) if word in counts]
+    order = [word for word in (SLOWER, LOST, FASTER, SAME, UNKNOWN, NONE) if word in counts]
     text = f"{counts.total()} times: " + ", ".join(f"{word} {counts[word]}" for word in order)
     failing = len({row.key.where for row in comparison.rows if row.failing})
     gone = len({key.where for key in comparison.missing})

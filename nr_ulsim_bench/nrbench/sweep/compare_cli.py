@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from nrbench.sweep.record import ResultsError, read_runs
+from nrbench.record import ResultsError
 
 Threshold = Annotated[
     float, typer.Option(help="smallest difference of a time that counts, as a share: 0.02 for 2 %")
@@ -24,13 +24,11 @@ def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
 
     Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
     files cannot be compared."""
+    from nrbench.render import console, indented, parts
     from nrbench.sweep import compare as sides  # loads pandas: a second
-    from nrbench.sweep.frame import results_file
-    from nrbench.sweep.show import console, indented, parts
 
     try:
-        runs = [read_runs(results_file(path)) for path in (before, after)]
-        comparison = sides.compare(runs[0], runs[1], threshold)
+        comparison = sides.compare(before, after, threshold)
     except (ResultsError, ValueError) as error:
         typer.echo(f"nrbench compare: {error}", err=True)
         return sides.CANNOT

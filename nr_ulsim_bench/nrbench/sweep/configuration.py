@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-from nrbench.sweep.record import INLINE, ResultsError, Run
+from nrbench.record import ResultsError
+from nrbench.sweep.record import INLINE, Run
 
 OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
 SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each host may have CPUs of its own
@@ -106,6 +107,20 @@ def _text(one: Configuration, names: Iterable[str]) -> str:
     return "".join(f", {one.fact(name)}" for name in names)
 
 
+class Key(NamedTuple):
+    """What a table of its own is made for."""
+
+    host: str
+    kind: str
+    scenario: str
+    case: str
+    configuration: str = ""  # as in ", OAI v2.1.0"; only where the report has several of this case
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario} / {self.case}{self.configuration}"
+
+
 Members = dict[Configuration, None]  # each once, in the order of the runs
 Cases = dict[tuple[str, str, str], dict[str, Members]]  # by case, then by host or side
 
@@ -121,6 +136,12 @@ def labels(runs: Sequence[Run]) -> list[str]:
     for run, one in zip(runs, of_runs):
         cases[_case(run)][run.host.id][one] = None
     return [_label(one, run.host.id, cases[_case(run)]) for run, one in zip(runs, of_runs)]
+
+
+def keys_of(settings: Sequence[Run], names: Sequence[str] | None = None) -> list[Key]:
+    """The table of each. @param names  of the configurations, if other ones than labels() gives"""
+    added = labels(settings) if names is None else names
+    return [Key(run.host.id, run.kind, run.scenario, run.case, name) for run, name in zip(settings, added)]
 
 
 def _label(one: Configuration, host: str, of_hosts: dict[str, Members]) -> str:

@@ -6,9 +6,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Callable, Iterator, Sequence
 
+import pandas as pd
+
 from nrbench import host
-from nrbench.sweep.frame import keys_of, passes
-from nrbench.sweep.record import Build, Host, Run
+from nrbench.record import Host
+from nrbench.sweep.record import Build, Run
+from nrbench.sweep.runs import Runs
 
 HOST_TEXT = {"id": "id", **host.TEXT, "rt_allowed": "real-time threads allowed", "load": "load at the start"}
 PASSING = ("label", "load")  # differ without any change of the host
@@ -22,17 +25,12 @@ def host_facts(of: Host) -> list[tuple[str, str]]:
 def host_differences(one: Host, other: Host) -> list[str]:
     """As `kernel 6.1 / 6.8`; without what passes, and without what an older version did not record."""
     recorded = one.model_fields_set & other.model_fields_set - {*PASSING}
-    sides = one.model_dump(), other.model_dump()
-    pairs = [
-        (name, *(host.fact_text(side[name]) for side in sides))
-        for name in Host.model_fields
-        if name in recorded
-    ]
-    return [
-        f"{HOST_TEXT[name]} {before or 'unknown'} / {after or 'unknown'}"
-        for name, before, after in pairs
-        if before != after
-    ]
+    before, after = one.model_dump(), other.model_dump()
+    names = [name for name in Host.model_fields if name in recorded and before[name] != after[name]]
+    texts = (
+        (HOST_TEXT[n], *(host.fact_text(side[n]) or "unknown" for side in (before, after))) for n in names
+    )
+    return [f"{title} {was} / {now}" for title, was, now in texts if was != now]
 
 
 def build_text(build: Build | None) -> str:
@@ -53,56 +51,66 @@ def values_at(
     return found
 
 
-def _mixtures(
-    runs: Sequence[Run], what: str, place: Callable[[Run], str], value: Callable[[Run], str]
-) -> Iterator[str]:
+def _mixed(values: dict[str, dict[str, None]], what: str) -> Iterator[str]:
     """Where runs that are taken together differ in something that should be one for all of them."""
-    for name, values in values_at(runs, place, value).items():
-        if len(values) > 1:
-            yield f"{name}: {len(values)} different {what} taken together: {' | '.join(values)}"
+    for name, each in values.items():
+        if len(each) > 1:
+            yield f"{name}: {len(each)} different {what} taken together: {' | '.join(each)}"
 
 
-def _changed_hosts(runs: Sequence[Run]) -> Iterator[str]:
+def _changed_hosts(runs: Runs) -> Iterator[str]:
     first: dict[str, Host] = {}
+    known: dict[tuple[int, int], list[str]] = {}  # hosts of many settings are one object
     changed: Counter[str] = Counter()
-    for run in sorted(runs, key=lambda run: run.began):
+    counts = runs.frame["setting"].value_counts()
+    begins = runs.frame.groupby("setting")["began_s"].min().sort_values()
+    for place in begins.index:
+        run = runs.settings[place]
         before = first.setdefault(run.host.id, run.host)
-        changed.update(f"{run.host.label}: {change}" for change in host_differences(before, run.host))
+        both = id(before), id(run.host)
+        if both not in known:
+            known[both] = host_differences(before, run.host)
+        for change in known[both]:
+            changed[f"{run.host.label}: {change}"] += int(counts[place])
     return (f"{change}: changed between runs ({count} of them)" for change, count in changed.items())
 
 
-def mixtures(runs: Sequence[Run]) -> list[str]:
+def _snrs(good: pd.DataFrame, case: Sequence[str]) -> dict[str, dict[str, None]]:
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for place, snr_db in good[["setting", "snr_db"]].drop_duplicates().itertuples(index=False):
+        found[case[place]]["unknown" if pd.isna(snr_db) else f"{snr_db:g}"] = None
+    return found
+
+
+def mixtures(runs: Runs) -> list[str]:
     """What is not the same in all runs of a table, though it may decide about the times, in a line each.
     Inline runs of several programs are no mixture: each is taken by itself."""
-    names = {id(run): f"{run.host.label}, {key.name}" for run, key in zip(runs, keys_of(runs))}
-    good = [run for run in runs if run.status == "ok" and run.threads > 0]
-
-    def case(run: Run) -> str:
-        return names[id(run)]
+    case = [f"{run.host.label}, {key.name}" for run, key in zip(runs.settings, runs.keys)]
+    names = {id(run): name for run, name in zip(runs.settings, case)}
+    good = runs.frame[runs.frame["status"] == "ok"]
+    good = good[good["setting"].isin([n for n, run in enumerate(runs.settings) if run.threads > 0])]
+    settings = [runs.settings[place] for place in good["setting"].unique()]
 
     def row(run: Run) -> str:
-        return f"{case(run)}, {run.variant}, {run.threads} threads"
+        return f"{names[id(run)]}, {run.variant}, {run.threads} threads"
 
+    options = values_at(settings, row, lambda run: " ".join(run.options))
     return [
-        *_mixtures(good, "lists of options", row, lambda r: " ".join(r.options)),
-        *_mixtures(good, "SNR (dB)", case, lambda r: f"{r.snr_db:g}" if r.snr_db is not None else "unknown"),
+        *_mixed(options, "lists of options"),
+        *_mixed(_snrs(good, case), "SNR (dB)"),
         *_changed_hosts(runs),
     ]
 
 
-def labelled(runs: Sequence[Run]) -> list[Run]:
-    """The runs with one label for each host: the last that it was given, with its id where two hosts have the
-    same."""
-    labels = {run.host.id: run.host.label for run in runs}
-    counts = Counter(labels.values())
-    wanted = {name: label if counts[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
-    hosts = {run.host: run.host.model_copy(update={"label": wanted[run.host.id]}) for run in runs}
-    return [run.model_copy(update={"host": hosts[run.host]}) for run in runs]
-
-
-def torn_rounds(runs: Sequence[Run]) -> dict[str, int]:
+def torn_rounds(runs: Runs) -> dict[str, int]:
     """By host, rounds of which parts were taken at another time than the rest."""
-    goes: dict[tuple[str, str, int], set[int]] = defaultdict(set)
-    for run, taken_in in zip(runs, passes(runs)):
-        goes[run.host.label, run.sweep, run.repeat].add(taken_in)
-    return dict(Counter(label for (label, _, _), numbers in goes.items() if len(numbers) > 1))
+    goes = rounds(runs).groupby(["label", "sweep", "repeat"], sort=False).size()
+    return {str(name): int(n) for name, n in (goes > 1).groupby("label", sort=False).sum().items() if n}
+
+
+def rounds(runs: Runs) -> pd.DataFrame:
+    """A row for each time at which runs of a round were taken, with the host's label and the sweep."""
+    found = runs.frame.drop_duplicates("round")
+    of = [runs.settings[place] for place in found["setting"]]
+    made: pd.DataFrame = found.assign(label=[run.host.label for run in of], sweep=[run.sweep for run in of])
+    return made

@@ -21,11 +21,7 @@ class Figure(NamedTuple):
 
 
 # In the order of tables.
-MAIN = (
-    Figure(SYMBOLS, "symbol processing"),
-    Figure(DECODING, "ULSCH decoding"),
-    Figure(RX, "whole RX"),
-)
+MAIN = (Figure(SYMBOLS, "symbol processing"), Figure(DECODING, "ULSCH decoding"), Figure(RX, "whole RX"))
 # Of nr_ulsim, where the version prints them; of recorded slots, where the file has the phase.
 OTHERS = (
     Figure("rx_std_us", "whole RX, standard deviation"),

@@ -9,11 +9,13 @@ from typing import Iterator, Sequence
 from nrbench import host
 from nrbench.facts import free_kib
 from nrbench.progress import say
+from nrbench.record import Host
+from nrbench.session import session_id
 from nrbench.sweep.configuration import NEW, OLD
 from nrbench.sweep.options import Options
-from nrbench.sweep.record import INLINE, Host, cores_for, normal_cpus
+from nrbench.sweep.record import INLINE, cores_for, normal_cpus
 from nrbench.sweep.scenario import Case, Scenario, select
-from nrbench.sweep.session import Setting, Sweep, carry_out, sweep_id
+from nrbench.sweep.session import Setting, Sweep, carry_out
 from nrbench.sweep.simulator import KIND, Simulate, Simulator, check, find, refuse
 from nrbench.system import System, parse_cpus
 
@@ -146,18 +148,18 @@ def run(options: Options) -> int:
     bound = parse_cpus(cpus) if cpus else None
     if not options.dry_run:
         check(builds, settings, bound, options.any_pool)
-    name = sweep_id(about.id, KIND, what_of(options, builds, cpus))
+    name = session_id(about.id, KIND, what_of(options, builds, cpus))
     take = Simulate(builds, bound).take
-    return carry_out(Sweep(name, KIND, about, settings, options.seed, take), options)
+    return carry_out(Sweep(name, KIND, about, settings, options.seed), take, options)
 
 
 def _run_on_cluster(
     options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], cpus: str | None
 ) -> int:
-    from nrbench.cluster.spec import parse_spec, require_packages
+    from nrbench.cluster import ways
 
-    require_packages(parse_spec(str(options.cluster)).way)
-    from nrbench.cluster import sweep as clusters  # loads Dask
+    ways.require_packages(str(options.cluster))
+    from nrbench.cluster import work  # loads Dask
 
     told = list(_settings(options, scenarios, builds, 1))  # and says what is left out
     if not told:
@@ -168,5 +170,5 @@ def _run_on_cluster(
         return [*told, *(more if side_by_side > 1 else ())]
 
     bound = tuple(sorted(parse_cpus(cpus))) if cpus else None
-    name = sweep_id("cluster", KIND, what_of(options, builds, cpus))
-    return clusters.carry_out(clusters.ClusterSweep(name, builds, bound, settings, at_once, options))
+    name = session_id("cluster", KIND, what_of(options, builds, cpus))
+    return work.sweep(work.ClusterSweep(name, builds, bound, settings, at_once, options))

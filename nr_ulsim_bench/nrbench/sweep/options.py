@@ -16,7 +16,7 @@ from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
 from nrbench.sweep.scenario import SweepDefaults
 
-Per = Enum("Per", {name: name for name in ("host", "class", "any")})  # type: ignore[misc]
+Per = Enum("Per", {name: name for name in ("host", "class")})  # type: ignore[misc]
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
@@ -63,7 +63,7 @@ Cluster = Annotated[
 PerWhat = Annotated[
     str | None,
     Given(Per | None, lambda chosen: chosen.value),
-    Option(help="with --cluster: a case on each host, on one of each class, or on any one (default: host)"),
+    Option(help="with --cluster: a case on each host, or on one of each class (default: host)"),
 ]
 LeaveOut = Annotated[
     str | None,
@@ -75,7 +75,26 @@ LeaveOut = Annotated[
 
 
 @dataclass(frozen=True)
-class Options:
+class OfSessions:
+    """Of `nrbench sweep` and of `nrbench radio`."""
+
+    seed: Seed = 1
+    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
+    label: Annotated[
+        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
+    ] = None
+    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
+    any_pool: Annotated[
+        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
+    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
+    cluster: Cluster = None
+    per: PerWhat = None
+    leave_out: LeaveOut = None
+
+
+@dataclass(frozen=True)
+class Options(OfSessions):
     """Empty or None: as the scenario, or else the sweep, has it."""
 
     old: Annotated[Path | None, Option(help="build folder of OAI with its own pool, or its nr_ulsim")] = None
@@ -110,17 +129,7 @@ class Options:
         Given(list[str] | None, _pairs),
         Option("--env", help="NAME=VALUE for runs with the new pool; repeatable"),
     ] = ()
-    seed: Seed = 1
     noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
-    oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
-    label: Annotated[
-        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
-    ] = None
-    fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
-    any_pool: Annotated[
-        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
-    ] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     backends: Annotated[
         tuple[str, ...],
         Given(TEXT, words),
@@ -137,9 +146,6 @@ class Options:
     ] = PROGRAMS / "ws-bench"
     data: Data = DATA
     out: Out = Path("out/sweep")
-    cluster: Cluster = None
-    per: PerWhat = None
-    leave_out: LeaveOut = None
     short: bool = False  # two files of recorded slots only; no option
 
     def check(self) -> None:

@@ -1,57 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case as a picture: times, speed-up, cost and the single runs, by number of threads."""
+"""A case, and hosts side by side, as pictures: rows of a long table (panel, threads, variant, value, low,
+high), a panel each of a grid."""
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Iterator, Sequence, TypeVar
 
-import numpy as np
-from matplotlib.axes import Axes
+import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
-from nrbench.sweep.cells import CPU_TIME, CaseResult
-from nrbench.sweep.figures import Figure
-from nrbench.sweep.frame import Group
+from nrbench.sweep.cells import CPU_TIME, Case
+from nrbench.sweep.hosts import ALL, Hosts, threads_text
 
-OURS = {"auto": "#d62728", "off": "#f28e7f"}
-OURS_OTHER = ("#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # fixed leads and the like
-OLD = "#000000"
+OURS = ("#d62728", "#f28e7f", "#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # reds
 REDS = (2, 3, 6, 7)  # of the palette; they are ours
 PALETTE: Any = plt.get_cmap("tab20")
 OTHERS = [PALETTE(index) for index in range(20) if index not in REDS]
-DASHES: tuple[Any, ...] = ("-", (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (8, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+BOUND, PARALLEL, IDEAL = "bound", "parallel bound", "ideal: computing threads"
+LINES: Any = {
+    BOUND: {"color": "#1f3b73", "ls": "--", "lw": 1.2},
+    PARALLEL: {"color": "#1f3b73", "ls": ":", "lw": 1.2, "marker": "_", "ms": 9},
+    IDEAL: {"color": "#4d9221", "ls": "-.", "lw": 1.2},
+}
 MARKERS = "oDs^vPX<>*hp"
-BOUND: Any = {"color": "#1f3b73", "ls": "--", "lw": 1.2, "label": "bound", "zorder": 2}
-PARALLEL_BOUND: Any = BOUND | {"ls": ":", "marker": "_", "ms": 9, "label": "parallel bound"}
 GREY = "#888888"
-SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench"}  # small, and the same file for the same runs
-DPI = 110
+EVERY_RUN = "every run"
+# Small, and the same file for the same runs; a $ in a name is a $.
+SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
+NO_INTERVAL = (math.nan, math.nan)
+DPI, WRAP, PANELS_MAX, LABEL_MAX = 110, 3, 6, 40
+CASE_NOTE = (
+    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number "
+    "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread "
+    "that can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
+    "pool's median at that number of threads."
+)
+HOSTS_NOTE = "Ratios with their 95 % intervals. Diamonds: the hosts of a class, pooled."
 T = TypeVar("T")
 
 
-class Style(NamedTuple):
-    color: Any
-    dashes: Any
-    marker: str
-
-
-def styles(group: Group) -> dict[str, Style]:
-    """Ours in reds, the old one black, each other its own colour; no two differ by colour alone."""
-    found: dict[str, Style] = {}
-    ours = other = 0
-    for index, variant in enumerate(group.variants):
-        color: Any = OLD
-        if variant in group.ours:
-            spin = variant.rpartition(" ")[2]
-            color = OURS.get(spin, OURS_OTHER[ours % len(OURS_OTHER)])
-            ours += spin not in OURS
-        elif variant != group.baseline:
-            color, other = OTHERS[other % len(OTHERS)], other + 1
-        found[variant] = Style(color, DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)])
-    return found
+def looks(case: Case) -> dict[str, tuple[Any, str]]:
+    """Of each variant colour and marker: ours in reds, the old one black; no two differ by colour alone."""
+    reds, rest = iter(OURS * len(case.ours)), iter(OTHERS * len(case.variants))
+    colours = [next(reds) if v in case.ours else "#000000" if v == case.baseline else next(rest)
+               for v in case.variants]  # fmt: skip
+    return {v: (c, MARKERS[i % len(MARKERS)]) for i, (v, c) in enumerate(zip(case.variants, colours))}
 
 
 def file_name(text: str) -> str:
@@ -59,129 +57,142 @@ def file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:120] or "case"
 
 
-def _finish(axis: Axes, title: str, unit: str) -> None:
-    axis.set_title(title, fontsize=10, loc="left")
-    axis.set_ylabel(unit)
-    axis.set_xlabel("threads")
-    plain_numbers(axis.yaxis)
-    axis.grid(alpha=0.25)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
+def _rows(case: Case) -> Iterator[tuple[str, int, str, float, float, float]]:
+    """Panel, threads, variant or line, value, ends of its interval."""
+    for figure in (*case.figures, *(f for f in case.costs if f == CPU_TIME)):
+        times = f"{figure.title}, {'s a run' if figure == CPU_TIME else 'µs'}"
+        speed, work = f"{figure.title}, times as fast as inline", case.work.get(figure.key)
+        for variant in case.variants:
+            for threads, cell in case.line(variant, figure.key):
+                low, high = cell.interval or NO_INTERVAL
+                yield times, threads, variant, cell.median or 0.0, low, high
+                if work and cell.median:
+                    yield speed, threads, variant, work / cell.median, *NO_INTERVAL
+                for name, bound in ((BOUND, cell.bound), (PARALLEL, cell.parallel_bound)):
+                    if bound:
+                        yield times, threads, name, bound, *NO_INTERVAL
+        for threads in case.threads if work else ():
+            yield speed, threads, IDEAL, float(min(threads + 1, case.cores(threads))), *NO_INTERVAL
+    for threads in case.threads if case.main else ():
+        values = {v: case.values(v, threads, str(case.main and case.main.key)) for v in case.variants}
+        median = values.get(str(case.baseline), pd.concat(values.values())).median() or 1.0
+        for variant, of in values.items():
+            yield from ((EVERY_RUN, threads, variant, value / median, *NO_INTERVAL) for value in of)
 
 
-def _over_threads(axis: Axes, group: Group, title: str, unit: str) -> None:
-    """Curves by number of threads, from zero."""
+def _draw_lines(axis: Any, case: Case, rows: pd.DataFrame) -> None:
+    for variant, (colour, marker) in looks(case).items():
+        of = rows[rows["variant"] == variant].sort_values("threads")
+        look: Any = {"color": colour, "marker": marker, "ms": 4.5, "lw": 1.6, "zorder": 3}
+        axis.plot(of["threads"], of["value"], label=variant, **look)
+        axis.fill_between(of["threads"], of["low"], of["high"], color=colour, alpha=0.18, lw=0, zorder=1)
+    for name, look in LINES.items():
+        of = rows[rows["variant"] == name].drop_duplicates("threads").sort_values("threads")
+        if len(of):
+            axis.plot(of["threads"], of["value"], label=name, zorder=2, **look)
     axis.set_xscale("log", base=2)
-    axis.set_xticks(group.threads, [str(threads) for threads in group.threads])
+    axis.set_xticks(case.threads, [str(threads) for threads in case.threads])
     axis.minorticks_off()
-    if len(group.threads) == 1:
-        axis.set_xlim(group.threads[0] / 2, group.threads[0] * 2)
-    low, high = axis.get_xlim()
-    if low < group.cores() < high:
-        axis.axvline(group.cores(), color=GREY, lw=1, ls=":", label="number of cores", zorder=0)
-    axis.set_ylim(0, 1.06 * max(axis.dataLim.y1, 1e-9))
-    _finish(axis, title, unit)
+    if min(case.threads) < case.cores() < max(case.threads):
+        axis.axvline(case.cores(), color=GREY, lw=1, ls=":", zorder=0)
+    axis.set_ylim(bottom=0)
 
 
-def _curve(axis: Axes, x: Sequence[int], y: Sequence[float], style: Style, label: str) -> None:
-    look = {"color": style.color, "ls": style.dashes, "marker": style.marker}
-    axis.plot(x, y, ms=4.5, lw=1.6, label=label, zorder=3, **look)
-
-
-def draw_times(axis: Axes, result: CaseResult, figure: Figure, unit: str = "µs") -> None:
-    """Medians with their intervals; the bound below them."""
-    group = result.group
-    for variant, style in styles(group).items():
-        cells = result.line(variant, figure.key)
-        _curve(axis, [t for t, _ in cells], [cell.median or 0.0 for _, cell in cells], style, variant)
-        band = [(t, *cell.interval) for t, cell in cells if cell.interval is not None]
-        if band:
-            x, low, high = zip(*band)
-            axis.fill_between(x, low, high, color=style.color, alpha=0.18, lw=0, zorder=1)
-    bounds = [(t, bound) for t in group.threads if (bound := group.bounds(t).get(figure.key)) is not None]
-    if bounds:
-        axis.plot(*zip(*bounds), **BOUND)
-    parallel = {t: group.parallel_bounds(t).get(figure.key) for t in group.threads}
-    there = [(t, bound) for t, bound in parallel.items() if bound is not None]
-    if there:
-        axis.plot(*zip(*there), **PARALLEL_BOUND)
-    _over_threads(axis, group, figure.title, unit)
-
-
-def draw_speed_up(axis: Axes, result: CaseResult, figure: Figure) -> None:
-    """Over the same work without a pool. The ideal: all threads and the one that waits, on a core each."""
-    group = result.group
-    inline = group.work[figure.key]
-    for variant, style in styles(group).items():
-        cells = [(t, cell.median) for t, cell in result.line(variant, figure.key) if cell.median]
-        _curve(axis, [t for t, _ in cells], [inline / median for _, median in cells], style, variant)
-    ideal = [min(threads + 1, group.cores(threads)) for threads in group.threads]
-    axis.plot(group.threads, ideal, color="#4d9221", ls="-.", lw=1.2, label="ideal: computing threads")
-    bounds = [(t, inline / bound) for t in group.threads if (bound := group.bounds(t).get(figure.key))]
-    if bounds:
-        axis.plot(*zip(*bounds), **BOUND)
-    _over_threads(axis, group, f"{figure.title}, speed-up over inline", "times as fast")
-
-
-def _draw_row(axis: Axes, place: int, runs: dict[str, Any], unit: float, look: dict[str, Style]) -> None:
-    """The runs of a number of threads: a box and points for each variant, side by side."""
-    width = 0.84 / len(look)
-    if place % 2:
-        axis.axvspan(place - 0.5, place + 0.5, color=GREY, alpha=0.08, lw=0, zorder=0)
-    for index, (variant, values) in enumerate(runs.items()):
-        x, style = place - 0.42 + (index + 0.5) * width, look[variant]
-        if len(values) >= 4:
-            line = {"color": style.color, "lw": 1}
-            lines: Any = {f"{part}props": line for part in ("box", "whisker", "cap", "median")}
-            axis.boxplot([values / unit], positions=[x], widths=[0.8 * width], manage_ticks=False,
-                         showfliers=False, **lines)  # fmt: skip
-        spots = [x + width * 0.22 * ((2 * i + 1) / len(values) - 1) for i in range(len(values))]
-        size = 4 if len(look) < 6 else 2.6
-        axis.plot(spots, values / unit, style.marker, color=style.color, ms=size, alpha=0.6, mew=0)
-
-
-def draw_runs(axis: Axes, result: CaseResult, figure: Figure) -> None:
-    """Each run as a point on its box, as a share of the old pool's median in that row (without an old pool:
-    of the row's own), so that all numbers of threads fit one scale."""
-    group = result.group
-    look = styles(group)
-    for place, threads in enumerate(group.threads):
-        values = {variant: group.values(variant, threads, figure.key).to_numpy() for variant in look}
-        runs = {variant: of_variant for variant, of_variant in values.items() if len(of_variant)}
-        if runs:
-            every = np.concatenate(list(runs.values()))
-            unit = float(np.median(runs.get(str(group.baseline), every)))
-            _draw_row(axis, place, runs, unit or 1.0, look)
+def _draw_runs(axis: Any, case: Case, rows: pd.DataFrame) -> None:
+    palette = {variant: colour for variant, (colour, _) in looks(case).items()}
+    sns.stripplot(
+        rows, x="threads", y="value", hue="variant", hue_order=case.variants, palette=palette, dodge=True,
+        jitter=False, alpha=0.6, size=4, legend=False, ax=axis,
+    )  # fmt: skip
     axis.axhline(1, color=GREY, lw=0.8, zorder=0)
-    axis.set_xticks(range(len(group.threads)), [str(threads) for threads in group.threads])
-    axis.set_xlim(-0.6, len(group.threads) - 0.4)
-    _finish(axis, f"{figure.title}, every run", f"÷ median of {group.baseline or 'the row'}")
 
 
-def case_figure(result: CaseResult) -> Canvas | None:
+def case_figure(case: Case) -> Canvas | None:
     """None: no run gave a figure."""
-    main, work = result.main, result.group.work
-    if main is None:
+    names = ["panel", "threads", "variant", "value", "low", "high"]
+    rows = pd.DataFrame(_rows(case), columns=names)
+    if case.main is None:
         return None
-    columns, rows = max(2, len(result.figures)), 3 if main.key in work else 2
-    canvas = plt.figure(figsize=(4.3 * columns, 3.2 * rows + 0.7), layout="constrained")
-    grid = canvas.add_gridspec(rows, columns)
-    for index, figure in enumerate(result.figures):
-        draw_times(canvas.add_subplot(grid[0, index]), result, figure)
-        if rows == 3 and figure.key in work:
-            draw_speed_up(canvas.add_subplot(grid[1, index]), result, figure)
-    has_cost = CPU_TIME in result.costs
-    draw_runs(canvas.add_subplot(grid[-1, : columns - has_cost]), result, main)
-    if has_cost:
-        draw_times(canvas.add_subplot(grid[-1, -1]), result, CPU_TIME, "s a run")
-    legend(canvas, 6, fontsize=9, handlelength=3)
-    canvas.suptitle(f"{result.group.key.name}\n{result.group.host.label}", fontsize=11)
-    return canvas
+    apart: Any = {"sharey": False, "sharex": False}
+    grid = sns.FacetGrid(rows, col="panel", col_wrap=WRAP, height=3.2, aspect=1.35, **apart)
+    grid.set_titles("")
+    for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
+        (_draw_runs if panel == EVERY_RUN else _draw_lines)(axis, case, of)
+        title = f"{case.main.title}, {EVERY_RUN}, ÷ median of {case.baseline or 'the row'}"
+        axis.set_title(title if panel == EVERY_RUN else panel, fontsize=10, loc="left")
+        axis.set(xlabel="threads", ylabel="")
+        plain_numbers(axis.yaxis)
+        axis.grid(alpha=0.25)
+    return finish(grid, f"{case.key.name}\n{case.host.label}")
 
 
-def _case_name(result: CaseResult) -> str:
-    key = result.group.key
-    return f"{result.group.host.label} {key.scenario} {key.case}{key.configuration}"
+def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
+    """With one legend. @param names  of the first panel's lines, where they have none"""
+    for line, name in zip(grid.axes.flat[0].get_lines(), names):
+        line.set_label(name)
+    figure: Canvas = grid.figure
+    figure.suptitle(title, fontsize=11)
+    legend(figure, 6, "lower center", fontsize=9)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    return figure
+
+
+def _host_rows(hosts: Hosts, column: str) -> Iterator[tuple[str, str, str, float, float, float, bool]]:
+    """Panel, line, variant, ratio, ends of its interval, whether it is pooled; a class behind its hosts."""
+    for threads, variant in hosts.rows:
+        for name in hosts.names_of_rows:
+            ratios = [
+                (f"{name}  {case.host.label}"[:LABEL_MAX], cell.ratio, False)
+                for case in hosts.classes.get(name, ())
+                if (cell := case.get(threads, variant, column))
+            ]
+            found = hosts.pooled(name, (threads, variant), column)
+            if found and (name == ALL or len(ratios) > 1):
+                ratios.append(("all classes" if name == ALL else f"{name}  pooled", found.ratio, True))
+            for label, ratio, is_pooled in ratios:
+                if ratio:
+                    low, high = ratio.interval or (ratio.value, ratio.value)
+                    yield threads_text(threads), label, variant, ratio.value, low, high, is_pooled
+
+
+def hosts_figure(hosts: Hosts) -> Canvas | None:
+    """None: there is nothing to compare."""
+    rows = pd.DataFrame(
+        _host_rows(hosts, hosts.main.key) if hosts.main and hosts.baseline else (),
+        columns=["panel", "line", "variant", "value", "low", "high", "pooled"],
+    )
+    if not len(rows):
+        return None
+    panels, labels = list(rows["panel"].unique())[-PANELS_MAX:], list(rows["line"].unique())
+    rows = rows[rows["panel"].isin(panels)]
+    look = {v: one for case in reversed(hosts.cases) for v, one in looks(case).items()}
+    grid = sns.FacetGrid(rows, col="panel", height=max(2.5, 0.28 * len(labels) + 1.6), aspect=0.9)
+    grid.set_titles("")
+    for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
+        for place, (variant, those) in enumerate(of.groupby("variant", sort=False)):
+            colour, marker = look[str(variant)]
+            for one in those.itertuples():
+                spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
+                look_of: Any = {"fmt": "D", "ms": 7} if one.pooled else {"fmt": marker, "ms": 4}
+                y = labels.index(one.line) + 0.2 * place - 0.1
+                axis.errorbar(one.value, y, xerr=spread, color=colour, lw=1.2, label=variant, **look_of)
+        axis.axvline(1, color=GREY, lw=1, ls=":")
+        axis.set_yticks(range(len(labels)), labels, fontsize=8)
+        axis.set_ylim(len(labels) - 0.5, -0.5)
+        axis.set_title(panel, fontsize=10, loc="left")
+        axis.set(xlabel=f"÷ {hosts.baseline}", ylabel="")
+        plain_numbers(axis.xaxis)
+        axis.grid(axis="x", alpha=0.25)
+    return finish(grid, f"{hosts.name}: {hosts.main.title if hosts.main else ''}, hosts side by side")
+
+
+def save_both(canvas: Canvas, png: Path) -> Path:
+    """As PNG, and beside it as SVG."""
+    canvas.savefig(png, dpi=DPI)
+    canvas.set_layout_engine("none")  # it is laid out
+    canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
+    plt.close(canvas)
+    return png
 
 
 def draw_each(
@@ -190,20 +201,26 @@ def draw_each(
     """PNG and SVG of every thing that has a picture. @return the PNG, by the thing's place in the list; the
     SVG lies beside it"""
     paths: dict[int, Path] = {}
-    with plt.rc_context({"text.parse_math": False, **SVG}):  # a $ in a name is a $
-        for index, thing in enumerate(things):
+    for index, thing in enumerate(things):
+        with plt.rc_context(SVG):
             canvas, name = draw(thing), file_name(name_of(thing))
             if canvas is None:
                 continue
             if name.lower() in {path.stem.lower() for path in paths.values()}:
                 name = f"{name}-{index}"
-            paths[index] = out / f"{name}.png"
-            canvas.savefig(paths[index], dpi=DPI)
-            canvas.savefig(paths[index].with_suffix(".svg"), metadata={"Date": None})
-            plt.close(canvas)
+            paths[index] = save_both(canvas, out / f"{name}.png")
     return paths
 
 
-def draw_all(results: Sequence[CaseResult], out: Path) -> dict[int, Path]:
-    """Of every case; as draw_each()."""
-    return draw_each(results, case_figure, _case_name, out)
+def draw_cases(cases: Sequence[Case], out: Path) -> dict[int, Path]:
+    """As draw_each()."""
+    return draw_each(
+        cases,
+        case_figure,
+        lambda c: f"{c.host.label} {c.key.scenario} {c.key.case}{c.key.configuration}",
+        out,
+    )
+
+
+def draw_hosts(several: Sequence[Hosts], out: Path) -> dict[int, Path]:
+    return draw_each(several, hosts_figure, lambda hosts: f"hosts {hosts.name}", out)

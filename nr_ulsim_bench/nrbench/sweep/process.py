@@ -21,7 +21,6 @@ from typing import IO, Any, Iterable, Iterator, Mapping, Sequence
 from nrbench.sweep.parse import last_line
 
 OUTPUT_MAX_BYTES = 4 << 20
-OUTPUT_FOLDER: list[Path] = []  # at most one: outputs of runs have names there while they last
 FILE_MAX_BYTES = 1 << 30  # of what a run writes into one file, its output included
 PR_SET_PDEATHSIG = 1
 # A process that was forked beside other threads loads nothing: one of them may hold the loader's lock.
@@ -77,13 +76,6 @@ def _tail(out: IO[bytes]) -> str:
     size = out.seek(0, os.SEEK_END)
     out.seek(max(0, size - OUTPUT_MAX_BYTES))
     return out.read().decode("utf-8", errors="replace")
-
-
-def _output_file(number: int) -> IO[bytes]:
-    """With a name only where a caller wants the output of a run that took this process along."""
-    if not OUTPUT_FOLDER:
-        return tempfile.TemporaryFile()
-    return open(OUTPUT_FOLDER[0] / f"{number}.out", "w+b")
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -167,7 +159,7 @@ def run_at_once(
     processes: list[subprocess.Popen[bytes]] = []
     with contextlib.ExitStack() as stack:
         stack.callback(_kill_rest, processes)  # when the user interrupts
-        outs = [stack.enter_context(_output_file(number)) for number, _ in enumerate(cpus_of_each)]
+        outs = [stack.enter_context(tempfile.TemporaryFile()) for _ in cpus_of_each]
         begin = time.monotonic()
         for out, cpus in zip(outs, cpus_of_each):
             with bound_to(cpus):

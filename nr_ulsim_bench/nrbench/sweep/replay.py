@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from typing import Iterator, Sequence
+from typing import Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.backends import ALONE, OWN, Present
 from nrbench.driver import BenchError, Driver
 from nrbench.progress import say
+from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.options import Options
 from nrbench.sweep.process import bound_to, sha256_of, sha256_of_program
 from nrbench.sweep.record import INLINE, Build, Kind, normal_cpus
-from nrbench.sweep.session import Setting, Sweep, Taken, carry_out, sweep_id
+from nrbench.sweep.session import Setting, Sweep, Taken, carry_out
 from nrbench.system import parse_cpus
 
 KIND: Kind = "replay"
@@ -177,7 +178,7 @@ def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> l
     return [ordered[int((index + 0.5) * len(ordered) / SHORT_FILES)] for index in range(SHORT_FILES)]
 
 
-def _sweep(options: Options, driver: Driver) -> Sweep:
+def _sweep(options: Options, driver: Driver) -> tuple[Sweep, Callable[[Setting], Taken]]:
     about = host.describe(options.label)
     cores = len(parse_cpus(options.cpus)) if options.cpus else about.cores
     every = [read_slot_file(path) for path in sorted(options.data.glob("*.slots"))]
@@ -192,7 +193,7 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
     take = Replay(driver, files, pools, options.sched_class or CLASS, cores).take
-    return Sweep(sweep_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
+    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed), take
 
 
 def run(options: Options) -> int:
@@ -208,6 +209,6 @@ def run(options: Options) -> int:
         driver = Driver(options.program, log)
         try:
             with bound_to(parse_cpus(options.cpus) if options.cpus else None):
-                return carry_out(_sweep(options, driver), options)
+                return carry_out(*_sweep(options, driver), options)
         finally:
             driver.close()

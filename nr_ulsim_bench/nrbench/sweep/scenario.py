@@ -15,7 +15,8 @@ from typing import Annotated, Any, Iterator, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from nrbench.sweep.record import first_error, normal_cpus
+from nrbench.record import first_error
+from nrbench.sweep.record import normal_cpus
 
 # Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
 RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}

@@ -76,11 +76,7 @@ def _sources(folder: Path) -> Path | None:
 
 
 def find(
-    path: Path,
-    option: str,
-    oai: str | None = None,
-    name: str = PROGRAM,
-    modules: tuple[str, ...] = MODULES,
+    path: Path, option: str, oai: str | None = None, name: str = PROGRAM, modules: tuple[str, ...] = MODULES
 ) -> Simulator:
     """
     @param path     a build folder of OAI, or the program itself
@@ -232,10 +228,7 @@ def refuse(text: str, any_pool: bool) -> None:
 
 
 def check(
-    builds: Mapping[str, Simulator],
-    settings: Sequence[Setting],
-    cpus: Iterable[int] | None,
-    any_pool: bool,
+    builds: Mapping[str, Simulator], settings: Sequence[Setting], cpus: Iterable[int] | None, any_pool: bool
 ) -> None:
     """Asks each build which pool it has.
 

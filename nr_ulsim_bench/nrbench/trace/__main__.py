@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import sys
+"""python -m nrbench.trace, and the command tpool-ws-trace"""
 
-from nrbench.trace.cli import main
+from nrbench.needed import require
 
-sys.exit(main())
+
+def main() -> None:
+    require("tpool-ws-trace", ("typer",))
+    from nrbench.trace.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

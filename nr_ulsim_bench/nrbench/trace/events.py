@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of a trace as small tuples: (kind, time in ns of CLOCK_MONOTONIC, process, thread, fields...).
+"""Events of a trace as small tuples: (kind, time in ns of the epoch, process, thread, fields...).
 
-Plain tuples of plain values, because there are millions of them. KINDS says for each what follows the
-thread.
+KINDS has the fields of each kind, in this order.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ STATEDUMP = "lttng_ust_statedump"
 (
     POOL_START, POOL_STOP, PUSH, WAKE, UNPARK, PARK, PREWAKE, STEAL, RUN_BEGIN, RUN_AS, RUN_END, COMPLETE,
     JOIN_BEGIN, JOIN_END, PHASE_BEGIN, PHASE_END, PROGRAM, IMAGE, LOST, LATE,
-) = range(KIND_COUNT := 20)  # fmt: skip
+) = range(20)  # fmt: skip
 SYMBOL_PROCESSING, ULSCH_DECODING = "symbol_processing", "ulsch_decoding"
-PHASES = (SYMBOL_PROCESSING, ULSCH_DECODING)
 WOKEN, BY_TIMER = 0, 1  # by_timer of an unpark; 2 = it did not sleep
 
 
@@ -36,7 +34,6 @@ class Kind(NamedTuple):
     phase: str | None = None
 
 
-# Fields that the report does not use are not decoded: they would take most of the reading time.
 KINDS: dict[str, Kind] = {
     f"{PROVIDER}:pool_start": Kind(POOL_START, ("pool", "name", "workers", "cpus", "worker_cpus")),
     f"{PROVIDER}:pool_stop": Kind(POOL_STOP, ("pool",)),

@@ -7,17 +7,16 @@ for it. So a daemon that a recording has started ends with it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, NamedTuple
 
 from nrbench.system import System
 from nrbench.trace.events import PROVIDER, STATEDUMP, TraceError
@@ -34,19 +33,14 @@ DUMP_WAIT_S = 10.0
 DUMP_S = 0.2  # in which the programs write down their state
 NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
 STATES = ("procname", "bin_info")  # others have arrays, whose length is not checked when a trace is damaged
+COUNTS = ("discarded_events", "lost_packets")
 OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
 DAEMON_HELP = (
     "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "
     "root serves root and the group 'tracing'. $LTTNG_HOME or $HOME must be writable"
 )
 SESSIOND = "lttng-sessiond"
-ROOTS_FOLDER = Path("/var/run/lttng")
 SESSIOND_END_S = 10.0
-
-
-def possible_cpus() -> int:
-    """CPUs that may be plugged in later are counted: LTTng makes buffers for them, too."""
-    return max(SYSTEM.possible()) + 1
 
 
 @dataclass(frozen=True)
@@ -59,12 +53,11 @@ class Buffers:
 
     @property
     def bytes(self) -> int:
-        """On all CPUs; with --per-process for one process."""
-        return self.subbuf_bytes * self.count * possible_cpus()
+        """On all CPUs, those that may be plugged in later, too; with --per-process for one process."""
+        return self.subbuf_bytes * self.count * (max(SYSTEM.possible()) + 1)
 
 
-@dataclass(frozen=True)
-class Losses:
+class Losses(NamedTuple):
     events: int
     packets: int
 
@@ -84,19 +77,15 @@ def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
     except FileNotFoundError:
         raise TraceError(NOT_INSTALLED) from None
     except subprocess.TimeoutExpired:
-        raise TraceError(
-            f"'lttng {' '.join(words)}' has not answered for {wait_s:g} s: is lttng-sessiond stopped?"
-        ) from None
+        silent = f"'lttng {' '.join(words)}' has not answered for {wait_s:g} s"
+        raise TraceError(f"{silent}: is lttng-sessiond stopped?") from None
     if answer.returncode != 0:
-        raise TraceError(_explain(words, answer.stderr + answer.stdout))
+        text = answer.stderr + answer.stdout
+        lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
+        reason = next((line for line in lines if line.lower().startswith("error")), lines[-1])
+        remedy = f". {DAEMON_HELP}" if "session daemon" in text or "sessiond" in text else ""
+        raise TraceError(f"'lttng {words[0]}' failed: {reason}{remedy}")
     return answer.stdout
-
-
-def _explain(words: tuple[str, ...], text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
-    reason = next((line for line in lines if line.lower().startswith("error")), lines[-1])
-    message = f"'lttng {words[0]}' failed: {reason}"
-    return f"{message}. {DAEMON_HELP}" if "session daemon" in text or "sessiond" in text else message
 
 
 def listed(*words: str) -> list[tuple[str, str]] | None:
@@ -108,21 +97,6 @@ def listed(*words: str) -> list[tuple[str, str]] | None:
     return [(element.tag.rpartition("}")[2], element.text or "") for element in root.iter()]
 
 
-def check_memory(buffers: Buffers, per_process: bool = False) -> None:
-    """The buffers lie in shared memory, of which containers have little. Without room nothing is recorded.
-
-    With `per_process` there must be room for one process; how many there will be is not known.
-    """
-    free = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else buffers.bytes
-    if buffers.bytes > free:
-        each = " for each process" if per_process else ""
-        raise TraceError(
-            f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {buffers.bytes >> 20} MiB{each} "
-            f"({buffers.count} of {buffers.subbuf_bytes >> 10} KiB for each CPU). Use a smaller "
-            "--subbuf-size or --num-subbuf, or give a container more: --shm-size"
-        )
-
-
 class Session:
     """A recording session. It is stopped and destroyed when its block ends, also by an error."""
 
@@ -131,49 +105,63 @@ class Session:
         self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
         self._recording = False
 
+    def check_memory(self) -> None:
+        """The buffers lie in shared memory, of which containers have little. Without room nothing is
+        recorded.
+
+        With `per_process` there must be room for one process; how many there will be is not known.
+        """
+        count, each_bytes, all_bytes = self.buffers.count, self.buffers.subbuf_bytes, self.buffers.bytes
+        free = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else all_bytes
+        if all_bytes > free:
+            of = " for each process" if self.per_process else ""
+            raise TraceError(
+                f"{SHARED_MEMORY} has {free >> 20} MiB free, the buffers need {all_bytes >> 20} MiB{of} "
+                f"({count} of {each_bytes >> 10} KiB for each CPU). Use a smaller --subbuf-size or "
+                "--num-subbuf, or give a container more: --shm-size"
+            )
+
     def _create(self) -> None:
         """Starts a daemon where none runs. A daemon that still ends prevents that for a while."""
-        for look in range(ENDING_LOOKS):
+        for look in range(1, ENDING_LOOKS + 1):
             try:
                 run_lttng("create", self.name, f"--output={self.out.resolve()}")
                 return
             except TraceError as error:
-                if ENDING not in str(error) or look == ENDING_LOOKS - 1:
+                if ENDING not in str(error) or look == ENDING_LOOKS:
                     raise
             time.sleep(ENDING_S)
 
     def __enter__(self) -> Session:
         self._create()
+        buffers, states = self.buffers, ",".join(f"{STATEDUMP}:{name}" for name in STATES)
+        owner = "pid" if self.per_process else "uid"
+        steps = (
+            f"enable-channel {CHANNEL} --buffers-{owner} --subbuf-size={buffers.subbuf_bytes} "
+            f"--num-subbuf={buffers.count}",
+            f"enable-event --channel={CHANNEL} {PROVIDER}:*",
+            f"enable-event --channel={CHANNEL} {states}",
+            f"add-context --channel={CHANNEL} --type=vpid --type=vtid",
+        )
         try:
-            self._configure()
+            for step, *words in map(str.split, steps):
+                run_lttng(step, "--userspace", f"--session={self.name}", *words)
+            run_lttng("start", self.name)
         except BaseException:
             run_lttng("destroy", self.name)
             raise
-        return self
-
-    def _configure(self) -> None:
-        where = ("--userspace", f"--session={self.name}", f"--channel={CHANNEL}")
-        run_lttng(
-            "enable-channel",
-            "--userspace",
-            f"--session={self.name}",
-            "--buffers-pid" if self.per_process else "--buffers-uid",
-            f"--subbuf-size={self.buffers.subbuf_bytes}",
-            f"--num-subbuf={self.buffers.count}",
-            CHANNEL,
-        )
-        run_lttng("enable-event", *where, f"{PROVIDER}:*")
-        run_lttng("enable-event", *where, ",".join(f"{STATEDUMP}:{name}" for name in STATES))
-        run_lttng("add-context", *where, "--type=vpid", "--type=vtid")
-        run_lttng("start", self.name)
         self._recording = True
+        return self
 
     def stop(self) -> None:
         """Ends the recording. All events are on disk when this returns."""
-        if self._recording:
-            self._recording = False
-            run_lttng("stop", self.name)
-            self._read_losses()
+        if not self._recording:
+            return
+        self._recording = False
+        run_lttng("stop", self.name)
+        if (found := listed("list", self.name, f"--channel={CHANNEL}")) is not None:
+            counts = {name: [text for tag, text in found if tag == name and text] for name in COUNTS}
+            self.losses = Losses(*(sum(int(text) % OVERFLOW for text in counts[name]) for name in COUNTS))
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -188,20 +176,11 @@ class Session:
                 run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=DUMP_WAIT_S)
                 time.sleep(DUMP_S)
 
-    def _read_losses(self) -> None:
-        elements = listed("list", self.name, f"--channel={CHANNEL}")
-        if elements is not None:
-            events, packets = (
-                sum(int(text) % OVERFLOW for tag, text in elements if tag == name and text)
-                for name in ("discarded_events", "lost_packets")
-            )
-            self.losses = Losses(events, packets)
-
 
 def run_folder() -> Path:
     """Where lttng-sessiond of this user has its sockets."""
     if os.geteuid() == 0:
-        return ROOTS_FOLDER
+        return Path("/var/run/lttng")
     return Path(os.environ.get("LTTNG_HOME") or os.environ.get("HOME", "/"), ".lttng")
 
 
@@ -214,13 +193,7 @@ def running() -> int | None:
     return pid if SYSTEM.process_name(pid) == SESSIOND else None
 
 
-def _is_needed() -> bool:
-    """Whether a session exists; also when LTTng does not answer."""
-    elements = listed("list")
-    return elements is None or any(tag == "session" for tag, _ in elements)
-
-
-@contextlib.contextmanager
+@contextmanager
 def ends_with_block() -> Iterator[None]:
     """Ends a daemon that was started in the block, unless it has sessions of others."""
     was_running = running() is not None
@@ -228,8 +201,9 @@ def ends_with_block() -> Iterator[None]:
         yield
     finally:
         pid = running()
-        if not was_running and pid is not None and not _is_needed():
-            with contextlib.suppress(OSError):
+        sessions = None if was_running or pid is None else listed("list")
+        if pid is not None and sessions is not None and "session" not in dict(sessions):
+            with suppress(OSError):
                 os.kill(pid, signal.SIGTERM)
             end = time.monotonic() + SESSIOND_END_S
             while running() == pid and time.monotonic() < end:

@@ -13,16 +13,15 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from nrbench import host
-from nrbench.trace import ctf_files, signals
+from nrbench.trace import signals
 from nrbench.trace.events import PROVIDER, TraceError
-from nrbench.trace.lttng import WANTED, Buffers, Losses, Session, check_memory, ends_with_block
+from nrbench.trace.lttng import WANTED, Session, ends_with_block
 
-RECORD_FILE = ctf_files.RECORD_FILE
+RECORD_FILE = "recorded.json"  # describes the recording, beside the trace
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
 GRACE_S = 10.0  # for the command to end after a signal
 DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
@@ -34,17 +33,6 @@ REMEDY = (
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    out: Path
-    name: str
-    command: Sequence[str]
-    seconds: float | None = None
-    buffers: Buffers = field(default_factory=Buffers)
-    per_process: bool = False
-    follow_forks: bool = False
-
-
 def say(text: str) -> None:
     print(f"tpool-ws-trace: {text}", file=sys.stderr, flush=True)
 
@@ -53,158 +41,140 @@ def default_out() -> Path:
     return Path(f"trace-{datetime.datetime.now():%Y%m%d-%H%M%S}")
 
 
-def check(options: Options) -> None:
-    """Finds errors before anything is started."""
-    if not options.command and options.seconds is None:
+def check(session: Session, command: Sequence[str], seconds: float | None) -> bool:
+    """Finds errors before anything is started. @return whether the folder is new"""
+    if not command and seconds is None:
         raise TraceError("nothing to record: name a command after --, or use --seconds")
-    if options.command and shutil.which(options.command[0]) is None:
-        raise TraceError(f"{options.command[0]}: command not found, or not executable")
-    check_memory(options.buffers, options.per_process)
-
-
-def make_folder(out: Path) -> bool:
-    """Raises if the folder is not empty. @return whether it is new"""
-    is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    if any(out.iterdir()):
-        raise TraceError(f"--out {out}: the folder is not empty; name another one")
+    if command and shutil.which(command[0]) is None:
+        raise TraceError(f"{command[0]}: command not found, or not executable")
+    session.check_memory()
+    is_new = not session.out.exists()
+    session.out.mkdir(parents=True, exist_ok=True)
+    if any(session.out.iterdir()):
+        raise TraceError(f"--out {session.out}: the folder is not empty; name another one")
     return is_new
 
 
-def record(options: Options) -> int:
+def record(
+    session: Session, command: Sequence[str], seconds: float | None = None, follow_forks: bool = False
+) -> int:
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
-    check(options)
-    is_new = make_folder(options.out)
+    is_new = check(session, command, seconds)
     try:
         # Signals are held until the session is destroyed. They interrupt only the wait for the command.
-        with signals.held(), ends_with_block():
-            with Session(options.name, options.out, options.buffers, options.per_process) as session:
-                say(f"recording into {options.out}")
-                process = _start(options) if options.command else None
-                status = _run(options, session, process)
-                session.stop()
+        with signals.held(), ends_with_block(), session:
+            say(f"recording into {session.out}")
+            process = _start(command, follow_forks) if command else None
+            status = _run(session, process, seconds)
+            session.stop()
     except BaseException:
         if is_new:
             with suppress(OSError):
-                options.out.rmdir()  # unless something was recorded
+                session.out.rmdir()  # unless something was recorded
         raise
-    _write_about(options, session.losses, process.pid if process else None)
-    return _judge(options, session.losses, status)
+    about = {"command": shlex.join(command), "pid": process.pid if process else None, "seconds": seconds}
+    _write_about(session, about)
+    return _judge(session, status)
 
 
-def _write_about(options: Options, losses: Losses | None, pid: int | None) -> None:
+def _write_about(session: Session, about: dict[str, Any]) -> None:
     """Describes the machine and the recording for the report."""
-    about = host.facts() | {
-        "command": shlex.join(options.command),
-        "pid": pid,
-        "seconds": options.seconds,
-        "buffers": f"{options.buffers.count} x {options.buffers.subbuf_bytes >> 10} KiB for each CPU"
-        + (" and process" if options.per_process else ""),
-        "lost_events": losses.events if losses else None,
-        "lost_packets": losses.packets if losses else None,
+    buffers, losses, each = session.buffers, session.losses, " and process" if session.per_process else ""
+    about = host.facts() | about
+    about |= {
+        "buffers": f"{buffers.count} x {buffers.subbuf_bytes >> 10} KiB for each CPU{each}",
+        "lost_events": losses and losses.events,
+        "lost_packets": losses and losses.packets,
     }
     del about["bench"]
-    path = options.out / RECORD_FILE
+    path = session.out / RECORD_FILE
     try:
         path.write_text(json.dumps(about, indent=1) + "\n")
     except OSError as error:
         say(f"{path}: {error.strerror}; the report will not describe the machine and the recording")
 
 
-def _wait(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> signals.Event:
-    """As signals.wait(). Meanwhile programs report at DUMPS_S the libraries that they have loaded.
+def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> int:
+    """Waits for the command, or for the time. @return the exit status
 
-    The names of functions in libraries that a program loads with dlopen() come from these reports.
+    Meanwhile programs report at DUMPS_S the libraries that they have loaded. The names of functions in
+    libraries that a program loads with dlopen() come from these reports.
     """
-    begin = time.monotonic()
-    for at_s in DUMPS_S:
-        if seconds is not None and at_s >= seconds:
-            break
-        event = signals.wait(process, begin + at_s - time.monotonic())
-        if event != signals.Event():
-            return event
-        session.dump_state()
-    return signals.wait(process, None if seconds is None else begin + seconds - time.monotonic())
-
-
-def _run(options: Options, session: Session, process: subprocess.Popen[bytes] | None) -> int:
-    """Waits for the command, or for the time. @return the exit status"""
+    begin, looks = time.monotonic(), [at_s for at_s in DUMPS_S if seconds is None or at_s < seconds]
     try:
-        event = _wait(session, process, options.seconds)
-        if event.status is None and (process is None or event.signal is None):
-            session.dump_state()
-        if process is not None and event == signals.Event():
+        for at_s in (*looks, seconds):
+            event = signals.wait(process, None if at_s is None else begin + at_s - time.monotonic())
+            if event == signals.Event() or process is None:
+                session.dump_state()
+            if event != signals.Event():
+                break
+        if process is None:  # Ctrl-C is a way to end such a recording
+            return 0 if event.signal in (None, signal.SIGINT) else 128 + event.signal
+        if event == signals.Event():
             session.stop()
-            say(f"{options.seconds:g} s are recorded; waiting for the command to end")
+            say(f"{seconds:g} s are recorded; waiting for the command to end")
             event = signals.wait(process, None)
-        if event.status is not None:
-            return event.status
-        return 0 if event.signal is None else _end(process, event.signal)
+        return (event.status or 0) if event.signal is None else _end(process, event.signal)
     finally:
         if process is not None and process.poll() is None:
             process.kill()
             process.wait()
 
 
-def _start(options: Options) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], follow_forks: bool) -> subprocess.Popen[bytes]:
     environment = os.environ | WANTED
-    if options.follow_forks:
+    if follow_forks:
         library = "liblttng-ust-fork.so.1"
         environment["LD_PRELOAD"] = " ".join(filter(None, [library, environment.get("LD_PRELOAD")]))
     try:
-        return subprocess.Popen(list(options.command), env=environment, preexec_fn=signals.let_through)
+        return subprocess.Popen(list(command), env=environment, preexec_fn=signals.let_through)
     except OSError as error:
-        raise TraceError(f"{options.command[0]}: {error.strerror}") from error
+        raise TraceError(f"{command[0]}: {error.strerror}") from error
 
 
-def _end(process: subprocess.Popen[bytes] | None, number: int) -> int:
-    """Passes a signal on. A Ctrl-C has most likely reached the command already."""
-    if process is None:
-        return 0 if number == signal.SIGINT else 128 + number  # Ctrl-C is a way to end such a recording
-    if number == signal.SIGINT:
-        status = _status(process, 1)
-        if status is not None:
-            return status
-    process.send_signal(number)
-    status = _status(process, GRACE_S)
+def _end(process: subprocess.Popen[bytes], number: int) -> int:
+    """Passes a signal on, and ignores further ones. A Ctrl-C has most likely reached the command already.
+    @return the exit status"""
+    status = signals.wait(process, 1, deaf=True).status if number == signal.SIGINT else None
+    if status is None:
+        process.send_signal(number)
+        status = signals.wait(process, GRACE_S, deaf=True).status
     if status is None:
         say(f"the command has not ended {GRACE_S:g} s after the signal; killing it")
         process.kill()
-        status = _status(process, None)
+        status = signals.wait(process, None, deaf=True).status
     return status or 0
 
 
-def _status(process: subprocess.Popen[bytes], seconds: float | None) -> int | None:
-    """The exit status; further signals are ignored. None if the command still runs after that time."""
-    end = None if seconds is None else time.monotonic() + seconds
-    while True:
-        event = signals.wait(process, None if end is None else end - time.monotonic())
-        if event.signal is None:
-            return event.status
-
-
-def _judge(options: Options, losses: Losses | None, status: int) -> int:
+def _judge(session: Session, status: int) -> int:
     """Says whether the recording is complete."""
-    if shutil.disk_usage(options.out).free < FULL_BYTES:
-        say(f"the disk of {options.out} is full: the trace is not complete")
-    missing = what_is_missing(options.out)
-    if missing:
-        say(f"{options.out}: {missing}. {REMEDY}")
+    out, losses = session.out, session.losses
+    if shutil.disk_usage(out).free < FULL_BYTES:
+        say(f"the disk of {out} is full: the trace is not complete")
+    metadata = [folder / "metadata" for folder in trace_folders(out)]
+    # They declare the events of each program that the recorder has seen.
+    if not any(f"{PROVIDER}:".encode() in file.read_bytes() for file in metadata):
+        programs = "only programs with other tracepoints" if metadata else "no program with LTTng tracepoints"
+        what = f"no event of {PROVIDER}" if metadata else "nothing"
+        say(f"{out}: {what} was recorded: {programs} ran. {REMEDY}")
         return status or 2
-    if losses is not None and (losses.events or losses.packets):
-        say(
-            f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full. Record "
-            f"again with larger ones: --subbuf-size={options.buffers.subbuf_bytes * 2 >> 10}k or more "
-            "--num-subbuf"
-        )
-    say(f"recorded; next: tpool-ws-trace report {options.out}")
+    if losses is not None and any(losses):
+        larger = f"--subbuf-size={session.buffers.subbuf_bytes * 2 >> 10}k or more --num-subbuf"
+        lost = f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full"
+        say(f"{lost}. Record again with larger ones: {larger}")
+    say(f"recorded; next: tpool-ws-trace report {out}")
     return status
 
 
-def what_is_missing(out: Path) -> str | None:
-    """Why a folder has no event of the pool; None if it may have some."""
-    if not ctf_files.trace_folders(out):
-        return "nothing was recorded: no program with LTTng tracepoints ran"
-    if not ctf_files.provider_declared(out, PROVIDER):
-        return f"no event of {PROVIDER} was recorded: only programs with other tracepoints ran"
-    return None
+def files_below(top: Path) -> list[Path]:
+    """All files below a folder. A folder that cannot be read is an error."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    return [Path(folder) / name for folder, _, names in os.walk(top, onerror=fail) for name in names]
+
+
+def trace_folders(top: Path) -> list[Path]:
+    """Folders that hold a trace: those with a file called metadata."""
+    return sorted(file.parent for file in files_below(top) if file.name == "metadata")

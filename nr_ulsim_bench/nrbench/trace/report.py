@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report. Reads a trace for the figures, and a short stretch again for the picture of a slot."""
+"""The report: tables as text or JSON, and with --out a page and a picture of the distributions."""
 
 from __future__ import annotations
 
@@ -7,160 +7,139 @@ import json
 import shutil
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import Any, Sequence
 
-from nrbench.matplotlib_home import matplotlib_apart
-from nrbench.needed import how_to_install, missing
-from nrbench.trace.analysis import Analysis
-from nrbench.trace.ctf_files import RECORD_FILE
+from nrbench import host
 from nrbench.trace.events import PROVIDER, TraceError
-from nrbench.trace.reader import Trace
-from nrbench.trace.scene import Scene
-from nrbench.trace.slots import SlotName, Window, parse_name
-from nrbench.trace.summary import Kind, Names, Summary, kinds, process_label, summarize
-from nrbench.trace.text import WIDTH, text
-
-if TYPE_CHECKING:
-    from nrbench.trace.page import Picture
+from nrbench.trace.figures import Figures, Summary, is_wanted, summarize
+from nrbench.trace.process import Process, processes_of
+from nrbench.trace.reader import Table, Trace, table
+from nrbench.trace.record import RECORD_FILE
+from nrbench.trace.text import WIDTH, losses, tables, text
 
 NARROWEST = 40  # columns of text
+LIMITS = """
+Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of a
+microsecond look longer than they are, and so do the parts find and finish of the critical path.
+
+All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, and
+counts as busy. Only a trace of the kernel can tell the two apart.
+
+With fewer than a few hundred values, p99 is nearly the longest.
+
+A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has waited
+for them. A program that marks no phases has bursts only.
+
+The critical path shows, from the end of a phase backwards, what each moment waited for. A part that becomes
+some microseconds shorter shortens the phase by no more than that, and by less where another path is nearly
+as long.
+""".strip().split("\n\n")
 
 
-@dataclass(frozen=True)
-class Options:
-    trace: Path
-    out: Path | None = None
-    slot: str | None = None
-    phases: Sequence[str] = ()
-    process: str | None = None
-    as_json: bool = False
-
-
-def read(trace: Trace, options: Options, wanted: SlotName | None) -> Analysis:
-    cores = about(options.trace).get("cores")
-    analysis = Analysis(cores if type(cores) is int else 0)
-    analysis.feed(trace.events())
-    analysis.finish()
-    if options.process is not None:
-        keep(analysis, options.process)
-    if not any(process.pools for process in analysis.processes.values()):
+def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
+    """@param wanted name or id of the processes; None = all"""
+    found = table(trace.events())
+    processes = processes_of(found, trace.recorded)
+    with_pool = [process for process in processes if process.pools]
+    if not with_pool:
         if trace.warnings:
-            raise TraceError(f"{options.trace}: no event of the pool was read. {'. '.join(trace.warnings)}")
+            raise TraceError(f"{trace.path}: no event of the pool was read. {'. '.join(trace.warnings)}")
         if trace.event_count == 0:
-            raise TraceError(f"{options.trace}: the trace is empty: no event was recorded")
+            raise TraceError(f"{trace.path}: the trace is empty: no event was recorded")
         raise TraceError(
-            f"{options.trace}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
+            f"{trace.path}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
             " without tracing, does not use the pool, or another session was recorded"
         )
-    analysis.ledger.slots.chosen(wanted)  # raises if it is not in the trace
-    return analysis
-
-
-def keep(analysis: Analysis, wanted: str) -> None:
-    """Drops all processes but those of that name or id."""
-    known = {process.pid: process.name for process in analysis.processes.values() if process.pools}
-    chosen = {pid for pid, name in known.items() if wanted in (str(pid), name)}
+    if wanted is None:
+        return found, processes
+    chosen = [process for process in with_pool if wanted in (str(process.pid), process.name)]
     if not chosen:
-        there = ", ".join(f"{name or 'process'}[{pid}]" for pid, name in known.items())
+        there = ", ".join(process.label for process in with_pool)
         raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {there}")
-    analysis.keep(chosen)
+    for process in chosen:
+        process.alone = len(chosen) == 1
+    return found, chosen
 
 
-def report(options: Options) -> int:
-    """@return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    without = missing(("jinja2", "matplotlib")) if options.out is not None else []
-    if without:  # before the trace is read, which takes long
-        raise TraceError(how_to_install(without))
-    wanted = parse_name(options.slot)
-    with Trace(options.trace) as trace:
-        begin = time.monotonic()
-        analysis = read(trace, options, wanted)
-        seconds = time.monotonic() - begin
-        names = Names(analysis, trace.recorded)
-        summary = summarize(analysis, names, options.phases)
-        summary["events"] = trace.event_count
-        summary["warnings"] = list(trace.warnings)  # the second reading finds the same again
-        summary["notes"] = recorded_command(analysis, about(options.trace).get("pid"))
-        if options.phases and not summary["phases"]:
-            known = ", ".join(sorted({names.whole(*key) for key in analysis.figures}))
-            raise TraceError(
-                f"--phase {' '.join(options.phases)}: no such phase in the trace; there are: {known}"
-            )
-        show(summary, options)
-        print(f"{trace.event_count} events read in {seconds:.1f} s", file=sys.stderr)
-        if options.out is not None:
-            draw(trace, analysis, names, summary, options)
-        return 2 if summary["warnings"] else 0
+def report(
+    folder: Path,
+    out: Path | None = None,
+    phases: Sequence[str] = (),
+    wanted: str | None = None,
+    as_json: bool = False,
+) -> int:
+    """@param phases, wanted  show only these, and processes of that name or id
+    @return 0; 2 if the trace was damaged and only a part of it is in the report"""
+    trace, recording = Trace(folder), about(folder)
+    begin = time.monotonic()
+    found, processes = read(trace, wanted)
+    cores = recording.get("cores")
+    summary, figures = summarize(found, processes, phases, cores if type(cores) is int else 0)
+    notes = recorded_command(processes, recording.get("pid"))
+    summary |= {"events": trace.event_count, "warnings": trace.warnings, "notes": notes}
+    if phases and not summary["phases"]:
+        known = ", ".join(sorted({kind.summary["name"] for kind in figures}))
+        raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
+    columns = shutil.get_terminal_size((WIDTH, 0)).columns
+    width = max(columns, NARROWEST) if sys.stdout.isatty() else WIDTH
+    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
+    print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    if out is not None:
+        write(out, folder, summary, [kind for kind in figures if is_wanted(kind, phases)], recording)
+    return 2 if summary["warnings"] else 0
 
 
-def recorded_command(analysis: Analysis, pid: object) -> list[str]:
+def recorded_command(processes: Sequence[Process], pid: object) -> list[str]:
     """Names the process of the recorded command, where the trace has several."""
-    pools = {process.pid: process for process in analysis.processes.values() if process.pools}
+    pools = {process.pid: process for process in processes if process.pools}
     if type(pid) is not int or pid not in pools or len(pools) == 1:
         return []
-    label = process_label(pools[pid], alone=False)
     return [
-        f"The trace has {len(pools)} processes with a pool. The recorded command is {label}: "
+        f"The trace has {len(pools)} processes with a pool. The recorded command is {pools[pid].label}: "
         f"--process {pid} shows it alone"
     ]
 
 
-def show(summary: Summary, options: Options) -> None:
-    width = WIDTH
-    if sys.stdout.isatty():
-        width = max(shutil.get_terminal_size((WIDTH, 0)).columns, NARROWEST)
-    shown = json.dumps(summary, indent=1) if options.as_json else "\n".join(text(summary, width))
-    print(shown, flush=True)
+def write(
+    out: Path, trace: Path, summary: Summary, figures: list[Figures], recording: dict[str, Any]
+) -> None:
+    """The page, the picture in it, and the JSON file."""
+    from nrbench.matplotlib_home import matplotlib_apart
+    from nrbench.render import Page, Section, data_uri, write_page
 
-
-def draw(trace: Trace, analysis: Analysis, names: Names, summary: Summary, options: Options) -> None:
-    """Writes the pictures, the page and the JSON file."""
-    out = options.out
-    assert out is not None
     try:
         out.mkdir(parents=True, exist_ok=True)
         with matplotlib_apart():
-            from nrbench.trace import page
+            from nrbench.trace.tails import draw_tails
 
-            pictures = [*draw_pictures(trace, analysis, names, options, out)]
+            has_picture = draw_tails(figures, out / "tails.png")
         (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
-        page.write(out / "report.html", options.trace, summary, about(options.trace), pictures)
+        facts = [
+            (host.TEXT.get(key, key.replace("_", " ")), host.fact_text(value))
+            for key, value in recording.items()
+        ]
+        sections = [Section("", [table], top=table.title) for table in tables(summary)]
+        if has_picture:
+            picture = data_uri(out / "tails.png")
+            sections.insert(0, Section("Distributions", (), picture, "Share of all that are longer."))
+        longest = summary["longest_slot"]
+        lead = f"{summary['events']} events, {summary['slots']} slots."
+        lead += f" Longest: {longest['name']}, {longest['duration_us']:.1f} µs." if longest else ""
+        warned = [*summary["warnings"], *losses(summary)]
+        page = Page(
+            title=f"Thread pool trace {trace.resolve().name}",
+            lead=lead if warned else f"{lead} No event was lost.",
+            sections=sections,
+            warnings=[*warned, *summary["notes"]],
+            notes=LIMITS,
+            facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
+        )
+        write_page(out / "report.html", page)
     except OSError as error:
         raise TraceError(f"--out {out}: {error.strerror or error}") from error
-    written = " ".join(picture.path.name for picture in pictures)
-    print(f"written to {out}/: report.html report.json {written}", file=sys.stderr)
-
-
-def draw_pictures(
-    trace: Trace, analysis: Analysis, names: Names, options: Options, out: Path
-) -> Iterator[Picture]:
-    """The slot, and the distributions of the figures in the tables, in the same colours."""
-    from nrbench.trace import gantt, page, plots
-
-    figures = analysis.figures
-    shown = [
-        kind for kind in kinds(analysis, names, options.phases) if plots.has_tail(figures[kind].durations)
-    ]
-    colors = gantt.palette(dict.fromkeys([*shown, *kinds(analysis, names, ())]))
-    window = analysis.ledger.slots.chosen(parse_name(options.slot))
-    if window is not None:
-        yield draw_slot(trace, window, names, colors, out / "slot.png")
-    curves = [plots.Curve(names.whole(*kind), figures[kind], colors[kind]) for kind in shown[: len(colors)]]
-    if plots.draw_tails(curves, out / "tails.png"):
-        yield page.Picture("Distributions", page.TAILS, out / "tails.png")
-
-
-def draw_slot(trace: Trace, window: Window, names: Names, colors: Mapping[Kind, str], path: Path) -> Picture:
-    from nrbench.trace import gantt, page
-
-    scene = Scene(window)
-    scene.build(trace.events(scene.begin_ns, scene.end_ns))
-    scene.add_sleepers(names.workers(window.pid))
-    gantt.draw(scene, names, path, colors)
-    title = f"Slot {window.name}" if window.name.frame >= 0 else str(window.name).capitalize()
-    return page.Picture(title, page.SLOT, path)
+    written = "report.html report.json" + (" tails.png" if has_picture else "")
+    print(f"written to {out}/: {written}", file=sys.stderr)
 
 
 def about(trace: Path) -> dict[str, Any]:

@@ -39,8 +39,9 @@ def held() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def wait(process: subprocess.Popen[bytes] | None, seconds: float | None) -> Event:
-    """Inside held(): for the end of a child, a signal, or the end of the time, whatever comes first."""
+def wait(process: subprocess.Popen[bytes] | None, seconds: float | None, deaf: bool = False) -> Event:
+    """Inside held(): for the end of a child, a signal, or the end of the time, whatever comes first.
+    @param deaf  signals are ignored"""
     end = None if seconds is None else time.monotonic() + seconds
     while True:
         code = process.poll() if process is not None else None
@@ -50,7 +51,7 @@ def wait(process: subprocess.Popen[bytes] | None, seconds: float | None) -> Even
         if left <= 0:
             return Event()
         came = signal.sigtimedwait(HELD, min(left, LOOK_S))
-        if came is not None and came.si_signo != signal.SIGCHLD:
+        if came is not None and came.si_signo != signal.SIGCHLD and not deaf:
             return Event(signal=came.si_signo)
 
 

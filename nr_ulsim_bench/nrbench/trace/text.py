@@ -3,35 +3,73 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from typing import Callable, Iterator
+from typing import Any, Iterator
 
-from nrbench.tables import Table, plain_columns
-from nrbench.text import layout
-from nrbench.trace import functions
-from nrbench.trace.figures import PATH_PARTS
-from nrbench.trace.summary import Summary
+from nrbench.render import Table, layout, plain_columns
+from nrbench.trace.figures import Summary
+from nrbench.trace.path import PATH_PARTS
 
 WIDTH = 108  # where there is no terminal
+BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
+# Of each table: whose rows it has, and its columns: HEADING=VALUES. A value is named by the keys that lead to
+# it; its unit is in them.
+TABLES = {
+    "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
+    "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, idle=idle_share",
+    "Tasks": "phases: tasks, lag p50=start_lag.p50_us, lag p99=start_lag.p99_us, time p50=task_time.p50_us, "
+    "time p99=task_time.p99_us, stolen=steal_share",
+    "Wakes": "phases: woken=wake_latency.count, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
+    "max=wake_latency.max_us, own timer=by_own_timer",
+    "Critical path": "phases: count=critical_path.count, "
+    + ", ".join(f"{part}=critical_path.mean_us.{part} (critical_path.share.{part})" for part in PATH_PARTS),
+    "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes, "
+    "woken=unparks.woken, own timer=unparks.by_own_timer, did not sleep=unparks.did_not_sleep, "
+    "prewake=prewake_plans+prewake_hints",
+    "Late starts": "late: cause, bursts=count, share, p50=median_us, max=max_us",
+    "Run time by task function": "functions: tasks=count, sum=total_us, p50=p50_us, p99=p99_us, max=max_us",
+}
+NOTES = """
+Times in us. left out: phases that are in no figure, because events were lost meanwhile, the start or end is
+missing, or the number of tasks does not match. idle: 1 - (time in tasks + time of the phase's own thread
+outside its wait) / (duration x CPUs that could have worked); at least 0. All tasks of the pool count, also
+those of other phases, and also while they have lost their CPU. The CPUs that could have worked: one for each
+worker, for the phase's own thread and for others that ran such tasks, at most as many as there are. -: their
+number is not known.
+
+Times in us. lag: from the push to the start of the task, including the time behind other tasks in the queue.
+time: from start to end, including tasks that it runs while it waits. stolen: share of tasks that another
+thread ran than the one that pushed them.
+
+Times in us, from the call that wakes a worker to the worker's first instruction. own timer: workers that
+were woken by their own timer (pre-wake) and then ran a task.
+
+Mean us a phase, and share. The path goes back from the end of the phase; at each moment it shows what the
+phase waited for. serial: the phase's own thread neither pushes, runs tasks nor waits. push: that thread
+pushes tasks or wakes workers. wake: from the call that wakes a worker to its first instruction. find: a
+thread searches for its next task. run: tasks. finish: from the end of the last task to the return of the
+wait.
+
+Over the whole trace, not only in phases. for workers: CPUs that workers may use. did not sleep: a task came
+before the worker slept. prewake: timers set by workers + hints of the program.
+
+Times in us, over the whole trace, from a burst's first push after a pause to its first task on a worker. A
+start is late above the 90th percentile that the pool follows; the pool names the cause.
+
+Times in us, over the whole trace: from the start of a task's function to its end, without other tasks that
+it runs and without its waits for them. The last column shows how many tasks took how long: a character for
+each power of two of the time; the highest block is the most frequent one.
+""".strip().split("\n\n")
 
 
-def us(value: float | None) -> str:
+def us(value: float) -> str:
     """Microseconds, three digits or more."""
-    if value is None:
-        return "-"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
-
-
-def percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}%"
 
 
 def many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
-
-
-def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
 def missing(phase: Summary) -> int:
@@ -39,160 +77,72 @@ def missing(phase: Summary) -> int:
     return int(phase["left_out"] + phase["unfinished"])
 
 
-Cell = Callable[[Summary], str]
+def shown(row: Summary, path: str) -> str:
+    value: Any = row
+    for key in path.split("."):
+        value = value[key]
+    if value is None or isinstance(value, str):
+        return value or "-"
+    if "share" in path:
+        return f"{100 * value:.1f}%"
+    if "_us" in path:
+        return us(value)
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
 
 
-def _value(key: str, show: Callable[[float | None], str] = number) -> Cell:
-    return lambda row: show(row[key])
+def cell(row: Summary, values: str) -> str:
+    text = re.sub(r"[\w.]+", lambda match: shown(row, match[0]), values)
+    return "-" if text.startswith("-") else text
 
 
-def _time(name: str, key: str) -> Cell:
-    return lambda row: us(row[name][f"{key}_us"])
-
-
-def _times(name: str, *keys: str, head: str = "") -> dict[str, Cell]:
-    """A column for each key of a distribution."""
-    return {f"{head}{key}": _time(name, key) for key in keys}
-
-
-def _part(part: str) -> Cell:
-    def cell(phase: Summary) -> str:
-        path = phase["critical_path"]
-        mean_us = path["mean_us"][part]
-        return "-" if mean_us is None else f"{us(mean_us)} ({percent(path['share'][part])})"
-
-    return cell
-
-
-PHASES: dict[str, Cell] = {
-    "count": _value("count"),
-    "left out": lambda phase: number(missing(phase)),
-    **_times("duration", "p50", "p99", "max", "mean"),
-    "tasks each": _value("tasks_each"),
-    "idle": _value("idle_share", percent),
-}
-TASKS: dict[str, Cell] = {
-    "tasks": _value("tasks"),
-    **_times("start_lag", "p50", "p99", head="lag "),
-    **_times("task_time", "p50", "p99", head="time "),
-    "stolen": _value("steal_share", percent),
-}
-WAKES: dict[str, Cell] = {
-    "woken": lambda phase: number(phase["wake_latency"]["count"]),
-    **_times("wake_latency", "p50", "p99", "max"),
-    "own timer": _value("by_own_timer"),
-}
-PATH: dict[str, Cell] = {
-    "count": lambda phase: number(phase["critical_path"]["count"]),
-    **{part: _part(part) for part in PATH_PARTS},
-}
-POOLS: dict[str, Cell] = {
-    "workers": _value("workers"),
-    "CPUs": _value("cpus"),
-    "for workers": _value("worker_cpus"),
-    "pushed": _value("pushes"),
-    **{key: _value(key) for key in ("steals", "parks", "wakes")},
-    "woken": lambda pool: number(pool["unparks"]["woken"]),
-    "own timer": lambda pool: number(pool["unparks"]["by_own_timer"]),
-    "did not sleep": lambda pool: number(pool["unparks"]["did_not_sleep"]),
-    "prewake": lambda pool: f"{pool['prewake_plans']}+{pool['prewake_hints']}",
-}
-COLUMNS = {"Phases": PHASES, "Tasks": TASKS, "Wakes": WAKES, "Critical path": PATH, "Pools": POOLS}
-NOTES = {
-    "Phases": (
-        "Times in us. left out: phases that are in no figure, because events were lost meanwhile, the "
-        "start or end is missing, or the number of tasks does not match. idle: 1 - (time in tasks + time "
-        "of the phase's own thread outside its wait) / (duration x CPUs that could have worked); at least "
-        "0. All tasks of the pool count, also those of other phases, and also while they have lost their "
-        "CPU. The CPUs that could have worked: one for each worker, for the phase's own thread and for "
-        "others that ran such tasks, at most as many as there are. -: their number is not known."
-    ),
-    "Tasks": (
-        "Times in us. lag: from the push to the start of the task, including the time behind other tasks "
-        "in the queue. time: from start to end, including tasks that it runs while it waits. stolen: "
-        "share of tasks that another thread ran than the one that pushed them."
-    ),
-    "Wakes": (
-        "Times in us, from the call that wakes a worker to the worker's first instruction. own timer: "
-        "workers that were woken by their own timer (pre-wake) and then ran a task."
-    ),
-    "Critical path": (
-        "Mean us a phase, and share. The path goes back from the end of the phase; at each moment it "
-        "shows what the phase waited for. serial: the phase's own thread neither pushes, runs tasks nor "
-        "waits. push: that thread pushes tasks or wakes workers. wake: from the call that wakes a worker "
-        "to its first instruction. find: a thread searches for its next task. run: tasks. finish: from "
-        "the end of the last task to the return of the wait."
-    ),
-    "Pools": (
-        "Over the whole trace, not only in phases. for workers: CPUs that workers may use. did not sleep: "
-        "a task came before the worker slept. prewake: timers set by workers + hints of the program."
-    ),
-}
-
-
-LATE = (
-    "Times in us, over the whole trace, from a burst's first push after a pause to its first task on a "
-    "worker. A start is late above the 90th percentile that the pool follows; the pool names the cause."
-)
-FUNCTIONS = "Run time by task function"
-FUNCTIONS_NOTE = (
-    "Times in us, over the whole trace: from the start of a task's function to its end, without other tasks "
-    "that it runs and without its waits for them. The last column shows how many tasks took how long: a "
-    "character for each power of two of the time; the highest block is the most frequent one."
-)
+def drawn(rows: list[Summary]) -> tuple[str, list[str]]:
+    """A column with a character for each power of two that the histograms of all rows cover. The highest
+    block stands at the most frequent one. @return its heading and its cells"""
+    powers = [int(low).bit_length() - 1 for row in rows for low in row["histogram"]]
+    lows = [1 << power for power in range(min(powers), max(powers) + 1)]
+    cells = []
+    for row in rows:
+        counts = [row["histogram"].get(str(low), 0) for low in lows]
+        blocks = [(count * len(BLOCKS) - 1) // max(counts) for count in counts]
+        cells.append("".join(BLOCKS[block] if block >= 0 else NONE for block in blocks))
+    return f"{us(lows[0] / 1e3)} .. {us(2 * lows[-1] / 1e3)}", cells
 
 
 def tables(summary: Summary) -> Iterator[Table]:
-    for title, columns in COLUMNS.items():
-        things = summary["pools" if columns is POOLS else "phases"]
-        note = NOTES[title]
-        if columns is PATH:
-            if any(phase["critical_path"]["mean_us"]["unknown"] for phase in things):
-                note += " unknown: what is not in the trace."
-            else:
-                columns = {head: cell for head, cell in PATH.items() if head != "unknown"}
-        rows = [[thing["name"], *(cell(thing) for cell in columns.values())] for thing in things]
+    """Those that have rows."""
+    late = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late"]]
+    phases = [phase | {"missing": missing(phase)} for phase in summary["phases"]]
+    for (title, about), note in zip(TABLES.items(), NOTES):
+        of, _, columns = about.partition(": ")
+        things = (summary | {"phases": phases, "late": late})[of]
+        heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
+        rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
+        names = [*heads]
+        if of == "functions" and rows:
+            name, cells = drawn(things)
+            names, rows = [*names, name], [[*row, one] for row, one in zip(rows, cells)]
         if rows:
-            yield Table(title, plain_columns("", *columns), rows, [note])
-    yield from late_tables(summary)
-    heads, *rows = [*functions.cells(summary["functions"], us)] or [[]]
-    if rows:
-        yield Table(FUNCTIONS, plain_columns(*heads), rows, [FUNCTIONS_NOTE])
-
-
-def late_tables(summary: Summary) -> Iterator[Table]:
-    rows = [
-        [pool["name"], late["cause"], number(late["count"]), percent(late["share"]),
-         us(late["median_us"]), us(late["max_us"])]
-        for pool in summary["pools"]
-        for late in pool["late"]
-    ]  # fmt: skip
-    if rows:
-        yield Table("Late starts", plain_columns("", "cause", "bursts", "share", "p50", "max"), rows, [LATE])
+            yield Table(title, plain_columns("", *names), rows, [" ".join(note.split())])
 
 
 def losses(summary: Summary) -> list[str]:
     """Sentences on what the trace lacks; empty if nothing was lost."""
     said = []
     if summary["lost_stretches"]:
+        kinds = [(summary[f"lost_{kind}s"], kind) for kind in ("event", "packet")]
+        counted = " and ".join(many(count, kind, f"{kind}s") for count, kind in kinds if count)
+        least = "at least " if summary["lost_uncounted"] else ""
         stretches = many(summary["lost_stretches"], "stretch", "stretches")
         left_out = many(sum(map(missing, summary["phases"])), "phase is", "phases are")
         said.append(
-            f"LOST: {_counted_losses(summary)} in {stretches} of time. {left_out} left out, and the "
-            "numbers of pools are too small. Larger buffers help: record --subbuf-size, --num-subbuf"
+            f"LOST: {least + counted if counted else 'an unknown number of events'} in {stretches} of time. "
+            f"{left_out} left out, and the numbers of pools are too small. Larger buffers help: record "
+            "--subbuf-size, --num-subbuf"
         )
     if summary["tasks_without_push"]:
         tasks = many(summary["tasks_without_push"], "task", "tasks")
-        said.append(f"{tasks} ran whose push is not in the trace or was not kept")
+        said.append(f"{tasks} ran whose push is not in the trace")
     return said
-
-
-def _counted_losses(summary: Summary) -> str:
-    kinds = [(summary[f"lost_{kind}s"], kind) for kind in ("event", "packet")]
-    counted = " and ".join(many(count, kind, f"{kind}s") for count, kind in kinds if count)
-    if not counted:
-        return "an unknown number of events"
-    return f"at least {counted}" if summary["lost_uncounted"] else counted
 
 
 def text(summary: Summary, width: int = WIDTH) -> Iterator[str]:
@@ -201,12 +151,9 @@ def text(summary: Summary, width: int = WIDTH) -> Iterator[str]:
     yield from summary["notes"]
     yield from losses(summary)
     for table in tables(summary):
-        yield ""
-        yield table.title
+        yield from ("", table.title)
         yield from (line.rstrip() for line in layout(table.all_rows))
         yield from textwrap.wrap(table.notes[0], width, initial_indent="  ", subsequent_indent="  ")
-    slot = summary["longest_slot"]
-    if slot:
-        yield ""
+    if slot := summary["longest_slot"]:
         what = "" if slot["name"].startswith("burst") else "slot "
-        yield f"longest {what}{slot['name']}: {us(slot['duration_us'])} us"
+        yield from ("", f"longest {what}{slot['name']}: {us(slot['duration_us'])} us")

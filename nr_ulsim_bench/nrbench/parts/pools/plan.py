@@ -6,12 +6,13 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass, replace
-from typing import Iterator, NamedTuple, Sequence
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, OWN, Present
-from nrbench.cases import SLOT_CASES, TINY_CASE, period_us
+from nrbench.cases import SHAPES, SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import Calibration
-from nrbench.engine import Request, Step, shuffled, words
+from nrbench.engine import Request, Step, words
+from nrbench.session import shuffled
 
 PARTS = ("slot", "stream", "coliseum", "wake")
 FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
@@ -36,12 +37,17 @@ STREAM_RING = 128  # of the arguments of such tasks: see src/stream.c
 # For the time: where not all pools can be measured, these can, unless pools are chosen by name.
 HOG_CASES = ("12x6", "22x28")
 HOG_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
+SHAPE_RIVALS = ("mutex-per-worker",)
 REALTIME_RIVALS = ("mutex-queue", "mutex-per-worker", "onetbb", "openmp-gcc")
 CONTEST_RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc", "glib", "asio", "eigen")
-# The contest that the slides show. The number of threads does not count the one that pushes and waits.
-FULL_TASKS = 1024 * 1024
-FULL_WORKERS = (4, 8)
 CONTEST_REALTIME_RIVALS = ("mutex-per-worker", "onetbb", "asio")
+ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
+QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
+ROUNDS_MIN = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
+ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
+SCALE_MIN = 0.4
+# The rest of the budget is for a machine that is slower than the estimates.
+PLANNED_SHARE = 0.93
 
 
 class Config(NamedTuple):
@@ -53,7 +59,7 @@ class Config(NamedTuple):
     mode: str = "default"
     hog: bool = False
 
-    def step(self, bench: str, case: str, given: Sequence[str], seconds: float, **labels: object) -> Step:
+    def step(self, bench: str, case: str, given: Iterable[str], seconds: float, **labels: object) -> Step:
         backend = self.pool.backend
         of_pool = {"backend": backend.name, "workers": self.workers}
         of_pool |= {"class": self.sched_class, "mode": self.mode, "hog": self.hog}
@@ -61,6 +67,16 @@ class Config(NamedTuple):
         every = (*words(**of_pool | {"hog": int(self.hog)}), *environment, *given)
         labels = {"bench": bench, "case": case} | of_pool | labels
         return Step(labels, every, seconds + OVERHEAD_S, f"{bench} {case} {backend.name}")
+
+    def paced(
+        self, bench: str, case: str, period_s: float, scale: float, given: Iterable[str], *more: str
+    ) -> Step:
+        """The start, the rest of the time in which the pool settles, then what counts: one life of a pool."""
+        start = max(2, round(START_S / period_s))
+        warm = max(0, math.ceil(self.pool.backend.settle_s / period_s) - start)
+        steady = max(STEADY_SLOTS_MIN, round(STEADY_S * scale / period_s))
+        life = words(start=start, warm=warm, slots=steady)
+        return self.step(bench, case, (*given, *life, *more), (start + warm + steady) * period_s)
 
 
 @dataclass(frozen=True)
@@ -95,12 +111,11 @@ class Planner:
         if not pool.has_workers:
             return [1]
         cores, normal, quick = self.request.cores, sched_class == "other", self.request.quick
-        fair = {pool.fair_workers(cores)}
-        if pool.backend.name == OWN and mode == "default":
-            return sorted(
-                fair | ({cores} if normal else set()) | (set() if quick else {1, 8, 2} if normal else {1, 8})
-            )
-        return sorted(fair | ({cores} if normal and mode == "default" and not quick else set()))
+        own = pool.backend.name == OWN and mode == "default"
+        more = {cores} if normal and (own or (mode == "default" and not quick)) else set()
+        if own and not quick:
+            more |= {1, 8, 2} if normal else {1, 8}
+        return sorted({pool.fair_workers(cores)} | more)
 
     def slot_configs(self) -> Iterator[Config]:
         realtime = self.request.usual(REALTIME_RIVALS, ())
@@ -110,49 +125,40 @@ class Planner:
                     for count in self._workers(pool, sched_class, mode):
                         yield Config(pool, count, sched_class, mode)
 
-    def hog_configs(self) -> Iterator[Config]:
-        for pool, sched_class in self._own_faces():
-            if not self.request.quick and sched_class == "other" and self._takes_part(pool, HOG_RIVALS):
-                yield Config(pool, self.request.cores if pool.has_workers else 1, "other", hog=True)
-
-    def _slot(self, config: Config, case: str) -> Step:
-        """The start, the rest of the time in which the pool settles, then what counts: one life of a pool."""
-        period = period_us(case, self.request.cores)
-        slot_s = period * 1e-6
-        start = max(2, round(START_S / slot_s))
-        warm = max(0, math.ceil(config.pool.backend.settle_s / slot_s) - start)
-        steady = max(STEADY_SLOTS_MIN, round(STEADY_S * self.scale / slot_s))
-        given = words(bench="slot", period_us=period, start=start, warm=warm, slots=steady, bursts=case)
-        return config.step("slot", case, given, (start + warm + steady) * slot_s)
-
     def slot(self) -> Iterator[Step]:
-        cases = self.request.usual(SLOT_CASES, QUICK_CASES)
-        yield from (self._slot(config, case) for config in self.slot_configs() for case in cases)
-        yield from (self._slot(config, case) for config in self.hog_configs() for case in HOG_CASES)
+        request, cores = self.request, self.request.cores
 
-    def stream_configs(self) -> Iterator[Config]:
+        def slots(config: Config, case: str) -> Step:
+            period = period_us(case, cores)
+            given = words(bench="slot", period_us=period)
+            return config.paced("slot", case, period * 1e-6, self.scale, given, f"bursts={case}")
+
+        for config in self.slot_configs():
+            yield from (slots(config, case) for case in request.usual(SLOT_CASES, QUICK_CASES))
+        if request.quick or "other" not in request.classes:
+            return
+        for pool in (p for p, c in self._own_faces() if c == "other" and self._takes_part(p, HOG_RIVALS)):
+            hog = Config(pool, cores if pool.has_workers else 1, "other", hog=True)
+            yield from (slots(hog, case) for case in HOG_CASES)
+            config = Config(pool, pool.fair_workers(cores) if pool.has_workers else 1, "other")
+            for name, (path, shape) in SHAPES.items() if self._takes_part(pool, SHAPE_RIVALS) else ():
+                given = words(bench="replay", file=request.data / path, **shape)
+                yield config.paced("slot", name, shape["period_us"] * 1e-6, self.scale, given)
+
+    def stream(self) -> Iterator[Step]:
         """As many threads as cores: the producer polls on one, and no waiter helps."""
         quick, rivals = self.request.quick, HOG_RIVALS[: self.request.usual(None, 1)]
         for pool, sched_class in self._own_faces():
             if self._takes_part(pool, rivals) or (sched_class == "other" and not quick):
                 workers = max(1, self.request.cores - 1) if pool.has_workers else 1
                 for mode in self._modes(pool, sched_class):
-                    yield Config(pool, workers, sched_class, mode)
-
-    def stream(self) -> Iterator[Step]:
-        for config in self.stream_configs():
-            yield self._stream(config, STREAM_CASE, STREAM_PERIOD_NS, 0)
-            if config.pool.nested_push and config.sched_class == "other" and config.mode == "default":
-                yield self._stream(config, FAN_CASE, FAN_PERIOD_NS, FAN)
-
-    def _stream(self, config: Config, case: str, period_ns: int, fan: int) -> Step:
-        tasks_a_s = 1e9 / period_ns
-        start = round(START_S * tasks_a_s)
-        steady = max(STEADY_SLOTS_MIN, round(STEADY_S * self.scale * tasks_a_s))
-        warm = max(0, round(config.pool.backend.settle_s * tasks_a_s) - start)
-        pace = words(period_ns=period_ns, start=start, warm=warm, slots=steady, fan=fan)
-        given = (*words(bench="stream", bursts=STREAM_CASE), *pace)
-        return config.step("stream", case, given, (start + warm + steady) / tasks_a_s)
+                    config = Config(pool, workers, sched_class, mode)
+                    paces = [(STREAM_CASE, STREAM_PERIOD_NS, 0)]
+                    if pool.nested_push and sched_class == "other" and mode == "default":
+                        paces.append((FAN_CASE, FAN_PERIOD_NS, FAN))
+                    for case, period_ns, fan in paces:
+                        given = words(bench="stream", bursts=STREAM_CASE, period_ns=period_ns)
+                        yield config.paced("stream", case, period_ns * 1e-9, self.scale, given, f"fan={fan}")
 
     def contest_configs(self) -> Iterator[Config]:
         """As many computing threads as cores, and the own pool with one more. Facades, if there is time."""
@@ -166,43 +172,18 @@ class Planner:
             more = {cores} if pool.backend.name == OWN and normal and not self.request.quick else set()
             yield from (Config(pool, workers, sched_class) for workers in sorted({fair} | more))
 
-    def _contest(
-        self, config: Config, case: str, tasks: int, core_s: float, bench: str = "coliseum", *more: str
-    ) -> Step:
-        parallel = config.workers + config.pool.waiter_helps if config.pool.has_workers else 1
-        given = (*words(bench="coliseum", work=case, tasks=tasks), *more)
-        return config.step(bench, case, given, core_s / min(self.request.cores, parallel))
-
-    def _usage(self, config: Config, tasks: int, core_s: float) -> Step:
-        """What fib19 costs, by the counters of the kernel. Apart, because they take time, too."""
-        return self._contest(config, "fib19", tasks, core_s, "usage", "counters=1")
-
-    def _tasks(self, case: str, core_s: float, least: int) -> int:
-        return max(least, round(core_s * 1e9 / self.calibration.task_ns(case)))
-
     def coliseum(self) -> Iterator[Step]:
-        if self.request.full:
-            yield from self.full()
-            return
         core_s = 0.3 * self.scale
         for config in self.contest_configs():
             thorough = config.sched_class == "other" and not self.request.quick
-            if thorough:
-                yield self._usage(config, self._tasks("fib19", core_s, 1000), core_s)
-            for case in FIB_CASES if thorough else FIB_CASES[:1]:
-                yield self._contest(config, case, self._tasks(case, core_s, 1000), core_s)
-            yield self._contest(config, "empty", max(10000, round(400000 * self.scale)), 0.06 * self.scale)
-            if config.pool.nests:
-                yield self._contest(config, "nested", self._tasks("nested", 0.7 * core_s, 100), 0.7 * core_s)
-
-    def full(self) -> Iterator[Step]:
-        pools = (pool for pool in self.pools if pool.has_workers)
-        for config in (Config(pool, workers, "other") for pool in pools for workers in FULL_WORKERS):
-            core_s = {case: FULL_TASKS * self.calibration.task_ns(case) * 1e-9 for case in FIB_CASES}
-            yield from (
-                self._contest(config, case, FULL_TASKS, core_s[case], "contest") for case in FIB_CASES
-            )
-            yield self._usage(config, FULL_TASKS, core_s["fib19"])
+            jobs = [(case, core_s, 1000) for case in (FIB_CASES if thorough else FIB_CASES[:1])]
+            jobs += [("nested", 0.7 * core_s, 100)] if config.pool.nests else []
+            counts = {c: max(n, round(s * 1e9 / self.calibration.task_ns(c))) for c, s, n in jobs}
+            counts["empty"] = max(10000, round(400000 * self.scale))
+            parallel = config.workers + config.pool.waiter_helps if config.pool.has_workers else 1
+            for case, seconds, _ in [*jobs, ("empty", 0.06 * self.scale, 0)]:
+                given = words(bench="coliseum", work=case, tasks=counts[case])
+                yield config.step("coliseum", case, given, seconds / min(self.request.cores, parallel))
 
     def wake(self) -> Iterator[Step]:
         slots = max(10, round(30 * self.scale))
@@ -219,20 +200,10 @@ class Planner:
                 yield config.step("wake", IDLE_CASE, given, 0.32, idle_us=100000)
 
 
-ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
-QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
-ROUNDS_MIN = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
-ALONE_ROUNDS = {"coliseum": 25}  # of a part that is measured by itself, and has time for more
-FULL_ROUNDS = {"coliseum": 5}  # the fewest that give an interval
-SCALE_MIN = 0.4
-# The rest of the budget is for a machine that is slower than the estimates.
-PLANNED_SHARE = 0.93
-
-
 def _unit(step: Step) -> object:
     """What is compared within a round at a percent is measured one right after the other."""
     bench, case, sched_class = (step.labels[name] for name in ("bench", "case", "class"))
-    return (bench, case, sched_class) if bench in ("coliseum", "usage", "contest") else id(step)
+    return (bench, case, sched_class) if bench == "coliseum" else id(step)
 
 
 class Made(NamedTuple):
@@ -250,26 +221,19 @@ def _assemble(planner: Planner, rounds: dict[str, int]) -> Made:
     steps = {part: list(getattr(planner, part)()) for part in planner.request.only}
     for number in range(max(rounds[part] for part in steps)):
         due = [step for part, of_part in steps.items() if number < rounds[part] for step in of_part]
-        drawn = shuffled(due, order, _unit)
-        found += [replace(step, labels=step.labels | {"round": number}) for step in drawn]
+        found += [step.of_round(number) for step in shuffled(due, order, _unit)]
     return Made(found, rounds, planner.scale)
-
-
-def _wanted_rounds(request: Request) -> dict[str, int]:
-    if request.rounds is not None:
-        return dict.fromkeys(ROUNDS, request.rounds)
-    if request.quick or request.full:
-        return QUICK_ROUNDS if request.quick else FULL_ROUNDS
-    return ROUNDS | (ALONE_ROUNDS if len(request.only) == 1 else {})
 
 
 def make_plan(planner: Planner, budget_s: float) -> Made:
     """The plan that fits the time: by shorter measurements first, then fewer rounds, never fewer settings."""
-    request, rounds = planner.request, _wanted_rounds(planner.request)
+    request = planner.request
+    usual = request.usual(ROUNDS | (ALONE_ROUNDS if len(request.only) == 1 else {}), QUICK_ROUNDS)
+    rounds = dict.fromkeys(ROUNDS, request.rounds) if request.rounds else usual
     least = {part: min(rounds[part], ROUNDS_MIN[part]) for part in rounds}
     planner = replace(planner, scale=request.usual(1.0, 0.5))
     plan = _assemble(planner, rounds)
-    while not request.full and plan.seconds > PLANNED_SHARE * budget_s:
+    while plan.seconds > PLANNED_SHARE * budget_s:
         if plan.scale > SCALE_MIN:
             planner = replace(planner, scale=max(SCALE_MIN, plan.scale * 0.9))
         elif request.rounds is None and any(rounds[part] > least[part] for part in request.only):

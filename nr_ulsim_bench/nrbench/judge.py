@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What figures allow to claim: confidence intervals of medians and of ratios of medians, by resampling, and
+the words for them. The resampling is seeded: the same figures always have the same interval.
+
+A ratio of times is faster or slower if its whole interval lies on that side of 1; same if it lies within 3 %
+of 1; else not known. A limit is met if the whole interval keeps it, missed if no part of it does.
+
+The intervals are percentiles of 5000 resampled medians. Plain percentiles are too narrow for few values (at
+7 they hold 88 % instead of 95 %), so they are taken further out by the usual correction: the level that
+Student's t has, widened by sqrt(n / (n - 1)) ("expanded percentiles"). At 5 values the interval goes from the
+smallest to the largest, which holds 94 %.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONFIDENCE = 0.95
+RESAMPLES = 5000
+N_MIN = 5
+SEED = 1
+
+Array = NDArray[np.float64]
+Values = Sequence[float] | Array
+FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "not known"  # of a ratio of times
+MET, MISSED = "met", "missed"  # a limit; or UNKNOWN
+NONE = "no result"
+EQUAL = 1.03  # the ratio up to which two times count as the same
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+    def inverse(self) -> Interval:
+        return Interval(1 / self.high, 1 / self.low)
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Of Student's distribution with at least 4 degrees of freedom, to three digits."""
+    z = NormalDist().inv_cdf(probability)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + math.fsum(term / float(degrees) ** power for power, term in enumerate(terms, start=1))
+
+
+def tail(count: int) -> float:
+    """Share of the resampled medians that is cut off at either end."""
+    t = student_quantile((1 + CONFIDENCE) / 2, count - 1)
+    return NormalDist().cdf(-t * math.sqrt(count / (count - 1)))
+
+
+@lru_cache(maxsize=16)
+def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]:
+    """The places that each resample takes."""
+    return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
+
+
+def _medians(values: Values, seed: int) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    return np.asarray(np.median(array[picks(len(array), seed)], axis=1))
+
+
+def _interval(statistics: Array, count: int) -> Interval:
+    cut = tail(count)
+    low, high = np.quantile(statistics, [cut, 1 - cut])
+    return Interval(float(low), float(high))
+
+
+def median_interval(values: Values) -> Interval | None:
+    """None: too few values."""
+    return _interval(_medians(values, SEED), len(values)) if len(values) >= N_MIN else None
+
+
+def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
+    """Of median(new) / median(old), all of them above 0. None: too few values on one side.
+
+    @param paired  old[i] and new[i] are of the same round. Rounds are then resampled, so that what hits both
+                   alike widens nothing.
+    """
+    fewest = min(len(old), len(new))
+    if fewest < N_MIN:
+        return None
+    return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)
+
+
+def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
+    """
+    Of the geometric mean of the hosts' figures in each class, then of the classes. Each resample draws hosts
+    within each class, and rounds within each drawn host. The classes are fixed.
+
+    From 5 hosts on in each class the correction for few values is that for the number of hosts. Below, it is
+    that for the rounds of a host, and the interval is of these hosts, not of others of their class.
+
+    @param classes  of each host the logarithms of its resampled figures
+    @param fewest   rounds of a host
+    @return None: too few hosts, and too few rounds on one of them
+    """
+    hosts = min(map(len, classes))
+    count = hosts if hosts >= N_MIN else fewest
+    if count < N_MIN:
+        return None
+    drawn = np.random.default_rng(SEED)
+    means = []
+    for members in classes:
+        figures = np.stack(members)
+        resamples = figures.shape[1]
+        of_host = drawn.integers(0, len(members), (resamples, len(members)))
+        means.append(figures[of_host, drawn.integers(0, resamples, of_host.shape)].mean(axis=1))
+    return _interval(np.exp(np.mean(means, axis=0)), count)
+
+
+class Verdict(NamedTuple):
+    word: str
+    repeats: int
+
+    def __str__(self) -> str:
+        few = f" (n={self.repeats})" if self.word == UNKNOWN else ""
+        return f"{self.word}{few}"
+
+
+def check_threshold(threshold: float) -> float:
+    if not 0 <= threshold < 1:
+        raise ValueError(f"--threshold {threshold:g}: not a share from 0 to below 1, such as 0.02 for 2 %")
+    return threshold
+
+
+def judge(interval: Interval | None, repeats: int, threshold: float = 0.0) -> Verdict:
+    """Of a ratio new/old of times. Faster or slower if the whole interval lies on that side of 1, by more
+    than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02. Same if it lies within EQUAL, or
+    within the threshold where that is more. Not known: neither, or too few repeats."""
+    limit = 1 + threshold
+    equal = max(EQUAL, limit)
+    if interval is None:
+        word = UNKNOWN
+    elif interval.high < 1 / limit:
+        word = FASTER
+    elif interval.low > limit:
+        word = SLOWER
+    else:
+        word = SAME if 1 / equal <= interval.low and interval.high <= equal else UNKNOWN
+    return Verdict(word, repeats)
+
+
+Rounds = Mapping[int, float]  # value by round
+
+
+class Ratio(NamedTuple):
+    value: float
+    interval: Interval | None  # 95 %; None = too few rounds
+
+    def __str__(self) -> str:
+        return self.text(lambda value: f"{value:.3f}")
+
+    def text(self, form: Callable[[float], str]) -> str:
+        value, *limits = map(form, (self.value, *(self.interval or ())))
+        return f"{value} [{', '.join(limits) or '?'}]"
+
+    def percent(self, digits: int) -> str:
+        """By how much it is above 1."""
+        return self.text(lambda value: f"{100 * (value - 1):+.{digits}f}")
+
+
+def typical(values: Sequence[float]) -> Ratio | None:
+    """The median of ratios, or of differences, and its interval. None: there are no values."""
+    return Ratio(statistics.median(values), median_interval(values)) if values else None
+
+
+def median(rounds: Rounds) -> float | None:
+    return statistics.median(rounds.values()) if rounds else None
+
+
+def round_ratio(of: Rounds, to: Rounds) -> Ratio | None:
+    """Median over the rounds of the ratio in a round. None: no round has both. A round in which the divisor
+    is 0, because nothing was done in its time, has no ratio."""
+    return typical([of[number] / to[number] for number in sorted(of.keys() & to.keys()) if to[number] != 0])
+
+
+def passed_word(passed: bool | None) -> str:
+    return NONE if passed is None else MET if passed else MISSED
+
+
+def _within_word(ratio: Ratio | None, low: float, high: float) -> str:
+    if ratio is None:
+        return NONE
+    interval = ratio.interval
+    if interval is None:
+        return UNKNOWN
+    if low <= interval.low and interval.high <= high:
+        return MET
+    return MISSED if interval.high < low or interval.low > high else UNKNOWN
+
+
+def equal_word(ratio: Ratio | None, most: float) -> str:
+    """@param most  the ratio up to which two values count as equal"""
+    return _within_word(ratio, 1 / most, most)
+
+
+def at_least_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, limit, math.inf)
+
+
+def at_most_word(ratio: Ratio | None, limit: float) -> str:
+    return _within_word(ratio, -math.inf, limit)
+
+
+Places = NDArray[Any]  # of rounds
+
+
+def resampled(count: int, figure: Callable[[Places], Array]) -> Ratio:
+    """Of any figure of rounds, drawn anew. @param figure  of the places of rounds, a row a draw"""
+    value = float(figure(np.arange(count)[None])[0])
+    return Ratio(value, _interval(figure(picks(count, SEED)), count) if count >= N_MIN else None)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A plot is data: points in a long table, and which of their figures are axes, colours and panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping, Sequence
+
+from nrbench.backends import ALONE, BACKENDS, FACADES, OWN
+
+
+@dataclass(frozen=True)
+class Plot:
+    name: str  # of its file
+    title: str
+    points: Sequence[Mapping[str, Any]]
+    kind: str  # of seaborn: line or scatter, ecdf, or one of categories
+    axes: tuple[str, str]  # names of figures; the second is empty where seaborn counts
+    more: Mapping[str, Any] = field(default_factory=dict)  # for seaborn: hue, style, row, col and others
+    log: str = ""  # axes with a logarithmic scale
+    lines: tuple[float, ...] = ()  # across all panels
+
+
+def colors_of(pools: Sequence[str]) -> dict[str, Any]:
+    """The own pool red, no pool black, each rival its own colour in all plots; other interfaces
+    and modes are pale."""
+    import matplotlib
+
+    palette = [
+        color for index, color in enumerate(matplotlib.color_sequences["tab20"]) if index not in (6, 7)
+    ]
+    rivals = [backend.name for backend in BACKENDS if backend.name not in (OWN, ALONE, *FACADES)]
+    fixed: dict[str, Any] = {OWN: "#d62728", ALONE: "black", "no pool": "black"}
+    fixed |= dict.fromkeys(FACADES, "#ff9896")
+    fixed |= {name: palette[index % len(palette)] for index, name in enumerate(rivals)}
+    own = {pool: fixed[pool if pool in fixed else pool.split()[0]] for pool in pools}
+    mix = matplotlib.colors.to_rgb
+    return {
+        pool: color if pool in fixed else tuple((1 + one) / 2 for one in mix(color))
+        for pool, color in own.items()
+    }
+
+
+def draw(plot: Plot, out: Path) -> str:
+    """@return the file's name"""
+    import pandas as pd  # these load for a second
+    import seaborn as sns
+    from matplotlib.ticker import LogLocator
+
+    from nrbench.drawing import plain_numbers, save
+
+    x, y = plot.axes
+    of_kind: dict[str, Any] = {"line": sns.relplot, "scatter": sns.relplot, "ecdf": sns.displot}
+    function = of_kind.get(plot.kind, sns.catplot)
+    given = {"x": x, **({"y": y} if y else {}), "kind": plot.kind, "height": 3.2} | dict(plot.more)
+    grid = function(data=pd.DataFrame(list(plot.points)), **given)
+    for axis in grid.axes.flat:
+        axis.grid(alpha=0.3)
+        for name, scale in (("x", axis.set_xscale), ("y", axis.set_yscale)):
+            if name in plot.log:
+                scale("log")
+                of_axis = axis.xaxis if name == "x" else axis.yaxis
+                of_axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                plain_numbers(of_axis)
+        for value in plot.lines:
+            axis.axhline(value, color="0.4", linewidth=0.8, linestyle="--")
+    grid.figure.suptitle(plot.title, fontsize=10)
+    grid.tight_layout()
+    return save(grid.figure, out / f"{plot.name}.png", dpi=110)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables and notes as text on a terminal, as text in a file, and on a page of HTML."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from rich import box
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from nrbench.host import is_busy
+
+WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
+         "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
+GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed", "no result")
+
+
+class Column(NamedTuple):
+    """Columns with the same group stand below one heading."""
+
+    group: str
+    name: str
+
+    @property
+    def has_words(self) -> bool:
+        return self.name in WORDS
+
+
+class Table(NamedTuple):
+    title: str
+    columns: list[Column]
+    rows: list[list[str]]
+    notes: list[str]
+
+    @property
+    def all_rows(self) -> list[list[str]]:
+        """The head first."""
+        return [[column.name for column in self.columns], *self.rows]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Headings above those of the columns, each with its number of columns; empty if there are none."""
+        runs = [(title, len(list(columns))) for title, columns in groupby(self.columns, lambda c: c.group)]
+        return runs if any(title for title, _ in runs) else []
+
+
+def plain_columns(*names: str) -> list[Column]:
+    return [Column("", name) for name in names]
+
+
+def is_good(word: str) -> bool | None:
+    """Of a verdict; None: neither good nor bad, or no verdict."""
+    return True if word in GOOD else False if word in BAD else None
+
+
+WIDTH, WIDTH_MIN, WIDTH_MAX = 110, 80, 120
+COLOURS = {True: "green", False: "red", None: ""}
+
+
+def rich_table(table: Table) -> RichTable:
+    """A group's heading stands above its first column, a word a line."""
+    shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    lines = max(len(column.group.split()) for column in table.columns)
+    seen = ""
+    for column in table.columns:
+        words = column.group.split() if column.group != seen else []
+        seen = column.group
+        heading = Text("\n".join([*words, *[""] * (lines - len(words)), column.name]))
+        shown.add_column(heading, justify="left" if column.has_words else "right", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*(Text(cell, style=COLOURS[is_good(cell)]) for cell in row))
+    return shown
+
+
+def table_width(table: Table) -> int:
+    return Console(width=10_000).measure(rich_table(table)).maximum
+
+
+def indented(text: str, style: str = "") -> Padding:
+    return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
+
+
+def parts(table: Table) -> Iterator[RenderableType]:
+    yield Text(table.title, style="bold")
+    yield rich_table(table)
+    for note in table.notes:
+        yield indented(note, "dim")
+    yield Text()
+
+
+def console() -> Console:
+    """For the tables: as wide as the terminal, within reason."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ± must not end the report
+    found = Console(highlight=False)
+    width = min(max(found.width, WIDTH_MIN), WIDTH_MAX) if found.is_terminal else WIDTH
+    return Console(highlight=False, width=width)
+
+
+def to_text(shown: Iterable[RenderableType], width: int = WIDTH) -> str:
+    out = io.StringIO()
+    plain = Console(file=out, width=width, color_system=None, force_terminal=False, highlight=False)
+    for part in shown:
+        plain.print(part)
+    return re.sub(r"[ ]+$", "", out.getvalue(), flags=re.MULTILINE)
+
+
+def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as they need; the first flush left, the others flush right."""
+    rows = [row for row in rows if row]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths))
+        yield "  ".join([row[0].ljust(widths[0]), *others])
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def machine_line(host: dict[str, Any]) -> str:
+    return (
+        f"{host['cpu']}, {host['cores']} cores, Linux {host['kernel']}, "
+        f"commit {host['commit'] or 'unknown'}, load {host['load']} at the start"
+    )
+
+
+def busy_lines(host: dict[str, Any]) -> Iterator[str]:
+    """A note, if other programs were running at the start."""
+    if is_busy(host["load"], host["cores"]):
+        yield f"note: load {host['load']} at the start: the figures show other programs, too"
+
+
+class Line(NamedTuple):
+    """Of a summary."""
+
+    of: str
+    sentence: str
+    word: str = ""  # of its verdict
+
+
+class Section(NamedTuple):
+    name: str  # empty: as its table's title says
+    tables: Sequence[Table]
+    picture: str = ""  # as data_uri(); after the first table
+    note: str = ""  # below the picture
+    top: str = ""  # a heading above
+
+
+class Page(NamedTuple):
+    """A report."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    summary: Sequence[Line] = ()
+    rule: str = ""  # how to read the summary
+    warnings: Sequence[str] = ()
+    facts: Sequence[tuple[str, Iterable[tuple[str, str]]]] = ()  # each with its title
+    notes: Sequence[str] = ()  # how it was measured
+    words: Sequence[Table] = ()  # of long texts
+
+
+def write_page(path: Path, page: Page) -> None:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    text = environment.get_template("page.html.j2").render(page=page, is_good=is_good)
+    path.write_text(text, encoding="utf-8")
+
+
+def data_uri(png: Path) -> str:
+    """Of a picture; where an SVG lies beside the PNG, the smaller one."""
+    there = [path for path in (png, png.with_suffix(".svg")) if path.exists()]
+    path = min(there, key=lambda path: path.stat().st_size)
+    kind = "svg+xml" if path.suffix == ".svg" else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A session: the steps of a plan, round by round, on one machine or on several. Each answer becomes a line of
+the results at once, so an interruption loses none, and the same command takes the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import json
+import os
+import queue
+import random
+import signal
+from collections import Counter
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Generic, Iterable, Iterator, Protocol, Sequence, TypeVar
+
+from nrbench.progress import Progress, clock_text, say
+from nrbench.record import ResultsError
+
+T = TypeVar("T")
+LineT = TypeVar("LineT")
+OK, SOME_FAILED, INTERRUPTED = 0, 1, 130  # exit status
+WAY_OUT = "--fresh puts these results aside and begins anew; --out names another folder"
+
+
+class MachineLost(RuntimeError):
+    """A machine takes no more steps; says why."""
+
+
+class Step(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def seconds(self) -> float:
+        """About."""
+        ...
+
+
+StepT = TypeVar("StepT", bound=Step)
+
+
+def shuffled(
+    settings: Iterable[T], order: random.Random, unit: Callable[[T], object] = lambda setting: setting
+) -> list[T]:
+    """In an order drawn anew. Settings of one unit stay side by side, in an order of their own."""
+    units: dict[object, list[T]] = {}
+    for setting in settings:
+        units.setdefault(unit(setting), []).append(setting)
+    drawn = order.sample(list(units.values()), len(units))
+    return [setting for group in drawn for setting in order.sample(group, len(group))]
+
+
+def in_rounds(
+    settings: Sequence[T], count: int, seed: int, unit: Callable[[T], object] = lambda setting: setting
+) -> Iterator[tuple[int, T]]:
+    """Each round has all settings, shuffled: what changes on the machine hits all of them alike. The order
+    does not depend on the number of rounds: a longer session continues a shorter one.
+
+    @return the round's number with each"""
+    order = random.Random(seed)
+    yield from ((number, one) for number in range(count) for one in shuffled(settings, order, unit))
+
+
+def session_id(machine: str, kind: str, what: dict[str, Any]) -> str:
+    """Runs that share it may be continued: same machine, same programs, same way to run them.
+
+    @param machine  its id, or a word for those of a cluster"""
+    text = json.dumps({"host": machine, "kind": kind, **what}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@contextlib.contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
+    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One session at a time: two would take every run twice, and disturb each other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise ResultsError(f"{folder}: another session is writing its results there") from error
+    finally:
+        os.close(handle)
+
+
+def _put_aside(path: Path) -> None:
+    if path.exists():
+        names = (path.with_name(f"{path.stem}.{number}{path.suffix}") for number in itertools.count(1))
+        aside = path.rename(next(name for name in names if not name.exists()))
+        say(f"the results that were there are now {aside.name}")
+
+
+@contextlib.contextmanager
+def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
+    """The results file of a folder, for a session that signals may interrupt.
+
+    @param fresh  earlier results get another name"""
+    with locked(folder), interrupted_by_signals():
+        if fresh:
+            _put_aside(folder / name)
+        yield folder / name
+
+
+def _end_last_line(path: Path) -> None:
+    """So that more can be appended: a line that was cut short goes from the file."""
+    text = path.read_bytes() if path.exists() else b""
+    whole = text.rfind(b"\n") + 1
+    if whole == len(text):
+        return
+    try:
+        json.loads(text[whole:])
+    except (ValueError, RecursionError):  # it was cut off; who reads the file leaves it out
+        os.truncate(path, whole)
+    else:
+        path.write_bytes(text + b"\n")
+
+
+class Writer:
+    """Appends lines, each at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _end_last_line(path)
+        self.out = open(path, "ab", buffering=0)
+
+    def write(self, text: str) -> None:
+        left = f"{text}\n".encode()
+        try:
+            while left:
+                left = left[self.out.write(left) :]
+        except OSError as error:
+            raise ResultsError(
+                f"{self.path}: {error.strerror}; the runs before are there, and the same command goes on"
+            ) from error
+
+    def close(self) -> None:
+        self.out.close()
+
+
+@dataclass
+class Lane(Generic[StepT, LineT]):
+    """A machine. It takes one step at a time."""
+
+    name: str
+    steps: Iterator[StepT]  # asked for the next one only when the lines of the one before are there
+    begin: Callable[[StepT], Future[Sequence[LineT]]]  # which may raise MachineLost
+
+
+def here(steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]]) -> Lane[StepT, LineT]:
+    """This machine."""
+
+    def begin(step: StepT) -> Future[Sequence[LineT]]:
+        taken: Future[Sequence[LineT]] = Future()
+        taken.set_result(take(step))
+        return taken
+
+    return Lane("", steps, begin)
+
+
+def elsewhere(
+    name: str, steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]], pool: Executor
+) -> Lane[StepT, LineT]:
+    """A machine that a thread of the pool waits for."""
+    return Lane(name, steps, lambda step: pool.submit(take, step))
+
+
+@dataclass
+class Session(Generic[LineT]):
+    """What was taken, and how it ended."""
+
+    path: Path
+    to_text: Callable[[LineT], str]  # a line of the results, without its end
+    lines: list[LineT] = field(default_factory=list)  # those that are there; it grows
+    taken: list[LineT] = field(default_factory=list)  # by this call
+    planned: int = 0  # lines
+    done: int = 0
+    interrupted: bool = False
+    cut: str = ""  # why steps are left
+
+    def add(self, writer: Writer, line: LineT) -> None:
+        writer.write(self.to_text(line))
+        self.lines.append(line)
+        self.taken.append(line)
+
+    def run(
+        self,
+        lanes: Sequence[Lane[StepT, LineT]],
+        planned: int,
+        planned_s: float,
+        budget_s: float | None = None,
+    ) -> None:
+        """Until all is done that the machines can do, the time is over, or the user interrupts.
+
+        @param planned  lines. @param planned_s  of all of them, one after the other"""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.planned, lost = planned, []
+        ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT, Future[Sequence[LineT]]]] = (
+            queue.SimpleQueue()
+        )
+        running: dict[str, Future[Sequence[LineT]]] = {}
+        with contextlib.closing(Writer(self.path)) as writer, Progress(planned, planned_s) as progress:
+
+            def begin(lane: Lane[StepT, LineT]) -> None:
+                if budget_s is not None and progress.elapsed_s > budget_s:
+                    self.cut = f"stopped after {progress.elapsed_s:.0f} s"
+                    return
+                step = next(lane.steps, None)
+                if step is not None:
+                    progress.show(_text(lane, step))
+                    future = running[lane.name] = lane.begin(step)
+                    future.add_done_callback(lambda done: ended.put((lane, step, done)))
+
+            try:
+                for lane in lanes:
+                    begin(lane)
+                while running:
+                    lane, step, future = ended.get()
+                    del running[lane.name]
+                    try:
+                        lines = future.result()
+                        for line in lines:
+                            self.add(writer, line)
+                            progress.step(step.seconds / len(lines), _text(lane, step))
+                    except MachineLost as error:
+                        lost.append(lane.name)
+                        say(f"{lane.name}: left out: {error}")
+                        continue
+                    begin(lane)
+            finally:
+                for future in running.values():
+                    future.cancel()
+        self.done, self.interrupted = progress.done, progress.interrupted
+        if lost:
+            self.cut = f"{planned - self.done} runs are left: these machines were lost: {', '.join(lost)}"
+
+    def announce(self, what: str, planned: int, planned_s: float) -> None:
+        before = f", {len(self.lines)} runs are there from before" if self.lines else ""
+        about = f"about {clock_text(planned_s)}" if planned else "nothing left to do"
+        say(f"{what}, {planned} runs to take{before}; {about}")
+
+    def end(
+        self,
+        report: Callable[[list[LineT], list[str]], object],
+        failure: Callable[[LineT], str],
+        are_results: bool = False,
+    ) -> int:
+        """Reports on all lines, then on failures.
+
+        @param report       gets the lines and warnings
+        @param failure      of a line: what failed and why; empty: nothing did
+        @param are_results  failures tell as much as other lines, and are not taken again
+        @return OK; SOME_FAILED: of the lines taken now some failed, or all lines where failures are results,
+                or steps are left; INTERRUPTED"""
+        if self.interrupted:
+            self.cut = f"interrupted: {self.done} of {self.planned} runs taken"
+        if self.cut:
+            self.cut += "; the same command takes the rest"
+        has_good = any(not failure(line) for line in self.lines)
+        if has_good or (are_results and self.lines):
+            report(self.lines, [self.cut] if self.cut else [])
+        failed = Counter(filter(None, map(failure, self.taken)))
+        for text, count in failed.items():
+            say(f"{text}{f' ({count} times)' if count > 1 else ''}")
+        if self.cut:
+            say(self.cut)
+        if self.interrupted:
+            return INTERRUPTED
+        if failed and not are_results:
+            say(
+                f"{failed.total()} of {len(self.taken)} runs gave no figures; "
+                "the same command tries them again"
+            )
+        bad = not has_good if are_results else bool(failed)
+        return SOME_FAILED if bad or self.cut else OK
+
+
+def _text(lane: Lane[Any, Any], step: Step) -> str:
+    return f"{lane.name}: {step.text}" if lane.name else step.text

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of a long table: a row a value, with the group that it is of and the round that it was taken in.
+All groups with as many values are resampled at once: 100 runs and 1,000,000 go the same way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Iterator, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, Verdict, judge, picks, tail
+
+VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
+RESAMPLES_MIN = 200
+BLOCK = 4_000_000  # values that are drawn at once
+LEAST = 1e-9  # of which a logarithm is taken
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
+
+    value: float
+    interval: Interval | None
+    repeats: int
+    paired: bool
+    threshold: float = 0.0
+    logs: Array | None = field(default=None, compare=False)  # of the resampled ratios
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge(self.interval, self.repeats, self.threshold)
+
+
+def resamples_of(values: int) -> int:
+    return int(np.clip(VALUES_MAX // max(1, values), RESAMPLES_MIN, RESAMPLES))
+
+
+def _by_count(counts: Any) -> Iterator[tuple[int, Any, Any]]:
+    """@param counts  of values of each group, which lie one after the other
+    @return a number of values; the groups that have so many; the places of their values, a row a group"""
+    starts = np.cumsum(counts) - counts
+    for count in np.unique(counts):
+        chosen = np.flatnonzero(counts == count)
+        yield int(count), chosen, starts[chosen][:, None] + np.arange(count)
+
+
+def resampled_medians(values: Array, seed: int, resamples: int) -> Array:
+    """@param values  a row a group. @return a row a group, a column a resample"""
+    drawn = picks(values.shape[1], seed, resamples)
+    step = max(1, BLOCK // drawn.size)
+    parts = [
+        np.median(values[at : at + step][:, drawn], axis=2, overwrite_input=True)
+        for at in range(0, len(values), step)
+    ]
+    return np.concatenate(parts)
+
+
+def _ends(statistics: Array, count: int) -> Any:
+    """Of a row the interval."""
+    cut = tail(count)
+    return np.quantile(statistics, [cut, 1 - cut], axis=1)
+
+
+def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
+    """@param values  columns `group`, value
+    @return by group: n, median, half_iqr (NaN: one value), low and high (NaN: fewer than N_MIN values)"""
+    values = values.sort_values(group, kind="stable")
+    names, counts = np.unique(values[group].to_numpy(), return_counts=True)
+    every = values["value"].to_numpy()
+    found = {name: np.full(len(names), np.nan) for name in ("median", "half_iqr", "low", "high")}
+    for count, chosen, places in _by_count(counts):
+        of = every[places]
+        found["median"][chosen] = np.median(of, axis=1)
+        if count > 1:
+            low, high = np.quantile(of, [0.25, 0.75], axis=1)
+            found["half_iqr"][chosen] = (high - low) / 2
+        if count >= N_MIN:
+            ends = _ends(resampled_medians(of, SEED, resamples_of(len(every))), count)
+            found["low"][chosen], found["high"][chosen] = ends
+    made: pd.DataFrame = pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
+    return made
+
+
+class LogMedian(NamedTuple):
+    n: int
+    value: float
+    drawn: Array  # of the resampled values
+
+
+def log_medians(values: pd.DataFrame) -> list[LogMedian]:
+    """@param values  columns group: a number, value. @return by group, logarithms of medians"""
+    values = values.sort_values("group", kind="stable")
+    counts = np.unique(values["group"].to_numpy(), return_counts=True)[1]
+    every = np.maximum(values["value"].to_numpy(), LEAST)
+    found: dict[int, LogMedian] = {}
+    for count, chosen, places in _by_count(counts):
+        logs = np.log(np.median(every[places], axis=1))
+        drawn = np.log(resampled_medians(every[places], SEED, resamples_of(len(every))))
+        found |= {at: LogMedian(count, float(log), of) for at, log, of in zip(chosen, logs, drawn)}
+    return [found[at] for at in range(len(counts))]
+
+
+def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+    """Values of the same round of a group and of its baseline. @return them, and the groups of which most
+    rounds have both"""
+    both = new.merge(old, on=["base", "round"], suffixes=("", "_old"))
+    shared = both.groupby("group").size()
+    sizes = new.groupby("group").size()
+    of_base = new.groupby("group")["base"].first().map(old.groupby("base").size())
+    fewest = sizes.clip(upper=of_base)
+    twice = {*new["group"][new.duplicated(["group", "round"])]}
+    base_twice = {*old["base"][old.duplicated(["base", "round"])]}
+    twice |= {*new["group"][new["base"].isin(base_twice)]}  # it is unknown which two are a pair
+    least = (fewest / 2).clip(lower=fewest.clip(upper=N_MIN))
+    enough = shared.reindex(fewest.index, fill_value=0) >= least
+    groups = [name for name, is_enough in enough.items() if is_enough and name not in twice]
+    return both[both["group"].isin(groups)], groups
+
+
+def ratios(
+    values: pd.DataFrame, base: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
+) -> dict[Any, Ratio]:
+    """
+    Of medians: a group's ÷ its baseline's. Of the rounds that both have; of all, as of two samples, where
+    they share too few.
+
+    @param values  columns group, round, value
+    @param base    by group, the group of its baseline. @param pairs  False: never by rounds
+    @return by group; those without results on both sides, or with a value that is not above 0, are left out
+    """
+    below = {*values["group"][values["value"] <= 0]}
+    new = values[values["group"].isin(base.index)].assign(base=lambda of: of["group"].map(base))
+    new = new[~new["group"].isin(below) & ~new["base"].isin(below)]
+    old = values[values["group"].isin(new["base"])].rename(columns={"group": "base"})
+    new = new[new["base"].isin(old["base"])]
+    both, paired = _pairs(new, old) if pairs else (new[:0], [])
+    found: dict[Any, Ratio] = {}
+
+    def add(names: Any, before: Array, after: Array, is_paired: bool, resamples: int) -> None:
+        value = np.median(after, axis=1) / np.median(before, axis=1)
+        drawn = resampled_medians(after, SEED, resamples)
+        drawn /= resampled_medians(before, SEED if is_paired else SEED + 1, resamples)
+        count, logs = min(before.shape[1], after.shape[1]), np.log(drawn).astype(np.float32)
+        ends = _ends(drawn, count).T if count >= N_MIN else ()
+        intervals: list[Interval | None] = [Interval(float(low), float(high)) for low, high in ends]
+        for name, one, interval, of in zip(names, value, intervals or [None] * len(value), logs):
+            found[name] = Ratio(float(one), interval, count, is_paired, threshold, of)
+
+    if len(both):
+        both = both.sort_values(["group", "round"], kind="stable")
+        names, counts = np.unique(both["group"].to_numpy(), return_counts=True)
+        before, after = both["value_old"].to_numpy(), both["value"].to_numpy()
+        for _, chosen, places in _by_count(counts):
+            add(names[chosen], before[places], after[places], True, resamples_of(2 * len(both)))
+    of_base = {name: of["value"].to_numpy() for name, of in old.groupby("base")}
+    rest = new[~new["group"].isin(paired)]
+    for name, of in rest.groupby("group"):
+        sides = of_base[base[name]], of["value"].to_numpy()
+        add([name], sides[0][None], sides[1][None], False, resamples_of(2 * len(rest)))
+    return found

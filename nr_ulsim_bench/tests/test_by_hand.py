@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports of few runs whose figures were worked out by hand; the arithmetic stands at each.
+
+An interval of five values goes from the least to the greatest: a median of five draws is the least value with
+a probability of 5.8 %, and 0.1 % is cut off at either end."""
+
+import csv
+import math
+
+import pytest
+from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
+from part_runs import host
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
+OPEN = "not known (n=5)"
+ROUNDS = (80, 90, 95, 98, 99)  # µs; OAI's pool takes 100
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def reported(tmp_path):
+    """Rows of the whole RX by variant and threads, of a report on these runs."""
+
+    def report(lines, *words):
+        nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out", *words)
+        found = [row for row in rows(tmp_path / "out" / "results.csv") if row["figure"] == "rx_us"]
+        return {(row["case"], row["host_label"], row["variant"], int(row["threads"])): row for row in found}
+
+    return report
+
+
+def of(found, variant="new auto", threads=2, case=SWEEP["case"], machine="a"):
+    return found[case, machine, variant, threads]
+
+
+def ratio(row):
+    """With its interval; None: none."""
+    return tuple(float(row[name]) if row[name] else None for name in ("ratio", "ratio_low", "ratio_high"))
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-5)
+
+
+def near(*values):
+    return close(values)
+
+
+# Verdicts of a sweep: OAI's pool takes 100 µs in each round, so a ratio is this pool's time ÷ 100.
+
+
+def test_a_median_its_spread_and_a_ratio(reported):
+    """Of 80 90 95 98 99: median 95; quartiles 90 and 98, half of their distance 4; ratio 95 ÷ 100."""
+    row = of(reported([*runs("old", *[100] * 5), *runs("new", *ROUNDS)]))
+    assert (float(row["median"]), float(row["half_iqr"])) == (95, 4)
+    assert ratio(row) == near(0.95, 0.80, 0.99) and row["verdict"] == "faster"
+    assert (row["runs"], row["failed"], row["paired"]) == ("5", "0", "1")
+
+
+@pytest.mark.parametrize(
+    "times, words, verdict",
+    [
+        ((80, 90, 95, 98, 99.9), (), "faster"),  # the interval ends at 0.999
+        ((80, 90, 95, 98, 100), (), OPEN),  # at 1
+        ((101, 102, 105, 106, 107), (), "slower"),  # begins at 1.01
+        ((100, 102, 105, 106, 107), (), OPEN),  # at 1
+        ((80, 90, 95, 98), (), "not known (n=4)"),
+        ((98, 99, 100, 101, 102), (), "same"),  # within 1 ÷ 1.03 and 1.03
+        ((98, 99, 100, 101, 103.1), (), OPEN),
+        ((80, 90, 95, 97, 98), ("--threshold", "0.02"), "faster"),  # 1 ÷ 1.02 = 0.9804 > 0.98
+        ((80, 90, 95, 97, 98.1), ("--threshold", "0.02"), OPEN),
+        ((103, 104, 105, 106, 107), ("--threshold", "0.02"), "slower"),
+        ((101.9, 104, 105, 106, 107), ("--threshold", "0.02"), OPEN),
+    ],
+)
+def test_a_verdict_at_its_boundary(reported, times, words, verdict):
+    found = reported([*runs("old", *[100] * len(times)), *runs("new", *times)], *words)
+    assert of(found)["verdict"] == verdict
+
+
+def test_rounds_are_pairs(reported):
+    """Each round takes 0.9 of OAI's time, however long it is: so does each median of the same rounds."""
+    old = (100, 200, 300, 400, 500)
+    row = of(reported([*runs("old", *old), *runs("new", *(0.9 * us for us in old))]))
+    assert ratio(row) == near(0.9, 0.9, 0.9) and row["verdict"] == "faster"
+
+
+def test_a_round_that_one_pool_lacks_has_no_pair(reported):
+    """The new pool lacks round 2. Of the five that both have, 100 110 120 130 140 and 50 to 70: 60 ÷ 120.
+    The median of OAI's pool is still that of its six, 100 110 120 130 140 900: 125."""
+    old, new = (100, 110, 900, 120, 130, 140), (50, 55, None, 60, 65, 70)
+    found = reported([*runs("old", *old), *runs("new", *new)])
+    assert ratio(of(found)) == near(0.5, 0.5, 0.5) and float(of(found, "old")["median"]) == 125
+    assert (of(found)["runs"], of(found, "old")["runs"]) == ("5", "6")
+
+
+def test_a_run_that_failed_has_no_figure_and_is_counted(reported):
+    """Round 2 of the new pool fails: as if it were not there, but 1 of 6 runs failed."""
+    lines = [*runs("old", 100, 110, 900, 120, 130, 140), *runs("new", 50, 55, None, 60, 65, 70)]
+    row = of(reported([*lines, failed("new", 2)]))
+    assert ratio(row) == near(0.5, 0.5, 0.5) and (row["runs"], row["failed"]) == ("5", "1")
+
+
+def test_a_failed_run_that_was_taken_again_no_longer_counts(reported):
+    lines = [*runs("old", *[100] * 5), failed("new", 4), *runs("new", *ROUNDS)]
+    row = of(reported(lines))
+    assert ratio(row) == near(0.95, 0.80, 0.99) and (row["runs"], row["failed"]) == ("5", "0")
+
+
+def test_pools_that_share_no_round_are_two_samples(reported):
+    """Medians 100 and 80. The ends are 70 ÷ 120 and 90 ÷ 90, the least ÷ the greatest and vice versa."""
+    lines = [*runs("old", 90, 95, 100, 110, 120), *runs("new", 70, 75, 80, 85, 90, sweep="b" * 12)]
+    row = of(reported(lines))
+    assert ratio(row) == near(0.8, 70 / 120, 1.0) and row["verdict"] == OPEN and row["paired"] == "0"
+
+
+def test_a_setting_whose_runs_all_failed_has_no_ratio(reported):
+    row = of(reported([*runs("old", *[100] * 5), *(failed("new", number) for number in range(5))]))
+    assert (row["median"], row["ratio"], row["failed"]) == ("", "", "5")
+
+
+def test_what_no_pool_can_beat(reported):
+    """Inline the median is 1000 µs: 200 symbols, 400 decoding, 400 that nothing divides. With 2 threads three
+    compute, 400 + 600 ÷ 3 = 600; with 8 the 4 cores, 400 + 600 ÷ 4 = 550."""
+    inline = runs("inline", 990, 1000, 1010, threads=0)
+    lines = [*inline, *runs("new", *[660] * 3), *runs("new", *[660] * 3, threads=8)]
+    found = reported(lines)
+    assert [float(of(found, threads=threads)["bound"]) for threads in (2, 8)] == [600, 550]
+    assert [float(of(found, threads=threads)["over_bound"]) for threads in (2, 8)] == [close(1.1), 1.2]
+
+
+def test_the_bound_of_inline_runs_side_by_side(reported):
+    """Side by side the parallel parts take 240 and 480 µs: 400 + 720 ÷ 4 = 580, where all four compute."""
+    beside = {"symbol_processing_us": 240, "decoding_us": 480, "rx_us": 1150}
+    lines = [*runs("inline", 1000, threads=0), run("inline", 0, 0, threads=0, at_once=4, figures=beside)]
+    found = reported([*lines, *runs("new", 725, threads=8), *runs("new", 725)])
+    assert float(of(found, threads=8)["parallel_bound"]) == 580
+    assert float(of(found, threads=8)["over_parallel_bound"]) == close(1.25)
+    assert of(found, threads=2)["parallel_bound"] == ""
+
+
+def test_cases_and_numbers_of_threads_stand_apart(reported):
+    lines = []
+    for case, threads, us in (("one", 2, 50), ("one", 4, 60), ("two", 2, 150)):
+        lines += [*runs("old", *[100] * 5, case=case, threads=threads)]
+        lines += [*runs("new", *[us] * 5, case=case, threads=threads)]
+    found = reported(lines)
+    there = {key: float(row["ratio"]) for key, row in found.items() if row["ratio"]}
+    wanted = {
+        ("one", "a", "new auto", 2): 0.5,
+        ("one", "a", "new auto", 4): 0.6,
+        ("two", "a", "new auto", 2): 1.5,
+    }
+    assert there == wanted
+
+
+# Several hosts: a class is a CPU, a number of cores and a kernel.
+
+
+def on_hosts(**times):
+    """OAI's pool takes 100 µs on each."""
+    lines = []
+    for machine, us in times.items():
+        lines += runs("old", *[100] * 5, machine=machine) + runs("new", *[us] * 5, machine=machine)
+    return lines
+
+
+def classes(path):
+    return {row["class"]: row for row in rows(path) if row["figure"] == "rx_us"}
+
+
+def test_hosts_of_one_class(reported, tmp_path):
+    """The geometric mean of 0.5 and 0.8 is 0.63246, the root of 0.4."""
+    reported(on_hosts(a=50, b=80))
+    (row,) = classes(tmp_path / "out" / "classes.csv").values()
+    assert float(row["ratio"]) == close(math.sqrt(0.4)) and (row["class"], row["hosts"]) == ("A", "2")
+
+
+def test_hosts_of_two_classes(reported, tmp_path):
+    """Each class counts once, however many hosts it has: the root of 0.63246 × 0.4 is 0.50297."""
+    reported(on_hosts(a=50, b=80, c=40))
+    found = classes(tmp_path / "out" / "classes.csv")
+    assert {name: row["hosts"] for name, row in found.items()} == {"A": "2", "B": "1", "all": "3"}
+    assert [float(found[name]["ratio"]) for name in ("B", "all")] == [0.4, close(0.50297)]
+
+
+def test_a_host_in_two_files_counts_once(tmp_path):
+    lines = [*runs("old", *[100] * 5), *runs("new", *ROUNDS)]
+    files = [write(tmp_path / name, lines) for name in ("one.ndjson", "two.ndjson")]
+    nrbench("report", *files, "--out", tmp_path / "out")
+    assert {row["runs"] for row in rows(tmp_path / "out" / "results.csv")} == {"5"}
+
+
+def test_the_share_of_blocks_that_were_not_decoded(tmp_path):
+    """10 of 100 slots, by Wilson: z² is 3.8415. The middle is (0.1 + 3.8415 ÷ 200) ÷ 1.038415 = 0.11480, and
+    half of the interval 1.95996 × √(0.09 ÷ 100 + 3.8415 ÷ 40,000) ÷ 1.038415 = 0.05957."""
+    lines = []
+    for snr, errors in ((8, 10), (12, 0)):
+        options = ["-n100", "-R273", "-r273", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
+        lines.append(run("new", 0, 100, case=f"at {snr} dB", options=options, trials=100, errors=errors))
+    nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    first, last = rows(tmp_path / "out" / "maps.csv")
+    found = [float(first[name]) for name in ("bler", "bler_low", "bler_high")]
+    assert found == pytest.approx([0.1, 0.05523, 0.17437], abs=2e-5) and float(last["bler"]) == 0
+
+
+# Two results compared.
+
+
+@pytest.mark.parametrize(
+    "after, status, verdict",
+    [
+        (runs("new", *ROUNDS), 0, "faster"),
+        (runs("new", 101, 102, 105, 106, 107), 1, "slower"),
+        (runs("new", 90, 95, 100, 105, 110), 0, "not known (n=5)"),
+        (runs("new", 90, 95, 100), 2, "not known (n=3)"),
+        ([*runs("new", *ROUNDS), failed("new", 5)], 1, "fails more often"),
+        ([failed("new", number) for number in range(5)], 1, "lost its result"),
+        (runs("new", *ROUNDS, threads=4), 2, "no row is on both sides"),
+    ],
+)
+def test_a_later_sweep_against_an_earlier_one(tmp_path, after, status, verdict):
+    """Before, each run took 100 µs: the interval is the least to the greatest of the later times ÷ 100."""
+    before = write(tmp_path / "before.ndjson", runs("new", *[100] * 5))
+    said = nrbench("compare", before, write(tmp_path / "after.ndjson", after), status=status)
+    assert verdict in " ".join(said.split())
+
+
+# The parts of ci/bench: the report of the lines that a part writes.
+
+
+@pytest.fixture
+def said(tmp_path):
+    """The lines of the report that begin so, as words."""
+
+    def report(name, lines, begin):
+        write(tmp_path / f"{name}.ndjson", lines)
+        text = nrbench("report", "--out", tmp_path)
+        return [line.split() for line in text.splitlines() if line.strip().startswith(begin)]
+
+    return report
+
+
+def pools(*lines):
+    """What ci/bench measures of pools, on two cores."""
+    about = host(5, scale=1.0, missing={}, skipped={}, pools={})
+    return [about, *(line for each in lines for line in each)]
+
+
+def measured(bench, case, backend, figures, workers=1, **more):
+    """A line a round, with the figures of each round."""
+    labels = {"bench": bench, "case": case, "backend": backend, "workers": workers, "class": "other"}
+    labels |= {"mode": "default", "hog": False}
+    return [labels | {"round": number} | of_round | more for number, of_round in enumerate(figures)]
+
+
+def jobs(backend, *walls, **more):
+    same = {
+        "cpu_s": 2.0,
+        "work_s": 2.0,
+        "ideal_s": 1.0,
+        "tasks": 1000,
+        "inline_tasks": 0,
+        "ns_per_task": 1000,
+    }
+    return measured("coliseum", "fib19", backend, [same | {"wall_s": wall} for wall in walls], **more)
+
+
+def test_jobs_against_another_pool_are_compared_round_by_round(said):
+    """1 ÷ 1.25 = 0.8 in each round, -20 %, whatever the rounds' own lengths."""
+    lines = pools(jobs("ws", 1, 2, 3, 4, 5), jobs("glib", 1.25, 2.5, 3.75, 5, 6.25, workers=2))
+    assert ["glib", "2w", "-20.0", "[-20.0,", "-20.0]"] in said("results", lines, "glib")
+
+
+def test_jobs_of_a_round_that_failed_have_no_ratio(said):
+    """Four rounds are left, and four give no interval: not known. Of all five it would be met."""
+    lines = pools(jobs("ws", 1, 2, 3, 4, 5), jobs("glib", 1.25, 2.5, 3.75, 5, 6.25, workers=2))
+    name = "met  coliseum not 1 % slower than any pool, by 95 % intervals: wall time"
+    assert said("results", lines, name)
+    lines[-1] = {
+        key: lines[-1][key]
+        for key in ("bench", "case", "backend", "workers", "class", "mode", "hog", "round")
+    }
+    lines[-1]["error"] = "killed"
+    assert said("results", lines, name.replace("met", "not known"))
+    assert "x1:" in said("results", lines, "coliseum other glib 2w")[0]
+
+
+def slots(backend, *p50s, bound=36, work_s=0.01, cpu_s=0.02, **more):
+    figures = [
+        {
+            "makespan_p50_us": us,
+            "makespan_p99_us": 2 * us,
+            "ratio_p50": us / bound,
+            "ratio_p99": 2 * us / bound,
+        }
+        | {"bound_us": bound, "work_s": work_s, "cpu_s": cpu_s, "slots": 100}
+        for us in p50s
+    ]
+    return measured("slot", "12x6", backend, figures, **more)
+
+
+def test_slots_as_ratio_to_the_bound(said):
+    """12 tasks of 6 µs on 2 CPUs: 36 µs. The median of 45 54 90 is 54, 1.50 of it, and p99 twice that; CPU
+    time 0.02 ÷ 0.01."""
+    (row, *_) = said("results", pools(slots("ws", 45, 90, 54)), "ws 1w")
+    assert row[3:] == ["1.50/3.00", "[2.0]"]
+
+
+def lives(*p50s, pool="auto", case="12x6", noise="alone"):
+    labels = {"bench": "lives", "case": case, "class": "other", "noise": noise, "pool": pool}
+    more = {"makespan_p99_us": 200.0, "cpu_s": 1.0, "wall_s": 2.0}
+    return [labels | {"round": number, "makespan_p50_us": us} | more for number, us in enumerate(p50s)]
+
+
+@pytest.mark.parametrize(
+    "good, word",
+    [
+        (19, "met"),  # 19 of 20 are the goal's 95 %
+        (18, "not known"),  # a pool of 95 % has 18 or fewer with 1 - 0.358 - 0.377 = 26 %
+        (16, "missed"),  # 16 or fewer with 1.6 %; 17 or fewer with 7.5 %
+    ],
+)
+def test_the_share_of_good_lives(said, good, word):
+    """Good: at most 1.25 × the median of hot's lives, 1.25 × 40 = 50 µs. Slower: above 1.05 × 100 µs."""
+    taken = [
+        *lives(*[50] * good, *[50.1] * (20 - good)),
+        *lives(30, 40, 90, pool="hot"),
+        *lives(100, pool="none"),
+    ]
+    (line, *_) = said("lives", [host(20, missing={}, skipped={}), *taken], f"{word}  {good} of 20 lives")
+    assert line[-5:] == "none slower than no pool".split()
+
+
+def test_a_life_without_a_result_is_not_good(said):
+    broken = lives(0)[0]
+    broken = {key: broken[key] for key in ("bench", "case", "class", "noise", "pool")} | {
+        "round": 9,
+        "error": "hung",
+    }
+    taken = [*lives(40, 40, 40), broken, *lives(40, pool="hot"), *lives(100, pool="none")]
+    assert said("lives", [host(4, missing={}, skipped={}), *taken], "not known  3 of 4 lives")
+
+
+def tail(pool, late, cpu_s=1.0):
+    """Five rounds of 2000 slots of 20 µs, some of them of 90 µs."""
+    labels = {
+        "bench": "tail",
+        "case": "12x2",
+        "class": "other",
+        "backend": pool,
+        "mode": "default",
+        "pool": pool,
+    }
+    figures = {"makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5, "late_slots": 0}
+    histograms = [[20000, 2000 - count, 90000, count] for count in late]
+    return [labels | figures | {"round": n, "makespan_histogram_ns": h} for n, h in enumerate(histograms)]
+
+
+def test_the_slot_that_one_in_a_thousand_exceeds(said):
+    """Of 10,000 slots the 9990th: with 10 late ones still 20 µs, with 11 it is 90. In a round the 1998th of
+    2000: 90 with 3 late ones."""
+    lines = [
+        host(5, missing={}, skipped={}, versions={}),
+        *tail("ws", [2] * 5),
+        *tail("onetbb", [3, 2, 2, 2, 2]),
+    ]
+    (own,), (other,) = (said("tail", lines, f"{name}  ") for name in ("ws", "onetbb"))
+    assert own[1:] == ["10000", "20.0", "20.0", "20.0", "20.0", "20.0", "90.0", "0", "2.0"]
+    assert other[1:] == ["10000", "20.0", "20.0", "90.0", "20.0", "90.0", "90.0", "0", "2.0"]
+
+
+def test_the_mean_and_deviation_of_a_reduction(said):
+    """1 2 3 ms: mean 2, deviation 1, 50 %. The others take twice as long in each round."""
+    lines = [host(3, intervals=1000, warm=2, missing={})]
+    for how, factor in (("ws", 1), ("openmp-gcc", 2)):
+        for number, ms in enumerate((1, 2, 3)):
+            answer = {"ns": factor * ms * 1e6, "pi_error": 0.0, "threads": 2}
+            lines.append({"bench": "pi", "how": how, "round": number} | answer)
+    assert said("pi", lines, "ws_reduce, floating")[0][2:] == ["3", "2.000", "2.000", "1.000", "50.0", "%"]
+    (row,) = said("pi", lines, "OpenMP reduction, gcc")
+    assert row[3:] == ["3", "4.000", "4.000", "2.000", "50.0", "%", "0.500", "[?]"]
+
+
+def test_a_scan_against_what_the_memory_gives(said):
+    """19 GB/s are 0.95 of 20, the limit."""
+    about = host(6, bytes=1 << 28, block_bytes=1 << 20, passes=3, last_level_bytes=0, note=None)
+    lines = [about]
+    for number in range(6):
+        for step, value in {"one": 10, "nodes": 10, "parallel": 19, "hints": 19, "read": 20}.items():
+            line = {"bench": "scan", "round": number, "step": step, "scanners": 1, "threads": 2, "nodes": 1}
+            lines.append(line | {"misplaced_blocks": 0, "gb_per_s": value})
+    assert said("scan", lines, "met  (c) reaches 95% of a read without a pool: 0.950 [0.950, 0.950]")
+    assert said("scan", lines, "(c) ws_scan, no hints")[0][4:6] == ["19.00", "19.00"]
+
+
+def traced(case, *ratios, **labels):
+    """With tracing a slot takes so many times 40 µs."""
+    lines = []
+    for number, factor in enumerate(ratios):
+        for state, us in (("untraced", 40), ("off", 40 * factor)):
+            line = {"bench": "trace", "case": case, "class": "other", "state": state, "round": number}
+            lines.append(line | {"makespan_p50_us": us, "makespan_mean_us": us, "cpu_s": 1.0} | labels)
+    return lines
+
+
+def test_what_tracing_costs_over_all_cases(said):
+    """Medians 1.01 and 1.21; their geometric mean is the root of 1.2221, 1.1055."""
+    lines = [host(6, cases=["12x6", "4x20"]), *traced("12x6", *[1.01] * 6), *traced("4x20", *[1.21] * 6)]
+    assert said("trace", lines, "12x6 other")[0][2:6] == ["40.0", "40.4", "+1.00", "[+1.00,"]
+    assert said("trace", lines, "all ")[0][1:4] == ["+10.55", "[+10.55,", "+10.55]"]
+    assert said(
+        "trace", lines, "missed  compiled in, no session, below 1 % of a slot's p50, all cases: +10.55"
+    )
+
+
+# A gNB and a UE in real time.
+
+
+def radio(number, gnb="old", timescale=0.5, late=0.0, lost=0, **changes):
+    """Of 1000 blocks of the uplink some are lost; a share of the gNB's samples is late."""
+    blocks = RADIO["ul"] | {"blocks_after_attach": 1000, "failed_after_attach": 0}
+    quiet = RADIO["sides"]["gnb"]["steady"] | {"tx_late": 0.0, "rx_late": 0.0}
+    sides = {name: RADIO["sides"][name] | {"steady": quiet} for name in ("gnb", "ue")}
+    sides["gnb"] = sides["gnb"] | {"steady": quiet | {"tx_late": late}}
+    given = {
+        "round": number,
+        "began": at(number),
+        "gnb": gnb,
+        "ue": gnb,
+        "timescale": timescale,
+        "sides": sides,
+    }
+    given |= {"spin": "auto" if gnb == "new" else "none", "outcome": "ok", "error": None, "attach_s": 4.0}
+    given |= {"steady_s": 20.0, "ul": blocks | {"failed_after_attach": lost}, "dl": blocks}
+    return RADIO | given | changes
+
+
+@pytest.mark.parametrize(
+    "worst, lived",
+    [({"lost": 9}, 3), ({"lost": 10}, 2), ({"late": 0.0099}, 3), ({"late": 0.01}, 2),
+     ({"outcome": "gnb-died", "error": "fell"}, 2)],
+)  # fmt: skip
+def test_a_run_lives_with_less_than_a_hundredth_lost_or_late(tmp_path, worst, lived):
+    path = write(tmp_path / "radio.ndjson", [radio(0), radio(1), radio(2, **worst)])
+    text = nrbench("radio", "--report", path, "--out", tmp_path / "out")
+    table = text[text.index("Lost blocks at equal timescale") :]
+    assert table[table.index("gNB old, UE old") :].split()[4:6] == ["3", str(lived)]
+
+
+def test_the_share_of_lost_blocks_is_the_median_of_the_runs(tmp_path):
+    """Of 1000 blocks 0, 30 and 100 are lost: 3 %."""
+    runs_of = [radio(number, lost=lost) for number, lost in enumerate((0, 100, 30))]
+    text = nrbench("radio", "--report", write(tmp_path / "radio.ndjson", runs_of), "--out", tmp_path / "out")
+    table = text[text.index("Lost blocks at equal timescale") :]
+    assert table[table.index("gNB old, UE old") :].split()[6] == "3.00"

@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`--cluster`: sweeps, radio and parts on real schedulers and workers, with stand-ins for OAI's programs; the
+ways to machines, as real as this machine allows; what goes wrong, and who is refused."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import dask
+import pytest
+from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
+from cluster_tools import CASES, ROOT, WAIT_S, begun, lab, make_builds, meanwhile, rounds_of, runs_of, until
+from fake import a_build, a_program, install
+from made_up import SWEEP, nrbench, ran
+
+pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
+
+from nrbench import bench  # noqa: E402
+from nrbench.cluster import builds, kubernetes, lock, machines, slurm, ssh, ways, work  # noqa: E402
+from nrbench.driver import BenchError  # noqa: E402
+from nrbench.radio import cell  # noqa: E402
+from nrbench.radio import record as of_radio  # noqa: E402
+from nrbench.radio import session as radio_session  # noqa: E402
+from nrbench.radio.builds import MARK  # noqa: E402
+from nrbench.record import Host  # noqa: E402
+from nrbench.session import MachineLost  # noqa: E402
+from nrbench.sweep import session, simulator  # noqa: E402
+from nrbench.sweep.session import Setting  # noqa: E402
+
+alone = pytest.mark.alone
+needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
+no_slurm = [name for name, path in SLURM.items() if not path] or os.getuid() != 0
+needs_slurm = pytest.mark.skipif(bool(no_slurm), reason=f"no root, or no {no_slurm}")
+needs_sshd = pytest.mark.skipif(not all(SSH.values()), reason="no ssh daemon here")
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """The words of a sweep, and no report."""
+    monkeypatch.setattr(session, "report", lambda *_: None)
+    return ("sweep", *make_builds(tmp_path), *CASES, "--repeats")
+
+
+# Sweeps, radio, parts.
+
+
+@alone
+def test_every_host_takes_all_runs_once_old_and_new_side_by_side(sweep, tmp_path):
+    with lab(tmp_path, "a", "b") as made:
+        said = nrbench(*sweep, 2, "--cluster", made.address)
+        assert "hosts: 2, classes: 1; a case is run on each host" in said and "24 runs to take" in said
+        nrbench(*sweep, 3, "--cluster", made.address)
+        assert rounds_of(tmp_path) == {"a": 3, "b": 3}
+        for host in "ab":
+            own = sorted((r for r in runs_of(tmp_path) if r.host.label[0] == host), key=lambda run: run.began)
+            pairs = [(run.threads, run.repeat) for run in own if run.threads]
+            assert pairs[::2] == pairs[1::2]
+            assert (
+                len({run.pool for run in [run for run in own if run.threads][::2]}) == 2
+            )  # in a drawn order
+        assert "nothing left to do" in nrbench(*sweep, 3, "--cluster", made.address)
+        nrbench(*sweep, 4, "--cluster", made.address, "--per", "class")
+        assert sorted(rounds_of(tmp_path).values()) == [3, 4]
+
+
+@alone
+@pytest.mark.parametrize(
+    ("victim", "number", "status", "said"),
+    [
+        ("b", signal.SIGKILL, 1, "b: left out: its worker is gone"),
+        ("b", signal.SIGSTOP, 1, "b: left out: no sign of life for 2 s"),
+        ("scheduler", signal.SIGKILL, 1, "b: left out: the scheduler is gone"),
+        ("scheduler", signal.SIGSTOP, 1, "b: left out: the scheduler does not answer"),
+        ("client", signal.SIGTERM, 130, "interrupted: "),
+    ],
+)
+def test_what_ends_is_named_and_the_same_command_takes_the_rest(
+    sweep, tmp_path, monkeypatch, victim, number, status, said
+):
+    """Host b is in the middle of a run; host a has done its own."""
+    reached, leave = tmp_path / "reached", tmp_path / "open"
+    (tmp_path / "new.py").write_text(
+        "import time\nif host == 'b' and '-n2' not in options and threads == 2:\n"
+        f"    open({str(reached)!r}, 'w').close()\n"
+        f"    while not os.path.exists({str(leave)!r}):\n        time.sleep(0.05)\n"
+    )
+
+    def end():
+        until(reached.exists, "a run on b")
+        until(lambda: sum(run.host.label[0] == "a" for run in runs_of(tmp_path)) == 12, "the runs on a")
+        for name in ("SILENT_S", "ANSWER_S"):
+            monkeypatch.setattr(ways, name, 2)
+        os.kill(os.getpid(), number) if victim == "client" else made.kill(victim, number)
+
+    with lab(tmp_path, "a", "b") as made:
+        with meanwhile(end):
+            answer = ran(*sweep, 2, "--cluster", made.address, status=status).output
+        leave.touch()
+        assert said in answer and "the same command takes the rest" in answer
+    for name in ("SILENT_S", "ANSWER_S"):
+        monkeypatch.setattr(ways, name, WAIT_S)
+    with lab(tmp_path, "a", "b") as made:
+        nrbench(*sweep, 2, "--cluster", made.address)
+        assert rounds_of(tmp_path) == {"a": 2, "b": 2}
+
+
+@alone
+def test_hosts_that_cannot_be_used_are_named_with_the_reason(sweep, tmp_path, monkeypatch):
+    (tmp_path / "new.py").write_text("if host == 'other':\n    os.kill(os.getpid(), 4)\n")
+    with lab(tmp_path, "a", "other") as made:
+        made.worker("again", machine="a")
+        made.worker("unmarked", resources=None)
+        made.worker("copied", **{"/etc/machine-id": made.own("a") and "0" * 32})
+        made.worker("copy", **{"/etc/machine-id": "0" * 32})
+        made.wait_for_workers(6)
+        said = nrbench(*sweep, 1, "--cluster", made.address, status=1)
+    assert "again: left out: the same machine as a" in said
+    assert "unmarked: left out: its worker has no resource 'machine'; start it with: dask worker" in said
+    assert re.search(r"other: left out: --new: .*/new/nr_ulsim is built for another CPU \(SIGILL\)", said)
+    assert "1 of 4 hosts were left out; the same command takes the rest" in said
+    assert rounds_of(tmp_path) == {"a": 1, "copied": 1, "copy": 1}
+    monkeypatch.setattr(ways, "JOIN_S", 0.1)
+    monkeypatch.setattr(ways, "CONNECT_S", 1)
+    with lab(tmp_path) as made:
+        assert "no worker has joined in time" in nrbench(*sweep, 1, "--cluster", made.address, status=2)
+        made.worker("a")
+        made.wait_for_workers(1)
+        monkeypatch.setattr(ways, "ANSWER_S", 1)
+        with lock.machine_lock(Path(made.own("a")["NRBENCH_MACHINE_LOCK"])):
+            said = nrbench(*sweep, 2, "--cluster", made.address, status=2)
+        assert "a: left out: no answer within 1 s; is another measurement running?" in said
+    assert "no scheduler answers" in nrbench(*sweep, 1, "--cluster", made.address, status=2)
+
+
+@alone
+def test_each_host_takes_the_whole_plan_of_radio(tmp_path, monkeypatch):
+    monkeypatch.setattr(radio_session, "report", lambda *_: None)
+    for pool, mark in (("old", ""), ("new", f"{MARK.decode()}\n")):
+        a_build(tmp_path / pool, knows=cell.gnb_text(106) + cell.ue_text() + mark)
+    words = ("radio", "--old", tmp_path / "old", "--new", tmp_path / "new", "--oai", "v2.3.0",
+             "--spin", "auto", "--out", tmp_path / "out", "--timescale", "0.2,0.3",
+             "--pools", "old-old,new-new")  # fmt: skip
+    with lab(tmp_path, "a", "b", words=("--preload", Path(__file__).parent / "cluster_preload.py")) as made:
+        for runs in (1, 2):
+            nrbench(*words, "--runs", runs, "--cluster", made.address)
+            there = of_radio.read_runs(tmp_path / "out" / of_radio.RUNS)
+            each = Counter((run.host.label[0], run.gnb, run.timescale) for run in there)
+            assert len(each) == 8 and set(each.values()) == {runs}
+        assert "nothing left to do" in nrbench(*words, "--runs", 2, "--cluster", made.address)
+
+
+@alone
+def test_each_host_takes_a_part_once_and_one_that_fails_again(tmp_path, monkeypatch):
+    reported, out = [], tmp_path / "out"
+    monkeypatch.setattr(bench, "report_again", reported.append)
+    words = ("run", "--program", install(tmp_path / "bin") / "ws-bench", "--only", "slot", "--quick",
+             "--class", "other", "--rounds", "1", "--backends", "ws,alone", "--out", out)  # fmt: skip
+    with lab(tmp_path, "a", "b") as made:
+        nrbench(*words, "--cluster", made.address)
+        assert reported == [out / "a", out / "b"]
+        assert all((folder / "results.ndjson").read_text().count("\n") > 2 for folder in reported)
+        assert "nothing left to do" in nrbench(*words, "--cluster", made.address)
+        (tmp_path / "bin" / "ws-bench").write_text("#!/bin/sh\nexit 3\n")
+        for _ in range(2):
+            assert "nrbench: a: slot: exit status 2: " in nrbench(*words, "--cluster", made.address, status=1)
+
+
+def test_hosts_whose_names_become_the_same_have_folders_of_their_own():
+    names = ["a_b", "a/b", "a:b", "me@b", "..", "."]
+    folders = [work.folder_name(a_machine(name, id=str(number))) for number, name in enumerate(names)]
+    assert folders == ["a_b", "a_b-1", "a_b-2", "me@b", "-4", "-5"]
+
+
+# Builds on hosts.
+
+
+@pytest.fixture
+def sent(tmp_path, monkeypatch):
+    """A build at a path that the host lacks; what brings it, by functions that run here and are noted."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(builds, "CHUNK_BYTES", 1000)
+    (a_program(tmp_path / "build", "print('run')") / "libldpc.so").write_bytes(os.urandom(2500))
+    build = simulator.find(tmp_path / "build", "--old")
+    here = builds.package_of(build, "*.so*")
+    asked = []
+
+    elsewhere = replace(here, program=Path("/nowhere/nr_ulsim"))
+
+    def bring(package=elsewhere, harm=lambda function, words: words):
+        def there(function, *words):
+            asked.append(function.__name__)
+            return function(*harm(function, words))
+
+        asked.clear()
+        return builds.bring(build, package, there)
+
+    return build, here, bring, asked
+
+
+def test_a_build_is_used_by_its_path_or_else_sent_once(sent):
+    build, here, bring, asked = sent
+    assert bring(here) == build and asked == ["find", "absent_libraries"]
+    there = bring()
+    assert asked.count("receive") > 7 and asked[-2:] == ["unpack", "absent_libraries"]
+    assert there.environment == (("LD_LIBRARY_PATH", str(there.folder)),)
+    assert (there.folder / "libldpc.so").read_bytes() == (build.folder / "libldpc.so").read_bytes()
+    assert there.run(("-C1",), Setting("s", "c", (), "old", None, 1), 60, [None])[0].output == "run\n"
+    assert bring() == there and "receive" not in asked
+
+
+def test_a_build_that_arrives_damaged_is_refused_and_not_kept(sent, tmp_path):
+    *_, bring, _ = sent
+
+    def harm(function, words):
+        return (words[0], words[1][:-1] + b"x") if function is builds.receive else words
+
+    with pytest.raises(MachineLost, match="the build arrived damaged"):
+        bring(harm=harm)
+    assert not list((tmp_path / "cache" / "nrbench" / "builds").iterdir())
+    (bring().program).write_text("damaged later")
+    bring()
+    assert len(list((tmp_path / "cache" / "nrbench" / "builds").iterdir())) == 2  # nothing there is removed
+
+
+@pytest.mark.skipif(not (shutil.which("cc") and shutil.which("ldd")), reason="no C compiler or no ldd")
+def test_a_host_that_lacks_a_library_is_named(tmp_path, sent):
+    (tmp_path / "part.c").write_text("int part(void) { return 0; }\n")
+    (tmp_path / "main.c").write_text("int part(void);\nint main(void) { return part(); }\n")
+    for words in ("-shared -o libpart.so part.c", "-o nr_ulsim main.c -L. -lpart -Wl,-rpath,$ORIGIN"):
+        subprocess.run(["cc", *words.split()], cwd=tmp_path, check=True)
+    (tmp_path / "libpart.so").unlink()
+    found = simulator.find(tmp_path, "--old")
+    with pytest.raises(MachineLost, match="nr_ulsim does not find libpart.so; install them there"):
+        builds.bring(found, builds.package_of(found, "*.so*"), lambda function, *words: function(*words))
+
+
+# What is said of hosts.
+
+
+def a_machine(name, about=None, **changes):
+    own = {"boot": name, "offset_s": 0.0, "nrbench": "c0ffee", "speed_s": 1.0}
+    own |= {"throttled": False, "capped": False} | (about or {})
+    usual = {"id": f"id-{name}", "clocksource": "tsc", "kernel": "6.1.0", "cores_online": 8, "load": 0.1}
+    host = Host.model_validate(SWEEP["host"] | usual | changes)
+    return machines.Machine(name, f"tcp://{name}", host, own)
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "changes", "text"),
+    [
+        (None, {}, {}, None),
+        ("busy", {}, {"load": 7.5}, "a load of 7.5 on 8 CPUs"),
+        ("slow", {"speed_s": 1.6}, {}, "1.60 times as long for the same work as its class"),
+        ("throttled", {"capped": True}, {}, "its CPUs may not run as fast as they can"),
+        ("clock", {"offset_s": -90.0}, {}, "its clock is -90 s from this machine's"),
+        ("clock", {}, {"clocksource": "hpet"}, "clock source hpet; most have tsc"),
+        ("kernel", {}, {"kernel": "5.4.0"}, "kernel 5.4.0; most have 6.1.0"),
+        ("version", {"nrbench": None}, {}, "nrbench of an unknown commit; here it is c0ffee"),
+    ],
+)
+def test_what_makes_figures_doubtful_is_named(kind, about, changes, text):
+    one, *others = every = [a_machine("a", about, **changes), a_machine("b"), a_machine("c")]
+    assert dict(machines.doubts(one, every, "c0ffee")).get(kind) == text
+    assert not [*machines.doubts(others[0], every, "c0ffee")]
+    assert kind is None or machines.leave_out_of(f" {kind},") == {kind} < machines.leave_out_of("all")
+    with pytest.raises(ValueError, match="'ugly' is not one of busy"):
+        machines.leave_out_of("ugly")
+
+
+# The lock of a machine.
+
+HOLD = """
+import sys
+from nrbench.cluster.lock import machine_lock
+with machine_lock():
+    print(1, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["ends", "is killed", "loses the file"])
+def test_a_second_measurement_waits_until_the_first_ends(tmp_path, monkeypatch, how):
+    path, held = tmp_path / "lock", threading.Event()
+    monkeypatch.setattr(lock, "LOOK_S", 0.01)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), lock.VARIABLE: str(path)}
+    words = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": variables}
+    with subprocess.Popen([sys.executable, "-c", HOLD], **words) as first:
+        assert first.stdout.readline() == b"1\n" and path.stat().st_mode & 0o777 == 0o444
+
+        def second():
+            with lock.machine_lock(path):
+                held.set()
+
+        with meanwhile(second):
+            assert not held.wait(0.2)
+            {"ends": first.stdin.close, "is killed": first.kill, "loses the file": path.unlink}[how]()
+            assert held.wait(WAIT_S)
+
+
+def test_a_link_or_a_pipe_in_the_place_of_the_lock_is_refused(tmp_path, monkeypatch):
+    """Any user can make one. To open a pipe may block without end."""
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    os.mkfifo(tmp_path / "pipe")
+    for name, said in (("link", "symbolic"), ("pipe", "no regular file")):
+        with pytest.raises(OSError, match=said), lock.machine_lock(tmp_path / name):
+            pass
+    monkeypatch.delenv(lock.VARIABLE, raising=False)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o1777)
+    monkeypatch.setattr(lock, "FOLDERS", (tmp_path / "none", tmp_path, tmp_path / "shared"))
+    assert lock.lock_path() == tmp_path / "shared" / lock.NAME
+
+
+# Ways to machines.
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tcp:", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1", "kubernetes:"]
+)
+def test_what_is_no_way_is_named_with_those_there_are(text):
+    with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*slurm\[:FILE\]"):
+        ways.parse_spec(text)
+
+
+@pytest.mark.parametrize(
+    ("way", "text", "said"),
+    [
+        ("ssh", "a\nb speed=fast\n", "file:2: 'speed=fast' is not name=…"),
+        ("ssh", "-oProxyCommand=x\n", "file:1: '-oProxyCommand=x' is not"),
+        ("ssh", "ann@a\nbob@a\n", "file:2: a second host a; tell them apart by name="),
+        ("ssh", "# none\n", "names no host"),
+        ("ssh", None, "No such file"),
+        ("slurm", "nodes = 0", "file: nodes: Input should be greater than or equal to 1"),
+        ("slurm", "speed = 1", "file: speed: Extra inputs are not permitted"),
+        ("slurm", "nodes = ", "file: Invalid value"),
+        ("kubernetes", None, "No such file"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path, monkeypatch, way, text, said):
+    monkeypatch.setattr(ways, "require_packages", lambda _: None)
+    if text is not None:
+        (tmp_path / "file").write_text(text)
+    with pytest.raises(BenchError, match=said), ways.open_cluster(f"{way}:{tmp_path / 'file'}"):
+        pass
+
+
+def test_the_files_to_start_from_are_read(tmp_path):
+    lab1, epyc, arm = ssh.read_hosts(PIECES / "hosts.txt")
+    assert (lab1.name, epyc.target, arm.port) == ("lab1.example.org", "bench@lab2.example.org", "2222")
+    assert arm.command("-L1")[-3:] == ["-L1", arm.target, (
+        "exec env PYTHONPATH=/srv/bench/nr_ulsim_bench /srv/bench/.venv/bin/python -m nrbench.cluster.worker"
+    )]  # fmt: skip
+    offered = tmp_path / "slurm.toml"
+    offered.write_text(re.sub(r"^# (?=\w+ = )", "", (PIECES / "slurm.toml").read_text(), flags=re.M))
+    wanted = ways.read_configuration(ways.Spec("slurm", str(offered)), slurm.Slurm)
+    assert (wanted.nodes, wanted.account, wanted.wait_s) == (4, "radio", 3600)
+
+
+@alone
+@needs_sshd
+def test_hosts_by_ssh_of_which_one_cannot_be_reached(sweep, tmp_path):
+    with begun(Daemons(tmp_path)) as made:
+        hosts = [made.host("a"), made.host("b"), made.host("gone", has_daemon=False)]
+        hosts.append(made.host("bare").replace(f"nrbench={ROOT}", f"nrbench={tmp_path}"))
+        (tmp_path / "hosts.txt").write_text("".join(hosts))
+        said = nrbench(*sweep, 2, "--cluster", f"ssh:{tmp_path}/hosts.txt")
+    assert "gone: no worker: ssh: connect to host 127.0.0.1" in said
+    assert re.search(
+        "bare: no worker: .*No module named 'nrbench.*; name nrbench=… or another python=…", said
+    )
+    assert rounds_of(tmp_path) == {"a": 2, "b": 2}
+    left = ["pgrep", "-f", f"nrbench.cluster.worker.*{tmp_path}"]
+    until(lambda: subprocess.run(left, check=False).returncode, "the end of all workers")
+
+
+def refuses(address, **more):
+    for of, own in ((address, more), (address.replace("tls://", "tcp://"), {})):
+        with pytest.raises((OSError, TypeError)), ExitStack() as stack:
+            ways.connected(stack, of, timeout="3s", **own)
+
+
+@alone
+def test_a_stranger_is_refused_by_the_scheduler_for_ssh(tmp_path):
+    from distributed.security import Security
+
+    with ExitStack() as stack, dask.config.set({"temporary-directory": str(tmp_path)}):
+        made, security, _ = ssh.started([], stack)
+        ways.connected(stack, made.scheduler_address, security=security)
+        refuses(made.scheduler_address, security=Security.temporary())
+
+
+@alone
+@needs_openssl
+def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_place_of_kubectl(
+    tmp_path, monkeypatch
+):
+    """Scheduler and workers have the words of ci/deploy/cluster. Another program stands for srun."""
+    with begun(Pieces(tmp_path)) as made:
+        refuses(made.address)
+        made.kubectl(nodes=2)
+        made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
+        made.node("pod")
+        own = made.own("job") | {"NRBENCH_TLS": str(made.tls)}
+        made.run(["bash", PIECES / "worker.sbatch", made.address], "job", **own)
+        monkeypatch.setenv("PATH", made.environment["PATH"])
+        (tmp_path / "lab.toml").write_text('context = "lab"\nnamespace = "radio"\n')
+        lab_toml = f"kubernetes:{tmp_path}/lab.toml"
+        with ways.open_cluster(lab_toml) as cluster:
+            assert [machine.name for machine in cluster.machines] == ["job", "pod"]
+            assert [cluster.run_on(machine, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
+        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
+        tls = {f"distributed.comm.tls.{key}": str(made.tls / name) for key, name in files.items()}
+        with dask.config.set(tls), ways.open_cluster(made.address) as cluster:
+            assert len(cluster.machines) == 2
+        made.kubectl(nodes=0)
+        with pytest.raises(BenchError, match="is for 0 nodes"), ways.open_cluster(lab_toml):
+            pass
+        made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
+        for use in (kubernetes.tunnel(kubernetes.Kubernetes()), ways.open_cluster("kubernetes")):
+            with pytest.raises(BenchError, match="kubernetes: .*error: unable to forward port"), use:
+                pass
+
+
+@pytest.mark.parametrize("file", ["worker.sbatch", "Containerfile"])
+def test_no_worker_does_other_work_beside_what_is_measured(file):
+    text = (PIECES / file).read_text()
+    for name in ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL"):
+        assert f" DASK_DISTRIBUTED__WORKER__{name}=False" in text
+        assert f"export DASK_DISTRIBUTED__WORKER__{name}=False" in slurm._prologue(slurm.Slurm())
+
+
+@alone
+@needs_slurm
+def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, monkeypatch):
+    pytest.importorskip("dask_jobqueue")
+    own = f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\nwait_s = 600\n'
+    words = ("--cluster", f"slurm:{tmp_path}/lab.toml")
+    with begun(Partition(tmp_path), monkeypatch) as made:
+        (tmp_path / "lab.toml").write_text(f'partition = "lab"\n{own}')
+        nrbench(*sweep, 2, *words)
+        runs = [run for run in runs_of(tmp_path) if run.at_once is None]
+        assert len(runs) == 12 and {run.host.label.partition(":")[0] for run in runs} == {made.node}
+        until(lambda: not made.says("squeue"), "the end of all jobs")
+        (tmp_path / "lab.toml").write_text(f'partition = "none"\n{own}')
+        said = nrbench(*sweep, 3, *words, status=2)
+        assert "no worker has joined in time (sbatch: error: Batch job submission failed: Invalid" in said

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands from the first option to the report, on one program that stands for those that they run (fake.py):
+its figures are the same each time."""
+
+import html
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from fake import OF_BENCH, a_build, apart, install, limit_when
+from golden_files import ROOT, check, plain, table
+from made_up import nrbench, ran
+from radio_runs import OLD, by_power
+
+from nrbench.radio import cell
+from nrbench.radio.plan import NO_SPIN
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
+DATA = Path(__file__).parent
+CPU = str(min(os.sched_getaffinity(0)))  # of all runs: none goes beside another
+OF_HOST = ["host", "host_label", "began", "cpus"]
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch):
+    """Two CPUs, all classes."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
+    monkeypatch.setenv("COLUMNS", "120")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """Those of ci/bench, two of the rivals' modules beside them."""
+    folder = install(tmp_path / "bin", *OF_BENCH)
+    for name in ("libbench_onetbb.so", "liblatch_boost.so"):
+        (folder / name).touch()
+    return folder
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# nrbench sweep
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """The words of one case with two threads; what is wrong with the new build."""
+
+    def words(repeats, *more, **behaviour):
+        (tmp_path / "new" / "asked").unlink(missing_ok=True)
+        install(tmp_path / "old", "nr_ulsim", pool="old")
+        install(tmp_path / "new", "nr_ulsim", pool="new", **behaviour)
+        builds = ("--old", tmp_path / "old", "--new", tmp_path / "new", "--out", tmp_path / "out")
+        case = ("--cases", "quick:prb273-mcs25", "--threads", "2", "--cpus", CPU)
+        return ("sweep", *builds, *case, "--repeats", repeats, *more)
+
+    return words
+
+
+def settings(folder):
+    """How often each was taken."""
+    runs = lines(folder / "runs.ndjson")
+    return Counter((run["build"]["sha256"], run["pool"], run["spin"], run["repeat"]) for run in runs)
+
+
+def test_a_sweep(sweep, tmp_path):
+    nrbench(*sweep(5, "--spin", "off,auto", "--trials", "50", "--noise-seed", "7"))
+    runs = lines(tmp_path / "out" / "runs.ndjson")
+    assert {run["environment"]["OAI_RNGSEED"] for run in runs} == {"7"} and {
+        run["trials"] for run in runs
+    } == {50}
+    rows = table(tmp_path / "out" / "results.csv", OF_HOST).splitlines(keepends=True)
+    check("part-sweep.csv", "".join(row for row in rows if ",s," not in row))
+    assert "Summary" in (tmp_path / "out" / "report.txt").read_text()
+    assert {"report.html", "runs.csv", "runs.ndjson"} < {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_more_rounds_go_on_where_the_sweep_ended(sweep, tmp_path):
+    nrbench(*sweep(1))
+    assert "4 runs are there from before" in nrbench(*sweep(2))
+    assert len(settings(tmp_path / "out")) == 8 and set(settings(tmp_path / "out").values()) == {1}
+    assert "nothing left to do" in nrbench(*sweep(2))
+
+
+def test_an_interrupted_sweep_reports_and_goes_on(sweep, tmp_path):
+    said = nrbench(*sweep(2, "--spin", "auto", at={"2": "interrupt"}), status=130)
+    count = len(lines(tmp_path / "out" / "runs.ndjson"))
+    assert f"interrupted: {count} of 8 runs taken; the same command takes the rest" in said
+    assert "WARNING: interrupted" in (tmp_path / "out" / "report.txt").read_text()
+    nrbench(*sweep(2, "--spin", "auto"))
+    assert len(settings(tmp_path / "out")) == 8 and set(settings(tmp_path / "out").values()) == {1}
+
+
+def test_a_sweep_that_is_killed_loses_no_run(sweep, tmp_path):
+    words = [str(word) for word in sweep(2, "--spin", "auto", at={"2": "kill"})]
+    package = {"PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
+    done = subprocess.run(
+        [sys.executable, "-m", "nrbench", *words], env=os.environ | package, capture_output=True
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert 0 < len(lines(tmp_path / "out" / "runs.ndjson")) < 8
+    nrbench(*sweep(2, "--spin", "auto"))
+    assert len(settings(tmp_path / "out")) == 8 and set(settings(tmp_path / "out").values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        ("crash", "crash: ended by SIGABRT"),
+        ("undecoded", "failed: not decoded: 100 of 100 slots in their first round"),
+        ("hang", "hang: no end within 60 s; killed"),
+    ],
+)
+def test_runs_that_fail_are_named_and_the_rest_goes_on(sweep, tmp_path, monkeypatch, what, said):
+    """The limit passes when a run hangs, whatever the clock shows."""
+
+    def hangs():
+        there = (tmp_path / "new" / "hangs").exists()
+        (tmp_path / "new" / "hangs").unlink(missing_ok=True)
+        return there
+
+    limit_when(monkeypatch, hangs)
+    answer = nrbench(*sweep(2, "--limit", "60", fails={"-C2": what}), status=1)
+    assert f"quick:prb273-mcs25 new auto 2 threads: {said}" in answer
+    assert "2 of 8 runs gave no figures" in answer
+    assert Counter(run["status"] for run in lines(tmp_path / "out" / "runs.ndjson"))["ok"] == 6
+
+
+def test_runs_that_failed_are_taken_again(sweep, tmp_path):
+    nrbench(*sweep(1, fails={"-C2": "crash"}), status=1)
+    nrbench(*sweep(1))
+    assert len(lines(tmp_path / "out" / "runs.ndjson")) == 5
+    assert "1 failed runs were taken again" in (tmp_path / "out" / "report.txt").read_text()
+
+
+def test_a_plan_is_shown_and_nothing_is_run(sweep, tmp_path):
+    said = nrbench(*sweep(2, "--dry-run"), "--cases", "slides,mimo", "--trials", "9")
+    check("part-sweep-plan.txt", plain("\n".join(sorted(said.splitlines())), tmp_path))
+    assert not (tmp_path / "out").exists() and not (tmp_path / "new" / "asked").exists()
+
+
+def test_recorded_slots_on_each_pool(programs, tmp_path):
+    """A sweep without builds."""
+    words = ("sweep", "--program", programs / "ws-bench", "--data", DATA, "--backends", "ws,mutex-per-worker")
+    nrbench(*words, "--threads", "1,2", "--repeats", "5", "--out", tmp_path / "out")
+    check("part-replay.csv", table(tmp_path / "out" / "results.csv", OF_HOST))
+
+
+def test_builds_with_the_other_pool_are_refused(sweep, tmp_path):
+    words = sweep(1)
+    install(tmp_path / "old", "nr_ulsim", pool="new")
+    assert "--any-pool measures them as they are" in nrbench(*words, status=2)
+    assert "WARNING" in nrbench(*words, "--any-pool")
+
+
+# nrbench run, which ci/bench calls
+
+
+def measured(text):
+    """Without the machine."""
+    text = re.sub(r".*, (\d+) cores, Linux .* load [\d.]+ at the start", r"<machine>, \1 cores", text)
+    text = (
+        re.sub(r"\A(?:[^\n]*\n)*?(?=rounds )", "", text)
+        if re.search(r"^rounds ", text, re.MULTILINE)
+        else text
+    )
+    text = re.sub(r"^note: .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"a table of \d+ MiB|caches \d+ MiB", "<memory>", text)
+    return re.sub(r"^written to .*$", "", text, flags=re.MULTILINE)
+
+
+PARTS = {
+    "slot": ("--backends", "ws,alone,mutex-per-worker,onetbb", "--class", "other"),
+    "stream": ("--backends", "ws,alone,mutex-per-worker,onetbb", "--class", "other"),
+    "coliseum": ("--backends", "ws,alone,mutex-per-worker,onetbb,ws-tpool", "--class", "other"),
+    "wake": ("--backends", "ws,mutex-per-worker", "--class", "other"),
+    "lives": ("--class", "other"),
+    "tail": ("--class", "other"),
+    "pi": (),
+    "scan": (),
+    "latch": ("--rounds", "1"),
+    "prewake": (),
+    "trace": (),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_the_benchmark(part, programs, tmp_path):
+    """Measured and reported, then reported again."""
+    words = ("run", "--only", part, "--quick", "--rounds", "5", *PARTS[part])
+    said = ran(*words, "--program", programs / "ws-bench", "--out", tmp_path / "out", "--data", DATA).stdout
+    check(f"part-{part}.txt", plain(measured(said), tmp_path))
+    page = re.sub(r"<[^>]*>|data:image\S*", " ", (tmp_path / "out" / "report.html").read_text())
+    assert not {word for word in said.split() if word[0].isdigit()} - set(html.unescape(page).split())
+    assert ran("report", "--out", tmp_path / "out").stdout == said
+
+
+def test_the_screen_of_the_whole_benchmark(programs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("run", "--quick", "--rounds", "3", "--class", "other", "--program", programs / "ws-bench")
+    said = nrbench(*words, "--data", DATA)
+    check("part-screen.txt", measured(said[said.index("This pool on") :]))
+    assert "Verdicts:" in (tmp_path / "out" / "tables.txt").read_text()
+    there = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
+    assert {
+        "lives.ndjson",
+        "results.ndjson",
+        "replay/runs.ndjson",
+        "report.txt",
+        "replay/report.html",
+    } < there
+
+
+def test_prewake_in_one_environment_and_scenario(programs, tmp_path):
+    words = ("prewake", "--program", programs / "ws-prewake", "--env", "wake30", "--seconds", "0.5")
+    said = ran(*words, "--scenario", "500:DDU:5:12x6:drift_ppm=50", "--out", tmp_path).stdout
+    check("part-prewake-chosen.txt", plain(measured(said), tmp_path))
+    asked = (programs / "asked").read_text()
+    wanted = "slot_us=500 pattern=DDU jitter_us=5 bursts=12x6 drift_ppm=50 class=rrall pin=1 inject_us=30"
+    assert asked.count("\n") == 1 and wanted in asked and "measure_ms=500" in asked
+
+
+def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):
+    install(programs, "ws-bench", at={"4": "interrupt"})
+    words = ("run", "--only", "lives", "--quick", "--class", "other", "--program", programs / "ws-bench")
+    said = nrbench(*words, "--out", tmp_path / "out", status=130)
+    assert "interrupted: 3 of 8 measurements taken" in said and "Verdicts:" in said
+    assert len(lines(tmp_path / "out" / "lives.ndjson")) == 1 + 3
+
+
+def test_measurements_without_a_result_are_named(programs, tmp_path):
+    install(programs, "ws-bench", fails={"backend=onetbb": "killed after 2 s"})
+    words = ("run", "--only", "wake", "--quick", "--class", "other", "--program", programs / "ws-bench")
+    said = nrbench(*words, "--backends", "ws,onetbb", "--rounds", "2", "--out", tmp_path / "out")
+    assert "wake other onetbb 1w: idle-cpu x2, idle5000us x2, idle500us x2: killed after 2 s" in said
+    assert re.search(r"onetbb 1w +helps +hung", said)
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (("--only", "slot", "--backends", "none"), "--backends: 'none' is none of "),
+        (
+            ("--only", "scan", "--program", "/nowhere/ws-bench"),
+            "/nowhere/ws-scan: no such file; build it first",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_named_in_a_line(programs, tmp_path, words, reason):
+    given = () if "--program" in words else ("--program", programs / "ws-bench")
+    said = nrbench("run", *words, *given, "--out", tmp_path / "out", status=2)
+    assert reason in said and "Traceback" not in said
+
+
+# nrbench radio
+
+
+@pytest.fixture
+def radio(tmp_path, monkeypatch):
+    """The words of a session. What is run is made up: a combination lives up to its capacity."""
+    monkeypatch.setattr("nrbench.radio.pair.take", made_up)
+    monkeypatch.setattr("nrbench.radio.softmodem.check_privileges", lambda _: None)
+    return radio_words(tmp_path)
+
+
+def radio_words(folder):
+    knows = cell.gnb_text(106) + cell.ue_text()
+    for pool, mark in (("old", ""), ("new", "TPOOL_WS_SPIN\n")):
+        a_build(folder / pool, pool, knows + mark)
+    builds = ("--old", folder / "old", "--new", folder / "new", "--oai", "v2.3.0", "--label", "made up")
+    return ("radio", *builds, "--pools", "old-old,new-new", "--out", folder / "out")
+
+
+def made_up(asked):
+    spin = NO_SPIN if set(asked.pools.values()) == {"old"} else asked.spin
+    run = by_power(OLD._replace(**asked.pools, spin=spin), asked.timescale)
+    return run.model_dump(include={"outcome", "sides", "ul", "dl", "attach_s", "steady_s"})
+
+
+def radio_report(folder):
+    """Without the time and the load of the machine."""
+    text = (folder / "report.txt").read_text(encoding="utf-8")
+    return re.sub(r"^WARNING: (.|\n)*?(?=^\S)", "", text, flags=re.MULTILINE)
+
+
+def test_a_radio_session_at_given_timescales(radio, tmp_path):
+    words = (*radio, "--timescale", "0.2,0.3,0.5", "--runs", "5", "--seconds", "60")
+    nrbench(*words)
+    check("part-radio.txt", radio_report(tmp_path / "out"))
+    assert len(lines(tmp_path / "out" / "radio.ndjson")) == 3 * 3 * 5
+    nrbench(*words)
+    assert len(lines(tmp_path / "out" / "radio.ndjson")) == 3 * 3 * 5
+
+
+def test_a_radio_session_that_searches_the_capacity(radio, tmp_path):
+    nrbench(*radio, "--capacity", "--timescale", "0.2:0.8", "--runs", "8", "--seconds", "60")
+    check("part-radio-capacity.txt", radio_report(tmp_path / "out"))
+    tried = Counter(run["spin"] for run in lines(tmp_path / "out" / "radio.ndjson"))
+    assert tried == {"none": 8, "off": 8, "auto": 8}
+
+
+def test_an_interrupted_radio_session_reports_and_goes_on(radio, tmp_path, monkeypatch):
+    calls = iter((False, False, True))
+
+    def take(asked):
+        if next(calls, False):
+            raise KeyboardInterrupt
+        return made_up(asked)
+
+    monkeypatch.setattr("nrbench.radio.pair.take", take)
+    words = (*radio, "--timescale", "0.3", "--runs", "2", "--spin", "auto")
+    assert "interrupted: 2 of 4 runs taken; the same command takes the rest" in nrbench(*words, status=130)
+    assert (tmp_path / "out" / "report.txt").exists()
+    nrbench(*words)
+    taken = Counter((run["gnb"], run["round"]) for run in lines(tmp_path / "out" / "radio.ndjson"))
+    assert len(taken) == 4 and set(taken.values()) == {1}
+
+
+def test_a_radio_session_is_shown_and_nothing_is_run(radio, tmp_path):
+    said = nrbench(*radio, "--timescale", "0.2,0.3", "--runs", "2", "--prb", "106,273", "--dry-run")
+    check("part-radio-plan.txt", plain("\n".join(sorted(said.splitlines())), tmp_path))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.alone
+def test_a_radio_session_of_two_programs(tmp_path, monkeypatch):
+    """They meet, keep time and are ended."""
+    apart(monkeypatch, tmp_path)
+    monkeypatch.setattr("nrbench.radio.softmodem.check_privileges", lambda _: None)
+    nrbench(*radio_words(tmp_path), "--timescale", "0.3", "--runs", "1", "--seconds", "1", "--spin", "auto")
+    runs = lines(tmp_path / "out" / "radio.ndjson")
+    assert sorted((run["gnb"], run["outcome"]) for run in runs) == [("new", "ok"), ("old", "ok")]
+    assert all(run["sides"]["gnb"]["steady"]["tx_late"] == 0 for run in runs)

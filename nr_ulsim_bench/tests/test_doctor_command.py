@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command nrbench doctor: its options, the profile for tuned, and the hosts of a cluster."""
+
+import configparser
+import json
+from pathlib import Path
+
+import machine_tree
+import pytest
+from test_doctor_machines import MACHINES, doctor, tree
+
+from nrbench.system import CPU
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "doctor.md"
+
+
+def write_profile(root, machine="untouched", **more):
+    folder = root / "nrbench"
+    about = MACHINES[machine] | more
+    system = tree(root / "tree", about)
+    done = doctor("--root", system.root, "--cpus", about["cpus"], "--tuned", folder)
+    parser = configparser.ConfigParser(interpolation=None, delimiters="=")
+    parser.optionxform = str
+    parser.read(folder / "tuned.conf")
+    return done, {section: dict(parser[section]) for section in parser.sections()}
+
+
+def test_the_profile_keeps_other_work_off_the_workers_cpus(tmp_path):
+    done, profile = write_profile(tmp_path)
+    assert done.exit_code == 0 and "tuned-adm profile nrbench" in done.output
+    assert profile == {
+        "main": {"summary": "CPUs 2-5 for real-time workers, all other work on 0-1,6-7"},
+        "cpu": {"devices": "cpu2,cpu3,cpu4,cpu5", "governor": "performance"},
+        "sysctl": {
+            "kernel.sched_autogroup_enabled": "0",
+            "kernel.timer_migration": "0",
+            "kernel.numa_balancing": "0",
+            "kernel.watchdog_cpumask": "0-1,6-7",
+            "vm.stat_interval": "120",
+            "kernel.nmi_watchdog": "0",
+        },
+        "sysfs": {
+            "/sys/devices/virtual/workqueue/cpumask": "c3",
+            "/sys/devices/virtual/workqueue/*/cpumask": "c3",
+        },
+        "irqbalance": {"banned_cpus": "2-5"},
+        "scheduler": {"isolated_cores": "2-5", "ps_blacklist": "nr-softmodem;nr-uesoftmodem"},
+        "bootloader": {
+            "cmdline_nrbench": "+isolcpus=managed_irq,domain,2-5 irqaffinity=0-1,6-7 nohz_full=2-5"
+            " rcu_nocbs=2-5 rcu_nocb_poll skew_tick=1 nosoftlockup"
+        },
+    }
+
+
+def test_the_profile_has_what_the_kernel_was_built_for(tmp_path):
+    _, profile = write_profile(tmp_path, "old")
+    assert profile["bootloader"]["cmdline_nrbench"] == (
+        "+isolcpus=0-4 irqaffinity=5-7 nohz_full=0-4 skew_tick=1 nosoftlockup"
+    )
+
+
+def test_every_boot_parameter_of_the_profile_is_documented(tmp_path):
+    _, profile = write_profile(tmp_path)
+    for word in profile["bootloader"]["cmdline_nrbench"].lstrip("+").split():
+        assert f"`{word.partition('=')[0]}" in DOCUMENT.read_text(encoding="utf-8"), word
+
+
+@pytest.mark.parametrize("cpus, error", [("0-7", "0-7 are all there are"), ("2-9", "only 0-7 are online")])
+def test_cpus_that_cannot_be_kept_free_are_refused(tmp_path, cpus, error):
+    changes = {**MACHINES["untouched"]["files"], f"{CPU}/possible": "0-9\n"}
+    done, profile = write_profile(tmp_path, cpus=cpus, files=changes)
+    assert done.exit_code == 2 and error in done.output and profile == {}
+
+
+def test_a_profile_is_not_overwritten(tmp_path):
+    write_profile(tmp_path)
+    done, _ = write_profile(tmp_path)
+    assert done.exit_code == 2 and "File exists" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--cluster", "ssh:x", "--tuned", "x"), ("--cluster", "ssh:x", "--cpus", "2"), ("--cluster", "http://a:1"),
+     ("--cpus", "5-2"), ("--cpus", ""), ("--cpus", "0-4000000"), ("--cpus", "8")],
+)  # fmt: skip
+def test_options_that_are_none_are_refused(tmp_path, words):
+    done = doctor("--root", machine_tree.tuned(tmp_path).root, "--quick", *words)
+    assert done.exit_code == 2 and "--c" in done.output
+
+
+@pytest.mark.parametrize("label", ["Some [bold]CPU[/bold]", "CPU [/x]", "CPU :smile:"])
+def test_names_are_no_markup(tmp_path, label):
+    system = machine_tree.tuned(tmp_path, {"/proc/cpuinfo": f"model name: {label}\n"})
+    text = doctor("--root", system.root, "--quick", "--cpus", "2-5").output
+    assert text.startswith(f"{label}, 8 CPUs, Linux")
+
+
+@pytest.mark.alone
+def test_hosts_of_a_cluster_are_examined(tmp_path):
+    """Two processes behind a scheduler, each on a made-up machine."""
+    pytest.importorskip("distributed")
+    from cluster_tools import lab
+
+    with lab(tmp_path, "a") as made:
+        made.worker("b", **{"/sys/fs/cgroup/user.slice/cpu.max": "9 10\n"})
+        made.wait_for_workers(2)
+        text = doctor("--cluster", made.address, "--quick")
+        done = doctor("--cluster", made.address, "--quick", "--json")
+    assert (text.exit_code, done.exit_code) == (1, 1)
+    assert "a: Some CPU, 1 CPUs, Linux 6.8.0-rt, governor performance; worst: note" in text.output
+    assert "bad  CPU quota: 0.9 CPUs in each 0.01 ms (/sys/fs/cgroup/user.slice) (b)" in text.output
+    hosts = json.loads(done.stdout)["hosts"]
+    assert [(one["name"], one["worst"]) for one in hosts] == [("a", "note"), ("b", "bad")]
+    assert all(len(one["findings"]) > 20 for one in hosts)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the doctor reports of the made-up machines in doctor/machines.toml: whole reports as files, which
+NRBENCH_GOLDEN=write writes anew, and levels that were worked out by hand."""
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import machine_tree
+import pytest
+from typer.testing import CliRunner
+
+from nrbench.cli import app
+from nrbench.doctor.checks import tomllib
+from nrbench.system import parse_cpus
+
+FOLDER = Path(__file__).parent / "doctor"
+MACHINES = tomllib.loads((FOLDER / "machines.toml").read_text(encoding="utf-8"))
+WAKE = {"class": "fifo", "gap_us": 1000, "hold": False, "samples": 300}
+WAKE |= {"p99_us": 60.0, "max_us": 90.0, "call_p50_us": 7.5}
+
+
+def doctor(*words):
+    return CliRunner().invoke(app, ["doctor", *map(str, words)])
+
+
+def files(listed):
+    """With each CPU of names such as cpu[2-5]."""
+    found = {}
+    for name, text in listed.items():
+        head, cpus, tail = re.fullmatch(r"(.*?)(?:\[([\d,-]+)\](.*))?", name).groups()
+        names = [f"{head}{cpu}{tail}" for cpu in parse_cpus(cpus)] if cpus else [name]
+        found |= dict.fromkeys(names, text or None)
+    return found
+
+
+def tree(root, machine):
+    """The files of a machine."""
+    bare = dict.fromkeys(machine_tree.everything()) if machine.get("bare") else {}
+    changes = bare | files(machine["files"])
+    if "dma_latency_us" in machine:
+        changes["/dev/cpu_dma_latency"] = machine["dma_latency_us"].to_bytes(4, "little")
+    if "holder" in machine:
+        changes[machine["holder"]] = Path("/dev/cpu_dma_latency")
+    system = machine_tree.tuned(root, changes)
+    for irq in machine.get("fixed", []):
+        system.path(f"/proc/irq/{irq}/smp_affinity_list").chmod(0o444)
+    return system
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request, tmp_path, monkeypatch):
+    """A machine's name, its description, and what runs the doctor on it with these options."""
+    about = MACHINES[request.param]
+
+    def room(path):
+        if "free_mib" not in about or not os.fspath(path).endswith("/dev/shm"):
+            raise FileNotFoundError(path)
+        return SimpleNamespace(f_bavail=about["free_mib"] << 8, f_frsize=4096)
+
+    def run(*words):
+        return doctor("--root", tree(tmp_path / "root", about).root, "--cpus", about["cpus"], *wakes, *words)
+
+    program = tmp_path / "ws-wakes"
+    lines = "\n".join(json.dumps(line if "error" in line else WAKE | line) for line in about.get("wakes", []))
+    program.write_text(f"#!{sys.executable}\nprint({lines!r})\n")
+    program.chmod(0o755)
+    wakes = ["--wakes", program] if lines else []
+    second = files(about.get("second", {}))
+    monkeypatch.setattr(time, "sleep", lambda seconds: machine_tree.write(tmp_path / "root", second))
+    monkeypatch.setattr(os, "statvfs", room)
+    return request.param, about, run
+
+
+@pytest.mark.parametrize("kind", ["txt", "json"])
+def test_the_whole_report(machine, kind):
+    name, about, run = machine
+    path, found = FOLDER / f"{name}.{kind}", run(*["--json"] * (kind == "json"))
+    assert found.exit_code == about.get("status", 0), found.output
+    if os.environ.get("NRBENCH_GOLDEN") == "write":
+        path.write_text(found.output, encoding="utf-8")
+    assert found.output == path.read_text(encoding="utf-8")
+
+
+def test_levels_by_hand(machine):
+    _, about, run = machine
+    found = {(finding["level"], finding["check"]) for finding in json.loads(run("--json").output)["findings"]}
+    for level, checks in about["levels"].items():
+        assert {(level, check) for check in checks.split(", ")} - found == set()

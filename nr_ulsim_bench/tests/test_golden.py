@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the commands give of the committed raw runs: files of golden/, see golden_files.py."""
+
+import html
+import itertools
+import random
+import re
+from pathlib import Path
+
+import pytest
+from golden_files import GOLDEN, ROOT, check, plain, table
+from made_up import failed, nrbench, run, write
+from typer.testing import CliRunner
+
+from nrbench import cli
+
+RAW = ROOT / "docs" / "results"
+SWEEPS = [RAW / f"2-cores-sweep-{name}.ndjson" for name in ("v2.1.0", "v2.3.0", "v2.3.0-slow-hour")]
+RADIOS = sorted(RAW.glob("2-cores-radio-*.ndjson"))
+ONE = RAW / "2-cores-sweep-v2.3.0-2-layers.ndjson"
+RERUN = ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-v2.3.0-slow-hour.ndjson"]
+COMPARED = {
+    "rerun": RERUN,
+    "rerun-threshold": [*RERUN, "--threshold", "0.5"],
+    "versions": ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-2025.w37.ndjson"],
+    "cases": ["2-cores-sweep-v2.3.0.ndjson", ONE.name],
+}
+COMMANDS = ("run", "prewake", "sweep", "radio", "compare", "scenarios", "report", "results")
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def figures(text):
+    """Words with a digit."""
+    return {word.strip(",;:.()[]…") for word in text.split() if re.search(r"\d", word)}
+
+
+def check_page(folder):
+    """Whatever figure the text has, the page has."""
+    page = re.sub(r"<[^>]*>|data:image\S*", " ", (folder / "report.html").read_text(encoding="utf-8"))
+    assert not figures((folder / "report.txt").read_text(encoding="utf-8")) - figures(html.unescape(page))
+
+
+def names(folder):
+    return "\n".join(sorted(path.name for path in folder.iterdir()))
+
+
+def test_a_sweep(tmp_path):
+    nrbench("report", ONE, "--out", tmp_path)
+    check("sweep.txt", (tmp_path / "report.txt").read_text(encoding="utf-8"))
+    check("sweep-runs.csv", table(tmp_path / "runs.csv", ["host_label"]))
+    check("sweep-files.txt", names(tmp_path))
+    check_page(tmp_path)
+
+
+def test_a_threshold(tmp_path):
+    nrbench("report", ONE, "--threshold", "0.1", "--out", tmp_path)
+    check("sweep-threshold.csv", table(tmp_path / "results.csv", ["host_label", "began", "host"]))
+
+
+def test_several_sweeps_in_one_report(tmp_path):
+    """Of two hosts, two versions, two builds of one version. Runs of a copy count once."""
+    (tmp_path / "copy.ndjson").write_bytes(SWEEPS[0].read_bytes())
+    screen = nrbench("report", *SWEEPS, tmp_path / "copy.ndjson", "--out", tmp_path / "out")
+    text = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
+    check("sweeps.txt", plain(text, tmp_path))
+    check("sweeps.csv", table(tmp_path / "out" / "results.csv", ["host_label", "began"]))
+    assert screen.split()[: len(text.split())] == text.split()
+
+
+def noisy(us, *seed):
+    return round(us * (1 + 0.03 * random.Random(str(seed)).uniform(-1, 1)), 2)
+
+
+def of_hosts():
+    """Three hosts of two classes, two cases, two numbers of threads; one run failed."""
+    lines = []
+    for machine, (case, us), number in itertools.product("abc", (("one", 900), ("two", 400)), range(5)):
+        where = {"machine": machine, "case": case}
+        lines.append(run("inline", number, noisy(us, machine, case, number), threads=0, **where))
+        for (pool, slowness), threads in itertools.product((("old", 1.0), ("new", 0.7)), (1, 4)):
+            rx = us * slowness * (0.4 + 0.8 / threads)
+            lines.append(run(pool, number, noisy(rx, machine, case, number, pool, threads), threads, **where))
+    return [*lines, failed("old", 5, threads=4, case="one")]
+
+
+def of_map():
+    """Points of SNR, MCS and layers."""
+    lines = []
+    points = itertools.product((8, 10, 12), (9, 16), (1, 2), (("old", 1.0), ("new", 0.7)), range(5))
+    for snr, mcs, layers, (pool, slowness), number in points:
+        options = ["-n100", "-R273", "-r273", f"-m{mcs}", f"-W{layers}", f"-y{layers}", f"-z{layers}"]
+        rx = noisy(100 * mcs * layers * slowness, snr, mcs, layers, pool, number)
+        more = {"options": [*options, f"-s{snr}", f"-S{snr}", "-P", "-C2"], "trials": 100}
+        more |= {"case": f"m{mcs} W{layers} s{snr}", "scenario": "map", "errors": max(0, 2 * mcs - 2 * snr)}
+        lines.append(run(pool, number, rx, **more))
+    return lines
+
+
+MADE_UP = {
+    "hosts": (of_hosts, "classes.csv", "Hosts side by side"),
+    "map": (of_map, "maps.csv", "BLER"),
+}
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_what_no_committed_run_has(tmp_path, name):
+    """From where the text speaks of more than a host, or a point."""
+    make, more, begin = MADE_UP[name]
+    nrbench("report", write(tmp_path / "runs.ndjson", make()), "--out", tmp_path / "out")
+    text = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
+    check(f"{name}.txt", text[text.index(begin) :])
+    check(f"{name}.csv", table(tmp_path / "out" / more))
+    check_page(tmp_path / "out")
+
+
+@pytest.mark.parametrize("path", RADIOS, ids=lambda path: path.stem.removeprefix("2-cores-radio-"))
+def test_a_radio_session(path, tmp_path):
+    nrbench("radio", "--report", path, "--out", tmp_path)
+    check(f"radio-{path.stem.removeprefix('2-cores-radio-')}.txt", (tmp_path / "report.txt").read_text())
+    check_page(tmp_path)
+
+
+def test_all_radio_sessions_in_one_report(tmp_path):
+    words = [word for path in RADIOS for word in ("--report", path)]
+    nrbench("radio", *words, "--out", tmp_path)
+    text = (tmp_path / "report.txt").read_text(encoding="utf-8")
+    check("radios.txt", text[text.index("WARNING") :])
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_two_sweeps_compared(name):
+    words = [RAW / word if word.endswith(".ndjson") else word for word in COMPARED[name]]
+    answer = CliRunner().invoke(cli.app, ["compare", *map(str, words)])
+    check(f"compare-{name}.txt", f"{answer.output}exit status {answer.exit_code}")
+
+
+def test_the_documents_show_the_raw_runs():
+    assert nrbench("results", RAW) == ""
+
+
+def test_scenarios():
+    every = nrbench("scenarios")
+    of_each = [nrbench("scenarios", line.split()[0]) for line in every.splitlines()]
+    check("scenarios.txt", "\n".join([every, *of_each]))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options(command):
+    """Their names. Help texts may change."""
+    options = sorted(set(re.findall(r"(?<![\w-])--[a-z][\w-]*", nrbench(command, "--help"))))
+    check(f"options-{command}.txt", "\n".join(options))
+
+
+def test_no_file_of_golden_is_left_over():
+    """Each is named in a test."""
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    stems = {path.name for path in GOLDEN.iterdir()}
+    known = {name for name in stems if name in text}
+    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+|hosts|map)\.(txt|csv)")
+    assert not [name for name in stems - known if not made.fullmatch(name)]

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals hold the true figure as often as they say, in simulations with fixed seeds; and what they allow
+to say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nrbench import table
+from nrbench.judge import (
+    Interval,
+    check_threshold,
+    judge,
+    median_interval,
+    pooled_quantiles,
+    student_quantile,
+    tail,
+)
+
+TRIALS = 200
+GROUPS = range(TRIALS)
+
+
+def long(values, group=0):
+    """A row a value: each row of an array is a group."""
+    places = np.indices(values.shape)
+    return pd.DataFrame(
+        {"group": places[0].ravel() + group, "round": places[1].ravel(), "value": values.ravel()}
+    )
+
+
+def ratios(old, new, paired=True):
+    """Of each row."""
+    both = pd.concat([long(old), long(new, TRIALS)])
+    base = pd.Series({TRIALS + group: group for group in GROUPS})
+    found = table.ratios(both, base, pairs=paired).values()
+    rows = [(*one.interval, one.paired) for one in found]
+    return pd.DataFrame(rows, columns=["ratio_low", "ratio_high", "paired"])
+
+
+def share(found, true, low="ratio_low", high="ratio_high"):
+    return ((found[low] <= true) & (true <= found[high])).mean()
+
+
+@pytest.mark.parametrize("degrees, known", [(4, 2.776), (6, 2.447), (9, 2.262), (19, 2.093), (100, 1.984)])
+def test_student_quantiles_are_those_of_the_tables(degrees, known):
+    assert student_quantile(0.975, degrees) == pytest.approx(known, abs=0.01)
+
+
+def test_the_tail_grows_to_that_of_the_normal_distribution():
+    tails = [tail(count) for count in (5, 7, 20, 1000)]
+    assert tails == sorted(tails) and tails[-1] == pytest.approx(0.025, abs=0.001)
+
+
+@pytest.mark.parametrize("count", [5, 7, 10, 20])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_the_interval_of_a_median_holds_it(count, skewed):
+    """0.95 is wanted; of five values no interval holds more than 0.94. Three standard errors are 0.046."""
+    rng, shape = np.random.default_rng(count), (TRIALS, count)
+    values = rng.lognormal(0, 0.5, shape) if skewed else rng.normal(100, 5, shape)
+    found = table.medians(long(values))
+    assert share(found, 1 if skewed else 100, "low", "high") >= 0.90
+    assert (found["low"][0], found["high"][0]) == pytest.approx(median_interval(values[0]))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_the_interval_of_a_ratio_holds_it(paired):
+    """Pairs take out what hits both."""
+    rng, shape = np.random.default_rng(3), (TRIALS, 7)
+    drift = rng.lognormal(0, 0.1, shape) if paired else 1
+    found = ratios(rng.normal(100, 5, shape) * drift, rng.normal(150, 5, shape) * drift, paired)
+    assert share(found, 1.5) >= 0.91 and set(found["paired"]) == {paired}
+
+
+def test_equal_variants_are_seldom_told_apart():
+    rng, shape = np.random.default_rng(5), (TRIALS, 10)
+    assert share(ratios(rng.normal(100, 5, shape), rng.normal(100, 5, shape), False), 1) > 0.915
+
+
+def test_the_interval_of_a_class_holds_the_ratio_of_all_its_hosts():
+    """Of eight hosts drawn from those whose ratios spread by 5 % around 0.8."""
+    rng, hits = np.random.default_rng(7), 0
+    for _ in range(60):
+        logs = [rng.normal(rng.normal(np.log(0.8), 0.05), 0.01, 500) for _ in range(8)]
+        low, high = pooled_quantiles([logs], 7)
+        hits += low <= 0.8 <= high
+    assert hits / 60 >= 0.88
+
+
+def test_hosts_make_up_for_rounds_that_are_too_few():
+    logs = np.log(np.full(200, 0.8))
+    assert pooled_quantiles([[logs] * 4], 4) is None
+    assert pooled_quantiles([[logs] * 5], 4) == pytest.approx((0.8, 0.8))
+
+
+def test_few_values():
+    assert median_interval([3, 1, 5, 2, 4]) == (1, 5)
+    assert median_interval([1, 2, 3, 4]) is None
+    assert table.medians(long(np.array([[1.0, 2, 3, 4]])))["low"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "interval, threshold, said",
+    [
+        (Interval(0.5, 0.6), 0, "faster"),
+        (Interval(1.1, 1.2), 0, "slower"),
+        (Interval(0.9, 1.0), 0, "not known (n=7)"),
+        (Interval(0.98, 1.02), 0, "same"),
+        (Interval(1.005, 1.019), 0.02, "same"),
+        (Interval(1.021, 1.05), 0.02, "slower"),
+        (Interval(0.96, 0.985), 0.02, "not known (n=7)"),  # 1 / 1.02 = 0.9804
+        (Interval(0.97, 0.980), 0.02, "faster"),
+        (None, 0, "not known (n=7)"),
+    ],
+)
+def test_verdicts(interval, threshold, said):
+    assert str(judge(interval, 7, threshold)) == said
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan"), float("inf")])
+def test_thresholds_that_are_none(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        check_threshold(threshold)

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The built programs of the parts, where WS_BENCH_BUILD names a build folder. No figure is judged."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from part_runs import PROGRAMS, ask, is_gone, until
+
+from nrbench import host as machine
+from nrbench.driver import Driver
+from nrbench.parts import latch, pi, prewake
+from nrbench.parts import tracecost_session as session
+from nrbench.parts.scan import MIB
+from nrbench.parts.tail import HISTOGRAM, quantile_us
+from nrbench.trace import events as ev
+from nrbench.trace.lttng import WANTED
+from nrbench.trace.reader import Trace
+
+ws_bench = pytest.mark.program("ws-bench")
+
+SLOTS = ["bench=slot", "backend=alone", "bursts=1x1", "limit_s=600"]
+EVERY_NOISE = ["hog=1", "noise=normal:1000:0", "noise=lowest:2000:2000", "noise=session:2000:2000"]
+
+
+def children(parent):
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def start(*command):
+    return subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@ws_bench
+@pytest.mark.parametrize(
+    "wrong", ["x:1:1", "lowest", "lowest:1", "lowest:0:1", "lowest:1:1x", "lowest:1:10000001", "host:1:0"]
+)
+def test_a_noise_that_is_not_understood_is_named(wrong):
+    status, (answer,) = ask("ws-bench", *SLOTS, f"noise={wrong}")
+    assert status == 1 and answer["error"].endswith(f"'noise' with value '{wrong}' is not understood")
+
+
+@ws_bench
+def test_noise_ends_with_its_life():
+    status, (answer,) = ask("ws-bench", *SLOTS, "slots=5", *EVERY_NOISE)
+    assert status == 0 and answer["slots"] == 5
+
+
+@ws_bench
+def test_stopped_callers_are_of_this_pool_only():
+    words = ["bench=slot", "bursts=2x5", "slots=5", "workers=2", "limit_s=60"]
+    (own,), (other,) = (ask("ws-bench", *words, f"backend={name}")[1] for name in ("ws", "alone"))
+    assert own["stopped_callers"] >= 0 and "stopped_callers" not in other
+
+
+@ws_bench
+def test_each_noise_has_its_class_and_session():
+    process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", *EVERY_NOISE)
+    try:
+        until(lambda: len(children(process.pid)) == 5)
+        *noise, _ = sorted(children(process.pid))
+        until(lambda: sorted(os.getpriority(os.PRIO_PROCESS, one) for one in noise)[-2:] == [19, 19])
+        sessions = [os.getsid(0)] * 3 + [max(noise)]
+        until(lambda: sorted(os.getsid(one) for one in noise) == sorted(sessions))
+        assert {os.sched_getscheduler(one) for one in noise} == {os.SCHED_OTHER}
+    finally:
+        process.kill()
+        process.wait()
+
+
+@ws_bench
+def test_a_host_is_a_process_on_each_cpu_above_all_classes():
+    if not machine.realtime_allowed(99):
+        pytest.skip("no permission for real-time classes with priority 99")
+    cpus = sorted(os.sched_getaffinity(0))
+    process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", "noise=host:100:10000")
+    try:
+        until(lambda: len(children(process.pid)) == len(cpus) + 1)
+        *noise, _ = every = sorted(children(process.pid))
+        until(lambda: [os.sched_getscheduler(one) for one in noise] == [os.SCHED_FIFO] * len(cpus))
+        assert [os.sched_getparam(one).sched_priority for one in noise] == [99] * len(cpus)
+        assert sorted(map(list, map(os.sched_getaffinity, noise))) == [[cpu] for cpu in cpus]
+    finally:
+        process.kill()
+        process.wait()
+    until(lambda: all(is_gone(one) for one in every))
+
+
+@ws_bench
+@pytest.mark.parametrize("kind, priority", [("realtime", 10), ("host", 99)])
+def test_a_real_time_noise_that_is_not_allowed_is_an_error(kind, priority):
+    words = [*SLOTS, "slots=20", f"noise={kind}:100:10000"]
+    status, (answer,) = ask("ws-bench", *words)
+    allowed = machine.realtime_allowed(priority)
+    assert status == 0 and ("error" not in answer if allowed else "no process beside" in answer["error"])
+
+
+@ws_bench
+@pytest.mark.parametrize("killed", ["the program", "its parent"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_noise_outlives_what_started_it(killed, number):
+    """The parent stands for nrbench."""
+    heed = "import signal, subprocess, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)"
+    words = [*SLOTS, "slots=1000000", *EVERY_NOISE]
+    parent = start(
+        sys.executable, "-c", f"{heed}; subprocess.run(sys.argv[1:])", PROGRAMS / "ws-bench", *words
+    )
+    try:
+        until(lambda: len(children(parent.pid)) == 1)
+        (program,) = children(parent.pid)
+        until(lambda: len(children(program)) == 5)
+        every = [program, *children(program)]
+        os.kill(program if killed == "the program" else parent.pid, number)
+        until(lambda: all(is_gone(one) for one in every))
+    finally:
+        parent.kill()
+        parent.wait()
+
+
+@ws_bench
+def test_a_histogram_has_each_slot_and_its_bins_are_narrow():
+    words = ["bench=slot", "backend=alone", "bursts=3x1+2x5", "slots=300", "limit_s=600"]
+    status, (answer,) = ask("ws-bench", *words, "histogram=1")
+    ends, counts = answer[HISTOGRAM][::2], answer[HISTOGRAM][1::2]
+    assert status == 0 and sum(counts) == 300 and ends == sorted(set(ends))
+    assert answer["makespan_max_us"] * 1e3 <= ends[-1] < answer["makespan_max_us"] * 1e3 * (1 + 1 / 64)
+    assert quantile_us(Counter(dict(zip(ends, counts))), 0.5) == pytest.approx(
+        answer["makespan_p50_us"], rel=1 / 32
+    )
+    assert HISTOGRAM not in ask("ws-bench", *words)[1][0]
+
+
+@ws_bench
+@pytest.mark.parametrize("name", list(pi.TITLES))
+@pytest.mark.parametrize("workers", [0, 3])
+def test_each_library_computes_pi(name, workers):
+    words = ["backend=ws", "mode=pinned"] if name == pi.PINNED else [f"backend={name}"]
+    if not (PROGRAMS / f"libbench_{words[0].partition('=')[2]}.so").is_file():
+        pytest.skip(f"{name} was not built")
+    status, (answer,) = ask(
+        "ws-bench", "bench=pi", *words, "intervals=1000000", "warm=1", f"workers={workers}"
+    )
+    assert status == 0 and answer["pi_error"] < 1e-10 and answer["threads"] == workers + 1
+
+
+@ws_bench
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        (["backend=none"], "backend 'none'"),
+        (["backend=../x"], "backend '../x': not a name"),
+        (["backend=alone"], "n/a: this pool has no reduction"),
+        (["backend=alone", "mode=pinned"], "n/a: this pool has no observers"),
+        (["backend=ws", "intervals=10"], "request: 'intervals' with value '10' is not understood"),
+    ],
+)
+def test_a_reduction_that_cannot_be_computed_is_explained(words, error):
+    status, (answer,) = ask("ws-bench", "bench=pi", *words)
+    assert status == 1 and answer["error"].startswith(error)
+
+
+@pytest.mark.program("ws-scan")
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_ws_scan_reads_each_block_in_every_case(workers):
+    words = [f"bytes={7 * MIB}", "block_bytes=65536", "scanners=3", "passes=2", f"workers={workers}"]
+    status, answers = ask("ws-scan", *words)
+    assert status == 0 and len(answers) == 9
+    assert not [answer for answer in answers if "error" in answer]
+    assert all(answer["ns"] > 0 and answer["threads"] == workers + 1 for answer in answers)
+    contended = [answer for answer in answers if answer["scanners"] == 3]
+    assert len(contended) == 4 and all(answer["bytes"] == 3 * 7 * MIB for answer in contended)
+
+
+@pytest.mark.program("ws-latch")
+@pytest.mark.parametrize("how", latch.TITLES)
+@pytest.mark.parametrize("hold", ["sleep", "work"])
+def test_no_scan_sees_a_block_that_a_writer_holds(how, hold):
+    """The sum of a block is wrong while a writer holds it, and the program reports a sum that is wrong."""
+    small = ("scans=9", "workers=2", "tables=2", "blocks=3", "block_bytes=4096", "warm_ms=0", "ms=100")
+    status, (answer,) = ask(
+        "ws-latch", f"how={how}", *small, "writers=2", f"hold={hold}", "hold_us=5", "gap_us=20"
+    )
+    assert status == 0 and answer["workers"] == 2 and "blocks_per_s" in answer
+
+
+@pytest.mark.program("ws-latch")
+def test_without_writers_nothing_waits():
+    status, (answer,) = ask(
+        "ws-latch", "how=fibers", "scans=9", "workers=3", "writers=0", "warm_ms=0", "ms=20"
+    )
+    assert status == 0 and answer["waits"] == 0 and answer["holds"] == 0
+
+
+@pytest.mark.program("ws-latch")
+@pytest.mark.parametrize("how", latch.LIBRARIES)
+def test_each_library_has_its_costs(how):
+    if how == latch.BOOST and not (PROGRAMS / "liblatch_boost.so").is_file():
+        pytest.skip("Boost.Fiber was not built")
+    status, (answer,) = ask("ws-latch", f"how={how}", "count=20000", "sleepers=50", "spread_ms=5")
+    assert status == 0 and answer["yield_ns"] > 0
+    assert set(latch.COSTS) <= answer.keys()
+
+
+@pytest.mark.program("ws-latch")
+def test_ws_latch_wants_a_block_for_each_writer_and_something_to_count():
+    _, (answer,) = ask("ws-latch", "how=fibers", "tables=1", "blocks=2", "writers=3")
+    assert answer["error"].startswith("request: at least")
+    _, (answer,) = ask("ws-latch", "how=cost-ws", "count=9")
+    assert answer["error"] == "request: 'count' with value '9' is not understood"
+
+
+def ask_for(*words):
+    return ask("ws-prewake", "warm_ms=5", "measure_ms=20", "block_ms=4", *words)[1]
+
+
+@pytest.mark.program("ws-prewake")
+def test_each_mode_gives_one_answer_and_one_named_twice_has_twice_the_slots():
+    answers = ask_for("modes=off,auto,fixed:20,auto", "bursts=12x6+3x20", "pattern=DU")
+    assert [(a["mode"], a["lead_us"]) for a in answers] == [("off", 0), ("auto", 0), ("fixed:20", 20)]
+    slots = [a["slots"] for a in answers]
+    assert slots[0] > 0 and slots == [slots[0], 2 * slots[0], slots[0]]
+    assert all(a["work_us"] == pytest.approx(132) for a in answers)
+    assert all(len(a["round_cost_us"]) == len(answers[0]["round_cost_us"]) for a in answers)
+    assert answers[0]["hits"] == 0
+
+
+@pytest.mark.program("ws-prewake")
+def test_recorded_slots_are_work_too():
+    (answer,) = ask_for("modes=auto", f"file={Path(__file__).parent / 'synthetic.slots'}")
+    assert answer["slots"] > 0 and answer["work_us"] > 0
+
+
+@pytest.mark.program("ws-prewake")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("quota_percent=100", "hog=1"),
+        ("dma_latency=0", "slack_ns=1"),
+        ("class=rrall", "occupancy=50"),
+        ("pin=1", "inject_us=50", "bimodal=50"),
+    ],
+)
+def test_an_environment_is_had_or_the_reason_is_told(words):
+    for answer in ask_for("modes=off", *words):
+        assert answer.get("slots") or answer["skipped"]
+
+
+@pytest.mark.program("ws-prewake")
+def test_each_step_has_an_answer():
+    answers = ask_for("bench=step", "pattern=DU", "next_pattern=UUD", "inject_us=30", "measure_ms=200")
+    assert [a["mode"] for a in answers] == list(prewake.STEP_TEXT)
+    assert all(len(a["window_lateness_us"]) == 2 for a in answers)
+
+
+@pytest.mark.program("ws-prewake")
+def test_idle_and_canary_answer_for_each_mode():
+    (idle,) = ask_for("bench=idle")
+    assert idle["wall_s"] >= 1 and idle["cpu_us"] >= 0
+    canary = ask_for("bench=canary")
+    assert [a["mode"] for a in canary] == ["off", "auto"]
+    assert all(len(a["canary_share"]) == a["cores"] for a in canary)
+
+
+@pytest.mark.program("ws-prewake")
+@pytest.mark.parametrize(
+    "word, error",
+    [
+        ("modes=off,fixed", "request: 'modes' with value 'off,fixed' is not understood"),
+        ("pattern=DD", "request: 'pattern' with value 'DD' is not understood"),
+        ("period_us=500", "request: 'period_us' with value '500' is not understood"),
+        ("workers=0", "request: 'workers' with value '0' is not understood"),
+        ("file=none.slots", "none.slots: No such file or directory"),
+    ],
+)
+def test_a_wrong_request_for_pre_wake_is_explained(word, error):
+    assert ask("ws-prewake", word)[1] == [{"error": error}]
+
+
+@pytest.mark.program("ws-trace-cost")
+def test_each_kind_of_event_is_measured():
+    _, lines = ask("ws-trace-cost", "events=8000", "pause_us=0")
+    assert [line["what"] for line in lines] == ["loop", "phase", "run_begin"]
+    assert all(line["events"] == 8000 and 0 <= line["ns_min"] <= line["ns_p50"] for line in lines)
+
+
+@pytest.mark.program("ws-trace-cost")
+@pytest.mark.parametrize("words", [["nonsense"], ["events=-1"], ["-x"]])
+def test_a_wrong_request_for_events_is_explained(words):
+    done = subprocess.run([PROGRAMS / "ws-trace-cost", *words], capture_output=True, text=True)
+    assert done.returncode == 1 and ("not understood" in done.stdout or "usage" in done.stderr)
+
+
+@pytest.mark.program("ws-trace-cost")
+@pytest.mark.parametrize("backend", ["ws", "ws-untraced"])
+def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path):
+    with open(tmp_path / "log", "w") as log:
+        driver = Driver(PROGRAMS / "ws-bench", log)
+        answer = driver.ask(["bench=slot", f"backend={backend}", "bursts=12x6", "workers=1", "slots=5"])
+        driver.close()
+    assert "error" not in answer and answer["makespan_mean_us"] > 0
+
+
+@pytest.mark.program("ws-trace-cost")
+def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
+    _, (made, *_) = ask("ws-trace-cost", "events=1")
+    reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
+    if not importlib.util.find_spec("bt2"):
+        reason = "python3-bt2 is not installed"
+    if reason:
+        pytest.skip(reason)
+    with open(tmp_path / "log", "w") as log, session.recording() as recording:
+        driver = Driver(PROGRAMS / "ws-bench", log)
+        words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
+        words += [f"env={name}={value}" for name, value in WANTED.items()]
+        answer = driver.ask(words)
+        driver.close()
+        recording.stop()
+        with Trace(recording.out) as trace:
+            events = list(trace.events())
+    assert "error" not in answer
+    if session.discarded(recording):
+        pytest.skip("the buffers were full: the machine is busy")
+    [counts] = session.events_a_slot(events)
+    assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
+    for phase in ("symbol_processing", "ulsch_decoding"):
+        assert counts[f"{phase}_begin"] == counts[f"{phase}_end"] == 1
+    ends = [event[4:] for event in events if event[0] == ev.PHASE_END]
+    ends = [fields for fields in ends if fields[0] == ev.SYMBOL_PROCESSING]
+    assert all(fields[-1] == 12 for fields in ends)
+    assert ends[-1][1:3] == (1, 4)
+    assert not recording.out.exists()

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of ci/bench: what they plan to measure, the limits of their verdicts, and what is not theirs."""
+
+import json
+
+import pytest
+from machine_tree import CPUS, tuned
+from made_up import nrbench
+
+from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
+from nrbench.driver import Calibration
+from nrbench.engine import Request
+from nrbench.parts import lives, prewake, scale, scan
+from nrbench.parts import tracecost_session as session
+from nrbench.parts.lives_judge import NOISES
+from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
+from nrbench.parts.pools.plan import PARTS, Planner, make_plan
+from nrbench.parts.pools.verdict import verdicts, wake_us
+from nrbench.parts.scan import MIB, table_bytes
+from nrbench.stats import Results, groups, read_lines
+from nrbench.system import CPU
+from nrbench.trace import events as ev
+
+# What is planned
+
+
+def pools():
+    helpers = {"ws", *FACADES, "alone", "onetbb", "openmp-gcc", "openmp-llvm"}
+    found = (b for b in BACKENDS if "cmake" not in b.install)
+    return tuple(Present(b, "1", b.name in helpers, b.name != "alone", b.name in helpers) for b in found)
+
+
+def plan_of(budget_s=BUDGET_S, **options):
+    request = Request(**{"cores": 2, "only": PARTS, "classes": CLASSES, **options})
+    return make_plan(Planner(request, pools(), Calibration(3000, 5000, 8000, 90000)), budget_s)
+
+
+@pytest.mark.parametrize(
+    "quick, budget_s, slot, coliseum", [(False, BUDGET_S, 3, 9), (True, QUICK_BUDGET_S, 2, 5)]
+)
+def test_a_plan_fits_its_budget(quick, budget_s, slot, coliseum):
+    plan = plan_of(budget_s, quick=quick)
+    assert plan.seconds <= budget_s and plan.rounds["slot"] >= slot and plan.rounds["coliseum"] >= coliseum
+
+
+def test_pre_wake_takes_six_minutes_or_one():
+    def seconds(quick):
+        request = Request(cores=2, quick=quick)
+        return sum(step.seconds for step in prewake.steps_of(request))
+
+    assert seconds(False) <= 360 and seconds(True) <= 60
+
+
+def test_slots_count_only_after_the_pool_has_settled():
+    for step in (step for step in plan_of().steps if step.labels["bench"] == "slot"):
+        given = dict(word.split("=", 1) for word in step.words)
+        before_us = (int(given["start"]) + int(given["warm"])) * int(given["period_us"])
+        assert before_us >= (500_000 if step.labels["backend"] == "ws" else 90_000)
+        assert int(given["slots"]) >= 8
+
+
+def test_shapes_of_slots_are_measured_beside_no_pool_and_others():
+    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of().steps if "bench=replay" in s.words}
+    names = ("ws", "alone", "mutex-per-worker")
+    assert found == {(case, name) for case in ("ticks", "groups") for name in names}
+
+
+def test_every_round_holds_the_same_measurements_in_another_order():
+    steps = plan_of(only=("wake",), rounds=2).steps
+    first, second = ([s.words for s in steps if s.labels["round"] == number] for number in (0, 1))
+    assert first != second and sorted(first) == sorted(second)
+
+
+def caches(l3="32768K"):
+    """Each CPU has a cache of its own; four share one of the last level."""
+    files = {}
+    for cpu in range(CPUS):
+        folder = f"{CPU}/cpu{cpu}/cache"
+        shared = "0-3" if cpu < 4 else "4-7"
+        for index, (level, size, cpus) in enumerate([(1, "32K", str(cpu)), (3, l3, shared)]):
+            files |= {
+                f"{folder}/index{index}/level": f"{level}\n",
+                f"{folder}/index{index}/size": f"{size}\n",
+                f"{folder}/index{index}/shared_cpu_list": f"{cpus}\n",
+            }
+    return files
+
+
+def machine(tmp_path, free_kib, **files):
+    return tuned(tmp_path, {**caches(**files), "/proc/meminfo": f"MemAvailable: {free_kib} kB\n"})
+
+
+def test_all_caches_of_the_last_level_count(tmp_path):
+    assert scan.last_level_bytes(machine(tmp_path, 1)) == 64 * MIB
+
+
+@pytest.mark.parametrize(
+    "free_gib, quick, l3, mib, noted",
+    [
+        (64, False, "32768K", 1024, False),
+        (64, True, "32768K", 256, False),
+        (64, True, "256M", 2048, False),  # four times both caches
+        (1, True, "32768K", 128, True),
+    ],
+)
+def test_the_table_is_larger_than_the_caches_if_memory_allows(tmp_path, free_gib, quick, l3, mib, noted):
+    size, note = table_bytes(machine(tmp_path, free_gib << 20, l3=l3), quick)
+    assert size == mib * MIB and (note is not None) == noted
+
+
+def test_unknown_caches_are_noted(tmp_path):
+    assert "not known" in table_bytes(tuned(tmp_path, {}), True)[1]
+
+
+def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatch):
+    """Real-time classes up to priority 50 are allowed."""
+    monkeypatch.setattr("nrbench.host.realtime_allowed", lambda priority=50: priority <= 50)
+    (tmp_path / "ws-bench").touch()
+    plan = lives.plan(Request(tmp_path / "ws-bench", only=("lives",)))
+    left = {step.labels["noise"] for step in plan.steps}
+    assert left == set(NOISES) - {"f1", "f2", "f3"}
+    assert set(plan.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
+
+
+# Limits of verdicts
+
+
+def line(bench, case, backend, workers=1, sched_class="other", mode="default", hog=False, **values):
+    return {
+        "bench": bench,
+        "case": case,
+        "backend": backend,
+        "workers": workers,
+        "class": sched_class,
+        "mode": mode,
+        "hog": hog,
+        "round": 0,
+        **values,
+    }
+
+
+def slot(case, backend, p50, p99=None, work_s=0.01, cpu_s=0.02, bound=36.0, **labels):
+    p99 = p50 * 1.1 if p99 is None else p99
+    return line(
+        "slot",
+        case,
+        backend,
+        makespan_p50_us=p50,
+        makespan_p99_us=p99,
+        work_s=work_s,
+        cpu_s=cpu_s,
+        ratio_p50=p50 / bound,
+        ratio_p99=p99 / bound,
+        bound_us=bound,
+        **labels,
+    )
+
+
+def wake(p50, sched_class="other", idle_us=500, other=True):
+    values = {"other_cpu_p50_us": p50} if other else {}
+    return line(
+        "wake",
+        f"idle{idle_us}us",
+        "ws",
+        sched_class=sched_class,
+        idle_us=idle_us,
+        p50_us=p50,
+        p99_us=2 * p50,
+        slots=30,
+        other_cpu_starts=30 if other else 0,
+        **values,
+    )
+
+
+def verdict(lines, name):
+    return next(v for v in verdicts(groups(Results(lines)), 2) if name in v.text)
+
+
+def word(lines, name):
+    return verdict(lines, name).word
+
+
+@pytest.mark.parametrize("p50, expected", [(49.0, "met"), (50.0, "missed")])
+def test_slot_target_is_the_bound_and_half_the_wake_and_a_little(p50, expected):
+    # 1.03 x (36 + 20/2) + 2 = 49.38
+    assert word([slot("12x6", "ws", p50), wake(20.0)], "slot p50 within 1.03") == expected
+
+
+@pytest.mark.parametrize("p99, expected", [(61.0, "met"), (62.0, "missed")])
+def test_slot_p99_target(p99, expected):
+    assert word([slot("12x6", "ws", 45, p99), wake(20.0)], "slot p99 within 1.25") == expected
+
+
+def test_the_wake_latency_is_taken_after_the_nearest_idle_time():
+    summaries = groups(Results([wake(20.0, idle_us=500), wake(40.0, idle_us=5000)]))
+    assert wake_us(summaries, "other", 700) == 20.0
+    assert wake_us(summaries, "other", 4000) == 40.0
+
+
+def test_a_class_whose_wakes_all_stay_on_the_producers_cpu_borrows_from_another():
+    summaries = groups(Results([wake(2.8, other=False), wake(18.0, sched_class="rrall")]))
+    assert wake_us(summaries, "other", 500) == 18.0
+
+
+def test_a_pool_that_takes_too_much_cpu_time_is_no_rival():
+    lines = [slot("12x6", "ws", 45), slot("12x6", "onetbb", 37, cpu_s=0.06), slot("12x6", "glib", 50)]
+    assert word(lines, "slot p50 better") == "met"
+    assert word([slot("12x6", "ws", 45, mode="hot"), *lines], "slot hot") == "missed"
+
+
+def test_a_better_pool_in_another_class_or_beside_a_hog_is_no_rival():
+    lines = [
+        slot("12x6", "ws", 45),
+        slot("12x6", "glib", 50),
+        slot("12x6", "glib", 37, sched_class="rr"),
+        slot("12x6", "glib", 37, hog=True),
+    ]
+    assert word(lines, "slot p50 better") == "met"
+
+
+@pytest.mark.parametrize("sched_class, name, good, bad", [
+    ("other", "hot's, normal", 49.9, 50.1),
+    ("rr", "hot's, real-time", 43.9, 44.1),
+    ("rrall", "hot's, real-time", 43.9, 44.1),
+])  # fmt: skip
+def test_p99_beside_that_of_a_pool_that_never_sleeps(sched_class, name, good, bad):
+    hot = slot("12x6", "ws", 36, 40, mode="hot", sched_class=sched_class)
+    for p99, expected in ((good, "met"), (bad, "missed")):
+        assert word([hot, slot("12x6", "ws", 38, p99, sched_class=sched_class)], name) == expected
+    assert word([slot("12x6", "ws", 38, 40, sched_class=sched_class)], name) == "no result"
+
+
+def test_more_workers_than_cores_may_cost_three_percent():
+    two, more = slot("12x6", "ws", 45, workers=2), "4 and 8 workers"
+    assert word([two, slot("12x6", "ws", 46, workers=8)], more) == "met"
+    assert word([two, slot("12x6", "ws", 47, workers=4)], more) == "missed"
+
+
+def contest(case, backend, wall_s, cpu_s, **values):
+    values = {
+        "tasks": 1000,
+        "ns_per_task": wall_s * 1e6,
+        "work_s": 1.0,
+        "ideal_s": 0.5,
+        "inline_tasks": 0,
+        **values,
+    }
+    return line("coliseum", case, backend, wall_s=wall_s, cpu_s=cpu_s, **values)
+
+
+@pytest.mark.parametrize("p50, expected", [(20.2, "met"), (20.3, "missed")])
+def test_tiny_tasks_may_take_a_tenth_more_than_no_pool(p50, expected):
+    lines = [slot("38x0.5", "ws", p50, workers=8), slot("38x0.5", "alone", 18.4)]
+    assert word(lines, "38x0.5 within") == expected
+    assert word(lines, "CPU time within") == "no result"  # its CPU time is the waking itself
+
+
+def stream(backend, overtaken=0, **labels):
+    lags = {"lag_p50_us": 3.04, "lag_p99_us": 60.0, "start_lag_p50_us": 19.0, "start_lag_p99_us": 67.0}
+    counts = {"cpu_s": 0.15, "wall_s": 0.1, "slots": 2000, "overtaken": overtaken}
+    return line("stream", "1x10", backend, **lags, **counts, **labels)
+
+
+def test_a_stream_may_overtake_no_argument_ring():
+    assert word([stream("ws"), stream("glib", 7)], "stream") == "met"
+    found = verdict([stream("ws"), stream("ws", 3, sched_class="rr")], "stream")
+    assert found.word == "missed" and "3 of 2000 tasks overtaken" in found.text
+
+
+def test_empty_tasks_must_be_cheap_and_queued():
+    assert word([contest("empty", "ws", 5e-5, 1e-4)], "empty task within 60 ns") == "met"
+    assert word([contest("empty", "ws", 5e-5, 1e-4, inline_tasks=3)], "inside a push") == "missed"
+
+
+def test_an_idle_pool_may_not_wake_up():
+    idle = line("wake", "idle-cpu", "ws", cpu_s=4e-6, ctx_switches=0)
+    assert word([idle], "idle pool") == "met"
+    assert word([{**idle, "ctx_switches": 1}], "idle pool") == "missed"
+    assert word([{**idle, "cpu_s": 6e-5}], "idle pool") == "missed"
+
+
+# Of other programs
+
+
+def program(tmp_path, status=0):
+    """Stands for ci/simulate: writes one point, prints its words."""
+    path = tmp_path / "simulate"
+    path.write_text(
+        '#!/bin/sh\necho "asked: $*"\n[ "$2" = --report ] && exit 0\n'
+        f'echo "$*" >"{tmp_path}/asked"\n'
+        'while [ "$1" != --out ]; do shift; done\n'
+        f"echo '{json.dumps(POINT)}' >\"$2\"\nexit {status}\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+POINT = {"bench": "scale-point", "producers": 1, "smt": 1, "whole_us": 28.0, "machine": "epyc-64"}
+POINT |= {"workload": "22x28", "pool": "ws", "cpus": 32, "time": 40.0, "cpu_per_work": 1.2}
+
+
+@pytest.mark.parametrize("status", [0, 1, 2])
+def test_the_simulator_is_asked_and_its_status_kept(tmp_path, monkeypatch, status):
+    """0: done; 1: some runs failed; 2: not done."""
+    monkeypatch.setattr(scale, "SIMULATE", program(tmp_path, status))
+    words = ("run", "--only", "scale", "--quick", "--rounds", "2", "--backends", "ws,glib", "--out", tmp_path)
+    said = nrbench(*words, status=status)
+    if status == 2:
+        assert "ended with exit status 2" in said
+        return
+    assert "asked: scale --report" in (tmp_path / "scale.txt").read_text()
+    assert (tmp_path / "asked").read_text().startswith("scale --quick --pool ws --runs 2 --out")
+    assert read_lines(tmp_path / "scale.ndjson") == [POINT] and (tmp_path / "scale.png").stat().st_size > 0
+
+
+def event(kind, *fields, process=5):
+    return (kind, 1, process, 6, *fields)
+
+
+def slot_of_events(slot, process=5):
+    return [
+        event(ev.PHASE_BEGIN, ev.SYMBOL_PROCESSING, 0, slot, 0, process=process),
+        *[event(ev.PUSH, 1, 0x1, 0x2, 0x3, process=process)] * 4,
+        event(ev.PHASE_END, ev.SYMBOL_PROCESSING, 0, slot, 0, 4, process=process),
+        event(ev.PARK, 1, 0, process=process),
+    ]
+
+
+def test_events_are_counted_from_the_first_phase_to_the_last_for_each_process():
+    start = [event(ev.POOL_START, 1, "ws", 1, 2, 2), event(ev.PROGRAM, "ws-bench")]
+    events = [*start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
+    assert session.events_a_slot(events) == [
+        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1, "park": 0.5},
+        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1},
+    ]
+
+
+def test_a_machine_without_lttng_is_told(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert (session.why_none() or "").startswith("lttng is not installed")

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports and comparisons of sweeps, and reports of radio sessions: what they refuse, what they warn about,
+what may stand in one table, and the page."""
+
+import csv
+import json
+from html.parser import HTMLParser
+
+import pytest
+from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
+
+from nrbench.sweep.maps import point_of
+from nrbench.sweep.record import Run
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
+VOID = {"meta", "img", "br"}
+BUILD = run("new", 0, 1)["build"]
+
+
+class Page(HTMLParser):
+    """Texts by element, references, and whether all elements are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.references, self.texts = [], [], {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.references += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        for tag in set(self.open):
+            self.texts[tag] = self.texts.get(tag, "") + data
+
+
+@pytest.fixture
+def report(tmp_path):
+    """What the command says of these runs, in one line."""
+
+    def made(lines, *words, status=0, command="report"):
+        path = write(tmp_path / "runs.ndjson", lines)
+        given = ("--report", path) if command == "radio" else (path,)
+        return " ".join(nrbench(command, *given, "--out", tmp_path / "out", *words, status=status).split())
+
+    return made
+
+
+def rows(tmp_path, figure="rx_us", name="results.csv"):
+    with (tmp_path / "out" / name).open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row.get("figure", figure) == figure]
+
+
+def of_host(**changes):
+    return {"host": run("old", 0, 1)["host"] | changes}
+
+
+# What is read
+
+
+def test_two_results_of_one_run_name_their_files(tmp_path):
+    files = [
+        write(tmp_path / f"{n}.ndjson", [run("old", 0, us, began=at(us))]) for n, us in enumerate((1, 2))
+    ]
+    said = nrbench("report", *files, "--out", tmp_path / "out", status=2)
+    assert f"{files[0]} and {files[1]}: two results of one run of sweep" in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "before, after, reason",
+    [
+        ('"status":"ok"', '"status":"fine"', "not a run of a sweep: status: "),
+        ('"wall_s":1.0', '"wall_s":-1.0', "not a run of a sweep: wall_s: "),
+        ('"wall_s":1.0', '"wall_s":1.0,"more":2', "not a run of a sweep: more: "),
+        ('"repeat":3', '"repeat":-3', "not a run of a sweep: repeat: "),
+        ('"errors":', '"errors":x', "not JSON: "),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path, before, after, reason):
+    """It is the fourth of a setting, of which the first was checked whole."""
+    lines = [Run.model_validate(one).model_dump_json() for one in runs("old", 1, 2, 3, 4, 5, wall_s=1.0)]
+    assert lines[3].count(before) == 1
+    lines[3] = lines[3].replace(before, after)
+    path = tmp_path / "runs.ndjson"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert f"{path}:4: {reason}" in nrbench("report", path, "--out", tmp_path / "out", status=2)
+
+
+def test_the_order_of_fields_and_a_line_that_was_cut_off_change_nothing(tmp_path):
+    lines = [*runs("old", *range(100, 106)), *runs("new", *range(50, 56)), failed("new", 7)]
+    whole = [Run.model_validate(one).model_dump_json() for one in lines]
+    turned = [json.dumps(dict(sorted(one.items()))) for one in lines]
+    found = []
+    for name, texts in (("whole", whole), ("turned", [*turned, turned[0][:-40]])):
+        path = tmp_path / name / "runs.ndjson"
+        path.parent.mkdir()
+        path.write_text("\n".join(texts), encoding="utf-8")
+        nrbench("report", path.parent, "--out", path.parent)
+        found.append([(path.parent / of).read_text() for of in ("results.csv", "report.txt", "runs.csv")])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        runs("new", 1),
+        [failed("old", 0)],
+        runs("inline", 1, threads=0),
+        runs("glib", 10, 11, 12, 13, 14, kind="replay", spin=None, environment={}),
+    ],
+    ids=["one run", "only failed", "only inline", "one pool of others"],
+)
+def test_little_is_enough(report, tmp_path, lines):
+    assert "report.html" in report(lines)
+    Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+
+
+def test_no_runs_and_no_folder_are_errors(report, tmp_path):
+    assert "holds no runs" in report([], status=2)
+    (tmp_path / "file").write_text("")
+    path = write(tmp_path / "runs.ndjson", runs("new", 1))
+    assert "file/out: Not a directory" in nrbench(
+        "report", path, "--out", tmp_path / "file" / "out", status=2
+    )
+
+
+# The page
+
+
+def test_the_page_needs_no_other_file_and_escapes_names(report, tmp_path):
+    evil = "<script>alert(1)</script> & \"x\" 'y' é"
+    changes = {"case": evil, "options": [evil], **of_host(label=evil)}
+    report([run("old", 0, 1, **changes), run(evil, 0, 1, **changes), failed("new", 0, error=evil, **changes)])
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "<script" not in text and page.texts["td"].count(evil) >= 3 and evil in page.texts["h2"]
+    assert page.references and all(one.startswith(("data:image/", "#")) for one in page.references)
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert evil in (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
+
+
+def test_each_case_is_linked(report, tmp_path):
+    report([run("new", 0, 1, case=case, machine=machine) for case in "xy" for machine in "ab"])
+    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    anchors = {one for one in Page(text).references if one.startswith("#")}
+    assert len(anchors) >= 4 and all(f'id="{anchor[1:]}"' in text for anchor in anchors)
+
+
+# Warnings
+
+
+def test_what_is_mixed_in_a_sweep_is_warned_about(report):
+    said = report([
+        run("new", 0, 1, options=["-m28"], **of_host(load=2.1)),
+        run("new", 1, 1, options=["-m9"], **of_host(load=2.1)),
+        run("new", 2, 1, options=["-m9"], **of_host(governor="powersave")),
+        run("new", 0, 1, **of_host(id="99999999")),
+    ])  # fmt: skip
+    assert "2 different lists of options taken together: -m28 | -m9" in said
+    assert "frequency governor" in said and "changed between runs (1 of them)" in said
+    assert "the machine was busy when the sweep began (load 2.1 on 4 CPUs)" in said
+    assert "a (aaaaaaaa)" in said and "a (99999999)" in said
+
+
+def radio(number, **changes):
+    return RADIO | {"round": number, "began": at(75 * number), "gnb": "old", "ue": "old"} | changes
+
+
+def test_what_is_mixed_in_a_radio_session_is_warned_about(report):
+    busy = RADIO["host"] | {"load": 7.5, "cores_online": 2}
+    line = {"gnb": RADIO["sides"]["gnb"] | {"pool": {"line": "thread_pool_ws 0.1.0"}, "program": "1" * 12}}
+    ue = {"ue": RADIO["sides"]["ue"] | {"pool": None}}
+    runs_ = [radio(n, host=busy, sides=line | ue, commit=c, seconds=s) for n, (c, s) in
+             enumerate((("abc", 60.0), ("def", 10.0)))]  # fmt: skip
+    said = report(runs_, command="radio")
+    assert "the gNB given as --old (program 111111111111) has thread_pool_ws 0.1.0" in said
+    assert "the UE given" not in said and "busy when the runs began (load 7.5 on 2 CPUs)" in said
+    assert "runs with different commit taken together: abc, def" in said
+    assert "runs with different seconds taken together: 60.0, 10.0" in said
+
+
+# What may stand in one table
+
+
+def sweeps(*changes):
+    """A run of each pool in each. @param changes  of each sweep"""
+    return [
+        run(pool, 0, 1, sweep=f"{number}" * 12, began=at(86_400 * number // 24), **change(pool))
+        for number, change in enumerate(changes)
+        for pool in ("old", "new")
+    ]
+
+
+def of_build(**changes):
+    return lambda pool: {
+        "build": run(pool, 0, 1)["build"] | changes if pool == "new" else run(pool, 0, 1)["build"]
+    }
+
+
+@pytest.mark.parametrize(
+    "second, names",
+    [
+        (of_build(), {""}),  # nothing differs
+        (lambda pool: {"build": BUILD | {"oai": "v2.1.0", "sha256": "3" * 12}}, {"OAI v2.3.0", "OAI v2.1.0"}),
+        (of_build(sha256="3" * 12), {"new 111111111111 of 2026-01-02", "new 333333333333 of 2026-01-02"}),
+        (
+            lambda pool: {"environment": {"TPOOL_WS_SPIN_CPU_MAX": "10"} if pool == "new" else {}},
+            {"nothing set for the pool", "TPOOL_WS_SPIN_CPU_MAX=10"},
+        ),
+    ],
+    ids=["the same", "versions", "a pool that was built anew", "the environment of the new pool"],
+)
+def test_what_differs_has_tables_of_its_own(report, tmp_path, second, names):
+    report(sweeps(lambda _: {}, second))
+    found = rows(tmp_path)
+    assert {row["configuration"] for row in found} == names
+    assert {row["runs"] for row in found} == {"2" if len(names) == 1 else "1"}
+
+
+# Maps
+
+
+@pytest.mark.parametrize(
+    "options, point",
+    [
+        ("-m9 -n10 -s1", None),
+        ("-m9 -n10 -s1 -S3", None),
+        ("-n10 -s1 -S1", None),
+        ("-m9 -s1 -S1", None),
+        ("-n5 -m0 -s0 -S0", ("", 0, 0, 1, 5)),
+        ("-u1 -n100 -m9 -W2 -y2 -z4 -s-3.5 -S-3.5 -P -C2", ("-u1 -P (+2 RX antennas)", -3.5, 9, 2, 100)),
+    ],
+)
+def test_a_point_has_one_snr_and_one_mcs(options, point):
+    assert point_of(options.split()) == point
+
+
+def test_slots_of_runs_that_were_not_decoded_are_errors(report, tmp_path):
+    lines = []
+    for snr, status in ((8, "failed"), (12, "ok")):
+        options = ["-n100", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
+        more = {"case": f"{snr}", "options": options, "status": status, "errors": 40 if snr == 8 else 0}
+        lines += [run(pool, 0, 100, **more) for pool in ("old", "new")]
+    report(lines)
+    first, *_, last = rows(tmp_path, name="maps.csv")
+    assert (first["bler"], first["slots"], first["rx_us"]) == ("0.4", "200", "")
+    assert (last["bler"], float(last["rx_us"])) == ("0", 100)
+
+
+# Two results compared
+
+
+@pytest.fixture
+def compare(tmp_path):
+    def said(before, after, status=0):
+        files = [write(tmp_path / name, lines) for name, lines in (("one", before), ("two", after))]
+        return " ".join(nrbench("compare", *files, status=status).split())
+
+    return said
+
+
+def test_what_else_than_the_pool_differs_is_named(compare):
+    times, own = (100, 102, 104, 106, 108), {"options": ["-m28"]}
+    other = {"options": ["-m9"], "build": BUILD | {"sha256": "3" * 12}}
+    other |= of_host(kernel="6.8.0", governor=None, load=3.0)
+    before = [line for count in (1, 2) for line in runs("new", *times, threads=count, **own)]
+    after = [line for count in (1, 2) for line in runs("new", *times, threads=count, **other)]
+    said = compare(before, after)
+    kernel, governor = SWEEP["host"]["kernel"], SWEEP["host"]["governor"]
+    changes = [
+        f"kernel {kernel} / 6.8.0",
+        *([f"frequency governor {governor} / unknown"] if governor else []),
+    ]
+    assert f"WARNING: hosts differ: {'; '.join(changes)}" in said
+    assert (
+        "programs of new differ: program 111111111111, OAI v2.3.0 / program 333333333333, OAI v2.3.0" in said
+    )
+    case, spin = f"{SWEEP['scenario']} / {SWEEP['case']}", "TPOOL_WS_SPIN=auto"
+    assert f"options of {case}, new auto, 1 threads differ: {spin} -m28 / {spin} -m9 (and of 1 more)" in said
+
+
+def test_sides_that_are_more_than_one_thing_are_refused(compare):
+    twice = sweeps(lambda _: {}, of_build(sha256="3" * 12))
+    assert "after: holds several builds (new 111111111111 of" in compare(runs("new", 1), twice, status=2)
+    hosts = [run("new", 0, 1, machine=machine) for machine in "ab"]
+    assert "before: holds runs of 2 hosts (a (aaaaaaaa), b (bbbbbbbb))" in compare(hosts, hosts, status=2)
+
+
+def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
+    """The new pool takes 0.50 of OAI's time in the first case, 1.12 in the last."""
+    lines = []
+    for number in range(63):
+        us = 50 + number
+        lines += runs("old", *[100] * 5, case=f"c{number}") + runs("new", *[us] * 5, case=f"c{number}")
+    said = report(lines)
+    assert "63 cases: hosts and classes are shown over all cases" in said
+    assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 [1.12, 1.12] slower" in said
+    assert "all 63 ratios: faster 50, slower 12, same 1" in said and "c42" not in said
+    assert len(rows(tmp_path)) == 2 * 63
+    page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    assert "Slowest cases" in page.texts["h3"] and "slides / c62" in page.texts["td"]
