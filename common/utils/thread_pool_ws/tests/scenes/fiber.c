@@ -90,8 +90,9 @@ SCENES("fiber",
    "push w 5 fiber; until parked 5; complete g; is parked 5; complete g; settle; is ran w 5"},
   {"a_fiber_may_destroy_its_pool",
    "pool workers=1\n"
+   "d: till ran go: yield\n" // the push has returned: it uses the pool
    "d: destroy; rest 1us; mark end\n"
-   "push d fiber; until ran end"},
+   "push d fiber; mark go; until ran end"},
   {"an_abort_drops_fibers_that_have_not_begun",
    "pool workers=1\n"
    "r: mark up\n"

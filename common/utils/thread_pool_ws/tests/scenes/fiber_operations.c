@@ -230,6 +230,7 @@ static void pass(scene_words_t words)
   object_t *it = object(words[0]);
   const bool limited = option(words, "within") || option(words, "at");
   const uint64_t until_ns = deadline_of(words);
+  const bool is_barrier = it->kind == BARRIER;
   const int own = begin_wait();
   int result = -EINVAL;
   if (it->kind == MUTEX)
@@ -245,7 +246,7 @@ static void pass(scene_words_t words)
   else if (it->kind == BARRIER)
     result = pass_barrier(it, limited, until_ns);
   end_wait(own, result);
-  expect(words, result, it->kind == BARRIER && result == 1 ? 1 : 0);
+  expect(words, result, is_barrier && result == 1 ? 1 : 0); // another object may lie there now
 }
 
 /// rest TIME | never, rest at=TIME: sleep.
