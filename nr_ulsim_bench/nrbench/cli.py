@@ -18,7 +18,7 @@ from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
 from nrbench.needed import STATUS
-from nrbench.options import Given, command_of
+from nrbench.options import Given, command_of, program
 from nrbench.parts import lives, prewake
 from nrbench.parts.pools.plan import PARTS
 from nrbench.places import DATA, PROGRAMS
@@ -32,14 +32,7 @@ _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
 Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 
-app = typer.Typer(
-    help="Benchmarks of thread_pool_ws against OAI's pool and others.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = program("Benchmarks of thread_pool_ws against OAI's pool and others.")
 
 
 def command(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:

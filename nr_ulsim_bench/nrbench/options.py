@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of a command, declared once: as the fields of a dataclass."""
+"""What the command lines share: how a program looks, and the options of a command, declared once: as the
+fields of a dataclass."""
 
 from __future__ import annotations
 
@@ -7,7 +8,21 @@ import functools
 import inspect
 from typing import Annotated, Any, Callable, NamedTuple, TypeVar, get_args, get_type_hints
 
+import typer
+
 T = TypeVar("T")
+
+
+def program(about: str) -> typer.Typer:
+    """@param about  first line of its help"""
+    return typer.Typer(
+        help=about,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 class Given(NamedTuple):

@@ -15,19 +15,15 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from nrbench.needed import STATUS, require
+from nrbench.options import program
 from nrbench.trace import record as recorder
 from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import Buffers, Session
 
 PROGRAM = "tpool-ws-trace"
 UNITS = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-app = typer.Typer(
-    help="Record traces of thread_pool_ws with LTTng, report where the time went, export them for Perfetto.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = program(
+    "Record traces of thread_pool_ws with LTTng, report where the time went, export them for Perfetto."
 )
 
 
