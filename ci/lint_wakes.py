@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each call that wakes a thread of a pool stands in the table of sleep/PARK.md, and each caller there calls: a
-row is a function, its last cell files and their functions that call it, with notes in brackets. Rule: wakes."""
+"""Each call that wakes a thread of a pool stands in the table of sleep/PARK.md, and each caller there calls.
+A row is a function. Its last cell has the files, each with its functions that call it, and notes in brackets.
+Rule: wakes."""
 
 from __future__ import annotations
 
