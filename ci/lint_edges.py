@@ -162,8 +162,8 @@ class Lint:
             if row is None:
                 continue
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-            if len(cells) != 5 or not all(cells):
-                self.add(TABLE, number, "table", "a row has five cells, none empty")
+            if len(cells) != 3 or not all(cells):
+                self.add(TABLE, number, "table", "a row has three cells, none empty")
             if row[1] in rows:
                 self.add(TABLE, number, "table", f"second row of {row[1]}")
             if row[1] not in self.sides:

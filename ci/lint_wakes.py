@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each call that wakes a thread of a pool has a row in the table of sleep/PARK.md, and each row has its call:
-file, function that calls, function that is called. Rule: wakes."""
+"""Each call that wakes a thread of a pool stands in the table of sleep/PARK.md, and each caller there calls.
+A row is a function. Its last cell has the files, each with its functions that call it, and notes in brackets.
+Rule: wakes."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ WAKES = re.compile(
     r"|hot_begin|os_futex_wake))\("
 )
 FUNCTION = re.compile(r"^[A-Za-z_][^;{}]*?(?<!\w)(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
-ROW = re.compile(r"^\| `([\w/.]+)` (\w+) \| ([\w, ]+) \|", re.MULTILINE)
+ROW = re.compile(r"^\| (ws_\w+) \|[^|]*\|([^|]*)\|$", re.MULTILINE)
+CALLERS = re.compile(r"`([\w/.]+)` ([\w, ]+)")
 
 
 def calls(root: Path) -> Iterator[tuple[tuple[str, str, str], str, int]]:
@@ -35,8 +37,9 @@ def calls(root: Path) -> Iterator[tuple[tuple[str, str, str], str, int]]:
 
 def check(root: Path) -> list[Finding]:
     page = read(root / PAGE)
-    rows = {(row[1], row[2], name): line_of(page, row.start()) for row in ROW.finditer(page)
-            for name in row[3].split(", ")}  # fmt: skip
+    rows = {(path, name, row[1]): line_of(page, row.start()) for row in ROW.finditer(page)
+            for path, names in CALLERS.findall(re.sub(r" \([^)]*\)", "", row[2]))
+            for name in re.findall(r"\w+", names)}  # fmt: skip
     found = {call: (name, line) for call, name, line in calls(root)}
     return [
         Finding(*found[c], "wakes", f"{c[1]} calls {c[2]}: no row in PARK.md") for c in found.keys() - rows

@@ -93,13 +93,14 @@ static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
     ws_store_release(&queue->root, (void *)(uintptr_t)&ws_root_mixed); // [edge ROOT release] before that task
 }
 
-/// @brief A task that did not come from the caller's queue has returned. What it left there belongs to the
-/// root of before, too, unless an unrelated task has come there.
+/// @brief A task that did not come from the caller's queue has returned: set the root back to @p before. The
+/// tasks that it has left in the queue are below that root, too. If an unrelated task has come into the
+/// queue, the root stays mixed.
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
   if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_root_holds(queue))
     return;
-  ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued belongs to that one too
+  ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued is below it, too
 }
 
 #endif

@@ -27,8 +27,8 @@
 /// turns there (ws_step_run() in ws_record.h): the stack does not grow with their number. A wait in it
 /// (future.get(), a lock) is one of that caller: in a task it helps, or keeps the worker; after co_await of a
 /// group it parks a fiber.
-/// Coroutine types of other libraries that take any awaitable can co_await all of these. docs/library.md
-/// shows a bridge to Asio.
+/// Coroutine types of other libraries that take any awaitable can co_await all of these. For Asio see
+/// docs/library.md.
 /// Without exceptions in the build, a refused or skipped step ends the process with a message.
 #ifndef WS_COROUTINE_HPP
 #define WS_COROUTINE_HPP

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dispatch.c
-/// ws_wide.h: how many inboxes, domains and summary words a pool has, which domain is a worker's; and the
-/// dispatcher, for workers that come back together and find tasks in one lane. It is a step of the worker's
-/// loop, before its search.
+/// ws_wide.h: how many inboxes, domains and summary words a pool has, and which domain is a worker's. And the
+/// dispatcher, for workers that run out of work at the same time and find tasks in one lane. It is a step of
+/// the worker's loop, before its search.
 ///
-/// Why        Each steal takes the line of the deque's top from another thief, twice. If 40 workers steal
-///            from one lane, a steal takes 0.9 us, one after the other. Here one of them dispatches: it
-///            mostly keeps that line, and hands the oldest tasks to the others, which wait in their inboxes.
-/// Roles      A worker that finds tasks in a lane becomes its dispatcher if there is none, else it waits. The
-///            dispatcher hands out tasks while workers wait, then takes one for itself. It serves workers
-///            that wait for the dispatcher of another lane as well.
+/// Why        Each steal takes the cache line of the deque's top from another thief, twice. If 40 workers
+///            steal from one lane, a steal takes 0.9 us, one after the other. One dispatcher keeps that line
+///            most of the time, and hands the oldest tasks to the other workers, which wait in their inboxes.
+/// Roles      A worker that finds tasks in a lane without a dispatcher becomes its dispatcher. A worker that
+///            finds a lane with a dispatcher waits. The dispatcher hands out tasks as long as workers wait,
+///            for any dispatcher, and then takes a task for itself.
 /// Order      Tasks of a lane begin in the order in which they were pushed, as without a dispatcher: a task
-///            is handed only to a worker that waits (docs/decisions/018). If several of those leave
-///            meanwhile, the dispatcher puts their tasks into its own queue, and younger ones may begin
-///            first.
+///            is handed only to a worker that waits (docs/decisions/018). If several of the workers leave
+///            while they are handed tasks, the dispatcher puts these tasks into its own queue, and younger
+///            tasks may begin first.
 /// Bounds     A worker waits for WAIT_NS_MAX at most, and then dispatches itself. So no worker depends on a
-///            dispatcher that has lost its CPU: that there is one is a preference. A task that was handed to
-///            a worker without a CPU is found by the guard (ws_inbox.h). A dispatcher hands out HANDED_MAX
-///            tasks at most before it runs one. TAKEN_MAX of them wait for its CPU, if it loses that in
-///            between.
-/// Not        While tasks lie in queues that all threads share, for tiny tasks, and for workers with tasks of
+///            dispatcher that has lost its CPU. The guard finds a task that was handed to a worker without a
+///            CPU (ws_inbox.h). A dispatcher hands out HANDED_MAX tasks at most before it runs one. If it
+///            loses its CPU, TAKEN_MAX tasks at most wait for it.
+/// Not used   While tasks lie in queues that all threads share, for tiny tasks, and by workers with tasks of
 ///            their own.
-/// Domains    Those that wait set their bits in the mask of their domain, so that they do not all contend for
-///            one line.
+/// Domains    Workers that wait set their bits in the mask of their domain, so that they do not all contend
+///            for one line.
 #include "../core/ws_next.h"
 #include "../core/ws_run.h"
 #include "../os/ws_os.h"
