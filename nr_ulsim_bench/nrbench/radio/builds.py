@@ -7,129 +7,81 @@ import datetime
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Sequence
 
 from nrbench.progress import say
 from nrbench.radio import pair
-from nrbench.radio.plan import NO_SPIN, Cell, Step
-from nrbench.radio.record import SIDES, Pool, RadioRun, SideName
+from nrbench.radio.plan import Step
+from nrbench.radio.record import NO_SPIN, SIDES, Cell, Pool, RadioRun, SideName
 from nrbench.radio.softmodem import BusyError, find_softmodem
 from nrbench.record import Host, ResultsError
 from nrbench.sweep.configuration import OAI_POOL
-from nrbench.sweep.simulator import BuildError, Simulator, refuse
+from nrbench.sweep.simulator import Simulator, refuse
 
-OLD: Pool = "old"
-NEW: Pool = "new"
 MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 
 
-class Kind(NamedTuple):
-    version: str | None
-    side: SideName
-    pool: Pool
-
-
-Programs = Mapping[Kind, Simulator]
-
-
-def pool_of(program: Path) -> Pool:
-    return NEW if MARK in program.read_bytes() else OLD
-
-
-def _pool(option: str, program: Path, any_pool: bool) -> Pool:
-    """As the option says; the UEs of --ue may have either."""
-    has = pool_of(program)
-    if option == "--ue":
-        return has
-    wanted = NEW if option == "--new" else OLD
-    if has != wanted:
-        name = {OLD: OAI_POOL, NEW: "thread_pool_ws"}[has]
-        refuse(f"{option} {program} has {name}: name it as --{has}", any_pool)
-    return wanted
-
-
-def find_all(
-    old: Sequence[Path], new: Sequence[Path], ue: Sequence[Path], oai: str | None, any_pool: bool
-) -> Programs:
-    """@param ue  builds whose UEs are taken instead of those of the other builds
-    @raise BuildError  a build lacks a program, has the other pool, or is given twice"""
-    wanted: list[tuple[Path, str, SideName]] = [(path, "--ue", "ue") for path in ue]
-    for option, paths in (("--old", old), ("--new", new)):
-        wanted += [(path, option, "gnb") for path in paths]
-        wanted += [(path, option, "ue") for path in paths if not ue]
-    found: dict[Kind, Simulator] = {}
-    for path, option, side in wanted:
-        simulator = find_softmodem(path, option, side, oai)
-        kind = Kind(simulator.build.oai, side, _pool(option, simulator.program, any_pool))
-        if kind in found:
-            version = f"OAI {kind.version}" if kind.version else "OAI, of an unknown version,"
-            raise BuildError(
-                f"{option} {path}: {SIDES[side]} of {version} with this pool is already {found[kind].program}"
-            )
-        found[kind] = simulator
-    return _compared(found) if max(map(len, (old, new, ue))) < 2 else found
-
-
-def _compared(found: Programs) -> Programs:
-    """Builds that are named once each are compared, whatever their versions."""
-    versions = sorted({kind.version for kind in found if kind.version})
-    if len(versions) > 1:
-        say(f"the builds are of different versions of OAI: {', '.join(versions)}")
-    of_all = " and ".join(versions) or None
-    return {kind._replace(version=of_all): simulator for kind, simulator in found.items()}
+def find_all(old: Path | None, new: Path | None, oai: str | None, any_pool: bool) -> pair.Programs:
+    """@raise BuildError  a build lacks a program, or has the other pool"""
+    found: dict[tuple[SideName, Pool], Simulator] = {}
+    builds: dict[Pool, Path | None] = {"old": old, "new": new}
+    for (pool, path), side in product(builds.items(), SIDES):
+        if path is None:
+            continue
+        simulator = found[side, pool] = find_softmodem(path, f"--{pool}", side, oai)
+        is_new = MARK in simulator.program.read_bytes()
+        if is_new != (pool == "new"):
+            name = "thread_pool_ws: name it as --new" if is_new else f"{OAI_POOL}: name it as --old"
+            refuse(f"--{pool} {simulator.program} has {name}", any_pool)
+    return found
 
 
 def cells(
-    programs: Programs,
-    spins: Iterable[str],
-    prbs: Iterable[int],
-    placements: Iterable[str],
+    programs: pair.Programs,
+    pools: Sequence[tuple[Pool, Pool]],
+    spins: Sequence[str],
+    prb: int,
     noise: str,
-    pools: Iterable[tuple[str, str]] = (),
-) -> Iterator[Cell]:
-    """All combinations of a gNB and a UE of one version.
+) -> list[Cell]:
+    """Builds are compared whatever their versions.
 
-    @param pools  only these combinations, as pools of the gNB and the UE; empty: all"""
-    sides = {side: [kind for kind in programs if kind.side == side] for side in ("gnb", "ue")}
-    both = [(gnb, ue) for gnb in sides["gnb"] for ue in sides["ue"] if gnb.version == ue.version]
-    for gnb, ue in both:
-        if pools and (gnb.pool, ue.pool) not in pools:
-            continue
-        own = spins if NEW in (gnb.pool, ue.pool) else (NO_SPIN,)
-        for spin, prb, placement in product(own, prbs, placements):
-            yield Cell(gnb.version, prb, placement, noise, gnb.pool, ue.pool, spin)
+    @param pools  of the gNB and the UE"""
+    versions = sorted({simulator.build.oai for simulator in programs.values() if simulator.build.oai})
+    if len(versions) > 1:
+        say(f"the builds are of different versions of OAI: {', '.join(versions)}")
+    version = " and ".join(versions) or None
+    return [
+        Cell(version, prb, noise, gnb, ue, spin)
+        for gnb, ue in pools
+        if ("gnb", gnb) in programs and ("ue", ue) in programs
+        for spin in (spins if "new" in (gnb, ue) else (NO_SPIN,))
+    ]
 
 
 @dataclass(frozen=True)
 class Take:
     """Takes runs of these programs."""
 
-    programs: Programs
+    programs: pair.Programs
     session: str
     host: Host
     commit: str | None
     seconds: float
 
-    def _taken(self, cell: Cell, timescale: float) -> dict[str, Any]:
-        pools: dict[SideName, Pool] = {"gnb": cell.gnb, "ue": cell.ue}
-        programs = {side: self.programs[Kind(cell.version, side, pool)] for side, pool in pools.items()}
-        try:
-            return pair.take(
-                pair.Pair(programs, pools, cell.spin, cell.prb, timescale, cell.placement, self.seconds)
-            )
-        except BusyError as error:
-            raise ResultsError(f"{error}; the same command goes on") from error
-
     def __call__(self, step: Step) -> RadioRun:
         began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-        values = {
-            "sweep": self.session,
-            "round": step.round,
-            "began": began,
+        try:
+            taken = pair.take(pair.Pair(self.programs, step.cell, step.timescale, self.seconds))
+        except BusyError as error:
+            raise ResultsError(f"{error}; the same command goes on") from error
+        return RadioRun(
+            sweep=self.session,
+            round=step.round,
+            began=began,
+            timescale=step.timescale,
+            seconds=self.seconds,
+            commit=self.commit,
+            host=self.host,
             **step.cell._asdict(),
-            "timescale": step.timescale,
-            "seconds": self.seconds,
-            "commit": self.commit,
-            "host": self.host,
-        }
-        return RadioRun.model_validate(values | self._taken(step.cell, step.timescale))
+            **taken,
+        )

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple, Protocol, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nrbench.judge import CONFIDENCE
+from nrbench.judge import CONFIDENCE, Interval, Verdict, judge
 
 RATIO_MAX = 1.06  # of neighbours among the timescales to try
 LAPSE = 0.02
@@ -29,9 +29,13 @@ CUT = (1 - CONFIDENCE) / 2
 Array = NDArray[Any]
 
 
-class Trial(NamedTuple):
-    timescale: float
-    lived: bool
+class Trial(Protocol):
+    """A run."""
+
+    @property
+    def timescale(self) -> float: ...
+    @property
+    def lives(self) -> bool: ...
 
 
 class Limits(NamedTuple):
@@ -69,7 +73,7 @@ def _posterior(trials: Sequence[Trial], lattice: Array) -> Array:
     """Probability of each width and position. Before any run all are alike."""
     found = np.ones((len(WIDTHS), len(lattice)))
     for lives, trial in zip(_lives([trial.timescale for trial in trials], lattice), trials):
-        found *= lives if trial.lived else 1 - lives
+        found *= lives if trial.lives else 1 - lives
     found /= found.sum()
     return found
 
@@ -114,12 +118,11 @@ class Bounded:
         return f"{self.sign + ' ' if self.sign else ''}{self.value:.2f} [{', '.join(ends)}]"
 
 
-def capacity(trials: Sequence[Trial], limits: Limits | None = None) -> Bounded:
+def capacity(trials: Sequence[Trial], limits: Limits) -> Bounded:
     """A value outside the timescales that were tried is no estimate: it becomes a bound.
 
     @param limits  of all cells that are compared. They bound what is possible before any run."""
-    own = limits_of(trials)
-    lattice = (limits or own).lattice
+    own, lattice = limits_of(trials), limits.lattice
     low, value, high = np.exp(_quantiles(lattice, _positions(trials, lattice)))
     sign = "≥" if value > own.high else "<" if value < own.low else ""
     return Bounded(
@@ -151,7 +154,7 @@ def ratio(new: Sequence[Trial], old: Sequence[Trial], limits: Limits) -> Bounded
     )
 
 
-def lived_up_to(trials: Sequence[Trial]) -> float | None:
-    """The highest timescale at which a run lived and up to which none died."""
-    dead = min((trial.timescale for trial in trials if not trial.lived), default=math.inf)
-    return max((trial.timescale for trial in trials if trial.timescale < dead), default=None)
+def verdict(of: Bounded, runs: int) -> Verdict:
+    """@param of  a ratio of capacities; where it is above 1, times are shorter"""
+    times = Interval(1 / of.high if of.high else 0.0, 1 / of.low if of.low else math.inf)
+    return judge(times, runs)

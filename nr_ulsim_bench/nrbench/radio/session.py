@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Sequence
 
@@ -16,7 +15,9 @@ from nrbench.session import OK, WAY_OUT, Session, here, results_of
 
 
 def begin(name: str, path: Path) -> Session[RadioRun]:
-    """With the runs that an earlier call took. @param name  as Radio.id"""
+    """With the runs that an earlier call took.
+
+    @param name  runs that share it may be continued: same machine, same programs, same way to run them"""
     runs = read_runs(path) if path.exists() else []
     if any(run.sweep != name for run in runs):
         raise ResultsError(
@@ -25,57 +26,43 @@ def begin(name: str, path: Path) -> Session[RadioRun]:
     return Session(path, RadioRun.model_dump_json, runs)
 
 
-@dataclass(frozen=True)
-class Radio:
-    """Which runs, and how to take one."""
-
-    id: str  # runs that share it may be continued: same machine, same programs, same way to run them
-    plan: Plan
-    take: Callable[[Step], RadioRun]
-
-    def announce(self, session: Session[RadioRun]) -> int:
-        """@return how many runs are left"""
-        planned = len(self.plan.missing(session.lines))
-        session.announce(f"{len(self.plan.cells)} variants", planned, planned * self.plan.run_s)
-        return planned
+def left(plan: Plan, session: Session[RadioRun]) -> list[Step]:
+    """The steps, which are announced. Of a search those after the next round have no timescale yet."""
+    steps = list(plan.steps(session.lines))
+    session.announce(f"{len(plan.cells)} variants", len(steps), sum(step.seconds for step in steps))
+    return steps
 
 
-def dry_run(radio: Radio, out: Path, fresh: bool) -> int:
-    """Shows what is left to do, and changes nothing. A search shows the next timescale of each variant only:
-    the others depend on how the runs end."""
-    session = begin(radio.id, Path(os.devnull) if fresh else out / RUNS)
-    radio.announce(session)
-    steps = list(radio.plan.steps(session.lines))
-    if radio.plan.limits:
-        steps = list({step.cell: step for step in reversed(steps)}.values())[::-1]
-    for step in steps:
-        print(step.round, step.text)
-    return OK
-
-
-def carry_out(radio: Radio, out: Path, fresh: bool = False) -> int:
+def carry_out(
+    name: str, plan: Plan, take: Callable[[Step], RadioRun], out: Path, fresh: bool, dry_run: bool
+) -> int:
     """
-    Take the runs that are not there yet, then report on all.
+    Take the runs that are not there yet, then report on all. Or only show them, of a search those of the next
+    round, and change nothing.
 
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
-
-    def take(step: Step) -> list[RadioRun]:
-        run = radio.take(step)
-        if run.outcome == "interrupted":
-            raise KeyboardInterrupt
-        return [run]
-
+    if dry_run:
+        steps = left(plan, begin(name, Path(os.devnull) if fresh else out / RUNS))
+        for step in steps:
+            if not plan.limits or step.round == steps[0].round:
+                print(step.round, step.text)
+        return OK
     with results_of(out, RUNS, fresh) as path:
-        session = begin(radio.id, path)
-        planned = radio.announce(session)
-        steps = radio.plan.steps(session.lines)
-        session.run([here(steps, take)], planned, planned * radio.plan.run_s)
-        return session.end(lambda runs, warnings: report(runs, out, warnings), failure, are_results=True)
+        session = begin(name, path)
+        planned = left(plan, session)
+        lane = here(plan.steps(session.lines), lambda step: [take(step)])
+        session.run([lane], len(planned), sum(step.seconds for step in planned))
+        return end(session, out)
+
+
+def end(session: Session[RadioRun], out: Path) -> int:
+    """@return exit status, as carry_out()"""
+    return session.end(lambda runs, warnings: report(runs, out, warnings), failure, are_results=True)
 
 
 def failure(run: RadioRun) -> str:
-    return "" if run.outcome == "ok" else f"{run.outcome}: {run.error or 'no reason known'}"
+    return "" if run.outcome == "ok" else run.cause
 
 
 def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) -> None:

@@ -1,33 +1,50 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the user's gNB and UE are started: programs, command lines, environments, CPUs, and where the radio
-devices of the two sides meet."""
+"""How the user's gNB and UE are started: programs, configuration, command lines, environments, and where the
+radio devices of the two sides meet. All slots of the cell are full."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
+from typing import NamedTuple
 
 from nrbench.driver import quiet_environment
-from nrbench.radio import cell
 from nrbench.radio.record import SideName
 from nrbench.sweep.simulator import BuildError, Simulator, find
-from nrbench.system import CAP_SYS_NICE, System, format_cpus
+from nrbench.system import CAP_SYS_NICE, System
 
 PROGRAMS: dict[SideName, str] = {"gnb": "nr-softmodem", "ue": "nr-uesoftmodem"}
 MODULES = ("vrtsim", "ldpc", "dfts", "params_libconfig")
 RADIO = "libvrtsim.so"
-APART_CPUS = 3
 SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
 CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
 OWN_CHANNEL = "vrtsim_channel"  # of newer devices, which have none
 _SERVER_FILE = "connection_descriptor"  # option of newer devices
-_SETTINGS = {"TPOOL_WS_REPORT": "1"}
+# Slots of a period that are filled: the seven of the downlink, and the two of the uplink at its end. 28: the
+# largest MCS.
+_LOAD = "-D 127 -U 768 -m 28 -t 28 -M {prb} -T {prb}"
+
+
+class Carrier(NamedTuple):
+    sample_rate: float
+    location: int  # and bandwidth of its only bandwidth part, as TS 38.214 clause 5.1.2.2.2 writes it
+
+
+CARRIERS = {106: Carrier(61.44e6, 28875), 273: Carrier(122.88e6, 1099)}  # of 40 and of 100 MHz, by PRB
 
 
 class BusyError(RuntimeError):
-    """Another gNB of this machine uses what a run needs; says what."""
+    """Another program of this machine uses what a run needs; says what."""
+
+
+def configuration(side: SideName, prb: int = 106) -> str:
+    """Its file, as libconfig reads it."""
+    text = Path(__file__).with_name(f"{side}.conf").read_text(encoding="utf-8")
+    return Template(text).substitute(prb=prb, location=CARRIERS[prb].location)
 
 
 def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = None) -> Simulator:
@@ -38,12 +55,13 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     if absent:
         build = f"cmake --build {found.folder} --target {' '.join(absent)}"
         raise BuildError(f"{option} {found.program}: lib{absent[0]}.so is not beside it; build it: {build}")
-    unknown = cell.unknown_names(found.program.read_bytes(), side)
-    if unknown:
-        raise BuildError(
-            f"{option} {found.program}: does not know the parameter {unknown[0]!r}. "
-            "Versions from v2.3.0 to 2025.w37 are known to work"
-        )
+    program = found.program.read_bytes()  # it holds the name of each parameter that it reads
+    for name in re.findall(r"(\w+) =", configuration(side)):
+        if name.removesuffix("0").encode() not in program:  # uicc0 is the first uicc
+            raise BuildError(
+                f"{option} {found.program}: does not know the parameter {name!r}. "
+                "Versions from v2.3.0 to 2025.w37 are known to work"
+            )
     return found
 
 
@@ -56,6 +74,14 @@ def check_privileges(system: System) -> None:
         )
 
 
+def check_free() -> None:
+    """@raise BusyError  another program of this machine is on vrtsim"""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if f"/{RADIO}\n" in maps.read_text():
+                raise BusyError(f"process {maps.parent.name} is on vrtsim already; end it first")
+
+
 @dataclass(frozen=True)
 class Meeting:
     """Where the devices of the two sides meet."""
@@ -64,36 +90,9 @@ class Meeting:
     file: Path  # appears when the gNB's device waits for the UE's
     options: tuple[str, ...]
 
-    @property
-    def is_up(self) -> bool:
-        return self.file.exists()
-
     def clear(self) -> None:
-        """Removes what programs that were killed have left."""
-        for path in (self.file, self.shared_memory):
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
-
-    def check_free(self) -> None:
-        """@raise BusyError  a gNB is there already"""
-        with contextlib.suppress(OSError):
-            if any(
-                line.endswith(f" {self.file}") for line in Path("/proc/net/unix").read_text().splitlines()
-            ):
-                raise BusyError(f"{self.file}: another gNB on vrtsim waits there for its UE; end it first")
-        user = next(iter(_users(self.shared_memory)), None) if self.shared_memory.exists() else None
-        if user:
-            raise BusyError(f"{self.shared_memory}: process {user} is on vrtsim already; end it first")
-
-
-def _users(file: Path) -> list[int]:
-    """Processes that have it in their memory."""
-    found = []
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        with contextlib.suppress(OSError):
-            if f" {file}\n" in maps.read_text():
-                found.append(int(maps.parent.name))
-    return found
+        self.file.unlink(missing_ok=True)
+        self.shared_memory.unlink(missing_ok=True)
 
 
 def meeting(gnb: Simulator, folder: Path) -> Meeting:
@@ -105,22 +104,23 @@ def meeting(gnb: Simulator, folder: Path) -> Meeting:
 
 
 def command(
-    side: SideName, program: Path, configuration: Path, where: Meeting, prb: int, timescale: float
+    side: SideName, program: Path, folder: Path, where: Meeting, prb: int, timescale: float
 ) -> list[str]:
-    """@param configuration  in the working directory of the side; that of the gNB is beside the UE's"""
+    """@param folder  its working directory, with its configuration; beside that of the other side"""
     role = {"gnb": "server", "ue": "client"}[side]
-    words = [str(program), "-O", str(configuration), "--phy-test", "--noS1", "--device.name", "vrtsim"]
-    words += ["--vrtsim.role", role, "--vrtsim.timescale", repr(timescale), *where.options]
-    words += ["--log_config.global_log_options", "nocolor,level", "-q"]  # -q: times of the steps
+    words = [str(program), "-O", str(folder / f"{side}.conf"), "--phy-test", "--noS1"]
+    words += ["--device.name", "vrtsim", "--vrtsim.role", role, "--vrtsim.timescale", repr(timescale)]
+    words += [
+        *where.options,
+        "--log_config.global_log_options",
+        "nocolor,level",
+        "-q",
+    ]  # -q: times of the steps
     if side == "gnb":
-        return words + cell.load_options(prb)
-    files = configuration.parent.parent / "gnb"
-    return words + [
-        "--reconfig-file",
-        str(files / "reconfig.raw"),
-        "--rbconfig-file",
-        str(files / "rbconfig.raw"),
-    ]
+        return words + _LOAD.format(prb=prb).split()
+    for name in ("reconfig", "rbconfig"):
+        words += [f"--{name}-file", str(folder.with_name("gnb") / f"{name}.raw")]
+    return words
 
 
 def environment(folder: Path, spin: str | None) -> dict[str, str]:
@@ -130,22 +130,4 @@ def environment(folder: Path, spin: str | None) -> dict[str, str]:
     @param spin    pre-wake mode; None: OAI's own pool"""
     given = quiet_environment()
     libraries = ":".join(filter(None, (str(folder), given.get("LD_LIBRARY_PATH"))))
-    own = {} if spin is None else _SETTINGS | {"TPOOL_WS_SPIN": spin}
-    return given | {"LD_LIBRARY_PATH": libraries} | own
-
-
-def cpus_of(side: SideName, placement: str, usable: set[int]) -> list[int] | None:
-    """None: all that nrbench may use. Apart, the gNB has the lower half and the UE the upper one. The sample
-    clock of the gNB's device busy-polls at OAI's highest priority: a gNB that has one CPU does not get on.
-
-    @raise ValueError  there are too few CPUs"""
-    if placement == "floating":
-        return None
-    cpus = sorted(usable)
-    if len(cpus) < APART_CPUS:
-        raise ValueError(
-            f"placement {placement}: the gNB needs 2 CPUs, one of them for vrtsim's clock, and the UE 1; "
-            f"usable here: {format_cpus(cpus)}"
-        )
-    half = (len(cpus) + 1) // 2
-    return cpus[:half] if side == "gnb" else cpus[half:]
+    return given | {"LD_LIBRARY_PATH": libraries} | ({} if spin is None else {"TPOOL_WS_SPIN": spin})
