@@ -65,7 +65,7 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path):
 @pytest.mark.parametrize(
     "words, reason",
     [
-        ((), "--old, --new: name at least one build folder, or --report the results"),
+        ((), "name build folders by --old and --new, or results by --report"),
         (("--old", "x"), "--timescale : give numbers from 0.02 to 4, such as 0.2,0.3"),
         (("--old", "x", "--timescale", "0.2;0.3"), "--timescale 0.2;0.3: give numbers from 0.02 to 4"),
         (("--old", "x", "--timescale", "0.3,5"), "--timescale 0.3,5: give numbers from 0.02 to 4"),
@@ -74,7 +74,7 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path):
         (("--old", "x", "--pools", "old"), "--pools old: gNB-UE, of old-old, old-new, new-old, new-new"),
         (("--old", "x", "--prb", "100"), "--prb 100: a carrier has 106 or 273 PRB"),
         (("--old", "x", "--spin", "on"), "a mode is off, auto or fixed:MICROSECONDS"),
-        (("--old", "x", "--report", "y"), "give no --old and no --new"),
+        (("--old", "x", "--report", "y"), "name build folders by --old and --new, or results by --report"),
         (("--old", "nowhere", "--timescale", "0.3"), "--old nowhere: no such file or folder"),
     ],
 )

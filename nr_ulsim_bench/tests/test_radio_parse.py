@@ -18,8 +18,7 @@ def test_traffic_between_two_moments():
         newer.format(blocks=4000, received=12345) + "of a longer text before: UE 1234: dlsch"
     )
     assert (before.received, after.received) == (0, 12345)
-    assert (after.dl, after.ul) == ((4000, 3), (4000, 104))
-    assert parse.blocks(before.ul, (4000, 134)) == Blocks(blocks_after_attach=3000, failed_after_attach=30)
+    assert after == (4000, 3, 4000, 104, 12345)
     assert parse.traffic(MAC[:200].format(blocks=1000)) is None
 
 

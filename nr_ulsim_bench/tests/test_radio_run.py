@@ -13,11 +13,11 @@ from radio_runs import AUTO, OLD
 from sweep_runs import HOST
 
 from nrbench.radio import pair, softmodem, watch
-from nrbench.radio.builds import Take
-from nrbench.radio.pair import Pair, take
-from nrbench.radio.plan import Step
+from nrbench.radio.pair import take
 from nrbench.radio.record import RadioRun
-from nrbench.radio.softmodem import BusyError, find_softmodem
+from nrbench.radio.session import Step, Take
+from nrbench.radio.softmodem import Pair, find_softmodem
+from nrbench.record import ResultsError
 from nrbench.sweep.simulator import BuildError
 
 
@@ -50,7 +50,7 @@ def a_pair(folder, cell=OLD, behaviour=None):
 def recorded(one):
     """As a session writes it."""
     step = Step(0, one.cell, one.timescale)
-    taken = Take(one.programs, "0" * 12, HOST, None, one.seconds)(step)
+    taken = Take(one.programs, {"sweep": "0" * 12, "host": HOST, "seconds": one.seconds})(step)
     return RadioRun.model_validate_json(taken.model_dump_json())
 
 
@@ -114,7 +114,7 @@ def test_another_gnb_is_left_alone(tmp_path):
     one = a_pair(tmp_path)
     with (tmp_path / "old" / "libvrtsim.so").open() as library:
         with mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ):
-            with pytest.raises(BusyError, match=f"process {os.getpid()} is on vrtsim already"):
+            with pytest.raises(ResultsError, match=f"process {os.getpid()} is on vrtsim already"):
                 take(one)
 
 

@@ -86,8 +86,8 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     page.write_text("<!-- results: radio radio.ndjson | Late slots -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "| timescale | variant | runs | gNB: late slots | CPUs | of the pool | UE: late slots |" in text
-    assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.700 | 0.500 | 545 [545, 545] |" in text
+    assert "| timescale | variant | runs | gNB: late slots | CPUs | UE: late slots | CPUs |" in text
+    assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.700 | 545 [545, 545] | 0.700 |" in text
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
     assert len(results.sweeps(page.parent / "results", results.FIRST)) == 1

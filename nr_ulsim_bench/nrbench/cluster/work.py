@@ -23,12 +23,11 @@ from nrbench.places import ROOT
 from nrbench.progress import say
 from nrbench.radio import session as of_radio
 from nrbench.radio import softmodem
-from nrbench.radio.builds import Take
-from nrbench.radio.pair import Programs
-from nrbench.radio.plan import Plan
-from nrbench.radio.plan import Step as RadioStep
 from nrbench.radio.record import RUNS as RADIO_RUNS
 from nrbench.radio.record import RadioRun
+from nrbench.radio.session import Plan, Take
+from nrbench.radio.session import Step as RadioStep
+from nrbench.radio.softmodem import Programs
 from nrbench.record import Host
 from nrbench.scratch import scratch_folder
 from nrbench.session import OK, MachineLost, Session, elsewhere, results_of
@@ -262,7 +261,8 @@ def radio(machines: Wanted, name: str, plan: Plan, programs: Programs, out: Path
 
         def share_of(cluster: Cluster, machine: Machine, there: dict[Any, Simulator]) -> Share:
             cluster.run_on(machine, check_radio)
-            take_there = Take(there, name, machine.host, commit(Path(__file__).parent), plan.seconds)
+            shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
+            take_there = Take(there, {**shared, "seconds": plan.seconds})
             runs = [run for run in session.lines if run.host.id == machine.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:

@@ -11,9 +11,7 @@ from typer import Option
 
 from nrbench import host
 from nrbench.options import Given, command_of
-from nrbench.radio.capacity import Limits
-from nrbench.radio.plan import Plan
-from nrbench.radio.record import Pool
+from nrbench.radio.record import Pool, read_all
 from nrbench.radio.softmodem import CARRIERS
 from nrbench.sweep.options import TEXT, OfSessions, Out, modes, words
 
@@ -45,13 +43,10 @@ class Options(OfSessions):
     ] = ("off", "auto")
     prb: Annotated[int, Option(help="carrier: 106 or 273")] = 106
     noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
-    capacity: Annotated[
-        bool, Option("--capacity", help="search the highest timescale at which each combination lives")
-    ] = False
-    timescale: Annotated[
-        str | None,
-        Option(help=f"such as 0.2,0.3; with --capacity: LOW:HIGH (default: {LIMITS}). 1 is real time"),
-    ] = None
+    capacity: Annotated[bool, Option("--capacity", help="search the highest timescale that lives")] = False
+    timescale: Annotated[str | None, Option(help=f"such as 0.2,0.3; to search {LIMITS}; 1 is real time")] = (
+        None
+    )
     runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
     seconds: Annotated[float, Option(help="steady stretch of a run, wall time", min=1)] = 60.0
     report: Annotated[
@@ -77,10 +72,8 @@ class Options(OfSessions):
         return tuple(dict.fromkeys(found))
 
     def check(self) -> None:
-        if self.report and (self.old or self.new):
-            raise ValueError("--report: reports on runs that are there; give no --old and no --new")
-        if not self.report and not (self.old or self.new):
-            raise ValueError("--old, --new: name at least one build folder, or --report the results")
+        if bool(self.report) == bool(self.old or self.new):
+            raise ValueError("name build folders by --old and --new, or results by --report")
         if self.prb not in CARRIERS:
             raise ValueError(f"--prb {self.prb}: a carrier has 106 or 273 PRB")
         if (self.per or self.leave_out) and not self.cluster:
@@ -94,36 +87,24 @@ def radio(options: Options) -> int | None:
     nr-softmodem and nr-uesoftmodem of your builds run on OAI's radio in shared memory, whose clock does not
     wait. Each run is written at once. After an interruption the same command goes on. Exit status: 0; 1 = no
     run came to its end; 2 = it could not be done; 130 = interrupted."""
-    options.check()
-    return _report(options) if options.report else _measure(options)
-
-
-def _report(options: Options) -> int:
-    from nrbench.radio.report import report_files  # loads matplotlib: a second
-
-    names = report_files(options.report, options.out)
-    print(f"\nwritten to {options.out}/: {' '.join(names)}")
-    return 0
-
-
-def _measure(options: Options) -> int:
-    from nrbench.radio import builds, session, softmodem
-    from nrbench.session import session_id
+    from nrbench.radio import session, softmodem
+    from nrbench.radio.report import report
+    from nrbench.session import OK, session_id
     from nrbench.system import System
 
+    options.check()
+    if options.report:
+        report(read_all(options.report), options.out)
+        return OK
     timescales = options.timescales()
-    programs = builds.find_all(options.old, options.new, options.oai, options.any_pool)
-    cells = builds.cells(programs, options.pools, options.spins, options.prb, options.noise)
+    builds = {pool: path for pool in POOLS if (path := getattr(options, pool))}
+    programs = softmodem.find_all(builds, options.oai, options.any_pool)
+    cells = softmodem.cells(programs, options.pools, options.spins, options.prb, options.noise)
     if not cells:
         raise ValueError("--old, --new: no gNB and UE of the pools of --pools")
-    choice = (() if options.capacity else timescales, Limits(*timescales) if options.capacity else None)
-    plan = Plan(cells, options.runs, options.seed, options.seconds, *choice)
-    what = {
-        "programs": sorted({program.build.sha256 for program in programs.values()}),
-        "search": options.capacity,
-        "seconds": options.seconds,
-        "seed": options.seed,
-    }
+    plan = session.Plan(cells, options.runs, options.seed, options.seconds, timescales, options.capacity)
+    sha256 = sorted({program.build.sha256 for program in programs.values()})
+    what = {"programs": sha256, "search": options.capacity, "seconds": plan.seconds, "seed": plan.seed}
     if options.cluster and not options.dry_run:
         from nrbench.cluster import ways
 
@@ -136,5 +117,7 @@ def _measure(options: Options) -> int:
     softmodem.check_privileges(System())
     about = host.describe(options.label)
     name = session_id(about.id, "radio", what)
-    take = builds.Take(programs, name, about, host.commit(Path(__file__).parent), options.seconds)
+    commit = host.commit(Path(__file__).parent)
+    shared = {"sweep": name, "host": about, "commit": commit, "seconds": options.seconds}
+    take = session.Take(programs, shared)
     return session.carry_out(name, plan, take, options.out, options.fresh, options.dry_run)

@@ -9,43 +9,29 @@ import os
 import socket
 import subprocess
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from nrbench.radio import parse, softmodem, watch
-from nrbench.radio.record import SIDES, Cell, Outcome, Pool, Side, SideName, Step
-from nrbench.radio.softmodem import BusyError, Meeting
+from nrbench.radio.record import SIDES, Blocks, Side, SideName, Step
+from nrbench.radio.softmodem import Meeting, Pair
+from nrbench.record import ResultsError
 from nrbench.scratch import scratch_folder
-from nrbench.sweep.parse import pool_of
+from nrbench.sweep.parse import ANSI, pool_of
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, kill_group, signal_name, start
-from nrbench.sweep.simulator import Simulator
 
 UP_LIMIT_S = 120.0  # until the gNB's device waits for the UE
 ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 LOOK_S = 0.1
+OUTPUT = "output"  # of a program, in its working directory
 _LOCK = "\0nrbench-radio"  # in the abstract namespace: it is gone with its process
-_DIED: dict[SideName, Outcome] = {"gnb": "gnb-died", "ue": "ue-died"}
 
-Programs = Mapping[tuple[SideName, Pool], Simulator]
 Taken = dict[str, Any]  # fields of a RadioRun
 
 
-class Pair(NamedTuple):
-    """What is run. All times are wall times."""
-
-    programs: Programs
-    cell: Cell
-    timescale: float
-    seconds: float  # the steady stretch
-
-    def program(self, side: SideName) -> Simulator:
-        return self.programs[side, getattr(self.cell, side)]
-
-
 class _Failed(Exception):
-    def __init__(self, outcome: Outcome, error: str) -> None:
+    def __init__(self, outcome: str, error: str) -> None:
         super().__init__(error)
         self.outcome = outcome
 
@@ -60,39 +46,30 @@ class _Moment(NamedTuple):
     traffic: parse.Traffic
 
 
-@dataclass
-class _Run:
+class _Run(NamedTuple):
     pair: Pair
     folder: Path
     where: Meeting
-    programs: dict[SideName, subprocess.Popen[bytes]] = field(default_factory=dict)
+    programs: dict[SideName, subprocess.Popen[bytes]]  # those that were started
 
     def start(self, side: SideName) -> None:
-        simulator, cell, folder = self.pair.program(side), self.pair.cell, self.folder / side
+        folder, variables = self.folder / side, self.pair.environment(side)
         folder.mkdir()
-        (folder / f"{side}.conf").write_text(softmodem.configuration(side, cell.prb))
-        words = softmodem.command(side, simulator.program, folder, self.where, cell.prb, self.pair.timescale)
-        variables = softmodem.environment(
-            simulator.folder, cell.spin if getattr(cell, side) == "new" else None
-        )
-        with open(folder / "output", "wb") as out:
+        (folder / f"{side}.conf").write_text(softmodem.configuration(side, self.pair.cell.prb))
+        words = self.pair.command(side, folder, self.where)
+        with open(folder / OUTPUT, "wb") as out:
             try:
                 self.programs[side] = start(words, out, folder, variables)
             except OSError as error:
-                raise _Failed(_DIED[side], f"cannot be started: {error.strerror}") from error
-
-    def output(self, side: SideName) -> str:
-        with open(self.folder / side / "output", "rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - OUTPUT_MAX_BYTES))
-            return parse.plain(file.read().decode("utf-8", errors="replace"))
+                raise _Failed(f"{side}-died", f"cannot be started: {error.strerror}") from error
 
     def check(self) -> None:
         """@raise _Failed  a program has ended"""
         for side, process in self.programs.items():
             if process.poll() is not None:
                 name = signal_name(process.returncode)
-                why = parse.cause(self.output(side))
-                raise _Failed(_DIED[side], f"ended by {name}; {why}" if name else why)
+                why = parse.cause(self.written(side))
+                raise _Failed(f"{side}-died", f"ended by {name}; {why}" if name else why)
 
     def until(self, condition: Callable[[], object], limit_s: float) -> bool:
         """@return whether it came true in time"""
@@ -107,18 +84,15 @@ class _Run:
     def wait(self, seconds: float) -> None:
         self.until(lambda: False, seconds)
 
-    def written(self, side: SideName, name: str) -> str:
-        """What a program has in a file of its working directory."""
-        with contextlib.suppress(OSError):
-            return (self.folder / side / name).read_text(errors="replace")
+    def written(self, side: SideName, name: str = OUTPUT) -> str:
+        """The end of a file of its working directory."""
+        with contextlib.suppress(FileNotFoundError), open(self.folder / side / name, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - OUTPUT_MAX_BYTES))
+            return ANSI.sub("", file.read().decode("utf-8", errors="replace").replace("\r", ""))
         return ""
 
     def traffic(self) -> parse.Traffic | None:
         return parse.traffic(self.written("gnb", parse.MAC_STATISTICS))
-
-    def has_attached(self) -> bool:
-        traffic = self.traffic()
-        return traffic is not None and traffic.received > 0
 
     def moment(self, places: Mapping[SideName, int]) -> _Moment:
         """@param places  of the radios' counters"""
@@ -142,14 +116,14 @@ class _Run:
 
 @contextlib.contextmanager
 def _running(pair: Pair) -> Iterator[_Run]:
-    """@raise BusyError  another run is under way"""
+    """@raise ResultsError  another run is under way"""
     with socket.socket(socket.AF_UNIX) as lock, scratch_folder("radio") as folder:
         try:
             lock.bind(_LOCK)
         except OSError as error:
-            raise BusyError("another nrbench radio runs on this machine; wait for its end") from error
+            raise ResultsError("another nrbench radio runs on this machine; wait for its end") from error
         softmodem.check_free()
-        run = _Run(pair, folder, softmodem.meeting(pair.program("gnb"), folder))
+        run = _Run(pair, folder, softmodem.meeting(pair.program("gnb"), folder), {})
         run.where.clear()  # what programs that were killed have left
         try:
             yield run
@@ -161,7 +135,7 @@ def take(pair: Pair) -> Taken:
     """
     Runs the pair once.
 
-    @raise BusyError  another gNB uses the device; nothing was started
+    @raise ResultsError  another gNB uses the device; nothing was started
     """
     with _running(pair) as run:
         try:
@@ -173,11 +147,11 @@ def take(pair: Pair) -> Taken:
 def _measure(run: _Run) -> Taken:
     run.start("gnb")
     if not run.until(run.where.file.exists, UP_LIMIT_S):
-        cause = parse.cause(run.output("gnb"))
+        cause = parse.cause(run.written("gnb"))
         raise _Failed("gnb-died", f"no radio device after {UP_LIMIT_S:.0f} s; {cause}")
     run.start("ue")
     limit_s = ATTACH_LIMIT_S + ATTACH_LIMIT_SCALED_S / run.pair.timescale
-    if not run.until(run.has_attached, limit_s):
+    if not run.until(lambda: (found := run.traffic()) and found.received, limit_s):
         raise _Failed("no-attach", f"no uplink block was decoded in {limit_s:.0f} s")
     rate = softmodem.CARRIERS[run.pair.cell.prb].sample_rate
     places = {side: watch.find_counters(process.pid, rate) for side, process in run.programs.items()}
@@ -185,16 +159,17 @@ def _measure(run: _Run) -> Taken:
     before = run.moment(places)
     run.wait(run.pair.seconds)
     after = run.moment(places)
+    dl, dl_failed, ul, ul_failed, _ = (now - then for now, then in zip(after.traffic, before.traffic))
     return {
         "steady_s": round(after.monotonic_s - before.monotonic_s, 2),
         "sides": {side: _side(run, side, before, after) for side in SIDES},
-        "ul": parse.blocks(before.traffic.ul, after.traffic.ul),
-        "dl": parse.blocks(before.traffic.dl, after.traffic.dl),
+        "ul": Blocks(blocks_after_attach=ul, failed_after_attach=ul_failed),
+        "dl": Blocks(blocks_after_attach=dl, failed_after_attach=dl_failed),
     }
 
 
 def _side(run: _Run, side: SideName, before: _Moment, after: _Moment) -> Side:
-    line = pool_of(run.output(side))
+    line = pool_of(run.written(side))
     return Side(
         program=run.pair.program(side).build.sha256,
         steady=after.counters[side].since(before.counters[side]),

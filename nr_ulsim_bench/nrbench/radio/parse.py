@@ -6,15 +6,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from nrbench.radio.record import Blocks, Step
-from nrbench.sweep.parse import ANSI, NUMBER, last_line
+from nrbench.radio.record import Step
+from nrbench.sweep.parse import NUMBER, last_line
 
 MAC_STATISTICS = "nrMAC_stats.log"  # in the gNB's working directory, written anew each second
 STEP_STATISTICS = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}  # as MAC_STATISTICS, of each side
 _STEP = re.compile(rf"^ *(\S[^:\n]*): +({NUMBER}) us; +(\d+);", re.MULTILINE)
-_DIRECTION = r"{0}_rounds (\d+)[\d/]*, {0}_errors (\d+)"
-_DOWNLINK, _UPLINK = (re.compile(_DIRECTION.format(name)) for name in ("dlsch", "ulsch"))
-_RECEIVED = re.compile(r"MAC:\s+TX\s+\d+\s+RX\s+(\d+) bytes")
+_TRAFFIC = re.compile(
+    r"dlsch_rounds (\d+).*?dlsch_errors (\d+).*?ulsch_rounds (\d+).*?ulsch_errors (\d+).*?MAC: .*?RX +(\d+) ",
+    re.DOTALL,
+)
 _ASSERTION = re.compile(r"^Assertion \((.*)\) failed!\nIn .*\n(.*)", re.MULTILINE)
 _REFUSED = re.compile(r"pthread_create\(\).*ret: 1\b|pthread_setschedparam.*not permitted")
 
@@ -22,26 +23,17 @@ _REFUSED = re.compile(r"pthread_create\(\).*ret: 1\b|pthread_setschedparam.*not 
 class Traffic(NamedTuple):
     """The gNB's MAC statistics of its only UE, since the start."""
 
-    dl: tuple[int, int]  # blocks, and those given up
-    ul: tuple[int, int]
+    dl: int  # blocks
+    dl_failed: int
+    ul: int
+    ul_failed: int
     received: int  # bytes; more than 0: the UE has attached
-
-
-def plain(text: str) -> str:
-    return ANSI.sub("", text.replace("\r", ""))
 
 
 def traffic(text: str) -> Traffic | None:
     """@param text  of MAC_STATISTICS; cut off while it is written: None"""
-    downlink, uplink, received = (one.search(text) for one in (_DOWNLINK, _UPLINK, _RECEIVED))
-    if not (downlink and uplink and received):
-        return None
-    return Traffic((int(downlink[1]), int(downlink[2])), (int(uplink[1]), int(uplink[2])), int(received[1]))
-
-
-def blocks(before: tuple[int, int], after: tuple[int, int]) -> Blocks:
-    count, failed = (last - first for first, last in zip(before, after))
-    return Blocks(blocks_after_attach=count, failed_after_attach=failed)
+    found = _TRAFFIC.search(text)
+    return Traffic(*map(int, found.groups())) if found else None
 
 
 def steps(text: str) -> dict[str, Step]:
@@ -67,9 +59,7 @@ def steps_since(before: dict[str, Step], after: dict[str, Step]) -> dict[str, St
 
 
 def cause(text: str) -> str:
-    """Why a program ended: what it said of an error, else its last line.
-
-    @param text  plain"""
+    """Why a program ended: what it said of an error, else its last line."""
     if _REFUSED.search(text):
         return (
             "the kernel refused real-time threads (EPERM): run as root, in a control group that may have them"

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Iterator, Literal, NamedTuple
+from typing import Annotated, Iterator, Literal, NamedTuple, Sequence
 
 from pydantic import ConfigDict, Field
 
-from nrbench.record import Began, Count, Host, Strict, Time, Whole, read_lines
+from nrbench.record import Began, Count, Host, ResultsError, Strict, Time, Whole, read_lines
 
 RUNS = "radio.ndjson"  # the results file
 LOST_MAX = 0.01  # of the blocks, and of the samples, in a run that lives
@@ -58,9 +58,7 @@ class Blocks(Known):
     @property
     def lost(self) -> float:
         """The share; 1 where there was no block."""
-        if not self.blocks_after_attach:
-            return 1.0
-        return min(1.0, self.failed_after_attach / self.blocks_after_attach)
+        return self.failed_after_attach / self.blocks_after_attach if self.blocks_after_attach else 1.0
 
 
 class Cell(NamedTuple):
@@ -112,15 +110,12 @@ class RadioRun(Known):
     def cell(self) -> Cell:
         return Cell(*(getattr(self, name) for name in Cell._fields))
 
-    def side(self, name: SideName) -> Side:
-        return self.sides.get(name, Side())
-
     def _causes(self) -> Iterator[str]:
         if self.outcome != "ok":
             yield f"{self.outcome}: {self.error or 'no reason known'}"
             return
         for side, text in SIDES.items():
-            radio = self.side(side).steady
+            radio = self.sides.get(side, Side()).steady
             if radio is None or max(radio.tx_late, radio.rx_late) >= LOST_MAX:
                 yield f"late samples of the {text}"
         for blocks, text in ((self.ul, "uplink"), (self.dl, "downlink")):
@@ -143,3 +138,14 @@ def read_runs(path: Path) -> list[RadioRun]:
 
     @raise ResultsError  names the line that is no such run"""
     return read_lines(path, RadioRun, "run of nrbench radio")
+
+
+def read_all(paths: Sequence[Path]) -> list[RadioRun]:
+    """Of files, or folders of results. A run that is in two of them counts once."""
+    runs: list[RadioRun] = []
+    for path in (path / RUNS if path.is_dir() else path for path in paths):
+        found = read_runs(path)
+        if not found:
+            raise ResultsError(f"{path}: holds no runs")
+        runs += [run for run in found if run not in runs]
+    return runs

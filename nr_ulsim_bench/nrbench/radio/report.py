@@ -1,36 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From runs to tables, a picture of the capacities, and one page of HTML that needs no other file."""
+"""From runs to a text and one page of HTML that needs no other file."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Iterable, Iterator, Sequence
+from typing import Iterator, Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from nrbench.drawing import plt
 from nrbench.host import is_busy
-from nrbench.radio.capacity import capacity, limits_of
-from nrbench.radio.record import NO_SPIN, RUNS, SIDES, RadioRun, read_runs
-from nrbench.radio.tables import LIVES, by_cell, has_capacity, names_of, tables
+from nrbench.radio.record import LOST_MAX, SIDES, RadioRun
+from nrbench.radio.tables import tables
 from nrbench.record import ResultsError
-from nrbench.render import Page, Section, console, data_uri, indented, parts, to_text, write_page
+from nrbench.render import Page, Section, console, indented, parts, to_text, write_page
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.facts import host_differences, host_facts
-from nrbench.sweep.plots import GREY, OURS, SVG, file_name, save_both
 
 RULE = (
-    f"{LIVES} The gNB and the UE share one machine, and the radio is shared memory: there are no radio unit "
-    "and no driver. With a real radio the gNB has the machine to itself."
-)
-NOTES = (
-    "Each round has every row once, in an order shuffled anew, so that changes on the machine hit all of "
-    "them alike.",
-    "In a search for the capacity the timescale of each run depends on the earlier runs of its row. The "
-    "share of runs that live counts as a logistic curve of the logarithm of the timescale; the interval "
-    "holds 95 % of the probability of its middle.",
+    "A run lives when the UE attaches, and of the samples of each side and of the blocks of each direction "
+    f"less than {100 * LOST_MAX:g} % are late or lost. gNB and UE share a machine. There is no radio unit."
 )
 Hosts = Sequence[tuple[str, list[RadioRun]]]  # by label
 
@@ -62,26 +52,6 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
     yield from (f"the {SIDES[name]} given as --{pool} {text}" for (name, pool), text in wrong.items())
 
 
-def _draw(runs: Sequence[RadioRun], path: Path) -> Path:
-    """Capacities with their intervals."""
-    cells, limits = by_cell(runs), limits_of(runs)
-    with plt.rc_context(SVG):
-        canvas = plt.figure(figsize=(8.5, 0.8 + 0.55 * len(cells)), layout="constrained")
-        axis = canvas.add_subplot()
-        for row, (cell, of_cell) in enumerate(cells.items()):
-            found = capacity(of_cell, limits)
-            ends = [[0 if end is None else abs(end - found.value)] for end in (found.low, found.high)]
-            colour = "#000000" if cell.spin == NO_SPIN else OURS[cell.spin == "off"]
-            axis.barh(
-                row, found.value, xerr=ends, color=colour, ecolor=GREY, alpha=0.75, height=0.6, capsize=4
-            )
-        axis.set_yticks(range(len(cells)), [*names_of([*cells]).values()])
-        axis.invert_yaxis()
-        axis.set_xlabel("capacity: timescale at which half of the runs live (1 is real time)")
-        axis.spines[["top", "right"]].set_visible(False)
-        return save_both(canvas, path)
-
-
 def screen(hosts: Hosts, warnings: Sequence[str]) -> Iterator[RenderableType]:
     """All that is printed, in order."""
     for label, runs in hosts:
@@ -93,72 +63,40 @@ def screen(hosts: Hosts, warnings: Sequence[str]) -> Iterator[RenderableType]:
 
 
 def _facts(runs: Sequence[RadioRun]) -> Iterator[tuple[str, str]]:
-    """How the runs were taken."""
-    for name in ("version", "prb", "noise", "seconds", "commit", "began"):
-        values = sorted({str(getattr(run, name)) for run in runs} - {"None"})
-        yield name, ", ".join(values) if name != "began" else f"{values[0]} to {values[-1]}"
-    yield (
-        "pools",
-        ", ".join(
-            sorted({str(side.pool["line"]) for run in runs for side in run.sides.values() if side.pool})
-        ),
-    )
+    """How the runs were taken, and where."""
+    for name in ("version", "prb", "noise", "seconds", "commit"):
+        yield name, ", ".join(sorted({str(getattr(run, name)) for run in runs}))
+    yield "first and last run", f"{min(run.began for run in runs)}, {max(run.began for run in runs)}"
+    yield from host_facts(runs[-1].host)
 
 
-def _write(hosts: Hosts, warnings: Sequence[str], out: Path) -> list[str]:
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "report.txt").write_text(to_text(screen(hosts, warnings)), encoding="utf-8")
-    sections, names, facts = [], ["report.html", "report.txt"], list[tuple[str, Iterable[tuple[str, str]]]]()
-    for label, runs in hosts:
-        picture = ""
-        if has_capacity(runs):
-            stem = f"{file_name(label)}-{runs[0].host.id}-" if len(hosts) > 1 else ""
-            png = _draw(runs, out / f"{stem}capacity.png")
-            picture, names = data_uri(png), [*names, png.name, png.with_suffix(".svg").name]
-        first, *others = tables(runs)
-        sections.append(
-            Section(first.title, [first], picture, "Bars: capacity, with its 95 % interval.", label)
-        )
-        sections += [Section(table.title, [table]) for table in others]
-        facts.append((f"How it was measured: {label}", _facts(runs)))
-        facts.append((f"Machine: {label}", host_facts(runs[-1].host)))
-    page = Page(
+def _page(hosts: Hosts, warnings: Sequence[str]) -> Page:
+    sections = [
+        Section(table.title, [table], top="" if at else label)
+        for label, runs in hosts
+        for at, table in enumerate(tables(runs))
+    ]
+    return Page(
         title="thread_pool_ws: gNB and UE in real time",
         lead="gNB and UE on vrtsim, OAI's radio in shared memory, whose sample clock does not wait.",
         sections=sections,
         rule=RULE,
         warnings=warnings,
-        facts=facts,
-        notes=NOTES,
+        facts=[(f"Runs and machine: {label}", _facts(runs)) for label, runs in hosts],
     )
-    write_page(out / "report.html", page)
-    return names
 
 
-def write_report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) -> list[str]:
-    """Writes tables, picture and page; then prints the tables.
+def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) -> None:
+    """Writes the tables as a text and as a page, then prints them.
 
-    @param warnings shown before those that the runs themselves give rise to
-    @return names of the files written"""
+    @param warnings shown before those that the runs themselves give rise to"""
     hosts = by_host(runs)
     warnings = [*warnings, *(f"{label}: {text}" for label, of in hosts for text in _mixtures(of))]
     try:
-        names = _write(hosts, warnings, out)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "report.txt").write_text(to_text(screen(hosts, warnings)), encoding="utf-8")
+        write_page(out / "report.html", _page(hosts, warnings))
     except OSError as error:
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
-    terminal = console()
-    for part in screen(hosts, warnings):
-        terminal.print(part)
-    return names
-
-
-def report_files(paths: Sequence[Path], out: Path) -> list[str]:
-    """The same from several files, or folders of results, of one host or of many. A run that is in two of
-    them counts once."""
-    runs: list[RadioRun] = []
-    for path in (path / RUNS if path.is_dir() else path for path in paths):
-        found = read_runs(path)
-        if not found:
-            raise ResultsError(f"{path}: holds no runs")
-        runs += [run for run in found if run not in runs]
-    return write_report(runs, out)
+    console().print(Group(*screen(hosts, warnings)))
+    print(f"\nwritten to {out}/: report.html report.txt")

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the user's gNB and UE are started: programs, configuration, command lines, environments, and where the
-radio devices of the two sides meet. All slots of the cell are full."""
+"""The user's builds, and how their gNBs and UEs are started: configuration, command lines, environments, and
+where the radio devices of the two sides meet. All slots of the cell are full."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Mapping, NamedTuple, Sequence
 
 from nrbench.driver import quiet_environment
-from nrbench.radio.record import SideName
-from nrbench.sweep.simulator import BuildError, Simulator, find
+from nrbench.progress import say
+from nrbench.radio.record import NO_SPIN, SIDES, Cell, Pool, SideName
+from nrbench.record import ResultsError
+from nrbench.sweep.configuration import OAI_POOL
+from nrbench.sweep.simulator import BuildError, Simulator, find, refuse
 from nrbench.system import CAP_SYS_NICE, System
 
 PROGRAMS: dict[SideName, str] = {"gnb": "nr-softmodem", "ue": "nr-uesoftmodem"}
@@ -23,6 +26,7 @@ SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
 CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
 OWN_CHANNEL = "vrtsim_channel"  # of newer devices, which have none
+MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 _SERVER_FILE = "connection_descriptor"  # option of newer devices
 # Slots of a period that are filled: the seven of the downlink, and the two of the uplink at its end. 28: the
 # largest MCS.
@@ -34,11 +38,8 @@ class Carrier(NamedTuple):
     location: int  # and bandwidth of its only bandwidth part, as TS 38.214 clause 5.1.2.2.2 writes it
 
 
+Programs = Mapping[tuple[SideName, Pool], Simulator]
 CARRIERS = {106: Carrier(61.44e6, 28875), 273: Carrier(122.88e6, 1099)}  # of 40 and of 100 MHz, by PRB
-
-
-class BusyError(RuntimeError):
-    """Another program of this machine uses what a run needs; says what."""
 
 
 def configuration(side: SideName, prb: int = 106) -> str:
@@ -65,25 +66,54 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     return found
 
 
+def find_all(builds: Mapping[Pool, Path], oai: str | None, any_pool: bool) -> Programs:
+    """@raise BuildError  a build lacks a program, or has the other pool"""
+    found: dict[tuple[SideName, Pool], Simulator] = {}
+    for (pool, path), side in product(builds.items(), SIDES):
+        simulator = found[side, pool] = find_softmodem(path, f"--{pool}", side, oai)
+        is_new = MARK in simulator.program.read_bytes()
+        if is_new != (pool == "new"):
+            name = "thread_pool_ws: name it as --new" if is_new else f"{OAI_POOL}: name it as --old"
+            refuse(f"--{pool} {simulator.program} has {name}", any_pool)
+    return found
+
+
+def cells(
+    programs: Programs, pools: Sequence[tuple[Pool, Pool]], spins: Sequence[str], prb: int, noise: str
+) -> list[Cell]:
+    """Builds are compared whatever their versions.
+
+    @param pools  of the gNB and the UE"""
+    versions = sorted({simulator.build.oai for simulator in programs.values() if simulator.build.oai})
+    if len(versions) > 1:
+        say(f"the builds are of different versions of OAI: {', '.join(versions)}")
+    version = " and ".join(versions) or None
+    return [
+        Cell(version, prb, noise, gnb, ue, spin)
+        for gnb, ue in pools
+        if ("gnb", gnb) in programs and ("ue", ue) in programs
+        for spin in (spins if "new" in (gnb, ue) else (NO_SPIN,))
+    ]
+
+
 def check_privileges(system: System) -> None:
     """@raise BuildError  softmodems of this user would run without real-time priorities"""
     if system.has_capability(CAP_SYS_NICE) is False:
         raise BuildError(
-            "nr-softmodem and nr-uesoftmodem need CAP_SYS_NICE for real-time priorities. "
-            "Without it they go on in the normal class, and every figure is another one: run as root"
+            "without CAP_SYS_NICE gNB and UE have no real-time priorities, and every figure is another one: "
+            "run as root"
         )
 
 
 def check_free() -> None:
-    """@raise BusyError  another program of this machine is on vrtsim"""
+    """@raise ResultsError  another program of this machine is on vrtsim"""
     for maps in Path("/proc").glob("[0-9]*/maps"):
         with contextlib.suppress(OSError):
             if f"/{RADIO}\n" in maps.read_text():
-                raise BusyError(f"process {maps.parent.name} is on vrtsim already; end it first")
+                raise ResultsError(f"process {maps.parent.name} is on vrtsim already; end it, and go on")
 
 
-@dataclass(frozen=True)
-class Meeting:
+class Meeting(NamedTuple):
     """Where the devices of the two sides meet."""
 
     shared_memory: Path
@@ -103,31 +133,31 @@ def meeting(gnb: Simulator, folder: Path) -> Meeting:
     return Meeting(SHARED_MEMORY / CHANNEL, SOCKET, ("--vrtsim.channel_name", CHANNEL))
 
 
-def command(
-    side: SideName, program: Path, folder: Path, where: Meeting, prb: int, timescale: float
-) -> list[str]:
-    """@param folder  its working directory, with its configuration; beside that of the other side"""
-    role = {"gnb": "server", "ue": "client"}[side]
-    words = [str(program), "-O", str(folder / f"{side}.conf"), "--phy-test", "--noS1"]
-    words += ["--device.name", "vrtsim", "--vrtsim.role", role, "--vrtsim.timescale", repr(timescale)]
-    words += [
-        *where.options,
-        "--log_config.global_log_options",
-        "nocolor,level",
-        "-q",
-    ]  # -q: times of the steps
-    if side == "gnb":
-        return words + _LOAD.format(prb=prb).split()
-    for name in ("reconfig", "rbconfig"):
-        words += [f"--{name}-file", str(folder.with_name("gnb") / f"{name}.raw")]
-    return words
+class Pair(NamedTuple):
+    """What is run."""
 
+    programs: Programs
+    cell: Cell
+    timescale: float
+    seconds: float  # the steady stretch, wall time
 
-def environment(folder: Path, spin: str | None) -> dict[str, str]:
-    """The whole of it.
+    def program(self, side: SideName) -> Simulator:
+        return self.programs[side, getattr(self.cell, side)]
 
-    @param folder  of the program and its libraries
-    @param spin    pre-wake mode; None: OAI's own pool"""
-    given = quiet_environment()
-    libraries = ":".join(filter(None, (str(folder), given.get("LD_LIBRARY_PATH"))))
-    return given | {"LD_LIBRARY_PATH": libraries} | ({} if spin is None else {"TPOOL_WS_SPIN": spin})
+    def command(self, side: SideName, folder: Path, where: Meeting) -> list[str]:
+        """@param folder  its working directory, with its configuration; beside that of the other side"""
+        words = [str(self.program(side).program), "-O", str(folder / f"{side}.conf"), "--phy-test", "--noS1"]
+        words += ["--device.name", "vrtsim", "--vrtsim.role", "server" if side == "gnb" else "client"]
+        words += ["--vrtsim.timescale", repr(self.timescale), *where.options]
+        words += ["-q", "--log_config.global_log_options", "nocolor,level"]  # -q: it times its steps
+        if side == "gnb":
+            return words + _LOAD.format(prb=self.cell.prb).split()
+        for name in ("reconfig", "rbconfig"):
+            words += [f"--{name}-file", str(folder.with_name("gnb") / f"{name}.raw")]
+        return words
+
+    def environment(self, side: SideName) -> dict[str, str]:
+        """The whole of it."""
+        given, folder = quiet_environment(), str(self.program(side).folder)
+        given["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH"))))
+        return given | ({"TPOOL_WS_SPIN": self.cell.spin} if getattr(self.cell, side) == "new" else {})

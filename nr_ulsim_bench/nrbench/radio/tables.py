@@ -6,21 +6,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import partial
-from statistics import median
 from typing import Callable, Iterator, NamedTuple, Sequence
 
-from nrbench.judge import median_interval
+from nrbench.judge import Ratio, typical
 from nrbench.radio.capacity import capacity, limits_of, ratio, verdict
-from nrbench.radio.record import LOST_MAX, SIDES, Cell, RadioRun, Side, SideName
+from nrbench.radio.record import SIDES, Cell, RadioRun, Side, SideName
 from nrbench.radio.watch import SAMPLE_CLOCK
 from nrbench.render import Column, Table, plain_columns
 from nrbench.sweep.tables import NOTHING, number
 
-POOL_THREADS = ("tpool", "ws")  # how the names of a pool's threads begin, whatever the case
-LIVES = (
-    f"A run lives when the UE attaches, less than {100 * LOST_MAX:g} % of the samples are late on each "
-    f"side, and less than {100 * LOST_MAX:g} % of the blocks after the attach are lost in each direction."
-)
 CAPACITY = (
     "capacity: the timescale at which half of the runs live; 1 is real time. In brackets: the 95 % "
     "interval, with … where the runs do not bound it. ÷ OAI's: ratio to the row with OAI's pool on both "
@@ -28,8 +22,8 @@ CAPACITY = (
 )
 COST = (
     "late slots: slots that were written too late, of a million. CPUs: CPU time ÷ wall time, of all threads "
-    "but the radio's sample clock, and of the pool's. All of the steady stretch; medians over the runs that "
-    "came to their end; in brackets: the 95 % interval, from 5 runs on."
+    "but the radio's sample clock. Medians over the runs that came to their end; in brackets: the 95 % "
+    "interval, from 5 runs on."
 )
 # Those in which a pool's tasks are awaited, by side: the column's name, and OAI's.
 STEPS: dict[SideName, dict[str, str]] = {
@@ -47,13 +41,13 @@ TIMES = "OAI's own times of its steps, µs of wall time; medians over the runs. 
 def by_cell(runs: Sequence[RadioRun]) -> dict[Cell, list[RadioRun]]:
     """OAI's pool first."""
     found: dict[Cell, list[RadioRun]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: _order(run.cell)):
+    for run in runs:
         found[run.cell].append(run)
-    return dict(found)
-
-
-def _order(cell: Cell) -> tuple[object, ...]:
-    return str(cell.version), *cell[1:3], cell.gnb == "new", cell.ue == "new", cell.spin != "off", cell.spin
+    cells = sorted(
+        found, key=lambda cell: (cell.gnb == "new", cell.ue == "new", cell.spin != "off", cell.spin)
+    )
+    cells.sort(key=lambda cell: (str(cell.version), cell.prb, cell.noise))
+    return {cell: found[cell] for cell in cells}
 
 
 def names_of(cells: Sequence[Cell]) -> dict[Cell, str]:
@@ -64,10 +58,6 @@ def names_of(cells: Sequence[Cell]) -> dict[Cell, str]:
         cell: ", ".join([cell.pools, *(fact for fact, differs in zip(of, differ) if differs)])
         for cell, of in facts.items()
     }
-
-
-def has_capacity(runs: Sequence[RadioRun]) -> bool:
-    return len({run.timescale for run in runs}) > 1
 
 
 def capacity_table(runs: Sequence[RadioRun]) -> Table:
@@ -83,52 +73,36 @@ def capacity_table(runs: Sequence[RadioRun]) -> Table:
     return Table("Capacity", heads, rows, [CAPACITY])
 
 
-def _middle(values: Sequence[float]) -> str:
-    return number(median(values)) if values else NOTHING
-
-
-def _middle_and_interval(values: Sequence[float]) -> str:
-    ends = ", ".join(f"{end:.0f}" for end in median_interval(values) or ())
-    return f"{median(values):.0f}" + (f" [{ends}]" if ends else "") if values else NOTHING
-
-
 class Figure(NamedTuple):
-    """A column."""
+    """A column: the median over the runs."""
 
     side: SideName
     name: str
     of: Callable[[Side, RadioRun], float | None]
-    text: Callable[[Sequence[float]], str] = _middle
+    form: Callable[[Ratio], str] = lambda median: number(median.value)
 
     def cell(self, runs: Sequence[RadioRun]) -> str:
-        found = (self.of(run.side(self.side), run) for run in runs)
-        return self.text([value for value in found if value is not None])
+        found = (self.of(run.sides.get(self.side, Side()), run) for run in runs)
+        median = typical([value for value in found if value is not None])
+        return self.form(median) if median else NOTHING
+
+
+def _whole(median: Ratio) -> str:
+    return median.text("{:.0f}".format)
 
 
 def _late(side: Side, _: RadioRun) -> float | None:
     return 1e6 * side.steady.tx_late if side.steady else None
 
 
-def _cpus(is_counted: Callable[[str], bool], side: Side, run: RadioRun) -> float | None:
-    if not side.cpu_s or not run.steady_s:
-        return None
-    return sum(s for name, s in side.cpu_s.items() if is_counted(name)) / run.steady_s
+def _cpus(side: Side, run: RadioRun) -> float | None:
+    """The sample clock busy-polls, whatever the gNB does."""
+    seconds = [s for name, s in side.cpu_s.items() if name != SAMPLE_CLOCK]
+    return sum(seconds) / run.steady_s if seconds and run.steady_s else None
 
 
 def _step(name: str, side: Side, _: RadioRun) -> float | None:
     return side.steps[name].us_mean if name in side.steps else None
-
-
-def _costs(side: SideName) -> Iterator[Figure]:
-    yield Figure(side, "late slots", _late, _middle_and_interval)
-    # The sample clock busy-polls, whatever the gNB does.
-    yield Figure(side, "CPUs", partial(_cpus, lambda thread: thread != SAMPLE_CLOCK))
-    is_pool = partial(_cpus, lambda thread: thread.lower().startswith(POOL_THREADS))
-    yield Figure(side, "of the pool", is_pool)
-
-
-def _times(side: SideName) -> Iterator[Figure]:
-    yield from (Figure(side, column, partial(_step, name)) for column, name in STEPS[side].items())
 
 
 def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], note: str) -> Iterator[Table]:
@@ -159,9 +133,13 @@ def dead_table(runs: Sequence[RadioRun]) -> Table:
 
 
 def tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
-    if has_capacity(runs):
+    if len({run.timescale for run in runs}) > 1:
         yield capacity_table(runs)
-    yield from _at_equal("Late slots and CPU time", runs, [*_costs("gnb"), *_costs("ue")], COST)
-    yield from _at_equal("Mean times", runs, [*_times("gnb"), *_times("ue")], TIMES)
+    costs, times = list[Figure](), list[Figure]()
+    for side, steps in STEPS.items():
+        costs += [Figure(side, "late slots", _late, _whole), Figure(side, "CPUs", _cpus)]
+        times += [Figure(side, column, partial(_step, name)) for column, name in steps.items()]
+    yield from _at_equal("Late slots and CPU time", runs, costs, COST)
+    yield from _at_equal("Mean times", runs, times, TIMES)
     if not all(run.lives for run in runs):
         yield dead_table(runs)

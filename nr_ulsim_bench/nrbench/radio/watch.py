@@ -33,16 +33,14 @@ CpuTimes = dict[str, tuple[str, int]]  # name and ns, by a thread's id
 
 def cpu_times(pid: int) -> CpuTimes:
     """Of a process. Threads that end meanwhile are left out."""
-    found = {}
+    found: CpuTimes = {}
     with contextlib.suppress(OSError):
-        for task in (PROC / str(pid) / "task").iterdir():
+        for task in sorted((PROC / str(pid) / "task").iterdir(), key=lambda task: int(task.name)):
             with contextlib.suppress(OSError, IndexError):
                 name, spent = (task / "comm").read_text().strip(), (task / "schedstat").read_text().split()
+                if any(name == other == RADIO_UNIT for other, _ in found.values()):
+                    name = SAMPLE_CLOCK  # its thread is made by the radio unit's, and has its name
                 found[task.name] = name, int(spent[0])
-    of_radio = [task for task, (name, _) in found.items() if name == RADIO_UNIT]
-    if len(of_radio) > 1:  # vrtsim's clock is made by the thread of the radio unit, and has its name
-        clock = max(of_radio, key=int)
-        found[clock] = SAMPLE_CLOCK, found[clock][1]
     return found
 
 
