@@ -3,8 +3,7 @@
 
 Its figures depend on what it is asked and how often it was asked that before, and on nothing else. In its
 folder behaviour.json has what is wrong with it, and `asked` a line for each time that it was asked. The
-softmodems meet at a socket, keep a clock in shared memory, have counters where vrtsim has them, and print at
-their end what vrtsim prints."""
+softmodems meet at a socket, leave shared memory behind, and have counters where vrtsim has them."""
 
 from __future__ import annotations
 
@@ -314,16 +313,6 @@ def _bench(folder: Path) -> None:
         print(json.dumps(ws_bench(Asked(folder, words))), flush=True)
 
 
-REPORT = """thread_pool_ws: report of pool 1
-  bursts     100 after a pause, 90 of them when expected (90.0 %); 3 expected, did not come
-  pre-wakes  in time 80, too late 7, for no burst 2; found no task left 1
-  busy-poll  12.5 ms in all; each worker 3.0 us a burst
-"""
-END = """[HW]   I VRTSIM: Realtime issues: TX {tx:.2f}%, RX 0.00%
-[HW]   I VRTSIM: Read/write too early (suspected radio implementaton error) TX: 0, RX: 0
-[HW]   I VRTSIM: Average TX budget 2476.250 uS
-[HW]   I VRTSIM: TX budget histogram: 7517 samples
-"""
 MAC = """UE RNTI 1234 CU-UE-ID 1 in-sync PH 0 dB PCMAX 0 dBm, average RSRP 0 (0 meas)
 UE 1234: dlsch_rounds {blocks}/2/1/0, dlsch_errors 3, pucch0_DTX 4, BLER 0.00010 MCS (0) 23
 UE 1234: ulsch_rounds {blocks}/5/4/3, ulsch_errors 104, ulsch_DTX 9, BLER 0.00020 MCS (0) 23 (Qm 6) NPRB 106
@@ -338,7 +327,6 @@ STEPS = {
 }
 STEP_FILES = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}
 RATE = 61.44e6  # samples a second, 106 PRB
-BUDGET_BINS = 30
 
 
 def a_build(
@@ -348,12 +336,13 @@ def a_build(
 
     @param newer      sides meet at a file, as since 2025.w37
     @param knows      names of parameters in the programs (default: all that are needed)
-    @param behaviour  of the sides: gnb="crash" (at its start), "silent" (no report), "stuck" (no end);
+    @param behaviour  of the sides: gnb="crash" (at its start); "empty" (no counters);
                       ue="deaf" (never attaches), "crash" (when it has attached)"""
     folder.mkdir(parents=True, exist_ok=True)
-    from nrbench.radio import cell  # which the programs do without
+    from nrbench.radio.softmodem import configuration  # which the programs do without
 
-    words = cell.gnb_text(106) + cell.ue_text() if knows is None else knows
+    words = configuration("gnb") + configuration("ue") if knows is None else knows
+    words += "TPOOL_WS_SPIN\n" if pool == "new" else ""
     (folder / "behaviour.json").write_text(json.dumps({"pool": pool, **behaviour}))
     for name in ("vrtsim", "ldpc", "dfts", "params_libconfig"):
         (folder / f"lib{name}.so").write_text("connection_descriptor" if newer else "channel_name")
@@ -384,36 +373,19 @@ def apart(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 class _Device:
     """In the heap, as in vrtsim: half of the first samples are late, and none later."""
 
-    def __init__(self, timescale: float) -> None:
+    def __init__(self, rate: float) -> None:
         libc = ctypes.CDLL(None)
         libc.calloc.restype = ctypes.c_void_p
         self.reads, self.writes = libc.calloc(1, 256), libc.calloc(1, 512)
-        self.timescale, self.samples = ctypes.c_float(timescale).value, 0  # as OAI reads it
+        self.rate, self.samples = rate, 0
         self.advance()
 
     def advance(self) -> None:
         self.samples += 1000
-        head = struct.pack("<2d3QQ", self.timescale, RATE, 0, 0, self.samples, self.writes)
-        bins = [0] * BUDGET_BINS
-        bins[24] = self.samples // 1000
-        tail = struct.pack(
-            f"<3Qd{BUDGET_BINS}Q2id", 500, 0, self.samples, 2476.25, *bins, bins[24], 100, 3000.0
-        )
+        head = struct.pack("<2d3QQ", 0.3, self.rate, 0, 0, self.samples, self.writes)
+        tail = struct.pack("<3Qd240x2id", 500, 0, self.samples, 2476.25, self.samples // 1000, 100, 3000.0)
         ctypes.memmove(self.reads, head, len(head))
         ctypes.memmove(self.writes, tail, len(tail))
-
-    def end(self) -> None:
-        print(END.format(tx=50000 / self.samples), end="")
-        for number in range(BUDGET_BINS):
-            print(f"[HW]   I Bin {number}\t[{100 * number}.0 - {100 * number + 100}.0uS]:\t\t{number}")
-
-
-class _Ended(Exception):
-    pass
-
-
-def _ended(*_: object) -> None:
-    raise _Ended
 
 
 def _meet(gnb: bool, file: str | None) -> None:
@@ -442,7 +414,8 @@ def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) ->
     _meet(gnb, file)
     if not gnb and way != "deaf":
         attached.touch()
-    memory = os.open(clock, os.O_RDWR | os.O_CREAT) if gnb else -1
+    if gnb:
+        clock.touch()
     blocks = 0
     side = "gnb" if gnb else "ue"
     while True:
@@ -453,7 +426,6 @@ def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) ->
             os.replace("next_steps", STEP_FILES[side])
         if gnb:
             blocks += 1
-            os.pwrite(memory, struct.pack("<4iQ", 0x12345678, 1, 1, 0, device.samples), 0)
             received = blocks if attached.exists() else 0
             Path("next").write_text(MAC.format(blocks=1000 + blocks, received=received))
             os.replace("next", "nrMAC_stats.log")
@@ -475,18 +447,8 @@ def softmodem() -> None:
         os.abort()
     file = options.get("--vrtsim.connection_descriptor")
     clock = Path("/dev/shm") / (options.get("--vrtsim.channel_name") or os.environ["FAKE_CHANNEL"])
-    device = _Device(float(options["--vrtsim.timescale"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN if way == "stuck" else _ended)
-    try:
-        _run(gnb, way, device, clock, file)
-    except _Ended:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if gnb and way != "leaves":
-        clock.unlink(missing_ok=True)
-    if way != "silent":
-        device.end()
-    if is_new:
-        print(REPORT, end="")
+    device = _Device(0.0 if way == "empty" else RATE)
+    _run(gnb, way, device, clock, file)
 
 
 def main() -> None:
