@@ -15,8 +15,8 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
 from nrbench.cases import SHAPES, SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import Driver
-from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, table, words
-from nrbench.judge import CONFIDENCE, at_most_word
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, table, words
+from nrbench.judge import at_most_word
 from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, TIE, duels, verdicts
 from nrbench.plot import Plot, colors_of
 from nrbench.render import Table
@@ -190,37 +190,30 @@ class Figures(NamedTuple):
         return DERIVED[name](self.at, self.cores) if name in DERIVED else self.at[name]
 
 
-Cells = dict[str, tuple[str, str]]  # by heading: the case, and a text with figures
-
-
-def _each(cases: Iterable[str], text: str) -> Cells:
-    return {case: (case, text) for case in cases}
-
-
-GRIDS: dict[str, tuple[str, Cells]] = {
+GRIDS = {  # the title, and of each case a text with figures
     "slot": (
         "Slots in the steady state: makespan p50/p99 as ratio to the bound [CPU time / work]",
-        _each(CASES, "{ratio_p50:.2f}/{ratio_p99:.2f} [{cpu_per_work:.1f}]"),
+        dict.fromkeys(CASES, "{ratio_p50:.2f}/{ratio_p99:.2f} [{cpu_per_work:.1f}]"),
     ),
     "stream": (
-        "Stream, never joined: push to start p50/p99 in us [CPUs beyond the producer's and the work]",
+        f"Stream: push to start p50/p99 in us [CPUs beyond producer and work], % overtaken; {FAN_CASE}: fan",
         {
-            STREAM_CASE: (STREAM_CASE, "{lag_p50_us:.1f}/{lag_p99_us:.1f} [{cpus:.2f}]"),
-            "overtaken, %": (STREAM_CASE, "{overtaken:.1f}"),
-            f"fan of {FAN}": (FAN_CASE, "{fan_lag_p50_us:.1f}/{fan_lag_p99_us:.1f}"),
+            STREAM_CASE: "{lag_p50_us:.1f}/{lag_p99_us:.1f} [{cpus:.2f}], {overtaken:.1f}",
+            FAN_CASE: "{fan_lag_p50_us:.1f}/{fan_lag_p99_us:.1f}",
         },
     ),
     "coliseum": (
         "Coliseum: wall time x cores / work [CPU time / work]; empty: ns a task (% run inside the push)",
-        _each((*FIB_CASES, "nested"), "{to_ideal:.2f} [{cpu_per_work:.2f}]")
-        | {"empty": ("empty", "{ns_per_task:.1f} ({inline:.0f} %)")},
+        dict.fromkeys((*FIB_CASES, "nested"), "{to_ideal:.2f} [{cpu_per_work:.2f}]")
+        | {"empty": "{ns_per_task:.1f} ({inline:.0f} %)"},
     ),
     "wake": (
         "After idleness: push to start p50/p99 in us [% on another CPU]; idle: CPU time in us, switches",
-        _each((f"idle{us}us" for us in IDLE_US), "{p50_us:.1f}/{p99_us:.1f} [{elsewhere:.0f}]")
-        | {IDLE_CASE: (IDLE_CASE, "{cpu_us:.0f}, {ctx_switches:.0f}")},
+        dict.fromkeys((f"idle{us}us" for us in IDLE_US), "{p50_us:.1f}/{p99_us:.1f} [{elsewhere:.0f}]")
+        | {IDLE_CASE: "{cpu_us:.0f}, {ctx_switches:.0f}"},
     ),
 }
+DUELS = "class{of.sched_class}; case{of.case}; against{of.backend} {of.workers}w; ratio [95 %]{ratio}; {word}"
 
 
 def pool_order(key: Key) -> tuple[int, str, int]:
@@ -238,37 +231,29 @@ def _text(text: str, at: Results | None, cores: int) -> str:
     return "n/a" if why.startswith("n/a") else "hung" if "killed" in why else "error"
 
 
-def shown(bench: str, every: Groups, host: Line) -> Iterator[Table]:
+def grid(bench: str, every: Groups, host: Line) -> Iterator[Table]:
     """Of each class a row a pool and setting."""
     found, (title, cells) = matching(every, bench=bench), GRIDS[bench]
-    cells = {head: cell for head, cell in cells.items() if any(key.case == cell[0] for key in found)}
+    cells = {case: text for case, text in cells.items() if any(key.case == case for key in found)}
     helps = {name: "helps" if pool["waiter_helps"] else "sleeps" for name, pool in host["pools"].items()}
     yield from [Table(title, [], [], [])] if cells else []
     for sched_class in CLASSES:
         of_class = matching(found, sched_class=sched_class)
         rows = []
         for row in sorted({key._replace(case="") for key in of_class}, key=pool_order):
-            ats = ((text, of_class.get(row._replace(case=case))) for case, text in cells.values())
-            texts = (_text(text, at, host["cores"]) for text, at in ats)
+            ats = (of_class.get(row._replace(case=case)) for case in cells)
+            texts = (_text(text, at, host["cores"]) for text, at in zip(cells.values(), ats))
             rows.append([row.pool(), helps.get(row.backend, ""), *texts])
         yield from table("", [CLASS_TEXT[sched_class], "waiter", *cells], rows)
-
-
-def duel_table(every: Groups) -> Iterator[Table]:
-    cells: dict[tuple[str, str, str], dict[str, str]] = {}
-    for key, rival, ratio in duels(every, "wall_s"):
-        row = cells.setdefault((key.sched_class, key.pool(), rival.pool()), {})
-        row[key.case] = f"{ratio.percent(1)} {at_most_word(ratio, TIE)}"
-    title = f"Coliseum: wall time of this pool, percent above another's [{CONFIDENCE:.0%} interval]"
-    rows = ([*head, *(of.get(case, "") for case in FIB_CASES)] for head, of in cells.items())
-    yield from table(title, ["class", "this pool", "against", *FIB_CASES], rows)
 
 
 def report(results: Results) -> Iterator[Item]:
     every = groups(results)
     for bench in GRIDS:
-        yield from shown(bench, every, results.host)
-    yield from duel_table(every)
+        yield from grid(bench, every, results.host)
+    found = sorted(duels(every, "wall_s"), key=lambda duel: pool_order(duel.rival))
+    rows = [{"of": d.rival, "ratio": d.ratio, "word": at_most_word(d.ratio, TIE)} for d in found]
+    yield from shown("Coliseum: wall time of this pool as ratio to another's", DUELS, rows)
     yield from verdicts(every, results.host["cores"])
 
 
