@@ -121,7 +121,7 @@ def plots(results: Results) -> Iterator[Plot]:
         for n, of in rounds(at, FIBERS).items()
         if held and hold_us and n in tasks
     ]
-    look: dict[str, Any] = {"hue": "clients", "markers": True, "aspect": 1.8, "palette": "deep"}
+    look: dict[str, Any] = {"hue": "clients", "marker": "o", "aspect": 1.8, "palette": "deep"}
     look |= {"estimator": "median", "errorbar": ("pi", 100)}
     yield Plot("latch", "Fibers against tasks that block", points, "line", (x, y), look, "xy", (1.0,))
 

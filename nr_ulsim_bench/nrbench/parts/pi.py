@@ -106,7 +106,8 @@ def report(results: Results) -> Iterator[Item]:
 
 
 def plots(results: Results) -> Iterator[Plot]:
-    points = [{"how": TITLES[line["how"]], "ms": line["ns"] * 1e-6} for line in results.lines]
+    times = {title: results.rounds("ns", how=how).values() for how, title in TITLES.items()}
+    points = [{"how": title, "ms": ns * 1e-6} for title, values in times.items() for ns in values]
     yield Plot("pi", "Time of a reduction, all runs", points, "boxen", ("ms", "how"), {"aspect": 2.2})
 
 

@@ -261,10 +261,10 @@ def plots(results: Results) -> Iterator[Plot]:
     every = select(groups(results), bench="slot", case=CASES)
     x, y = "CPU time / work", f"makespan / bound, cut at {PLOT_MAX:g}"
     points = [
-        {"pool": key.pool(), "class": key.sched_class, "case": key.case}
+        {"pool": key.backend + " hot" * (key.mode == "hot"), "class": key.sched_class, "case": key.case}
         | {x: at.cpu_per_work, y: min(at["ratio_p50"], PLOT_MAX)}
         for case in CASES
-        for key, at in select(every, case=case).items()
+        for key, at in sorted(select(every, case=case).items(), key=lambda item: pool_order(item[0]))
     ]
     pools = list(dict.fromkeys(point["pool"] for point in points))
     look = {"hue": "pool", "style": "pool", "row": "class", "col": "case", "palette": colors_of(pools)}

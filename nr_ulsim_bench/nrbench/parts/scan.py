@@ -99,7 +99,8 @@ def report(results: Results) -> Iterator[Item]:
 
 def plots(results: Results) -> Iterator[Plot]:
     """Bandwidth of each way to scan, a mark a round."""
-    points = [{"way": WAYS[line["way"]], "GB/s": line["gb_per_s"]} for line in results.lines]
+    rounds = {title: gb_per_s(results, way).values() for way, title in WAYS.items()}
+    points = [{"way": title, "GB/s": value} for title, values in rounds.items() for value in values]
     yield Plot("scan", "Bandwidth of a scan, all rounds", points, "strip", ("GB/s", "way"), {"aspect": 2.2})
 
 
