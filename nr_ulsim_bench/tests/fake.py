@@ -156,7 +156,7 @@ def nr_ulsim(asked: Asked) -> None:
 BACKENDS = ("ws", "alone", "mutex-per-worker", "onetbb", "ws-tpool")
 SLOWNESS = {"ws": 1.0, "ws-tpool": 1.01, "onetbb": 1.2, "openmp-gcc": 1.1, "mutex-per-worker": 1.5}
 SLOWNESS |= {"alone": 1.9}
-CALIBRATION = {"fib17_ns": 3000.0, "fib18_ns": 5000.0, "fib19_ns": 8000.0, "nested_ns": 40000.0}
+TASK_NS = {"empty": 0.0, "nested": 40000.0}  # 8000 the others
 
 
 def _times(asked: Asked, prefix: str, us: float) -> Line:
@@ -168,12 +168,11 @@ def _slot(asked: Asked, slowness: float) -> Line:
     bursts = [burst.split("x") for burst in asked.given["bursts"].split("+")]
     work_us = sum(int(tasks) * float(us) for tasks, us in bursts)
     slots, bound = int(asked.number_of("slots")), work_us / 2
-    found: Line = {"slots": slots, "bound_us": bound, "work_s": work_us * slots * 1e-6, "settled_s": 0.5}
-    found |= {"wall_s": slots * asked.number_of("period_us") * 1e-6, "drift": asked.near(1, "drift")}
-    found |= {"late_slots": asked.number % 2, "stopped_callers": asked.number, "push_us": 2.0}
+    found: Line = {"slots": slots, "bound_us": bound, "work_s": work_us * slots * 1e-6}
+    found |= {"wall_s": slots * asked.number_of("period_us") * 1e-6}
+    found |= {"late_slots": asked.number % 2, "stopped_callers": asked.number}
     found |= _times(asked, "makespan", 1.1 * bound * slowness)
-    found |= {f"ratio_{p}": found[f"makespan_{p}_us"] / bound for p in ("p50", "p99", "p999")}
-    found |= {f"start_ratio_{p}": 1.1 * found[f"ratio_{p}"] for p in ("p50", "p99")}
+    found |= {f"ratio_{p}": found[f"makespan_{p}_us"] / bound for p in ("p50", "p99")}
     found |= {f"makespan_{name}_us": k * found["makespan_p50_us"] for name, k in (("mean", 1.05), ("max", 3))}
     found["cpu_s"] = asked.near(1.5 * found["work_s"] * (2 if "mode=hot" in asked.words else 1), "cpu")
     if asked.number_of("histogram"):
@@ -185,21 +184,17 @@ def _slot(asked: Asked, slowness: float) -> Line:
 def _stream(asked: Asked, slowness: float) -> Line:
     slots = int(asked.number_of("slots"))
     found = {"slots": slots, "work_s": slots * 1e-5, "wall_s": slots * asked.number_of("period_ns") * 1e-9}
-    found |= {"cpu_s": 1.3 * found["wall_s"] + found["work_s"], "overtaken": 0, "reordered": asked.number}
-    found |= _times(asked, "lag", 5 * slowness) | _times(asked, "start_lag", 8 * slowness)
-    fan = _times(asked, "fan_lag", 9 * slowness) | {"fan_reordered": 2} if asked.number_of("fan") else {}
-    return found | fan
+    found |= {"cpu_s": 1.3 * found["wall_s"] + found["work_s"], "overtaken": 0}
+    fan = _times(asked, "fan_lag", 9 * slowness) if asked.number_of("fan") else {}
+    return found | _times(asked, "lag", 5 * slowness) | fan
 
 
 def _coliseum(asked: Asked, slowness: float) -> Line:
     tasks, work = asked.number_of("tasks"), asked.given["work"]
-    one_ns = {"empty": 0.0, "nested": CALIBRATION["nested_ns"]}.get(work, CALIBRATION["fib19_ns"])
-    work_s = tasks * one_ns * 1e-9
+    work_s = tasks * TASK_NS.get(work, 8000.0) * 1e-9
     wall_s = asked.near((work_s / 2 + tasks * 20e-9) * slowness, "wall", 0.01)
-    found = {"tasks": tasks, "work_s": work_s, "ideal_s": work_s / 2, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
-    found |= {"user_s": 1.7 * wall_s, "system_s": 0.2 * wall_s, "ns_per_task": wall_s * 1e9 / tasks}
-    found |= {"inline_tasks": 0, "ctx_switches": 9 + asked.number, "involuntary_switches": 2}
-    return found
+    found = {"tasks": tasks, "work_s": work_s, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
+    return found | {"ns_per_task": wall_s * 1e9 / tasks, "inline_tasks": 0}
 
 
 def _wake(asked: Asked, slowness: float) -> Line:
@@ -230,7 +225,6 @@ BENCHES: dict[str, Callable[[Asked, float], Line]] = {
     "idle": lambda asked, _: {"cpu_s": asked.near(2e-5, "cpu"), "ctx_switches": 0},
     "replay": _replay,
     "pi": _pi,
-    "calibrate": lambda asked, _: dict(CALIBRATION),
 }
 
 
@@ -248,16 +242,13 @@ def ws_bench(asked: Asked) -> Line:
     return BENCHES[bench](asked, slowness)
 
 
-SCANS = {"one": 10.0, "nodes": 10.1, "parallel": 18.0, "hints": 18.1}
-MEMORY = {"read": 18.5}
+SCANS = {"one": 10.0, "nodes": 10.1, "parallel": 18.0, "hints": 18.1, "read": 18.5}
 
 
 def ws_scan(asked: Asked) -> Iterator[Line]:
-    asked.key = asked.given["seed"]  # which alone tells the rounds apart
-    for scanners, steps in ((1, SCANS | MEMORY), (4, SCANS)):
-        for step, rate in steps.items():
-            line = {"step": step, "scanners": scanners, "threads": 2, "nodes": 1, "misplaced_blocks": 0}
-            yield line | {"gb_per_s": asked.near(rate, f"{step} {scanners}")}
+    asked.key = asked.given["how"]  # whatever the size
+    rate = asked.near(SCANS[asked.key], "rate")
+    yield {"gb_per_s": rate, "threads": 2, "nodes": 1, "misplaced_blocks": 0}
 
 
 COSTS = {"yield_ns": 50, "hand_over_ns": 200, "spawn_ns": 300, "spawn_many_ns": 100, "sleep_cpu_ms": 200}
@@ -271,14 +262,11 @@ def ws_latch(asked: Asked) -> Iterator[Line]:
         about = {"version": "1.83", "sleepers": 10000}
         yield about | {name: asked.near(value * slowness, name) for name, value in COSTS.items()}
         return
-    held = asked.number_of("hold_us") if asked.number_of("writers") else 0.0
-    yields = how != "tasks"
-    rate = asked.near(5e5 / (1 + held / (2000 if yields else 40)), "rate")
-    found = {"workers": 2, "nodes": 1, "work_us": 4.0, "hold_us": held, "wait_us": held * 0.6, "starved": 0}
-    found |= {"blocks_per_s": rate, "block_count": rate, "cpu_s": 1.9}
-    found |= {"waits_under_way": 60.0 if yields else 2.0}
-    factors = {"p50": 1, "p99": 2, "max": 5}
-    yield found | {f"scan_{p}_us": asked.near(k * (64 + held), p) for p, k in factors.items()}
+    held = asked.number_of("hold_us")
+    rate = asked.near(5e5 / (1 + held / (40 if how == "tasks" else 2000)), "rate")
+    factors = {"p50": 1, "p99": 2}
+    found = {f"scan_{p}_us": asked.near(k * (64 + held), p) for p, k in factors.items()}
+    yield found | {"workers": 2, "work_us": 4.0, "hold_us": held, "blocks_per_s": rate}
 
 
 def ws_prewake(asked: Asked) -> Iterator[Line]:
