@@ -7,15 +7,17 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from itertools import dropwhile
 from pathlib import Path
 
 import pytest
 from part_runs import PROGRAMS, ask, is_gone, until
 
+from nrbench import driver
 from nrbench import host as machine
 from nrbench.driver import Driver
-from nrbench.parts import latch, pi, prewake
-from nrbench.parts import tracecost_session as session
+from nrbench.engine import Request
+from nrbench.parts import latch, pi, prewake, tracecost
 from nrbench.parts.scan import MIB
 from nrbench.parts.tail import HISTOGRAM, quantile_us
 from nrbench.trace import events as ev
@@ -314,29 +316,26 @@ def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path
 
 
 @pytest.mark.program("ws-trace-cost")
-def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
-    _, (made, *_) = ask("ws-trace-cost", "events=1")
-    reason = session.why_none() if made["lttng"] else "built without LTTng tracepoints"
-    if not importlib.util.find_spec("bt2"):
-        reason = "python3-bt2 is not installed"
-    if reason:
+def test_a_recorded_slot_has_its_phases_and_every_task():
+    asker = tracecost.Asker(Request(PROGRAMS / "ws-bench"))
+    if reason := asker.why_none() or ("" if importlib.util.find_spec("bt2") else "no python3-bt2"):
         pytest.skip(reason)
-    with open(tmp_path / "log", "w") as log, session.recording() as recording:
-        driver = Driver(PROGRAMS / "ws-bench", log)
-        words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
-        words += [f"env={name}={value}" for name, value in WANTED.items()]
-        answer = driver.ask(words)
-        driver.close()
+    words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
+    with tracecost.recording():
+        assert asker.look() == (True, True)
+    with tracecost.recording() as recording:
+        (answer,) = driver.ask(PROGRAMS / "ws-bench", words, 600, **WANTED)
         recording.stop()
         with Trace(recording.out) as trace:
             events = list(trace.events())
-    assert "error" not in answer
-    if session.discarded(recording):
+    assert "error" not in answer and asker.look() == (True, False)
+    if recording.losses and recording.losses.events:
         pytest.skip("the buffers were full: the machine is busy")
-    [counts] = session.events_a_slot(events)
-    assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
-    for phase in ("symbol_processing", "ulsch_decoding"):
-        assert counts[f"{phase}_begin"] == counts[f"{phase}_end"] == 1
+    of_slots = list(dropwhile(lambda event: event[0] != ev.PHASE_BEGIN, events))
+    counts = Counter(event[0] for event in of_slots)
+    slots = Counter(event[4] for event in of_slots if event[0] == ev.PHASE_BEGIN)
+    assert slots[ev.SYMBOL_PROCESSING] == slots[ev.ULSCH_DECODING] >= 25
+    assert counts[ev.PUSH] == counts[ev.RUN_BEGIN] == counts[ev.RUN_END] == 17 * slots[ev.SYMBOL_PROCESSING]
     ends = [event[4:] for event in events if event[0] == ev.PHASE_END]
     ends = [fields for fields in ends if fields[0] == ev.SYMBOL_PROCESSING]
     assert all(fields[-1] == 12 for fields in ends)
