@@ -24,7 +24,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
 from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
+from nrbench.session import INTERRUPTED, Session, here, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -153,16 +153,10 @@ class Measuring:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(first) + "\n")
 
-    def write(self, line: Line) -> None:
-        """Between the answers of steps."""
-        with contextlib.closing(Writer(self.session.path)) as writer:
-            self.session.add(writer, line)
-
-    def take(self, plan: Plan, steps: Iterable[Step] | None = None) -> None:
-        """@param steps  those of the plan, from a generator that does more between them"""
+    def take(self, plan: Plan) -> None:
         what = plan.title or f"{len(plan.steps)} measurements"
         say(f"{self.part.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-        lane = here(iter(plan.steps if steps is None else steps), plan.answers)
+        lane = here(iter(plan.steps), plan.answers)
         self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
 
 
@@ -262,7 +256,8 @@ class Part:
             yield from self.report(results)
             return
         about = results.host
-        yield f"{machine_line(about)}, {about['rounds']} rounds, seed {about['seed']}"
+        rounds = f"{about['rounds']} rounds, " if "rounds" in about else ""
+        yield f"{machine_line(about)}, {rounds}seed {about['seed']}"
         yield from self.report(results)
         yield from busy_lines(about)
         for what in ("missing", "skipped"):

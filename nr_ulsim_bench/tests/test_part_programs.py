@@ -231,12 +231,11 @@ def ask_for(*words):
 @pytest.mark.program("ws-prewake")
 def test_each_mode_gives_one_answer_and_one_named_twice_has_twice_the_slots():
     answers = ask_for("modes=off,auto,fixed:20,auto", "bursts=12x6+3x20", "pattern=DU")
-    assert [(a["mode"], a["lead_us"]) for a in answers] == [("off", 0), ("auto", 0), ("fixed:20", 20)]
+    assert [a["mode"] for a in answers] == ["off", "auto", "fixed:20"]
     slots = [a["slots"] for a in answers]
     assert slots[0] > 0 and slots == [slots[0], 2 * slots[0], slots[0]]
     assert all(a["work_us"] == pytest.approx(132) for a in answers)
     assert all(len(a["round_cost_us"]) == len(answers[0]["round_cost_us"]) for a in answers)
-    assert answers[0]["hits"] == 0
 
 
 @pytest.mark.program("ws-prewake")
@@ -251,13 +250,13 @@ def test_recorded_slots_are_work_too():
     [
         ("quota_percent=100", "hog=1"),
         ("dma_latency=0", "slack_ns=1"),
-        ("class=rrall", "occupancy=50"),
+        ("class=rrall",),
         ("pin=1", "inject_us=50", "bimodal=50"),
     ],
 )
 def test_an_environment_is_had_or_the_reason_is_told(words):
     for answer in ask_for("modes=off", *words):
-        assert answer.get("slots") or answer["skipped"]
+        assert answer.get("slots") or answer["error"]
 
 
 @pytest.mark.program("ws-prewake")
@@ -265,15 +264,6 @@ def test_each_step_has_an_answer():
     answers = ask_for("bench=step", "pattern=DU", "next_pattern=UUD", "inject_us=30", "measure_ms=200")
     assert [a["mode"] for a in answers] == list(prewake.STEP_TEXT)
     assert all(len(a["window_lateness_us"]) == 2 for a in answers)
-
-
-@pytest.mark.program("ws-prewake")
-def test_idle_and_canary_answer_for_each_mode():
-    (idle,) = ask_for("bench=idle")
-    assert idle["wall_s"] >= 1 and idle["cpu_us"] >= 0
-    canary = ask_for("bench=canary")
-    assert [a["mode"] for a in canary] == ["off", "auto"]
-    assert all(len(a["canary_share"]) == a["cores"] for a in canary)
 
 
 @pytest.mark.program("ws-prewake")
