@@ -6,7 +6,6 @@ A ratio is the median over cases and rounds. A round of a case has one value: th
 from __future__ import annotations
 
 import math
-import statistics
 from pathlib import Path
 from typing import Callable, Collection, Iterator, Sequence
 
@@ -14,7 +13,7 @@ from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
 from nrbench.engine import Item, table
 from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
-from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives
+from nrbench.parts.lives import AUTO, NO_POOL, Lives, lives_of
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.parts.pools.tables import CLASS_TEXT
 from nrbench.render import busy_lines, machine_line
@@ -78,21 +77,20 @@ def _recorded(runs: Sequence[Run]) -> Ratio | None:
     return typical([new[key] / old[key] for key in new if key in old])
 
 
-def _worst_life(lives: Lives) -> Ratio | None:
+def _worst_life(lives: Sequence[Lives]) -> Ratio | None:
     """Median slot of the worst life ÷ that of all lives without a pool beside the same. A life without a
     result is the worst."""
     worst = []
-    for place in lives.at:
-        alone, own, failed = lives.p50s(place, NO_POOL), lives.p50s(place, AUTO), lives.failed(place, AUTO)
-        if alone and (own or failed):
-            worst += [us / statistics.median(alone) for us in own] + [math.inf] * failed
+    for one in lives:
+        if alone := one.median_us(NO_POOL):
+            worst += [us / alone for us in one.p50s(AUTO)] + [math.inf] * one.failed(AUTO)
     return Ratio(max(worst), Interval(max(worst), max(worst))) if worst else None
 
 
 Row = tuple[str, Ratio | None]
 
 
-def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Lives) -> Iterator[Row]:
+def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Lives]) -> Iterator[Row]:
     p50, wall = _figure("makespan_p50_us"), _figure("wall_s")
     sketch, best, alone = slots.best(p50, SKETCH), slots.best(p50), slots.best(p50, ALONE)
     job = jobs.best(wall)
@@ -103,8 +101,7 @@ def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Lives) -> I
     yield f"many small jobs ÷ the best other pool{_named(job)}", jobs.ratio(job, wall)
     yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, _per_work)
     yield f"CPU time of slots ÷ the best other pool{_named(best)}", slots.ratio(best, _per_work)
-    count = sum(lives.share(place, AUTO).lives for place in lives.at)
-    yield f"worst of {count} lives ÷ no pool", _worst_life(lives)
+    yield f"worst of {sum(one.count(AUTO) for one in lives)} lives ÷ no pool", _worst_life(lives)
 
 
 def _named(key: Key | None) -> str:
@@ -134,7 +131,7 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     slots = Contest(every, "slot", CASES, host["cores"])
     jobs = Contest(every, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
-    rows = [_cells(*row) for row in _rows(slots, jobs, runs, Lives(lives))]
+    rows = [_cells(*row) for row in _rows(slots, jobs, runs, lives_of(lives))]
     yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
     yield ""
     yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"

@@ -11,7 +11,6 @@ from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.driver import Calibration
 from nrbench.engine import Request
 from nrbench.parts import lives, prewake, scale, scan
-from nrbench.parts.lives_judge import NOISES
 from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.verdict import verdicts, wake_us
@@ -116,7 +115,7 @@ def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatc
     (tmp_path / "ws-bench").touch()
     plan = lives.plan(Request(tmp_path / "ws-bench", only=("lives",)))
     left = {step.labels["noise"] for step in plan.steps}
-    assert left == set(NOISES) - {"f1", "f2", "f3"}
+    assert left == set(lives.NOISES) - {"f1", "f2", "f3"}
     assert set(plan.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
 
 
