@@ -40,13 +40,13 @@ void measure_step(bench_run_t *bench)
   if (!bench_set_mode(bench, WS_SPIN_AUTO, 0))
     return;
   inject_set(0, 0, question->seed);
-  watch_step(bench, "start");
+  watch_step(bench, "a new pool");
   inject_set(question->inject_us * 1000, question->bimodal_percent, question->seed);
-  watch_step(bench, "slower");
+  watch_step(bench, "each wake takes longer");
   inject_set(0, 0, question->seed);
-  watch_step(bench, "quicker");
+  watch_step(bench, "wakes take the usual time again");
   bench->arrivals.base_ns += (uint64_t)(JUMP * (double)question->slot_us * 1e3);
-  watch_step(bench, "jump");
+  watch_step(bench, "the grid of slots jumps");
   bench_set_pattern(bench, question->next_pattern);
-  watch_step(bench, "pattern");
+  watch_step(bench, "the pattern of slots changes");
 }

@@ -4,6 +4,7 @@ for each environment and scenario."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
 from functools import partial
@@ -47,15 +48,7 @@ SCENARIOS = {
     "recorded": "500:DDDDU:5:v2.3.0_prb106_mcs25_l1.slots",
 }
 QUICK_SCENARIOS = ("steady", "gap2")
-RECORDED_ENVS = ("normal", "realtime")
-SLOWER_US = 60
-STEP_TEXT = {
-    "start": "a new pool",
-    "slower": f"each wake takes {SLOWER_US} us longer",
-    "quicker": "wakes take the usual time again",
-    "jump": "the grid of slots jumps",
-    "pattern": "the pattern of slots changes",
-}
+STEPS_COUNT = 5  # of ws-prewake
 REGRET_MAX = 1.10
 LATE_US_MIN = 10.0
 P50_CUT_MIN, P99_CUT_MIN = 0.70, 0.50
@@ -84,27 +77,10 @@ def step(request: Request, kind: str, env: str, scenario: str, given: Sequence[s
     return Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}")
 
 
-def regret_steps(
-    request: Request, envs: Sequence[str], scenarios: Sequence[str], seconds: float | None, realtime: bool
-) -> Iterator[Step]:
-    """The recorded slots only where nothing is made up, unless they are asked for."""
-    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
-    times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
-    for env in envs or request.usual(tuple(ENVIRONMENTS), QUICK_ENVS):
-        if env not in ENVIRONMENTS:
-            raise ValueError(f"environment {env!r} is none of {', '.join(ENVIRONMENTS)}")
-        of_env = ENVIRONMENTS[env].format(quota=60 * request.cores, realtime="class=rrall" * realtime).split()
-        for scenario in scenarios or request.usual(tuple(SCENARIOS), QUICK_SCENARIOS):
-            is_odd = scenario == "recorded" and env not in RECORDED_ENVS and not scenarios
-            if not is_odd and (realtime or env != "realtime"):
-                given = (*scenario_words(scenario, request.data), *of_env, *times)
-                yield step(request, "regret", env, scenario, given, measure_s + warm_s)
-
-
 def steps_of(
     request: Request,
-    envs: tuple[str, ...] = (),
-    scenarios: tuple[str, ...] = (),
+    envs: Sequence[str] = (),
+    scenarios: Sequence[str] = (),
     seconds: float | None = None,
     realtime: bool = True,
 ) -> list[Step]:
@@ -112,12 +88,26 @@ def steps_of(
     all, and the usual length.
 
     @param seconds  of one measurement of regret. @param realtime  such threads are allowed"""
-    found = list(regret_steps(request, envs, scenarios, seconds, realtime))
+    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
+    times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
+    usual = request.usual((tuple(ENVIRONMENTS), tuple(SCENARIOS)), (QUICK_ENVS, QUICK_SCENARIOS))
+    found = []
+    for env, scenario in itertools.product(envs or usual[0], scenarios or usual[1]):
+        if env not in ENVIRONMENTS:
+            raise ValueError(f"environment {env!r} is none of {', '.join(ENVIRONMENTS)}")
+        of_env = ENVIRONMENTS[env].format(quota=60 * request.cores, realtime="class=rrall" * realtime).split()
+        given = (*scenario_words(scenario, request.data), *of_env, *times)
+        if realtime or env != "realtime":
+            found.append(step(request, "regret", env, scenario, given, measure_s + warm_s))
     if not (envs or scenarios or request.quick):  # what was learnt becomes wrong: the machine, the radio
         radio = scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", request.data)
-        times = words(measure_ms=2500, inject_us=SLOWER_US, pin=1)
-        given = ("bench=step", *["class=rrall"] * realtime, *radio, *times)
-        found.append(step(request, "step", "pinned", "gap2", given, 2.5 * len(STEP_TEXT)))
+        given = (
+            "bench=step",
+            *["class=rrall"] * realtime,
+            *radio,
+            *words(measure_ms=2500, inject_us=60, pin=1),
+        )
+        found.append(step(request, "step", "pinned", "gap2", given, 2.5 * STEPS_COUNT))
     return random.Random(request.seed).sample(found, len(found))
 
 
@@ -202,9 +192,8 @@ def recovery(modes: Modes) -> Iterator[Line]:
         near = [us <= RECOVERED_FACTOR * settled + RECOVERED_SLACK_US for us in windows]
         first = next((i for i in range(len(near)) if all(near[i : i + 2])), len(near))
         seconds = first * line["window_s"]
-        passed = seconds <= RECOVERY_S_MAX and settled <= LATE_US_MIN
-        yield {"text": STEP_TEXT.get(mode, mode), "first": windows[0], "settled": settled, "seconds": seconds,
-               "word": passed_word(passed)}  # fmt: skip
+        word = passed_word(seconds <= RECOVERY_S_MAX and settled <= LATE_US_MIN)
+        yield {"step": mode, "first": windows[0], "settled": settled, "seconds": seconds, "word": word}
 
 
 PLACE = "env {env}; scenario {scenario}; "
@@ -239,7 +228,7 @@ TABLES = (  # kind, figures, title, columns
         "step",
         recovery,
         STEPS,
-        "step {text}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; {word}",
+        "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; {word}",
     ),
 )
 
