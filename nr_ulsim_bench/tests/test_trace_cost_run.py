@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tracing costs: what is measured in a session, and what a session of somebody else does to a run."""
+"""What tracing costs: what is measured in a session, and what a session of another program does to a run."""
 
 import pytest
 from made_up import ran
@@ -87,13 +87,13 @@ def test_events_that_found_no_room_are_said(measured, monkeypatch):
     assert f"{7 * (CASES + 3) * ROUNDS} events found no room" in said
 
 
-def test_a_session_of_somebody_else_is_noticed_before_anything_is_measured(measured, folder):
+def test_a_session_of_another_program_is_noticed_before_anything_is_measured(measured, folder):
     (folder / "foreign").touch()
     assert tracecost.FOREIGN in measured(status=2)[1]
     assert not (folder / "asked").exists()
 
 
-def test_what_is_measured_beside_a_session_of_somebody_else_has_no_result(measured):
+def test_what_is_measured_beside_a_session_of_another_program_has_no_result(measured):
     """It begins with the fifth slot and ends with the eighth."""
     lines, said = measured(comes=5, goes=8)
     slots = ["error" in line for line in lines if line["bench"] == "trace"]

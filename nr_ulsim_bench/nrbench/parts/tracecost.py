@@ -52,7 +52,7 @@ def recording() -> Iterator[lttng.Session]:
 
 
 class Asker:
-    """Measures. A session of somebody else takes their results from the measurements before and after it."""
+    """Measures. A session of another program takes the results from the measurements around it."""
 
     def __init__(self, request: Request) -> None:
         self.programs = {SLOTS: request.program, EVENTS: request.beside("ws-trace-cost")}
