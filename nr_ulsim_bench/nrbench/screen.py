@@ -13,11 +13,11 @@ from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
 from nrbench.engine import Item, table
 from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, judge, typical
-from nrbench.parts.lives import AUTO, NO_POOL, Lives, lives_of
+from nrbench.parts.lives import AUTO, lives_of
 from nrbench.parts.pools.plan import FIB_CASES
 from nrbench.parts.pools.tables import CLASS_TEXT
 from nrbench.render import busy_lines, machine_line
-from nrbench.stats import Results, read_lines
+from nrbench.stats import Line, Results, read_lines
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
@@ -77,17 +77,17 @@ def _recorded(runs: Sequence[Run]) -> Ratio | None:
     return typical([new[key] / old[key] for key in new if key in old])
 
 
-def _worst_life(lives: Sequence[Lives]) -> Ratio | None:
+def _worst_life(own: Sequence[Line]) -> Ratio | None:
     """Median slot of the worst life ÷ that of all lives without a pool beside the same. A life without a
     result is the worst."""
     worst = []
-    for one in lives:
-        if alone := one.median_us(NO_POOL):
-            worst += [us / alone for us in one.p50s(AUTO)] + [math.inf] * one.failed(AUTO)
+    for of in (of for of in own if of["alone"] < math.inf):
+        failed = of["lives"] - len(of["p50s"])
+        worst += [us / of["alone"] for us in of["p50s"]] + [math.inf] * failed
     return Ratio(max(worst), Interval(max(worst), max(worst))) if worst else None
 
 
-def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Lives]) -> Iterator[Row]:
+def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Line]) -> Iterator[Row]:
     p50, wall, cpu = "makespan_p50_us", "wall_s", "cpu_per_work"
     sketch, best, job = slots.best(p50, SKETCH), slots.best(p50), jobs.best(wall)
     rival = f"the best other pool{best and ', '}{best}"
@@ -98,7 +98,7 @@ def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Li
     yield f"many small jobs ÷ the best other pool{job and ', '}{job}", jobs.ratio(job, wall)
     yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, cpu)
     yield f"CPU time of slots ÷ {rival}", slots.ratio(best, cpu)
-    yield f"worst of {sum(one.count(AUTO) for one in lives)} lives ÷ no pool", _worst_life(lives)
+    yield f"worst of {sum(of['lives'] for of in lives)} lives ÷ no pool", _worst_life(lives)
 
 
 def _cells(what: str, ratio: Ratio | None) -> list[str]:
@@ -123,7 +123,8 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     slots = Contest(pools, "slot", CASES, host["cores"])
     jobs = Contest(pools, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
-    rows = [_cells(*row) for row in _rows(slots, jobs, runs, lives_of(lives))]
+    own = [of for of in lives_of(lives) if of["pool"] == AUTO]
+    rows = [_cells(*row) for row in _rows(slots, jobs, runs, own)]
     yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
     yield ""
     yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from dataclasses import dataclass
+from collections import Counter
 from typing import Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -18,7 +18,6 @@ from nrbench.backends import ALONE, CLASSES, OWN
 from nrbench.driver import not_built, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
 from nrbench.judge import MET, MISSED, NO_GOAL, NONE, UNKNOWN
-from nrbench.plot import Plot
 from nrbench.stats import Line, Results
 
 CASES = ("12x6", "4x20")
@@ -76,7 +75,7 @@ p50 and p99 of the makespan of a life's {SLOTS} slots, in us. The columns are qu
   stopped: wakes in a life that put the worker on its waker's CPU, median/most"""
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
 COLUMNS = (
-    "{title}; lives {lives}; good {good}; slower {slower}; p50 {p50[0]:.0f}; {p50[1]:.0f}; {p50[2]:.0f}; "
+    "{title}; lives {lives}; good {share}; slower {slow}; p50 {p50[0]:.0f}; {p50[1]:.0f}; {p50[2]:.0f}; "
     "{p50[3]:.0f}; p99 {p99[0]:.0f}; {p99[1]:.0f}; {p99[2]:.0f}; {p99[3]:.0f}; CPUs {cpus:.2f}; "
     "stopped {stopped}"
 )
@@ -112,137 +111,88 @@ def plan(request: Request) -> Plan:
     return Plan(steps, asks(program), about, count, ("case", "class", "noise"), f"{count * len(steps)} lives")
 
 
-@dataclass(frozen=True)
-class Lives:
-    """Of a case in a class beside a noise."""
-
-    case: str
-    sched_class: str
-    noise: str
-    by: dict[str, Results]  # pool
-
-    def p50s(self, pool: str) -> list[float]:
-        return [line["makespan_p50_us"] for line in self.by[pool].lines] if pool in self.by else []
-
-    def failed(self, pool: str) -> int:
-        return len(self.by[pool].failed) if pool in self.by else 0
-
-    def count(self, pool: str) -> int:
-        return len(self.p50s(pool)) + self.failed(pool)
-
-    def median_us(self, pool: str) -> float | None:
-        return statistics.median(p50s) if (p50s := self.p50s(pool)) else None
-
-    def good(self, pool: str) -> int:
-        """A life without a result is not good."""
-        hot = self.median_us(HOT) or 0.0
-        return sum(us <= GOOD * hot for us in self.p50s(pool))
-
-    def slower(self, pool: str) -> int:
-        alone = self.median_us(NO_POOL) or math.inf
-        return sum(us > SLOWER * alone for us in self.p50s(pool))
-
-    def row(self, pool: str) -> Line:
-        lines, count = self.by[pool].lines, self.count(pool)
-        stops = [line["stopped_callers"] for line in lines if "stopped_callers" in line]
-        times = {
-            p: np.quantile([line[f"makespan_{p}_us"] for line in lines], QUANTILES, method="inverted_cdf")
-            for p in ("p50", "p99")
-        }
-        return times | {
-            "title": f"{self.case} {self.sched_class} {POOLS[pool][0]}", "lives": count,
-            "good": f"{100 * self.good(pool) / count:.0f} %" if self.median_us(HOT) else "",
-            "slower": f"{self.slower(pool)}" if self.median_us(NO_POOL) else "",
-            "cpus": statistics.median(line["cpu_s"] / line["wall_s"] for line in lines),
-            "stopped": f"{statistics.median(stops):.0f}/{max(stops)}" if stops else "",
-        }  # fmt: skip
-
-
-def lives_of(results: Results) -> list[Lives]:
+def lives_of(results: Results) -> Iterator[Line]:
+    """Of each pool beside each noise: its lives, those that are good and those that are slow."""
     found = results.by("case", "class", "noise")
-    order = sorted(found, key=lambda place: (CLASSES.index(place[1]), CASES.index(place[0])))
-    return [Lives(case, c, noise, found[case, c, noise].by("pool")) for case, c, noise in order]
+    for case, sched_class, noise in sorted(found, key=lambda at: (CLASSES.index(at[1]), CASES.index(at[0]))):
+        by = found[case, sched_class, noise].by("pool")
+        p50s = {pool: [line["makespan_p50_us"] for line in of.lines] for pool, of in by.items()}
+        medians = {pool: statistics.median(times) for pool, times in p50s.items() if times}
+        hot, alone = medians.get(HOT, 0.0), medians.get(NO_POOL, math.inf)
+        for pool in (pool for pool in POOLS if pool in by):
+            yield {
+                "title": f"{case} {sched_class} {POOLS[pool][0]}", "class": sched_class, "noise": noise,
+                "pool": pool, "lines": by[pool].lines, "lives": len(by[pool].all), "p50s": p50s[pool],
+                "hot": hot, "good": sum(us <= GOOD * hot for us in p50s[pool]),
+                "alone": alone, "slower": sum(us > SLOWER * alone for us in p50s[pool]),
+            }  # fmt: skip
 
 
-def goal(noise: Noise, sched_class: str, cores: int) -> float | None:
+def row(found: Line) -> Line:
+    lines, lives = found["lines"], found["lives"]
+    stops = [line["stopped_callers"] for line in lines if "stopped_callers" in line]
+    times = {p: [line[f"makespan_{p}_us"] for line in lines] for p in ("p50", "p99")}
+    quantiles = {p: np.quantile(of, QUANTILES, method="inverted_cdf") for p, of in times.items()}
+    return found | quantiles | {
+        "share": f"{100 * found['good'] / lives:.0f} %" if found["hot"] else "",
+        "slow": f"{found['slower']}" if found["alone"] < math.inf else "",
+        "cpus": statistics.median(line["cpu_s"] / line["wall_s"] for line in lines),
+        "stopped": f"{statistics.median(stops):.0f}/{max(stops)}" if stops else "",
+    }  # fmt: skip
+
+
+def goal_of(noise: Noise, sched_class: str, cores: int) -> float | None:
     """Share of good lives to reach; None where producer and noise leave no CPU to the worker. A real-time
     worker takes its CPU from the noise."""
     return noise.goal if cores >= 2 + noise.busy_cpus * (sched_class == "other") else None
 
 
-def goal_word(good: int, lives: int, wanted: float | None) -> str:
+def word_of(counts: Counter[str], goal: float | None) -> str:
     """Missed: a pool that reaches the goal has so few good lives with a chance of one in twenty. Not known:
     between that and the goal."""
-    if wanted is None:
+    good, lives = counts["good"], counts["lives"]
+    if counts["slower"]:
+        return MISSED
+    if goal is None:
         return NO_GOAL
-    if good >= wanted * lives - 1e-9:
+    if good >= goal * lives - 1e-9:
         return MET
-    below = (math.comb(lives, n) * wanted**n * (1 - wanted) ** (lives - n) for n in range(good + 1))
+    below = (math.comb(lives, n) * goal**n * (1 - goal) ** (lives - n) for n in range(good + 1))
     return MISSED if sum(below) < CHANCE else UNKNOWN
 
 
-COUNTS = (Lives.count, Lives.good, Lives.slower)
-
-
-def judged(every: Sequence[Lives], cores: int) -> Iterator[Line]:
-    """The lives of the own pool in a class beside a noise, all cases that have something to compare with."""
+def verdicts(own: Sequence[Line], cores: int) -> Iterator[Verdict]:
+    """First that of all lives, then one for each class and noise, all cases."""
+    found, every, judged = list[Verdict](), Counter[str](), Counter[str]()
     for sched_class, (name, noise) in itertools.product(CLASSES, NOISES.items()):
-        here = [one for one in every if (one.sched_class, one.noise) == (sched_class, name)]
-        here = [one for one in here if one.count(AUTO) and one.median_us(HOT)]
+        here = [one for one in own if (one["class"], one["noise"]) == (sched_class, name)]
+        counts = Counter({of: sum(one[of] for one in here) for of in ("lives", "good", "slower")})
         if here:
-            lives, good, slower = (sum(of(one, AUTO) for one in here) for of in COUNTS)
-            wanted = goal(noise, sched_class, cores)
-            yield {
-                "title": f"{sched_class}, {noise.text}", "lives": lives, "good": good, "slower": slower,
-                "goal": wanted, "word": MISSED if slower else goal_word(good, lives, wanted),
-            }  # fmt: skip
-
-
-def slower_text(count: int) -> str:
-    return f"{count or 'none'} slower than no pool"
-
-
-def verdicts(every: Sequence[Lives], cores: int) -> Iterator[Verdict]:
-    """First that of all lives, then one for each class and noise."""
-    found = list(judged(every, cores))
-    counted = [one for one in found if one["goal"]] or found
-    good, lives = (sum(one[name] for one in counted) for name in ("good", "lives"))
-    idle = sum(one["lives"] for one in found) - lives
-    words_of = {one["word"] for one in found}
-    text = f"{good} of {lives} lives within {GOOD:g} x hot's; {slower_text(sum(o['slower'] for o in found))}"
+            goal = goal_of(noise, sched_class, cores)
+            every, judged = every + counts, judged + counts if goal else judged
+            wanted = f"goal {100 * goal:.0f} %" if goal else "no CPU is left for the worker"
+            text = f"{counts['good']} of {counts['lives']} lives, {wanted}; {slower_text(counts)}"
+            found.append(Verdict(word_of(counts, goal), f"{sched_class}, {noise.text}: {text}"))
+    shown = judged or every
+    idle = every["lives"] - shown["lives"]
+    text = f"{shown['good']} of {shown['lives']} lives within {GOOD:g} x hot's; {slower_text(every)}"
     text += f". Another {idle} lives had no CPU for the worker" if idle else ""
-    order = (MISSED, UNKNOWN, MET, NO_GOAL)
-    yield Verdict(next((word for word in order if word in words_of), NONE), text)
-    for one in found:
-        wanted = f"goal {100 * one['goal']:.0f} %" if one["goal"] else "no CPU is left for the worker"
-        text = (
-            f"{one['title']}: {one['good']} of {one['lives']} lives, {wanted}; {slower_text(one['slower'])}"
-        )
-        yield Verdict(one["word"], text)
+    order, there = (MISSED, UNKNOWN, MET, NO_GOAL), {one.word for one in found}
+    yield Verdict(next((word for word in order if word in there), NONE), text)
+    yield from found
+
+
+def slower_text(counts: Counter[str]) -> str:
+    return f"{counts['slower'] or 'none'} slower than no pool"
 
 
 def report(results: Results) -> Iterator[Item]:
-    every = lives_of(results)
-    yield from [LEGEND] if every else []
+    found = list(lives_of(results))
+    yield from [LEGEND] if found else []
     for name, noise in NOISES.items():
-        rows = [one.row(pool) for one in every if one.noise == name for pool in POOLS if one.p50s(pool)]
+        rows = (row(one) for one in found if one["noise"] == name and one["lines"])
         yield from shown("", noise.text.partition(",")[0] + COLUMNS, rows)
-    yield from verdicts(every, results.host["cores"])
+    yield from verdicts([one for one in found if one["pool"] == AUTO and one["hot"]], results.host["cores"])
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    """A dot a life."""
-    points = [
-        {"pool": POOLS[pool][0], "life / hot": us / hot, "noise": one.noise}
-        | {"case": f"{one.case} {one.sched_class}"}
-        for one in lives_of(results)
-        if (hot := one.median_us(HOT))
-        for pool in POOLS
-        for us in one.p50s(pool)
-    ]
-    title = f"Median makespan of a life / median of hot's lives beside the same; dashed: {GOOD:g}"
-    look = {"hue": "pool", "row": "noise", "col": "case", "size": 3, "aspect": 0.8}
-    yield Plot("lives", title, points, "strip", ("pool", "life / hot"), look, "y", (GOOD,))
-
-
-PART = Part("lives", report, "pool", plan, plots=plots)
+PART = Part("lives", report, "pool", plan)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any, Iterator
 
 from nrbench.backends import CLASSES, OWN
 from nrbench.driver import Driver
-from nrbench.engine import Item, Measuring, Part, Plan, Request, Step, chosen_classes
+from nrbench.engine import Item, Part, Plan, Request, Step, chosen_classes
 from nrbench.parts.pools.plan import PARTS, Planner, make_plan
 from nrbench.parts.pools.tables import CASES, START, tables
 from nrbench.parts.pools.verdict import verdicts
@@ -38,7 +39,8 @@ class Asker:
         return [answer]
 
 
-def prepare(request: Request, driver: Driver) -> Plan:
+def plan(request: Request) -> Plan:
+    driver = Driver(request.program, open(os.devnull, "w"))  # it ends with this process
     pools, missing = driver.chosen(request.backends)
     classes, skipped = chosen_classes(request.classes)
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
@@ -48,12 +50,6 @@ def prepare(request: Request, driver: Driver) -> Plan:
     about: Line = {"rounds": made.rounds, "scale": made.scale, "missing": missing, "skipped": skipped}
     about["pools"] = {p.backend.name: {"version": p.version, "waiter_helps": p.waiter_helps} for p in pools}
     return Plan(made.steps, Asker(driver), about, budget_s=budget_s)
-
-
-def take(measuring: Measuring) -> None:
-    plan = prepare(measuring.request, measuring.driver("bench.log"))
-    measuring.begin(plan.about)
-    measuring.take(plan)
 
 
 def report(results: Results) -> Iterator[Item]:
@@ -99,4 +95,4 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("slot_cost", title, points["cost"], "scatter", axes, look | more, "xy", (1.0,))
 
 
-PART = Part("pools", report, take=take, plots=plots, stem="results", text="report.txt")
+PART = Part("pools", report, plan=plan, plots=plots, stem="results", text="report.txt")
