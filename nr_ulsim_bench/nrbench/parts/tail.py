@@ -12,7 +12,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
-from nrbench.backends import ALONE, CLASSES, OWN, Backend
+from nrbench.backends import ALONE, CLASSES, OWN, Present
 from nrbench.cases import work_us
 from nrbench.driver import Driver, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
@@ -24,9 +24,16 @@ from nrbench.stats import Line, Results
 CASES, QUICK_CASES = ("12x0.5", "12x2", "12x10"), ("12x2",)
 PERIOD_US = 500
 SLOTS, QUICK_SLOTS = 4000, 2000
-RIVALS = ("onetbb", "openmp-gcc", "openmp-llvm", "mutex-queue", "mutex-per-worker")
-CHECKOUTS = ("forkunion", "libfork", "citor", "ocudu")  # that a user may have
-OFF = "off"  # what the own pool has beside the modes of its back end
+POOLS: tuple[str, ...] = (
+    OWN,
+    ALONE,
+    "onetbb",
+    "openmp-gcc",
+    "openmp-llvm",
+    "mutex-queue",
+    "mutex-per-worker",
+)
+POOLS += ("forkunion", "libfork", "citor", "ocudu")  # checkouts that a user may have
 TAIL = 0.999
 QUANTILES = (0.5, 0.99, TAIL)
 THRIFTY = 1.1  # x the CPU time of this pool; a pool that takes more is no rival of pre-wake
@@ -44,26 +51,26 @@ makespan of a slot, a burst every {PERIOD_US} us, in us. Quantiles of all slots 
   CPU/work: CPU time / time that the tasks compute"""
 
 
-def step(config: Config, case: str, slots: int) -> Step:
-    backend, mode = config.pool.backend, config.mode
+def step(request: Request, config: Config, case: str, off: bool) -> Step:
+    """@param off  the own pool without pre-wake, which is no mode of its module"""
+    backend, slots = config.pool.backend, request.usual(SLOTS, QUICK_SLOTS)
     warm = math.ceil(backend.settle_s * 1e6 / PERIOD_US)
     seconds = (warm + slots) * PERIOD_US * 1e-6
     times = words(period_us=PERIOD_US, warm=warm, slots=slots, limit_s=round(10 + 4 * seconds))
-    given = (
-        *words(bench="slot", bursts=case, histogram=1),
-        *times,
-        *["env=TPOOL_WS_SPIN=off"] * (mode == OFF),
-    )
-    asked = config._replace(mode="default" if mode == OFF else mode)
-    title = "no pool" if backend.name == ALONE else backend.name
-    title += "" if mode == "default" else f" {mode}"
-    return asked.step("tail", case, given, seconds, mode=mode, pool=title)
+    given = (*words(bench="slot", bursts=case, histogram=1), *times, *["env=TPOOL_WS_SPIN=off"] * off)
+    mode = "off" if off else config.mode
+    title = ("no pool" if backend.name == ALONE else backend.name) + f" {mode}" * (mode != "default")
+    return config.step("tail", case, given, seconds, mode=mode, pool=title)
 
 
-def modes_of(request: Request, backend: Backend) -> Sequence[str]:
+def configs(request: Request, pool: Present, sched_class: str) -> Iterator[tuple[Config, bool]]:
     """Of the rivals the hot ones only where the pools were chosen by name."""
-    every = [mode for mode, _ in backend.modes]
-    return [*every, OFF] if backend.name == OWN else every if request.backends else every[:1]
+    workers = pool.fair_workers(request.cores) if pool.has_workers else 1
+    is_own, modes = pool.backend.name == OWN, pool.backend.modes
+    for mode, _ in modes if is_own or request.backends else modes[:1]:
+        yield Config(pool, workers, sched_class, mode), False
+    if is_own:
+        yield Config(pool, workers, sched_class), True
 
 
 def plan(request: Request) -> Plan:
@@ -71,20 +78,16 @@ def plan(request: Request) -> Plan:
     program = there(request.program)
     classes, skipped = chosen_classes(request.classes or ("other",))
     with open(os.devnull, "w") as log, closing(Driver(program, log)) as driver:
-        pools, missing = driver.chosen(request.backends or (OWN, ALONE, *RIVALS, *CHECKOUTS))
-    count, slots = request.round_count(5, 1), request.usual(SLOTS, QUICK_SLOTS)
-    workers = {p.backend.name: p.fair_workers(request.cores) if p.has_workers else 1 for p in pools}
+        pools, missing = driver.chosen(request.backends or POOLS)
+    places = itertools.product(classes, request.usual(CASES, QUICK_CASES), pools)
     every = [
-        step(Config(pool, workers[pool.backend.name], sched_class, mode), case, slots)
-        for sched_class in classes
-        for case in request.usual(CASES, QUICK_CASES)
-        for pool in pools
-        for mode in modes_of(request, pool.backend)
+        step(request, config, case, off)
+        for c, case, pool in places
+        for config, off in configs(request, pool, c)
     ]
-    about: Line = {"slots": slots, "missing": missing, "skipped": skipped}
-    about["versions"] = {pool.backend.name: pool.version for pool in pools}
-    title = f"{len(every)} settings, {count} x {slots} slots each"
-    return Plan(every, asks(program), about, count, ("case", "class"), title)
+    count = request.round_count(5, 1)
+    about = {"missing": missing, "skipped": skipped}
+    return Plan(every, asks(program), about, count, ("case", "class"), f"{count} x {len(every)} settings")
 
 
 def slots_us(lines: Sequence[Line]) -> Array:
