@@ -39,6 +39,7 @@ OFF_RATIO_MAX, EVENT_NS_MAX = 1.01, 150.0
 LIMIT = f"{100 * (OFF_RATIO_MAX - 1):g} %"
 FOREIGN = "another LTTng session records this user's programs: see `lttng list`"
 NO_LTTNG = "this build has no LTTng tracepoints; get them: Debian liblttng-ust-dev"
+NO_PROVIDER = "no events come: libthread_pool_ws_lttng.so is not beside ws-bench"
 _numbers = itertools.count()
 
 
@@ -56,22 +57,24 @@ class Asker:
 
     def __init__(self, request: Request) -> None:
         self.programs = {SLOTS: request.program, EVENTS: request.beside("ws-trace-cost")}
-        self.has_lttng, self.foreign = self.look()
+        self.foreign = self.look()["recorded"]
         if self.foreign:
             raise BenchError(FOREIGN)
 
-    def look(self) -> tuple[bool, bool]:
-        """@return whether the pool is built with LTTng, and whether a session records"""
-        answers = ask(self.programs[EVENTS], BRIEFLY, 60, **lttng.WANTED)
-        if "error" in answers[0]:
-            raise BenchError(f"ws-trace-cost: {answers[0]['error']}")
-        return answers[0]["lttng"], answers[0]["recorded"]
+    def look(self) -> Line:
+        """@return whether the pool is built with `lttng`, and whether a session has `recorded`"""
+        answer = ask(self.programs[EVENTS], BRIEFLY, 60, **lttng.WANTED)[0]
+        if "error" in answer:
+            raise BenchError(f"ws-trace-cost: {answer['error']}")
+        return answer
 
     def why_none(self) -> str:
         """Why nothing can be recorded here, if so."""
+        if not self.look()["lttng"]:
+            return NO_LTTNG
         try:
-            with recording() if self.has_lttng else nullcontext():
-                return "" if self.has_lttng else NO_LTTNG
+            with recording():
+                return "" if self.look()["recorded"] else NO_PROVIDER
         except TraceError as error:
             return str(error)
 
@@ -83,7 +86,7 @@ class Asker:
                 answers = ask(self.programs[step.labels["bench"]], step.words, step.limit_s, **given)
         except TraceError as error:
             return [{"error": str(error)}]
-        _, self.foreign = self.look()
+        self.foreign = self.look()["recorded"]
         if before or self.foreign:
             return [{"error": FOREIGN}]
         lost = session.losses.events if session and session.losses else 0
