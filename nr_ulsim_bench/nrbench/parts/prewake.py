@@ -101,12 +101,8 @@ def steps_of(
             found.append(step(request, "regret", env, scenario, given, measure_s + warm_s))
     if not (envs or scenarios or request.quick):  # what was learnt becomes wrong: the machine, the radio
         radio = scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", request.data)
-        given = (
-            "bench=step",
-            *["class=rrall"] * realtime,
-            *radio,
-            *words(measure_ms=2500, inject_us=60, pin=1),
-        )
+        times = words(bench="step", measure_ms=2500, inject_us=60, pin=1)
+        given = (*["class=rrall"] * realtime, *radio, *times)
         found.append(step(request, "step", "pinned", "gap2", given, 2.5 * STEPS_COUNT))
     return random.Random(request.seed).sample(found, len(found))
 
@@ -220,24 +216,19 @@ CAUSES = "Starts of bursts above their 90th percentile with auto, by cause, as t
 STEPS = f"""Steps: mean lateness in us in the first tenth of a second and in the second half, and the \
 seconds between;
   met: up to {RECOVERY_S_MAX:g} s, and then up to {LATE_US_MIN:g} us"""
+OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; {word}"
 TABLES = (  # kind, figures, title, columns
     ("regret", regret, REGRET, OF_REGRET),
     ("regret", late, LATE, OF_LATE),
     ("regret", causes, CAUSES, PLACE + "late {late}; because {because}"),
-    (
-        "step",
-        recovery,
-        STEPS,
-        "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; {word}",
-    ),
+    ("step", recovery, STEPS, OF_STEPS),
 )
 
 
 def cases(results: Results, kind: str) -> Iterator[tuple[Line, Modes]]:
     """With the labels of each."""
     found = results.only(kind=kind).by("env", "scenario")
-    order = list(ENVIRONMENTS)
-    for env, scenario in sorted(found, key=lambda at: (order.index(at[0]) if at[0] in order else 99, at[1])):
+    for env, scenario in sorted(found, key=lambda at: ([*ENVIRONMENTS, at[0]].index(at[0]), at[1])):
         modes = {line["mode"]: line for line in found[env, scenario].lines}
         yield {"env": env, "scenario": scenario}, modes
 
