@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Iterator, Sequence
+from typing import Iterable, Iterator, Sequence
 
 from nrbench.driver import BenchError
 from nrbench.engine import Part, Request, plain, tables_of
@@ -48,66 +48,58 @@ class Replay(Part):
         note = f"Recorded slots of nr_ulsim on this machine: {self.name}/report.html"
         return [Section(self.name, [Table("", [], [], [note])])]
 
-    def again(self, out: Path) -> list[Section]:
-        session.report((out / self.results).parent)
-        return self.shown(out)
-
 
 REPLAY = Replay("replay", lambda results: ())
-# Only if they are asked for by name.
-NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, latch.PART, tail.PART)
+NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, latch.PART, tail.PART)  # only if asked for by name
+ALL: tuple[Part, ...] = (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)
 
 
 def chosen(request: Request) -> list[tuple[Part, Request]]:
     """All parts but those of NAMED, lives and pre-wake among them shortly; or those that are asked for.
 
     Lives come first, and so does their verdict: the figures of the others are of few lives each."""
-    only = set(request.only)
-    parts: list[tuple[Part, Request]] = []
-    if lives.PART.name in only or not (only or request.backends):
-        parts.append((lives.PART, request))
-    if not only or only & set(PARTS):
-        parts.append((pools.PART, request))
-    if not only or REPLAY.name in only:
-        parts.append((REPLAY, request))
-    everything = not (only or request.quick or request.backends)
-    if prewake.PART.name in only:
-        parts.append((prewake.PART, request))
-    elif everything and request.program.with_name("ws-prewake").is_file():
+    if only := {pools.PART.name if name in PARTS else name for name in request.only}:
+        return [(part, request) for part in ALL if part.name in only]
+    if request.backends:
+        return [(pools.PART, request), (REPLAY, request)]
+    parts = [(part, request) for part in (lives.PART, pools.PART, REPLAY)]
+    if request.program.with_name("ws-prewake").is_file() and not request.quick:
         parts.append((prewake.PART, replace(request, quick=True)))
-    return parts + [(part, request) for part in NAMED if part.name in only]
+    return parts
 
 
 def run(request: Request) -> int:
     """@return exit status: see sweep.session.carry_out()"""
-    status, parts, sections = 0, chosen(request), list[Section]()
-    with _tables_apart(request.out, [] if request.only else [part.results for part, _ in parts], sections):
+    parts, statuses = chosen(request), [0]
+
+    def sections() -> Iterator[Section]:
         for number, (part, asked) in enumerate(parts):
             if number:
                 print()
-            status = max(status, part.measure(asked))
-            sections += part.shown(asked.out)
-            if status == INTERRUPTED:
-                break
-    return status
+            statuses.append(part.measure(asked))
+            yield from part.shown(asked.out)
+            if statuses[-1] == INTERRUPTED:
+                return
+
+    _write(request.out, [] if request.only else [part.results for part, _ in parts], sections())
+    return max(statuses)
 
 
-@contextmanager
-def _tables_apart(out: Path, names: Sequence[str], sections: list[Section]) -> Iterator[None]:
-    """What is printed goes to a file, and a screen about the results of these names to the terminal. With no
-    more than one name: all to the terminal. The sections become a page."""
+def _write(out: Path, names: Sequence[str], sections: Iterable[Section]) -> None:
+    """The sections as a page. What they print while they are made goes to a file, and a screen about the
+    results of these names to the terminal; with no more than one name, all to the terminal."""
     out.mkdir(parents=True, exist_ok=True)
     if len(names) < 2:
-        yield
+        made = list(sections)
     else:
         with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
-            yield
+            made = list(sections)
         items = list(screen(out, names))
         print(plain(items))
-        sections.insert(0, Section("this pool and others", list(tables_of(items))))
-    if sections:
+        made.insert(0, Section("this pool and others", list(tables_of(items))))
+    if made:
         lead = "All tables, verdicts and plots; intervals hold 95 %"
-        write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, sections))
+        write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made))
         if len(names) < 2:
             print(f"written to {out}/: {PAGE}")
 
@@ -138,12 +130,16 @@ def run_on_cluster(request: Request, cluster: str, per: str) -> int:
 
 def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
-    parts = {part.results: part for part in (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)}
-    there, sections = [part for name, part in parts.items() if (out / name).is_file()], list[Section]()
+    there = [part for part in ALL if (out / part.results).is_file()]
     if not there and not (out / RUNS).is_file():
-        raise BenchError(f"{out}: holds none of {', '.join([*parts, RUNS])}")
+        raise BenchError(f"{out}: holds none of {', '.join([*(part.results for part in ALL), RUNS])}")
+
+    def sections() -> Iterator[Section]:
+        for part in there:
+            if part is REPLAY:
+                session.report((out / part.results).parent)
+            yield from part.shown(out)
+
     if (out / RUNS).is_file():
         session.report(out)
-    with _tables_apart(out, [part.results for part in there], sections):
-        for part in there:
-            sections += part.again(out) if isinstance(part, Replay) else part.shown(out)
+    _write(out, [part.results for part in there], sections())

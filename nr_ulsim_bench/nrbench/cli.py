@@ -30,7 +30,6 @@ from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
-Kind = Enum("Kind", {name: name for name in prewake.KINDS})  # type: ignore[misc]
 
 app = program("Benchmarks of thread_pool_ws against OAI's pool and others.")
 
@@ -112,29 +111,23 @@ class Prewake(OfParts):
     program: Annotated[
         Path, Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
     ] = PROGRAMS / "ws-prewake"
-    env: Annotated[Names, WORDS, Option(help="kind regret, in this environment only; repeatable")] = ()
+    env: Annotated[Names, WORDS, Option(help="in this environment only; repeatable")] = ()
     scenario: Annotated[
         Names,
         WORDS,
-        Option(
-            help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
-        ),
+        Option(help="this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"),
     ] = ()
-    kind: Annotated[
-        Names, Given(list[Kind], _values), Option(help="this kind of measurement only; repeatable")
-    ] = ()
-    seconds: Annotated[
-        float | None, Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
-    ] = None
+    seconds: Annotated[float | None, Option(help="length of one measurement (default: 5.8; quick: 4.5)")] = (
+        None
+    )
 
 
 @command_of(Prewake)
 def run_prewake(options: Prewake) -> int:
     """Measure pre-wake against leads set by hand, then report."""
     part = prewake.chosen(
-        program=options.program, envs=options.env, scenarios=options.scenario,
-        kinds=options.kind or prewake.KINDS, seconds=options.seconds,
-    )  # fmt: skip
+        program=options.program, envs=options.env, scenarios=options.scenario, seconds=options.seconds
+    )
     return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
 
 

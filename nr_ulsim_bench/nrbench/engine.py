@@ -8,7 +8,6 @@ A part is a file of parts/: which steps it plans, and what its tables and plots 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 from collections import Counter
@@ -18,13 +17,13 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 from nrbench import host
 from nrbench.backends import CLASSES
-from nrbench.driver import BenchError, Driver, ask, there
+from nrbench.driver import BenchError, ask, there
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
 from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
+from nrbench.session import INTERRUPTED, Session, here, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -132,40 +131,6 @@ class Plan:
         return [step.labels | answer for answer in self.ask(step)]
 
 
-class Measuring:
-    """The measurements of a part while they are taken. Results that were there are gone when it begins."""
-
-    def __init__(self, part: Part, request: Request, closing: contextlib.ExitStack) -> None:
-        self.part, self.request, self._closing = part, request, closing
-        self.session: Session[Line] = Session(request.out / part.results, json.dumps)
-
-    def driver(self, log: str) -> Driver:
-        """Of a process of ws-bench that ends with the session."""
-        self.request.out.mkdir(parents=True, exist_ok=True)
-        out = self._closing.enter_context(open(self.request.out / log, "w", buffering=1))
-        made = Driver(self.request.program, out)
-        self._closing.callback(made.close)
-        return made
-
-    def begin(self, about: Line) -> None:
-        first = host.facts() | {"seed": self.request.seed, "quick": self.request.quick} | about
-        path = self.session.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(first) + "\n")
-
-    def write(self, line: Line) -> None:
-        """Between the answers of steps."""
-        with contextlib.closing(Writer(self.session.path)) as writer:
-            self.session.add(writer, line)
-
-    def take(self, plan: Plan, steps: Iterable[Step] | None = None) -> None:
-        """@param steps  those of the plan, from a generator that does more between them"""
-        what = plan.title or f"{len(plan.steps)} measurements"
-        say(f"{self.part.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-        lane = here(iter(plan.steps if steps is None else steps), plan.answers)
-        self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
-
-
 class Verdict(NamedTuple):
     word: str  # as nrbench.judge says
     text: str
@@ -219,13 +184,10 @@ def tables_of(items: Sequence[Item]) -> Iterator[Table]:
 
 @dataclass(frozen=True)
 class Part:
-    """Measured by its plan, or by itself in a session."""
-
     name: str
     report: Callable[[Results], Iterable[Item]]
     failing: str = ""  # the label of what fails; then the report has the machine, and what limits its meaning
-    plan: Callable[[Request], Plan] | None = None
-    take: Callable[[Measuring], None] | None = None
+    plan: Callable[[Request], Plan] | None = None  # None: measure() is its own
     plots: Callable[[Results], Iterable[Plot]] = lambda results: ()
     stem: str = ""  # of the results, where it is not the name
     text: str = ""  # the report's file, where its stem is not the name
@@ -240,17 +202,18 @@ class Part:
         return status
 
     def measure(self, request: Request) -> int:
-        """@return exit status: see Session.end()"""
-        with contextlib.ExitStack() as closing:
-            closing.enter_context(interrupted_by_signals())
-            measuring = Measuring(self, request, closing)
-            if self.plan:
-                plan = self.plan(request).drawn(request.seed)
-                measuring.begin(plan.about)
-                measuring.take(plan)
-            if self.take:
-                self.take(measuring)
-        session = measuring.session
+        """Results that were there are gone when it begins. @return exit status: see Session.end()"""
+        assert self.plan
+        with interrupted_by_signals():
+            plan = self.plan(request).drawn(request.seed)
+            session: Session[Line] = Session(request.out / self.results, json.dumps)
+            first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
+            request.out.mkdir(parents=True, exist_ok=True)
+            session.path.write_text(json.dumps(first) + "\n")
+            what = plan.title or f"{len(plan.steps)} measurements"
+            say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
+            lane = here(iter(plan.steps), plan.answers)
+            session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
         if session.interrupted:
             session.cut = "interrupted"
         if session.cut:
@@ -262,7 +225,8 @@ class Part:
             yield from self.report(results)
             return
         about = results.host
-        yield f"{machine_line(about)}, {about['rounds']} rounds, seed {about['seed']}"
+        rounds = f"{about['rounds']} rounds, " if "rounds" in about else ""
+        yield f"{machine_line(about)}, {rounds}seed {about['seed']}"
         yield from self.report(results)
         yield from busy_lines(about)
         for what in ("missing", "skipped"):

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Values = Sequence[float] | Array
 FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "not known"  # of a ratio of times
 MET, MISSED = "met", "missed"  # a limit; or UNKNOWN
-NONE = "no result"
+NONE, NO_GOAL = "no result", "no goal"
 EQUAL = 1.03  # the ratio up to which two times count as the same
 
 

@@ -6,67 +6,66 @@ A ratio is the median over cases and rounds. A round of a case has one value: th
 from __future__ import annotations
 
 import math
-import statistics
 from pathlib import Path
-from typing import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
 from nrbench.engine import Item, table
-from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
-from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives
+from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, judge, typical
+from nrbench.parts.lives import AUTO, lives_of
 from nrbench.parts.pools import CLASS_TEXT
 from nrbench.parts.pools_judge import FIB_CASES
 from nrbench.render import busy_lines, machine_line
-from nrbench.stats import Groups, Key, Results, groups, read_lines, select
+from nrbench.stats import Line, Results, read_lines
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
 TABLES, PAGE = "tables.txt", "report.html"
 SKETCH, SKETCH_TEXT = OLD_AND_NEW[0], "the sketch of OAI's pool"
 CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
-Figure = Callable[[Results], Rounds]
-
-
-def _per_work(at: Results) -> Rounds:
-    work_s = at.rounds("work_s")
-    return {number: cpu_s / work_s[number] for number, cpu_s in at.rounds("cpu_s").items()}
-
-
-def _figure(name: str) -> Figure:
-    return lambda at: at.rounds(name)
+Row = tuple[str, Ratio | None]
 
 
 class Contest:
     """The own pool with as many threads as cores against others, in the first class that was measured."""
 
-    def __init__(self, groups: Groups, bench: str, cases: Collection[str], cores: int) -> None:
-        every = select(groups, bench=bench, case=tuple(cases))
-        self.class_ = next((name for name in CLASSES if select(every, sched_class=name)), "")
-        every = select(every, sched_class=self.class_)
-        own = select(every, backend=OWN, mode="default", workers=max(1, cores - 1))
-        self.own = {key.case: at for key, at in own.items()}
-        self.rivals: dict[Key, dict[str, Results]] = {}  # those with all cases
-        for key, at in every.items():
-            if key.backend not in (OWN, *FACADES):
-                self.rivals.setdefault(key._replace(case=""), {})[key.case] = at
-        self.rivals = {key: of for key, of in self.rivals.items() if self.own.keys() <= of.keys()}
+    def __init__(self, results: Results, bench: str, cases: Collection[str], cores: int) -> None:
+        import pandas as pd  # loads for a second
 
-    def ratio(self, rival: Key | None, figure: Figure) -> Ratio | None:
-        of = self.rivals[rival] if rival else {}
-        pairs = [(figure(own), figure(of[case])) for case, own in self.own.items() if case in of]
-        return typical([own[n] / to[n] for own, to in pairs for n in own.keys() & to.keys()])
+        names = "case round class backend mode workers makespan_p50_us wall_s cpu_s work_s".split()
+        of_bench = results.only(bench=bench, case=tuple(cases)).lines
+        frame = pd.DataFrame(of_bench, columns=names)
+        self.class_ = next((name for name in CLASSES if (frame["class"] == name).any()), "")
+        frame = frame[frame["class"] == self.class_].set_index(["case", "round"])
+        hot = frame["mode"].map(lambda mode: " hot" if mode == "hot" else "")
+        frame["pool"] = frame["backend"] + " " + frame["workers"].astype(str) + "w" + hot
+        frame["cpu_per_work"] = frame["cpu_s"] / frame["work_s"]
+        is_own, usual = frame["backend"] == OWN, frame["mode"] == "default"
+        self.own = frame[is_own & usual & (frame["workers"] == max(1, cores - 1))]
+        self.rivals = frame[~frame["backend"].isin([OWN, *FACADES])]
 
-    def best(self, figure: Figure, name: str = "") -> Key | None:
-        """The rival, with any of its settings, against which this pool does worst. @param name  one pool"""
-        ratios = {
-            key: ratio
-            for key in self.rivals
-            if (key.backend == name if name else key.backend != ALONE) and (ratio := self.ratio(key, figure))
-        }
-        return max(ratios, key=lambda key: ratios[key].value, default=None)
+    def ratios(self, figure: str) -> pd.DataFrame:
+        """A row a case and round, a column a rival with any of its settings, which has all cases."""
+        wide = self.rivals.set_index("pool", append=True)[figure].unstack("pool")
+        has = wide.notna().groupby("case").any().reindex(self.own.index.unique("case"), fill_value=False)
+        ratios: pd.DataFrame = wide.loc[:, has.all()].rdiv(self.own[figure], axis=0)
+        return ratios
+
+    def ratio(self, rival: str, figure: str) -> Ratio | None:
+        return typical(self.ratios(figure)[rival].dropna().tolist()) if rival else None
+
+    def best(self, figure: str, name: str = "") -> str:
+        """The rival against which this pool does worst. @param name  one pool"""
+        medians = self.ratios(figure).median().dropna()
+        of = {pool: pool.split()[0] for pool in medians.index}
+        wanted = [pool for pool in medians.index if (of[pool] == name if name else of[pool] != ALONE)]
+        return str(medians[wanted].idxmax()) if wanted else ""
 
 
 def _recorded(runs: Sequence[Run]) -> Ratio | None:
@@ -78,37 +77,28 @@ def _recorded(runs: Sequence[Run]) -> Ratio | None:
     return typical([new[key] / old[key] for key in new if key in old])
 
 
-def _worst_life(lives: Lives) -> Ratio | None:
+def _worst_life(own: Sequence[Line]) -> Ratio | None:
     """Median slot of the worst life ÷ that of all lives without a pool beside the same. A life without a
     result is the worst."""
     worst = []
-    for place in lives.at:
-        alone, own, failed = lives.p50s(place, NO_POOL), lives.p50s(place, AUTO), lives.failed(place, AUTO)
-        if alone and (own or failed):
-            worst += [us / statistics.median(alone) for us in own] + [math.inf] * failed
+    for of in (of for of in own if of["alone"] < math.inf):
+        failed = of["lives"] - len(of["p50s"])
+        worst += [us / of["alone"] for us in of["p50s"]] + [math.inf] * failed
     return Ratio(max(worst), Interval(max(worst), max(worst))) if worst else None
 
 
-Row = tuple[str, Ratio | None]
-
-
-def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Lives) -> Iterator[Row]:
-    p50, wall = _figure("makespan_p50_us"), _figure("wall_s")
-    sketch, best, alone = slots.best(p50, SKETCH), slots.best(p50), slots.best(p50, ALONE)
-    job = jobs.best(wall)
+def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Line]) -> Iterator[Row]:
+    p50, wall, cpu = "makespan_p50_us", "wall_s", "cpu_per_work"
+    sketch, best, job = slots.best(p50, SKETCH), slots.best(p50), jobs.best(wall)
+    rival = f"the best other pool{best and ', '}{best}"
     yield f"recorded slots of nr_ulsim ÷ {SKETCH_TEXT}", _recorded(runs)
     yield f"slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, p50)
-    yield f"slots ÷ the best other pool{_named(best)}", slots.ratio(best, p50)
-    yield "slots ÷ no pool", slots.ratio(alone, p50)
-    yield f"many small jobs ÷ the best other pool{_named(job)}", jobs.ratio(job, wall)
-    yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, _per_work)
-    yield f"CPU time of slots ÷ the best other pool{_named(best)}", slots.ratio(best, _per_work)
-    count = sum(lives.share(place, AUTO).lives for place in lives.at)
-    yield f"worst of {count} lives ÷ no pool", _worst_life(lives)
-
-
-def _named(key: Key | None) -> str:
-    return f", {key.pool()}" if key else ""
+    yield f"slots ÷ {rival}", slots.ratio(best, p50)
+    yield "slots ÷ no pool", slots.ratio(slots.best(p50, ALONE), p50)
+    yield f"many small jobs ÷ the best other pool{job and ', '}{job}", jobs.ratio(job, wall)
+    yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, cpu)
+    yield f"CPU time of slots ÷ {rival}", slots.ratio(best, cpu)
+    yield f"worst of {sum(of['lives'] for of in lives)} lives ÷ no pool", _worst_life(lives)
 
 
 def _cells(what: str, ratio: Ratio | None) -> list[str]:
@@ -130,11 +120,11 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     host = next((found.host for found in (pools, lives) if found.all), None)
     if host is None:
         return
-    every = groups(pools)
-    slots = Contest(every, "slot", CASES, host["cores"])
-    jobs = Contest(every, "coliseum", FIB_CASES, host["cores"])
+    slots = Contest(pools, "slot", CASES, host["cores"])
+    jobs = Contest(pools, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
-    rows = [_cells(*row) for row in _rows(slots, jobs, runs, Lives(lives))]
+    own = [of for of in lives_of(lives) if of["pool"] == AUTO]
+    rows = [_cells(*row) for row in _rows(slots, jobs, runs, own)]
     yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
     yield ""
     yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"

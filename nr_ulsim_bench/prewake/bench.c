@@ -7,7 +7,6 @@
 // but another thread on the producer's own CPU. CPUs, not workers: a worker that the kernel lets run on the
 // producer's own CPU starts at once, but nothing is gained. A burst of one task, which wants no other CPU, is
 // as late as that task.
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +16,6 @@
 #include "clock.h"
 #include "memory.h"
 #include "prewake.h"
-#include "usage.h"
-
-#define WORKER_NAME "prewake"
-/// The kernel's clock of a thread's CPU time, as pthread_getcpuclockid() makes it of a pthread_t.
-#define THREAD_CLOCK(tid) ((clockid_t)((~(uint32_t)(tid) << 3) | 6))
-
-const spin_mode_t mode_off = {.name = "off", .spin = WS_SPIN_OFF};
-const spin_mode_t mode_auto = {.name = "auto", .spin = WS_SPIN_AUTO};
 
 uint64_t random_below(random_t *random, uint64_t bound)
 {
@@ -44,7 +35,7 @@ static bool make_pool(bench_run_t *bench)
     cores[i] = (int32_t)cpus_nth(&bench->cpus, bench->cores > 1 ? 1 + i % (bench->cores - 1) : 0);
   ws_settings_t settings;
   ws_settings_default(&settings);
-  settings.name = WORKER_NAME;
+  settings.name = "prewake";
   settings.workers = workers;
   settings.spin_cpu_max_percent = question->cap_percent;
   settings.spin_price = question->spin_price;
@@ -62,38 +53,6 @@ static bool make_pool(bench_run_t *bench)
   return false;
 }
 
-/// The workers by their names: the pool does not tell the threads' numbers.
-static bool find_workers(bench_run_t *bench)
-{
-  const uint32_t workers = bench->question->work.workers;
-  uint32_t found = 0;
-  DIR *const tasks = opendir("/proc/self/task");
-  bench->tids = allot(workers, sizeof bench->tids[0]);
-  for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
-    char path[64], name[32] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", entry->d_name);
-    FILE *const file = fopen(path, "r");
-    if (file && fgets(name, sizeof name, file) && found < workers
-        && strncmp(name, WORKER_NAME, strlen(WORKER_NAME)) == 0)
-      bench->tids[found++] = atoi(entry->d_name);
-    if (file)
-      fclose(file);
-  }
-  if (tasks)
-    closedir(tasks);
-  if (found < workers)
-    report_error(bench->report, "%u of %u workers found in /proc", found, workers);
-  return found == workers;
-}
-
-double bench_worker_cpu_s(const bench_run_t *bench)
-{
-  double sum_s = 0;
-  for (uint32_t i = 0; i < bench->question->work.workers; i++)
-    sum_s += usage_clock_s(THREAD_CLOCK(bench->tids[i]));
-  return sum_s;
-}
-
 /// A measurement of one class must not be taken for that of another.
 static bool check_workers(bench_run_t *bench)
 {
@@ -101,9 +60,11 @@ static bool check_workers(bench_run_t *bench)
   const uint32_t workers = bench->question->work.workers;
   const uint32_t realtime = bench->question->work.sched_class == CLASS_OTHER ? 0 : workers;
   ws_pool_stats(bench->pool, &stats, NULL, 0);
-  return (stats.workers == workers && stats.workers_realtime == realtime
-          && (!bench->question->pin || stats.workers_pinned == workers))
-         || skip(bench->report, "the workers did not get their class or their CPUs");
+  if (stats.workers == workers && stats.workers_realtime == realtime
+      && (!bench->question->pin || stats.workers_pinned == workers))
+    return true;
+  report_error(bench->report, "the workers did not get their class or their CPUs");
+  return false;
 }
 
 bool bench_open(bench_run_t *bench)
@@ -118,15 +79,17 @@ bool bench_open(bench_run_t *bench)
     return false;
   bench->work = allot(bench->plan.tasks_max, sizeof bench->work[0]);
   bench->starts = allot(bench->cores, sizeof bench->starts[0]);
-  if (!make_pool(bench) || !check_workers(bench) || !find_workers(bench))
+  if (!make_pool(bench) || !check_workers(bench))
     return false;
   prctl(PR_SET_TIMERSLACK, 1); // the producer's: the jitter is to be the one that was asked for
   if (question->pin && !cpus_pin(0, cpus_nth(&bench->cpus, 0))) {
     report_error(bench->report, "the producer cannot be pinned");
     return false;
   }
-  if (question->work.sched_class == CLASS_RRALL && sched_setscheduler(0, SCHED_RR, &param) != 0)
-    return skip(bench->report, "the class of the producer cannot be set: %s", strerror(errno));
+  if (question->work.sched_class == CLASS_RRALL && sched_setscheduler(0, SCHED_RR, &param) != 0) {
+    report_error(bench->report, "the class of the producer cannot be set: %s", strerror(errno));
+    return false;
+  }
   bench->arrivals = (arrivals_t){
       .base_ns = clock_now_ns() + 4 * question->slot_us * 1000,
       .slot_ns = (double)question->slot_us * 1e3 * (1 + question->drift_ppm * 1e-6),
@@ -136,14 +99,13 @@ bool bench_open(bench_run_t *bench)
   return true;
 }
 
-bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode)
+bool bench_set_mode(bench_run_t *bench, ws_spin_t spin, uint64_t lead_ns)
 {
   // A fixed lead stands for tuning by hand without a view of CPU time: no cap. Its CPU time is in its cost.
-  const uint32_t cap = mode->spin == WS_SPIN_FIXED ? 100 : bench->question->cap_percent;
-  if (ws_pool_set_spin(bench->pool, mode->spin, mode->lead_ns) == 0
-      && ws_pool_set_spin_cpu_max(bench->pool, cap) == 0)
+  const uint32_t cap = spin == WS_SPIN_FIXED ? 100 : bench->question->cap_percent;
+  if (ws_pool_set_spin(bench->pool, spin, lead_ns) == 0 && ws_pool_set_spin_cpu_max(bench->pool, cap) == 0)
     return true;
-  report_error(bench->report, "the pool refuses mode %s", mode->name);
+  report_error(bench->report, "the pool refuses the mode");
   return false;
 }
 
@@ -185,10 +147,8 @@ static uint64_t slot_begin_ns(const arrivals_t *arrivals)
 static void drop_lost_periods(arrivals_t *arrivals)
 {
   const uint64_t now_ns = clock_now_ns();
-  while (slot_begin_ns(arrivals) + (uint64_t)arrivals->slot_ns < now_ns) {
+  while (slot_begin_ns(arrivals) + (uint64_t)arrivals->slot_ns < now_ns)
     arrivals->slot += arrivals->pattern_slots;
-    arrivals->lost_periods++;
-  }
 }
 
 /// Go to the next slot. @return when its burst comes; 0 = it has none
@@ -200,10 +160,8 @@ static uint64_t next_arrival(arrivals_t *arrivals, const question_t *question)
   const uint64_t slot = arrivals->slot++;
   if (arrivals->pattern[slot % arrivals->pattern_slots] == 'D')
     return 0;
-  // Both are drawn in any case, so that the next slot's do not depend on this one's.
-  const bool occupied = random_below(&arrivals->random, 100) < question->occupancy_percent;
   const uint64_t jitter_ns = random_below(&arrivals->random, 2 * question->jitter_us * 1000 + 1);
-  return occupied ? begin_ns + jitter_ns - question->jitter_us * 1000 : 0;
+  return begin_ns + jitter_ns - question->jitter_us * 1000;
 }
 
 static void run_timed(void *arg)
@@ -240,8 +198,7 @@ static void note_lags(const bench_run_t *bench, uint32_t tasks, int32_t own_cpu,
   const uint64_t end_ns = clock_now_ns();
   const uint32_t further = tasks - 1 < bench->helpers ? tasks - 1 : bench->helpers;
   const uint32_t wanted = further ? further : 1;
-  const bool first = times->bursts++ == 0;
-  uint64_t work_ns = 0, sum_ns = 0, last_ns = 0;
+  uint64_t work_ns = 0, sum_ns = 0;
   uint32_t cpus = 0;
   for (uint32_t i = 0; i < tasks; i++) {
     const timed_task_t *const work = &bench->work[i];
@@ -252,11 +209,10 @@ static void note_lags(const bench_run_t *bench, uint32_t tasks, int32_t own_cpu,
   }
   for (uint32_t i = 0; i < wanted; i++) {
     const uint64_t lag_ns = (i < cpus ? bench->starts[i].ns : end_ns) - begin_ns;
-    last_ns = lag_ns < work_ns ? lag_ns : work_ns;
-    sum_ns += last_ns;
+    sum_ns += lag_ns < work_ns ? lag_ns : work_ns;
   }
+  times->work_ns += work_ns;
   times->lateness_ns += sum_ns / wanted;
-  times->last_lag_ns = first ? last_ns : times->last_lag_ns;
 }
 
 static void run_burst(bench_run_t *bench, const phase_t *phase, slot_times_t *times)
@@ -283,15 +239,12 @@ bool bench_run_slot(bench_run_t *bench, slot_times_t *times)
   const slot_plan_t *const plan = &bench->plan;
   const uint32_t first = bench->next_phase;
   uint32_t phase = first;
-  const uint64_t begin_ns = clock_now_ns();
   for (; phase < plan->phase_count && plan->phases[phase].slot == plan->phases[first].slot; phase++) {
-    if (plan->phases[phase].serial_ns)
-      busy_work(plan->phases[phase].serial_ns);
+    busy_work(plan->phases[phase].serial_ns);
+    times->work_ns += plan->phases[phase].serial_ns;
     if (plan->phases[phase].task_count)
       run_burst(bench, &plan->phases[phase], times);
   }
-  times->makespan_ns = clock_now_ns() - begin_ns;
-  times->bound_ns = slot_plan_bound_ns(plan, first, phase - first, bench->helpers + 1, &times->work_ns);
   bench->next_phase = phase < plan->phase_count ? phase : 0;
   return true;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +16,6 @@
 /// Short, so that a mode that uses up the quota pays for it itself and not the one after it.
 #define QUOTA_PERIOD_US 10000u
 
-bool skip(report_t *report, const char *format, ...)
-{
-  char text[REQUEST_PATH_CHARS + 128];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  report->length = 0;
-  report_text(report, "skipped", text);
-  return false;
-}
-
 static bool write_text(const char *folder, const char *name, const char *text)
 {
   char path[REQUEST_PATH_CHARS + 32];
@@ -43,55 +30,31 @@ static bool write_text(const char *folder, const char *name, const char *text)
   return written;
 }
 
-/// Folder of this process's group that has the cpu controller: "<id>:<controllers>:<path>", v1 or v2.
-static bool own_group(char *folder, size_t size, bool *v2)
+/// @return false after report_error()
+static bool failed(report_t *report, const char *what)
 {
-  FILE *const file = fopen("/proc/self/cgroup", "r");
-  if (!file)
-    return false;
-  char line[REQUEST_PATH_CHARS], path[REQUEST_PATH_CHARS] = "";
-  bool found = false;
-  while (!found && fgets(line, sizeof line, file)) {
-    char controllers[128] = "";
-    *v2 = strncmp(line, "0::", 3) == 0;
-    found = sscanf(line, *v2 ? "%*u::%400s" : "%*u:%*[^:]:%400s", path) == 1;
-    if (found && !*v2)
-      found = sscanf(line, "%*u:%127[^:]", controllers) == 1
-              && (strcmp(controllers, "cpu") == 0 || strstr(controllers, "cpu,"));
-  }
-  fclose(file);
-  snprintf(folder, size, "/sys/fs/cgroup%s%s", *v2 ? "" : "/cpu", strcmp(path, "/") == 0 ? "" : path);
-  return found;
+  report_error(report, "%s: %s", what, strerror(errno));
+  return false;
 }
 
+/// Below the root: a group that holds processes gives no controller to groups below it.
 static bool make_group(environment_t *environment, uint32_t percent, report_t *report)
 {
-  char parent[REQUEST_PATH_CHARS - 64], value[64];
-  bool v2 = false;
-  if (!own_group(parent, sizeof parent, &v2))
-    return skip(report, "no control group with the cpu controller");
-  snprintf(environment->group, sizeof environment->group, "%s/ws-prewake-%d", parent, (int)getpid());
+  const bool v1 = access("/sys/fs/cgroup/cpu", F_OK) == 0;
+  const uint32_t quota_us = QUOTA_PERIOD_US / 100 * percent;
+  char period[16], quota[32];
+  snprintf(environment->group, sizeof environment->group, "/sys/fs/cgroup/%sws-prewake-%d", v1 ? "cpu/" : "",
+           (int)getpid());
   if (mkdir(environment->group, 0755) != 0) {
-    skip(report, "%s: %s", environment->group, strerror(errno));
+    failed(report, environment->group);
     environment->group[0] = '\0';
     return false;
   }
-  const uint32_t quota_us = QUOTA_PERIOD_US / 100 * percent;
-  snprintf(value, sizeof value, "%u %u", quota_us, QUOTA_PERIOD_US);
-  if (v2)
-    return write_text(environment->group, "cpu.max", value)
-           || skip(report, "%s/cpu.max: %s", environment->group, strerror(errno));
-  snprintf(value, sizeof value, "%u", QUOTA_PERIOD_US);
-  const bool period_set = write_text(environment->group, "cpu.cfs_period_us", value);
-  snprintf(value, sizeof value, "%u", quota_us);
-  return (period_set && write_text(environment->group, "cpu.cfs_quota_us", value))
-         || skip(report, "%s/cpu.cfs_quota_us: %s", environment->group, strerror(errno));
-}
-
-static bool hold_latency(environment_t *environment, int32_t latency_us, report_t *report)
-{
-  environment->latency_fd = process_hold_latency(latency_us);
-  return environment->latency_fd >= 0 || skip(report, "/dev/cpu_dma_latency: %s", strerror(errno));
+  snprintf(period, sizeof period, "%u", QUOTA_PERIOD_US);
+  snprintf(quota, sizeof quota, "%u%s%s", quota_us, v1 ? "" : " ", v1 ? "" : period);
+  const bool has_period = !v1 || write_text(environment->group, "cpu.cfs_period_us", period);
+  return (has_period && write_text(environment->group, v1 ? "cpu.cfs_quota_us" : "cpu.max", quota))
+         || failed(report, environment->group);
 }
 
 bool environment_open(environment_t *environment, const question_t *question, report_t *report)
@@ -99,9 +62,11 @@ bool environment_open(environment_t *environment, const question_t *question, re
   *environment = (environment_t){.latency_fd = -1};
   environment->noise_count = question->work.noise_count;
   if (!process_start_all(question->work.noise, environment->noise_count, environment->noise))
-    return skip(report, "no process: %s", strerror(errno));
-  if (question->dma_latency_us >= 0 && !hold_latency(environment, question->dma_latency_us, report))
-    return false;
+    return failed(report, "no process");
+  if (question->dma_latency_us >= 0)
+    environment->latency_fd = process_hold_latency(question->dma_latency_us);
+  if (question->dma_latency_us >= 0 && environment->latency_fd < 0)
+    return failed(report, "/dev/cpu_dma_latency");
   return question->quota_percent == 0 || make_group(environment, question->quota_percent, report);
 }
 
@@ -148,7 +113,6 @@ bool environment_enter(const environment_t *environment, const question_t *quest
   char process[32];
   snprintf(process, sizeof process, "%d", (int)getpid());
   if (environment->group[0] && !write_text(environment->group, "cgroup.procs", process))
-    return skip(report, "%s/cgroup.procs: %s", environment->group, strerror(errno));
-  return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0
-         || skip(report, "timer slack: %s", strerror(errno));
+    return failed(report, "cgroup.procs");
+  return prctl(PR_SET_TIMERSLACK, question->slack_ns) == 0 || failed(report, "timer slack");
 }

@@ -3,7 +3,7 @@
 // Use: ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5 measure_ms=5000
 //      ws-prewake --help      names all keys
 // One call is one environment and one scenario, measured in a process of its own: one JSON object a line, one
-// a mode, or one line with "error" or "skipped". `python -m nrbench prewake` plans the calls and judges the
+// a mode, or one line with "error". `python -m nrbench prewake` plans the calls and judges the
 // answers.
 #include <errno.h>
 #include <signal.h>
@@ -25,36 +25,28 @@
 #define STEPS 5 // of ASK_STEP
 
 static const char usage[] =
-    "usage: ws-prewake [bench=compare|step|idle|canary] [key=value]...   one JSON object a line, one a mode\n"
+    "usage: ws-prewake [bench=compare|step] [key=value]...   one JSON object a line, one a mode or step\n"
     "       ws-prewake class=other workers=1 bursts=12x6 pattern=DDDDU slot_us=500 jitter_us=5\n"
-    "keys:  modes=off,hot,auto,fixed:20 (leads in us)   cap=10 (percent)   spin_price=9\n"
-    "       bursts=12x6+22x28 (tasks x us, chained) or file=PATH (recorded slots)   workers=1\n"
-    "       slot_us=500   pattern=DDDDU (U: burst, D: none)   occupancy=100 (percent of U)   jitter_us=0\n"
-    "       drift_ppm=0   seed=1   warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S\n"
-    "       class=other|rr|rrall   hog=N   slack_ns=50000   dma_latency=-1|0   quota_percent=N\n"
-    "       pin=0|1 (producer on the first CPU, workers on the others)   inject_us=N   bimodal=PERCENT\n"
-    "       next_pattern=U (step)\n"
+    "keys:  modes=off,auto,fixed:20 (leads in us; one named twice has twice the time)   workers=1\n"
+    "       cap=10 (percent)   spin_price=9   bursts=12x6+22x28 (tasks x us, chained) or file=PATH\n"
+    "       slot_us=500   pattern=DDDDU (U: burst, D: none)   jitter_us=0   drift_ppm=0   seed=1\n"
+    "       warm_ms=1000   measure_ms=5000   block_ms=40   limit_s=S   class=other|rr|rrall   hog=N\n"
+    "       slack_ns=50000   dma_latency=-1|0   quota_percent=N   inject_us=N   bimodal=PERCENT\n"
+    "       pin=0|1 (producer on the first CPU, workers on the others)   next_pattern=U (step)\n"
     "compare: modes take turns in blocks in one pool. step: auto alone, from its first burst; then wakes\n"
     "become slower by inject_us, then quicker again, the grid jumps, the pattern changes: measure_ms each.\n"
-    "idle: CPU time of a pool that has stopped working. canary: what real-time workers leave to a normal\n"
-    "thread on each CPU. Times are in us; a slot's cost is lateness + (CPU time - work) / spin_price.\n";
+    "Times are in us; a slot's cost is lateness + (CPU time - work) / spin_price.\n";
 
 static bool parse_mode(const char *text, spin_mode_t *mode)
 {
-  static const struct {
-    const char *name;
-    ws_spin_t spin;
-  } plain[] = {{"off", WS_SPIN_OFF}, {"auto", WS_SPIN_AUTO}, {"hot", WS_SPIN_HOT}};
-  *mode = (spin_mode_t){.spin = WS_SPIN_FIXED};
+  uint32_t lead_us = 0;
+  int used = 0;
+  *mode = (spin_mode_t){.spin = strcmp(text, "auto") == 0 ? WS_SPIN_AUTO : WS_SPIN_OFF};
   if ((size_t)snprintf(mode->name, sizeof mode->name, "%s", text) >= sizeof mode->name)
     return false;
-  for (uint32_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-    if (strcmp(text, plain[i].name) == 0) {
-      mode->spin = plain[i].spin;
-      return true;
-    }
-  uint32_t lead_us;
-  int used = 0;
+  if (strcmp(text, "off") == 0 || strcmp(text, "auto") == 0)
+    return true;
+  mode->spin = WS_SPIN_FIXED;
   const bool good = sscanf(text, "fixed:%u%n", &lead_us, &used) == 1 && text[used] == '\0';
   mode->lead_ns = lead_us * UINT64_C(1000);
   return good && lead_us <= LEAD_US_MAX;
@@ -63,15 +55,22 @@ static bool parse_mode(const char *text, spin_mode_t *mode)
 static bool parse_modes(const char *text, void *target)
 {
   question_t *const question = target;
-  char names[MODES_MAX * MODE_CHARS];
+  char names[TURNS_MAX * MODE_CHARS];
   if ((size_t)snprintf(names, sizeof names, "%s", text) >= sizeof names)
     return false;
-  question->modes.count = 0;
+  question->mode_count = question->turn_count = 0;
   char *rest = NULL;
-  for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-    if (question->modes.count == MODES_MAX || !parse_mode(name, &question->modes.of[question->modes.count++]))
+  for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    uint32_t mode = 0;
+    while (mode < question->mode_count && strcmp(question->modes[mode].name, name) != 0)
+      mode++;
+    if (question->turn_count == TURNS_MAX
+        || (mode == question->mode_count && !parse_mode(name, &question->modes[question->mode_count++])))
       return false;
-  return question->modes.count > 0;
+    question->modes[mode].turns++;
+    question->turns[question->turn_count++] = mode;
+  }
+  return question->turn_count > 0;
 }
 
 static bool parse_pattern(const char *text, void *pattern)
@@ -86,7 +85,7 @@ static bool parse_pattern(const char *text, void *pattern)
 #define NUMBER(field, least, most) WORD_NUMBER(question_t, field, least, most)
 
 static const word_key_t keys[] = {
-    {"bench", WORD_ONE_OF(question_t, ask, "compare", "step", "idle", "canary")},
+    {"bench", WORD_ONE_OF(question_t, ask, "compare", "step")},
     {"workers", NUMBER(work.workers, 1, 1024)},
     {"class", WORD_ONE_OF(question_t, work.sched_class, "other", "rr", "rrall")},
     {"hog", WORD_FUNC(question_t, work, request_parse_hogs)},
@@ -99,7 +98,6 @@ static const word_key_t keys[] = {
     {"slot_us", NUMBER(slot_us, 1, 1000000)},
     {"pattern", WORD_FUNC(question_t, pattern, parse_pattern)},
     {"next_pattern", WORD_FUNC(question_t, next_pattern, parse_pattern)},
-    {"occupancy", NUMBER(occupancy_percent, 0, 100)},
     {"jitter_us", NUMBER(jitter_us, 0, 1000000)},
     {"drift_ppm", NUMBER(drift_ppm, -1000, 1000)},
     {"seed", NUMBER(seed, 0, UINT32_MAX)},
@@ -117,10 +115,8 @@ static const word_key_t keys[] = {
 
 _Noreturn static void serve_in_child(const question_t *question, const environment_t *environment)
 {
-  static void (*const measure[])(bench_run_t *) = {[ASK_COMPARE] = measure_compare,
-                                                   [ASK_STEP] = measure_step,
-                                                   [ASK_IDLE] = measure_rest,
-                                                   [ASK_CANARY] = measure_canary};
+  static void (*const measure[])(bench_run_t *) = {
+      [ASK_COMPARE] = measure_compare, [ASK_STEP] = measure_step};
   static report_t report;
   bench_run_t bench = {.question = question, .environment = environment, .report = &report};
   timer_t timer;
@@ -187,7 +183,6 @@ int main(int argc, char **argv)
       .slot_us = 500,
       .pattern = "U",
       .next_pattern = "U",
-      .occupancy_percent = 100,
       .seed = 1,
       .warm_ms = 1000,
       .measure_ms = 5000,

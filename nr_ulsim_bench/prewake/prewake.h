@@ -12,32 +12,33 @@
 #include "ws_pool.h"
 
 #define MODES_MAX 64
+#define TURNS_MAX 64
 #define MODE_CHARS 16
 #define PATTERN_CHARS 256
 /// Of real-time threads: above normal threads, below the kernel's own.
 #define RT_PRIORITY 50
 
 typedef struct {
-  char name[MODE_CHARS]; ///< off, hot, auto, fixed:<us>
+  char name[MODE_CHARS]; ///< off, auto, fixed:<us>
   ws_spin_t spin;
   uint64_t lead_ns; ///< WS_SPIN_FIXED
+  uint32_t turns; ///< in a round
 } spin_mode_t;
 
 typedef struct {
-  enum { ASK_COMPARE, ASK_STEP, ASK_IDLE, ASK_CANARY } ask;
+  enum { ASK_COMPARE, ASK_STEP } ask;
   request_t work; ///< of it: workers, sched_class, noise, limit_s, bursts, file
 
-  struct {
-    spin_mode_t of[MODES_MAX]; ///< one that stands here twice gets twice the time
-    uint32_t count;
-  } modes;
+  spin_mode_t modes[MODES_MAX];
+  uint32_t mode_count;
+  uint32_t turns[TURNS_MAX]; ///< of a round: index into modes
+  uint32_t turn_count;
   uint32_t cap_percent; ///< spin_cpu_max_percent of all but the fixed leads
   uint32_t spin_price; ///< of the pool
 
   uint64_t slot_us;
   char pattern[PATTERN_CHARS]; ///< a character a slot: U = a burst may come, D = none
   char next_pattern[PATTERN_CHARS]; ///< ASK_STEP: the one that follows
-  uint32_t occupancy_percent; ///< of the U slots that have one
   uint64_t jitter_us; ///< arrivals lie within that, before or after, of the slot's begin
   int32_t drift_ppm; ///< the radio's clock against this machine's
   uint64_t seed;
@@ -64,7 +65,7 @@ typedef struct {
 } environment_t;
 
 /// @brief For the process that outlives the measurement: noise, /dev/cpu_dma_latency, control group.
-/// @return false when it cannot be had; then the report says why under "skipped"
+/// @return false when it cannot be had; then the report says why
 bool environment_open(environment_t *environment, const question_t *question, report_t *report);
 
 void environment_close(environment_t *environment);
@@ -76,9 +77,6 @@ bool environment_enter(const environment_t *environment, const question_t *quest
 /// @return CPU time in s for which these CPUs were not idle, but for what the noise had: meaningful as a
 /// difference, and to within some 10 ms
 double environment_busy_s(const environment_t *environment, const cpu_set_t *cpus);
-
-/// @brief Report under "skipped" why there is no answer. @return false always, for the caller to return
-__attribute__((format(printf, 2, 3))) bool skip(report_t *report, const char *format, ...);
 
 // inject.c makes this machine another one: the linker puts it between the pool and the kernel (--wrap)
 
@@ -107,7 +105,6 @@ typedef struct {
   uint64_t slot; ///< the next one; the grid goes on through all modes, so that none begins with a jump
   uint32_t pattern_slots;
   uint32_t pattern_bursts; ///< U slots in it
-  uint64_t lost_periods; ///< that went by while the one before was still running
   random_t random;
 } arrivals_t;
 
@@ -122,12 +119,8 @@ typedef struct {
 /// Of one slot.
 typedef struct {
   uint64_t lateness_ns; ///< see bench.c, summed over the bursts of the slot
-  uint64_t last_lag_ns; ///< until the last of the wanted CPUs has its first task, of the first burst
-  uint64_t makespan_ns;
   uint64_t work_ns;
   uint64_t worker_work_ns; ///< what of it workers did
-  uint32_t bursts;
-  double bound_ns;
 } slot_times_t;
 
 /// The first task of a CPU.
@@ -141,7 +134,6 @@ typedef struct {
   const environment_t *environment;
   report_t *report;
   ws_pool_t *pool;
-  int32_t *tids; ///< of the workers
   cpu_set_t cpus; ///< that this process may use
   uint32_t cores; ///< their number
   uint32_t helpers; ///< CPUs beside the producer's that can compute: workers and cores allow no more
@@ -158,10 +150,10 @@ typedef struct {
 /// @return false when the report says why not
 bool bench_open(bench_run_t *bench);
 
-bool bench_set_mode(bench_run_t *bench, const spin_mode_t *mode);
+bool bench_set_mode(bench_run_t *bench, ws_spin_t spin, uint64_t lead_ns);
 
-/// @brief The plan begins with slot @p number, modulo their count. Occupancy and jitter of what follows
-/// depend on @p block only: modes see the same.
+/// @brief The plan begins with slot @p number, modulo their count. The jitter of what follows depends on @p
+/// block only: modes see the same.
 void bench_seek(bench_run_t *bench, uint64_t number, uint64_t block);
 
 /// @brief Another pattern from the next slot on; @p pattern stays the caller's.
@@ -179,15 +171,8 @@ uint64_t bench_slots(const bench_run_t *bench, uint64_t duration_ms);
 /// @brief Run slots without looking at them.
 void bench_run_slots(bench_run_t *bench, uint64_t slots);
 
-/// @return CPU time of all workers so far
-double bench_worker_cpu_s(const bench_run_t *bench);
-
 // What can be asked. They print their answers.
 void measure_compare(bench_run_t *bench);
 void measure_step(bench_run_t *bench);
-void measure_rest(bench_run_t *bench);
-void measure_canary(bench_run_t *bench);
-
-extern const spin_mode_t mode_off, mode_auto;
 
 #endif

@@ -272,13 +272,11 @@ def ws_latch(asked: Asked) -> Iterator[Line]:
 def ws_prewake(asked: Asked) -> Iterator[Line]:
     """Recorded answers of the kind that is asked for, a little longer or shorter."""
     recorded = [json.loads(line) for line in (HERE / "prewake.ndjson").read_text().splitlines()]
-    bench = asked.given.get("bench", "regret" if "modes" not in asked.given else "steady")
-    lines = [line for line in recorded if line["kind"] == bench and "mode" in line]
+    lines = [line for line in recorded if line["kind"] == asked.given.get("bench", "regret")]
     envs = {line["env"] for line in lines}
     env = "wake30" if "wake30" in envs and "inject_us=30" in asked.words else sorted(envs)[0]
-    modes = asked.given.get("modes", "").split(",") if bench == "steady" else None
     labels = ("bench", "kind", "env", "scenario", "workers")
-    for line in (line for line in lines if line["env"] == env and (not modes or line["mode"] in modes)):
+    for line in (line for line in lines if line["env"] == env):
         found = {name: value for name, value in line.items() if name not in labels}
         for name, value in found.items():
             if name.endswith("_us") and isinstance(value, float):

@@ -363,7 +363,7 @@ def test_the_slot_that_one_in_a_thousand_exceeds(said):
     """Of 10,000 slots the 9990th: with 10 late ones still 20 µs, with 11 it is 90. In a round the 1998th of
     2000: 90 with 3 late ones."""
     lines = [
-        host(5, missing={}, skipped={}, versions={}),
+        host(5, missing={}, skipped={}),
         *tail("ws", [2] * 5),
         *tail("onetbb", [3, 2, 2, 2, 2]),
     ]

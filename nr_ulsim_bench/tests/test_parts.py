@@ -10,14 +10,11 @@ from made_up import nrbench
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.engine import Request
 from nrbench.parts import lives, prewake, scale, scan
-from nrbench.parts import tracecost_session as session
-from nrbench.parts.lives_judge import NOISES
 from nrbench.parts.pools import BUDGET_S, PARTS, QUICK_BUDGET_S, steps_of
 from nrbench.parts.pools_judge import verdicts, wake_us
 from nrbench.parts.scan import MIB, table_bytes
 from nrbench.stats import Results, groups, read_lines
 from nrbench.system import CPU
-from nrbench.trace import events as ev
 
 # What is planned
 
@@ -113,7 +110,7 @@ def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatc
     (tmp_path / "ws-bench").touch()
     plan = lives.plan(Request(tmp_path / "ws-bench", only=("lives",)))
     left = {step.labels["noise"] for step in plan.steps}
-    assert left == set(NOISES) - {"f1", "f2", "f3"}
+    assert left == set(lives.NOISES) - {"f1", "f2", "f3"}
     assert set(plan.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
 
 
@@ -297,30 +294,3 @@ def test_the_simulator_is_asked_and_its_status_kept(tmp_path, monkeypatch, statu
     assert "asked: scale --report" in (tmp_path / "scale.txt").read_text()
     assert (tmp_path / "asked").read_text().startswith("scale --quick --pool ws --runs 2 --out")
     assert read_lines(tmp_path / "scale.ndjson") == [POINT] and (tmp_path / "scale.png").stat().st_size > 0
-
-
-def event(kind, *fields, process=5):
-    return (kind, 1, process, 6, *fields)
-
-
-def slot_of_events(slot, process=5):
-    return [
-        event(ev.PHASE_BEGIN, ev.SYMBOL_PROCESSING, 0, slot, 0, process=process),
-        *[event(ev.PUSH, 1, 0x1, 0x2, 0x3, process=process)] * 4,
-        event(ev.PHASE_END, ev.SYMBOL_PROCESSING, 0, slot, 0, 4, process=process),
-        event(ev.PARK, 1, 0, process=process),
-    ]
-
-
-def test_events_are_counted_from_the_first_phase_to_the_last_for_each_process():
-    start = [event(ev.POOL_START, 1, "ws", 1, 2, 2), event(ev.PROGRAM, "ws-bench")]
-    events = [*start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
-    assert session.events_a_slot(events) == [
-        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1, "park": 0.5},
-        {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1},
-    ]
-
-
-def test_a_machine_without_lttng_is_told(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    assert (session.why_none() or "").startswith("lttng is not installed")

@@ -67,7 +67,8 @@ def test_all_parts_end_with_one_screen_and_tables_are_in_a_file(out, monkeypatch
 
 def test_a_report_of_all_parts_ends_with_it_too(out, monkeypatch, capsys):
     monkeypatch.setattr(Part, "shown", Printing.shown)
-    monkeypatch.setattr(bench.Replay, "again", Printing.shown)
+    monkeypatch.setattr(bench.Replay, "shown", Printing.shown)
+    monkeypatch.setattr(bench.session, "report", lambda folder: None)
     bench.report_again(out)
     assert capsys.readouterr().out == SCREEN
     assert (out / TABLES).read_text() == "".join(f"600 lines of {part.name}\n" for part in PARTS)

@@ -1,193 +1,117 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tracing costs: which part runs inside a session, and what a foreign session does to a run."""
-
-import contextlib
-import stat
+"""What tracing costs: what is measured in a session, and what a session of another program does to a run."""
 
 import pytest
+from made_up import ran
 
-from nrbench.driver import BenchError
-from nrbench.engine import Measuring, Request, plain
 from nrbench.parts import tracecost
-from nrbench.parts import tracecost_session as session
-from nrbench.stats import Results, read_lines
+from nrbench.stats import read_lines
 from nrbench.trace.events import TraceError
 from nrbench.trace.lttng import Losses
 
-REASON = "another LTTng session records this user's programs: see `lttng list`"
-VOID = [
-    f"  no result  compiled in, no session, below 1 % of a slot's p50, all cases: {REASON}",
-    f"  no result  an event below 150 ns while a session records: {REASON}",
-]
-ROUNDS = tracecost.COST_ROUNDS + 3
-
+pytestmark = pytest.mark.usefixtures("no_pictures")
+CASES, ROUNDS = 6, 5
 # A session is a file beside the programs: "own" is this run's, "foreign" another program's.
-COST_PROGRAM = """#!/bin/sh
+LOOK = """#!/bin/sh
 cd "$(dirname "$0")"
-recorded=false
-[ -e own ] || [ -e foreign ] && recorded=true
-echo "$*" >>asked
-for what in loop phase run_begin; do
-  echo '{"bench":"trace-cost","what":"'$what'","lttng":true,"recorded":'$recorded',"ns_min":8,"ns_p50":9}'
+own=false any=false
+[ -e own ] && own=true
+[ -e own ] || [ -e foreign ] && any=true
+"""
+COSTS = """for what in loop phase run_begin; do
+  echo '{"what":"'$what'","lttng":true,"recorded":'$any',"ns_min":8,"ns_p50":9}'
 done
 """
-ANSWER = {"makespan_p50_us": 40.0, "makespan_mean_us": 41.0, "cpu_s": 0.1, "ns_per_task": 9.0}
-BENCH_PROGRAM = """#!/bin/sh
-while read -r words; do echo '{"makespan_p50_us":40,"makespan_mean_us":41,"cpu_s":1,"ns_per_task":9}'; done
+BENCH = """echo "$own" >>asked
+[ "$(wc -l <asked)" = "$(cat comes)" ] && touch foreign
+[ "$(wc -l <asked)" = "$(cat goes)" ] && rm foreign
+echo '{"makespan_p50_us":40,"makespan_mean_us":41,"cpu_s":1,"inside":'$own'}'
 """
-
-
-def install(path, text):
-    path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-class FakeDriver:
-    """Notes for each measurement whether this run's session was there; `on_ask` may change the world."""
-
-    def __init__(self, folder):
-        self.program = folder / "ws-bench"
-        self.asked = []
-        self.on_ask = lambda count: None
-
-    def ask(self, words):
-        if words[0] == "bench=info":
-            return {"version": "1"}
-        self.asked.append((words, (self.program.parent / "own").exists()))
-        self.on_ask(len(self.asked))
-        return ANSWER
 
 
 class FakeRecording:
     """Exists as a file; events that found no room are known only once it has stopped."""
 
-    folder = None  # where the programs are
-    lost = 0
-
-    losses = None
+    folder, lost, losses = None, 0, None
 
     def __enter__(self):
         (self.folder / "own").touch()
         return self
 
-    def stop(self):
-        self.losses = Losses(self.lost, 0)
-
     def __exit__(self, *_):
+        self.losses = Losses(self.lost, 0)
         (self.folder / "own").unlink()
+
+
+def install(path, text):
+    path.write_text(LOOK + text)
+    path.chmod(0o755)
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    install(tmp_path / "ws-trace-cost", COST_PROGRAM)
-    install(tmp_path / "ws-bench", BENCH_PROGRAM)
+    install(tmp_path / "ws-trace-cost", COSTS)
+    install(tmp_path / "ws-bench", BENCH)
     monkeypatch.setattr(FakeRecording, "folder", tmp_path)
-    monkeypatch.setattr(FakeRecording, "lost", 0)
-    monkeypatch.setattr(session, "recording", FakeRecording)
-    monkeypatch.setattr(tracecost.Measurement, "count_events", lambda self, sched_class: None)
+    monkeypatch.setattr(tracecost, "recording", FakeRecording)
     return tmp_path
 
 
-class Runner:
-    """A measurement with a driver that is made up."""
-
-    def __init__(self, folder, closing):
-        request = Request(folder / "ws-bench", out=folder, quick=True, rounds=ROUNDS, cores=2)
-        measuring = Measuring(tracecost.PART, request, closing)
-        self.made = tracecost.Measurement(measuring)
-        self.made.driver = self.driver = FakeDriver(folder)
-        measuring.begin({"rounds": ROUNDS, "cases": []})
-        self.folder, self.request, self.lines = folder, request, []
-
-    def run(self):
-        self.made.run(("other",))
-        self.lines = read_lines(self.folder / "trace.ndjson")
-
-    def report(self):
-        text = plain(list(tracecost.PART.items(Results(self.lines))))
-        return [line for line in text.splitlines() if not line.startswith("note: load")]
-
-
 @pytest.fixture
-def runner(folder):
-    with contextlib.ExitStack() as closing:
-        yield Runner(folder, closing)
+def measured(folder):
+    """The lines of a run, and what it says. @param comes, goes  with which slot a foreign session does"""
+
+    def measure(comes=0, goes=0, status=0):
+        (folder / "comes").write_text(str(comes))
+        (folder / "goes").write_text(str(goes))
+        words = ("run", "--only", "trace", "--quick", "--rounds", ROUNDS, "--program", folder / "ws-bench")
+        said = ran(*words, "--out", folder / "out", status=status)
+        return [] if status else read_lines(folder / "out" / "trace.ndjson"), said.output
+
+    return measure
 
 
-def benches(lines):
-    return {line["bench"] for line in lines}
+def test_what_is_recorded_runs_in_a_session_and_nothing_else_does(measured, folder):
+    lines, said = measured()
+    slots = [line for line in lines if line["bench"] == "trace"]
+    assert len(slots) == CASES * len(tracecost.STATES) * ROUNDS
+    assert all(line["inside"] == (line["state"] == "recorded") for line in slots)
+    costs = [(line["round"], line["recorded"]) for line in lines if line.get("what") == "phase"]
+    assert sorted(costs) == [(number, on) for number in range(ROUNDS) for on in (False, True)]
+    assert not (folder / "own").exists() and "met  an event below 150 ns" in said
 
 
-def test_what_is_recorded_runs_in_a_session_and_nothing_else_does(runner):
-    runner.run()
-    states = [line["state"] for line in runner.lines if "state" in line]
-    inside = [inside for _, inside in runner.driver.asked]
-    assert set(states) == set(tracecost.STATES) and len(states) == len(inside)
-    assert inside == [state == "recorded" for state in states]
-    assert not (runner.folder / "own").exists()
-
-
-def test_an_event_is_priced_in_both_parts_of_the_first_rounds(runner):
-    runner.run()
-    costs = [line for line in runner.lines if line["bench"] == "trace-cost"]
-    priced = [(line["round"], line["recorded"]) for line in costs if line["what"] == "phase"]
-    wanted = [(number, on) for number in range(tracecost.COST_ROUNDS) for on in (False, True)]
-    assert sorted(priced) == wanted
-    asked = (runner.folder / "asked").read_text().splitlines()
-    assert asked.count(f"events={tracecost.QUICK_COST_EVENTS}") == len(wanted)
-    assert "trace-void" not in benches(runner.lines)
-    assert "met  an event below 150 ns" in "\n".join(runner.report())
-
-
-def test_events_that_found_no_room_are_written_and_said(runner, monkeypatch):
+def test_events_that_found_no_room_are_said(measured, monkeypatch):
     monkeypatch.setattr(FakeRecording, "lost", 7)
-    runner.run()
-    lost = [line for line in runner.lines if line["bench"] == "trace-lost"]
-    assert lost == [{"bench": "trace-lost", "discarded": 7}] * ROUNDS
-    assert any(line.startswith(f"{7 * ROUNDS} events found no room") for line in runner.report())
+    _, said = measured()
+    assert f"{7 * (CASES + 3) * ROUNDS} events found no room" in said
 
 
-def test_a_session_of_somebody_else_is_noticed_before_anything_is_measured(folder, capsys):
+def test_a_session_of_another_program_is_noticed_before_anything_is_measured(measured, folder):
     (folder / "foreign").touch()
-    out = folder / "out"
-    assert tracecost.PART.run(Request(folder / "ws-bench", out=out, quick=True, cores=2)) == 0
-    assert benches(read_lines(out / "trace.ndjson")) == {"host", "trace-void"}
-    said = (out / "trace.txt").read_text().splitlines()
-    assert [line for line in said if not line.startswith("note: load")][-2:] == VOID
-    assert (folder / "asked").read_text() == "events=1 pause_us=0\n"
-    assert "measurements, about" not in capsys.readouterr().err
+    assert tracecost.FOREIGN in measured(status=2)[1]
+    assert not (folder / "asked").exists()
 
 
-@pytest.mark.parametrize("number", [1, ROUNDS - 1], ids=["where events are priced", "later"])
-def test_a_session_that_comes_meanwhile_ends_the_run_and_no_verdict_is_given(runner, number):
-    blocks = tracecost.make_blocks(runner.request)
-    before = sum(len(this.steps) for this in blocks if this.number < number)
-    foreign = runner.folder / "foreign"
-    runner.driver.on_ask = lambda count: foreign.touch() if count == before + 1 else None
-    runner.run()
-    assert runner.lines[-1] == {"bench": "trace-void", "void": REASON}
-    assert runner.lines[-2]["round"] == number
-    text = runner.report()
-    assert text[-2:] == VOID
-    assert not any("met" in line or "missed" in line or "not known" in line for line in text)
+def test_what_is_measured_beside_a_session_of_another_program_has_no_result(measured):
+    """It begins with the fifth slot and ends with the eighth."""
+    lines, said = measured(comes=5, goes=8)
+    slots = ["error" in line for line in lines if line["bench"] == "trace"]
+    assert slots[:9] == [False] * 4 + [True] * 4 + [False] and not any(slots[9:])
+    assert f"without a result: 4 times: trace: {tracecost.FOREIGN}" in said
 
 
-def test_a_session_of_somebody_else_counts_where_this_run_can_make_none(runner, monkeypatch):
+def test_a_session_that_cannot_begin_is_an_error_of_its_own(measured, monkeypatch):
     def refuse(self):
         raise TraceError("no room")
 
     monkeypatch.setattr(FakeRecording, "__enter__", refuse)
-    foreign = runner.folder / "foreign"
-    runner.driver.on_ask = lambda count: foreign.touch()
-    runner.run()
-    assert runner.lines[-1] == {"bench": "trace-void", "void": REASON}
-    assert runner.report()[-3:] == [*VOID, "skipped: while a session records: no room"]
+    lines, said = measured()
+    assert {line.get("state") for line in lines[1:]} == {"untraced", "off"}
+    assert "skipped: while a session records (no room)" in said
 
 
-def test_a_program_that_fails_is_no_build_without_tracing(runner):
-    install(runner.folder / "ws-trace-cost", "#!/bin/sh\necho '{'\n")
-    with pytest.raises(BenchError, match="ws-trace-cost: an answer that is not JSON"):
-        runner.run()
-    install(runner.folder / "ws-trace-cost", "#!/bin/sh\nexit 3\n")
-    with pytest.raises(BenchError, match="ws-trace-cost: no answer: exit status 3"):
-        runner.run()
+@pytest.mark.parametrize("body, reason", [("echo '{'", "that is not JSON"), ("exit 3", "exit status 3")])
+def test_a_program_that_fails_is_no_build_without_tracing(measured, folder, body, reason):
+    install(folder / "ws-trace-cost", body)
+    assert "ws-trace-cost: " in (said := measured(status=2)[1]) and reason in said

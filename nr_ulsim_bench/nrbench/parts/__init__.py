@@ -8,6 +8,5 @@ bench.NAMED:
     def plots(results: Results)          # points in a long table, and which figures are axes and panels
     PART = Part("name", report, "the label of what fails", plan, plots=plots)
 
-nrbench.engine does the rest: rounds in an order drawn anew, the text, the page, the pictures. Where more than
-steps is to be done, the Part has a take() instead of a plan().
+nrbench.engine does the rest: rounds in an order drawn anew, the text, the page, the pictures.
 """

@@ -4,110 +4,105 @@ figures are of all slots of all rounds together."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-from collections import Counter
-from typing import Iterator, Sequence
+from contextlib import closing
+from typing import Any, Iterator, Sequence
 
-from nrbench.backends import ALONE, CLASSES, OWN, Backend
+import numpy as np
+
+from nrbench.backends import ALONE, CLASSES, OWN, Present
 from nrbench.cases import work_us
 from nrbench.driver import Driver, there
-from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, table, words
-from nrbench.judge import NONE, at_most_word, round_ratio
+from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
+from nrbench.judge import Array, at_most_word, round_ratio
 from nrbench.parts.pools import Config
 from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
 
 CASES, QUICK_CASES = ("12x0.5", "12x2", "12x10"), ("12x2",)
-USUAL_CLASSES = ("other",)  # the others, if they are asked for
 PERIOD_US = 500
 SLOTS, QUICK_SLOTS = 4000, 2000
-RIVALS = ("onetbb", "openmp-gcc", "openmp-llvm", "mutex-queue", "mutex-per-worker")
-CHECKOUTS = ("forkunion", "libfork", "citor", "ocudu")  # that a user may have
-OFF = "off"  # what the own pool has beside the modes of its back end
-OFF_WORDS = ("env=TPOOL_WS_SPIN=off",)
+POOLS: tuple[str, ...] = (
+    OWN,
+    ALONE,
+    "onetbb",
+    "openmp-gcc",
+    "openmp-llvm",
+    "mutex-queue",
+    "mutex-per-worker",
+)
+POOLS += ("forkunion", "libfork", "citor", "ocudu")  # checkouts that a user may have
 TAIL = 0.999
 QUANTILES = (0.5, 0.99, TAIL)
 THRIFTY = 1.1  # x the CPU time of this pool; a pool that takes more is no rival of pre-wake
 NOT_HIGHER = 1.05
 HISTOGRAM = "makespan_histogram_ns"
-HEAD = ("slots", "p50", "p99", "p99.9", "least", "most", "max", "late", "CPU/work")
+COLUMNS = (
+    "{title}; slots {slots}; p50 {times[0]:.1f}; p99 {times[1]:.1f}; p99.9 {times[2]:.1f}; "
+    "least {times[3]:.1f}; most {times[4]:.1f}; max {times[5]:.1f}; late {late}; CPU/work {cpu:.1f}"
+)
 LEGEND = f"""
 makespan of a slot, a burst every {PERIOD_US} us, in us. Quantiles of all slots of all rounds, at most
 1.6 % too high
   least, most: p99.9 of single rounds
   late: slots that began late, because the one before took longer than the period
   CPU/work: CPU time / time that the tasks compute"""
-Counts = Counter[int]  # slots by makespan, the end of its bin in ns
 
 
-def title_of(backend: str, mode: str) -> str:
-    name = "no pool" if backend == ALONE else backend
-    return name if mode == "default" else f"{name} {mode}"
-
-
-def step(config: Config, case: str, slots: int) -> Step:
-    backend, mode = config.pool.backend, config.mode
+def step(request: Request, config: Config, case: str, off: bool) -> Step:
+    """@param off  the own pool without pre-wake, which is no mode of its module"""
+    backend, slots = config.pool.backend, request.usual(SLOTS, QUICK_SLOTS)
     warm = math.ceil(backend.settle_s * 1e6 / PERIOD_US)
     seconds = (warm + slots) * PERIOD_US * 1e-6
     times = words(period_us=PERIOD_US, warm=warm, slots=slots, limit_s=round(10 + 4 * seconds))
-    given = (*words(bench="slot", bursts=case, histogram=1), *times, *OFF_WORDS * (mode == OFF))
-    asked = config._replace(mode="default" if mode == OFF else mode)
-    return asked.step("tail", case, given, seconds, mode=mode, pool=title_of(backend.name, mode))
+    given = (*words(bench="slot", bursts=case, histogram=1), *times, *["env=TPOOL_WS_SPIN=off"] * off)
+    mode = "off" if off else config.mode
+    title = ("no pool" if backend.name == ALONE else backend.name) + f" {mode}" * (mode != "default")
+    return config.step("tail", case, given, seconds, mode=mode, pool=title)
 
 
-def modes_of(request: Request, backend: Backend) -> Sequence[str]:
+def configs(request: Request, pool: Present, sched_class: str) -> Iterator[tuple[Config, bool]]:
     """Of the rivals the hot ones only where the pools were chosen by name."""
-    every = [mode for mode, _ in backend.modes]
-    return [*every, OFF] if backend.name == OWN else every if request.backends else every[:1]
+    workers = pool.fair_workers(request.cores) if pool.has_workers else 1
+    is_own, modes = pool.backend.name == OWN, pool.backend.modes
+    for mode, _ in modes if is_own or request.backends else modes[:1]:
+        yield Config(pool, workers, sched_class, mode), False
+    if is_own:
+        yield Config(pool, workers, sched_class), True
 
 
 def plan(request: Request) -> Plan:
     """All pools of a place side by side, in an order of their own in each round."""
     program = there(request.program)
-    classes, skipped = chosen_classes(request.classes or USUAL_CLASSES)
-    with open(os.devnull, "w") as log:
-        driver = Driver(program, log)
-        try:
-            pools, missing = driver.chosen(request.backends or (OWN, ALONE, *RIVALS, *CHECKOUTS))
-        finally:
-            driver.close()
-    count, slots = request.round_count(5, 1), request.usual(SLOTS, QUICK_SLOTS)
-    workers = {p.backend.name: p.fair_workers(request.cores) if p.has_workers else 1 for p in pools}
+    classes, skipped = chosen_classes(request.classes or ("other",))
+    with open(os.devnull, "w") as log, closing(Driver(program, log)) as driver:
+        pools, missing = driver.chosen(request.backends or POOLS)
+    places = itertools.product(classes, request.usual(CASES, QUICK_CASES), pools)
     every = [
-        step(Config(pool, workers[pool.backend.name], sched_class, mode), case, slots)
-        for sched_class in classes
-        for case in request.usual(CASES, QUICK_CASES)
-        for pool in pools
-        for mode in modes_of(request, pool.backend)
+        step(request, config, case, off)
+        for c, case, pool in places
+        for config, off in configs(request, pool, c)
     ]
-    about: Line = {"slots": slots, "missing": missing, "skipped": skipped}
-    about["versions"] = {pool.backend.name: pool.version for pool in pools}
-    title = f"{len(every)} settings, {count} x {slots} slots each"
-    return Plan(every, asks(program), about, count, ("case", "class"), title)
+    count = request.round_count(5, 1)
+    about = {"missing": missing, "skipped": skipped}
+    return Plan(every, asks(program), about, count, ("case", "class"), f"{count} x {len(every)} settings")
 
 
-def quantile_us(counts: Counts, share: float) -> float:
+def slots_us(lines: Sequence[Line]) -> Array:
+    """The makespan of each slot: the end of its bin."""
+    return 1e-3 * np.concatenate([np.repeat(line[HISTOGRAM][::2], line[HISTOGRAM][1::2]) for line in lines])
+
+
+def quantiles_us(lines: Sequence[Line], shares: Sequence[float] = (TAIL,)) -> Array:
     """The smallest makespan that so large a share of the slots does not exceed."""
-    rank, below = math.ceil(share * counts.total() - 1e-9), 0
-    for ns in sorted(counts):
-        below += counts[ns]
-        if below >= rank:
-            return ns * 1e-3
-    raise ValueError("a quantile of no slots")
-
-
-def counts_of(line: Line) -> Counts:
-    return Counter(dict(zip(line[HISTOGRAM][::2], line[HISTOGRAM][1::2])))
-
-
-def counts(at: Results) -> Counts:
-    return sum(map(counts_of, at.lines), Counter())
+    return np.asarray(np.quantile(slots_us(lines), shares, method="inverted_cdf"))
 
 
 def tails(at: Results) -> dict[int, float]:
-    """p99.9 by round."""
-    return {line["round"]: quantile_us(counts_of(line), TAIL) for line in at.lines}
+    """By round."""
+    return {line["round"]: float(quantiles_us([line])[0]) for line in at.lines}
 
 
 def cpu_per_work(at: Results) -> float:
@@ -126,62 +121,57 @@ def places(results: Results) -> dict[str, dict[str, Results]]:
     return {" ".join(at): dict(sorted(found[at].by("pool").items(), key=order)) for at in ordered}
 
 
-def _row(title: str, at: Results) -> list[str]:
+def row(title: str, at: Results) -> Line:
     """The end of the last bin lies above the longest slot."""
-    every, of_rounds = counts(at), tails(at).values()
-    max_us = max(line["makespan_max_us"] for line in at.lines)
-    times = (*(quantile_us(every, share) for share in QUANTILES), min(of_rounds), max(of_rounds), max_us)
-    late = sum(line["late_slots"] for line in at.lines)
-    texts = (f"{min(us, max_us):.1f}" for us in times)
-    return [title, f"{every.total()}", *texts, f"{late}", f"{cpu_per_work(at):.1f}"]
+    of_rounds, max_us = tails(at).values(), max(line["makespan_max_us"] for line in at.lines)
+    times = [*quantiles_us(at.lines, QUANTILES), min(of_rounds), max(of_rounds), max_us]
+    late, slots = sum(line["late_slots"] for line in at.lines), len(slots_us(at.lines))
+    times = [min(us, max_us) for us in times]
+    return {"title": title, "slots": slots, "times": times, "late": late, "cpu": cpu_per_work(at)}
 
 
-def verdict(place: str, by_pool: dict[str, Results], title: str, thrifty: bool) -> Iterator[Verdict]:
-    """Against the pool with the lowest tail. @param thrifty  of those that take hardly more CPU time"""
-    own = by_pool.get(title)
-    if own is None:
+def verdict(place: str, by_pool: dict[str, Results], title: str, factor: float) -> Iterator[Verdict]:
+    """Against the pool with the lowest tail. @param factor  x this CPU time: more than that is no rival"""
+    if title not in by_pool:
         return
-    most = cpu_per_work(own) * THRIFTY if thrifty else math.inf
-    backends = {name: at.lines[0]["backend"] for name, at in by_pool.items()}
-    found = (
-        name for name in by_pool if backends[name] not in (OWN, ALONE) and cpu_per_work(by_pool[name]) <= most
-    )
-    best = min(found, key=lambda name: quantile_us(counts(by_pool[name]), TAIL), default=None)
-    of = f"{THRIFTY:g} x its CPU time" if thrifty else "any CPU time"
+    own = by_pool[title]
+    rivals = {name: at for name, at in by_pool.items() if at.lines[0]["backend"] not in (OWN, ALONE)}
+    rivals = {name: at for name, at in rivals.items() if cpu_per_work(at) <= factor * cpu_per_work(own)}
+    best = min(rivals, key=lambda name: quantiles_us(rivals[name].lines)[0], default="")
+    ratio = round_ratio(tails(own), tails(rivals[best])) if best else None
+    of = "any CPU time" if factor == math.inf else f"{factor:g} x its CPU time"
     text = f"{place}: p99.9 of {title} at most {NOT_HIGHER:g} x that of each pool with {of}"
-    if best is None:
-        yield Verdict(NONE, f"{text}: no such pool")
-        return
-    ratio = round_ratio(tails(own), tails(by_pool[best]))
-    yield Verdict(at_most_word(ratio, NOT_HIGHER), f"{text}: to {best} {ratio or 'n/a'}")
+    found = f"to {best} {ratio or 'n/a'}" if best else "no such pool"
+    yield Verdict(at_most_word(ratio, NOT_HIGHER), f"{text}: {found}")
 
 
 def report(results: Results) -> Iterator[Item]:
     found = places(results)
     yield from [LEGEND] if found else []
     for place, by_pool in found.items():
-        yield from table("", [place, *HEAD], [_row(title, at) for title, at in by_pool.items()])
+        yield from shown("", place + COLUMNS, itertools.starmap(row, by_pool.items()))
     for place, by_pool in found.items():
-        yield from verdict(place, by_pool, OWN, True)
-        yield from verdict(place, by_pool, title_of(OWN, "hot"), False)
-    versions = (f"{name} {version}" for name, version in results.host["versions"].items() if name != ALONE)
-    yield f"versions: {', '.join(versions)}"
+        yield from verdict(place, by_pool, OWN, THRIFTY)
+        yield from verdict(place, by_pool, f"{OWN} hot", math.inf)
 
 
 def plots(results: Results) -> Iterator[Plot]:
     """The share of slots that take longer than a time."""
     points = [
-        {"pool": line["pool"], "case": line["case"], "class": line["class"], "makespan, us": ns * 1e-3}
-        | {"slots": count}
+        {"pool": line["pool"], "case": line["case"], "class": line["class"]}
+        | {"makespan, us": ns * 1e-3, "slots": count}
         for line in results.lines
-        for ns, count in counts_of(line).items()
+        for ns, count in zip(line[HISTOGRAM][::2], line[HISTOGRAM][1::2])
     ]
-    pools = list(dict.fromkeys(point["pool"] for point in points))
-    look = {"hue": "pool", "palette": colors_of(pools), "row": "class", "col": "case"}
-    more = {"weights": "slots", "complementary": True, "log_scale": (True, True)}
-    yield Plot(
-        "tail", "Share of the slots that take longer", points, "ecdf", ("makespan, us", ""), look | more
-    )
+    look: dict[str, Any] = {
+        "hue": "pool",
+        "palette": colors_of(results.values("pool")),
+        "row": "class",
+        "col": "case",
+    }
+    look |= {"weights": "slots", "complementary": True, "log_scale": (True, True)}
+    title, axes = "Share of the slots that take longer", ("makespan, us", "")
+    yield Plot("tail", title, points, "ecdf", axes, look)
 
 
 PART = Part("tail", report, "pool", plan, plots=plots)
