@@ -18,7 +18,6 @@ from nrbench.parts import latch, pi, prewake
 from nrbench.parts import tracecost_session as session
 from nrbench.parts.scan import MIB
 from nrbench.parts.tail import HISTOGRAM, quantile_us
-from nrbench.trace import events as ev
 from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
 
@@ -328,8 +327,7 @@ def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
         answer = driver.ask(words)
         driver.close()
         recording.stop()
-        with Trace(recording.out) as trace:
-            events = list(trace.events())
+        events = list(Trace(recording.out).events())
     assert "error" not in answer
     if session.discarded(recording):
         pytest.skip("the buffers were full: the machine is busy")
@@ -337,8 +335,8 @@ def test_a_recorded_slot_has_its_phases_and_every_task(tmp_path):
     assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17
     for phase in ("symbol_processing", "ulsch_decoding"):
         assert counts[f"{phase}_begin"] == counts[f"{phase}_end"] == 1
-    ends = [event[4:] for event in events if event[0] == ev.PHASE_END]
-    ends = [fields for fields in ends if fields[0] == ev.SYMBOL_PROCESSING]
-    assert all(fields[-1] == 12 for fields in ends)
-    assert ends[-1][1:3] == (1, 4)
+    phases = [event for event in events if event["text"] == "symbol_processing"]
+    ends = [event for event in phases if event["kind"] == "phase_end"]
+    assert all(event["tasks"] == 12 for event in ends)
+    assert (ends[-1]["frame"], ends[-1]["slot"]) == (1, 4)
     assert not recording.out.exists()

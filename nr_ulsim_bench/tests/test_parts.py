@@ -19,7 +19,6 @@ from nrbench.parts.pools.verdict import verdicts, wake_us
 from nrbench.parts.scan import MIB, table_bytes
 from nrbench.stats import Results, groups, read_lines
 from nrbench.system import CPU
-from nrbench.trace import events as ev
 
 # What is planned
 
@@ -313,21 +312,21 @@ def test_the_simulator_is_asked_and_its_status_kept(tmp_path, monkeypatch, statu
     assert read_lines(tmp_path / "scale.ndjson") == [POINT] and (tmp_path / "scale.png").stat().st_size > 0
 
 
-def event(kind, *fields, process=5):
-    return (kind, 1, process, 6, *fields)
+def event(kind, process=5, text="", **fields):
+    return {"kind": kind, "pid": process, "text": text, **fields}
 
 
 def slot_of_events(slot, process=5):
     return [
-        event(ev.PHASE_BEGIN, ev.SYMBOL_PROCESSING, 0, slot, 0, process=process),
-        *[event(ev.PUSH, 1, 0x1, 0x2, 0x3, process=process)] * 4,
-        event(ev.PHASE_END, ev.SYMBOL_PROCESSING, 0, slot, 0, 4, process=process),
-        event(ev.PARK, 1, 0, process=process),
+        event("phase_begin", process, "symbol_processing", frame=0, slot=slot),
+        *[event("push", process)] * 4,
+        event("phase_end", process, "symbol_processing"),
+        event("park", process),
     ]
 
 
 def test_events_are_counted_from_the_first_phase_to_the_last_for_each_process():
-    start = [event(ev.POOL_START, 1, "ws", 1, 2, 2), event(ev.PROGRAM, "ws-bench")]
+    start = [event("pool_start", text="ws"), event("procname", text="ws-bench")]
     events = [*start, *slot_of_events(0), *slot_of_events(1), *slot_of_events(0, process=4)]
     assert session.events_a_slot(events) == [
         {"symbol_processing_begin": 1, "push": 4, "symbol_processing_end": 1, "park": 0.5},

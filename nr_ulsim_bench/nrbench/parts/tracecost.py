@@ -19,8 +19,7 @@ from nrbench.judge import Array, Places, Ratio, at_most_word, passed_word, resam
 from nrbench.parts import tracecost_session
 from nrbench.session import shuffled
 from nrbench.stats import Line, Results
-from nrbench.trace.events import TraceError
-from nrbench.trace.lttng import WANTED
+from nrbench.trace.lttng import WANTED, TraceError
 from nrbench.trace.reader import Trace
 
 # Built without tracing; as users get it, no trace is asked for; a session records.
@@ -161,8 +160,7 @@ class Measurement:
                     step = stretch(self.request, 0, (case, sched_class, RECORDED), COUNT_SLOTS)
                     self.driver.ask(step.words)
                 counting.stop()
-                with Trace(counting.out) as trace:
-                    counts = tracecost_session.events_a_slot(trace.events())
+                counts = tracecost_session.events_a_slot(Trace(counting.out).events())
             if lost := tracecost_session.discarded(counting):
                 raise TraceError(f"{lost} events found no room in the buffers")
             if len(counts) != len(BURST_CASES):

@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from nrbench.trace import events as ev
 from nrbench.trace import lttng
-from nrbench.trace.events import TraceError
-from nrbench.trace.lttng import Buffers, Session
+from nrbench.trace.lttng import Session, TraceError
+from nrbench.trace.reader import Event
 
 _numbers = itertools.count()
-_NAMES = {(kind.number, kind.phase): name.partition(":")[2] for name, kind in ev.KINDS.items()}
-_OTHERS = (ev.PROGRAM, ev.IMAGE, ev.LOST)  # no events of the pool
+_OTHERS = ("procname", "bin_info")  # no events of the pool
 
 
 @contextmanager
@@ -26,7 +24,7 @@ def recording() -> Iterator[Session]:
     """Its folder is gone after the block; so is a session daemon that it started."""
     with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, lttng.ends_with_block():
         name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"
-        with Session(name, Path(folder) / "trace", Buffers()) as session:
+        with Session(name, Path(folder) / "trace") as session:
             yield session
 
 
@@ -44,7 +42,7 @@ def why_none() -> str | None:
         return str(error)
 
 
-def events_a_slot(events: Iterable[ev.Event]) -> list[dict[str, float]]:
+def events_a_slot(events: Iterable[Event]) -> list[dict[str, float]]:
     """Number of each event a slot, for each process in order of appearance.
 
     Events before a process's first phase and after its last one are left out.
@@ -53,16 +51,15 @@ def events_a_slot(events: Iterable[ev.Event]) -> list[dict[str, float]]:
     pending: dict[int, Counter[str]] = {}
     slots: dict[int, set[tuple[int, int]]] = {}
     for event in events:
-        kind, process = event[0], event[2]
+        kind, process = event["kind"], event["pid"]
         if kind in _OTHERS:
             continue
-        is_phase = kind in (ev.PHASE_BEGIN, ev.PHASE_END)
-        if kind == ev.PHASE_BEGIN:
-            slots.setdefault(process, set()).add((event[5], event[6]))
+        if kind == "phase_begin":
+            slots.setdefault(process, set()).add((event["frame"], event["slot"]))
         if process not in slots:
             continue
-        name = _NAMES[kind, event[4] if is_phase else None]
+        name = kind.replace("phase", event["text"])
         pending.setdefault(process, Counter())[name] += 1
-        if kind == ev.PHASE_END:
+        if kind == "phase_end":
             counts.setdefault(process, Counter()).update(pending.pop(process))
     return [{name: n / len(slots[p]) for name, n in of.items()} for p, of in counts.items()]

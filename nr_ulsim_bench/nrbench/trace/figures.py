@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Collection, Iterator, NamedTuple, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from nrbench.trace import events as ev
 from nrbench.trace.path import PATH_PARTS, CriticalPath
 from nrbench.trace.process import Process
-from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import longest
-from nrbench.trace.walk import WAITS, Lost, Span
+from nrbench.trace.reader import Trace
+from nrbench.trace.walk import WAITS, Span
 
 Summary = dict[str, Any]
-COUNTED = {"pushes": ev.PUSH, "runs": ev.RUN_BEGIN, "steals": ev.STEAL, "parks": ev.PARK, "wakes": ev.WAKE}
+COUNTED = {"pushes": "push", "runs": "run_begin", "steals": "steal", "parks": "park", "wakes": "wake"}
 QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
 
@@ -26,7 +24,7 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def distribution(times_ns: Sequence[int] | np.ndarray) -> Summary:
+def distribution(times_ns: Sequence[int] | np.ndarray | pd.Series[int]) -> Summary:
     """Quantiles have the nearest rank: the least time that so many percent of all do not exceed.
 
     A negative time counts as 0.
@@ -38,72 +36,35 @@ def distribution(times_ns: Sequence[int] | np.ndarray) -> Summary:
     return {"count": len(us), **dict(zip(QUANTILES, quantiles)), "mean_us": float(us.mean())}
 
 
-class Figures(NamedTuple):
-    """Of a kind of phase or burst of a process."""
-
-    summary: Summary
-    times: dict[str, np.ndarray]  # ns, of each distribution
-
-
-def figures_of(process: Process, kind: Any, tasks: pd.DataFrame, cores: int) -> Figures:
-    """Spans are counted if all their events are in the trace."""
-    walk = process.walk
+def phase_summary(process: Process, kind: Any, cores: int) -> Summary:
+    """Of a kind of phase or burst. Those are counted of which all events are in the trace."""
+    walk, tasks = process.walk, process.tasks_of.get(kind, process.tasks[:0])
     of_kind = [span for span in walk.spans if span.kind == kind]
-    spans = {span: walk.time[span.end] - walk.time[span.begin] for span in of_kind if span.is_counted}
+    spans = [span for span in of_kind if span.is_counted]
     count, unfinished = len(spans), sum(span.end < 0 for span in of_kind)
-    times = {
-        "duration of a phase": np.array([*spans.values()]),
-        "start lag of a task": tasks.lag.to_numpy(),
-        "wake latency": np.array(
-            [walk.time[up] - walk.time[sent] for sent, up, o in walk.wakes if o in spans]
-        ),
-    }
-    duration, lag, wake = map(distribution, times.values())
     usage = [both for both in (used(process, span, cores) for span in spans) if both[1]]
     busy_ns, room_ns = (sum(part) for part in zip(*usage, (0, 0)))
     path = sum((CriticalPath(walk, span, process.workers).ns for span in spans), Counter[str]())
     pushed = sum(span.tasks for span in spans)
-    summary = {
+    return {
         "name": process.whole(process.kind_label(kind)),
         "kind": kind if isinstance(kind, str) else "burst",
         "pid": process.pid,
         "count": count,
-        "left_out": len(of_kind) - unfinished - count + walk.kinds[kind],
+        "left_out": len(of_kind) - unfinished - count + walk.begun_before[kind],
         "unfinished": unfinished,
-        "not_joined": sum(not span.is_joined for span in of_kind),
-        "duration": duration,
+        "duration": distribution([walk.time[span.end] - walk.time[span.begin] for span in spans]),
         "tasks": pushed,
         "tasks_each": share(pushed, count),
-        "start_lag": lag,
-        "task_time": distribution(tasks.time[tasks.time >= 0].to_numpy()),
-        "wake_latency": wake,
-        "by_own_timer": int(tasks.by_timer.sum()),
-        "steal_share": share(int(tasks.stolen.sum()), len(tasks)),
+        "start_lag": distribution(tasks.lag),
+        "task_time": distribution(tasks.time[tasks.time >= 0]),
+        "steal_share": share(int(tasks.is_stolen.sum()), len(tasks)),
         "idle_share": max(0.0, 1 - busy_ns / room_ns) if room_ns else None,
         "critical_path": {
-            "count": count,
             "mean_us": {part: share(path[part] / 1e3, count) for part in PATH_PARTS},
             "share": {part: share(path[part], path.total()) for part in PATH_PARTS},
         },
     }
-    return Figures(summary, times)
-
-
-def tasks_of(process: Process) -> pd.DataFrame:
-    """A row for each task that ran; `kind` is that of the span in whose figures it counts. Times in ns, -1
-    where an end or other events are not in the trace."""
-    walk, rows = process.walk, []
-    for task in walk.tasks:
-        kind = task.owner.kind if task.owner and task.owner.is_counted else None
-        is_whole = task.is_ended and not walk.lost_between(task.begin, task.end)
-        lag_ns = walk.time[task.begin] - walk.time[task.push]
-        time_ns = walk.time[task.end] - walk.time[task.begin] if task.is_ended else -1
-        is_stolen = walk.tid[task.push] != task.tid
-        own_ns = task.own_ns if is_whole else -1
-        rows.append((kind, task.func, own_ns, lag_ns, time_ns, is_stolen, task.by_timer))
-    columns = ["kind", "func", "own", "lag", "time", "stolen", "by_timer"]
-    table: pd.DataFrame = pd.DataFrame(rows, columns=columns)
-    return table
 
 
 def used(process: Process, span: Span, cores: int) -> tuple[int, int]:
@@ -126,23 +87,19 @@ def used(process: Process, span: Span, cores: int) -> tuple[int, int]:
     return int(spent[ran].sum()) + max(own_ns, 0), (end_ns - begin_ns) * there
 
 
-# Pools, functions
-
-
 def pool_summary(process: Process, pool: int) -> Summary:
-    events = process.events[process.events.a == pool]
-    unparks, prewake = of(events, ev.UNPARK).by_timer.clip(upper=2), of(events, ev.PREWAKE).worker
-    lates = of(events, ev.LATE)
-    late = [
-        {
-            "cause": cause,
-            "count": len(times),
-            "share": share(len(times), len(lates)),
-            "median_us": float(times.median()) / 1000,
-            "max_us": int(times.max()) / 1000,
-        }
-        for cause, times in lates.groupby("text", sort=False).late_ns
-    ]
+    events = process.events[process.events.pool == pool]
+    kinds = events.kind.value_counts()
+    unparks = events[events.kind == "unpark"].by_timer.clip(upper=2).value_counts()
+    prewake = events[events.kind == "prewake"].worker
+    wakes, time = process.walk.wakes, np.array(process.walk.time)
+    wakes = wakes[wakes.pool == pool]
+    lates = events[events.kind == "late"]
+    late = lates.groupby("text").late_ns.agg(count="count", median_us="median", max_us="max").reset_index()
+    late = late.rename(columns={"text": "cause"}).sort_values("count", ascending=False, kind="stable")
+    late = late.assign(
+        share=late["count"] / len(lates), median_us=late.median_us / 1e3, max_us=late.max_us / 1e3
+    )
     return {
         "name": process.whole(process.pool_label(pool)),
         "pid": process.pid,
@@ -150,21 +107,22 @@ def pool_summary(process: Process, pool: int) -> Summary:
         "workers": process.worker_count(pool),
         "cpus": process.started_with(pool, "cpus") or None,
         "worker_cpus": process.started_with(pool, "worker_cpus") or None,
-        **{key: int((events.kind == kind).sum()) for key, kind in COUNTED.items()},
-        "unparks": {key: int((unparks == how).sum()) for how, key in enumerate(UNPARKS)},
+        **{key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()},
+        "unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)},
+        "wake_latency": distribution(time[wakes.up] - time[wakes.sent]),
         "prewake_plans": int((prewake >= 0).sum()),
         "prewake_hints": int((prewake < 0).sum()),
-        "late": sorted(late, key=lambda row: -row["count"]),
+        "late": late.to_dict("records"),
     }
 
 
-def function_summaries(process: Process, tasks: pd.DataFrame) -> Iterator[Summary]:
+def function_summaries(process: Process) -> Iterator[Summary]:
     """A task's own time: without tasks that it runs while it waits, and without these waits."""
-    for func, times in tasks[tasks.own >= 0].groupby("func", sort=False).own:
+    for func, times in process.tasks[process.tasks.own >= 0].groupby("func", sort=False).own:
         yield {
             "name": process.whole(process.function(int(func))),
             "pid": process.pid,
-            **distribution(times.to_numpy()),
+            **distribution(times),
             "total_us": float(times.sum()) / 1e3,
             "histogram": histogram(times.to_numpy()),
         }
@@ -178,42 +136,29 @@ def histogram(times_ns: np.ndarray) -> dict[str, int]:
     return {str(1 << int(power)): int(count) for power, count in zip(found, counts)}
 
 
-def is_wanted(figures: Figures, wanted: Collection[str]) -> bool:
-    """@param wanted names or kinds of phases, or parts of names; empty = all"""
-    name, kind = figures.summary["name"], figures.summary["kind"]
-    return not wanted or any(word in name or word == kind for word in wanted)
-
-
-def summarize(
-    table: Table, processes: Sequence[Process], wanted: Collection[str] = (), cores: int = 0
-) -> tuple[Summary, list[Figures]]:
-    """@return the values, and the figures of all kinds of phases in the order of the tables"""
-    figures: list[Figures] = []
+def summarize(trace: Trace, processes: Sequence[Process], cores: int = 0) -> Summary:
+    """@param cores  of the machine that was recorded; 0 = unknown"""
+    phases: list[Summary] = []
     functions: list[Summary] = []
     for process in sorted(processes, key=lambda process: process.pid):
-        tasks = tasks_of(process)
-        of_kind: dict[Any, pd.DataFrame] = dict(iter(tasks.groupby("kind", sort=False)))
-        for kind in sorted(process.walk.kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
-            figures.append(figures_of(process, kind, of_kind.get(kind, tasks[:0]), cores))
-        functions += function_summaries(process, tasks)
+        kinds = dict.fromkeys([*(span.kind for span in process.walk.spans), *process.walk.begun_before])
+        for kind in sorted(kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
+            phases.append(phase_summary(process, kind, cores))
+        functions += function_summaries(process)
     windows = [window for process in processes for window in process.windows]
-    slot = longest(windows)
-    stretches = Lost(table.lost).count
+    # The longest slot; the longest burst if there are no slots.
+    whole = (window for window in windows if window.is_valid)
+    slot = max(whole, key=lambda window: (window.is_slot, window.duration_ns), default=None)
     return {
-        "phases": [found.summary for found in figures if is_wanted(found, wanted)],
+        "phases": phases,
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
         "slots": sum(window.is_slot for window in windows),
-        "longest_slot": slot
-        and {
-            "name": slot.name,
-            "pid": slot.pid,
-            "begin_ns": slot.begin_ns,
-            "duration_us": slot.duration_ns / 1e3,
-        },
-        "lost_events": sum(event[5] or 0 for event in table.lost),
-        "lost_packets": sum(event[6] or 0 for event in table.lost),
-        "lost_stretches": stretches,
-        "lost_uncounted": min(sum(None in event[5:] for event in table.lost), stretches),
-        "tasks_without_push": sum(task.push < 0 for process in processes for task in process.walk.tasks),
-    }, figures
+        "longest_slot": slot and slot._asdict() | {"duration_us": slot.duration_ns / 1e3},
+        "lost_events": sum(one.events or 0 for one in trace.lost),
+        "lost_packets": sum(one.packets or 0 for one in trace.lost),
+        "lost_stretches": len(trace.lost),
+        "tasks_without_push": sum(int((process.tasks.push < 0).sum()) for process in processes),
+        "events": trace.event_count,
+        "warnings": trace.warnings,
+    }

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Container
 
-from nrbench.trace import events as ev
 from nrbench.trace.walk import RUNNING, WAITING, Span, Walk
 
 PATH_PARTS = ("serial", "push", "wake", "find", "run", "finish")
-CALLS = (ev.PUSH, ev.WAKE)
+CALLS = ("push", "wake")
 
 
 class CriticalPath:
@@ -53,14 +52,14 @@ class CriticalPath:
 
     def step(self) -> None:
         walk, at = self.walk, self.at
-        kind, was_in, tid, cause = walk.kind[at], walk.was_in[at], walk.tid[at], walk.cause[at]
+        kind, was_in, tid, cause = walk.kind[at], walk.was_in[at], walk.tid[at], walk.cause.get(at)
         if was_in == RUNNING:
             self.back("run")
-        elif kind == ev.RUN_BEGIN:
+        elif kind == "run_begin":
             self.began(tid, cause)
-        elif kind == ev.UNPARK:
+        elif kind == "unpark":
             self.got_up(cause)
-        elif kind == ev.JOIN_END:
+        elif kind == "join_end":
             self.joined(tid, cause)
         elif was_in == WAITING or (tid != self.home and tid in self.workers):
             self.back("find")
@@ -68,7 +67,7 @@ class CriticalPath:
             # The phase's thread neither ran a task nor waited. From a push to its next push, wake or wait it
             # pushes.
             prev = walk.prev[at]
-            pushing = prev >= 0 and walk.kind[prev] in CALLS and kind in (*CALLS, ev.JOIN_BEGIN)
+            pushing = prev >= 0 and walk.kind[prev] in CALLS and kind in (*CALLS, "join_begin")
             self.back("push" if pushing else "serial")
 
     def began(self, tid: int, push: int | None) -> None:
@@ -99,5 +98,5 @@ class CriticalPath:
             self.back("finish")
         else:
             self.go("finish", last)
-            if walk.kind[last] == ev.COMPLETE and walk.was_in[last] != RUNNING and walk.prev[last] >= 0:
+            if walk.kind[last] == "complete" and walk.was_in[last] != RUNNING and walk.prev[last] >= 0:
                 self.back("finish")  # it has ended before, and says so for several tasks at once
