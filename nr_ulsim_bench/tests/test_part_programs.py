@@ -18,8 +18,8 @@ from nrbench.parts import latch, pi, prewake
 from nrbench.parts import tracecost_session as session
 from nrbench.parts.scan import MIB
 from nrbench.parts.tail import HISTOGRAM, quantile_us
-from nrbench.trace.lttng import WANTED
 from nrbench.trace.reader import Trace
+from nrbench.trace.record import WANTED
 
 ws_bench = pytest.mark.program("ws-bench")
 

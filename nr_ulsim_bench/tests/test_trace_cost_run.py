@@ -11,7 +11,7 @@ from nrbench.engine import Measuring, Request, plain
 from nrbench.parts import tracecost
 from nrbench.parts import tracecost_session as session
 from nrbench.stats import Results, read_lines
-from nrbench.trace.lttng import Losses, TraceError
+from nrbench.trace.record import Losses, TraceError
 
 REASON = "another LTTng session records this user's programs: see `lttng list`"
 VOID = [

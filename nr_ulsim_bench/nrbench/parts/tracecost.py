@@ -19,8 +19,8 @@ from nrbench.judge import Array, Places, Ratio, at_most_word, passed_word, resam
 from nrbench.parts import tracecost_session
 from nrbench.session import shuffled
 from nrbench.stats import Line, Results
-from nrbench.trace.lttng import WANTED, TraceError
 from nrbench.trace.reader import Trace
+from nrbench.trace.record import WANTED, TraceError
 
 # Built without tracing; as users get it, no trace is asked for; a session records.
 UNTRACED, OFF, RECORDED = STATES = ("untraced", "off", "recorded")

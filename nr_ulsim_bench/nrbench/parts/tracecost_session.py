@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from nrbench.trace import lttng
-from nrbench.trace.lttng import Session, TraceError
 from nrbench.trace.reader import Event
+from nrbench.trace.record import Session, TraceError, ends_with_block
 
 _numbers = itertools.count()
 _OTHERS = ("procname", "bin_info")  # no events of the pool
@@ -22,7 +21,7 @@ _OTHERS = ("procname", "bin_info")  # no events of the pool
 @contextmanager
 def recording() -> Iterator[Session]:
     """Its folder is gone after the block; so is a session daemon that it started."""
-    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, lttng.ends_with_block():
+    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, ends_with_block():
         name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"
         with Session(name, Path(folder) / "trace") as session:
             yield session

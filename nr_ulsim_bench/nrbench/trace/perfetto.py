@@ -18,9 +18,9 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackDescriptor, T
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 from nrbench.needed import STATUS
-from nrbench.trace.lttng import TraceError
 from nrbench.trace.process import Process, Window, read
 from nrbench.trace.reader import Trace, rows
+from nrbench.trace.record import TraceError
 from nrbench.trace.walk import WAITS
 
 BEGIN, END, INSTANT = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_INSTANT
@@ -42,8 +42,8 @@ class Export:
     def track(self, name: str, parent: int = 0, **descriptors: dict[str, Any]) -> int:
         """@param descriptors  of a process, thread or counter"""
         self.track_count += 1
-        about = TrackDescriptor(uuid=self.track_count, name=name, parent_uuid=parent, **descriptors)
-        packet = self.builder.create_packet()
+        packet, uuid = self.builder.create_packet(), self.track_count
+        about = TrackDescriptor(uuid=uuid, name=name, parent_uuid=parent, **descriptors)
         packet.track_descriptor.CopyFrom(about)
         self.builder.write_packet(packet)
         return self.track_count
@@ -75,14 +75,9 @@ class Export:
         name, time = process.name or "process", process.walk.time
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
         lanes: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
-        for slot in (window for window in process.windows if window.is_slot):
-            text = slot.name + NOT_WHOLE * (not slot.is_valid)
-            lanes["slots"].append((slot.begin_ns, slot.end_ns, text))
-        for span in process.walk.spans:
-            label = process.kind_label(span.kind)
-            text = label if span.is_burst else f"{label} {span.frame}.{span.slot}"
-            text += NOT_WHOLE * (not span.is_valid)
-            lanes[label].append((time[span.begin], time[span.end], text))
+        for window in process.windows:
+            text = window.name + NOT_WHOLE * (not window.is_valid)
+            lanes[window.track].append((window.begin_ns, window.end_ns, text))
         for label, slices in lanes.items():
             self.lanes(label, parent, slices)
         for pool in process.pools:
@@ -157,17 +152,11 @@ def chosen(windows: list[Window], wanted: str) -> Window:
     """The one of that name, of several processes the earliest: FRAME.SLOT, FRAME.SLOT#n, or #n for a burst; n
     counts from 0."""
     name = wanted.removesuffix("#0") or "#0"
-    found = [window for window in windows if name == window.name]
+    found = [window for window in windows if window.name == name]
     if not found:
-        names = dict.fromkeys(window.name for window in windows)
+        names = dict.fromkeys(window.name for window in windows if window.kind != "phase")
         raise TraceError(f"--slot {wanted}: no such slot or burst; there are {', '.join([*names][:5])} ...")
     return min(found, key=lambda window: window.begin_ns)
-
-
-def lost_text(events: int | None, packets: int | None) -> str:
-    if events:
-        return f"{events} events lost"
-    return f"{packets} packets lost" if packets else "unknown number of events lost"
 
 
 def export(trace: Path, out: Path, slot: str | None, process: str | None) -> int:
@@ -183,7 +172,10 @@ def export(trace: Path, out: Path, slot: str | None, process: str | None) -> int
         found = Export(StreamingTraceProtoBuilder(file), shown)
         for one in processes:
             found.process(one)
-        lost = [(one.begin_ns, one.end_ns, lost_text(one.events, one.packets)) for one in source.lost]
+        lost = [
+            (begin_ns, end_ns, f"{number or 'unknown number of'} {what}s lost")
+            for begin_ns, end_ns, number, what in source.lost
+        ]
         found.lanes("events lost", 0, lost)
         found.write()
     for warning in source.warnings:

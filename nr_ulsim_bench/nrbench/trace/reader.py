@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-import signal
-import struct
 import subprocess
+import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
@@ -15,21 +14,18 @@ from typing import Any, Iterable, Iterator, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.lttng import PROVIDER, STATEDUMP, TraceError
-from nrbench.trace.record import RECORD_FILE
+from nrbench.trace.record import PROVIDER, STATEDUMP, TraceError
 
 COMMAND = ("babeltrace2", "--clock-seconds", "--no-delta", "--names=context,payload")
 NOT_INSTALLED = "babeltrace2 is not installed: Debian and Ubuntu package babeltrace2"
-NO_CONTEXT = (
-    "the events do not name their threads; record with 'tpool-ws-trace record', or add the contexts:"
-    " lttng add-context -u -t vpid -t vtid"
-)
+NO_CONTEXT = "the events do not name their threads: lttng add-context --userspace --type=vpid --type=vtid"
 TIME = r"\[(\d+)\.(\d+)\]"
 CONTEXT = r"(?:\{ .*?vpid = (\d+), .*?vtid = (\d+).*? \}, )?"
 EVENT = re.compile(rf"{TIME} .*?(\w+:\w+): (?:\{{ cpu_id = \d+ \}}, )?{CONTEXT}\{{ (.*) \}}\n")
 FIELD = re.compile(r'\b(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
 DISCARDED = re.compile(rf"Tracer (?:may have )?discarded (\d*) ?(event|packet)s? between {TIME} and {TIME}")
-METADATA_MAGIC, SIZE_AT = struct.pack("I", 0x75D11D57), 28  # of a packet: bytes before its size in bits
+METADATA_MAGIC = 0x75D11D57.to_bytes(4, sys.byteorder)
+SIZE_AT = 28  # of a packet: bytes before its size in bits
 CHUNK = 100_000  # events
 
 Event = dict[str, Any]  # kind, time (ns of the epoch), pid, tid, text, and the numbers among its fields
@@ -66,8 +62,8 @@ class Lost(NamedTuple):
 
     begin_ns: int
     end_ns: int
-    events: int | None  # None = unknown
-    packets: int | None
+    number: int | None  # None = unknown
+    what: str  # event or packet
 
 
 class Trace:
@@ -75,16 +71,12 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Of the last reading:
         self.event_count = 0  # of all kinds
         self.lost: list[Lost] = []
         self.warnings: list[str] = []
         self._folders = find(path)
-
-    @property
-    def recorded(self) -> float:
-        """When the recorder saw a program for the last time, in s of the epoch, by the dates of the files."""
-        return max((folder / "metadata").stat().st_mtime for folder in self._folders)
+        # When the recorder saw a program for the last time, in s of the epoch, by the dates of the files.
+        self.recorded = max((folder / "metadata").stat().st_mtime for folder in self._folders)
 
     def table(self) -> pd.DataFrame:
         """A row for each event, and its COLUMNS: 0 where it has no such field. Between events of the same
@@ -100,7 +92,6 @@ class Trace:
     def events(self) -> Iterator[Event]:
         """Those that the report uses, in order of time. An error in the middle adds a warning and ends
         them."""
-        self.event_count, self.lost, self.warnings = 0, [], []
         words = [*COMMAND, *map(str, self._folders)]
         decoded: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
@@ -118,10 +109,10 @@ class Trace:
             text = errors.read()
         for count, what, *times in DISCARDED.findall(text):
             begin_ns, end_ns = int(times[0] + times[1]), int(times[2] + times[3])
-            known = _signed(int(count)) if count else None
-            self.lost.append(Lost(begin_ns, end_ns, *((known, 0) if what == "event" else (0, known))))
+            self.lost.append(Lost(begin_ns, end_ns, _signed(int(count)) if count else None, what))
         if process.returncode:
-            reason = _reason(process.returncode, text)
+            cause = text.rpartition("CAUSED BY ")[2].partition("\n")[2]  # the last that it names
+            reason = " ".join(cause.split()) or f"exit status {process.returncode}"
             if self.event_count == 0:
                 raise TraceError(
                     f"{self.path}: babeltrace2 cannot read it: {reason}. If that names the file of a CPU, "
@@ -168,24 +159,16 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _reason(status: int, text: str) -> str:
-    """The last cause that babeltrace2 names, in one line."""
-    if status < 0:
-        return f"it ended by {signal.Signals(-status).name}"
-    cause = text.rpartition("CAUSED BY ")[2].partition("\n")[2] or f"exit status {status}"
-    return " ".join(cause.split())
-
-
 def find(top: Path) -> list[Path]:
     """The folders that hold a trace; an error names the reason why there is none."""
     if not top.is_dir():
-        why = "is a file; name the folder of the recording" if top.exists() else "no such folder"
-        raise TraceError(f"{top}: {why}")
+        raise TraceError(f"{top}: no such folder")
     folders = sorted(file.parent for file in top.rglob("metadata"))
-    if not folders and {file.name for file in top.rglob("*")} <= {RECORD_FILE}:
-        raise TraceError(f"{top}: nothing was recorded into this folder: no traced program ran")
     if not folders:
-        raise TraceError(f"{top}: not a trace: no file 'metadata' in it or below; copy the whole folder")
+        raise TraceError(
+            f"{top}: not a trace, no file 'metadata' is in it or below: no traced program ran, or the folder "
+            "was not copied whole"
+        )
     for folder in folders:
         check_metadata(folder / "metadata")
     return folders
@@ -196,9 +179,8 @@ def check_metadata(path: Path) -> None:
     data, at = path.read_bytes(), 0
     if not data:
         raise TraceError(f"{path}: is empty: no traced program ran, the disk was full, or LTTng was killed")
-    while data.startswith(METADATA_MAGIC, at) and at + SIZE_AT + 4 <= len(data):
-        at += max(struct.unpack_from("I", data, at + SIZE_AT)[0] // 8, 1)
-    if at != len(data) and data.startswith(METADATA_MAGIC):
-        raise TraceError(
-            f"{path}: is cut off after {len(data)} bytes; the trace cannot be read without the rest"
-        )
+    while data.startswith(METADATA_MAGIC, at):
+        at += max(int.from_bytes(data[at + SIZE_AT : at + SIZE_AT + 4], sys.byteorder) // 8, 1)
+    if 0 < at != len(data):
+        cut = f"is cut off after {len(data)} bytes; the trace cannot be read without the rest"
+        raise TraceError(f"{path}: {cut}")

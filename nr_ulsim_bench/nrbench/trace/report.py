@@ -7,18 +7,17 @@ import json
 import re
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 from nrbench import host
 from nrbench.needed import STATUS
 from nrbench.render import Page, Section, Table, layout, plain_columns, write_page
-from nrbench.trace.figures import Summary, summarize
-from nrbench.trace.lttng import TraceError
-from nrbench.trace.path import PATH_PARTS
+from nrbench.trace.figures import PATH_PARTS, Summary, summarize
 from nrbench.trace.process import read
 from nrbench.trace.reader import Trace
-from nrbench.trace.record import RECORD_FILE
+from nrbench.trace.record import RECORD_FILE, TraceError
 
 WIDTH = 108
 BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
@@ -26,13 +25,12 @@ BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
 # it; its unit is in them.
 TABLES = {
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
-    "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, idle=idle_share",
+    "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
     "Tasks": "phases: tasks, lag p50=start_lag.p50_us, lag p99=start_lag.p99_us, time p50=task_time.p50_us, "
     "time p99=task_time.p99_us, stolen=steal_share",
     "Critical path": "phases: count, "
     + ", ".join(f"{part}=critical_path.mean_us.{part} (critical_path.share.{part})" for part in PATH_PARTS),
-    "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes, "
-    "prewake=prewake_plans+prewake_hints",
+    "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes",
     "Wakes": "pools: woken=unparks.woken, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
     "max=wake_latency.max_us, own timer=unparks.by_own_timer, did not sleep=unparks.did_not_sleep",
     "Late starts": "late: cause, bursts=count, share, p50=median_us, max=max_us",
@@ -40,8 +38,8 @@ TABLES = {
 }
 NOTES = """
 Times in us. A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it
-has waited for them. left out: events were lost meanwhile, the start or end is missing, or the number of tasks
-does not match. idle: unused share of the CPUs that could have worked, -: their number is not known.
+has waited for them. left out: events were lost meanwhile, the end is missing, or the number of tasks does not
+match. at once: how many of the phase's tasks run at a time, on average.
 
 Times in us. lag: from the push to the start of the task. time: from start to end, including tasks that it
 runs while it waits. stolen: share of tasks that another thread ran than the one that pushed them.
@@ -51,8 +49,7 @@ thread neither pushes, runs tasks nor waits. push: it pushes tasks or wakes work
 wakes a worker to its first instruction. find: a thread searches for its next task. run: tasks. finish: from
 the end of the last task to the return of the wait.
 
-Over the whole trace. for workers: CPUs that workers may use. prewake: timers set by workers + hints of the
-program.
+Over the whole trace. for workers: CPUs that workers may use.
 
 Over the whole trace, in us, from the call that wakes a worker to its first instruction. own timer: woken by
 their own timer (pre-wake). did not sleep: a task came before the worker slept.
@@ -68,11 +65,6 @@ how many tasks took how long, a character for each power of two; the highest blo
 def us(value: float) -> str:
     """Microseconds, three digits or more."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
-
-
-def missing(phase: Summary) -> int:
-    """How many phases of this kind are in no figure."""
-    return int(phase["left_out"] + phase["unfinished"])
 
 
 def shown(row: Summary, path: str) -> str:
@@ -109,10 +101,9 @@ def drawn(rows: list[Summary]) -> tuple[str, list[str]]:
 def tables(summary: Summary) -> Iterator[Table]:
     """Those that have rows."""
     late = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late"]]
-    phases = [phase | {"missing": missing(phase)} for phase in summary["phases"]]
     for (title, about), note in zip(TABLES.items(), NOTES):
         of, _, columns = about.partition(": ")
-        things = (summary | {"phases": phases, "late": late})[of]
+        things = (summary | {"late": late})[of]
         heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
         rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
         names = [*heads]
@@ -129,11 +120,9 @@ def warnings(summary: Summary) -> list[str]:
     if summary["lost_stretches"]:
         lost = f"LOST: at least {summary['lost_events']} events and {summary['lost_packets']} packets"
         stretches = f"in {summary['lost_stretches']} stretches of time"
-        left_out = f"Phases left out: {sum(map(missing, summary['phases']))}"
-        remedy = "The numbers of pools are too small. Larger buffers help: record --subbuf-size"
+        left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
+        remedy = "The numbers of pools are too small. Larger buffers help: record --subbuf-kib"
         said.append(f"{lost}, {stretches}. {left_out}. {remedy}")
-    if summary["tasks_without_push"]:
-        said.append(f"tasks whose push is not in the trace: {summary['tasks_without_push']}")
     return said
 
 
@@ -148,8 +137,7 @@ def text(summary: Summary) -> Iterator[str]:
 
 def longest(summary: Summary) -> str:
     slot = summary["longest_slot"]
-    what = "slot" if slot and slot["is_slot"] else "burst"
-    return f"longest {what} {slot['name']}: {us(slot['duration_us'])} us" if slot else "no slot"
+    return f"longest {slot['kind']} {slot['name']}: {us(slot['duration_us'])} us" if slot else "no slot"
 
 
 def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
@@ -160,10 +148,8 @@ def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
 def report(folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, as_json: bool) -> int:
     """@param phases, wanted  show only these, and processes of that name or id
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    trace, recording = Trace(folder), about(folder)
-    processes = read(trace, wanted)
-    cores = recording.get("cores")
-    summary = summarize(trace, processes, cores if type(cores) is int else 0)
+    trace = Trace(folder)
+    summary = summarize(trace, read(trace, wanted))
     chosen = [phase for phase in summary["phases"] if is_wanted(phase, phases)]
     if phases and not chosen:
         known = ", ".join(sorted({phase["name"] for phase in summary["phases"]}))
@@ -171,16 +157,15 @@ def report(folder: Path, out: Path | None, phases: Sequence[str], wanted: str | 
     summary["phases"] = chosen
     print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
-        write(out, folder, summary, recording)
+        write(out, folder, summary)
     return STATUS if trace.warnings else 0
 
 
-def write(out: Path, trace: Path, summary: Summary, recording: dict[str, Any]) -> None:
+def write(out: Path, trace: Path, summary: Summary) -> None:
     """The page."""
-    facts = [
-        (host.TEXT.get(key, key.replace("_", " ")), host.fact_text(value)) for key, value in recording.items()
-    ]
-    said = warnings(summary)
+    said, recording = warnings(summary), about(trace)
+    names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
+    facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
     page = Page(
         title=f"Thread pool trace {trace.resolve().name}",
         lead=f"{summary['events']} events, {summary['slots']} slots, {longest(summary)}."
@@ -199,8 +184,6 @@ def write(out: Path, trace: Path, summary: Summary, recording: dict[str, Any]) -
 
 def about(trace: Path) -> dict[str, Any]:
     """The description that `record` has written beside the trace."""
-    try:
-        found = json.loads((trace / RECORD_FILE).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    with suppress(OSError, ValueError):
+        return dict(json.loads((trace / RECORD_FILE).read_text()))
+    return {}

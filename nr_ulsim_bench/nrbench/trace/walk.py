@@ -7,15 +7,16 @@ An event is named by its place in the table of events, so a place is also a time
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nrbench.trace.reader import rows
 
+AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wrap after 10.24 s
 GAP_NS = 100_000  # after all tasks of an unjoined burst have run, a push this much later starts another
 
 WAITS = -1  # in the place of a pool
@@ -34,15 +35,30 @@ class Frame:
 
     pool: int  # or WAITS
     func: int  # of a task of an interface on the pool, as soon as it is known: the one that it calls
-    arg: int
+    arg: int  # of a wait: its group
     group: int
     push: int = -1
     owner: Span | None = None
     begin: int = -1
     end: int = -1
-    tid: int = 0
-    own_ns: int = 0  # so far, without what it runs or waits for
+    inner_ns: int = 0  # of what it runs or waits for
     is_ended: bool = False  # its end is in the trace
+
+    @property
+    def kind(self) -> Any:
+        """Of the span in whose figures it counts."""
+        return self.owner.kind if self.owner and self.owner.is_valid else None
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """From the begin of the first phase of a (frame, slot) to the end of its last."""
+
+    name: str  # FRAME.SLOT and, from the second of that name, #n
+    begin: int
+    end: int = -1
+    ended: set[tuple[str, int]] = field(default_factory=set)  # phases
+    is_valid: bool = True  # all its events are in the trace
 
 
 @dataclass(slots=True, eq=False)
@@ -51,39 +67,24 @@ class Span:
     them."""
 
     kind: Any  # what shares its figures: the name of a phase; pool and function of a burst
-    tid: int
     begin: int
     depth: int
     pushed_before: int
-    frame: int = -1  # of a phase
-    slot: int = -1
+    slot: Slot | None = None  # of a phase; a burst has none
     id: int = -1
     end: int = -1
-    pools: set[int] = field(default_factory=set)
     groups: set[int] = field(default_factory=set)
-    tasks: int = 0  # pushed while it was open
+    tasks: int = 0  # pushed
     not_begun: int = 0  # of the tasks whose push is known
     outstanding: int = 0  # not ended
     is_done: bool = False  # a burst: nothing was outstanding at its end
     last_ran: int = -1
-    is_open: bool = True
     is_valid: bool = True  # all its events are in the trace
-
-    @property
-    def is_burst(self) -> bool:
-        return not isinstance(self.kind, str)
-
-    @property
-    def is_counted(self) -> bool:
-        return self.end >= 0 and self.is_valid
 
 
 @dataclass(slots=True, eq=False)
 class Thread:
-    tid: int
     stack: list[Frame] = field(default_factory=list)
-    since_ns: int = 0  # when the top of the stack changed
-    last: int = -1  # event
     pushed: int = 0
     phases: dict[str, Span] = field(default_factory=dict)  # open, by name; the last begun at the end
     bursts: dict[tuple[int, int], Span] = field(default_factory=dict)  # open
@@ -105,7 +106,7 @@ class Walk:
     """What the threads of a process did, by one walk through its events."""
 
     def __init__(self, events: pd.DataFrame) -> None:
-        self.events, self.begun_before = followed(events)
+        self.events = followed(events)
         self.time: list[int] = self.events.time.tolist()
         self.kind: list[str] = self.events.kind.tolist()
         self.tid: list[int] = self.events.tid.tolist()
@@ -115,11 +116,10 @@ class Walk:
         self.wakes = wakes(self.events)
         self.cause: dict[int, int] = dict(zip(self.wakes.up, self.wakes.sent))  # what it waited for
         self.frames: list[Frame] = []
-        # Pool (or WAITS), thread, begin and end (ns): it ran a task, or waited, with nothing on top of it.
-        self.stretches: list[tuple[int, int, int, int]] = []
         self.spans: list[Span] = []
+        self.slots: defaultdict[str, list[Slot]] = defaultdict(list)  # of the same numbers
         self.pending: defaultdict[tuple[int, int, int], deque[Frame]] = defaultdict(deque)  # not yet run
-        self._threads = {tid: Thread(tid) for tid in set(self.tid)}
+        self._threads = {tid: Thread() for tid in set(self.tid)}
         self._joined: set[int] = set()  # groups that have been waited for
         self._done: dict[int, int] = {}  # the last count-down of a group
         self._ran: dict[int, int] = {}  # the last task of a group that ended
@@ -134,44 +134,34 @@ class Walk:
             self.was_in[now] = ENDS.get(event.kind, thread.in_what())
             if handler := handlers[event.kind]:
                 handler(thread, now, event)
-            thread.last = now
         for thread in self._threads.values():
             for span in (*thread.bursts.values(), *thread.phases.values()):
-                if span.is_burst and span.end < 0 and span.outstanding == 0:
+                if span.slot is None and span.end < 0 and span.outstanding == 0:
                     span.end = span.last_ran
                 self._close(span)
-            self._settle(thread, self.time[-1])
         self.spans.sort(key=lambda span: (span.end < 0, span.end))
 
-    def _settle(self, thread: Thread, now_ns: int) -> None:
-        """Account for the time since the stack changed; to be called before it changes again."""
-        if thread.stack:
-            top = thread.stack[-1]
-            top.own_ns += now_ns - thread.since_ns
-            self.stretches.append((top.pool, thread.tid, thread.since_ns, now_ns))
-        thread.since_ns = now_ns
-
     def _enter(self, thread: Thread, now: int, frame: Frame) -> None:
-        self._settle(thread, self.time[now])
-        frame.begin, frame.tid = now, thread.tid
+        frame.begin = now
         thread.stack.append(frame)
         self.frames.append(frame)
 
-    def _leave(self, thread: Thread, now: int, is_it: Callable[[Frame], bool]) -> Frame | None:
+    def _leave(self, thread: Thread, now: int, is_wait: bool, arg: int) -> Frame | None:
         """Take the innermost such task or wait off the stack, and what is left on top of it: its end was
         lost. None = there is none."""
         for depth, frame in reversed([*enumerate(thread.stack)]):
-            if is_it(frame):
+            if (frame.pool == WAITS, frame.arg) == (is_wait, arg):
                 self._cut(thread, now, depth)
                 frame.is_ended = True
                 return frame
         return None
 
     def _cut(self, thread: Thread, now: int, depth: int) -> None:
-        self._settle(thread, self.time[now])
-        for frame in thread.stack[depth:]:
+        while len(thread.stack) > depth:
+            frame = thread.stack.pop()
             frame.end = now
-        del thread.stack[depth:]
+            if thread.stack:
+                thread.stack[-1].inner_ns += self.time[now] - self.time[frame.begin]
 
     def _heal(self, thread: Thread, now: int, kind: str) -> None:
         """If a thread that waits seems to do something, or one in a task to park, an end was lost."""
@@ -183,19 +173,35 @@ class Walk:
     # Phases and bursts
 
     def _open(self, thread: Thread, now: int, kind: Any) -> Span:
-        return Span(kind, thread.tid, now, len(thread.stack), thread.pushed, last_ran=now)
+        return Span(kind, now, len(thread.stack), thread.pushed, last_ran=now)
 
     def _close(self, span: Span) -> None:
         """With the end that it has, if any."""
-        span.is_open = False
         span.is_valid &= span.end >= 0 and self.epoch[span.begin] == self.epoch[span.end]
         self.spans.append(span)
+        if span.slot is not None:
+            span.slot.is_valid &= span.is_valid
+            if span.end >= 0:
+                span.slot.end = span.end
+                span.slot.ended.add((span.kind, span.id))
 
     def _phase_begin(self, thread: Thread, now: int, event: Any) -> None:
         if open := thread.phases.pop(event.text, None):
             self._close(open)
         phase = thread.phases[event.text] = self._open(thread, now, event.text)
-        phase.frame, phase.slot, phase.id = event.frame, event.slot, event.id
+        phase.slot, phase.id = self._slot(now, event), event.id
+
+    def _slot(self, now: int, event: Any) -> Slot:
+        """That the phase is of. One that begins again starts the next slot of these numbers, even while
+        others of it are open: a simulator repeats one slot, and the end of a phase may be lost."""
+        name = f"{event.frame}.{event.slot}"
+        slots = self.slots[name]
+        last = slots[-1] if slots else None
+        if last and (event.text, event.id) not in last.ended:
+            if self.time[now] - self.time[max(last.begin, last.end)] <= AGAIN_NS:
+                return last
+        slots.append(Slot(f"{name}#{len(slots)}" if slots else name, now))
+        return slots[-1]
 
     def _phase_end(self, thread: Thread, now: int, event: Any) -> None:
         phase = thread.phases.pop(event.text)
@@ -246,22 +252,15 @@ class Walk:
         if (owner := task.owner) is not None:
             owner.outstanding += 1
             owner.not_begun += 1
-            owner.tasks += owner.is_open
-            owner.pools.add(task.pool)
-
-    def _pushed(self, now: int, pushed: deque[Frame]) -> Frame | None:
-        """First in, first out. What was pushed before events were lost may have been run among them."""
-        while pushed:
-            task = pushed.popleft()
-            if self.epoch[task.push] == self.epoch[now]:
-                return task
-        return None
+            owner.tasks += 1
 
     def _run_begin(self, thread: Thread, now: int, event: Any) -> None:
-        task = self._pushed(now, self.pending[event.pool, event.func, event.arg])
-        if task is not None:
-            self.cause[now] = task.push
-        task = task or Frame(event.pool, event.func, event.arg, event.group)
+        task = Frame(event.pool, event.func, event.arg, event.group)
+        pushed = self.pending[task.pool, task.func, task.arg]
+        while pushed and task.push < 0:  # first in, first out
+            first = pushed.popleft()
+            if self.epoch[first.push] == self.epoch[now]:  # else it may have been run among lost events
+                task, self.cause[now] = first, first.push
         self._enter(thread, now, task)
         if task.owner is not None:
             task.owner.not_begun -= 1
@@ -271,7 +270,7 @@ class Walk:
             thread.stack[-1].func = event.func
 
     def _run_end(self, thread: Thread, now: int, event: Any) -> None:
-        task = self._leave(thread, now, lambda frame: frame.pool != WAITS and frame.arg == event.arg)
+        task = self._leave(thread, now, False, event.arg)
         if task is None:
             return  # it began before the trace did
         self._ran[task.group] = self._last_ended = now
@@ -283,10 +282,10 @@ class Walk:
         self._done[event.group] = self._last_ended = now
 
     def _join_begin(self, thread: Thread, now: int, event: Any) -> None:
-        self._enter(thread, now, Frame(WAITS, 0, 0, event.group))
+        self._enter(thread, now, Frame(WAITS, 0, event.group, event.group))
 
     def _join_end(self, thread: Thread, now: int, event: Any) -> None:
-        self._leave(thread, now, lambda frame: frame.pool == WAITS and frame.group == event.group)
+        self._leave(thread, now, True, event.group)
         if (ended := self._what_ended(event.group)) is not None:
             self.cause[now] = ended
         if event.group:
@@ -297,32 +296,33 @@ class Walk:
         """What a wait that returns has waited for: the group's count that went down last, or its last task.
 
         A task may say that it is done before it ends. Where that is no event, a task of the group that still
-        runs has done so just now: then the complement of the last event of its thread.
+        runs has done so just now: then the complement of its begin.
         """
         if group == 0:  # for the whole pool
             return self._last_ended
         ran = self._ran.get(group)
         if group in self._done:
             return max(self._done[group], ran or 0)
-        running = [thread for thread in self._threads.values() if thread.in_what() == RUNNING]
-        running = [thread for thread in running if thread.stack[-1].group == group]
-        return ~min(running, key=lambda thread: thread.since_ns).last if running else ran
+        running = [thread.stack[-1] for thread in self._threads.values() if thread.in_what() == RUNNING]
+        begins = [frame.begin for frame in running if frame.group == group]
+        return ~min(begins) if begins else ran
 
 
-def followed(events: pd.DataFrame) -> tuple[pd.DataFrame, Counter[str]]:
+def followed(events: pd.DataFrame) -> pd.DataFrame:
     """The events that say what a thread does, with their places.
 
     A phase that begins again before its end, for another transport block of the same slot, begins once.
-    Phases whose begin is not in the trace are only counted.
+    Phases whose begin is not in the trace are left out.
     """
     events = events[events.kind.isin(FOLLOWED)]
     phases = events[events.text != ""]
     before = phases.groupby(["tid", "text"])[["kind", "frame", "slot"]].shift()
     is_open, is_begin = before.kind == "phase_begin", phases.kind == "phase_begin"
     again = is_begin & is_open & (before.frame == phases.frame) & (before.slot == phases.slot)
-    orphans = phases[~is_begin & ~is_open]
-    events = events.drop([*phases.index[again], *orphans.index]).reset_index(drop=True)
-    return events.assign(place=np.arange(len(events))), Counter(orphans.text)
+    is_left_out = again | (~is_begin & ~is_open)
+    events = events.drop(phases.index[is_left_out]).reset_index(drop=True)
+    found: pd.DataFrame = events.assign(place=np.arange(len(events)))
+    return found
 
 
 def wakes(events: pd.DataFrame) -> pd.DataFrame:
