@@ -26,7 +26,6 @@ Folder = Annotated[Path, Argument(metavar="TRACE_DIR", help="folder of the recor
 OneProcess = Annotated[
     str | None, Option(metavar="NAME|ID", help="only processes of that name or id (default: all)")
 ]
-LENGTH = "without a command: length of the recording"
 FORKS = "also record children that a traced program forks without exec (preloads liblttng-ust-fork)"
 SIZE = "size of a buffer, of which each CPU has eight; rounded up to a power of two"
 PHASE = "show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable"
@@ -42,7 +41,7 @@ def record(
     out: Annotated[
         Path | None, Option(metavar="DIR", help="new or empty folder (default: trace-<date>-<time>)")
     ] = None,
-    seconds: Annotated[float | None, Option(min=0.001, max=1e6, metavar="N", help=LENGTH)] = None,
+    seconds: Annotated[float | None, Option(min=0.001, max=1e6, help="how long, without a command")] = None,
     follow_forks: Annotated[bool, Option("--follow-forks", help=FORKS)] = False,
     subbuf_kib: Annotated[int, Option(min=4, metavar="KIB", help=SIZE)] = SUBBUF_KIB,
 ) -> int:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, Iterable, Iterator, NamedTuple
 
 import numpy as np
@@ -25,7 +25,6 @@ EVENT = re.compile(rf"{TIME} .*?(\w+:\w+): (?:\{{ cpu_id = \d+ \}}, )?{CONTEXT}\
 FIELD = re.compile(r'\b(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
 DISCARDED = re.compile(rf"Tracer (?:may have )?discarded (\d*) ?(event|packet)s? between {TIME} and {TIME}")
 METADATA_MAGIC = 0x75D11D57.to_bytes(4, sys.byteorder)
-SIZE_AT = 28  # of a packet: bytes before its size in bits
 CHUNK = 100_000  # events
 
 Event = dict[str, Any]  # kind, time (ns of the epoch), pid, tid, text, and the numbers among its fields
@@ -93,10 +92,9 @@ class Trace:
         """Those that the report uses, in order of time. An error in the middle adds a warning and ends
         them."""
         words = [*COMMAND, *map(str, self._folders)]
-        decoded: dict[str, Any] = {"encoding": "utf-8", "errors": "replace"}
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
             try:
-                process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, **decoded)
+                process = Popen(words, stdout=PIPE, stderr=errors, encoding="utf-8", errors="replace")
             except FileNotFoundError:
                 raise TraceError(NOT_INSTALLED) from None
             with process:
@@ -180,7 +178,8 @@ def check_metadata(path: Path) -> None:
     if not data:
         raise TraceError(f"{path}: is empty: no traced program ran, the disk was full, or LTTng was killed")
     while data.startswith(METADATA_MAGIC, at):
-        at += max(int.from_bytes(data[at + SIZE_AT : at + SIZE_AT + 4], sys.byteorder) // 8, 1)
+        bits = int.from_bytes(data[at + 28 : at + 32], sys.byteorder)  # size of the packet
+        at += max(bits // 8, 1)
     if 0 < at != len(data):
         cut = f"is cut off after {len(data)} bytes; the trace cannot be read without the rest"
         raise TraceError(f"{path}: {cut}")

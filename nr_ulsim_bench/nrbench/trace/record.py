@@ -37,10 +37,8 @@ SHARED_MEMORY = Path("/dev/shm")
 # consumer need not run at all.
 SUBBUF_KIB, SUBBUFS = 1024, 8
 WAIT_S = 120.0
-DUMP_WAIT_S = 10.0
 DUMP_S = 0.2  # in which the programs write down their state
 NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
-COUNTS = ("discarded_events", "lost_packets")
 OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
 DAEMON_HELP = (
     "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "
@@ -147,7 +145,7 @@ class Session:
         self._recording = False
         run_lttng("stop", self.name)
         if answer := listed(self.name, f"--channel={CHANNEL}"):
-            counts = (re.findall(rf"<{name}>(\d+)<", answer) for name in COUNTS)
+            counts = (re.findall(rf"<{name}>(\d+)<", answer) for name in ("discarded_events", "lost_packets"))
             self.losses = Losses(*(sum(int(count) % OVERFLOW for count in found) for found in counts))
 
     def __exit__(self, *_: object) -> None:
@@ -159,7 +157,7 @@ class Session:
     def dump_state(self) -> None:
         """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
         with suppress(TraceError):
-            run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=DUMP_WAIT_S)
+            run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=10.0)
             time.sleep(DUMP_S)
 
 

@@ -172,9 +172,6 @@ class Walk:
 
     # Phases and bursts
 
-    def _open(self, thread: Thread, now: int, kind: Any) -> Span:
-        return Span(kind, now, len(thread.stack), thread.pushed, last_ran=now)
-
     def _close(self, span: Span) -> None:
         """With the end that it has, if any."""
         span.is_valid &= span.end >= 0 and self.epoch[span.begin] == self.epoch[span.end]
@@ -188,8 +185,8 @@ class Walk:
     def _phase_begin(self, thread: Thread, now: int, event: Any) -> None:
         if open := thread.phases.pop(event.text, None):
             self._close(open)
-        phase = thread.phases[event.text] = self._open(thread, now, event.text)
-        phase.slot, phase.id = self._slot(now, event), event.id
+        phase = Span(event.text, now, len(thread.stack), thread.pushed, self._slot(now, event), event.id)
+        thread.phases[event.text] = phase
 
     def _slot(self, now: int, event: Any) -> Slot:
         """That the phase is of. One that begins again starts the next slot of these numbers, even while
@@ -224,7 +221,7 @@ class Walk:
                 burst.end = burst.last_ran
             if burst.end >= 0:
                 self._close(thread.bursts.pop(kind))
-        burst = thread.bursts.setdefault(kind, self._open(thread, now, kind))
+        burst = thread.bursts.setdefault(kind, Span(kind, now, 0, thread.pushed, last_ran=now))
         burst.groups.add(task.group)
         return burst
 
