@@ -132,7 +132,7 @@ def test_lost_events_are_marked_where_they_are_missing(tool):
     tool.take("lost")
     found = Exported(tool)
     lost = found.of("events lost")
-    assert lost[0] == ("unknown number of events lost", 11_700, 12_000)
+    assert lost[0] == ("some events lost", 11_700, 12_000)
     assert lost[1] == ("3 packets lost", 20_020, 20_030) and len(lost) == 8
     assert [found for found in found.instants if "lost" in found[1]] == [
         ("events lost", "4 events lost", 1599)

@@ -172,10 +172,7 @@ def export(trace: Path, out: Path, slot: str | None, process: str | None) -> int
         found = Export(StreamingTraceProtoBuilder(file), shown)
         for one in processes:
             found.process(one)
-        lost = [
-            (begin_ns, end_ns, f"{number or 'unknown number of'} {what}s lost")
-            for begin_ns, end_ns, number, what in source.lost
-        ]
+        lost = [(begin, end, f"{n or 'some'} {what}s lost") for begin, end, n, what in source.lost]
         found.lanes("events lost", 0, lost)
         found.write()
     for warning in source.warnings:

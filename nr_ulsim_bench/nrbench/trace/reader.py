@@ -178,8 +178,7 @@ def check_metadata(path: Path) -> None:
     if not data:
         raise TraceError(f"{path}: is empty: no traced program ran, the disk was full, or LTTng was killed")
     while data.startswith(METADATA_MAGIC, at):
-        bits = int.from_bytes(data[at + 28 : at + 32], sys.byteorder)  # size of the packet
-        at += max(bits // 8, 1)
+        at += max(int.from_bytes(data[at + 28 : at + 32], sys.byteorder) // 8, 1)  # its size, in bits
     if 0 < at != len(data):
         cut = f"is cut off after {len(data)} bytes; the trace cannot be read without the rest"
         raise TraceError(f"{path}: {cut}")
