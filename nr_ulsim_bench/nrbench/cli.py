@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Callable, Sequence
+from typing import Annotated, Sequence
 
 import typer
 from typer import Option
@@ -17,8 +15,7 @@ from nrbench import bench
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
-from nrbench.needed import STATUS
-from nrbench.options import Given, command_of, program
+from nrbench.options import Given, Program, command_of
 from nrbench.parts import lives, prewake
 from nrbench.parts.pools import PARTS
 from nrbench.places import DATA, PROGRAMS
@@ -31,26 +28,10 @@ from nrbench.sweep.options import Options as SweepOptions
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
 Part = Enum("Part", {name: name for name in (*PARTS, *(part.name for part in _MORE))})  # type: ignore[misc]
 
-app = program("Benchmarks of thread_pool_ws against OAI's pool and others.")
-
-
-def command(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
-    """
-    Makes the function a command of the program; its result is the exit status. Errors that the user can mend
-    become one line; anything else is a defect and keeps its traceback.
-    """
-
-    @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        try:
-            code = function(*args, **kwargs)
-        except (BenchError, ValueError, OSError) as error:
-            print(f"nrbench: {error}", file=sys.stderr)
-            raise typer.Exit(STATUS) from error
-        if code:
-            raise typer.Exit(code)
-
-    return app.command(name)(guarded)
+program = Program(
+    "nrbench", "Benchmarks of thread_pool_ws against OAI's pool and others.", (BenchError, ValueError)
+)
+app = program.app
 
 
 def _values(chosen: Sequence[Enum]) -> tuple[str, ...]:
@@ -92,6 +73,7 @@ class Run(OfParts):
     per: PerWhat = None
 
 
+@program.command()
 @command_of(Run)
 def run(options: Run) -> int:
     """Measure all built-in pools, then report.
@@ -122,6 +104,7 @@ class Prewake(OfParts):
     )
 
 
+@program.command("prewake")
 @command_of(Prewake)
 def run_prewake(options: Prewake) -> int:
     """Measure pre-wake against leads set by hand, then report."""
@@ -131,6 +114,7 @@ def run_prewake(options: Prewake) -> int:
     return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
 
 
+@program.command()
 @command_of(SweepOptions)
 def sweep(options: SweepOptions) -> int | None:
     """Compare OAI's pool with this one.
@@ -142,15 +126,11 @@ def sweep(options: SweepOptions) -> int | None:
     return nr_ulsim.run(options) if options.old or options.new else replay.run(options)
 
 
-command(run)
-command(run_prewake, "prewake")
-command(sweep)
-command(radio)
-command(compare)
-command(doctor)
+for function in (radio, compare, doctor):
+    program.command()(function)
 
 
-@command
+@program.command()
 def scenarios(
     name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
 ) -> None:
@@ -165,7 +145,7 @@ def scenarios(
         print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{f'  # {notes}' if notes else ''}")
 
 
-@command
+@program.command()
 def report(
     files: Annotated[
         list[Path] | None, typer.Argument(help="results of sweeps, or their folders; of one host or several")
@@ -188,7 +168,7 @@ def report(
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 
-@command
+@program.command()
 def results(
     folder: Annotated[Path, typer.Argument(help="of the raw runs; its pages lie beside and above it")],
     write: Annotated[bool, Option("--write", help="put the figures of the raw runs into the pages")] = False,

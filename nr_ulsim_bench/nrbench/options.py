@@ -1,28 +1,62 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the command lines share: how a program looks, and the options of a command, declared once: as the
-fields of a dataclass."""
+"""What the command lines share: how a program looks and tells its errors, and the options of a command,
+declared once: as the fields of a dataclass."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
+from contextlib import suppress
 from typing import Annotated, Any, Callable, NamedTuple, TypeVar, get_args, get_type_hints
 
 import typer
 
+from nrbench.needed import STATUS
+
 T = TypeVar("T")
+Command = Callable[..., int | None]
+CLOSED_PIPE = 141  # exit status of a program whose reader has gone, as shells have it
 
 
-def program(about: str) -> typer.Typer:
-    """@param about  first line of its help"""
-    return typer.Typer(
-        help=about,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
+class Program:
+    """A program with commands. @param errors  that the user can mend, beside those of the system"""
+
+    def __init__(self, name: str, about: str, errors: tuple[type[Exception], ...]) -> None:
+        self.name, self.errors = name, errors
+        self.app = typer.Typer(
+            help=about,
+            add_completion=False,
+            pretty_exceptions_enable=False,
+            rich_markup_mode=None,
+            no_args_is_help=True,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
+        """Makes a function a command; its result is the exit status. Errors that the user can mend become one
+        line; anything else is a defect and keeps its traceback. @param settings  of click's context"""
+
+        def decorate(function: Command) -> Command:
+            @functools.wraps(function)
+            def guarded(**given: Any) -> None:
+                try:
+                    raise typer.Exit(function(**given) or 0)
+                except OSError as error:
+                    message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+                    if error.filename is None:  # perhaps standard output
+                        with suppress(OSError):
+                            sys.stdout.close()  # or the interpreter writes again when it ends
+                    if isinstance(error, BrokenPipeError):
+                        raise typer.Exit(CLOSED_PIPE) from None
+                except self.errors as error:
+                    message = str(error)
+                print(f"{self.name}: {message}", file=sys.stderr)
+                raise typer.Exit(STATUS)
+
+            return self.app.command(name, context_settings=settings)(guarded)
+
+        return decorate
 
 
 class Given(NamedTuple):
@@ -32,7 +66,7 @@ class Given(NamedTuple):
     read: Callable[[Any], Any]  # from what is given to the field's value; ValueError: the reason
 
 
-def command_of(options: type[T]) -> Callable[[Callable[[T], int | None]], Callable[..., int | None]]:
+def command_of(options: type[T]) -> Callable[[Callable[[T], int | None]], Command]:
     """Makes a function that typer makes a command of: its parameters are the fields of the dataclass that
     are Annotated with what typer wants to know of each."""
     parameters, given_as = [], {}
@@ -47,7 +81,7 @@ def command_of(options: type[T]) -> Callable[[Callable[[T], int | None]], Callab
             keyword = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
 
-    def decorate(run: Callable[[T], int | None]) -> Callable[..., int | None]:
+    def decorate(run: Callable[[T], int | None]) -> Command:
         @functools.wraps(run)
         def command(**given: Any) -> int | None:
             for name, way in given_as.items():

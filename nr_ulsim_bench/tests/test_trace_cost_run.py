@@ -6,8 +6,7 @@ from made_up import ran
 
 from nrbench.parts import tracecost
 from nrbench.stats import read_lines
-from nrbench.trace.events import TraceError
-from nrbench.trace.lttng import Losses
+from nrbench.trace.record import Losses, TraceError
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 CASES, ROUNDS = 6, 5

@@ -15,7 +15,7 @@ from trace_tools import CASES, FAULT, line
 
 from nrbench.trace.figures import distribution, histogram
 from nrbench.trace.process import function_at
-from nrbench.trace.text import drawn
+from nrbench.trace.report import drawn
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,35 +39,24 @@ def test_one_process_is_reported_as_if_it_were_alone(tool, wanted):
     tool.take("two_processes")
     summary = tool.summary("--process", wanted)
     assert names_of(summary) == ["symbol_processing", "ulsch_decoding", "0x1000 in p"]
-    assert (summary["slots"], summary["notes"]) == (2, [])
+    assert summary["slots"] == 2
     assert len(summary["pools"]) == len(summary["functions"]) == 1
     error = tool.error("report", tool.trace, "--process", "3")
     assert "no such process with a pool in the trace; there are: process[1], nr-uesoftmodem[2]" in error
 
 
-@pytest.mark.parametrize("pid, is_told", [(2, True), (3, False), ("2", False), ([2], False), (None, False)])
-def test_the_recorded_command_is_told_from_other_processes(tool, pid, is_told):
-    tool.take("two_processes")
-    (tool.trace / "recorded.json").write_text(json.dumps({"pid": pid}))
-    note = "The trace has 2 processes with a pool. The recorded command is nr-uesoftmodem[2]: --process 2 "
-    assert tool.report().startswith(note) == is_told
-
-
 # Files
 
 
-def test_the_files_of_a_report(tool, tmp_path):
+def test_the_page(tool, tmp_path):
     tool.take("two_processes")
     tool.report("--out", tmp_path / "out")
-    assert sorted(os.listdir(tmp_path / "out")) == ["report.html", "report.json", "tails.png"]
-    assert (tmp_path / "out" / "tails.png").read_bytes().startswith(b"\x89PNG")
     html = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "The recorded command is nr-uesoftmodem[2]" in html and "No event was lost." in html
-    assert "<td>pid</td><td>2</td>" in html and "data:image/png;base64," in html
-    assert json.loads((tmp_path / "out" / "report.json").read_text()) == tool.summary()
+    assert "nr-uesoftmodem[2] symbol_processing" in html and "No event was lost." in html
+    assert "<td>pid</td><td>2</td>" in html
 
 
-def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tool, tmp_path, no_pictures):
+def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tool, tmp_path):
     tool.take("lost")
     lines = (tool.trace / "lines").read_text().replace('name = "p"', 'name = "<b>&pool\u00b5"')
     (tool.trace / "lines").write_text(lines)
@@ -75,18 +64,16 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tool, tmp_path, n
     tool.report("--out", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_bytes().decode("utf-8")
     assert "<b>&pool" not in html and "&lt;b&gt;&amp;pool\u00b5" in html and "<i>" not in html
-    assert "http" not in html and 'src="data:' in html
+    assert "http" not in html
     assert "No event was lost" not in html and '<p class="warning">LOST: at least 10 events and 3' in html
 
 
-@pytest.mark.parametrize("name", ["tails.png", "report.json", "report.html"])
-def test_a_full_disk_is_told_in_one_line(tool, tmp_path, name):
+def test_a_full_disk_is_told_in_one_line(tool, tmp_path):
     tool.take("path")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / name).symlink_to("/dev/full")
+    (tmp_path / "out" / "report.html").symlink_to("/dev/full")
     status, _, error = tool.run("report", tool.trace, "--out", tmp_path / "out")
-    assert status == 2
-    assert error.splitlines()[1:] == [f"tpool-ws-trace: --out {tmp_path}/out: No space left on device"]
+    assert (status, error) == (2, f"tpool-ws-trace: --out {tmp_path}/out: No space left on device\n")
 
 
 def test_a_package_is_missing(tool, monkeypatch):
@@ -100,10 +87,9 @@ def test_a_package_is_missing(tool, monkeypatch):
 
 def apart(tool, *words: str, **more) -> subprocess.CompletedProcess:
     """In a process of its own."""
-    without = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     return subprocess.run(
         [sys.executable, "-m", "nrbench.trace", "report", tool.trace, *words],
-        env=without | {"PYTHONPATH": str(ROOT)} | more.pop("env", {}),
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
         timeout=100,
@@ -117,7 +103,7 @@ def test_standard_output_that_is_full_is_told_in_one_line(tool, words):
     with open("/dev/full", "w") as full:
         answer = apart(tool, *words, stdout=full)
     assert answer.returncode == 2
-    assert answer.stderr == "tpool-ws-trace: standard output: No space left on device\n"
+    assert answer.stderr == "tpool-ws-trace: [Errno 28] No space left on device\n"
 
 
 def test_a_reader_that_has_gone_is_no_error_to_tell(tool):
@@ -129,32 +115,12 @@ def test_a_reader_that_has_gone_is_no_error_to_tell(tool):
     assert (answer.returncode, answer.stderr) == (141, "")
 
 
-@pytest.mark.parametrize("columns, least, most", [("61", 45, 61), ("160", 140, 160), ("9", 30, 40)])
-def test_notes_are_as_wide_as_the_terminal(tool, columns, least, most):
-    tool.take("path")
-    leader, follower = os.openpty()
-    with open(follower, "w") as terminal:
-        assert apart(tool, stdout=terminal, env={"COLUMNS": columns}).returncode == 0
-    said = b""
-    try:
-        while data := os.read(leader, 4096):
-            said += data
-    except OSError:  # all has been read
-        os.close(leader)
-    lines = said.decode().replace("\r", "").splitlines()
-    notes = [text for text in lines if text.startswith("  ") and "  " not in text.strip()]
-    assert least < max(map(len, notes)) <= most
-
-
 # What is no trace, and what is damaged
 
 
 def test_what_is_no_trace(tool, tmp_path):
     (tool.trace / "metadata").unlink()
-    assert "nothing was recorded into this folder" in tool.error("report", tool.trace)
-    (tool.trace / "notes.txt").write_text("hello")
-    assert "not a trace: no file 'metadata'" in tool.error("report", tool.trace)
-    assert "is a file" in tool.error("report", tool.trace / "notes.txt")
+    assert "no file 'metadata' is in it or below: no traced" in tool.error("report", tool.trace)
     assert "no such folder" in tool.error("report", tmp_path / "none")
     (tool.trace / "metadata").touch()
     assert "is empty" in tool.error("report", tool.trace)
@@ -178,13 +144,13 @@ def test_babeltrace2_is_not_installed(tool, monkeypatch):
 
 def test_what_babeltrace2_cannot_read_is_named(tool):
     (tool.trace / "lines").touch()
-    assert "the trace is empty" in tool.error("report", tool.trace)
+    assert "none of its 0 events is of oai_tpool_ws" in tool.error("report", tool.trace)
     (tool.trace / "fault").write_text(FAULT)
     error = tool.error("report", tool.trace)
     assert "babeltrace2 cannot read it: Failed to index CTF stream file 't/tpool_ws_0'. If that" in error
 
 
-def test_a_trace_is_read_up_to_its_damage(tool, tmp_path, no_pictures):
+def test_a_trace_is_read_up_to_its_damage(tool, tmp_path):
     tool.take("woken_worker")
     (tool.trace / "fault").write_text(FAULT)
     status, out, _ = tool.run("report", tool.trace, "--out", tmp_path / "out")
@@ -214,7 +180,6 @@ def test_whatever_is_missing_the_critical_paths_add_up(tool, case):
         for phase in tool.summary()["phases"]:
             parts, mean_us = phase["critical_path"]["mean_us"].values(), phase["duration"]["mean_us"]
             assert sum(parts) == pytest.approx(mean_us) if phase["count"] else set(parts) == {None}
-            assert phase["idle_share"] is None or 0 <= phase["idle_share"] < 1
 
 
 # Values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.trace.cli import app
+from nrbench.trace.cli import program
 
 CASES = Path(__file__).parent / "trace"
 BABELTRACE = """#!/bin/sh
@@ -56,7 +56,7 @@ class Tool:
         """@return status, standard output, standard error"""
         self.capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            app([str(word) for word in words], prog_name="tpool-ws-trace")
+            program.app([str(word) for word in words], prog_name="tpool-ws-trace")
         return (ended.value.code, *self.capsys.readouterr())
 
     def report(self, *words: object) -> str:

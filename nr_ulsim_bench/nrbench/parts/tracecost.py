@@ -20,8 +20,8 @@ from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, chosen_clas
 from nrbench.judge import Array, Places, Ratio, at_most_word, median, passed_word, resampled
 from nrbench.render import number
 from nrbench.stats import Line, Results
-from nrbench.trace import lttng
-from nrbench.trace.events import TraceError
+from nrbench.trace import record
+from nrbench.trace.record import TraceError
 
 UNTRACED, OFF, RECORDED = STATES = ("untraced", "off", "recorded")
 BACKEND = {UNTRACED: "ws-untraced", OFF: OWN, RECORDED: OWN}
@@ -44,11 +44,11 @@ _numbers = itertools.count()
 
 
 @contextmanager
-def recording() -> Iterator[lttng.Session]:
+def recording() -> Iterator[record.Session]:
     """As tpool-ws-trace makes it. Its folder is gone after the block; so is a daemon that it started."""
-    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, lttng.ends_with_block():
+    with tempfile.TemporaryDirectory(prefix="ws-trace-cost-") as folder, record.ends_with_block():
         name = f"ws-trace-cost-{os.getpid()}-{next(_numbers)}"
-        with lttng.Session(name, Path(folder) / "trace", lttng.Buffers()) as session:
+        with record.Session(name, Path(folder) / "trace") as session:
             yield session
 
 
@@ -63,7 +63,7 @@ class Asker:
 
     def look(self) -> Line:
         """@return whether the pool is built with `lttng`, and whether a session has `recorded`"""
-        answer = ask(self.programs[EVENTS], BRIEFLY, 60, **lttng.WANTED)[0]
+        answer = ask(self.programs[EVENTS], BRIEFLY, 60, **record.WANTED)[0]
         if "error" in answer:
             raise BenchError(f"ws-trace-cost: {answer['error']}")
         return answer
@@ -80,7 +80,7 @@ class Asker:
 
     def __call__(self, step: Step) -> list[Line]:
         recorded, before = step.labels["state"] == RECORDED, self.foreign
-        given = lttng.WANTED if recorded else {}
+        given = record.WANTED if recorded else {}
         try:
             with recording() if recorded else nullcontext() as session:
                 answers = ask(self.programs[step.labels["bench"]], step.words, step.limit_s, **given)

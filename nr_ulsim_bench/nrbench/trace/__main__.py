@@ -6,9 +6,9 @@ from nrbench.needed import require
 
 def main() -> None:
     require("tpool-ws-trace", ("typer",))
-    from nrbench.trace.cli import main as run
+    from nrbench.trace.cli import program
 
-    run()
+    program.app(prog_name=program.name)
 
 
 if __name__ == "__main__":

@@ -1,71 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A traced process: its walk, its pools and workers, and what it and its pools and functions are called."""
+"""A traced process: its walk as tables, its slots, and what it and its pools and functions are called."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import cache, cached_property
-from operator import itemgetter
-from typing import Any
+from functools import cache
+from itertools import count
+from operator import attrgetter
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nrbench.trace import events as ev
-from nrbench.trace.reader import Table, of
-from nrbench.trace.slots import windows_of
-from nrbench.trace.walk import Lost, Walk
+from nrbench.trace.reader import Trace, rows
+from nrbench.trace.record import PROVIDER, TraceError
+from nrbench.trace.walk import WAITS, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
-NAMES_POOL = (
-    ev.POOL_START, ev.PUSH, ev.WAKE, ev.UNPARK, ev.PARK, ev.PREWAKE, ev.STEAL, ev.RUN_BEGIN, ev.LATE,
-)  # fmt: skip
-Image = tuple[int, int, str, int]  # base address, size in memory, file, whether it is position independent
+NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin", "late")
+
+
+class Window(NamedTuple):
+    """A slot, phase or burst as a stretch of the trace."""
+
+    kind: str
+    track: str  # of those that are alike
+    name: str  # of a slot as in its walk, of a burst #n
+    pid: int
+    begin_ns: int
+    end_ns: int
+    is_valid: bool  # all its events are in the trace
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.begin_ns
 
 
 class Process:
     """@param recorded  s of the epoch: an image that has changed since then has other functions"""
 
-    def __init__(self, pid: int, events: pd.DataFrame, lost: Lost, recorded: float) -> None:
+    def __init__(self, pid: int, events: pd.DataFrame, recorded: float) -> None:
         self.pid, self.events, self.recorded = pid, events, recorded
-        self.name = "".join(of(events, ev.PROGRAM).text[-1:])
+        self.name = "".join(self.of("procname").text[-1:])
+        self.label = f"{self.name or 'process'}[{pid}]"
         self.alone = True  # no other process is in the trace
-        images = of(events, ev.IMAGE)
-        self.images: list[Image] = [*zip(images.baddr, images.memsz, images.text, images.is_pic)]
-        started = of(events, ev.POOL_START)
-        self.started: dict[int, Any] = dict(zip(started.pool, started.itertuples()))
-        self.pools = sorted(events.a[events.kind.isin(NAMES_POOL)].unique().tolist())
+        self.windows: list[Window] = []
+        images = self.of("bin_info")
+        # Base address, size in memory, file, whether it is position independent.
+        self.images = [*zip(images.baddr, images.memsz, images.text, images.is_pic)]
+        self.started: dict[int, Any] = {event.pool: event for event in rows(self.of("pool_start"))}
+        self.pools = sorted(self.of(*NAMES_POOL).pool.unique().tolist())
         # Threads of workers: an event says which worker a thread is.
-        known = events[events.kind.isin((ev.UNPARK, ev.PARK, ev.RUN_BEGIN)) & (events.b >= 0)]
-        self.seen = known.groupby("a").b.nunique().to_dict()  # workers of a pool
+        known = self.of("unpark", "park", "run_begin")
+        known = known[known.worker >= 0]
+        self.seen = known.groupby("pool").worker.nunique().to_dict()  # workers of a pool
         last = known.groupby("tid").last()
-        self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.a, last.b)))
-        self.walk = Walk(events, lost)
-        self.windows = windows_of(pid, self.walk)
+        self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.pool, last.worker)))
+        self.walk = Walk(events)
+        self.frames = frames_of(self.walk)
+        self.tasks = self.frames[self.frames.pool != WAITS]
+        self.tasks_of: dict[Any, pd.DataFrame] = dict(iter(self.tasks.groupby("kind", sort=False)))
 
-    @cached_property
-    def stretches(self) -> np.ndarray:
-        """Of the walk, by begin, with the latest end so far."""
-        found = np.array(sorted(self.walk.stretches, key=itemgetter(2)), dtype=np.int64).reshape(-1, 4)
-        return np.column_stack([found, np.maximum.accumulate(found[:, 3])])
-
-    def stretches_between(self, begin_ns: int, end_ns: int) -> np.ndarray:
-        """Columns pool, thread, begin and end of those in that time, and perhaps of some before it."""
-        first = np.searchsorted(self.stretches[:, 4], begin_ns, "right")
-        found: np.ndarray = self.stretches[first : np.searchsorted(self.stretches[:, 2], end_ns), :4].T
+    def of(self, *kinds: str) -> pd.DataFrame:
+        """The events of these kinds."""
+        found: pd.DataFrame = self.events[self.events.kind.isin(kinds)]
         return found
 
-    def started_with(self, pool: int, what: str) -> int:
-        """workers, cpus or worker_cpus of a pool; 0 = it started before the recording."""
-        return int(getattr(self.started.get(pool), what, 0))
-
     def worker_count(self, pool: int) -> int:
-        return self.started_with(pool, "workers") or self.seen.get(pool, 0)
-
-    @property
-    def label(self) -> str:
-        return f"{self.name or 'process'}[{self.pid}]"
+        started = self.started.get(pool)  # None: before the recording
+        return int(started.workers if started else self.seen.get(pool, 0))
 
     def whole(self, text: str) -> str:
         """With the process, where there are several."""
@@ -75,7 +79,7 @@ class Process:
         """With the number where the name alone does not tell which."""
         if pool == NO_POOL:
             return "no pool"
-        names = [row.text for row in self.started.values()]
+        names = [event.text for event in self.started.values()]
         name = getattr(self.started.get(pool), "text", "")
         return f"{name} (pool {pool})" if names.count(name) > 1 else name or f"pool {pool}"
 
@@ -91,22 +95,61 @@ class Process:
         for base, size, path, is_pic in self.images:
             if base <= address < base + size:
                 found = function_at(path, address - base if is_pic else address, self.recorded)
-                return found or f"{address:#x}"
-        return f"{address:#x}"
+                return found or hex(address)
+        return hex(address)
 
 
-def processes_of(table: Table, recorded: float) -> list[Process]:
-    """In order of their first events."""
-    lost = Lost(table.lost)
-    found = [
-        Process(int(str(pid)), events.reset_index(drop=True), lost, recorded)
-        for pid, events in table.events.groupby("pid", sort=False)
+def frames_of(walk: Walk) -> pd.DataFrame:
+    """A row for each task that ran and each wait; `kind` is that of the span in whose figures it counts.
+    Times in ns, -1 where a push, an end or other events are not in the trace."""
+    names = ["kind", "pool", "func", "push", "begin", "end", "inner_ns", "is_ended"]
+    frames: pd.DataFrame = pd.DataFrame(map(attrgetter(*names), walk.frames), columns=names)
+    time, epoch, tid = (np.array([*of, -1]) for of in (walk.time, walk.epoch, walk.tid))
+    begin, end, push = (frames[name].to_numpy(dtype=np.int64) for name in ("begin", "end", "push"))
+    is_ended = frames.is_ended.to_numpy(dtype=bool)
+    frames["tid"] = tid[begin]
+    frames["time"] = np.where(is_ended, time[end] - time[begin], -1)
+    frames["own"] = (frames.time - frames.inner_ns).where(is_ended & (epoch[begin] == epoch[end]), -1)
+    frames["lag"] = np.where(push >= 0, time[begin] - time[push], -1)
+    frames["is_stolen"] = (push >= 0) & (tid[begin] != tid[push])
+    return frames
+
+
+def windows_of(process: Process) -> Iterator[Window]:
+    """Slots, and phases and bursts in order of their ends, which number the bursts."""
+    time, numbers = process.walk.time, count()
+    for slot in (slot for slots in process.walk.slots.values() for slot in slots if slot.end >= 0):
+        times = time[slot.begin], time[slot.end]
+        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid)
+    for span in process.walk.spans:
+        times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
+        kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{next(numbers)}")
+        yield Window(kind, label, name, process.pid, *times, span.is_valid)
+
+
+def read(trace: Trace, wanted: str | None) -> list[Process]:
+    """In order of their first events. @param wanted  name or id of the processes; None = all"""
+    processes = [
+        Process(int(str(pid)), events, trace.recorded)
+        for pid, events in trace.table().groupby("pid", sort=False)
     ]
-    every = [image for process in found for image in process.images]
-    for process in found:
-        process.alone = len(found) == 1
+    with_pool = [process for process in processes if process.pools]
+    if not with_pool:
+        why = "the program was built without tracing, does not use the pool, or another session was recorded"
+        none = f"{trace.path}: none of its {trace.event_count} events is of {PROVIDER}"
+        raise TraceError(f"{none}: {'. '.join(trace.warnings) or why}")
+    chosen = with_pool
+    if wanted is not None:
+        chosen = [process for process in with_pool if wanted in (str(process.pid), process.name)]
+    if not chosen:
+        there = ", ".join(process.label for process in with_pool)
+        raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {there}")
+    every = [image for process in processes for image in process.images]
+    for process in chosen:
+        process.alone = len(chosen) == 1
         process.images += every  # a forked child has its parent's, and the trace may not list them again
-    return found
+        process.windows = [*windows_of(process)]
+    return chosen
 
 
 @cache

@@ -4,68 +4,65 @@
 from __future__ import annotations
 
 import re
-import resource
-import signal
-import struct
-import subprocess
+import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, Iterable, Iterator, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from nrbench.trace.events import KINDS, LOST, Event, TraceError
-from nrbench.trace.record import RECORD_FILE, files_below, trace_folders
+from nrbench.trace.record import PROVIDER, STATEDUMP, TraceError
 
 COMMAND = ("babeltrace2", "--clock-seconds", "--no-delta", "--names=context,payload")
 NOT_INSTALLED = "babeltrace2 is not installed: Debian and Ubuntu package babeltrace2"
-NO_CONTEXT = (
-    "the events do not name their threads; record with 'tpool-ws-trace record', or add the contexts:"
-    " lttng add-context -u -t vpid -t vtid"
-)
-DATA_BYTES = 4 << 30  # a damaged length makes babeltrace2 ask for any amount
+NO_CONTEXT = "the events do not name their threads: lttng add-context --userspace --type=vpid --type=vtid"
 TIME = r"\[(\d+)\.(\d+)\]"
 CONTEXT = r"(?:\{ .*?vpid = (\d+), .*?vtid = (\d+).*? \}, )?"
 EVENT = re.compile(rf"{TIME} .*?(\w+:\w+): (?:\{{ cpu_id = \d+ \}}, )?{CONTEXT}\{{ (.*) \}}\n")
+FIELD = re.compile(r'\b(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
 DISCARDED = re.compile(rf"Tracer (?:may have )?discarded (\d*) ?(event|packet)s? between {TIME} and {TIME}")
-VALUE = r'("(?:[^"\\]|\\.)*"|[^ ,]+)'
-PATTERNS = {
-    name: re.compile("".join(rf".*?\b{field} = {VALUE}" for field in kind.fields))
-    for name, kind in KINDS.items()
-}
-METADATA_MAGIC, SIZE_AT = struct.pack("I", 0x75D11D57), 28  # of a packet: bytes before its size in bits
+METADATA_MAGIC = 0x75D11D57.to_bytes(4, sys.byteorder)
 CHUNK = 100_000  # events
-VALUES = ["a", "b", "c", "d", "e"]
-COLUMNS = ["text", "kind", "time", "pid", "tid", *VALUES]
-TEXTS = ("name", "cause", "procname", "path")  # fields
-NUMBERS = {kind.number: [field for field in kind.fields if field not in TEXTS] for kind in KINDS.values()}
+
+Event = dict[str, Any]  # kind, time (ns of the epoch), pid, tid, text, and the numbers among its fields
+PHASES = ("symbol_processing", "ulsch_decoding")  # their events are phase_begin and phase_end, named by text
+# The fields that are read of each event.
+FIELDS = {
+    f"{provider}:{event}": fields.split()
+    for provider, events, fields in (
+        (PROVIDER, "pool_start", "pool name workers cpus worker_cpus"),
+        (PROVIDER, "pool_stop steal", "pool"),
+        (PROVIDER, "push", "pool func arg group"),
+        (PROVIDER, "wake park prewake", "pool worker"),
+        (PROVIDER, "unpark", "pool worker by_timer"),
+        (PROVIDER, "late", "pool cause late_ns"),
+        (PROVIDER, "run_begin", "pool worker func arg group"),
+        (PROVIDER, "run_as", "func"),
+        (PROVIDER, "run_end", "arg"),
+        (PROVIDER, "complete", "group"),
+        (PROVIDER, "join_begin join_end", "pool group"),
+        (PROVIDER, "symbol_processing_begin ulsch_decoding_begin", "frame slot id"),
+        (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
+        (STATEDUMP, "procname", "procname"),
+        (STATEDUMP, "bin_info", "baddr memsz path is_pic"),
+    )
+    for event in events.split()
+}
+TEXTS = {"name", "cause", "procname", "path"}
+NUMBERS = dict.fromkeys(field for fields in FIELDS.values() for field in fields if field not in TEXTS)
+COLUMNS = ["kind", "time", "pid", "tid", "text", *NUMBERS]
 
 
-class Table(NamedTuple):
-    events: pd.DataFrame  # in order of time, with COLUMNS: the field that is text, the others in their order
-    lost: list[Event]
+class Lost(NamedTuple):
+    """A stretch of time in which events are missing."""
 
-
-def table(stream: Iterator[Event]) -> Table:
-    frames, lost = [pd.DataFrame(columns=COLUMNS)], []
-    for chunk in iter(lambda: [*islice(stream, CHUNK)], []):
-        lost += [event for event in chunk if event[0] == LOST]
-        frames.append(pd.DataFrame([_row(event) for event in chunk if event[0] != LOST], columns=COLUMNS))
-    return Table(pd.concat(frames[1:] or frames, ignore_index=True), lost)
-
-
-def _row(event: Event) -> tuple[object, ...]:
-    text = next((field for field in event if type(field) is str), "")
-    numbers = [field for field in event if type(field) is not str]
-    return (text, *numbers, *[0] * (len(COLUMNS) - 1 - len(numbers)))
-
-
-def of(events: pd.DataFrame, kind: int) -> pd.DataFrame:
-    """The events of a kind, with the names of its fields."""
-    names = dict(zip(VALUES, NUMBERS[kind]))
-    found: pd.DataFrame = events[events.kind == kind].rename(columns=names)
-    return found
+    begin_ns: int
+    end_ns: int
+    number: int | None  # None = unknown
+    what: str  # event or packet
 
 
 class Trace:
@@ -73,45 +70,47 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.event_count = 0  # of all kinds
+        self.lost: list[Lost] = []
         self.warnings: list[str] = []
-        self.event_count = 0  # of all kinds, of the last reading
         self._folders = find(path)
+        # When the recorder saw a program for the last time, in s of the epoch, by the dates of the files.
+        self.recorded = max((folder / "metadata").stat().st_mtime for folder in self._folders)
 
-    def __enter__(self) -> Trace:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    @property
-    def recorded(self) -> float:
-        """When the recorder saw a program for the last time, in s of the epoch, by the dates of the files."""
-        return max((folder / "metadata").stat().st_mtime for folder in self._folders)
+    def table(self) -> pd.DataFrame:
+        """A row for each event, and its COLUMNS: 0 where it has no such field. Between events of the same
+        `epoch` nothing was lost."""
+        events, frames = self.events(), [pd.DataFrame(columns=COLUMNS)]
+        for chunk in iter(lambda: [*islice(events, CHUNK)], []):
+            values = [[event.get(name, 0) for name in COLUMNS] for event in chunk]
+            frames.append(pd.DataFrame(values, columns=COLUMNS))
+        table: pd.DataFrame = pd.concat(frames[1:] or frames, ignore_index=True)
+        table["epoch"] = epochs(table.time.to_numpy(dtype=np.int64), self.lost)
+        return table
 
     def events(self) -> Iterator[Event]:
-        """The events that the report uses in order of time, then the stretches in which events were lost.
-
-        An error in the middle adds a warning and ends the events.
-        """
-        self.event_count = 0
+        """Those that the report uses, in order of time. An error in the middle adds a warning and ends
+        them."""
         words = [*COMMAND, *map(str, self._folders)]
-        decoded: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "preexec_fn": _limit_memory}
         with tempfile.TemporaryFile("w+", errors="replace") as errors:
             try:
-                process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, **decoded)
+                process = Popen(words, stdout=PIPE, stderr=errors, encoding="utf-8", errors="replace")
             except FileNotFoundError:
                 raise TraceError(NOT_INSTALLED) from None
             with process:
-                try:
-                    yield from self._parsed(process.stdout or ())
-                except BaseException:  # also when the caller has stopped early
-                    process.kill()
-                    raise
+                for line in process.stdout or ():
+                    if match := EVENT.fullmatch(line):
+                        self.event_count += 1
+                        if match[3] in FIELDS:  # the report uses no others
+                            yield _event(*match.groups())
             errors.seek(0)
             text = errors.read()
-        yield from map(_lost, DISCARDED.finditer(text))
+        for count, what, *times in DISCARDED.findall(text):
+            begin_ns, end_ns = int(times[0] + times[1]), int(times[2] + times[3])
+            self.lost.append(Lost(begin_ns, end_ns, _signed(int(count)) if count else None, what))
         if process.returncode:
-            reason = _reason(process.returncode, text)
+            cause = text.rpartition("CAUSED BY ")[2].partition("\n")[2]  # the last that it names
+            reason = " ".join(cause.split()) or f"exit status {process.returncode}"
             if self.event_count == 0:
                 raise TraceError(
                     f"{self.path}: babeltrace2 cannot read it: {reason}. If that names the file of a CPU, "
@@ -120,26 +119,36 @@ class Trace:
             stopped = f"damaged: babeltrace2 stopped after {self.event_count} events"
             self.warnings.append(f"{self.path}: {stopped}: {reason}")
 
-    def _parsed(self, lines: Iterable[str]) -> Iterator[Event]:
-        for line in lines:
-            if match := EVENT.fullmatch(line):
-                self.event_count += 1
-                if match[3] in KINDS:  # the report uses no others
-                    yield _event(*match.groups())
+
+def rows(table: pd.DataFrame) -> Iterator[Any]:
+    """With a field for each column, of whatever type."""
+    return iter(table.itertuples())
+
+
+def epochs(times: np.ndarray, lost: Iterable[Lost]) -> np.ndarray:
+    """Numbers that are the same for two times if nothing was lost between them, both included."""
+    stretches = np.array([(-1, -1), *sorted((one.begin_ns, one.end_ns) for one in lost)])
+    begun = np.searchsorted(stretches[:, 0], times, "right")
+    is_inside = np.maximum.accumulate(stretches[:, 1])[begun - 1] >= times
+    return np.where(is_inside, -1 - np.arange(len(times)), begun)
 
 
 def _event(seconds: str, ns: str, name: str, pid: str | None, tid: str | None, payload: str) -> Event:
     if pid is None or tid is None:
         raise TraceError(NO_CONTEXT)
-    kind, found = KINDS[name], PATTERNS[name].match(payload)
-    if found is None:
-        raise TraceError(f"{name} has not the fields {', '.join(kind.fields)}: {payload}")
-    phase = (kind.phase,) if kind.phase else ()
-    return (kind.number, int(seconds + ns), int(pid), int(tid), *phase, *map(_value, found.groups()))
-
-
-def _value(text: str) -> int | str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text[0] == '"' else _signed(int(text, 0))
+    found, wanted = dict(FIELD.findall(payload)), FIELDS[name]
+    if not found.keys() >= set(wanted):
+        raise TraceError(f"{name} has not the fields {', '.join(wanted)}: {payload}")
+    kind = name.partition(":")[2]
+    phase, _, part = kind.rpartition("_")
+    kind, text = (f"phase_{part}", phase) if phase in PHASES else (kind, "")
+    event = {"kind": kind, "time": int(seconds + ns), "pid": int(pid), "tid": int(tid), "text": text}
+    for field in wanted:
+        if field in TEXTS:
+            event["text"] = re.sub(r"\\(.)", r"\1", found[field][1:-1])
+        else:
+            event[field] = _signed(int(found[field], 0))
+    return event
 
 
 def _signed(value: int) -> int:
@@ -148,35 +157,16 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _lost(match: re.Match[str]) -> Event:
-    begin, end = int(match[3] + match[4]), int(match[5] + match[6])
-    count = _signed(int(match[1])) if match[1] else None
-    return (LOST, begin, 0, 0, end, *((count, 0) if match[2] == "event" else (0, count)))
-
-
-def _reason(status: int, text: str) -> str:
-    """The last cause that babeltrace2 names, in one line."""
-    if status < 0:
-        return f"it ended by {signal.Signals(-status).name}"
-    cause = text.rpartition("CAUSED BY ")[2].partition("\n")[2] or f"exit status {status}"
-    return " ".join(cause.split())
-
-
-def _limit_memory() -> None:
-    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES if most < 0 else min(DATA_BYTES, most), most))
-
-
 def find(top: Path) -> list[Path]:
     """The folders that hold a trace; an error names the reason why there is none."""
     if not top.is_dir():
-        why = "is a file; name the folder of the recording" if top.exists() else "no such folder"
-        raise TraceError(f"{top}: {why}")
-    folders = trace_folders(top)
-    if not folders and {file.name for file in files_below(top)} <= {RECORD_FILE}:
-        raise TraceError(f"{top}: nothing was recorded into this folder: no traced program ran")
+        raise TraceError(f"{top}: no such folder")
+    folders = sorted(file.parent for file in top.rglob("metadata"))
     if not folders:
-        raise TraceError(f"{top}: not a trace: no file 'metadata' in it or below; copy the whole folder")
+        raise TraceError(
+            f"{top}: not a trace, no file 'metadata' is in it or below: no traced program ran, or the folder "
+            "was not copied whole"
+        )
     for folder in folders:
         check_metadata(folder / "metadata")
     return folders
@@ -187,9 +177,8 @@ def check_metadata(path: Path) -> None:
     data, at = path.read_bytes(), 0
     if not data:
         raise TraceError(f"{path}: is empty: no traced program ran, the disk was full, or LTTng was killed")
-    while data.startswith(METADATA_MAGIC, at) and at + SIZE_AT + 4 <= len(data):
-        at += max(struct.unpack_from("I", data, at + SIZE_AT)[0] // 8, 1)
-    if at != len(data) and data.startswith(METADATA_MAGIC):
-        raise TraceError(
-            f"{path}: is cut off after {len(data)} bytes; the trace cannot be read without the rest"
-        )
+    while data.startswith(METADATA_MAGIC, at):
+        at += max(int.from_bytes(data[at + 28 : at + 32], sys.byteorder) // 8, 1)  # its size, in bits
+    if 0 < at != len(data):
+        cut = f"is cut off after {len(data)} bytes; the trace cannot be read without the rest"
+        raise TraceError(f"{path}: {cut}")

@@ -1,77 +1,219 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records a command, or for some seconds all programs of this user, in an LTTng session."""
+"""Records a command, or for some seconds all programs of this user, in an LTTng session.
+
+LTTng is used by its command line. `lttng create` starts a session daemon where none runs, and it stays: every
+program that loads lttng-ust then waits for it. So a daemon that a recording has started ends with it.
+"""
 
 from __future__ import annotations
 
-import datetime
 import json
+import math
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 from nrbench import host
-from nrbench.trace import signals
-from nrbench.trace.events import PROVIDER, TraceError
-from nrbench.trace.lttng import WANTED, Session, ends_with_block
+from nrbench.needed import STATUS
+from nrbench.system import System
 
+PROVIDER = "oai_tpool_ws"
+STATEDUMP = "lttng_ust_statedump"
+# Other events of the state have arrays, whose length is not checked when a trace is damaged.
+EVENTS = (f"{PROVIDER}:*", f"{STATEDUMP}:procname", f"{STATEDUMP}:bin_info")
+CHANNEL = "tpool_ws"
+WANTED = {"TPOOL_WS_TRACE": "1"}  # the environment in which a program loads the pool's provider of events
+SYSTEM = System()
+SHARED_MEMORY = Path("/dev/shm")
+# Of each CPU. They hold some 150 000 events: what a CPU makes in half a second of full load, in which the
+# consumer need not run at all.
+SUBBUF_KIB, SUBBUFS = 1024, 8
+WAIT_S = 120.0
+DUMP_S = 0.2  # in which the programs write down their state
+NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
+OVERFLOW = 1 << 63  # LTTng adds it where a count seems to have shrunk
+DAEMON_HELP = (
+    "Start a session daemon by hand to see its errors: lttng-sessiond --verbose. A daemon that runs as "
+    "root serves root and the group 'tracing'. $LTTNG_HOME or $HOME must be writable"
+)
+SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+SESSIOND = "lttng-sessiond"
+SESSIOND_END_S = 10.0
 RECORD_FILE = "recorded.json"  # describes the recording, beside the trace
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
+LOOK_S = 0.1  # between looks for a signal, or for the end of the command
 GRACE_S = 10.0  # for the command to end after a signal
 DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
 REMEDY = (
-    "Check that the program was built with tracing (its configuration finds liblttng-ust-dev), that "
-    "libthread_pool_ws_lttng.so.0 lies beside it and liblttng-ust is on this machine, that the program runs "
-    "as this user, that it uses the pool, and, if it ran before the recording, that it was started with "
-    "TPOOL_WS_TRACE=1"
+    "Check that the program was built with tracing and uses the pool, that libthread_pool_ws_lttng.so.0 lies "
+    "beside it and liblttng-ust is on this machine, that the program runs as this user and, if it ran before "
+    "the recording, was started with TPOOL_WS_TRACE=1"
 )
+
+
+class TraceError(Exception):
+    """Names the input and, where there is one, the remedy."""
+
+
+class Losses(NamedTuple):
+    events: int
+    packets: int
+
+
+def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
+    """@return its standard output. It runs in a session of its own, which Ctrl-C does not reach."""
+    try:
+        answer = subprocess.run(
+            ["lttng", *words],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            timeout=wait_s,
+        )
+    except FileNotFoundError:
+        raise TraceError(NOT_INSTALLED) from None
+    except subprocess.TimeoutExpired:
+        silent = f"'lttng {' '.join(words)}' has not answered for {wait_s:g} s"
+        raise TraceError(f"{silent}: is lttng-sessiond stopped?") from None
+    if answer.returncode != 0:
+        text = answer.stderr + answer.stdout
+        reason = re.search("^Error.*", text, re.MULTILINE) or re.search(".*", text.strip())
+        remedy = f". {DAEMON_HELP}" if "session daemon" in text or "sessiond" in text else ""
+        raise TraceError(f"'lttng {words[0]}' failed: {reason and reason[0]}{remedy}")
+    return answer.stdout
+
+
+def listed(*words: str) -> str:
+    """LTTng's answer in XML; empty if there is none."""
+    with suppress(TraceError):
+        return run_lttng("--mi=xml", "list", *words)
+    return ""
+
+
+class Session:
+    """A recording session. It is stopped and destroyed when its block ends, also by an error."""
+
+    def __init__(self, name: str, out: Path, subbuf_kib: int = SUBBUF_KIB) -> None:
+        self.name, self.out = name, out
+        self.subbuf_kib = 1 << (subbuf_kib - 1).bit_length()  # a power of two, as LTTng wants it
+        self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
+        self._recording = False
+
+    def check_memory(self) -> None:
+        """The buffers lie in shared memory, of which containers have little. Without room nothing is
+        recorded."""
+        needed = self.subbuf_kib * SUBBUFS * (max(SYSTEM.possible()) + 1)  # also of CPUs plugged in later
+        free = shutil.disk_usage(SHARED_MEMORY).free >> 10 if SHARED_MEMORY.is_dir() else needed
+        if needed > free:
+            raise TraceError(
+                f"{SHARED_MEMORY} has {free >> 10} MiB free, the buffers need {needed >> 10} MiB "
+                f"({SUBBUFS} of {self.subbuf_kib} KiB for each CPU). Use a smaller --subbuf-kib, or "
+                "give a container more: --shm-size"
+            )
+
+    def __enter__(self) -> Session:
+        run_lttng("create", self.name, f"--output={self.out.resolve()}")  # starts a daemon where none runs
+        size = f"--subbuf-size={self.subbuf_kib}k --num-subbuf={SUBBUFS}"
+        steps = (
+            f"enable-channel {CHANNEL} --buffers-uid {size}",
+            f"enable-event --channel={CHANNEL} {','.join(EVENTS)}",
+            f"add-context --channel={CHANNEL} --type=vpid --type=vtid",
+        )
+        try:
+            for step, *words in map(str.split, steps):
+                run_lttng(step, "--userspace", f"--session={self.name}", *words)
+            run_lttng("start", self.name)
+        except BaseException:
+            run_lttng("destroy", self.name)
+            raise
+        self._recording = True
+        return self
+
+    def stop(self) -> None:
+        """Ends the recording. All events are on disk when this returns."""
+        if not self._recording:
+            return
+        self._recording = False
+        run_lttng("stop", self.name)
+        if answer := listed(self.name, f"--channel={CHANNEL}"):
+            counts = (re.findall(rf"<{name}>(\d+)<", answer) for name in ("discarded_events", "lost_packets"))
+            self.losses = Losses(*(sum(int(count) % OVERFLOW for count in found) for found in counts))
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.stop()
+        finally:
+            run_lttng("destroy", self.name)
+
+    def dump_state(self) -> None:
+        """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
+        with suppress(TraceError):
+            run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=10.0)
+            time.sleep(DUMP_S)
+
+
+def run_folder() -> Path:
+    """Where lttng-sessiond of this user has its sockets."""
+    home = Path(os.environ.get("LTTNG_HOME") or os.environ.get("HOME", "/"))
+    return Path("/var/run/lttng") if os.geteuid() == 0 else home / ".lttng"
+
+
+def running() -> int | None:
+    """@return the process id of this user's daemon; None where none runs"""
+    with suppress(OSError, ValueError):
+        pid = int((run_folder() / f"{SESSIOND}.pid").read_text())
+        return pid if SYSTEM.process_name(pid) == SESSIOND else None
+    return None
+
+
+@contextmanager
+def ends_with_block() -> Iterator[None]:
+    """Ends a daemon that was started in the block, unless it has sessions of others."""
+    was_running = running() is not None
+    try:
+        yield
+    finally:
+        pid = running()
+        if pid and not was_running and re.search("<sessions */>|<sessions></sessions>", listed()):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+            end = time.monotonic() + SESSIOND_END_S
+            while running() == pid and time.monotonic() < end:
+                time.sleep(0.02)
 
 
 def say(text: str) -> None:
     print(f"tpool-ws-trace: {text}", file=sys.stderr, flush=True)
 
 
-def default_out() -> Path:
-    return Path(f"trace-{datetime.datetime.now():%Y%m%d-%H%M%S}")
-
-
-def check(session: Session, command: Sequence[str], seconds: float | None) -> bool:
-    """Finds errors before anything is started. @return whether the folder is new"""
-    if not command and seconds is None:
-        raise TraceError("nothing to record: name a command after --, or use --seconds")
+def check(session: Session, command: Sequence[str], seconds: float | None) -> None:
+    """Finds errors before anything is started."""
+    if bool(command) == (seconds is not None):
+        raise TraceError("nothing to record: name a command after --, or use --seconds; not both")
     if command and shutil.which(command[0]) is None:
         raise TraceError(f"{command[0]}: command not found, or not executable")
     session.check_memory()
-    is_new = not session.out.exists()
     session.out.mkdir(parents=True, exist_ok=True)
     if any(session.out.iterdir()):
         raise TraceError(f"--out {session.out}: the folder is not empty; name another one")
-    return is_new
 
 
-def record(
-    session: Session, command: Sequence[str], seconds: float | None = None, follow_forks: bool = False
-) -> int:
+def record(session: Session, command: Sequence[str], seconds: float | None, follow_forks: bool) -> int:
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
-    is_new = check(session, command, seconds)
-    try:
-        # Signals are held until the session is destroyed. They interrupt only the wait for the command.
-        with signals.held(), ends_with_block(), session:
-            say(f"recording into {session.out}")
-            process = _start(command, follow_forks) if command else None
-            status = _run(session, process, seconds)
-            session.stop()
-    except BaseException:
-        if is_new:
-            with suppress(OSError):
-                session.out.rmdir()  # unless something was recorded
-        raise
+    check(session, command, seconds)
+    with noted() as came, ends_with_block(), session:
+        say(f"recording into {session.out}")
+        process = _start(command, follow_forks) if command else None
+        status = _run(session, process, seconds or math.inf, came)
     about = {"command": shlex.join(command), "pid": process.pid if process else None, "seconds": seconds}
     _write_about(session, about)
     return _judge(session, status)
@@ -79,46 +221,52 @@ def record(
 
 def _write_about(session: Session, about: dict[str, Any]) -> None:
     """Describes the machine and the recording for the report."""
-    buffers, losses, each = session.buffers, session.losses, " and process" if session.per_process else ""
+    losses = session.losses
     about = host.facts() | about
-    about |= {
-        "buffers": f"{buffers.count} x {buffers.subbuf_bytes >> 10} KiB for each CPU{each}",
-        "lost_events": losses and losses.events,
-        "lost_packets": losses and losses.packets,
-    }
+    about["buffers"] = f"{SUBBUFS} x {session.subbuf_kib} KiB for each CPU"
+    about |= {f"lost_{name}": count for name, count in losses._asdict().items()} if losses else {}
     del about["bench"]
-    path = session.out / RECORD_FILE
+    (session.out / RECORD_FILE).write_text(json.dumps(about, indent=1) + "\n")
+
+
+@contextmanager
+def noted() -> Iterator[list[int]]:
+    """Signals that come are noted: an exception in the middle of a step would leave a session behind."""
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in SIGNALS}
     try:
-        path.write_text(json.dumps(about, indent=1) + "\n")
-    except OSError as error:
-        say(f"{path}: {error.strerror}; the report will not describe the machine and the recording")
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: float | None) -> int:
+def _wait(process: subprocess.Popen[bytes] | None, end_s: float, came: list[int]) -> int | None:
+    """For the end of the command, a signal, or a time, whatever comes first.
+    @return the command's exit status as shells have it; a signal's number, negative; None: the time"""
+    while time.monotonic() < end_s and not came:
+        code = process.poll() if process is not None else None
+        if code is not None:
+            return code if code >= 0 else 128 - code
+        time.sleep(LOOK_S)
+    return -came[0] if came else None
+
+
+def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: float, came: list[int]) -> int:
     """Waits for the command, or for the time. @return the exit status
 
     Meanwhile programs report at DUMPS_S the libraries that they have loaded. The names of functions in
     libraries that a program loads with dlopen() come from these reports.
     """
-    begin, looks = time.monotonic(), [at_s for at_s in DUMPS_S if seconds is None or at_s < seconds]
-    try:
-        for at_s in (*looks, seconds):
-            event = signals.wait(process, None if at_s is None else begin + at_s - time.monotonic())
-            if event == signals.Event() or process is None:
+    begin_s, status = time.monotonic(), None
+    for at_s in (*(at_s for at_s in DUMPS_S if at_s < seconds), seconds):
+        if status is None:
+            status = _wait(process, begin_s + at_s, came)
+            if status is None or process is None:
                 session.dump_state()
-            if event != signals.Event():
-                break
-        if process is None:  # Ctrl-C is a way to end such a recording
-            return 0 if event.signal in (None, signal.SIGINT) else 128 + event.signal
-        if event == signals.Event():
-            session.stop()
-            say(f"{seconds:g} s are recorded; waiting for the command to end")
-            event = signals.wait(process, None)
-        return (event.status or 0) if event.signal is None else _end(process, event.signal)
-    finally:
-        if process is not None and process.poll() is None:
-            process.kill()
-            process.wait()
+    if process is None:  # Ctrl-C is a way to end such a recording
+        return 0 if status in (None, -signal.SIGINT) else 128 - (status or 0)
+    return status if status is not None and status >= 0 else _end(process, came[0])
 
 
 def _start(command: Sequence[str], follow_forks: bool) -> subprocess.Popen[bytes]:
@@ -126,23 +274,20 @@ def _start(command: Sequence[str], follow_forks: bool) -> subprocess.Popen[bytes
     if follow_forks:
         library = "liblttng-ust-fork.so.1"
         environment["LD_PRELOAD"] = " ".join(filter(None, [library, environment.get("LD_PRELOAD")]))
-    try:
-        return subprocess.Popen(list(command), env=environment, preexec_fn=signals.let_through)
-    except OSError as error:
-        raise TraceError(f"{command[0]}: {error.strerror}") from error
+    return subprocess.Popen(list(command), env=environment)
 
 
 def _end(process: subprocess.Popen[bytes], number: int) -> int:
     """Passes a signal on, and ignores further ones. A Ctrl-C has most likely reached the command already.
     @return the exit status"""
-    status = signals.wait(process, 1, deaf=True).status if number == signal.SIGINT else None
+    status = _wait(process, time.monotonic() + (number == signal.SIGINT), [])
     if status is None:
         process.send_signal(number)
-        status = signals.wait(process, GRACE_S, deaf=True).status
+        status = _wait(process, time.monotonic() + GRACE_S, [])
     if status is None:
         say(f"the command has not ended {GRACE_S:g} s after the signal; killing it")
         process.kill()
-        status = signals.wait(process, None, deaf=True).status
+        status = _wait(process, math.inf, [])
     return status or 0
 
 
@@ -151,30 +296,12 @@ def _judge(session: Session, status: int) -> int:
     out, losses = session.out, session.losses
     if shutil.disk_usage(out).free < FULL_BYTES:
         say(f"the disk of {out} is full: the trace is not complete")
-    metadata = [folder / "metadata" for folder in trace_folders(out)]
-    # They declare the events of each program that the recorder has seen.
-    if not any(f"{PROVIDER}:".encode() in file.read_bytes() for file in metadata):
-        programs = "only programs with other tracepoints" if metadata else "no program with LTTng tracepoints"
-        what = f"no event of {PROVIDER}" if metadata else "nothing"
-        say(f"{out}: {what} was recorded: {programs} ran. {REMEDY}")
-        return status or 2
+    # These files declare the events of each program that the recorder has seen.
+    if not any(f"{PROVIDER}:".encode() in file.read_bytes() for file in out.rglob("metadata")):
+        say(f"{out}: no event of {PROVIDER} was recorded. {REMEDY}")
+        return status or STATUS
     if losses is not None and any(losses):
-        larger = f"--subbuf-size={session.buffers.subbuf_bytes * 2 >> 10}k or more --num-subbuf"
         lost = f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full"
-        say(f"{lost}. Record again with larger ones: {larger}")
+        say(f"{lost}. Record again with larger ones: --subbuf-kib={session.subbuf_kib * 2}")
     say(f"recorded; next: tpool-ws-trace report {out}")
     return status
-
-
-def files_below(top: Path) -> list[Path]:
-    """All files below a folder. A folder that cannot be read is an error."""
-
-    def fail(error: OSError) -> None:
-        raise error
-
-    return [Path(folder) / name for folder, _, names in os.walk(top, onerror=fail) for name in names]
-
-
-def trace_folders(top: Path) -> list[Path]:
-    """Folders that hold a trace: those with a file called metadata."""
-    return sorted(file.parent for file in files_below(top) if file.name == "metadata")

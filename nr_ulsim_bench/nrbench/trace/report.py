@@ -1,151 +1,189 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report: tables as text or JSON, and with --out a page and a picture of the distributions."""
+"""The report: tables as text or JSON, and with --out a page."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import sys
-import time
+import textwrap
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 from nrbench import host
-from nrbench.trace.events import PROVIDER, TraceError
-from nrbench.trace.figures import Figures, Summary, is_wanted, summarize
-from nrbench.trace.process import Process, processes_of
-from nrbench.trace.reader import Table, Trace, table
-from nrbench.trace.record import RECORD_FILE
-from nrbench.trace.text import WIDTH, losses, tables, text
+from nrbench.needed import STATUS
+from nrbench.render import Page, Section, Table, layout, plain_columns, write_page
+from nrbench.trace.figures import PATH_PARTS, Summary, summarize
+from nrbench.trace.process import read
+from nrbench.trace.reader import Trace
+from nrbench.trace.record import RECORD_FILE, TraceError
 
-NARROWEST = 40  # columns of text
-LIMITS = """
-Recording costs time: about 0.1 µs an event in the traced thread, four or five events a task. Tasks of a
-microsecond look longer than they are, and so do the parts find and finish of the critical path.
+WIDTH = 108
+BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
+# Of each table: whose rows it has, and its columns: HEADING=VALUES. A value is named by the keys that lead to
+# it; its unit is in them.
+TABLES = {
+    "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
+    "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
+    "Tasks": "phases: tasks, lag p50=start_lag.p50_us, lag p99=start_lag.p99_us, time p50=task_time.p50_us, "
+    "time p99=task_time.p99_us, stolen=steal_share",
+    "Critical path": "phases: count, "
+    + ", ".join(f"{part}=critical_path.mean_us.{part} (critical_path.share.{part})" for part in PATH_PARTS),
+    "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes",
+    "Wakes": "pools: woken=unparks.woken, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
+    "max=wake_latency.max_us, own timer=unparks.by_own_timer, did not sleep=unparks.did_not_sleep",
+    "Late starts": "late: cause, bursts=count, share, p50=median_us, max=max_us",
+    "Run time by task function": "functions: tasks=count, sum=total_us, p50=p50_us, p99=p99_us, max=max_us",
+}
+NOTES = """
+Times in us. A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it
+has waited for them. left out: events were lost meanwhile, the end is missing, or the number of tasks does not
+match. at once: how many of the phase's tasks run at a time, on average.
 
-All times are by the clock, not CPU time. A thread that loses its CPU in a task makes that task long, and
-counts as busy. Only a trace of the kernel can tell the two apart.
+Times in us. lag: from the push to the start of the task. time: from start to end, including tasks that it
+runs while it waits. stolen: share of tasks that another thread ran than the one that pushed them.
 
-With fewer than a few hundred values, p99 is nearly the longest.
+Mean us a phase, and share: what each moment waited for, from the end backwards. serial: the phase's own
+thread neither pushes, runs tasks nor waits. push: it pushes tasks or wakes workers. wake: from the call that
+wakes a worker to its first instruction. find: a thread searches for its next task. run: tasks. finish: from
+the end of the last task to the return of the wait.
 
-A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it has waited
-for them. A program that marks no phases has bursts only.
+Over the whole trace. for workers: CPUs that workers may use.
 
-The critical path shows, from the end of a phase backwards, what each moment waited for. A part that becomes
-some microseconds shorter shortens the phase by no more than that, and by less where another path is nearly
-as long.
+Over the whole trace, in us, from the call that wakes a worker to its first instruction. own timer: woken by
+their own timer (pre-wake). did not sleep: a task came before the worker slept.
+
+Over the whole trace, in us, from a burst's first push after a pause to its first task on a worker. A start is
+late above the 90th percentile that the pool follows; the pool names the cause.
+
+Over the whole trace, in us, without other tasks that a task runs and without its waits for them. Last column:
+how many tasks took how long, a character for each power of two; the highest block is the most frequent one.
 """.strip().split("\n\n")
 
 
-def read(trace: Trace, wanted: str | None) -> tuple[Table, list[Process]]:
-    """@param wanted name or id of the processes; None = all"""
-    found = table(trace.events())
-    processes = processes_of(found, trace.recorded)
-    with_pool = [process for process in processes if process.pools]
-    if not with_pool:
-        if trace.warnings:
-            raise TraceError(f"{trace.path}: no event of the pool was read. {'. '.join(trace.warnings)}")
-        if trace.event_count == 0:
-            raise TraceError(f"{trace.path}: the trace is empty: no event was recorded")
-        raise TraceError(
-            f"{trace.path}: none of its {trace.event_count} events is of {PROVIDER}: the program was built"
-            " without tracing, does not use the pool, or another session was recorded"
-        )
-    if wanted is None:
-        return found, processes
-    chosen = [process for process in with_pool if wanted in (str(process.pid), process.name)]
-    if not chosen:
-        there = ", ".join(process.label for process in with_pool)
-        raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {there}")
-    for process in chosen:
-        process.alone = len(chosen) == 1
-    return found, chosen
+def us(value: float) -> str:
+    """Microseconds, three digits or more."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
 
 
-def report(
-    folder: Path,
-    out: Path | None = None,
-    phases: Sequence[str] = (),
-    wanted: str | None = None,
-    as_json: bool = False,
-) -> int:
+def shown(row: Summary, path: str) -> str:
+    value: Any = row
+    for key in path.split("."):
+        value = value[key]
+    if value is None or isinstance(value, str):
+        return value or "-"
+    if "share" in path:
+        return f"{100 * value:.1f}%"
+    if "_us" in path:
+        return us(value)
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+def cell(row: Summary, values: str) -> str:
+    text = re.sub(r"[\w.]+", lambda match: shown(row, match[0]), values)
+    return "-" if text.startswith("-") else text
+
+
+def drawn(rows: list[Summary]) -> tuple[str, list[str]]:
+    """A column with a character for each power of two that the histograms of all rows cover. The highest
+    block stands at the most frequent one. @return its heading and its cells"""
+    powers = [int(low).bit_length() - 1 for row in rows for low in row["histogram"]]
+    lows = [1 << power for power in range(min(powers), max(powers) + 1)]
+    cells = []
+    for row in rows:
+        counts = [row["histogram"].get(str(low), 0) for low in lows]
+        blocks = [(count * len(BLOCKS) - 1) // max(counts) for count in counts]
+        cells.append("".join(BLOCKS[block] if block >= 0 else NONE for block in blocks))
+    return f"{us(lows[0] / 1e3)} .. {us(2 * lows[-1] / 1e3)}", cells
+
+
+def tables(summary: Summary) -> Iterator[Table]:
+    """Those that have rows."""
+    late = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late"]]
+    for (title, about), note in zip(TABLES.items(), NOTES):
+        of, _, columns = about.partition(": ")
+        things = (summary | {"late": late})[of]
+        heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
+        rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
+        names = [*heads]
+        if of == "functions" and rows:
+            name, cells = drawn(things)
+            names, rows = [*names, name], [[*row, one] for row, one in zip(rows, cells)]
+        if rows:
+            yield Table(title, plain_columns("", *names), rows, [" ".join(note.split())])
+
+
+def warnings(summary: Summary) -> list[str]:
+    """Sentences on what the trace lacks; empty if it lacks nothing."""
+    said = [*summary["warnings"]]
+    if summary["lost_stretches"]:
+        lost = f"LOST: at least {summary['lost_events']} events and {summary['lost_packets']} packets"
+        stretches = f"in {summary['lost_stretches']} stretches of time"
+        left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
+        remedy = "The numbers of pools are too small. Larger buffers help: record --subbuf-kib"
+        said.append(f"{lost}, {stretches}. {left_out}. {remedy}")
+    return said
+
+
+def text(summary: Summary) -> Iterator[str]:
+    yield from (f"WARNING: {warning}" for warning in warnings(summary))
+    for table in tables(summary):
+        yield from ("", table.title)
+        yield from (line.rstrip() for line in layout(table.all_rows))
+        yield from textwrap.wrap(table.notes[0], WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from ("", longest(summary))
+
+
+def longest(summary: Summary) -> str:
+    slot = summary["longest_slot"]
+    return f"longest {slot['kind']} {slot['name']}: {us(slot['duration_us'])} us" if slot else "no slot"
+
+
+def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
+    """@param wanted names or kinds of phases, or parts of names; empty = all"""
+    return not wanted or any(word in phase["name"] or word == phase["kind"] for word in wanted)
+
+
+def report(folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, as_json: bool) -> int:
     """@param phases, wanted  show only these, and processes of that name or id
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    trace, recording = Trace(folder), about(folder)
-    begin = time.monotonic()
-    found, processes = read(trace, wanted)
-    cores = recording.get("cores")
-    summary, figures = summarize(found, processes, phases, cores if type(cores) is int else 0)
-    notes = recorded_command(processes, recording.get("pid"))
-    summary |= {"events": trace.event_count, "warnings": trace.warnings, "notes": notes}
-    if phases and not summary["phases"]:
-        known = ", ".join(sorted({kind.summary["name"] for kind in figures}))
+    trace = Trace(folder)
+    summary = summarize(trace, read(trace, wanted))
+    chosen = [phase for phase in summary["phases"] if is_wanted(phase, phases)]
+    if phases and not chosen:
+        known = ", ".join(sorted({phase["name"] for phase in summary["phases"]}))
         raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
-    columns = shutil.get_terminal_size((WIDTH, 0)).columns
-    width = max(columns, NARROWEST) if sys.stdout.isatty() else WIDTH
-    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary, width)), flush=True)
-    print(f"{trace.event_count} events read in {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    summary["phases"] = chosen
+    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
-        write(out, folder, summary, [kind for kind in figures if is_wanted(kind, phases)], recording)
-    return 2 if summary["warnings"] else 0
+        write(out, folder, summary)
+    return STATUS if trace.warnings else 0
 
 
-def recorded_command(processes: Sequence[Process], pid: object) -> list[str]:
-    """Names the process of the recorded command, where the trace has several."""
-    pools = {process.pid: process for process in processes if process.pools}
-    if type(pid) is not int or pid not in pools or len(pools) == 1:
-        return []
-    return [
-        f"The trace has {len(pools)} processes with a pool. The recorded command is {pools[pid].label}: "
-        f"--process {pid} shows it alone"
-    ]
-
-
-def write(
-    out: Path, trace: Path, summary: Summary, figures: list[Figures], recording: dict[str, Any]
-) -> None:
-    """The page, the picture in it, and the JSON file."""
-    from nrbench.matplotlib_home import matplotlib_apart
-    from nrbench.render import Page, Section, data_uri, write_page
-
+def write(out: Path, trace: Path, summary: Summary) -> None:
+    """The page."""
+    said, recording = warnings(summary), about(trace)
+    names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
+    facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
+    page = Page(
+        title=f"Thread pool trace {trace.resolve().name}",
+        lead=f"{summary['events']} events, {summary['slots']} slots, {longest(summary)}."
+        + ("" if said else " No event was lost."),
+        sections=[Section("", [table], top=table.title) for table in tables(summary)],
+        warnings=said,
+        facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
+    )
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with matplotlib_apart():
-            from nrbench.trace.tails import draw_tails
-
-            has_picture = draw_tails(figures, out / "tails.png")
-        (out / "report.json").write_text(json.dumps(summary, indent=1) + "\n")
-        facts = [
-            (host.TEXT.get(key, key.replace("_", " ")), host.fact_text(value))
-            for key, value in recording.items()
-        ]
-        sections = [Section("", [table], top=table.title) for table in tables(summary)]
-        if has_picture:
-            picture = data_uri(out / "tails.png")
-            sections.insert(0, Section("Distributions", (), picture, "Share of all that are longer."))
-        longest = summary["longest_slot"]
-        lead = f"{summary['events']} events, {summary['slots']} slots."
-        lead += f" Longest: {longest['name']}, {longest['duration_us']:.1f} µs." if longest else ""
-        warned = [*summary["warnings"], *losses(summary)]
-        page = Page(
-            title=f"Thread pool trace {trace.resolve().name}",
-            lead=lead if warned else f"{lead} No event was lost.",
-            sections=sections,
-            warnings=[*warned, *summary["notes"]],
-            notes=LIMITS,
-            facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
-        )
         write_page(out / "report.html", page)
     except OSError as error:
         raise TraceError(f"--out {out}: {error.strerror or error}") from error
-    written = "report.html report.json" + (" tails.png" if has_picture else "")
-    print(f"written to {out}/: {written}", file=sys.stderr)
+    print(f"written to {out}/: report.html", file=sys.stderr)
 
 
 def about(trace: Path) -> dict[str, Any]:
     """The description that `record` has written beside the trace."""
-    try:
-        found = json.loads((trace / RECORD_FILE).read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    with suppress(OSError, ValueError):
+        return dict(json.loads((trace / RECORD_FILE).read_text()))
+    return {}
