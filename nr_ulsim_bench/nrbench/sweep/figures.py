@@ -38,4 +38,6 @@ OTHERS = (
     Figure("rate_recovery_sum_us", "rate recovery, sum over segments"),
     Figure("segments_decoding_sum_us", "segment decoding, sum over segments"),
 )
-TITLES = {figure.key: figure.title for figure in (*MAIN, *OTHERS)}
+CPU = "cpu_s"
+COSTS = (Figure(CPU, "CPU time"), Figure("wall_s", "wall time"))  # of a whole run, in s
+TITLES = {figure.key: figure.title for figure in (*MAIN, *OTHERS, *COSTS)}
