@@ -9,6 +9,7 @@ from typing import Any, Iterator, Sequence
 
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import CenteredNorm
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
@@ -21,7 +22,7 @@ OURS = ("#d62728", "#f28e7f", "#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # red
 GREY = "#888888"
 # Small, and the same file for the same runs; a $ in a name is a $.
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
-DPI, NUMBERS_MAX = 110, 300
+DPI = 110
 CASE_NOTE = (
     "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: the number of cores."
 )
@@ -86,16 +87,18 @@ def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
 
 def squares(grids: Sequence[tuple[str, Frame]], title: str, columns: int = 1) -> Canvas:
     """A panel a table: its rows and columns, a colour a value; ratios around 1. White: no run."""
-    height = sum(0.3 * len(grid) + 1.4 for _, grid in grids[::columns])
-    canvas, axes = plt.subplots(len(grids) // columns, columns, figsize=(7 * columns, height),
-                                squeeze=False, layout="constrained")  # fmt: skip
+    height = sum(0.25 * len(grid) + 1.2 for _, grid in grids[::columns])
+    size = (5.5 * columns, height)
+    canvas, axes = plt.subplots(len(grids) // columns, columns, figsize=size, squeeze=False)
     for axis, (name, grid) in zip(axes.flat, grids):
-        of_ratios: Any = {"cmap": "vlag", "center": 1} if "÷" in name else {"cmap": "viridis_r"}
-        sns.heatmap(
-            grid, ax=axis, annot=grid.size <= NUMBERS_MAX, fmt=".3g", annot_kws={"size": 7}, **of_ratios
-        )
-        axis.set_title(name, fontsize=10, loc="left")
+        of_ratios: Any = {"cmap": "coolwarm", "norm": CenteredNorm(1)} if "÷" in name else {}
+        canvas.colorbar(axis.pcolormesh(grid.to_numpy(float), **of_ratios), ax=axis)
+        for of_axis, index in ((axis.xaxis, grid.columns), (axis.yaxis, grid.index)):
+            labels = [", ".join(map(str, one)) if isinstance(one, tuple) else f"{one:g}" for one in index]
+            of_axis.set_ticks([place + 0.5 for place in range(len(index))], labels, fontsize=7)
+        axis.set_title(name, fontsize=9, loc="left")
     canvas.suptitle(title, fontsize=11)
+    canvas.tight_layout()
     return canvas
 
 
