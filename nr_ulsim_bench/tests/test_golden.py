@@ -53,7 +53,6 @@ def names(folder):
 def test_a_sweep(tmp_path):
     nrbench("report", ONE, "--out", tmp_path)
     check("sweep.txt", (tmp_path / "report.txt").read_text(encoding="utf-8"))
-    check("sweep-runs.csv", table(tmp_path / "runs.csv", ["host_label"]))
     check("sweep-files.txt", names(tmp_path))
     check_page(tmp_path)
 

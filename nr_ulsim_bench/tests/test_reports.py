@@ -103,7 +103,7 @@ def test_the_order_of_fields_and_a_line_that_was_cut_off_change_nothing(tmp_path
         path.parent.mkdir()
         path.write_text("\n".join(texts), encoding="utf-8")
         nrbench("report", path.parent, "--out", path.parent)
-        found.append([(path.parent / of).read_text() for of in ("results.csv", "report.txt", "runs.csv")])
+        found.append([(path.parent / of).read_text() for of in ("results.csv", "report.txt")])
     assert found[0] == found[1]
 
 

@@ -17,7 +17,7 @@ from nrbench import table
 from nrbench.judge import median_interval
 from nrbench.record import Host
 from nrbench.sweep.configuration import configurations, keys_of
-from nrbench.sweep.figures import COSTS, DECODING, MAIN, RX, SYMBOLS, TITLES, bound_key
+from nrbench.sweep.figures import COSTS, DECODING, FIGURES, MAIN, RX, SYMBOLS, bound_key
 from nrbench.sweep.record import INLINE, Run, cores_for
 from nrbench.sweep.runs import Runs
 from nrbench.table import Frame
@@ -113,11 +113,7 @@ def _rows(settings: Frame) -> Frame:
     }
     names = ["number", "threads", "variant"]
     cores = there.groupby(names)["cores"].transform("max")
-    found = (
-        there.assign(cores=cores)
-        .drop_duplicates(names)
-        .drop(columns=["pool", "program", "at_once", "is_inline"])
-    )
+    found = there.assign(cores=cores).drop_duplicates(names)
     if not roles:
         return found.assign(rank=0, ours=False, baseline=None, first=None)
     of_roles = pd.concat(roles, names=["number", None]).reset_index("number")
@@ -173,7 +169,7 @@ def _points(rows: Frame, runs: Runs, row_of: Any) -> Frame:
     """By row, what it is on a map: empty where the runs are no map. With the share of errors, and its
     interval by Wilson's formula: 95 %, each slot for itself."""
     points = {
-        row: (f"{run.scenario} {point.family}", *point[1:])
+        row: (f"map {run.scenario} {point.family}", *point[1:])
         for row, run in zip(row_of, runs.settings)
         if row >= 0 and run.kind == "nr_ulsim" and (point := point_of(run.options))
     }
@@ -203,7 +199,7 @@ def _figures(runs: Runs) -> list[str]:
     there = [name for name in runs.figures if name not in bounds]
     if len(runs.frame) > ALL_FIGURES_MAX:
         return [RX] if RX in there else there[-1:]
-    known = [name for name in TITLES if name in there]
+    known = [name for name in FIGURES if name in there]
     return [*known, *sorted(set(there) - set(known)), *(figure.key for figure in COSTS)]
 
 

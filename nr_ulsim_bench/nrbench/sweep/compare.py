@@ -16,7 +16,7 @@ from nrbench.render import Table
 from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
-from nrbench.sweep.figures import CPU, TITLES
+from nrbench.sweep.figures import CPU
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
 from nrbench.sweep.tables import RATIO, case_name, compared, number, shown, texts_of, word
@@ -101,21 +101,17 @@ def _changes(
 
 
 def _against(old: Cells, new: Cells, rows: Frame, threshold: float) -> Frame:
-    """The ratios of rows that both have, as of two samples."""
-    found = []
+    """With the ratios of rows that both have, as of two samples."""
+    found = {}
     for figure, of in rows.groupby("figure"):
+        before, after = old.long(figure, of["row_before"]), new.long(figure, of["row"])
+        values = pd.concat([before.assign(row=-1 - before["row"]), after]).rename(columns={"row": "group"})
         base = dict(zip(of["row"], -1 - of["row_before"]))
-        sides = [old.long(str(figure), of["row_before"]), new.long(str(figure), of["row"])]
-        sides[0]["row"] = -1 - sides[0]["row"]
-        values = pd.concat(sides).rename(columns={"row": "group"})
-        found.append(table.ratios(values, base, threshold, pairs=False).assign(figure=figure))
-    ratios = pd.concat(found).rename_axis("row").reset_index() if found else pd.DataFrame()
-    own = [*table.COLUMNS]
-    return (
-        rows.drop(columns=own).merge(ratios, on=["row", "figure"], how="left")
-        if len(ratios)
-        else rows.assign(**dict.fromkeys(own))
-    )
+        found[figure] = table.ratios(values, base, threshold, pairs=False)
+    if not found:
+        return rows
+    ratios = pd.concat(found, names=["figure", "row"])
+    return rows.drop(columns=[*table.COLUMNS]).join(ratios, on=["figure", "row"])
 
 
 def _judged(rows: Frame) -> Frame:
@@ -167,16 +163,14 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         yield shown(title, map(_texts, cells), SHOWN, heads={RATIO[0]: "÷ before"})
 
 
-def _where(rows: Frame) -> pd.Series[Any]:
-    return pd.Series([f"{case_name(row)}, {row.variant}, {row.threads} threads" for row in rows.itertuples()],
-                     index=rows.index, dtype=object)  # fmt: skip
+def _settings(rows: Frame) -> list[str]:
+    texts = (f"{case_name(row)}, {row.variant}, {row.threads} threads" for row in rows.itertuples())
+    return list(dict.fromkeys(texts))
 
 
 def only_on_one_side(comparison: Comparison) -> Iterator[str]:
-    """Those of one setting in a line."""
     for side, rows in (("before", comparison.missing), ("after", comparison.added)):
-        for where, figures in rows["figure"].groupby(_where(rows), sort=False):
-            yield f"only {side}: {where}: {', '.join(figures.map(TITLES))}"
+        yield from (f"only {side}: {name}" for name in _settings(rows))
 
 
 def summary(comparison: Comparison) -> str:
@@ -185,7 +179,7 @@ def summary(comparison: Comparison) -> str:
         return "nothing to compare: no row is on both sides"
     order = [word for word in (SLOWER, LOST, FASTER, SAME, UNKNOWN, NONE) if word in counts]
     text = f"{counts.total()} times: " + ", ".join(f"{word} {counts[word]}" for word in order)
-    failing = _where(comparison.rows[comparison.rows["failing"]]).nunique()
-    gone = _where(comparison.missing).nunique()
+    failing = len(_settings(comparison.rows[comparison.rows["failing"]]))
+    gone = len(_settings(comparison.missing))
     text += f"; settings of which more runs fail: {failing}" if failing else ""
     return text + (f"; settings with rows only before: {gone}" if gone else "")

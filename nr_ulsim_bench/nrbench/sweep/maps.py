@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Iterator, NamedTuple
 
+import numpy as np
+
 from nrbench.render import Column, Table
 from nrbench.sweep.figures import RX
 from nrbench.sweep.tables import chosen_threads, number, threads_text
@@ -21,29 +23,30 @@ class Map(NamedTuple):
 
 
 def maps(cells: Frame) -> Iterator[Map]:
-    """Of each host. Times are of the last of our variants, at chosen_threads()."""
+    """Of all hosts: their geometric means. Times are of the last of our variants, at chosen_threads()."""
     of_points = cells[cells["map"].notna() & (cells["figure"] == RX)]
-    for (label, family), of in of_points.groupby(["host_label", "map"], sort=False):
+    for family, of in of_points.groupby("map", sort=False):
         threads = chosen_threads(of)
         timed = of[of["threads"] == threads].sort_values(["ours", "rank"])
         variant = timed["variant"].iloc[-1]
         timed = timed[timed["variant"] == variant]
-        values = timed.set_index(POINT)[["median", "ratio"]].dropna(axis=1, how="all")
+        logs = np.log(timed.set_index(POINT)[["median", "ratio"]].astype(float))
+        values = np.exp(logs.groupby(POINT).mean()).dropna(axis=1, how="all")
         sums = of.groupby(POINT)[["errors", "slots"]].sum()
         values.insert(0, "bler", sums["errors"] / sums["slots"])
         titles = {"bler": "BLER", "median": f"Whole RX of {variant}, µs, {threads_text(threads)}",
                   "ratio": f"{variant} ÷ old, {threads_text(threads)}"}  # fmt: skip
-        grids = [
-            (
-                f"{titles[name]}: {layers:g} layer{'s' if layers != 1 else ''}",
-                of_layers[name].unstack("snr_db"),
-            )
-            for layers, of_layers in values.droplevel("layers").groupby(
-                values.index.get_level_values("layers")
-            )
-            for name in values
-        ]
-        yield Map(f"{label}: map {family}", len(values.columns), grids)
+        grids = []
+        for layers, of_layers in values.groupby("layers"):
+            count = f"{layers:g} layer{'s' if layers != 1 else ''}"
+            wide = of_layers.droplevel("layers").unstack("snr_db").rename_axis("MCS")
+            grids += [
+                (f"{titles[name]}: {count}", wide[name].rename_axis(columns="SNR, dB")) for name in values
+            ]
+        hosts = of["host_label"].unique()
+        yield Map(
+            f"{family}, {hosts[0] if len(hosts) == 1 else f'{len(hosts)} hosts'}", len(values.columns), grids
+        )
 
 
 def map_tables(one: Map) -> Iterator[Table]:

@@ -80,7 +80,7 @@ def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
         line.set_label(name)
     figure: Canvas = grid.figure
     figure.suptitle(title, fontsize=11)
-    legend(figure, 6, "lower center", fontsize=9)
+    legend(figure, 6)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 
@@ -97,6 +97,7 @@ def squares(grids: Sequence[tuple[str, Frame]], title: str, columns: int = 1) ->
             labels = [", ".join(map(str, one)) if isinstance(one, tuple) else f"{one:g}" for one in index]
             of_axis.set_ticks([place + 0.5 for place in range(len(index))], labels, fontsize=7)
         axis.set_title(name, fontsize=9, loc="left")
+        axis.set(xlabel=grid.columns.name or "", ylabel=grid.index.name or "")
     canvas.suptitle(title, fontsize=11)
     canvas.tight_layout()
     return canvas

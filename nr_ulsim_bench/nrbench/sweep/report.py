@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
+from typing import Iterable, Iterator, NamedTuple, Sequence
 
-import pandas as pd
 from matplotlib.figure import Figure as Canvas
 from rich.console import RenderableType
 from rich.text import Text
@@ -18,10 +17,9 @@ from nrbench.host import is_busy
 from nrbench.judge import check_threshold
 from nrbench.record import ResultsError
 from nrbench.sweep import plots, tables
-from nrbench.sweep.cells import ALL_FIGURES_MAX, OF_CONFIGURATION, Cells, cells_of, cores_of
-from nrbench.sweep.configuration import configurations, wrong_pools
+from nrbench.sweep.cells import OF_CONFIGURATION, Cells, cells_of
+from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, host_facts, mixtures
-from nrbench.sweep.figures import TITLES
 from nrbench.sweep.hosts import hosts_table, pooled
 from nrbench.sweep.maps import Map, map_tables, maps
 from nrbench.sweep.runs import Runs, read
@@ -32,8 +30,6 @@ SHORT = 6  # the same for a terminal
 REST = "report.txt and report.html have the tables of each case, of all figures, CPU time, and pre-wake."
 REST_OF_CASES = "{} cases: of each the figures are in results.csv"
 KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
-PLAIN = ("kind", "scenario", "case", "variant", "pool", "spin", "threads", "repeat", "sweep", "began",
-         "status", "error", "trials", "errors", "at_once", "wall_s", "cpu_s")  # fmt: skip
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
 POINT = ("map", "layers", "mcs", "snr_db", "slots", "errors", "bler", "bler_low", "bler_high")
 OF_CELLS = (
@@ -43,18 +39,11 @@ OF_CELLS = (
     *(f"modes_{name}" for name in RATIO), *POINT,
 )  # fmt: skip
 NOTES = (
-    "In each round every variant runs once at each number of threads, in an order shuffled anew, so that "
-    "changes on the machine hit all of them alike. Ratios are of medians over the rounds that both sides "
-    "finished. Runs that were taken at another time than the rest of their round (settings added later, "
-    "failed runs taken again, an interruption) are not of that round. Where too few rounds are left, a "
-    "ratio is of all runs of either side, and a note is below the table.",
+    "In each round every variant runs once at each number of threads, in an order shuffled anew. Ratios are "
+    "of medians over the rounds that both sides finished. A run that was taken at another time than its "
+    "round (a setting added later, a failed run taken again) is not of that round.",
     "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With "
     "fewer than 5 rounds there is no interval, and no verdict.",
-    "Each verdict is for itself. Where nothing differs, about one interval in twenty leaves out 1 by chance.",
-    "The bound comes from runs without a pool. Beside other threads the same work may take less or more "
-    "time, by caches, memory or the CPU's frequency: a time a little below the bound is no error.",
-    "The parallel bound comes from as many runs without a pool at once as there are cores, one on each.",
-    "CPU time is that of the whole run, setting up included.",
     "BLER: share of the slots that were not decoded in their first round, of all pools together. results.csv "
     "has a 95 % interval, by Wilson's formula, which takes slots as independent.",
 )
@@ -113,9 +102,8 @@ def _merge_notes(runs: Runs) -> Iterator[str]:
 
 
 def _busy(runs: Runs) -> Iterator[str]:
-    for label, load, cpus in sorted(
-        {(r.host.label, r.host.load, r.host.cores_online) for r in runs.settings}
-    ):
+    hosts = (run.host for run in runs.settings)
+    for label, load, cpus in sorted({(host.label, host.load, host.cores_online) for host in hosts}):
         if is_busy(load, cpus):
             yield (
                 f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs)."
@@ -132,7 +120,7 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
         for table in tables.case_tables(content.cells, of, short):
             yield from render.parts(table)
     of_maps = (table for one in content.maps for table in map_tables(one))
-    for table in chain(() if short and len(content.maps) > 1 else of_maps, content.common()):
+    for table in chain(of_maps, content.common()):
         yield from render.parts(table)
     if short:
         yield render.indented(REST + "\n", "dim")
@@ -142,51 +130,22 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
     yield render.indented(tables.RULE, "dim")
 
 
-def runs_frame(runs: Runs) -> Frame:
-    """A row a run, with all that is known of it; figures in the order of tables."""
-    of_setting = [
-        {
-            "host": run.host.id, "host_label": run.host.label,
-            **{name: getattr(about, name) for name in OF_CONFIGURATION}, "cores": cores_of(run),
-            **{n: getattr(run, n) for n in PLAIN if n not in runs.frame}, "program": run.program or None,
-        }
-        for run, about in zip(runs.settings, configurations(runs.settings))
-    ]  # fmt: skip
-    joined = runs.frame.join(pd.DataFrame(of_setting), on="setting")
-    figures = [*(f for f in TITLES if f in runs.figures), *sorted(set(runs.figures) - set(TITLES))]
-    names = ["host", "host_label", *OF_CONFIGURATION, "cores", *PLAIN, "pass", "program", "derived", *figures]
-    return joined[names]
+def _picture(canvas: Canvas, out: Path, name: str) -> str:
+    """@return for the page"""
+    return render.data_uri(plots.save_both(canvas, out / f"{plots.file_name(name)}.png"))
 
 
-class _Pictures:
-    """PNG and SVG, in a folder."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.names: list[str] = []
-
-    def draw(self, name: str, make: Callable[..., Canvas], *of: Any) -> str:
-        """@param of  what is drawn. @return for the page"""
-        stem = plots.file_name(name)
-        if f"{stem}.png".lower() in map(str.lower, self.names):
-            stem += f"-{len(self.names)}"
-        with plt.rc_context(plots.SVG):
-            png = plots.save_both(make(*of), self.out / f"{stem}.png")
-        self.names += [png.name, png.with_suffix(".svg").name]
-        return render.data_uri(png)
-
-
-def _sections(content: Content, pictures: _Pictures) -> Iterator[render.Section]:
+def _sections(content: Content, out: Path) -> Iterator[render.Section]:
     """Of the page, in order."""
     for table in content.common():
         yield render.Section(table.title, [table])
     if len(content.hosts):
         places = ["class", "host_label"], ["threads", "variant"]
         grid = content.hosts.pivot_table("ratio", *places, sort=False)
-        picture = pictures.draw("hosts", plots.squares, [("÷ old", grid)], "Hosts and classes")
+        picture = _picture(plots.squares([("÷ old", grid)], "Hosts and classes"), out, "hosts")
         yield render.Section("Hosts and classes, as colours", [], picture)
     for one in content.maps:
-        picture = pictures.draw(one.name, plots.squares, one.grids, one.name, one.values)
+        picture = _picture(plots.squares(one.grids, one.name, one.values), out, one.name)
         yield render.Section(one.name, list(map_tables(one)), picture)
     host = ""
     for of in content.shown(MANY_CASES):
@@ -194,7 +153,7 @@ def _sections(content: Content, pictures: _Pictures) -> Iterator[render.Section]
         top, host = ("" if first["host"] == host else first["host_label"]), first["host"]
         name = f"{first['host_label']} {first['scenario']} {first['case']} {first['configuration']}"
         has_figures = bool(tables.compared(of))
-        picture = pictures.draw(name, plots.case_figure, content.cells, of) if has_figures else ""
+        picture = _picture(plots.case_figure(content.cells, of), out, name) if has_figures else ""
         made = list(tables.case_tables(content.cells, of)) if has_figures else []
         yield render.Section(tables.case_name(first), made, picture, plots.CASE_NOTE, top)
 
@@ -203,18 +162,18 @@ def _write(content: Content, out: Path) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
     (out / "report.txt").write_text(render.to_text(screen(content)), encoding="utf-8")
     frames = {"results.csv": content.cells.table.reindex(columns=[*OF_CELLS])}
-    if len(content.runs.frame) <= ALL_FIGURES_MAX:
-        frames["runs.csv"] = runs_frame(content.runs)
     if len(content.hosts):
         frames["hosts.csv"] = content.hosts
     for name, frame in frames.items():
         frame.to_csv(out / name, index=False, float_format="%.6g")
-    pictures, about = _Pictures(out), measured(content.runs)
+    about = measured(content.runs)
     hosts = {run.host.id: run.host for run in content.runs.settings}
+    with plt.rc_context(plots.SVG):
+        sections = list(_sections(content, out))
     page = render.Page(
         title="thread_pool_ws: old and new pool",
         lead=f"{about['what']}; {about['runs']}.",
-        sections=list(_sections(content, pictures)),
+        sections=sections,
         summary=content.summary,
         rule=tables.RULE,
         warnings=content.warnings,
@@ -224,7 +183,7 @@ def _write(content: Content, out: Path) -> list[str]:
         words=[option_table(content.runs)],
     )  # fmt: skip
     render.write_page(out / "report.html", page)
-    return ["report.html", "report.txt", *frames, *pictures.names]
+    return ["report.html", "report.txt", *frames]
 
 
 def report(
@@ -254,18 +213,11 @@ def _each(texts: Iterable[str | None]) -> str:
 def measured(runs: Runs) -> dict[str, str]:
     """How the runs were taken."""
     settings, frame = runs.settings, runs.frame
-    taken = frame.drop_duplicates("round")
-    runs_of = [settings[place] for place in taken["setting"]]
-    taken = taken.assign(label=[run.host.label for run in runs_of], sweep=[run.sweep for run in runs_of])
-    goes = taken.groupby(["label", "sweep", "repeat"], sort=False).size()
-    rounds, torn = (of.groupby("label", sort=False).size() for of in (goes, goes[goes > 1]))
     builds = (f"{run.pool}: {build_text(run.build)}" for run in settings if run.build)
     found = {
         "what": _each(KINDS[run.kind] for run in settings),
         "runs": f"{len(frame)} runs, {(frame['status'] == 'ok').sum()} of them with a result",
-        "rounds": ", ".join(f"{count} on {name}" for name, count in rounds.items()),
         "failed runs taken again": str(runs.replaced.total() or ""),
-        "rounds not taken in one go": ", ".join(f"{count} on {name}" for name, count in torn.items()),
         "first and last run began": f"{frame['began'].min()} and {frame['began'].max()}",
         "sweeps": _each(run.sweep for run in settings),
         "version of the tool": _each(run.bench_commit or "unknown" for run in settings),

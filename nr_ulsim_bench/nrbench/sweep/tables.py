@@ -26,32 +26,18 @@ SIGN = (
 )
 BOUND = (
     "bound: the time that no pool can beat: the work of inline runs (or of recorded slots), divided by the "
-    "cores that can compute. It counts the core of the thread that waits, for OAI's pool too, although that "
-    "thread sleeps there."
+    "cores that can compute, that of the thread that waits included."
 )
-PARALLEL_BOUND = (
-    "parallel: the parallel bound, µs: the same with the work of inline runs side by side, one on each core. "
-    "They share caches, memory, power and SMT cores, as a pool's threads do. Shown where all cores compute."
-)
-BELOW_BOUND = (
-    "÷ bound below 1: the work took less time in a pool than inline. The bound is too high here: inline runs "
-    "were disturbed, or caches and the CPU's frequency favour many threads."
-)
-UNPAIRED = (
-    "Some ratios compare runs of different rounds. Changes on the machine between these rounds are part of "
-    "the ratios."
-)
+PARALLEL_BOUND = "parallel: the same with the work of inline runs side by side, one on each core"
+BELOW_BOUND = "÷ bound below 1: the work took less time in a pool than inline, so the bound is too high here"
+UNPAIRED = "Some ratios compare runs of different rounds, and what changed on the machine between them."
 DERIVED = "† calculated as a difference of figures: the program does not print this one"
 ALL = "all"
-OVER_ALL = (
-    f"{ALL}: in each round the geometric mean over the numbers of threads; then the median over the rounds "
-    "that were taken in one go"
-)
+OVER_ALL = f"{ALL}: in each round the geometric mean over the numbers of threads; then the median"
 CAUSES_MAX = SLOWEST_MAX = 20
 RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
-    "interval. Both pools have the same number of threads. In thread_pool_ws the thread that waits runs "
-    "tasks, too."
+    "interval. In thread_pool_ws the thread that waits runs tasks, too."
 )
 
 
