@@ -4,7 +4,6 @@ host. They are computed once, all together; tables, plots, the page and results.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -239,7 +238,8 @@ class Cells:
             old, new = self.values(old_row, figure), self.values(new_row, figure)
             if not (old.index.is_unique and new.index.is_unique):
                 return None
-            logs.append((new / old).map(math.log))
+            ratios: Any = new / old
+            logs.append(np.log(ratios))
         rounds = np.exp(pd.concat(logs, axis=1, join="inner").dropna().mean(axis=1)) if logs else pd.Series()
         if len(logs) < max(2, len(rows)) or not len(rounds) or not np.isfinite(rounds).all():
             return None
