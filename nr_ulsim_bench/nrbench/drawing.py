@@ -13,9 +13,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-__all__ = ["LEGEND_PLACE", "legend", "plain_numbers", "plt", "save"]
-OUTSIDE_SINCE = (3, 7)  # matplotlib that can put a legend beside all axes
-LEGEND_PLACE: Any = ("outside " if matplotlib.__version_info__[:2] >= OUTSIDE_SINCE else "") + "lower center"
+__all__ = ["legend", "plain_numbers", "plt", "save"]
 
 
 def plain_numbers(axis: Any) -> None:
@@ -24,13 +22,14 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def legend(figure: Figure, columns: int, place: Any = LEGEND_PLACE, **look: Any) -> None:
-    """One for all panels, each label once."""
+def legend(figure: Figure, columns: int) -> None:
+    """One for all panels, below them, each label once."""
     handles: dict[str, Any] = {}
     for axis in figure.axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles.keys(), loc=place, ncol=columns, frameon=False, **look)
+    place: Any = {"loc": "lower center", "ncol": columns, "frameon": False, "fontsize": 9}
+    figure.legend(handles.values(), handles.keys(), **place)
 
 
 def save(figure: Figure, path: Path, dpi: int) -> str:

@@ -71,7 +71,10 @@ def _medians(values: Values, seed: int) -> Array:
     return np.asarray(np.median(array[picks(len(array), seed)], axis=1))
 
 
-def _interval(statistics: Array, count: int) -> Interval:
+def interval_of(statistics: Array, count: int) -> Interval | None:
+    """@param statistics  of the resamples. @param count  of values; None: too few"""
+    if count < N_MIN:
+        return None
     cut = tail(count)
     low, high = np.quantile(statistics, [cut, 1 - cut])
     return Interval(float(low), float(high))
@@ -79,7 +82,7 @@ def _interval(statistics: Array, count: int) -> Interval:
 
 def median_interval(values: Values) -> Interval | None:
     """None: too few values."""
-    return _interval(_medians(values, SEED), len(values)) if len(values) >= N_MIN else None
+    return interval_of(_medians(values, SEED), len(values))
 
 
 def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
@@ -105,7 +108,7 @@ def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interva
         resamples = figures.shape[1]
         of_host = drawn.integers(0, len(members), (resamples, len(members)))
         means.append(figures[of_host, drawn.integers(0, resamples, of_host.shape)].mean(axis=1))
-    return _interval(np.exp(np.mean(means, axis=0)), count)
+    return interval_of(np.exp(np.mean(means, axis=0)), count)
 
 
 class Verdict(NamedTuple):
@@ -208,4 +211,4 @@ Places = NDArray[Any]  # of rounds
 def resampled(count: int, figure: Callable[[Places], Array]) -> Ratio:
     """Of any figure of rounds, drawn anew. @param figure  of the places of rounds, a row a draw"""
     value = float(figure(np.arange(count)[None])[0])
-    return Ratio(value, _interval(figure(picks(count, SEED)), count) if count >= N_MIN else None)
+    return Ratio(value, interval_of(figure(picks(count, SEED)), count))

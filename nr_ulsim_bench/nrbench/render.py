@@ -82,10 +82,6 @@ def rich_table(table: Table) -> RichTable:
     return shown
 
 
-def table_width(table: Table) -> int:
-    return Console(width=10_000).measure(rich_table(table)).maximum
-
-
 def indented(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style=style), (0, 0, 0, 2), expand=False)
 

@@ -17,13 +17,12 @@ from typing import Any, Callable, Sequence
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
-from nrbench.render import Table, plain_columns
-from nrbench.sweep.cells import CPU_TIME, Case, Place, case_results
-from nrbench.sweep.configuration import configurations
-from nrbench.sweep.figures import MAIN, RX
+from nrbench.render import Column, Table, plain_columns
+from nrbench.sweep.cells import Cells, cells_of
+from nrbench.sweep.figures import CPU, MAIN, RX, TITLES
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
-from nrbench.sweep.tables import NOTHING, factor, interval_text, median_tables, ratio_over_all
+from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of, word
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
@@ -31,7 +30,7 @@ HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), loa
 CHECK = re.compile(r"^  (FAIL|MISS|OPEN|missed|not known)  (.+)$", re.MULTILINE)
 OLD, OFF, AUTO = "old", "new off", "new auto"
 FIRST = "slides"  # the scenario of the first table
-ONE_TABLE = 10_000  # columns: never split
+FIGURES = [figure.key for figure in MAIN]
 
 
 def is_radio(path: Path) -> bool:
@@ -41,15 +40,16 @@ def is_radio(path: Path) -> bool:
 
 
 @lru_cache
-def sweep(path: Path) -> Case:
-    found = case_results(read([path]))
-    if len(found) != 1:
-        raise ResultsError(f"{path}: holds {len(found)} cases; a page shows one of each file")
-    return found[0]
+def sweep(path: Path) -> Cells:
+    found = cells_of(read([path]))
+    cases = found.table["number"].nunique()
+    if cases != 1:
+        raise ResultsError(f"{path}: holds {cases} cases; a page shows one of each file")
+    return found
 
 
-def version(result: Case) -> str:
-    return configurations(result.settings)[0].oai
+def version(result: Cells) -> str:
+    return str(result.table["oai"].iloc[0])
 
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
@@ -58,13 +58,13 @@ def headers(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def sweeps(folder: Path, scenario: str) -> list[Case]:
+def sweeps(folder: Path, scenario: str) -> list[Cells]:
     """By version: OAI's tags before its weeks. A path of one file is that sweep."""
     if scenario.endswith(".ndjson"):
         return [sweep(folder / scenario)]
     first = [folder / name for name, header in headers(folder).items() if "again" not in header]
     found = [sweep(path) for path in first if path.suffix == ".ndjson" and not is_radio(path)]
-    chosen = [one for one in found if one.key.scenario == scenario]
+    chosen = [one for one in found if one.table["scenario"].iloc[0] == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
 
@@ -78,7 +78,16 @@ def markdown(table: Table) -> str:
 
 
 def ratio_text(ratio: Any) -> str:
-    return f"{ratio.value:.2f} {interval_text(ratio.interval)}" if ratio else NOTHING
+    """Of a cell, or of what Cells.over_all() gives."""
+    if ratio is None or ratio["ratio"] != ratio["ratio"]:
+        return NOTHING
+    return f"{ratio['ratio']:.2f} {interval_text(ratio['ratio_low'], ratio['ratio_high'])}"
+
+
+def auto_rx(one: Cells) -> Any:
+    """Cells of the whole RX of this pool, by threads."""
+    cells = one.table
+    return cells[(cells["figure"] == RX) & (cells["variant"] == AUTO)].set_index("threads", drop=False)
 
 
 def whole_rx(folder: Path, scenario: str) -> str:
@@ -86,38 +95,47 @@ def whole_rx(folder: Path, scenario: str) -> str:
     of = sweeps(folder, scenario)
     bounds = f"this pool ÷ bound{', the three' if len(of) == 3 else ''}"
     rows = []
-    for threads in of[0].threads:
-        cells = [one.cells[Place(threads, AUTO, RX)] for one in of]
-        ratios = [ratio_text(cell.ratio) for cell in cells]
-        rows.append([str(threads), *ratios, ", ".join(factor(cell.over_bound) for cell in cells)])
+    for threads in auto_rx(of[0]).index:
+        cells = [auto_rx(one).loc[threads] for one in of]
+        over = ", ".join(factor(cell["over_bound"]) for cell in cells)
+        rows.append([str(threads), *map(ratio_text, cells), over])
     return markdown(Table("", plain_columns("threads", *map(version, of), bounds), rows, []))
 
 
 def bounds(folder: Path, _: str) -> str:
     """From the least to the largest time ÷ bound of the first table, within a sentence."""
-    cells = [cell for one in sweeps(folder, FIRST) for _, cell in one.line(AUTO, RX)]
-    values = [cell.over_bound for cell in cells if cell.over_bound]
+    values = [value for one in sweeps(folder, FIRST) for value in auto_rx(one)["over_bound"]]
     return f"{min(values):.2f} to {max(values):.2f}"
 
 
 def times(folder: Path, name: str) -> str:
-    return "\n\n".join(markdown(table) for table in median_tables(sweep(folder / name), ONE_TABLE))
+    """A row for each number of threads, old beside new, for each figure."""
+    cells = sweep(folder / name).table
+    cells = cells[cells["figure"].isin(FIGURES)]
+    texts = [texts_of(cell) for cell in cells.itertuples(index=False)]
+    rows: dict[str, list[str]] = {}
+    for text in sorted(texts, key=lambda text: list(TITLES.values()).index(text["figure"])):
+        rows.setdefault(text["threads"], []).append(text["median"])
+    columns = [Column(TITLES[figure], name) for figure in FIGURES for name in cells["variant"].unique()]
+    first, *_, last = case_notes(cells, 0)
+    rest = [last] if last.startswith("*") else []
+    heads = [Column("", "threads"), *columns]
+    return markdown(
+        Table("", heads, [[threads, *of] for threads, of in rows.items()], [f"µs, {first}", *rest])
+    )
 
 
 def judged(folder: Path, scenarios: str) -> str:
     """A row a sweep: verdicts against OAI's pool, and what pre-wake changes over all numbers of threads."""
-    figures = [*MAIN, CPU_TIME]
+    figures = [*FIGURES, CPU]
     rows = []
     for one in (one for scenario in scenarios.split() for one in sweeps(folder, scenario)):
-        words = [
-            cell.word
-            for place, cell in one.cells.items()
-            if place.variant != OLD and place.column in [figure.key for figure in MAIN]
-        ]
-        counts = ", ".join(f"{word} {words.count(word)}" for word in dict.fromkeys(words))
-        changes = [ratio_text(ratio_over_all(one, OFF, AUTO, figure.key)) for figure in figures]
-        rows.append([f"{version(one)}, {one.key.case}", counts, *changes])
-    heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {figure.title}" for figure in figures))
+        cells = one.table[(one.table["variant"] != OLD) & one.table["figure"].isin(FIGURES)]
+        words = cells["verdict"].map(word).value_counts(sort=False)
+        counts = ", ".join(f"{name} {count}" for name, count in words.items())
+        changes = [ratio_text(one.over_all(one.table, OFF, AUTO, figure)) for figure in figures]
+        rows.append([f"{version(one)}, {cells['case'].iloc[0]}", counts, *changes])
+    heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {TITLES[figure]}" for figure in figures))
     return markdown(Table("", plain_columns(*heads), rows, []))
 
 

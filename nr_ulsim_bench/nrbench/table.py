@@ -4,34 +4,21 @@ All groups with as many values are resampled at once: 100 runs and 1,000,000 go 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Iterator, NamedTuple
+import math
+from typing import Any, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
-from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, Verdict, judge, picks, tail
+from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, judge, picks, tail
 
+Frame = Any  # a DataFrame: its types need a later Python than mypy checks for
 VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
 RESAMPLES_MIN = 200
 BLOCK = 4_000_000  # values that are drawn at once
-LEAST = 1e-9  # of which a logarithm is taken
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """New over old: medians of the rounds in which both gave a result; of all, where they share too few."""
-
-    value: float
-    interval: Interval | None
-    repeats: int
-    paired: bool
-    threshold: float = 0.0
-    logs: Array | None = field(default=None, compare=False)  # of the resampled ratios
-
-    @property
-    def verdict(self) -> Verdict:
-        return judge(self.interval, self.repeats, self.threshold)
+COLUMNS = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict", "logs")  # of ratios()
 
 
 def resamples_of(values: int) -> int:
@@ -64,7 +51,7 @@ def _ends(statistics: Array, count: int) -> Any:
     return np.quantile(statistics, [cut, 1 - cut], axis=1)
 
 
-def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
+def medians(values: Frame, group: str = "group") -> Frame:
     """@param values  columns `group`, value
     @return by group: n, median, half_iqr (NaN: one value), low and high (NaN: fewer than N_MIN values)"""
     values = values.sort_values(group, kind="stable")
@@ -80,30 +67,17 @@ def medians(values: pd.DataFrame, group: str = "group") -> pd.DataFrame:
         if count >= N_MIN:
             ends = _ends(resampled_medians(of, SEED, resamples_of(len(every))), count)
             found["low"][chosen], found["high"][chosen] = ends
-    made: pd.DataFrame = pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
-    return made
+    return pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
 
 
-class LogMedian(NamedTuple):
-    n: int
-    value: float
-    drawn: Array  # of the resampled values
+def ratio_of(value: float, interval: Interval | None, rounds: int, threshold: float) -> dict[str, Any]:
+    """As columns."""
+    low, high = interval or (math.nan, math.nan)
+    verdict = str(judge(interval, rounds, threshold))
+    return {"ratio": value, "ratio_low": low, "ratio_high": high, "ratio_repeats": rounds, "verdict": verdict}
 
 
-def log_medians(values: pd.DataFrame) -> list[LogMedian]:
-    """@param values  columns group: a number, value. @return by group, logarithms of medians"""
-    values = values.sort_values("group", kind="stable")
-    counts = np.unique(values["group"].to_numpy(), return_counts=True)[1]
-    every = np.maximum(values["value"].to_numpy(), LEAST)
-    found: dict[int, LogMedian] = {}
-    for count, chosen, places in _by_count(counts):
-        logs = np.log(np.median(every[places], axis=1))
-        drawn = np.log(resampled_medians(every[places], SEED, resamples_of(len(every))))
-        found |= {at: LogMedian(count, float(log), of) for at, log, of in zip(chosen, logs, drawn)}
-    return [found[at] for at in range(len(counts))]
-
-
-def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+def _pairs(new: Frame, old: Frame) -> tuple[Frame, Any]:
     """Values of the same round of a group and of its baseline. @return them, and the groups of which most
     rounds have both"""
     both = new.merge(old, on=["base", "round"], suffixes=("", "_old"))
@@ -120,44 +94,43 @@ def _pairs(new: pd.DataFrame, old: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
     return both[both["group"].isin(groups)], groups
 
 
-def ratios(
-    values: pd.DataFrame, base: pd.Series[Any], threshold: float = 0.0, pairs: bool = True
-) -> dict[Any, Ratio]:
+def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs: bool = True) -> Frame:
     """
     Of medians: a group's ÷ its baseline's. Of the rounds that both have; of all, as of two samples, where
     they share too few.
 
     @param values  columns group, round, value
     @param base    by group, the group of its baseline. @param pairs  False: never by rounds
-    @return by group; those without results on both sides, or with a value that is not above 0, are left out
+    @return by group: ratio, its interval (NaN: too few rounds), rounds, paired, verdict, logarithms of the
+            resampled ratios. Groups without results on both sides, or with a value that is not above 0, are
+            left out
     """
     below = {*values["group"][values["value"] <= 0]}
-    new = values[values["group"].isin(base.index)].assign(base=lambda of: of["group"].map(base))
+    new = values[values["group"].isin(list(base))].assign(base=lambda of: of["group"].map(base))
     new = new[~new["group"].isin(below) & ~new["base"].isin(below)]
     old = values[values["group"].isin(new["base"])].rename(columns={"group": "base"})
     new = new[new["base"].isin(old["base"])]
     both, paired = _pairs(new, old) if pairs else (new[:0], [])
-    found: dict[Any, Ratio] = {}
+    resamples = resamples_of(2 * len(new))
+    found: dict[Any, dict[str, Any]] = {}
 
-    def add(names: Any, before: Array, after: Array, is_paired: bool, resamples: int) -> None:
+    def add(names: Any, before: Array, after: Array, is_paired: bool) -> None:
         value = np.median(after, axis=1) / np.median(before, axis=1)
         drawn = resampled_medians(after, SEED, resamples)
         drawn /= resampled_medians(before, SEED if is_paired else SEED + 1, resamples)
         count, logs = min(before.shape[1], after.shape[1]), np.log(drawn).astype(np.float32)
-        ends = _ends(drawn, count).T if count >= N_MIN else ()
-        intervals: list[Interval | None] = [Interval(float(low), float(high)) for low, high in ends]
-        for name, one, interval, of in zip(names, value, intervals or [None] * len(value), logs):
-            found[name] = Ratio(float(one), interval, count, is_paired, threshold, of)
+        ends = _ends(drawn, count) if count >= N_MIN else np.full((2, len(value)), np.nan)
+        for name, one, (low, high), of in zip(names, value, ends.T, logs):
+            interval = Interval(low, high) if count >= N_MIN else None
+            found[name] = ratio_of(one, interval, count, threshold) | {"paired": int(is_paired), "logs": of}
 
     if len(both):
         both = both.sort_values(["group", "round"], kind="stable")
         names, counts = np.unique(both["group"].to_numpy(), return_counts=True)
         before, after = both["value_old"].to_numpy(), both["value"].to_numpy()
         for _, chosen, places in _by_count(counts):
-            add(names[chosen], before[places], after[places], True, resamples_of(2 * len(both)))
+            add(names[chosen], before[places], after[places], True)
     of_base = {name: of["value"].to_numpy() for name, of in old.groupby("base")}
-    rest = new[~new["group"].isin(paired)]
-    for name, of in rest.groupby("group"):
-        sides = of_base[base[name]], of["value"].to_numpy()
-        add([name], sides[0][None], sides[1][None], False, resamples_of(2 * len(rest)))
-    return found
+    for name, of in new[~new["group"].isin(paired)].groupby("group"):
+        add([name], of_base[base[name]][None], of["value"].to_numpy()[None], False)
+    return pd.DataFrame.from_dict(found, orient="index", columns=[*COLUMNS])

@@ -169,21 +169,25 @@ def on_hosts(**times):
     return lines
 
 
-def classes(path):
-    return {row["class"]: row for row in rows(path) if row["figure"] == "rx_us"}
+def classes(folder):
+    return {
+        row["class"]: row
+        for row in rows(folder / "hosts.csv")
+        if row["host_label"].endswith((" host", " hosts"))
+    }
 
 
 def test_hosts_of_one_class(reported, tmp_path):
     """The geometric mean of 0.5 and 0.8 is 0.63246, the root of 0.4."""
     reported(on_hosts(a=50, b=80))
-    (row,) = classes(tmp_path / "out" / "classes.csv").values()
+    (row,) = classes(tmp_path / "out").values()
     assert float(row["ratio"]) == close(math.sqrt(0.4)) and (row["class"], row["hosts"]) == ("A", "2")
 
 
 def test_hosts_of_two_classes(reported, tmp_path):
     """Each class counts once, however many hosts it has: the root of 0.63246 × 0.4 is 0.50297."""
     reported(on_hosts(a=50, b=80, c=40))
-    found = classes(tmp_path / "out" / "classes.csv")
+    found = classes(tmp_path / "out")
     assert {name: row["hosts"] for name, row in found.items()} == {"A": "2", "B": "1", "all": "3"}
     assert [float(found[name]["ratio"]) for name in ("B", "all")] == [0.4, close(0.50297)]
 
@@ -203,7 +207,7 @@ def test_the_share_of_blocks_that_were_not_decoded(tmp_path):
         options = ["-n100", "-R273", "-r273", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
         lines.append(run("new", 0, 100, case=f"at {snr} dB", options=options, trials=100, errors=errors))
     nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
-    first, last = rows(tmp_path / "out" / "maps.csv")
+    first, last = (row for row in rows(tmp_path / "out" / "results.csv") if row["figure"] == "rx_us")
     found = [float(first[name]) for name in ("bler", "bler_low", "bler_high")]
     assert found == pytest.approx([0.1, 0.05523, 0.17437], abs=2e-5) and float(last["bler"]) == 0
 

@@ -81,7 +81,9 @@ def test_a_sweep(sweep, tmp_path):
     rows = table(tmp_path / "out" / "results.csv", OF_HOST).splitlines(keepends=True)
     check("part-sweep.csv", "".join(row for row in rows if ",s," not in row))
     assert "Summary" in (tmp_path / "out" / "report.txt").read_text()
-    assert {"report.html", "runs.csv", "runs.ndjson"} < {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"report.html", "results.csv", "runs.ndjson"} < {
+        path.name for path in (tmp_path / "out").iterdir()
+    }
 
 
 def test_more_rounds_go_on_where_the_sweep_ended(sweep, tmp_path):

@@ -32,10 +32,7 @@ def long(values, group=0):
 def ratios(old, new, paired=True):
     """Of each row."""
     both = pd.concat([long(old), long(new, TRIALS)])
-    base = pd.Series({TRIALS + group: group for group in GROUPS})
-    found = table.ratios(both, base, pairs=paired).values()
-    rows = [(*one.interval, one.paired) for one in found]
-    return pd.DataFrame(rows, columns=["ratio_low", "ratio_high", "paired"])
+    return table.ratios(both, {TRIALS + group: group for group in GROUPS}, pairs=paired)
 
 
 def share(found, true, low="ratio_low", high="ratio_high"):

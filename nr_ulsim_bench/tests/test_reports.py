@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 
-from nrbench.sweep.maps import point_of
+from nrbench.sweep.cells import point_of
 from nrbench.sweep.record import Run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -52,8 +52,8 @@ def report(tmp_path):
     return made
 
 
-def rows(tmp_path, figure="rx_us", name="results.csv"):
-    with (tmp_path / "out" / name).open(encoding="utf-8", newline="") as file:
+def rows(tmp_path, figure="rx_us"):
+    with (tmp_path / "out" / "results.csv").open(encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if row.get("figure", figure) == figure]
 
 
@@ -103,7 +103,7 @@ def test_the_order_of_fields_and_a_line_that_was_cut_off_change_nothing(tmp_path
         path.parent.mkdir()
         path.write_text("\n".join(texts), encoding="utf-8")
         nrbench("report", path.parent, "--out", path.parent)
-        found.append([(path.parent / of).read_text() for of in ("results.csv", "report.txt", "runs.csv")])
+        found.append([(path.parent / of).read_text() for of in ("results.csv", "report.txt")])
     assert found[0] == found[1]
 
 
@@ -249,9 +249,9 @@ def test_slots_of_runs_that_were_not_decoded_are_errors(report, tmp_path):
         more = {"case": f"{snr}", "options": options, "status": status, "errors": 40 if snr == 8 else 0}
         lines += [run(pool, 0, 100, **more) for pool in ("old", "new")]
     report(lines)
-    first, *_, last = rows(tmp_path, name="maps.csv")
-    assert (first["bler"], first["slots"], first["rx_us"]) == ("0.4", "200", "")
-    assert (last["bler"], float(last["rx_us"])) == ("0", 100)
+    first, *_, last = rows(tmp_path)
+    assert (first["bler"], first["slots"], first["median"]) == ("0.4", "100", "")
+    assert (last["bler"], float(last["median"])) == ("0", 100)
 
 
 # Two results compared
@@ -300,7 +300,7 @@ def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
         us = 50 + number
         lines += runs("old", *[100] * 5, case=f"c{number}") + runs("new", *[us] * 5, case=f"c{number}")
     said = report(lines)
-    assert "63 cases: hosts and classes are shown over all cases" in said
+    assert "63 cases: of each the figures are in results.csv" in said
     assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 [1.12, 1.12] slower" in said
     assert "all 63 ratios: faster 50, slower 12, same 1" in said and "c42" not in said
     assert len(rows(tmp_path)) == 2 * 63

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.sweep.figures import TITLES
+from nrbench.sweep.figures import FIGURES
 from nrbench.sweep.parse import OutputError, parse
 
 OUTPUTS = Path(__file__).resolve().parent / "outputs"
@@ -79,7 +79,7 @@ RECORDED = {
 def test_figures_are_those_that_the_run_printed(name):
     found = parse(output(name), options=OPTIONS)
     assert found.figures == RECORDED[name]
-    assert set(found.figures) <= set(TITLES)
+    assert set(found.figures) <= set(FIGURES)
     assert found.oai == name.partition("-")[0]
 
 

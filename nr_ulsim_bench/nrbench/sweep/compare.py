@@ -3,31 +3,30 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import pandas as pd
 
+from nrbench import table
 from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
 from nrbench.record import ResultsError
-from nrbench.render import Table, plain_columns
-from nrbench.sweep.cells import CPU_TIME, Case, case_results, ratio_between, verdict_text
+from nrbench.render import Table
+from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.configuration import labels_of_sides, wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
-from nrbench.sweep.figures import Figure
+from nrbench.sweep.figures import CPU
 from nrbench.sweep.record import Run
 from nrbench.sweep.runs import Runs, read
-from nrbench.sweep.tables import factor, interval_text, number
-from nrbench.table import Ratio
+from nrbench.sweep.tables import RATIO, case_name, compared, number, shown, texts_of, word
+from nrbench.table import Frame
 
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
 FAILING = "fails more often"
-HEADS = (
-    "threads", "variant", "figure", "before", "after", "÷ before", "95 % interval", "failed runs", "verdict",
-)  # fmt: skip
-FAILED = HEADS.index("failed runs")
+ROW = ["scenario", "case", "configuration", "threads", "variant", "figure"]
+SHOWN = ("threads", "variant", "figure", "before", "after", *RATIO[:2], "failed runs", "verdict")
 NOTE = (
     "Medians in µs, CPU time in s; below 1 is faster after. The runs of the two files were not interleaved: "
     "changes on the machine in between are part of the ratio. Where nothing differs, about one row in twenty "
@@ -35,62 +34,15 @@ NOTE = (
 )
 
 
-class RowKey(NamedTuple):
-    case: str
-    threads: int
-    variant: str
-    figure: Figure
-
-    @property
-    def where(self) -> str:
-        return f"{self.case}, {self.variant}, {self.threads} threads"
-
-
-class Side(NamedTuple):
-    """Of a row in one of the files."""
-
-    values: pd.Series[Any]  # of those that gave a result
-    taken: int
-    failed: int
-
-    @property
-    def median(self) -> float | None:
-        return float(self.values.median()) if len(self.values) else None
-
-
-class Row(NamedTuple):
-    key: RowKey
-    old: Side
-    new: Side
-    ratio: Ratio | None
-
-    @property
-    def failing(self) -> bool:
-        """More of the runs fail, in number and as a share."""
-        more = self.new.failed > self.old.failed
-        return more and self.new.failed * self.old.taken > self.old.failed * self.new.taken
-
-    @property
-    def word(self) -> str:
-        if len(self.old.values) and not len(self.new.values):
-            return LOST
-        return NONE if self.ratio is None else self.ratio.verdict.word
-
-    @property
-    def verdict(self) -> str:
-        text = verdict_text(self.ratio.verdict, self.key.figure.key) if self.ratio else self.word
-        return f"{text}, {FAILING}" if self.failing and self.word != LOST else text
-
-
 class Comparison(NamedTuple):
-    rows: list[Row]
-    missing: list[RowKey]  # only in the first file
-    added: list[RowKey]  # only in the second
+    rows: Frame  # those on both sides
+    missing: Frame  # only in the first file
+    added: Frame  # only in the second
     warnings: list[str]
 
     @property
-    def times(self) -> list[Row]:
-        return [row for row in self.rows if row.key.figure != CPU_TIME]
+    def times(self) -> Frame:
+        return self.rows[self.rows["figure"] != CPU]
 
     @property
     def status(self) -> int:
@@ -98,12 +50,10 @@ class Comparison(NamedTuple):
         0: nothing is worse. 1: a time is slower or lost, or more of a row's runs fail. 2: nothing could be
         compared: no row is on both sides, or too few repeats in all of them. CPU time does not count.
         """
-        words = {row.word for row in self.times}
-        gone = any(key.figure != CPU_TIME for key in self.missing)
-        if self.times and (gone or words & {SLOWER, LOST} or any(row.failing for row in self.times)):
+        times, gone = self.times, (self.missing["figure"] != CPU).any()
+        if len(times) and (gone or times["word"].isin([SLOWER, LOST]).any() or times["failing"].any()):
             return SOME_WORSE
-        compared = any(row.ratio and row.ratio.interval for row in self.times)
-        return NOT_WORSE if compared else CANNOT
+        return NOT_WORSE if times["ratio_low"].notna().any() else CANNOT
 
 
 def _of_one_host(path: Path, name: str) -> Runs:
@@ -116,30 +66,13 @@ def _of_one_host(path: Path, name: str) -> Runs:
     return runs
 
 
-def _rows_of(cases: Sequence[Case], figures: Sequence[Figure]) -> dict[RowKey, Side]:
-    """Where all runs of a row failed, it is there without values."""
-    found = {}
-    for case in cases:
-        for (threads, variant), row in case.rows.items():
-            failed = len(row.causes)
-            for figure in figures:
-                values = case.values(variant, threads, figure.key)
-                side = Side(values, len(row.good) + failed, failed)
-                found[RowKey(case.key.name, threads, variant, figure)] = side
-    return found
-
-
-def _by_setting(keys: Sequence[RowKey]) -> list[str]:
-    """Those of one setting in a line."""
-    titles: dict[str, list[str]] = defaultdict(list)
-    for key in keys:
-        titles[key.where].append(key.figure.title)
-    return [f"{where}: {', '.join(figures)}" for where, figures in titles.items()]
-
-
 def _options(run: Run) -> str:
     environment = [f"{name}={value}" for name, value in sorted(run.environment.items())]
     return " ".join([*environment, *([f"CPUs {run.cpus}"] if run.cpus else []), *run.options])
+
+
+def _setting(run: Run) -> str:
+    return f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads"
 
 
 def _differences(sides: dict[str, Sequence[Run]]) -> Iterator[str]:
@@ -150,24 +83,16 @@ def _differences(sides: dict[str, Sequence[Run]]) -> Iterator[str]:
     hosts = host_differences(before[-1].host, after[-1].host)
     if hosts:
         yield f"hosts differ: {'; '.join(hosts)}"
-    yield from _changes("programs of", before, after, lambda run: run.pool, lambda run: build_text(run.build))
-    yield from _changes("options of", before, after, _setting, _options)
-
-
-def _setting(run: Run) -> str:
-    return f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads"
+    yield from _changes("programs of", before, after, lambda run: (run.pool, build_text(run.build)))
+    yield from _changes("options of", before, after, lambda run: (_setting(run), _options(run)))
 
 
 def _changes(
-    what: str,
-    before: Sequence[Run],
-    after: Sequence[Run],
-    place: Callable[[Run], str],
-    value: Callable[[Run], str],
+    what: str, before: Sequence[Run], after: Sequence[Run], of: Callable[[Run], tuple[str, str]]
 ) -> Iterator[str]:
     """Where the values before and after differ: the first place in full, of the others how many. What is on
-    one side only has not changed."""
-    was, now = (values_at(runs, place, value) for runs in (before, after))
+    one side only has not changed. @param of  place and value"""
+    was, now = (values_at(map(of, runs)) for runs in (before, after))
     changed = [name for name in was if name in now and was[name] != now[name]]
     if changed:
         values = " / ".join(" | ".join(sorted(found[changed[0]])) for found in (was, now))
@@ -175,9 +100,32 @@ def _changes(
         yield f"{what} {changed[0]} differ: {values}{more}"
 
 
-def _ratio(old: Side, new: Side, threshold: float) -> Ratio | None:
-    sides = [side.values.rename("value").reset_index().assign(group=n) for n, side in enumerate((old, new))]
-    return ratio_between(pd.concat(sides), threshold, pairs=False)
+def _against(old: Cells, new: Cells, rows: Frame, threshold: float) -> Frame:
+    """With the ratios of rows that both have, as of two samples."""
+    found = {}
+    for figure, of in rows.groupby("figure"):
+        before, after = old.long(figure, of["row_before"]), new.long(figure, of["row"])
+        values = pd.concat([before.assign(row=-1 - before["row"]), after]).rename(columns={"row": "group"})
+        base = dict(zip(of["row"], -1 - of["row_before"]))
+        found[figure] = table.ratios(values, base, threshold, pairs=False)
+    if not found:
+        return rows
+    ratios = pd.concat(found, names=["figure", "row"])
+    return rows.drop(columns=[*table.COLUMNS]).join(ratios, on=["figure", "row"])
+
+
+def _judged(rows: Frame) -> Frame:
+    taken, taken_before = rows["failed"] + rows["runs"], rows["failed_before"] + rows["runs_before"]
+    more = rows["failed"] > rows["failed_before"]
+    words = rows["verdict"].map(word).mask((rows["runs_before"] > 0) & (rows["runs"] == 0), LOST)
+    failing = more & (rows["failed"] * taken_before > rows["failed_before"] * taken)
+    return rows.assign(word=words, failing=failing, taken=taken, taken_before=taken_before, baseline="before")
+
+
+def _without(rows: Frame, others: Frame) -> Frame:
+    """Those that the others have not."""
+    found = rows.merge(others[ROW], on=ROW, how="left", indicator=True)
+    return found[found["_merge"] == "left_only"]
 
 
 def compare(before: Path, after: Path, threshold: float = 0.0) -> Comparison:
@@ -187,58 +135,51 @@ def compare(before: Path, after: Path, threshold: float = 0.0) -> Comparison:
     sides = {name: _of_one_host(path, name) for name, path in (("before", before), ("after", after))}
     settings: dict[str, Sequence[Run]] = {name: runs.settings for name, runs in sides.items()}
     names = labels_of_sides(settings)
-    cases = [case_results(runs, threshold, added) for runs, added in zip(sides.values(), names)]
-    was, now = [list(dict.fromkeys(f for case in side for f in case.compared)) for side in cases]
-    old, new = _rows_of(cases[0], was or now), _rows_of(cases[1], now or was)
-    return Comparison(
-        [Row(key, old[key], new[key], _ratio(old[key], new[key], threshold)) for key in old if key in new],
-        [key for key in old if key not in new],
-        [key for key in new if key not in old],
-        list(_differences(settings)),
-    )
+    old, new = (cells_of(runs, threshold, added) for runs, added in zip(sides.values(), names))
+    figures = {*compared(old.table), *compared(new.table)}
+    was, now = (side.table[side.table["figure"].isin(figures)] for side in (old, new))
+    rows = was[[*ROW, "row", "runs", "failed", "median"]].merge(now, on=ROW, suffixes=("_before", ""))
+    rows = _judged(_against(old, new, rows, threshold))
+    return Comparison(rows, _without(was, now), _without(now, was), list(_differences(settings)))
 
 
-def _cells(row: Row) -> list[str]:
-    ratio = row.ratio
-    return [
-        str(row.key.threads),
-        row.key.variant,
-        row.key.figure.title,
-        number(row.old.median),
-        number(row.new.median),
-        factor(ratio.value if ratio else None),
-        interval_text(ratio.interval if ratio else None),
-        f"{row.old.failed}/{row.old.taken} → {row.new.failed}/{row.new.taken}",
-        row.verdict,
-    ]
+def _texts(row: Any) -> dict[str, str]:
+    texts = texts_of(row)
+    failed = f"{row.failed_before}/{row.taken_before} → {row.failed}/{row.taken}"
+    more = {"threads": str(row.threads), "before": number(row.median_before), "after": number(row.median)}
+    more |= {"failed runs": failed if row.failed or row.failed_before else ""}
+    if row.word == LOST:
+        more["verdict"] = LOST
+    elif row.failing:
+        more["verdict"] = f"{texts['verdict']}, {FAILING}"
+    return texts | more
 
 
-def comparison_tables(comparison: Comparison) -> list[Table]:
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     """One a case; with the failed runs of each row where there are some."""
-    cases: dict[str, list[Row]] = defaultdict(list)
-    for row in comparison.rows:
-        cases[row.key.case].append(row)
-    tables = []
-    for case, rows in cases.items():
-        cells = [list(HEADS), *map(_cells, rows)]
-        if not any(row.old.failed or row.new.failed for row in rows):
-            cells = [texts[:FAILED] + texts[FAILED + 1 :] for texts in cells]
-        tables.append(Table(f"{case}, after against before", plain_columns(*cells[0]), cells[1:], []))
-    return tables
+    for _, of in comparison.rows.groupby("number", sort=False):
+        cells = list(of.itertuples(index=False))
+        title = f"{case_name(cells[0])}, after against before"
+        yield shown(title, map(_texts, cells), SHOWN, heads={RATIO[0]: "÷ before"})
+
+
+def _settings(rows: Frame) -> list[str]:
+    texts = (f"{case_name(row)}, {row.variant}, {row.threads} threads" for row in rows.itertuples())
+    return list(dict.fromkeys(texts))
 
 
 def only_on_one_side(comparison: Comparison) -> Iterator[str]:
-    for side, keys in (("before", comparison.missing), ("after", comparison.added)):
-        yield from (f"only {side}: {rows}" for rows in _by_setting(keys))
+    for side, rows in (("before", comparison.missing), ("after", comparison.added)):
+        yield from (f"only {side}: {name}" for name in _settings(rows))
 
 
 def summary(comparison: Comparison) -> str:
-    counts = Counter(row.word for row in comparison.times)
+    counts = Counter(comparison.times["word"])
     if not counts:
         return "nothing to compare: no row is on both sides"
     order = [word for word in (SLOWER, LOST, FASTER, SAME, UNKNOWN, NONE) if word in counts]
     text = f"{counts.total()} times: " + ", ".join(f"{word} {counts[word]}" for word in order)
-    failing = len({row.key.where for row in comparison.rows if row.failing})
-    gone = len({key.where for key in comparison.missing})
+    failing = len(_settings(comparison.rows[comparison.rows["failing"]]))
+    gone = len(_settings(comparison.missing))
     text += f"; settings of which more runs fail: {failing}" if failing else ""
     return text + (f"; settings with rows only before: {gone}" if gone else "")

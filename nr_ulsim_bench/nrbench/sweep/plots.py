@@ -1,55 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case, and hosts side by side, as pictures: rows of a long table (panel, threads, variant, value, low,
-high), a panel each of a grid."""
+"""A case as lines over numbers of threads; hosts, and the points of a map, as squares with colours."""
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence, TypeVar
+from typing import Any, Iterator, Sequence
 
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import CenteredNorm
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
-from nrbench.sweep.cells import CPU_TIME, Case
-from nrbench.sweep.hosts import ALL, Hosts, threads_text
+from nrbench.sweep.cells import BOUNDS, Cells
+from nrbench.sweep.figures import CPU, TITLES
+from nrbench.sweep.tables import compared
+from nrbench.table import Frame
 
 OURS = ("#d62728", "#f28e7f", "#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # reds
-REDS = (2, 3, 6, 7)  # of the palette; they are ours
-PALETTE: Any = plt.get_cmap("tab20")
-OTHERS = [PALETTE(index) for index in range(20) if index not in REDS]
-BOUND, PARALLEL, IDEAL = "bound", "parallel bound", "ideal: computing threads"
-LINES: Any = {
-    BOUND: {"color": "#1f3b73", "ls": "--", "lw": 1.2},
-    PARALLEL: {"color": "#1f3b73", "ls": ":", "lw": 1.2, "marker": "_", "ms": 9},
-    IDEAL: {"color": "#4d9221", "ls": "-.", "lw": 1.2},
-}
-MARKERS = "oDs^vPX<>*hp"
 GREY = "#888888"
-EVERY_RUN = "every run"
 # Small, and the same file for the same runs; a $ in a name is a $.
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
-NO_INTERVAL = (math.nan, math.nan)
-DPI, WRAP, PANELS_MAX, LABEL_MAX = 110, 3, 6, 40
+DPI = 110
 CASE_NOTE = (
-    "Medians with their 95 % intervals as bands; narrow ones do not show. Dotted vertical line: the number "
-    "of cores. Speed-up: over inline runs, in which one thread runs all tasks. Ideal: one for each thread "
-    "that can compute, the one that waits included, and no more than cores. Every run: as a share of the old "
-    "pool's median at that number of threads."
+    "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: the number of cores."
 )
-HOSTS_NOTE = "Ratios with their 95 % intervals. Diamonds: the hosts of a class, pooled."
-T = TypeVar("T")
-
-
-def looks(case: Case) -> dict[str, tuple[Any, str]]:
-    """Of each variant colour and marker: ours in reds, the old one black; no two differ by colour alone."""
-    reds, rest = iter(OURS * len(case.ours)), iter(OTHERS * len(case.variants))
-    colours = [next(reds) if v in case.ours else "#000000" if v == case.baseline else next(rest)
-               for v in case.variants]  # fmt: skip
-    return {v: (c, MARKERS[i % len(MARKERS)]) for i, (v, c) in enumerate(zip(case.variants, colours))}
 
 
 def file_name(text: str) -> str:
@@ -57,73 +33,45 @@ def file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:120] or "case"
 
 
-def _rows(case: Case) -> Iterator[tuple[str, int, str, float, float, float]]:
-    """Panel, threads, variant or line, value, ends of its interval."""
-    for figure in (*case.figures, *(f for f in case.costs if f == CPU_TIME)):
-        times = f"{figure.title}, {'s a run' if figure == CPU_TIME else 'µs'}"
-        speed, work = f"{figure.title}, times as fast as inline", case.work.get(figure.key)
-        for variant in case.variants:
-            for threads, cell in case.line(variant, figure.key):
-                low, high = cell.interval or NO_INTERVAL
-                yield times, threads, variant, cell.median or 0.0, low, high
-                if work and cell.median:
-                    yield speed, threads, variant, work / cell.median, *NO_INTERVAL
-                for name, bound in ((BOUND, cell.bound), (PARALLEL, cell.parallel_bound)):
-                    if bound:
-                        yield times, threads, name, bound, *NO_INTERVAL
-        for threads in case.threads if work else ():
-            yield speed, threads, IDEAL, float(min(threads + 1, case.cores(threads))), *NO_INTERVAL
-    for threads in case.threads if case.main else ():
-        values = {v: case.values(v, threads, str(case.main and case.main.key)) for v in case.variants}
-        median = values.get(str(case.baseline), pd.concat(values.values())).median() or 1.0
-        for variant, of in values.items():
-            yield from ((EVERY_RUN, threads, variant, value / median, *NO_INTERVAL) for value in of)
+def _points(cells: Cells, of: Frame) -> Iterator[Frame]:
+    """A row a run, and a row a bound."""
+    for figure in compared(of):
+        panel = f"{TITLES[figure]}, {'s a run' if figure == CPU else 'µs'}"
+        rows = of[of["figure"] == figure]
+        runs = cells.long(figure, rows["row"]).merge(rows[["row", "variant", "threads"]], on="row")
+        yield runs.assign(panel=panel)
+        for name in BOUNDS:
+            there = rows.loc[rows[name].notna(), ["threads", name]].drop_duplicates()
+            yield there.rename(columns={name: "value"}).assign(variant=name.replace("_", " "), panel=panel)
 
 
-def _draw_lines(axis: Any, case: Case, rows: pd.DataFrame) -> None:
-    for variant, (colour, marker) in looks(case).items():
-        of = rows[rows["variant"] == variant].sort_values("threads")
-        look: Any = {"color": colour, "marker": marker, "ms": 4.5, "lw": 1.6, "zorder": 3}
-        axis.plot(of["threads"], of["value"], label=variant, **look)
-        axis.fill_between(of["threads"], of["low"], of["high"], color=colour, alpha=0.18, lw=0, zorder=1)
-    for name, look in LINES.items():
-        of = rows[rows["variant"] == name].drop_duplicates("threads").sort_values("threads")
-        if len(of):
-            axis.plot(of["threads"], of["value"], label=name, zorder=2, **look)
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(case.threads, [str(threads) for threads in case.threads])
-    axis.minorticks_off()
-    if min(case.threads) < case.cores() < max(case.threads):
-        axis.axvline(case.cores(), color=GREY, lw=1, ls=":", zorder=0)
-    axis.set_ylim(bottom=0)
+def _palette(of: Frame) -> dict[str, Any]:
+    """Ours in reds, the old one black, bounds grey."""
+    others = iter(sns.color_palette("tab10", of["variant"].nunique()))
+    ours = list(of.loc[of["ours"], "variant"].unique())
+    known = dict(zip(reversed(ours), OURS * len(ours))) | {of["baseline"].iloc[0]: "black"}
+    found = {variant: known.get(variant) or next(others) for variant in of["variant"].unique()}
+    return found | {"bound": GREY, "parallel bound": "#bbbbbb"}
 
 
-def _draw_runs(axis: Any, case: Case, rows: pd.DataFrame) -> None:
-    palette = {variant: colour for variant, (colour, _) in looks(case).items()}
-    sns.stripplot(
-        rows, x="threads", y="value", hue="variant", hue_order=case.variants, palette=palette, dodge=True,
-        jitter=False, alpha=0.6, size=4, legend=False, ax=axis,
+def case_figure(cells: Cells, of: Frame) -> Canvas:
+    rows = pd.concat(_points(cells, of), ignore_index=True)
+    palette = {name: colour for name, colour in _palette(of).items() if (rows["variant"] == name).any()}
+    grid = sns.relplot(
+        rows, x="threads", y="value", hue="variant", style="variant", hue_order=palette, style_order=palette,
+        palette=palette, markers=True, dashes=False, estimator="median", errorbar=("pi", 100), kind="line",
+        col="panel", col_wrap=2, height=3.2, aspect=1.5, facet_kws={"sharey": False}, legend=False,
     )  # fmt: skip
-    axis.axhline(1, color=GREY, lw=0.8, zorder=0)
-
-
-def case_figure(case: Case) -> Canvas | None:
-    """None: no run gave a figure."""
-    names = ["panel", "threads", "variant", "value", "low", "high"]
-    rows = pd.DataFrame(_rows(case), columns=names)
-    if case.main is None:
-        return None
-    apart: Any = {"sharey": False, "sharex": False}
-    grid = sns.FacetGrid(rows, col="panel", col_wrap=WRAP, height=3.2, aspect=1.35, **apart)
-    grid.set_titles("")
-    for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
-        (_draw_runs if panel == EVERY_RUN else _draw_lines)(axis, case, of)
-        title = f"{case.main.title}, {EVERY_RUN}, ÷ median of {case.baseline or 'the row'}"
-        axis.set_title(title if panel == EVERY_RUN else panel, fontsize=10, loc="left")
-        axis.set(xlabel="threads", ylabel="")
-        plain_numbers(axis.yaxis)
+    grid.set_titles("").set_axis_labels("threads", "")
+    grid.set(xscale="log", xticks=sorted(of["threads"].unique()), ylim=(0, None))
+    for panel, axis in grid.axes_dict.items():
+        axis.set_title(panel, fontsize=10, loc="left")
+        axis.axvline(of["cores"].max(), color=GREY, lw=1, ls=":")
         axis.grid(alpha=0.25)
-    return finish(grid, f"{case.key.name}\n{case.host.label}")
+        plain_numbers(axis.xaxis)
+        plain_numbers(axis.yaxis)
+    first = of.iloc[0]
+    return finish(grid, f"{first['scenario']} / {first['case']}\n{first['host_label']}", list(palette))
 
 
 def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
@@ -132,58 +80,27 @@ def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
         line.set_label(name)
     figure: Canvas = grid.figure
     figure.suptitle(title, fontsize=11)
-    legend(figure, 6, "lower center", fontsize=9)
+    legend(figure, 6)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 
 
-def _host_rows(hosts: Hosts, column: str) -> Iterator[tuple[str, str, str, float, float, float, bool]]:
-    """Panel, line, variant, ratio, ends of its interval, whether it is pooled; a class behind its hosts."""
-    for threads, variant in hosts.rows:
-        for name in hosts.names_of_rows:
-            ratios = [
-                (f"{name}  {case.host.label}"[:LABEL_MAX], cell.ratio, False)
-                for case in hosts.classes.get(name, ())
-                if (cell := case.get(threads, variant, column))
-            ]
-            found = hosts.pooled(name, (threads, variant), column)
-            if found and (name == ALL or len(ratios) > 1):
-                ratios.append(("all classes" if name == ALL else f"{name}  pooled", found.ratio, True))
-            for label, ratio, is_pooled in ratios:
-                if ratio:
-                    low, high = ratio.interval or (ratio.value, ratio.value)
-                    yield threads_text(threads), label, variant, ratio.value, low, high, is_pooled
-
-
-def hosts_figure(hosts: Hosts) -> Canvas | None:
-    """None: there is nothing to compare."""
-    rows = pd.DataFrame(
-        _host_rows(hosts, hosts.main.key) if hosts.main and hosts.baseline else (),
-        columns=["panel", "line", "variant", "value", "low", "high", "pooled"],
-    )
-    if not len(rows):
-        return None
-    panels, labels = list(rows["panel"].unique())[-PANELS_MAX:], list(rows["line"].unique())
-    rows = rows[rows["panel"].isin(panels)]
-    look = {v: one for case in reversed(hosts.cases) for v, one in looks(case).items()}
-    grid = sns.FacetGrid(rows, col="panel", height=max(2.5, 0.28 * len(labels) + 1.6), aspect=0.9)
-    grid.set_titles("")
-    for axis, (panel, of) in zip(grid.axes.flat, rows.groupby("panel", sort=False)):
-        for place, (variant, those) in enumerate(of.groupby("variant", sort=False)):
-            colour, marker = look[str(variant)]
-            for one in those.itertuples():
-                spread = [[max(0.0, one.value - one.low)], [max(0.0, one.high - one.value)]]
-                look_of: Any = {"fmt": "D", "ms": 7} if one.pooled else {"fmt": marker, "ms": 4}
-                y = labels.index(one.line) + 0.2 * place - 0.1
-                axis.errorbar(one.value, y, xerr=spread, color=colour, lw=1.2, label=variant, **look_of)
-        axis.axvline(1, color=GREY, lw=1, ls=":")
-        axis.set_yticks(range(len(labels)), labels, fontsize=8)
-        axis.set_ylim(len(labels) - 0.5, -0.5)
-        axis.set_title(panel, fontsize=10, loc="left")
-        axis.set(xlabel=f"÷ {hosts.baseline}", ylabel="")
-        plain_numbers(axis.xaxis)
-        axis.grid(axis="x", alpha=0.25)
-    return finish(grid, f"{hosts.name}: {hosts.main.title if hosts.main else ''}, hosts side by side")
+def squares(grids: Sequence[tuple[str, Frame]], title: str, columns: int = 1) -> Canvas:
+    """A panel a table: its rows and columns, a colour a value; ratios around 1. White: no run."""
+    height = sum(0.25 * len(grid) + 1.2 for _, grid in grids[::columns])
+    size = (5.5 * columns, height)
+    canvas, axes = plt.subplots(len(grids) // columns, columns, figsize=size, squeeze=False)
+    for axis, (name, grid) in zip(axes.flat, grids):
+        of_ratios: Any = {"cmap": "coolwarm", "norm": CenteredNorm(1)} if "÷" in name else {}
+        canvas.colorbar(axis.pcolormesh(grid.to_numpy(float), **of_ratios), ax=axis)
+        for of_axis, index in ((axis.xaxis, grid.columns), (axis.yaxis, grid.index)):
+            labels = [", ".join(map(str, one)) if isinstance(one, tuple) else f"{one:g}" for one in index]
+            of_axis.set_ticks([place + 0.5 for place in range(len(index))], labels, fontsize=7)
+        axis.set_title(name, fontsize=9, loc="left")
+        axis.set(xlabel=grid.columns.name or "", ylabel=grid.index.name or "")
+    canvas.suptitle(title, fontsize=11)
+    canvas.tight_layout()
+    return canvas
 
 
 def save_both(canvas: Canvas, png: Path) -> Path:
@@ -193,34 +110,3 @@ def save_both(canvas: Canvas, png: Path) -> Path:
     canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
     plt.close(canvas)
     return png
-
-
-def draw_each(
-    things: Sequence[T], draw: Callable[[T], Canvas | None], name_of: Callable[[T], str], out: Path
-) -> dict[int, Path]:
-    """PNG and SVG of every thing that has a picture. @return the PNG, by the thing's place in the list; the
-    SVG lies beside it"""
-    paths: dict[int, Path] = {}
-    for index, thing in enumerate(things):
-        with plt.rc_context(SVG):
-            canvas, name = draw(thing), file_name(name_of(thing))
-            if canvas is None:
-                continue
-            if name.lower() in {path.stem.lower() for path in paths.values()}:
-                name = f"{name}-{index}"
-            paths[index] = save_both(canvas, out / f"{name}.png")
-    return paths
-
-
-def draw_cases(cases: Sequence[Case], out: Path) -> dict[int, Path]:
-    """As draw_each()."""
-    return draw_each(
-        cases,
-        case_figure,
-        lambda c: f"{c.host.label} {c.key.scenario} {c.key.case}{c.key.configuration}",
-        out,
-    )
-
-
-def draw_hosts(several: Sequence[Hosts], out: Path) -> dict[int, Path]:
-    return draw_each(several, hosts_figure, lambda hosts: f"hosts {hosts.name}", out)

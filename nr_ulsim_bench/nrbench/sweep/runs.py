@@ -1,154 +1,129 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of results files as columns: a row a run, each once. What the runs of a setting share is read and
-checked once, so a million runs take a minute and little memory.
+"""The runs of results files as a long table: a row a run, each once. What the runs of a setting share is read
+and checked once, so a million runs take a minute and little memory.
 
 A line is the text of its setting, in it the repeat and the time, and behind it what the run gave."""
 
 from __future__ import annotations
 
-import json
-import math
-from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError, create_model
 
-from nrbench.record import Host, ResultsError, first_error, moment
+from nrbench.record import Host, ResultsError, first_error, moment, printable
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.record import RUNS, Run, identity
+from nrbench.table import Frame
 
-REPEAT, BEGAN, STATUS = b'"repeat":', b',"began":"', b',"status":"'
+REPEAT, BEGAN, STATUS = b'"repeat":', b',"began":"', b'"status":"'
 NUMBERS = ("snr_db", "trials", "errors", "wall_s", "cpu_s")  # of a run, beside its figures
-MOST = 1e15
 PAUSE_S = 60.0  # between two runs in which the machine did something else
+BLOCK = 50_000  # lines that become columns at once
+
+_NAMES = list(Run.model_fields)
+_OUTCOME: Any = {name: (Run.model_fields[name].annotation, Run.model_fields[name]) for name in
+                 _NAMES[_NAMES.index("status"):]}  # fmt: skip
+Outcome: Any = create_model("Outcome", __config__=ConfigDict(extra="forbid"), **_OUTCOME)
 
 
-def results_file(path: Path) -> Path:
-    """Of a folder, the results in it."""
-    return path / RUNS if path.is_dir() else path
+class _Line(NamedTuple):
+    setting: int
+    repeat: int
+    file: int
+    began: str
+    began_s: float
+    outcome: Any
 
 
-class _Columns:
-    """One entry a run in each column."""
-
+class _Reader:
     def __init__(self) -> None:
         self.settings: list[Run] = []  # the first run of each
-        self.plain: dict[str, list[Any]] = {name: [] for name in ("began", "status", "derived")}
-        self.whole = {name: array("i") for name in ("setting", "repeat", "file")}
-        self.seconds = array("d")
-        self.numbers: dict[str, array[float]] = {name: array("d") for name in NUMBERS}
-        self.errors: dict[int, str] = {}  # of failed runs, by row
         self._places: dict[bytes, int] = {}
-        self._hosts: dict[str, Host] = {}  # by their text: those of all settings are few
-        self._tails: set[tuple[str, ...]] = set()  # the fields behind a setting that were met
+        self._hosts: dict[Host, Host] = {}  # those of all settings are few
 
-    def __len__(self) -> int:
-        return len(self.seconds)
-
-    def read(self, path: Path, file: int) -> None:
-        """Appends a file's runs. A last line that was cut off by an interruption is left out."""
+    def lines(self, path: Path, file: int) -> Iterator[_Line]:
+        """A last line that was cut off by an interruption is left out."""
         try:
             with open(path, "rb", buffering=4 << 20) as lines:
                 for number, line in enumerate(lines, start=1):
-                    if line.strip() and not self._quick(line, file):
-                        self._slow(line, f"{path}:{number}", file)
+                    if line.strip() and (
+                        found := self._quick(line, file) or self._checked(line, file, path, number)
+                    ):
+                        yield found
         except OSError as error:
             raise ResultsError(f"{path}: {error.strerror}") from error
 
-    def _slow(self, line: bytes, where: str, file: int) -> None:
-        """Checks all, or finds out what is wrong."""
+    def _quick(self, line: bytes, file: int) -> _Line | None:
+        """None: its setting was not met before, or something is wrong."""
+        setting, repeat, began, outcome = _split(line)
+        place = self._places.get(setting)
+        if place is None or not repeat.isdigit():
+            return None
         try:
-            data = json.loads(line)
-            text = json.dumps(data.get("host")) if isinstance(data, dict) else ""
-            run = Run.model_validate(data | {"host": self._hosts[text]} if text in self._hosts else data)
-            self._hosts[text] = run.host
+            text = began.decode()
+            found = Outcome.model_validate_json(b"{" + STATUS + outcome)
+            return _Line(place, int(repeat), file, text, moment(text).timestamp(), found)
+        except (ValueError, OverflowError):
+            return None
+
+    def _checked(self, line: bytes, file: int, path: Path, number: int) -> _Line | None:
+        try:
+            run = Run.model_validate_json(line)
         except ValidationError as error:
-            raise ResultsError(f"{where}: not a run of a sweep: {first_error(error)}") from error
-        except (ValueError, RecursionError) as error:
-            if line.endswith(b"\n"):
-                raise ResultsError(f"{where}: not JSON: {error}") from error
-            return  # it was being written
-        begin, rest = line.find(REPEAT), line.find(STATUS)
-        end = line.find(b'"', line.find(BEGAN, begin) + len(BEGAN))
-        place = len(self.settings)
-        if 0 <= begin < end < rest:
-            place = self._places.setdefault(line[:begin] + line[end:rest], place)
-            self._tails.add(tuple(json.loads(b"{" + line[rest + 1 :])))
-        if place == len(self.settings):
-            self.settings.append(run)
-        tail = {**run.model_dump(), "seconds": moment(run.began).timestamp()}
-        self._append(place, run.repeat, run.began, tail, file)
+            what = error.errors()[0]
+            if what["type"] != "json_invalid":
+                raise ResultsError(f"{path}:{number}: not a run of a sweep: {first_error(error)}") from error
+            if not line.endswith(b"\n"):
+                return None  # it was being written
+            raise ResultsError(f"{path}:{number}: not JSON: {what['msg']}") from error
+        setting, *_, outcome = _split(line)
+        if outcome:
+            self._places.setdefault(setting, len(self.settings))
+        host = self._hosts.setdefault(run.host, run.host)
+        self.settings.append(run.model_copy(update={"host": host}))
+        found = Outcome.model_construct(**{name: getattr(run, name) for name in _OUTCOME})
+        began_s = moment(run.began).timestamp()
+        return _Line(len(self.settings) - 1, run.repeat, file, run.began, began_s, found)
 
-    def _quick(self, line: bytes, file: int) -> bool:
-        """@return whether the setting and the kinds of fields were met before, and the values are valid"""
-        begin = line.find(REPEAT)
-        comma = line.find(BEGAN, begin)
-        end = line.find(b'"', comma + len(BEGAN))
-        rest = line.find(STATUS, end)
-        digits = line[begin + len(REPEAT) : comma]
-        place = self._places.get(line[:begin] + line[end:rest])
-        if place is None or begin < 0 or not digits.isdigit():
-            return False
-        try:
-            tail = json.loads(b"{" + line[rest + 1 :])
-            if tuple(tail) not in self._tails or tail["status"] != "ok":
-                return False
-            began = line[comma + len(BEGAN) : end].decode()
-            time = datetime.fromisoformat(began)
-            numbers = [*tail["figures"].values(), *filter(None, (tail["wall_s"], tail["cpu_s"]))]
-            if time.tzinfo is None or not all(0 <= number <= MOST for number in numbers):
-                return False
-            self._append(place, int(digits), began, tail | {"seconds": time.timestamp()}, file)
-        except (ValueError, RecursionError, TypeError, OverflowError):
-            return False
-        return True
 
-    def _append(self, place: int, repeat: int, began: str, tail: dict[str, Any], file: int) -> None:
-        if tail.get("error"):
-            self.errors[len(self)] = tail["error"]
-        figures = tail["figures"]
-        if not figures.keys() <= self.numbers.keys():
-            for name in figures.keys() - self.numbers.keys():
-                self.numbers[name] = array("d", [math.nan]) * len(self)
-        for name, column in self.numbers.items():
-            value = figures.get(name)
-            if value is None:
-                value = tail.get(name)
-            column.append(math.nan if value is None else value)
-        for name, one in (("began", began), ("status", tail["status"]), ("derived", tuple(tail["derived"]))):
-            self.plain[name].append(one)
-        for name, number in (("setting", place), ("repeat", repeat), ("file", file)):
-            self.whole[name].append(number)
-        self.seconds.append(tail["seconds"])
+def _split(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """@return its setting, repeat, time and outcome"""
+    before, _, rest = line.partition(REPEAT)
+    repeat, _, rest = rest.partition(BEGAN)
+    began, _, rest = rest.partition(b'"')
+    between, _, outcome = rest.partition(b"," + STATUS)
+    return before + between, repeat, began, outcome
 
-    def frame(self) -> pd.DataFrame:
-        columns: dict[str, Any] = {name: np.frombuffer(of, np.intc) for name, of in self.whole.items()}
-        columns |= {"began_s": np.frombuffer(self.seconds, float)}
-        columns |= {name: np.frombuffer(of, float) for name, of in self.numbers.items()}
-        frame = pd.DataFrame(columns if len(self) else {name: [] for name in columns})
-        frame["began"] = self.plain["began"]
-        frame["status"] = pd.Categorical(self.plain["status"])
-        frame["derived"] = pd.Categorical([" ".join(names) for names in self.plain["derived"]])
-        made: pd.DataFrame = frame
-        return made
+
+def _columns(lines: Sequence[_Line]) -> Frame:
+    """A row a run, with a column for each figure."""
+    outcomes = [vars(line.outcome) for line in lines]
+    names = ("status", "error", "derived", *NUMBERS)
+    found = pd.DataFrame(
+        {name: [line[place] for line in lines] for place, name in enumerate(_Line._fields[:-1])}
+    )
+    of = pd.DataFrame({name: [one[name] for one in outcomes] for name in names})
+    of = of.astype(dict.fromkeys(NUMBERS, float))
+    of["derived"] = of["derived"].map(" ".join)
+    figures = pd.DataFrame([one["figures"] for one in outcomes], index=of.index, dtype=float)
+    return pd.concat([found, of, figures], axis=1)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """A row a run that counts: place of its setting, repeat, pass, round, status, numbers, figures.
+    """A row a run that counts: place of its setting, repeat, pass, round, status, error, numbers, figures.
 
     Runs of a round were taken in one go."""
 
     settings: Sequence[Run]
-    frame: pd.DataFrame
-    errors: dict[int, str]  # of failed runs, by row
+    frame: Frame
     repeated: Counter[str] = field(default_factory=Counter)  # by file: runs that are in an earlier file, too
     replaced: Counter[str] = field(default_factory=Counter)  # failed runs that were taken again, by cause
 
@@ -162,7 +137,7 @@ class Runs:
         return [str(name) for name in self.frame if str(name).endswith("_us")]
 
 
-def _passes(frame: pd.DataFrame, sweep: Any) -> Any:
+def _passes(frame: Frame, sweep: Any) -> Any:
     """
     One number a run: runs of a sweep that share it, and the repeat, were taken in one go, as a round.
 
@@ -182,49 +157,37 @@ def _passes(frame: pd.DataFrame, sweep: Any) -> Any:
     return found
 
 
-def _numbered(keys: Iterator[object]) -> Any:
+def _numbered(keys: Iterable[object]) -> Any:
     """Equal keys have equal numbers."""
-    found: dict[object, int] = {}
-    return np.asarray([found.setdefault(key, len(found)) for key in keys], dtype=np.int64)
+    return pd.factorize(pd.Series(list(keys), dtype=object))[0]
 
 
-def _once(
-    columns: _Columns, frame: pd.DataFrame, names: Sequence[str]
-) -> tuple[Any, Counter[str], Counter[str]]:
+def _once(settings: Sequence[Run], frame: Frame, names: Sequence[str]) -> Runs:
     """Every run once. Of a run that failed and was taken again the last, of a line that is in two files one.
 
     @raise ResultsError  two results of what should be one run: neither may be dropped"""
-    same = _numbered((run.host.id, run.sweep, *identity(run, 0)) for run in columns.settings)
-    run_id = (same[frame["setting"].to_numpy()] << 32) + frame["repeat"].to_numpy()
-    repeated: Counter[str] = Counter()
-    replaced: Counter[str] = Counter()
-    dropped: list[int] = []
-    kept: dict[int, int] = {}
-    values: Any = [*NUMBERS, *(name for name in frame if str(name).endswith("_us"))]
-    for row in np.flatnonzero(pd.Series(run_id).duplicated(keep=False)):
-        before = kept.setdefault(int(run_id[row]), int(row))
-        if before == row:
-            continue
-        one, other = (frame.iloc[place] for place in (before, row))
-        same_figures: bool = one[values].equals(other[values])
-        if (one["began"], one["status"]) == (other["began"], other["status"]) and same_figures:
-            repeated[names[other["file"]]] += 1
-            dropped.append(int(row))
-        elif one["status"] == other["status"] == "ok":
-            raise _two_results(columns.settings[one["setting"]], one, other, names)
-        else:
-            sides: Any = ((other, int(row)), (one, before))
-            (bad, worse), (_, better) = sorted(
-                sides, key=lambda of: (of[0]["status"] == "ok", of[0]["began_s"])
-            )
-            run = columns.settings[bad["setting"]]
-            replaced[f"{run.host.label}, {run.variant}, {bad['status']}"] += 1
-            dropped.append(worse)
-            kept[int(run_id[row])] = better
-    return dropped, repeated, replaced
+    same = _numbered((run.host.id, run.sweep, *identity(run, 0)) for run in settings)
+    frame = frame.assign(run=same[frame["setting"]], ok=frame["status"] == "ok")
+    every = ["run", "repeat"]
+    several = frame[frame.duplicated(every, keep=False)]
+    values = [*NUMBERS, *(name for name in frame if str(name).endswith("_us"))]
+    copies = several[several.duplicated([*every, "began", "status", *values])]
+    several = several.drop(index=copies.index)
+    results = several[several["ok"] & several[several["ok"]].duplicated(every, keep=False)]
+    if len(results):
+        raise _two_results(settings, results[results["run"] == results["run"].iloc[0]], names)
+    last = several.sort_values(["ok", "began_s"], kind="stable")
+    older = last[last.duplicated(every, keep="last")]
+    runs = (settings[place] for place in older["setting"])
+    replaced = (f"{run.host.label}, {run.variant}, {status}" for run, status in zip(runs, older["status"]))
+    repeated = Counter(names[file] for file in copies["file"])
+    frame = frame.drop(index=[*copies.index, *older.index], columns=["run", "ok"])
+    return Runs(_labelled(settings), frame, repeated, Counter(replaced))
 
 
-def _two_results(run: Run, one: Any, other: Any, names: Sequence[str]) -> ResultsError:
+def _two_results(settings: Sequence[Run], of: Frame, names: Sequence[str]) -> ResultsError:
+    one, other = of.to_dict("records")[:2]
+    run = settings[one["setting"]]
     files = " and ".join(dict.fromkeys(filter(None, (names[one["file"]], names[other["file"]]))))
     what = f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads, repeat {one['repeat']}"
     return ResultsError(
@@ -246,17 +209,18 @@ def _labelled(settings: Sequence[Run]) -> list[Run]:
 
 def read(paths: Sequence[Path]) -> Runs:
     """@raise ResultsError  names the file, and the line"""
-    columns, names = _Columns(), [str(path) for path in paths]
+    reader, blocks = _Reader(), list[Frame]()
     for number, path in enumerate(paths):
-        before = len(columns)
-        columns.read(results_file(path), number)
-        if len(columns) == before:
+        lines = reader.lines(path / RUNS if path.is_dir() else path, number)
+        before = len(blocks)
+        while block := list(islice(lines, BLOCK)):
+            blocks.append(_columns(block))
+        if len(blocks) == before:
             raise ResultsError(f"{path}: holds no runs")
-    frame = columns.frame()
-    dropped, repeated, replaced = _once(columns, frame, names if len(names) > 1 else [""])
-    settings = _labelled(columns.settings)
-    frame = frame.drop(index=dropped)
-    sweep = _numbered((run.host.id, run.sweep) for run in settings)[frame["setting"].to_numpy()]
-    frame["pass"] = _passes(frame, sweep)
-    frame["round"] = (sweep << 44) + (frame["pass"].to_numpy() << 31) + frame["repeat"].to_numpy()
-    return Runs(settings, frame, columns.errors, repeated, replaced)
+    frame = pd.concat(blocks, ignore_index=True)
+    frame["error"] = frame["error"].map(printable)
+    runs = _once(reader.settings, frame, [str(path) for path in paths] if len(paths) > 1 else [""])
+    sweep = _numbered((run.host.id, run.sweep) for run in runs.settings)[runs.frame["setting"]]
+    runs.frame["pass"] = _passes(runs.frame, sweep)
+    runs.frame["round"] = (sweep << 44) + (runs.frame["pass"].to_numpy() << 31) + runs.frame["repeat"]
+    return runs
