@@ -124,17 +124,13 @@ def _words(request: Request) -> Iterator[str]:
         yield f"--data={request.data.resolve()}"
 
 
-def run_on_cluster(request: Request, cluster: str, per: str) -> int:
+def run_on_cluster(request: Request, cluster: str) -> int:
     """The same parts on the hosts of a cluster. @return exit status: see cluster.work.parts()"""
-    from nrbench.cluster import ways
-
-    ways.require_packages(cluster)
-    from nrbench.cluster import work  # loads Dask
+    from nrbench.cluster import work
 
     of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
     names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    machines, words = work.Wanted(cluster, per), list(_words(request))
-    return work.parts(machines, request.program, names, words, request.out, report_again)
+    return work.parts(cluster, request.program, names, list(_words(request)), request.out, report_again)
 
 
 def report_again(out: Path) -> None:

@@ -25,7 +25,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
 from nrbench.sweep import nr_ulsim, replay, scenario
 from nrbench.sweep.compare_cli import Threshold, compare
-from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, PerWhat, Seed, words
+from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, Seed, words
 from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
@@ -90,7 +90,6 @@ class Run(OfParts):
         None
     )
     cluster: Cluster = None
-    per: PerWhat = None
 
 
 @command_of(Run)
@@ -103,7 +102,7 @@ def run(options: Run) -> int:
         options.rounds, options.seed, options.backends, options.budget,
     )  # fmt: skip
     if options.cluster:
-        return bench.run_on_cluster(request, options.cluster, options.per or "host")
+        return bench.run_on_cluster(request, options.cluster)
     return bench.run(request)
 
 
@@ -168,8 +167,7 @@ def scenarios(
             print(f"{each:16} {len(loaded.cases):3} cases  {loaded.title}")
         return
     for case in scenario.load(name).cases:
-        notes = ", ".join(filter(None, ["slow" if case.slow else "", case.note]))
-        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{f'  # {notes}' if notes else ''}")
+        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{case.note and f'  # {case.note}'}")
 
 
 @command

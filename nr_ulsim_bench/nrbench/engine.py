@@ -24,7 +24,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
 from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Session, Writer, here, in_rounds, interrupted_by_signals
+from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -155,15 +155,14 @@ class Measuring:
 
     def write(self, line: Line) -> None:
         """Between the answers of steps."""
-        with contextlib.closing(Writer(self.session.path)) as writer:
-            self.session.add(writer, line)
+        self.session.add(line)
 
     def take(self, plan: Plan, steps: Iterable[Step] | None = None) -> None:
         """@param steps  those of the plan, from a generator that does more between them"""
         what = plan.title or f"{len(plan.steps)} measurements"
         say(f"{self.part.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-        lane = here(iter(plan.steps if steps is None else steps), plan.answers)
-        self.session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
+        steps = iter(plan.steps if steps is None else steps)
+        self.session.run([Lane("", steps, plan.answers, len(plan.steps), plan.seconds)], plan.budget_s)
 
 
 class Verdict(NamedTuple):

@@ -47,15 +47,15 @@ class Kubernetes(BaseModel):
 
 def _object(wanted: Kubernetes, kind: str, name: str) -> Any:
     if not which("kubectl"):
-        raise BenchError("--cluster kubernetes: there is no kubectl here")
+        raise BenchError("there is no kubectl here")
     words = wanted.kubectl("get", kind, name, "--output=json")
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
     except subprocess.TimeoutExpired as error:
-        raise BenchError(f"--cluster kubernetes: no answer to: {' '.join(words)}") from error
+        raise BenchError(f"no answer to: {' '.join(words)}") from error
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise BenchError(f"--cluster kubernetes: {kind} {name}: {reason}")
+        raise BenchError(f"{kind} {name}: {reason}")
     return json.loads(done.stdout)
 
 
@@ -66,7 +66,7 @@ def credentials(wanted: Kubernetes) -> Any:
     data = _object(wanted, "secret", wanted.secret).get("data", {})
     absent = [file for file in FILES.values() if file not in data]
     if absent:
-        raise BenchError(f"--cluster kubernetes: secret {wanted.secret} has no {', '.join(absent)}")
+        raise BenchError(f"secret {wanted.secret} has no {', '.join(absent)}")
     texts = {field: base64.b64decode(data[file]).decode() for field, file in FILES.items()}
     return Security(require_encryption=True, **texts)
 
@@ -77,7 +77,7 @@ def nodes(wanted: Kubernetes) -> int:
     count = int(found.get("status", {}).get("desiredNumberScheduled", 0))
     if not count:
         raise BenchError(
-            f"--cluster kubernetes: DaemonSet {wanted.workers} is for 0 nodes: its nodeSelector fits none "
+            f"DaemonSet {wanted.workers} is for 0 nodes: its nodeSelector fits none "
             "(kubectl label node NODE nrbench=worker)"
         )
     return count
@@ -104,7 +104,7 @@ def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
             until = time.monotonic() + TUNNEL_S
             while not (found := FORWARDS.search(text())):
                 if process.poll() is not None or time.monotonic() > until:
-                    raise BenchError(f"--cluster kubernetes: no tunnel: {(why() or ['no output'])[0]}")
+                    raise BenchError(f"no tunnel: {(why() or ['no output'])[0]}")
                 time.sleep(LOOK_S)
             yield f"tls://{LOOPBACK}:{found[1]}", why
         finally:

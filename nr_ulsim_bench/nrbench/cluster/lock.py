@@ -14,10 +14,13 @@ import time
 from pathlib import Path
 from typing import Iterator
 
+from nrbench.session import MachineLost
+
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 NAME = "nrbench-machine.lock"
 VARIABLE = "NRBENCH_MACHINE_LOCK"  # names another file; for tests with several made-up machines on one
 LOOK_S = 0.2
+WAIT_S = 3600.0  # for another measurement to end
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
@@ -57,9 +60,13 @@ def _try(path: Path) -> int | None:
 
 @contextlib.contextmanager
 def machine_lock(path: Path | None = None) -> Iterator[None]:
-    """Blocks until no other measurement holds this machine."""
-    path = path or lock_path()
+    """Blocks until no other measurement holds this machine.
+
+    @raise MachineLost  another one holds it for longer than WAIT_S"""
+    path, end = path or lock_path(), time.monotonic() + WAIT_S
     while (handle := _try(path)) is None:
+        if time.monotonic() > end:
+            raise MachineLost(f"another measurement holds this host ({path}) for more than {WAIT_S:.0f} s")
         time.sleep(LOOK_S)
     try:
         yield

@@ -20,7 +20,8 @@ from nrbench.cluster.worker import QUIET, THREADS
 from nrbench.driver import BenchError
 from nrbench.programs import answer, which
 
-PROGRAMS = ("sbatch", "scancel")
+PROGRAMS = ("sbatch", "scancel", "timeout")
+ANSWER_S = 60  # for each of them
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
 
 
@@ -95,6 +96,9 @@ def _noting(refused: list[str]) -> type:
     from distributed.deploy.spec import ProcessInterface
 
     class Job(SLURMJob):  # type: ignore[misc]
+        submit_command = f"timeout --verbose {ANSWER_S} sbatch"
+        cancel_command = f"timeout {ANSWER_S} scancel"
+
         async def start(self) -> None:
             try:
                 await super().start()
@@ -106,20 +110,20 @@ def _noting(refused: list[str]) -> type:
 
 
 @contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, Any, list[str]]]:
-    """@return the cluster, the security of its client, and why sbatch refuses jobs, which grows
+def started(slurm: Slurm) -> Iterator[tuple[Any, list[str]]]:
+    """@return the cluster, and why sbatch refuses jobs, which grows
     @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
     for program in PROGRAMS:
         if not which(program):
-            raise BenchError(f"--cluster slurm: there is no {program} here")
+            raise BenchError(f"there is no {program} here")
     from dask_jobqueue import SLURMCluster
     from distributed.security import Security
 
-    security, refused = Security.temporary(), list[str]()
+    refused = list[str]()
     try:
-        cluster = SLURMCluster(security=security, job_cls=_noting(refused), **keywords(slurm))
+        cluster = SLURMCluster(security=Security.temporary(), job_cls=_noting(refused), **keywords(slurm))
     except (OSError, RuntimeError, ValueError) as error:
-        raise BenchError(f"--cluster slurm: {error}") from error
+        raise BenchError(str(error)) from error
     with cluster:
         cluster.scale(jobs=slurm.nodes)
-        yield cluster, security, refused
+        yield cluster, refused

@@ -124,8 +124,6 @@ class Options(OfSessions):
             raise ValueError("--report: reports on runs that are there; give no --old and no --new")
         if not self.report and not (self.old or self.new):
             raise ValueError("--old, --new: name at least one build folder, or --report the results")
-        if (self.per or self.leave_out) and not self.cluster:
-            raise ValueError("--per, --leave-out: only with --cluster")
 
 
 @command_of(Options)
@@ -150,16 +148,14 @@ def _what(options: Options, programs: Programs) -> dict[str, object]:
 
 
 def _measure_on_cluster(options: Options, programs: Programs, cells: list[Cell]) -> int:
-    from nrbench.cluster import ways
-
-    ways.require_packages(str(options.cluster))
-    from nrbench.cluster import work  # loads Dask
+    from nrbench.cluster import work
     from nrbench.session import session_id
 
     plan = Plan(cells, options.runs, options.seed, options.seconds, options.timescales(), options.limits())
     name = session_id("cluster", "radio", _what(options, programs))
-    machines = work.Wanted(str(options.cluster), options.per, options.leave_out)
-    return work.radio(machines, name, plan, programs, options.placements, options.out, options.fresh)
+    return work.radio(
+        str(options.cluster), name, plan, programs, options.placements, options.out, options.fresh
+    )
 
 
 def _report(options: Options) -> int:

@@ -12,7 +12,7 @@ from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.radio.plan import Plan, Step
 from nrbench.radio.record import RUNS, RadioRun, read_runs
 from nrbench.record import ResultsError
-from nrbench.session import OK, WAY_OUT, Session, here, results_of
+from nrbench.session import OK, WAY_OUT, Lane, Session, results_of
 
 
 def begin(name: str, path: Path) -> Session[RadioRun]:
@@ -33,19 +33,26 @@ class Radio:
     plan: Plan
     take: Callable[[Step], RadioRun]
 
-    def announce(self, session: Session[RadioRun]) -> int:
-        """@return how many runs are left"""
+    def lane(self, session: Session[RadioRun]) -> Lane[Step, RadioRun]:
+        """With the runs that are left, which are announced."""
+
+        def take(step: Step) -> list[RadioRun]:
+            run = self.take(step)
+            if run.outcome == "interrupted":
+                raise KeyboardInterrupt
+            return [run]
+
         planned = len(self.plan.missing(session.lines))
-        session.announce(f"{len(self.plan.cells)} variants", planned, planned * self.plan.run_s)
-        return planned
+        lane = Lane("", self.plan.steps(session.lines), take, planned, planned * self.plan.run_s)
+        session.announce(f"{len(self.plan.cells)} variants", [lane])
+        return lane
 
 
 def dry_run(radio: Radio, out: Path, fresh: bool) -> int:
     """Shows what is left to do, and changes nothing. A search shows the next timescale of each variant only:
     the others depend on how the runs end."""
     session = begin(radio.id, Path(os.devnull) if fresh else out / RUNS)
-    radio.announce(session)
-    steps = list(radio.plan.steps(session.lines))
+    steps = list(radio.lane(session).steps)
     if radio.plan.limits:
         steps = list({step.cell: step for step in reversed(steps)}.values())[::-1]
     for step in steps:
@@ -59,18 +66,9 @@ def carry_out(radio: Radio, out: Path, fresh: bool = False) -> int:
 
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
-
-    def take(step: Step) -> list[RadioRun]:
-        run = radio.take(step)
-        if run.outcome == "interrupted":
-            raise KeyboardInterrupt
-        return [run]
-
     with results_of(out, RUNS, fresh) as path:
         session = begin(radio.id, path)
-        planned = radio.announce(session)
-        steps = radio.plan.steps(session.lines)
-        session.run([here(steps, take)], planned, planned * radio.plan.run_s)
+        session.run([radio.lane(session)])
         return session.end(lambda runs, warnings: report(runs, out, warnings), failure, are_results=True)
 
 

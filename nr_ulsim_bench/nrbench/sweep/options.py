@@ -16,14 +16,12 @@ from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
 from nrbench.sweep.scenario import SweepDefaults
 
-Per = Enum("Per", {name: name for name in ("host", "class")})  # type: ignore[misc]
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
 Out = Annotated[Path, Option(help="folder of results")]
 OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "noise_seed": "noise-seed",
              "oai": "oai", "any_pool": "any-pool"}  # fmt: skip
-OF_CLUSTERS = {"per": "per", "leave_out": "leave-out"}
 OF_SLOTS = {"backends": "backends", "sched_class": "class"}
 
 
@@ -60,18 +58,6 @@ Cluster = Annotated[
     str | None,
     Option(help="run on these machines: ssh:FILE, slurm[:FILE], kubernetes[:FILE], or tcp://SCHEDULER:PORT"),
 ]
-PerWhat = Annotated[
-    str | None,
-    Given(Per | None, lambda chosen: chosen.value),
-    Option(help="with --cluster: a case on each host, or on one of each class (default: host)"),
-]
-LeaveOut = Annotated[
-    str | None,
-    Option(
-        help="with --cluster: no hosts that are busy, throttled, slow, or that have another clock, kernel or "
-        "version of nrbench: such as busy,slow; or all"
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -89,8 +75,6 @@ class OfSessions:
     ] = False
     dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     cluster: Cluster = None
-    per: PerWhat = None
-    leave_out: LeaveOut = None
 
 
 @dataclass(frozen=True)
@@ -153,8 +137,5 @@ class Options(OfSessions):
         for name, option in (OF_SLOTS if has_build else OF_BUILDS).items():
             if getattr(self, name):
                 raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")
-        for name, option in OF_CLUSTERS.items():
-            if getattr(self, name) and not self.cluster:
-                raise ValueError(f"--{option} is only for sweeps with --cluster")
         if self.cluster and not has_build:
             raise ValueError("--cluster: needs --old or --new; for recorded slots: nrbench run --cluster")
