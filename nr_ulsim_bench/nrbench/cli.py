@@ -25,7 +25,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
 from nrbench.sweep import nr_ulsim, replay, scenario
 from nrbench.sweep.compare_cli import Threshold, compare
-from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, Seed, words
+from nrbench.sweep.options import TEXT, Class, Data, Out, Seed, words
 from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
@@ -89,7 +89,6 @@ class Run(OfParts):
     budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
         None
     )
-    cluster: Cluster = None
 
 
 @command_of(Run)
@@ -101,8 +100,6 @@ def run(options: Run) -> int:
         options.program, options.data, options.out, options.only, options.classes, options.quick,
         options.rounds, options.seed, options.backends, options.budget,
     )  # fmt: skip
-    if options.cluster:
-        return bench.run_on_cluster(request, options.cluster)
     return bench.run(request)
 
 

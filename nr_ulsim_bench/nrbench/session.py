@@ -118,21 +118,14 @@ def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
     with locked(folder), interrupted_by_signals():
         if fresh:
             _put_aside(folder / name)
+        _drop_cut_line(folder / name)
         yield folder / name
 
 
-def _end_last_line(path: Path) -> None:
-    """So that more can be appended: a line that was cut short goes from the file."""
-    text = path.read_bytes() if path.exists() else b""
-    whole = text.rfind(b"\n") + 1
-    if whole == len(text):
-        return
-    try:
-        json.loads(text[whole:])
-    except (ValueError, RecursionError):  # it was cut off; who reads the file leaves it out
-        os.truncate(path, whole)
-    else:
-        path.write_bytes(text + b"\n")
+def _drop_cut_line(path: Path) -> None:
+    """So that lines can be appended: what follows the last line's end was cut off by an interruption."""
+    if path.exists():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
 
 
 def append(path: Path, text: str) -> None:
@@ -188,7 +181,6 @@ class Session(Generic[LineT]):
     def run(self, lanes: Sequence[Lane[StepT, LineT]], budget_s: float = math.inf) -> None:
         """Until all is done that the machines can do, the time is over, or the user interrupts."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        _end_last_line(self.path)
         self.planned, lost = sum(lane.planned for lane in lanes), []
         ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT]] = queue.SimpleQueue()
         running: dict[str, Future[Sequence[LineT]]] = {}

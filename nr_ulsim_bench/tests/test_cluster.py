@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--cluster`: sweeps, radio and parts on real schedulers and workers, with stand-ins for OAI's programs; the
+"""`--cluster`: sweeps and radio on real schedulers and workers, with stand-ins for OAI's programs; the
 ways to machines, as real as this machine allows; what goes wrong, and who is refused."""
 
 import os
@@ -18,8 +18,8 @@ import dask
 import pytest
 from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
 from cluster_tools import CASES, ROOT, WAIT_S, begun, lab, make_builds, meanwhile, rounds_of, runs_of, until
-from fake import a_build, a_program, install
-from made_up import SWEEP, nrbench, ran
+from fake import a_build, a_program
+from made_up import nrbench, ran
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
@@ -27,14 +27,12 @@ pytest.importorskip("cryptography")
 from distributed import Client  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
-from nrbench import bench  # noqa: E402
-from nrbench.cluster import builds, kubernetes, lock, machines, slurm, ssh, ways, work  # noqa: E402
+from nrbench.cluster import builds, kubernetes, lock, slurm, ssh, ways  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 from nrbench.radio import cell  # noqa: E402
 from nrbench.radio import record as of_radio  # noqa: E402
 from nrbench.radio import session as radio_session  # noqa: E402
 from nrbench.radio.builds import MARK  # noqa: E402
-from nrbench.record import Host  # noqa: E402
 from nrbench.session import MachineLost  # noqa: E402
 from nrbench.sweep import session, simulator  # noqa: E402
 from nrbench.sweep.record import Setting  # noqa: E402
@@ -53,7 +51,7 @@ def sweep(tmp_path, monkeypatch):
     return ("sweep", *make_builds(tmp_path), *CASES, "--repeats")
 
 
-# Sweeps, radio, parts.
+# Sweeps, radio.
 
 
 @alone
@@ -159,31 +157,6 @@ def test_each_host_takes_the_whole_plan_of_radio(tmp_path, monkeypatch):
         assert "nothing left to do" in nrbench(*words, "--runs", 2, "--cluster", made.address)
 
 
-@alone
-def test_each_host_takes_a_part_once_and_one_that_fails_again(tmp_path, monkeypatch):
-    reported, out = [], tmp_path / "out"
-    monkeypatch.setattr(bench, "report_again", reported.append)
-    words = ("run", "--program", install(tmp_path / "bin") / "ws-bench", "--only", "slot", "--quick",
-             "--class", "other", "--rounds", "1", "--backends", "ws,alone", "--out", out)  # fmt: skip
-    with lab(tmp_path, "a", "b") as made:
-        nrbench(*words, "--cluster", made.address)
-        assert reported == [out / "a", out / "b"]
-        assert all((folder / "results.ndjson").read_text().count("\n") > 2 for folder in reported)
-        assert "nothing left to do" in nrbench(*words, "--cluster", made.address)
-        (tmp_path / "bin" / "ws-bench").write_text("#!/bin/sh\nexit 3\n")
-        for _ in range(2):
-            assert "nrbench: a: slot: exit status 2: " in nrbench(*words, "--cluster", made.address, status=1)
-
-
-def test_hosts_whose_names_become_the_same_have_folders_of_their_own():
-    names = ["a_b", "a/b", "a:b", "me@b", "..", "."]
-    host = Host.model_validate(SWEEP["host"])
-    hosts = [host.model_copy(update={"id": str(number)}) for number in range(len(names))]
-    every = [machines.Machine(one, None, None, "", name) for one, name in zip(hosts, names)]
-    folders = [work.folder_name(one) for one in every]
-    assert folders == ["a_b", "a_b-1", "a_b-2", "me@b", "-4", "-5"]
-
-
 # Builds on hosts.
 
 
@@ -193,7 +166,7 @@ def sent(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (a_program(tmp_path / "build", "print('run')") / "libldpc.so").write_bytes(os.urandom(2500))
     build = simulator.find(tmp_path / "build", "--old")
-    here = builds.package_of(build, "*.so*")
+    here = builds.package_of(build)
     asked = []
 
     elsewhere = replace(here, simulator=replace(build, program=Path("/nowhere/nr_ulsim")))
@@ -309,7 +282,7 @@ def test_what_is_no_way_is_named_with_those_there_are(text):
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, monkeypatch, way, text, said):
-    monkeypatch.setattr(ways, "require_packages", lambda _: None)
+    monkeypatch.setattr(ways, "PACKAGES", {})
     if text is not None:
         (tmp_path / "file").write_text(text)
     with pytest.raises(BenchError, match=said), ways.open_cluster(f"{way}:{tmp_path / 'file'}"):
@@ -367,27 +340,23 @@ def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_pla
     """Scheduler and workers have the words of ci/deploy/cluster. Another program stands for srun."""
     with begun(Pieces(tmp_path)) as made:
         refuses(made.address)
-        made.kubectl(nodes=2)
+        made.kubectl()
         made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
         made.node("pod")
         own = made.own("job") | {"NRBENCH_TLS": str(made.tls)}
         made.run(["bash", PIECES / "worker.sbatch", made.address], "job", **own)
+        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
+        tls = {f"distributed.comm.tls.{key}": str(made.tls / name) for key, name in files.items()}
+        with dask.config.set(tls):
+            made.wait_for_workers(2)
         monkeypatch.setenv("PATH", made.environment["PATH"])
         (tmp_path / "lab.toml").write_text('context = "lab"\nnamespace = "radio"\n')
         lab_toml = f"kubernetes:{tmp_path}/lab.toml"
         with ways.open_cluster(lab_toml) as cluster:
             assert [machine.name for machine in cluster.machines] == ["job", "pod"]
             assert [cluster.run_on(machine, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
-        files = {"ca-file": "ca.crt", "client.cert": "tls.crt", "client.key": "tls.key"}
-        tls = {f"distributed.comm.tls.{key}": str(made.tls / name) for key, name in files.items()}
         with dask.config.set(tls), ways.open_cluster(made.address) as cluster:
             assert len(cluster.machines) == 2
-        made.kubectl(nodes=0)
-        with (
-            pytest.raises(BenchError, match="--cluster kubernetes:.* is for 0 nodes"),
-            ways.open_cluster(lab_toml),
-        ):
-            pass
         made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
         for use in (kubernetes.tunnel(kubernetes.Kubernetes()), ways.open_cluster("kubernetes")):
             with pytest.raises(BenchError, match="error: unable to forward port"), use:

@@ -46,7 +46,7 @@ def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path
     [
         (("--cases", "none"), "none: neither a file nor a scenario; there are: "),
         (("--cases", "quick:none"), "quick: has no case 'none'; there are: prb106-mcs9"),
-        (("--threads", "1,x"), "--threads 1,x: 'x' is no number from 1 to 1024"),
+        (("--threads", "1,x"), "--threads 1,x: give numbers from 1 to 1024"),
         (("--spin", "warm"), "--spin warm: a mode is off, auto or fixed:MICROSECONDS"),
         (("--spin", "hot"), "--spin hot: OAI's settings have no such mode"),
         (("--env", "A"), "--env A: not NAME=VALUE"),

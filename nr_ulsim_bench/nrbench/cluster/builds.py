@@ -23,7 +23,7 @@ from nrbench.sweep.simulator import Simulator
 
 @dataclass(frozen=True)
 class Package:
-    """A program and what lies beside it."""
+    """A program and the libraries beside it."""
 
     simulator: Simulator
     archive: bytes  # tar
@@ -35,9 +35,8 @@ class Package:
         return str(self.simulator.program), self.simulator.build.sha256, self.sha256
 
 
-def package_of(simulator: Simulator, beside_it: str) -> Package:
-    """@param beside_it  pattern of the names of the other files that belong to the build"""
-    found = {path for path in simulator.folder.glob(beside_it) if path.is_file()} | {simulator.program}
+def package_of(simulator: Simulator) -> Package:
+    found = {path for path in simulator.folder.glob("*.so*") if path.is_file()} | {simulator.program}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as out:
         for path in sorted(found):

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nrbench.cluster.worker import QUIET, THREADS
 from nrbench.driver import BenchError
-from nrbench.programs import answer, which
+from nrbench.programs import which
 
 PROGRAMS = ("sbatch", "scancel", "timeout")
 ANSWER_S = 60  # for each of them
@@ -81,13 +81,6 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
         "log_directory": slurm.logs,
         "silence_logs": logging.CRITICAL,
     }
-
-
-def why_pending() -> list[str]:
-    """What Slurm says of jobs that have not begun."""
-    return answer(
-        "squeue", "--me", "--noheader", "--name=nrbench", "--states=PENDING", "--format=job %i: %T, %r"
-    ).splitlines()
 
 
 def _noting(refused: list[str]) -> type:

@@ -21,7 +21,7 @@ from nrbench.cluster.lock import machine_lock
 from nrbench.cluster.machines import Machine, about_here, one_each
 from nrbench.cluster.worker import MACHINE
 from nrbench.driver import BenchError
-from nrbench.needed import missing
+from nrbench.needed import how_to_install, missing
 from nrbench.progress import say
 from nrbench.record import first_error
 from nrbench.scratch import scratch_folder
@@ -35,8 +35,7 @@ else:
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
-PACKAGES = {"distributed": "distributed", "cryptography": "cryptography"}
-OF_WAY = {"slurm": {"dask_jobqueue": "dask-jobqueue"}}
+PACKAGES = {"distributed": "distributed", "cryptography": "cryptography", "dask_jobqueue": "dask-jobqueue"}
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
@@ -55,17 +54,6 @@ def parse_spec(text: str) -> tuple[str, str]:
     if (way == "ssh" and argument) or (way in ("slurm", "kubernetes") and (argument or not colon)):
         return way, argument
     raise BenchError(f"--cluster {text}: not {WAYS}")
-
-
-def require_packages(way: str) -> None:
-    """@raise BenchError  names the Python packages that this way needs and this Python does not have"""
-    packages = PACKAGES | OF_WAY.get(way, {})
-    absent = missing(packages, packages)
-    if absent:
-        raise BenchError(
-            f"--cluster {way}: Python packages are missing: {', '.join(absent)}. Run `ci/setup bench` and "
-            f"use .venv/bin/python, or `pip install {' '.join(absent)}`"
-        )
 
 
 def read_configuration(path: str, model: type[Model]) -> Model:
@@ -88,9 +76,9 @@ class Link(NamedTuple):
     """To a scheduler."""
 
     client: Any  # of Dask
-    awaited: Callable[[], int] = lambda: 1  # how many workers may be there or still join
+    expected: int = 1  # workers that may be there or still join
     first_s: float | None = None  # time for the first one; None: JOIN_S
-    why: Callable[[], list[str]] = list  # known of workers that do not come, of a connection that ended
+    why: Callable[[], list[str]] = list  # one reason for each worker that will not come or has ended
 
 
 class Cluster:
@@ -122,13 +110,13 @@ class Cluster:
     def _wait(self, first_s: float) -> None:
         """Until all expected workers have joined, or one and the time is over."""
         until, there = time.monotonic() + first_s, 0
-        while self.link.awaited() > there and time.monotonic() < until:
+        while self.link.expected - len(self.link.why()) > there and time.monotonic() < until:
             time.sleep(LOOK_S / 5)
             before, there = there, len(self._workers())
             if there and not before:
                 until = time.monotonic() + OTHERS_S
         if not there:
-            reason = f" ({'; '.join(self.link.why())})".replace(" ()", "")
+            reason = f" ({'; '.join(sorted({*self.link.why()}))})".replace(" ()", "")
             raise BenchError(f"no host can be used: no worker has joined in time{reason}")
         for text in self.link.why():
             say(text)
@@ -215,10 +203,9 @@ def connected(stack: ExitStack, *arguments: Any, **options: Any) -> Any:
 def _ssh(path: str, stack: ExitStack) -> Link:
     from nrbench.cluster import ssh
 
-    cluster, why_not = ssh.started(ssh.read_hosts(Path(path)), stack)
-    count = len(cluster.workers)
-    client = connected(stack, cluster, security=cluster.security)
-    return Link(client, lambda: count - len(why_not()), why=why_not)
+    entries = ssh.read_hosts(Path(path))
+    cluster, why = ssh.started(entries, stack)
+    return Link(connected(stack, cluster, security=cluster.security), len(entries), why=why)
 
 
 def _address(address: str, stack: ExitStack) -> Link:
@@ -231,22 +218,18 @@ def _slurm(path: str, stack: ExitStack) -> Link:
 
     wanted = read_configuration(path, slurm.Slurm)
     cluster, refused = stack.enter_context(slurm.started(wanted))
-    say(f"waiting for nodes of Slurm: {wanted.nodes}; {wanted.wait_s:.0f} s for the first")
-
-    def why() -> list[str]:
-        return sorted({*refused, *slurm.why_pending()})
-
+    say(f"waiting {wanted.wait_s:.0f} s for the first of {wanted.nodes} nodes; squeue --me shows the jobs")
     client = connected(stack, cluster, security=cluster.security)
-    return Link(client, lambda: wanted.nodes - len(refused), wanted.wait_s, why)
+    return Link(client, wanted.nodes, wanted.wait_s, lambda: refused)
 
 
 def _kubernetes(path: str, stack: ExitStack) -> Link:
     from nrbench.cluster import kubernetes
 
     wanted = read_configuration(path, kubernetes.Kubernetes)
-    security, nodes = kubernetes.credentials(wanted), kubernetes.nodes(wanted)
+    security = kubernetes.credentials(wanted)
     address, why = stack.enter_context(kubernetes.tunnel(wanted))
-    return Link(connected(stack, address, security=security), lambda: nodes, why=why)
+    return Link(connected(stack, address, security=security), why=why)
 
 
 _OPEN: dict[str, Callable[[str, ExitStack], Link]] = {
@@ -261,7 +244,8 @@ def open_cluster(text: str) -> Iterator[Cluster]:
     @raise BenchError  it names no way to machines, a package is missing, or no host can be used
     """
     way, argument = parse_spec(text)
-    require_packages(way)
+    if absent := missing(PACKAGES, PACKAGES):
+        raise BenchError(f"--cluster: {how_to_install(absent)}")
     import dask
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words

@@ -15,8 +15,8 @@ from nrbench.record import Host
 from nrbench.session import session_id
 from nrbench.sweep.configuration import NEW, OLD
 from nrbench.sweep.options import Options
-from nrbench.sweep.record import INLINE, Kind, Setting, cores_for, normal_cpus
-from nrbench.sweep.scenario import Case, Scenario, numbers_of, select
+from nrbench.sweep.record import INLINE, Kind, Setting, cores_for
+from nrbench.sweep.scenario import Case, Scenario, select, trials_of
 from nrbench.sweep.session import Sweep, carry_out
 from nrbench.sweep.simulator import Simulator, find, judge, refuse, take, try_out
 from nrbench.system import parse_cpus
@@ -28,12 +28,6 @@ RUN_MIB = 1024  # more than a run needs
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
 
-def guess_s(case: Case) -> float:
-    numbers = numbers_of(case.words)
-    share = numbers["-r"] / 273 * numbers["-W"]
-    return START_S + numbers["-n"] * SLOT_S * (0.2 + 0.8 * share) * max(1, case.snr_points / 2)
-
-
 @dataclass(frozen=True)
 class Plan:
     """A sweep of any machine."""
@@ -41,63 +35,56 @@ class Plan:
     options: Options
     builds: dict[str, Simulator]  # by the option that names them: old, new
     cases: list[tuple[Scenario, Case]]
-    cpus: str | None
 
     def id_for(self, machine: str) -> str:
         what = {
             "programs": sorted(build.build.sha256 for build in self.builds.values()),
-            "cpus": self.cpus,
+            "cpus": self.options.cpus,
             "seed": self.options.seed,
             "environment": sorted(self.options.environment),
         }
         return session_id(machine, KIND, what)
 
     def settings(self, at_once: int) -> list[Setting]:
-        """@param at_once  how many inline runs go side by side"""
-        return [
-            setting for scenario, case in self.cases for setting in self._of_case(scenario, case, at_once)
-        ]
+        """Of each case: inline runs once a program, alone and side by side, then each build with each mode
+        and number of threads.
+
+        @param at_once  how many inline runs go side by side"""
+        return [one for scenario, case in self.cases for one in self._of_case(scenario, case, at_once)]
 
     def _of_case(self, scenario: Scenario, case: Case, at_once: int) -> Iterator[Setting]:
-        """Inline runs once a program, alone and side by side, then each build with each mode and number of
-        threads."""
-        options, sweep = self.options, scenario.sweep
-        setting = functools.partial(self._setting, scenario, case)
+        options, sweep, seed = self.options, scenario.sweep, self.options.noise_seed
         programs = {side: simulator.build.sha256 for side, simulator in self.builds.items()}
-        for program in dict.fromkeys(programs.values()):
-            yield setting(program, INLINE)
-            if at_once > 1:
-                yield setting(program, INLINE, at_once=at_once)
+        counts = (None, at_once) if at_once > 1 else (None,)
+        variants: list[tuple[str, str, str | None, int, int | None]] = [
+            (program, INLINE, None, 0, count)
+            for program in dict.fromkeys(programs.values())
+            for count in counts
+        ]
         for side, program in programs.items():
-            for spin in (options.spins or sweep.spin) if side == NEW else (None,):
-                for threads in options.threads or sweep.threads:
-                    yield setting(program, side, spin, threads)
-
-    def _setting(
-        self, scenario: Scenario, case: Case, program: str, pool: str, spin: str | None = None,
-        threads: int = 0, at_once: int | None = None,
-    ) -> Setting:  # fmt: skip
-        options, sweep = self.options, scenario.sweep
-        seed = options.noise_seed if options.noise_seed is not None else sweep.seed
-        environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
-        if pool == NEW:
-            environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
-        return Setting(
-            scenario=scenario.name,
-            case=case.name,
-            options=case.options(threads),
-            pool=pool,
-            spin=spin,
-            threads=threads,
-            program=program,
-            environment=environment,
-            cpus=self.cpus,
-            seed=seed,
-            at_once=at_once,
-            repeats=options.repeats or sweep.repeats,
-            limit_s=options.limit_s or sweep.limit_s,
-            guess_s=guess_s(case),
-        )
+            spins = (options.spins or sweep.spin) if side == NEW else (None,)
+            threads = options.threads or sweep.threads
+            variants += [(program, side, spin, number, None) for spin in spins for number in threads]
+        for program, pool, spin, number, count in variants:
+            environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
+            if pool == NEW:
+                environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
+            yield Setting(
+                scenario=scenario.name,
+                case=case.name,
+                options=case.options(number),
+                pool=pool,
+                spin=spin,
+                threads=number,
+                program=program,
+                environment=environment,
+                cpus=options.cpus,
+                seed=seed,
+                at_once=count,
+                repeats=options.repeats or sweep.repeats,
+                limit_s=options.limit_s or sweep.limit_s,
+                guess_s=START_S + SLOT_S * trials_of(case.words),
+            )
 
     def sweep(
         self, name: str, about: Host, builds: dict[str, Simulator],
@@ -106,8 +93,8 @@ class Plan:
         """On a machine, whose builds are tried.
 
         @param builds  as they are there. @param run  runs a function there and waits for its result"""
-        bound = sorted(parse_cpus(self.cpus)) if self.cpus else None
-        settings = self.settings(run(at_once, about, self.cpus))
+        bound = sorted(parse_cpus(self.options.cpus)) if self.options.cpus else None
+        settings = self.settings(run(at_once, about, self.options.cpus))
         if not self.options.dry_run:
             judge(run(try_out, builds, bound, settings), builds, self.options.any_pool)
         taken = functools.partial(run, take, builds, bound)
@@ -120,11 +107,7 @@ def _builds(options: Options) -> dict[str, Simulator]:
     versions = {build.build.oai for build in builds.values() if build.build.oai}
     if len(versions) > 1:
         say(f"--old and --new are of different versions of OAI: {', '.join(sorted(versions))}")
-    if len(builds) == 1:
-        say(
-            "only one build: there will be no comparison, unless nrbench report joins this sweep with another"
-        )
-    elif len({build.build.sha256 for build in builds.values()}) == 1:
+    if len(builds) > 1 and len({build.build.sha256 for build in builds.values()}) == 1:
         paths = ", ".join(f"--{side} {build.program}" for side, build in builds.items())
         refuse(f"one and the same program is given twice: {paths}", options.any_pool)
     return builds
@@ -155,14 +138,11 @@ def plan(options: Options) -> Plan:
     scenarios = select(options.cases or SCENARIO)
     if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
         raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
-    cpus = {options.cpus or scenario.sweep.cpus for scenario in scenarios}
-    if len(cpus) > 1:
-        raise ValueError("--cases: scenarios with different cpus; give --cpus, or sweep them one by one")
-    builds, where = _builds(options), cpus.pop()
+    builds = _builds(options)
     cases = list(_cases(options, scenarios, builds))
     if not cases:
         raise ValueError("--cases: no case is left to run")
-    return Plan(options, builds, cases, normal_cpus(where) if where else None)
+    return Plan(options, builds, cases)
 
 
 def run(options: Options) -> int:

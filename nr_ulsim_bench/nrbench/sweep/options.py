@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 from typer import Option
@@ -14,6 +14,7 @@ from typer import Option
 from nrbench.backends import CLASSES
 from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
+from nrbench.sweep.record import normal_cpus
 from nrbench.sweep.scenario import SweepDefaults
 
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
@@ -30,20 +31,20 @@ def words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
 
 
+def _as_in_scenarios(field: str, text: str, rule: str) -> Any:
+    try:
+        defaults = SweepDefaults.model_validate({field: tuple(dict.fromkeys(words(text)))}, strict=False)
+    except ValidationError as error:
+        raise ValueError(f"--{field} {text}: {rule}") from error
+    return getattr(defaults, field)
+
+
 def _numbers(text: str) -> tuple[int, ...]:
-    for word in words(text):
-        if not word.isdecimal() or not 1 <= int(word) <= 1024:
-            raise ValueError(f"--threads {text}: {word!r} is no number from 1 to 1024")
-    return tuple(sorted({int(word) for word in words(text)}))
+    return tuple(sorted(_as_in_scenarios("threads", text, "give numbers from 1 to 1024")))
 
 
 def modes(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(words(text)))
-    try:
-        SweepDefaults(spin=found)
-    except ValidationError as error:
-        raise ValueError(f"--spin {text}: a mode is off, auto or fixed:MICROSECONDS") from error
-    return found
+    return tuple(_as_in_scenarios("spin", text, "a mode is off, auto or fixed:MICROSECONDS"))
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
@@ -107,7 +108,9 @@ class Options(OfSessions):
         float | None,
         Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1),
     ] = None
-    cpus: Annotated[str | None, Option(help="bind the runs to these CPUs, such as 2-5")] = None
+    cpus: Annotated[
+        str | None, Given(TEXT, normal_cpus), Option(help="bind the runs to these CPUs, such as 2-5")
+    ] = None
     environment: Annotated[
         tuple[tuple[str, str], ...],
         Given(list[str] | None, _pairs),
@@ -138,4 +141,4 @@ class Options(OfSessions):
             if getattr(self, name):
                 raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")
         if self.cluster and not has_build:
-            raise ValueError("--cluster: needs --old or --new; for recorded slots: nrbench run --cluster")
+            raise ValueError("--cluster: needs --old or --new")

@@ -15,7 +15,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from nrbench.record import first_error
-from nrbench.sweep.record import normal_cpus
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,9 +25,6 @@ else:  # mypy checks as for 3.10, where it may be missing
 RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
 OWN_OPTIONS = ("-C", "-P", "-Y")
-SNR_STEP_DB = 0.2
-# Of nr_ulsim: slots, PRB, layers, first SNR. By default it raises the SNR by up to 10 dB.
-DEFAULTS, SNR_SPAN_DB = {"-n": 1.0, "-r": 50.0, "-W": 1.0, "-s": -2.0}, 10.0
 
 
 class ScenarioError(ValueError):
@@ -71,14 +67,13 @@ def _fit(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
         if word.startswith(OWN_OPTIONS):
             raise ValueError(f"{word}: the sweep itself sets {', '.join(OWN_OPTIONS)}")
-    if numbers_of(words)["-n"] < 2:
+    if trials_of(words) < 2:
         raise ValueError("-n: fewer than 2 slots; then nr_ulsim never prints that it decoded")
     return words
 
 
-def numbers_of(words: tuple[str, ...]) -> dict[str, float]:
-    """Of the options that have a default here."""
-    return DEFAULTS | {word[:2]: float(word[2:]) for word in words if word[:2] in (*DEFAULTS, "-S")}
+def trials_of(words: tuple[str, ...]) -> int:
+    return next((int(word[2:]) for word in words if word.startswith("-n")), 1)
 
 
 class _Strict(BaseModel):
@@ -108,13 +103,6 @@ class Case(_Strict):
         words = merged(*self.words, f"-n{trials}") if trials else self.words
         return self.model_copy(update={"words": words})
 
-    @property
-    def snr_points(self) -> int:
-        """The most there can be; nr_ulsim stops at the first that is decoded."""
-        numbers = numbers_of(self.words)
-        last = numbers.get("-S", numbers["-s"] + SNR_SPAN_DB)
-        return max(1, int((last - numbers["-s"]) / SNR_STEP_DB + 1e-9) + 1)
-
     def reason_against(self, oai: str | None) -> str | None:
         """Why this case cannot be run with a version of OAI; None = nothing is known against it."""
         here, first = (position(version) if version else None for version in (oai, self.since))
@@ -127,8 +115,6 @@ class SweepDefaults(_Strict):
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Tuple] = (1, 2, 4)
     spin: Annotated[tuple[Spin, ...], Tuple] = ("off", "auto")
     repeats: Annotated[int, Field(ge=1)] = 5
-    cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # to bind runs to, as in 0-3
-    seed: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None  # of the noise; the payload stays random
     limit_s: Annotated[float, Field(gt=0)] = 120.0  # a run that takes longer counts as hung
 
 

@@ -88,18 +88,13 @@ class Sweep:
 def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
     """Runs of this sweep that an earlier call took. One name must not stand for two things in a report."""
     runs = read_runs(path) if path.exists() else []
-    words = {(s.scenario, s.case, s.threads): (*s.options, f"seed={s.seed}") for s in settings}
+    planned = {(s.scenario, s.case, s.threads): (s.options, s.seed) for s in settings}
     for run in runs:
-        if run.sweep != sweep:
+        before = run.options, run.seed
+        if run.sweep != sweep or planned.get((run.scenario, run.case, run.threads), before) != before:
             raise ResultsError(
-                f"{path}: holds a sweep of another machine, other programs or other options ({WAY_OUT})"
-            )
-        before = (*run.options, f"seed={run.seed}")
-        wanted = words.get((run.scenario, run.case, run.threads), before)
-        if wanted != before:
-            raise ResultsError(
-                f"{path}: {run.scenario}:{run.case} was run with {' '.join(before)}, "
-                f"not with {' '.join(wanted)} ({WAY_OUT})"
+                f"{path}: holds a sweep of another machine, other programs or other options, such as {run} "
+                f"{' '.join(run.options)} ({WAY_OUT})"
             )
     return runs
 
