@@ -192,7 +192,6 @@ class Session(Generic[LineT]):
                     return
                 step = next(lane.steps, None)
                 if step is not None:
-                    progress.show(lane.text(step))
                     running[lane.name] = lane.begin(step)
                     running[lane.name].add_done_callback(lambda _: ended.put((lane, step)))
 

@@ -19,7 +19,6 @@ from typing import Any, Callable, Iterator
 from pydantic import BaseModel, ConfigDict
 
 from nrbench.driver import BenchError
-from nrbench.programs import which
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
@@ -48,13 +47,8 @@ def credentials(wanted: Kubernetes) -> Any:
     """@return Dask's Security of the client"""
     from distributed.security import Security
 
-    if not which("kubectl"):
-        raise BenchError("there is no kubectl here")
     words = wanted.kubectl("get", "secret", wanted.secret, "--output=json")
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
-    except subprocess.TimeoutExpired as error:
-        raise BenchError(f"no answer to: {' '.join(words)}") from error
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise BenchError(f"secret {wanted.secret}: {reason}")

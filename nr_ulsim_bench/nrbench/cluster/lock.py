@@ -39,7 +39,7 @@ def lock_path() -> Path:
 def _try(path: Path) -> int | None:
     """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
     (fs.protected_regular). Another user may have made a pipe of that name: without O_NONBLOCK, to open it
-    would block until a process writes to it.
+    would block until a process writes to it. A pipe serves as well as a file.
 
     @return None: another measurement holds it, or the file was replaced and others lock another one"""
     with contextlib.suppress(FileExistsError):
@@ -49,8 +49,6 @@ def _try(path: Path) -> int | None:
     with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError, FileNotFoundError):
         handle = os.open(path, FLAGS)
         stack.callback(os.close, handle)
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
             stack.pop_all()

@@ -10,18 +10,15 @@ import logging
 import os
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from nrbench.cluster.worker import QUIET, THREADS
-from nrbench.driver import BenchError
-from nrbench.programs import which
 
-PROGRAMS = ("sbatch", "scancel", "timeout")
-ANSWER_S = 60  # for each of them
+ANSWER_S = 60  # for sbatch and scancel
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
 
 
@@ -102,21 +99,13 @@ def _noting(refused: list[str]) -> type:
     return Job
 
 
-@contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, list[str]]]:
-    """@return the cluster, and why sbatch refuses jobs, which grows
-    @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
-    for program in PROGRAMS:
-        if not which(program):
-            raise BenchError(f"there is no {program} here")
+def started(slurm: Slurm, stack: ExitStack) -> tuple[Any, list[str]]:
+    """@return the cluster, and why sbatch refuses jobs, which grows"""
     from dask_jobqueue import SLURMCluster
     from distributed.security import Security
 
     refused = list[str]()
-    try:
-        cluster = SLURMCluster(security=Security.temporary(), job_cls=_noting(refused), **keywords(slurm))
-    except (OSError, RuntimeError, ValueError) as error:
-        raise BenchError(str(error)) from error
-    with cluster:
-        cluster.scale(jobs=slurm.nodes)
-        yield cluster, refused
+    own = {"security": Security.temporary(), "job_cls": _noting(refused)}
+    cluster = stack.enter_context(SLURMCluster(**own, **keywords(slurm)))
+    cluster.scale(jobs=slurm.nodes)
+    return cluster, refused

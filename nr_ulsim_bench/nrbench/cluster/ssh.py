@@ -16,15 +16,16 @@ import shlex
 import subprocess
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
 from distributed import Scheduler
 from distributed.deploy.spec import ProcessInterface, SpecCluster
 from distributed.security import Security
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nrbench.driver import BenchError
+from nrbench.record import first_error
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20000, 32000)  # for the tunnels: below those that the kernel gives away
@@ -32,15 +33,16 @@ END_S = 15.0  # for a worker to end
 LOG_BYTES = 2000
 OPTIONS = ("-T", "-oBatchMode=yes", "-oExitOnForwardFailure=yes", "-oServerAliveInterval=15",
            "-oServerAliveCountMax=4", "-oConnectTimeout=20")  # fmt: skip
-KEYS = ("name", "python", "nrbench", "port", "config")
+LINE = "[USER@]HOST [name=…] [python=…] [nrbench=…] [port=…] [config=…]"
 REMEDY = "; run ci/setup bench there, and name its python=… and its nrbench=… in the file of hosts"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(BaseModel):
     """A line of the file of hosts: [USER@]HOST [KEY=VALUE]..."""
 
-    target: str
+    model_config = ConfigDict(extra="forbid")
+
+    target: str = Field(pattern="^[^-]")
     name: str
     python: str = "python3"
     nrbench: str = ""  # the folder that holds the package; empty: it is installed
@@ -55,21 +57,15 @@ class Entry:
 
 
 def read_hosts(path: Path) -> list[Entry]:
-    """@raise BenchError  names file and line"""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchError(getattr(error, "strerror", None) or str(error)) from error
+    """@raise BenchError, OSError, ValueError  names file and line"""
+    lines = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
     entries: dict[str, Entry] = {}
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        pairs = dict(word.partition("=")[::2] for word in words[1:])
-        bad = [word for word in words[1:] if word.partition("=")[0] not in KEYS or "=" not in word]
-        if bad or words[0].startswith("-"):
-            raise BenchError(f"{path}:{number}: {(bad or words)[0]!r} is not {'=… '.join(KEYS)}=…")
-        entry = Entry(words[0], **{"name": words[0].rpartition("@")[2], **pairs})
+    for number, (target, *words) in ((number, line) for number, line in enumerate(lines, 1) if line):
+        pairs = dict(word.partition("=")[::2] for word in words)
+        try:
+            entry = Entry(**{"target": target, "name": target.rpartition("@")[2], **pairs})
+        except ValidationError as error:
+            raise BenchError(f"{path}:{number}: {first_error(error)}; a line is {LINE}") from error
         if entry.name in entries:
             raise BenchError(f"{path}:{number}: a second host {entry.name}; tell them apart by name=…")
         entries[entry.name] = entry

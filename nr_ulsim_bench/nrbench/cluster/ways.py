@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Any, Callable, Iterator, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -57,13 +58,11 @@ def parse_spec(text: str) -> tuple[str, str]:
 
 
 def read_configuration(path: str, model: type[Model]) -> Model:
-    """A file in TOML; without one all defaults. @raise BenchError  names the file and what is wrong in it"""
+    """A file in TOML; without one all defaults. @raise BenchError, OSError, ValueError  it is wrong"""
     try:
         return model.model_validate(tomllib.loads(Path(path).read_text()) if path else {})
     except ValidationError as error:
-        raise BenchError(f"{path}: {first_error(error)}") from error
-    except (OSError, ValueError) as error:  # ValueError: no TOML, no text
-        raise BenchError(f"--cluster: {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise BenchError(first_error(error)) from error
 
 
 def under_lock(function: Callable[..., T], *arguments: Any) -> T:
@@ -194,10 +193,7 @@ class Cluster:
 def connected(stack: ExitStack, *arguments: Any, **options: Any) -> Any:
     from distributed import Client
 
-    try:
-        return stack.enter_context(Client(*arguments, set_as_default=False, timeout=CONNECT_S, **options))
-    except (OSError, ValueError, TypeError) as error:
-        raise BenchError(f"no scheduler answers: {error}") from error
+    return stack.enter_context(Client(*arguments, set_as_default=False, timeout=CONNECT_S, **options))
 
 
 def _ssh(path: str, stack: ExitStack) -> Link:
@@ -217,7 +213,7 @@ def _slurm(path: str, stack: ExitStack) -> Link:
     from nrbench.cluster import slurm
 
     wanted = read_configuration(path, slurm.Slurm)
-    cluster, refused = stack.enter_context(slurm.started(wanted))
+    cluster, refused = slurm.started(wanted, stack)
     say(f"waiting {wanted.wait_s:.0f} s for the first of {wanted.nodes} nodes; squeue --me shows the jobs")
     client = connected(stack, cluster, security=cluster.security)
     return Link(client, wanted.nodes, wanted.wait_s, lambda: refused)
@@ -256,6 +252,6 @@ def open_cluster(text: str) -> Iterator[Cluster]:
         pool = stack.enter_context(ThreadPoolExecutor(MACHINES_MAX))  # its threads end with the client
         try:
             cluster = Cluster(_OPEN[way](argument, stack), pool)
-        except (BenchError, MachineLost) as error:
+        except (OSError, RuntimeError, SubprocessError, TypeError, ValueError) as error:  # Dask's, too
             raise BenchError(f"--cluster {text}: {error}") from error
         yield cluster
