@@ -391,3 +391,16 @@ def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, m
         (tmp_path / "lab.toml").write_text(f'partition = "none"\n{own}')
         said = nrbench(*sweep, 3, *words, status=2)
         assert "no worker has joined in time (sbatch: error: Batch job submission failed: Invalid" in said
+
+
+@alone
+def test_an_sbatch_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
+    pytest.importorskip("dask_jobqueue")
+    (tmp_path / "sbatch").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    (tmp_path / "lab.toml").write_text(f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\n')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(slurm, "ANSWER_S", 1)
+    said = "no worker has joined in time .timeout: sending signal TERM to command .sbatch"
+    with pytest.raises(BenchError, match=said), ways.open_cluster(f"slurm:{tmp_path}/lab.toml"):
+        pass

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Iterator, Sequence
 
 from nrbench import host
 from nrbench.backends import ALONE, OWN, Backend, Present
-from nrbench.driver import BenchError, Driver
+from nrbench.driver import BenchError, Driver, there
 from nrbench.progress import say
 from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
@@ -36,6 +37,10 @@ SHORT_FILES = 2
 SPINS = ("off", "auto")
 REPEATS = 5
 CLASS = "other"  # with real-time workers and a normal producer some pools starve it for good
+NO_PROGRAM = (
+    "no such program. A sweep without --old and --new runs recorded slots on the pools of ws-bench. Build it "
+    "by ci/bench, or name it by --program and its slots by --data"
+)
 OLD_AND_NEW = ("mutex-per-worker", OWN)
 
 
@@ -101,15 +106,14 @@ def burst_figures(slot_file: SlotFile, means_us: Sequence[float]) -> dict[str, f
     return dict(figures)
 
 
+@dataclass(frozen=True)
 class Replay:
     """Takes runs by asking ws-bench."""
 
-    def __init__(
-        self, driver: Driver, files: Sequence[SlotFile], pools: Sequence[Present], cores: int
-    ) -> None:
-        self.driver, self.cores = driver, cores
-        self.files = {slot_file.name: slot_file for slot_file in files}
-        self.pools = {pool.backend.name: pool for pool in pools}
+    driver: Driver
+    files: dict[str, SlotFile]  # by name
+    pools: dict[str, Present]
+    cores: int
 
     def take(self, settings: Sequence[Setting]) -> list[Taken]:
         return [self._taken(setting) for setting in settings]
@@ -186,17 +190,14 @@ def _sweep(options: Options, driver: Driver) -> Sweep:
     program = sha256_of_program(driver.program)
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
-    take = Replay(driver, files, pools, cores).take
+    by_name = {pool.backend.name: pool for pool in pools}
+    take = Replay(driver, {slot_file.name: slot_file for slot_file in files}, by_name, cores).take
     return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
 
 
 def run(options: Options) -> int:
     """@return exit status: see session.carry_out()"""
-    if not options.program.is_file():
-        raise BenchError(
-            f"{options.program}: no such program. A sweep without --old and --new runs recorded slots on the "
-            "pools of ws-bench. Build it by ci/bench, or name it by --program and its slots by --data"
-        )
+    there(options.program, NO_PROGRAM)
     if not options.dry_run:
         options.out.mkdir(parents=True, exist_ok=True)
     with open(os.devnull if options.dry_run else options.out / "bench.log", "w") as log:
