@@ -12,7 +12,6 @@ from nrbench.driver import BenchError
 from nrbench.engine import Part, Request, plain, tables_of
 from nrbench.parts import latch, lives, pi, pools, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import PARTS
-from nrbench.places import DATA
 from nrbench.render import Page, Section, Table, write_page
 from nrbench.screen import PAGE, TABLES, screen
 from nrbench.session import INTERRUPTED
@@ -102,30 +101,6 @@ def _write(out: Path, names: Sequence[str], sections: Iterable[Section]) -> None
         write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made))
         if len(names) < 2:
             print(f"written to {out}/: {PAGE}")
-
-
-def _words(request: Request) -> Iterator[str]:
-    """As the command line of `nrbench run` has them; without the parts, the program and the folder."""
-    yield from (f"--class={name}" for name in request.classes)
-    yield from ("--quick" for _ in range(request.quick))
-    options = {"rounds": request.rounds, "budget": request.budget_s, "backends": ",".join(request.backends)}
-    yield from (f"--{name}={value}" for name, value in options.items() if value)
-    yield f"--seed={request.seed}"
-    if request.data != DATA:
-        yield f"--data={request.data.resolve()}"
-
-
-def run_on_cluster(request: Request, cluster: str, per: str) -> int:
-    """The same parts on the hosts of a cluster. @return exit status: see cluster.work.parts()"""
-    from nrbench.cluster import ways
-
-    ways.require_packages(cluster)
-    from nrbench.cluster import work  # loads Dask
-
-    of_pools = [name for name in PARTS if name in request.only] or list(PARTS)
-    names = ["+".join(of_pools) if part is pools.PART else part.name for part, _ in chosen(request)]
-    machines, words = work.Wanted(cluster, per), list(_words(request))
-    return work.parts(machines, request.program, names, words, request.out, report_again)
 
 
 def report_again(out: Path) -> None:

@@ -22,7 +22,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
 from nrbench.sweep import nr_ulsim, replay, scenario
 from nrbench.sweep.compare_cli import Threshold, compare
-from nrbench.sweep.options import TEXT, Class, Cluster, Data, Out, PerWhat, Seed, words
+from nrbench.sweep.options import TEXT, Class, Data, Out, Seed, words
 from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
@@ -69,8 +69,6 @@ class Run(OfParts):
     budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
         None
     )
-    cluster: Cluster = None
-    per: PerWhat = None
 
 
 @program.command()
@@ -83,8 +81,6 @@ def run(options: Run) -> int:
         options.program, options.data, options.out, options.only, options.classes, options.quick,
         options.rounds, options.seed, options.backends, options.budget,
     )  # fmt: skip
-    if options.cluster:
-        return bench.run_on_cluster(request, options.cluster, options.per or "host")
     return bench.run(request)
 
 
@@ -141,8 +137,7 @@ def scenarios(
             print(f"{each:16} {len(loaded.cases):3} cases  {loaded.title}")
         return
     for case in scenario.load(name).cases:
-        notes = ", ".join(filter(None, ["slow" if case.slow else "", case.note]))
-        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{f'  # {notes}' if notes else ''}")
+        print(f"{case.name:24} {' '.join(case.options(0)[:-1])}{case.note and f'  # {case.note}'}")
 
 
 @program.command()

@@ -23,7 +23,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
 from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Session, here, in_rounds, interrupted_by_signals
+from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, interrupted_by_signals
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -212,8 +212,8 @@ class Part:
             session.path.write_text(json.dumps(first) + "\n")
             what = plan.title or f"{len(plan.steps)} measurements"
             say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-            lane = here(iter(plan.steps), plan.answers)
-            session.run([lane], len(plan.steps), plan.seconds, plan.budget_s)
+            lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds)
+            session.run([lane], plan.budget_s)
         if session.interrupted:
             session.cut = "interrupted"
         if session.cut:

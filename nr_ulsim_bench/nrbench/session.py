@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import itertools
 import json
+import math
 import os
 import queue
 import random
@@ -117,43 +118,24 @@ def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
     with locked(folder), interrupted_by_signals():
         if fresh:
             _put_aside(folder / name)
+        _drop_cut_line(folder / name)
         yield folder / name
 
 
-def _end_last_line(path: Path) -> None:
-    """So that more can be appended: a line that was cut short goes from the file."""
-    text = path.read_bytes() if path.exists() else b""
-    whole = text.rfind(b"\n") + 1
-    if whole == len(text):
-        return
+def _drop_cut_line(path: Path) -> None:
+    """So that lines can be appended: what follows the last line's end was cut off by an interruption."""
+    if path.exists():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+
+
+def append(path: Path, text: str) -> None:
+    """A line, which is in the file when this returns."""
     try:
-        json.loads(text[whole:])
-    except (ValueError, RecursionError):  # it was cut off; who reads the file leaves it out
-        os.truncate(path, whole)
-    else:
-        path.write_bytes(text + b"\n")
-
-
-class Writer:
-    """Appends lines, each at once."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        _end_last_line(path)
-        self.out = open(path, "ab", buffering=0)
-
-    def write(self, text: str) -> None:
-        left = f"{text}\n".encode()
-        try:
-            while left:
-                left = left[self.out.write(left) :]
-        except OSError as error:
-            raise ResultsError(
-                f"{self.path}: {error.strerror}; the runs before are there, and the same command goes on"
-            ) from error
-
-    def close(self) -> None:
-        self.out.close()
+        with open(path, "ab") as out:
+            out.write(f"{text}\n".encode())
+    except OSError as error:
+        reason = f"{error.strerror}; the runs before are there, and the same command goes on"
+        raise ResultsError(f"{path}: {reason}") from error
 
 
 @dataclass
@@ -162,25 +144,20 @@ class Lane(Generic[StepT, LineT]):
 
     name: str
     steps: Iterator[StepT]  # asked for the next one only when the lines of the one before are there
-    begin: Callable[[StepT], Future[Sequence[LineT]]]  # which may raise MachineLost
+    take: Callable[[StepT], Sequence[LineT]]  # which may raise MachineLost
+    planned: int  # lines
+    seconds: float  # about, for all of them
+    pool: Executor | None = None  # whose thread waits for the machine; None: it is this one
 
-
-def here(steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]]) -> Lane[StepT, LineT]:
-    """This machine."""
-
-    def begin(step: StepT) -> Future[Sequence[LineT]]:
+    def begin(self, step: StepT) -> Future[Sequence[LineT]]:
+        if self.pool:
+            return self.pool.submit(self.take, step)
         taken: Future[Sequence[LineT]] = Future()
-        taken.set_result(take(step))
+        taken.set_result(self.take(step))
         return taken
 
-    return Lane("", steps, begin)
-
-
-def elsewhere(
-    name: str, steps: Iterator[StepT], take: Callable[[StepT], Sequence[LineT]], pool: Executor
-) -> Lane[StepT, LineT]:
-    """A machine that a thread of the pool waits for."""
-    return Lane(name, steps, lambda step: pool.submit(take, step))
+    def text(self, step: StepT) -> str:
+        return f"{self.name}: {step.text}" if self.name else step.text
 
 
 @dataclass
@@ -196,50 +173,38 @@ class Session(Generic[LineT]):
     interrupted: bool = False
     cut: str = ""  # why steps are left
 
-    def add(self, writer: Writer, line: LineT) -> None:
-        writer.write(self.to_text(line))
+    def add(self, line: LineT) -> None:
+        append(self.path, self.to_text(line))
         self.lines.append(line)
         self.taken.append(line)
 
-    def run(
-        self,
-        lanes: Sequence[Lane[StepT, LineT]],
-        planned: int,
-        planned_s: float,
-        budget_s: float | None = None,
-    ) -> None:
-        """Until all is done that the machines can do, the time is over, or the user interrupts.
-
-        @param planned  lines. @param planned_s  of all of them, one after the other"""
+    def run(self, lanes: Sequence[Lane[StepT, LineT]], budget_s: float = math.inf) -> None:
+        """Until all is done that the machines can do, the time is over, or the user interrupts."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.planned, lost = planned, []
-        ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT, Future[Sequence[LineT]]]] = (
-            queue.SimpleQueue()
-        )
+        self.planned, lost = sum(lane.planned for lane in lanes), []
+        ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT]] = queue.SimpleQueue()
         running: dict[str, Future[Sequence[LineT]]] = {}
-        with contextlib.closing(Writer(self.path)) as writer, Progress(planned, planned_s) as progress:
+        with Progress(self.planned, sum(lane.seconds for lane in lanes)) as progress:
 
             def begin(lane: Lane[StepT, LineT]) -> None:
-                if budget_s is not None and progress.elapsed_s > budget_s:
+                if progress.elapsed_s > budget_s:
                     self.cut = f"stopped after {progress.elapsed_s:.0f} s"
                     return
                 step = next(lane.steps, None)
                 if step is not None:
-                    progress.show(_text(lane, step))
-                    future = running[lane.name] = lane.begin(step)
-                    future.add_done_callback(lambda done: ended.put((lane, step, done)))
+                    running[lane.name] = lane.begin(step)
+                    running[lane.name].add_done_callback(lambda _: ended.put((lane, step)))
 
             try:
                 for lane in lanes:
                     begin(lane)
                 while running:
-                    lane, step, future = ended.get()
-                    del running[lane.name]
+                    lane, step = ended.get()
                     try:
-                        lines = future.result()
+                        lines = running.pop(lane.name).result()
                         for line in lines:
-                            self.add(writer, line)
-                            progress.step(step.seconds / len(lines), _text(lane, step))
+                            self.add(line)
+                            progress.step(step.seconds / len(lines), lane.text(step))
                     except MachineLost as error:
                         lost.append(lane.name)
                         say(f"{lane.name}: left out: {error}")
@@ -250,11 +215,17 @@ class Session(Generic[LineT]):
                     future.cancel()
         self.done, self.interrupted = progress.done, progress.interrupted
         if lost:
-            self.cut = f"{planned - self.done} runs are left: these machines were lost: {', '.join(lost)}"
+            left = self.planned - self.done
+            self.cut = f"{left} runs are left: these machines were lost: {', '.join(lost)}"
 
-    def announce(self, what: str, planned: int, planned_s: float) -> None:
+    def announce(self, what: str, lanes: Sequence[Lane[Any, LineT]]) -> None:
+        """@param lanes  as run() will have them"""
+        planned, seconds = (
+            sum(lane.planned for lane in lanes),
+            max((lane.seconds for lane in lanes), default=0),
+        )
         before = f", {len(self.lines)} runs are there from before" if self.lines else ""
-        about = f"about {clock_text(planned_s)}" if planned else "nothing left to do"
+        about = f"about {clock_text(seconds)}" if planned else "nothing left to do"
         say(f"{what}, {planned} runs to take{before}; {about}")
 
     def end(
@@ -291,7 +262,3 @@ class Session(Generic[LineT]):
             )
         bad = not has_good if are_results else bool(failed)
         return SOME_FAILED if bad or self.cut else OK
-
-
-def _text(lane: Lane[Any, Any], step: Step) -> str:
-    return f"{lane.name}: {step.text}" if lane.name else step.text

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recorded slots: `slot,phase,serial_before_ns,task_count,task_ns...`, the durations separated by blanks."""
+"""Files of recorded slots."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
+
+LINE = "slot,phase,serial_before_ns,task_count,task_ns..., the durations separated by blanks"
 
 
 class SlotFileError(ValueError):
@@ -44,16 +45,13 @@ class SlotFile:
 
 
 def parse_line(text: str) -> Phase:
-    fields = [field for field in re.split(r"[,\s]+", text.strip()) if field]
-    if len(fields) < 4:
-        raise ValueError("fewer than four fields")
-    slot, name, serial_ns, count = int(fields[0]), fields[1], int(fields[2]), int(fields[3])
-    task_ns = tuple(int(field) for field in fields[4:])
+    slot, name, *numbers = text.replace(",", " ").split()
+    serial_ns, count, *task_ns = map(int, numbers)
     if len(task_ns) != count:
         raise ValueError(f"{count} tasks announced, {len(task_ns)} durations given")
-    if slot < 0 or serial_ns < 0 or any(ns < 0 for ns in task_ns):
+    if min(int(slot), serial_ns, *task_ns) < 0:
         raise ValueError("a number is negative")
-    return Phase(slot, name, serial_ns, task_ns)
+    return Phase(int(slot), name, serial_ns, tuple(task_ns))
 
 
 def read_slot_file(path: Path) -> SlotFile:
@@ -64,7 +62,7 @@ def read_slot_file(path: Path) -> SlotFile:
         try:
             phase = parse_line(text)
         except ValueError as error:
-            raise SlotFileError(f"{path}:{number}: {error}") from error
+            raise SlotFileError(f"{path}:{number}: {error}; a line is {LINE}") from error
         if not slots or slots[-1][0].slot != phase.slot:
             slots.append([])
         slots[-1].append(phase)

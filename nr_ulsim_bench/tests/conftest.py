@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items):
 def patient(request, monkeypatch):
     """On a loaded machine a host or a scheduler may answer late: that is no failure of a test of clusters."""
     if "cluster" in request.node.name or request.node.path.stem == "test_cluster":
-        for name in ("CONNECT_S", "JOIN_S", "OTHERS_S", "ANSWER_S", "SILENT_S"):
+        for name in ("CONNECT_S", "JOIN_S", "OTHERS_S", "ANSWER_S"):
             monkeypatch.setattr(f"nrbench.cluster.ways.{name}", PATIENCE_S)
 
 

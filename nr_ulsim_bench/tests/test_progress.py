@@ -34,7 +34,6 @@ def test_a_log_gets_a_line_now_and_then_and_at_the_end(clock):
     for number in range(100):
         clock[0] += 1
         bar.step(1, f"step {number}")
-    bar.finish()
     lines = out.getvalue().splitlines()
     assert 5 <= len(lines) <= 9
     assert lines[-1] == "  100/100 100 %  elapsed 1:40  left 0:00  step 99"

@@ -2,20 +2,19 @@
 """The one session: rounds, resume, interruption, budget, several machines, and how it ends. A line of the
 results is the number of its step."""
 
+import math
 import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from made_up import SWEEP
 
 from nrbench import session
-from nrbench.record import Host, ResultsError
-from nrbench.session import INTERRUPTED, OK, SOME_FAILED, MachineLost, Session, elsewhere, here, in_rounds
-from nrbench.sweep.session import FAILURES_MAX, Patience, Setting, Sweep
-from nrbench.sweep.session import Step as SweepStep
+from nrbench.record import ResultsError
+from nrbench.session import INTERRUPTED, OK, SOME_FAILED, Lane, MachineLost, Session, in_rounds
 
 FAILS = 13
 OUT = "numbers.ndjson"
@@ -43,12 +42,13 @@ def take(step):
     return [step.number]
 
 
-def play(folder, numbers, take=take, budget_s=None, **how):
+def play(folder, numbers, take=take, budget_s=math.inf, **how):
     """@return the session, and its exit status"""
     steps, reported = [Step(number) for number in numbers], []
     there = taken(folder) if (folder / OUT).exists() else []
     made = a_session(folder, there)
-    made.run([here((one for one in steps if one.number not in there), take)], len(steps), 9.0, budget_s)
+    left = (one for one in steps if one.number not in there)
+    made.run([Lane("", left, take, len(steps), 9.0)], budget_s)
     status = made.end(lambda *said: reported.append(said), lambda n: f"{n} fails" * (n == FAILS), **how)
     return made, status, reported
 
@@ -72,12 +72,11 @@ def test_each_line_is_there_at_once_and_the_next_call_takes_the_rest(tmp_path):
     assert (made.taken, lines, warnings, status) == ([3], [1, 2, 3], [], OK)
 
 
-def test_a_line_that_was_cut_short_goes_and_one_without_its_end_stays(tmp_path):
-    for text, left in (('1\n{"cut', [1, 2]), ("1\n7", [1, 7, 2])):
-        (tmp_path / OUT).write_text(text)
-        made = a_session(tmp_path)
-        made.run([here(iter([Step(2)]), take)], 1, 1.0)
-        assert taken(tmp_path) == left
+def test_a_line_that_was_cut_short_goes(tmp_path):
+    (tmp_path / OUT).write_text("1\n7")
+    with session.results_of(tmp_path, OUT):
+        play(tmp_path, [1, 2])
+    assert taken(tmp_path) == [1, 2]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
@@ -109,12 +108,10 @@ def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path):
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_full_disk_is_named(tmp_path):
-    writer = session.Writer(tmp_path / OUT)
-    writer.close()
-    with open("/dev/full", "ab", buffering=0) as writer.out:
-        with pytest.raises(ResultsError, match="No space left on device; the runs before are there, and the"):
-            writer.write("1")
+def test_a_full_disk_is_named():
+    said = "/dev/full: No space left on device; the runs before are there, and the same command goes on"
+    with pytest.raises(ResultsError, match=said):
+        session.append(Path("/dev/full"), "1")
 
 
 def test_a_folder_has_one_session_at_a_time_and_what_was_there_may_be_put_aside(tmp_path):
@@ -148,10 +145,10 @@ def test_of_three_machines_one_is_lost_and_each_takes_one_step_at_a_time(tmp_pat
                     raise MachineLost("its cable is cut")
                 return take(step)
 
-            return elsewhere(name, iter(map(Step, numbers)), work, pool)
+            return Lane(name, iter(map(Step, numbers)), work, 3, 3.0, pool)
 
         made = a_session(tmp_path)
-        made.run([lane("a", [1, 2, 3]), lane("b", [11, 12, 14]), lane("c", [21, 22, 23])], 9, 9.0)
+        made.run([lane("a", [1, 2, 3]), lane("b", [11, 12, 14]), lane("c", [21, 22, 23])])
     assert sorted(taken(tmp_path)) == [1, 2, 3, 11, 21, 22, 23]
     assert made.end(lambda *_: None, lambda _: "") == SOME_FAILED
     said = capsys.readouterr().err
@@ -172,18 +169,3 @@ def test_of_three_machines_one_is_lost_and_each_takes_one_step_at_a_time(tmp_pat
 def test_how_a_session_ends(tmp_path, capsys, numbers, how, status, reports, said):
     _, found, reported = play(tmp_path, numbers, **how)
     assert (found, len(reported)) == (status, reports) and said in capsys.readouterr().err
-
-
-def test_a_setting_that_never_succeeds_is_given_up_and_one_that_fails_now_and_then_is_not():
-    good, bad = (Setting("s", "c", (), "old", None, threads) for threads in (1, 2))
-    sweep = Sweep("s", "nr_ulsim", Host.model_validate(SWEEP["host"]), (good, bad), 1)
-
-    def a_run(setting, status):
-        return sweep.run_of(SweepStep(0, setting), {"status": status, "error": None})
-
-    patience = Patience([a_run(good, "ok")])
-    for _ in range(FAILURES_MAX):
-        assert not patience.is_over(bad)
-        for setting in (good, bad):
-            patience.note(a_run(setting, "crash"))
-    assert patience.is_over(bad) and not patience.is_over(good)

@@ -8,9 +8,9 @@ from golden_files import ROOT
 from made_up import nrbench
 from sweep_runs import HOST
 
+from nrbench.cluster.machines import ROOT_VARIABLE
 from nrbench.sweep import nr_ulsim, session
 from nrbench.sweep.record import read_runs
-from nrbench.system import System
 
 OUTPUTS = ROOT / "nr_ulsim_bench" / "tests" / "outputs"
 
@@ -33,11 +33,12 @@ def builds(tmp_path, monkeypatch):
     [("8388608 kB", 4), ("3000000 kB", 1), ("", 4)],
     ids=["enough", "too little", "unknown"],
 )
-def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path, free, count):
+def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path, monkeypatch, free, count):
+    monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path))
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "meminfo").write_text(f"MemAvailable: {free}\n")
-    assert nr_ulsim.at_once(HOST, None, System(tmp_path)) == count
-    assert nr_ulsim.at_once(HOST, "3", System(tmp_path)) == 1
+    assert nr_ulsim.at_once(HOST, None) == count
+    assert nr_ulsim.at_once(HOST, "3") == 1
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path
     [
         (("--cases", "none"), "none: neither a file nor a scenario; there are: "),
         (("--cases", "quick:none"), "quick: has no case 'none'; there are: prb106-mcs9"),
-        (("--threads", "1,x"), "--threads 1,x: 'x' is no number from 1 to 1024"),
+        (("--threads", "1,x"), "--threads 1,x: give numbers from 1 to 1024"),
         (("--spin", "warm"), "--spin warm: a mode is off, auto or fixed:MICROSECONDS"),
         (("--spin", "hot"), "--spin hot: OAI's settings have no such mode"),
         (("--env", "A"), "--env A: not NAME=VALUE"),

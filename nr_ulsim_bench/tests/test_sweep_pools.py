@@ -53,23 +53,15 @@ def test_swapped_builds_are_refused_before_anything_is_measured(sweep, tmp_path)
     answer = sweep(OURS, OAI)
     assert answer.exit_code == 2
     assert f"nrbench: --old {tmp_path}/a/nr_ulsim has thread_pool_ws 0.1.0: shape B2" in answer.output
-    assert f"--new {tmp_path}/b/nr_ulsim has OAI's own pool. They are swapped" in answer.output
+    assert f"--new {tmp_path}/b/nr_ulsim has OAI's own pool. --old takes a build of OAI with" in answer.output
     assert "--any-pool" in answer.output
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "old, new, advice",
-    [
-        (OURS, OURS, "Name a build without thread_pool_ws as --old, in a build folder of its own"),
-        (OAI, OAI, "Configure the --new build with -DCMAKE_PROJECT_OpenAirInterface_INCLUDE="),
-        (None, OAI, "Configure the --new build with -DCMAKE_PROJECT_OpenAirInterface_INCLUDE="),
-        (OURS, None, "Name a build without thread_pool_ws as --old;"),
-    ],
-)
-def test_one_wrong_build_is_refused_with_what_to_do(sweep, tmp_path, old, new, advice):
+@pytest.mark.parametrize("old, new", [(OURS, OURS), (OAI, OAI), (None, OAI), (OURS, None)])
+def test_one_wrong_build_is_refused_with_what_to_do(sweep, tmp_path, old, new):
     answer = sweep(old, new)
-    assert answer.exit_code == 2 and advice in answer.output
+    assert answer.exit_code == 2 and "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=" in answer.output
     assert not (tmp_path / "out").exists()
 
 
@@ -82,7 +74,7 @@ def test_right_builds_are_measured_without_a_word_about_their_pools(sweep):
 def test_with_any_pool_they_are_measured_and_all_reports_say_so(sweep, tmp_path):
     answer = sweep(OURS, OAI, "--any-pool")
     assert answer.exit_code == 0, answer.output
-    assert "They are swapped" in answer.output
+    assert "--old takes a build of OAI with its own pool" in answer.output
     out = tmp_path / "out"
     reports = [answer.output, (out / "report.txt").read_text(encoding="utf-8")]
     reports.append(nrbench("report", out, "--out", tmp_path / "again").output)

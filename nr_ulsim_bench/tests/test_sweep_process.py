@@ -11,7 +11,6 @@ import pytest
 from fake import limit_when
 from part_runs import is_gone, until
 
-from nrbench.sweep import process
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once
 
 
@@ -82,8 +81,8 @@ def test_runs_side_by_side_that_hang_are_all_killed(tmp_path, monkeypatch):
 
 @pytest.mark.alone
 def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
-    are_listed, wait = threading.Event(), process._wait
-    monkeypatch.setattr(process, "_wait", lambda *words: (are_listed.set(), wait(*words))[1])
+    are_listed, wait = threading.Event(), os.wait4
+    monkeypatch.setattr(os, "wait4", lambda *words: (are_listed.set(), wait(*words))[1])
 
     def interrupt():
         are_listed.wait(600)

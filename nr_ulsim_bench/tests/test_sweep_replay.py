@@ -46,6 +46,12 @@ def made(files, of_pools, wanted):
     return list(make_settings(files, of_pools, wanted, 4))
 
 
+def replay(driver, slot_file, cores, *names):
+    return Replay(
+        driver, {slot_file.name: slot_file}, {one.backend.name: one for one in pools(*names)}, cores
+    )
+
+
 class Answers:
     """Stands for ws-bench: keeps what it was asked."""
 
@@ -113,10 +119,11 @@ def test_other_slots_under_the_same_name_are_other_options(slot_file, tmp_path):
 
 
 def test_each_mode_reaches_the_pool(slot_file):
-    settings = made([slot_file], pools("ws", "alone"), options(spins=("off", "hot"), threads=(2,)))
+    settings = made(
+        [slot_file], pools("ws", "alone"), options(spins=("off", "hot"), threads=(2,), sched_class="rr")
+    )
     driver = Answers(**FINE)
-    replay = Replay(driver, [slot_file], pools("ws", "alone"), "rr", 4)
-    taken = [replay.take(setting) for setting in settings]
+    taken = replay(driver, slot_file, 4, "ws", "alone").take(settings)
     inline, off, hot = driver.words
     assert "backend=alone" in inline and "workers=1" in inline
     assert {"backend=ws", "workers=2", "class=rr", "mode=default", "env=TPOOL_WS_SPIN=off"} <= set(off)
@@ -125,15 +132,15 @@ def test_each_mode_reaches_the_pool(slot_file):
     # three threads can compute with two workers; one inline; never more than there are cores
     assert taken[1]["figures"]["symbol_processing_bound_us"] == pytest.approx(24 / 3)
     assert taken[0]["figures"]["symbol_processing_bound_us"] == pytest.approx(24)
-    few = Replay(driver, [slot_file], pools("ws", "alone"), "rr", 2).take(settings[1])
+    (few,) = replay(driver, slot_file, 2, "ws", "alone").take(settings[1:2])
     assert few["figures"]["symbol_processing_bound_us"] == pytest.approx(12)
 
 
 @pytest.mark.parametrize("error, status", [("no result within 3 s; killed", "hang"), ("no memory", "failed")])
 def test_a_run_without_a_result_says_why(slot_file, error, status):
     (setting, *_) = made([slot_file], pools("alone"), options())
-    taken = Replay(Answers(error=error), [slot_file], pools("alone"), "rr", 2).take(setting)
-    assert taken == {"status": status, "error": error}
+    taken = replay(Answers(error=error), slot_file, 2, "alone").take([setting])
+    assert taken == [{"status": status, "error": error}]
 
 
 def test_a_short_sweep_takes_two_files_that_are_not_the_extremes():

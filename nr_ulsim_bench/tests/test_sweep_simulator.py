@@ -11,8 +11,9 @@ import pytest
 from fake import a_program, limit_when
 
 from nrbench.sweep import process
-from nrbench.sweep.session import Setting
-from nrbench.sweep.simulator import BuildError, Simulate, find
+from nrbench.sweep import simulator as simulator_of
+from nrbench.sweep.record import Setting
+from nrbench.sweep.simulator import BuildError, find
 
 OUTPUTS = Path(__file__).parent / "outputs"
 
@@ -23,19 +24,18 @@ def printing(name, end=""):
     )
 
 
-def take(folder, pool="new", limit_s=600.0, environment=(), cpus=None, options=("-P", "-C2")):
+def take(folder, pool="new", cpus=None, **changes):
     simulator = find(folder, f"--{pool}")
-    program = simulator.build.sha256
-    setting = Setting(
-        "s", "c", options, pool, None, 2, program=program, limit_s=limit_s, environment=environment
-    )
-    return Simulate({pool: simulator}, cpus).take(setting)
+    what = {"scenario": "s", "case": "c", "options": ("-P", "-C2"), "pool": pool, "threads": 2}
+    setting = Setting(**what | {"program": simulator.build.sha256, "limit_s": 600.0} | changes)
+    (taken,) = simulator_of.take({pool: simulator}, cpus, [setting])
+    return taken
 
 
 def test_a_run_gives_figures_costs_and_what_was_run(tmp_path):
     folder = a_program(tmp_path, printing("v2.3.0-new-2-layers.txt"))
     taken = take(folder)
-    assert taken["status"] == "ok" and taken["error"] is None
+    assert taken["status"] == "ok" and "error" not in taken
     assert taken["figures"]["rx_us"] > taken["figures"]["decoding_us"] > 0
     assert taken["wall_s"] > 0 and taken["cpu_s"] > 0 and taken["rss_mib"] > 1
     assert taken["build"].oai == "v2.3.0" and taken["build"].pool.startswith("thread_pool_ws ")
@@ -53,12 +53,7 @@ while sum(name.startswith('came-') for name in os.listdir()) < {count}:
 
 
 def at_once(folder, count):
-    simulator = find(folder, "--new")
-    program = simulator.build.sha256
-    setting = Setting(
-        "s", "c", ("-P", "-C0"), "inline", None, 0, program=program, at_once=count, limit_s=600.0
-    )
-    return Simulate({"new": simulator}, None).take(setting)
+    return take(folder, at_once=count)
 
 
 def test_runs_side_by_side_have_a_cpu_each_and_give_their_means(tmp_path):
@@ -137,7 +132,7 @@ def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sw
         "mine = {k: v for k, v in os.environ.items() if k.startswith('TPOOL')}\n"
         "sys.exit(0 if (here, mine, options) == (True, {'TPOOL_WS_REPORT': '1'}, ['-P', '-C2']) else 9)"
     )
-    taken = take(a_program(tmp_path, body), environment=(("TPOOL_WS_REPORT", "1"),))
+    taken = take(a_program(tmp_path, body), environment={"TPOOL_WS_REPORT": "1"})
     assert taken["status"] == "unparsable", taken["error"]
 
 

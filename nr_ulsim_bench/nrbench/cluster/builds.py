@@ -11,37 +11,32 @@ import io
 import os
 import shutil
 import tarfile
-import uuid
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable
 
-from nrbench.programs import run
 from nrbench.session import MachineLost
 from nrbench.sweep.process import sha256_of_program
 from nrbench.sweep.simulator import Simulator
 
-CHUNK_BYTES = 4 << 20
-
 
 @dataclass(frozen=True)
 class Package:
-    """A program and what lies beside it."""
+    """A program and the libraries beside it."""
 
-    program: Path  # on the client
-    digest: str  # as in Build
+    simulator: Simulator
     archive: bytes  # tar
     sha256: str  # of the archive
 
     @property
     def key(self) -> tuple[str, str, str]:
         """What a machine needs to know of it."""
-        return str(self.program), self.digest, self.sha256
+        return str(self.simulator.program), self.simulator.build.sha256, self.sha256
 
 
-def package_of(simulator: Simulator, beside_it: str) -> Package:
-    """@param beside_it  pattern of the names of the other files that belong to the build"""
-    found = {path for path in simulator.folder.glob(beside_it) if path.is_file()} | {simulator.program}
+def package_of(simulator: Simulator) -> Package:
+    found = {path for path in simulator.folder.glob("*.so*") if path.is_file()} | {simulator.program}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as out:
         for path in sorted(found):
@@ -51,8 +46,7 @@ def package_of(simulator: Simulator, beside_it: str) -> Package:
             with open(path, "rb") as file:
                 out.addfile(about, file)
     data = archive.getvalue()
-    digest = simulator.build.sha256
-    return Package(simulator.program, digest, data, hashlib.sha256(data).hexdigest())
+    return Package(simulator, data, hashlib.sha256(data).hexdigest())
 
 
 # On a machine.
@@ -78,70 +72,34 @@ def find(path: str, digest: str, sha256: str) -> str | None:
     return next((str(program) for program in every if _is_build(program, digest)), None)
 
 
-def receive(token: str, chunk: bytes) -> None:
-    """@raise OSError  the disk is full, for one"""
-    part = cache_folder() / f".{token}"
+def keep(archive: bytes, path: str, digest: str, sha256: str) -> str:
+    """Machines that share the cache may do it at the same time: no folder is removed or replaced, for
+    programs of another machine may run there. @return the program's path"""
+    if hashlib.sha256(archive).hexdigest() != sha256:
+        raise MachineLost(f"the build arrived damaged ({sha256[:12]})")
+    fresh = Path(tempfile.mkdtemp(prefix=".", dir=cache_folder()))  # where find() does not look
     try:
-        with open(part, "ab") as out:
-            out.write(chunk)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def unpack(token: str, path: str, digest: str, sha256: str) -> str:
-    """Of what was received. Machines that share the cache may do it at the same time: no folder is removed or
-    replaced, for programs of another machine may run there. @return the program's path"""
-    part = cache_folder() / f".{token}"
-    fresh = part.with_name(f".{token}.d")  # where find() does not look
-    try:
-        data = part.read_bytes()
-        if hashlib.sha256(data).hexdigest() != sha256:
-            raise MachineLost(f"the build arrived damaged ({sha256[:12]})")
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            archive.extractall(fresh)  # the hash is that of the client
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(fresh)  # the hash is that of the client
         if not _is_build(fresh / Path(path).name, digest):
             raise MachineLost("the build in its cache is not what was sent")
-        return str(fresh.rename(cache_folder() / f"{sha256}.{token}") / Path(path).name)
+        return str(fresh.rename(cache_folder() / f"{sha256}{fresh.name}") / Path(path).name)
     finally:
-        part.unlink(missing_ok=True)
         shutil.rmtree(fresh, ignore_errors=True)
-
-
-def absent_libraries(program: Path, environment: Sequence[tuple[str, str]]) -> list[str]:
-    """What ldd does not find for the program and the libraries beside it."""
-    words = ["env", *(f"{name}={value}" for name, value in environment), "ldd", str(program)]
-    _, text = run(*words, *map(str, sorted(program.parent.glob("*.so"))))
-    lines = (line.strip() for line in text.splitlines() if "not found" in line)
-    return list(dict.fromkeys(line.partition(" => ")[0].removesuffix(" not found") for line in lines))
 
 
 # On the client.
 
 
-def _chunks(data: bytes) -> Iterator[bytes]:
-    yield from (data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
-
-
-def bring(simulator: Simulator, package: Package, run_there: Callable[..., Any]) -> Simulator:
+def bring(package: Package, run_there: Callable[..., Any]) -> Simulator:
     """
-    Makes sure that a machine has the build, and that the build finds its libraries there.
+    Makes sure that a machine has the build.
 
     @param run_there  runs a function on the machine and waits for its result
     @return           the build as it is there
     """
-    program = run_there(find, *package.key)
-    if program is None:
-        token = uuid.uuid4().hex[:8]
-        for chunk in _chunks(package.archive):
-            run_there(receive, token, chunk)
-        program = run_there(unpack, token, *package.key)
-    there = Path(program)
-    moved = there != package.program
-    found = replace(
-        simulator, program=there, environment=(("LD_LIBRARY_PATH", str(there.parent)),) if moved else ()
-    )
-    absent = run_there(absent_libraries, found.program, found.environment)
-    if absent:
-        raise MachineLost(f"{found.program} does not find {', '.join(absent)}; install them there")
-    return found
+    program = run_there(find, *package.key) or run_there(keep, package.archive, *package.key)
+    there, simulator = Path(program), package.simulator
+    moved = there != simulator.program
+    libraries = (("LD_LIBRARY_PATH", str(there.parent)),) if moved else ()
+    return replace(simulator, program=there, environment=libraries)

@@ -19,7 +19,6 @@ from typing import Any, Callable, Iterator
 from pydantic import BaseModel, ConfigDict
 
 from nrbench.driver import BenchError
-from nrbench.programs import which
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
@@ -37,7 +36,6 @@ class Kubernetes(BaseModel):
     context: str | None = None  # of kubectl; default: the current one
     namespace: str | None = None
     service: str = "nrbench-scheduler"
-    workers: str = "nrbench-worker"  # the DaemonSet
     secret: str = "nrbench-tls"
 
     def kubectl(self, *words: str) -> list[str]:
@@ -45,42 +43,21 @@ class Kubernetes(BaseModel):
         return ["kubectl", *(f"{name}={value}" for name, value in own.items() if value), *words]
 
 
-def _object(wanted: Kubernetes, kind: str, name: str) -> Any:
-    if not which("kubectl"):
-        raise BenchError("--cluster kubernetes: there is no kubectl here")
-    words = wanted.kubectl("get", kind, name, "--output=json")
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
-    except subprocess.TimeoutExpired as error:
-        raise BenchError(f"--cluster kubernetes: no answer to: {' '.join(words)}") from error
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise BenchError(f"--cluster kubernetes: {kind} {name}: {reason}")
-    return json.loads(done.stdout)
-
-
 def credentials(wanted: Kubernetes) -> Any:
     """@return Dask's Security of the client"""
     from distributed.security import Security
 
-    data = _object(wanted, "secret", wanted.secret).get("data", {})
+    words = wanted.kubectl("get", "secret", wanted.secret, "--output=json")
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise BenchError(f"secret {wanted.secret}: {reason}")
+    data = json.loads(done.stdout).get("data", {})
     absent = [file for file in FILES.values() if file not in data]
     if absent:
-        raise BenchError(f"--cluster kubernetes: secret {wanted.secret} has no {', '.join(absent)}")
+        raise BenchError(f"secret {wanted.secret} has no {', '.join(absent)}")
     texts = {field: base64.b64decode(data[file]).decode() for field, file in FILES.items()}
     return Security(require_encryption=True, **texts)
-
-
-def nodes(wanted: Kubernetes) -> int:
-    """On which a worker is to run. @raise BenchError  none"""
-    found = _object(wanted, "daemonset", wanted.workers)
-    count = int(found.get("status", {}).get("desiredNumberScheduled", 0))
-    if not count:
-        raise BenchError(
-            f"--cluster kubernetes: DaemonSet {wanted.workers} is for 0 nodes: its nodeSelector fits none "
-            "(kubectl label node NODE nrbench=worker)"
-        )
-    return count
 
 
 @contextmanager
@@ -104,7 +81,7 @@ def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
             until = time.monotonic() + TUNNEL_S
             while not (found := FORWARDS.search(text())):
                 if process.poll() is not None or time.monotonic() > until:
-                    raise BenchError(f"--cluster kubernetes: no tunnel: {(why() or ['no output'])[0]}")
+                    raise BenchError(f"no tunnel: {(why() or ['no output'])[0]}")
                 time.sleep(LOOK_S)
             yield f"tls://{LOOPBACK}:{found[1]}", why
         finally:

@@ -14,10 +14,13 @@ import time
 from pathlib import Path
 from typing import Iterator
 
+from nrbench.session import MachineLost
+
 FOLDERS = (Path("/run/lock"), Path("/tmp"))
 NAME = "nrbench-machine.lock"
 VARIABLE = "NRBENCH_MACHINE_LOCK"  # names another file; for tests with several made-up machines on one
 LOOK_S = 0.2
+WAIT_S = 3600.0  # for another measurement to end
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
@@ -36,7 +39,7 @@ def lock_path() -> Path:
 def _try(path: Path) -> int | None:
     """Never O_CREAT on a file that is there: in shared folders Linux refuses that for another user's file
     (fs.protected_regular). Another user may have made a pipe of that name: without O_NONBLOCK, to open it
-    would block until a process writes to it.
+    would block until a process writes to it. A pipe serves as well as a file.
 
     @return None: another measurement holds it, or the file was replaced and others lock another one"""
     with contextlib.suppress(FileExistsError):
@@ -46,8 +49,6 @@ def _try(path: Path) -> int | None:
     with contextlib.ExitStack() as stack, contextlib.suppress(BlockingIOError, FileNotFoundError):
         handle = os.open(path, FLAGS)
         stack.callback(os.close, handle)
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path}: no regular file; remove it, or name another one by {VARIABLE}")
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False)):
             stack.pop_all()
@@ -57,9 +58,13 @@ def _try(path: Path) -> int | None:
 
 @contextlib.contextmanager
 def machine_lock(path: Path | None = None) -> Iterator[None]:
-    """Blocks until no other measurement holds this machine."""
-    path = path or lock_path()
+    """Blocks until no other measurement holds this machine.
+
+    @raise MachineLost  another one holds it for longer than WAIT_S"""
+    path, end = path or lock_path(), time.monotonic() + WAIT_S
     while (handle := _try(path)) is None:
+        if time.monotonic() > end:
+            raise MachineLost(f"another measurement holds this host ({path}) for more than {WAIT_S:.0f} s")
         time.sleep(LOOK_S)
     try:
         yield

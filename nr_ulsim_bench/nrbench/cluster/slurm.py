@@ -10,17 +10,15 @@ import logging
 import os
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from nrbench.cluster.worker import QUIET, THREADS
-from nrbench.driver import BenchError
-from nrbench.programs import answer, which
 
-PROGRAMS = ("sbatch", "scancel")
+ANSWER_S = 60  # for sbatch and scancel
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
 
 
@@ -82,19 +80,15 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
     }
 
 
-def why_pending() -> list[str]:
-    """What Slurm says of jobs that have not begun."""
-    return answer(
-        "squeue", "--me", "--noheader", "--name=nrbench", "--states=PENDING", "--format=job %i: %T, %r"
-    ).splitlines()
-
-
 def _noting(refused: list[str]) -> type:
     """dask-jobqueue's job, but one that sbatch refuses is not the end of its cluster."""
     from dask_jobqueue.slurm import SLURMJob
     from distributed.deploy.spec import ProcessInterface
 
     class Job(SLURMJob):  # type: ignore[misc]
+        submit_command = f"timeout --verbose {ANSWER_S} sbatch"
+        cancel_command = f"timeout {ANSWER_S} scancel"
+
         async def start(self) -> None:
             try:
                 await super().start()
@@ -105,21 +99,13 @@ def _noting(refused: list[str]) -> type:
     return Job
 
 
-@contextmanager
-def started(slurm: Slurm) -> Iterator[tuple[Any, Any, list[str]]]:
-    """@return the cluster, the security of its client, and why sbatch refuses jobs, which grows
-    @raise BenchError  Slurm is not here, or dask-jobqueue refuses"""
-    for program in PROGRAMS:
-        if not which(program):
-            raise BenchError(f"--cluster slurm: there is no {program} here")
+def started(slurm: Slurm, stack: ExitStack) -> tuple[Any, list[str]]:
+    """@return the cluster, and why sbatch refuses jobs, which grows"""
     from dask_jobqueue import SLURMCluster
     from distributed.security import Security
 
-    security, refused = Security.temporary(), list[str]()
-    try:
-        cluster = SLURMCluster(security=security, job_cls=_noting(refused), **keywords(slurm))
-    except (OSError, RuntimeError, ValueError) as error:
-        raise BenchError(f"--cluster slurm: {error}") from error
-    with cluster:
-        cluster.scale(jobs=slurm.nodes)
-        yield cluster, security, refused
+    refused = list[str]()
+    own = {"security": Security.temporary(), "job_cls": _noting(refused)}
+    cluster = stack.enter_context(SLURMCluster(**own, **keywords(slurm)))
+    cluster.scale(jobs=slurm.nodes)
+    return cluster, refused

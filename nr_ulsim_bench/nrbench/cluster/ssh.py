@@ -13,38 +13,36 @@ import json
 import logging
 import random
 import shlex
-import socket
 import subprocess
 import tempfile
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable
 
 from distributed import Scheduler
 from distributed.deploy.spec import ProcessInterface, SpecCluster
 from distributed.security import Security
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nrbench.driver import BenchError
+from nrbench.record import first_error
 
 LOOPBACK = "127.0.0.1"
-PORTS = range(20000, 32000)  # on a host, for the tunnels: below those that the kernel gives away
+PORTS = range(20000, 32000)  # for the tunnels: below those that the kernel gives away
 END_S = 15.0  # for a worker to end
 LOG_BYTES = 2000
 OPTIONS = ("-T", "-oBatchMode=yes", "-oExitOnForwardFailure=yes", "-oServerAliveInterval=15",
            "-oServerAliveCountMax=4", "-oConnectTimeout=20")  # fmt: skip
-KEYS = ("name", "python", "nrbench", "port", "config")
-REMEDIES = {
-    "No module named 'nrbench": "name nrbench=… or another python=… in the file of hosts",
-    "No module named": "run ci/setup bench there, and name its python=… in the file of hosts",
-}
+LINE = "[USER@]HOST [name=…] [python=…] [nrbench=…] [port=…] [config=…]"
+REMEDY = "; run ci/setup bench there, and name its python=… and its nrbench=… in the file of hosts"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(BaseModel):
     """A line of the file of hosts: [USER@]HOST [KEY=VALUE]..."""
 
-    target: str
+    model_config = ConfigDict(extra="forbid")
+
+    target: str = Field(pattern="^[^-]")
     name: str
     python: str = "python3"
     nrbench: str = ""  # the folder that holds the package; empty: it is installed
@@ -59,33 +57,21 @@ class Entry:
 
 
 def read_hosts(path: Path) -> list[Entry]:
-    """@raise BenchError  names file and line"""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BenchError(f"--cluster ssh:{path}: {getattr(error, 'strerror', None) or error}") from error
+    """@raise BenchError, OSError, ValueError  names file and line"""
+    lines = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
     entries: dict[str, Entry] = {}
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        pairs = dict(word.partition("=")[::2] for word in words[1:])
-        bad = [word for word in words[1:] if word.partition("=")[0] not in KEYS or "=" not in word]
-        if bad or words[0].startswith("-"):
-            raise BenchError(f"{path}:{number}: {(bad or words)[0]!r} is not {'=… '.join(KEYS)}=…")
-        entry = Entry(words[0], **{"name": words[0].rpartition("@")[2], **pairs})
+    for number, (target, *words) in ((number, line) for number, line in enumerate(lines, 1) if line):
+        pairs = dict(word.partition("=")[::2] for word in words)
+        try:
+            entry = Entry(**{"target": target, "name": target.rpartition("@")[2], **pairs})
+        except ValidationError as error:
+            raise BenchError(f"{path}:{number}: {first_error(error)}; a line is {LINE}") from error
         if entry.name in entries:
             raise BenchError(f"{path}:{number}: a second host {entry.name}; tell them apart by name=…")
         entries[entry.name] = entry
     if not entries:
         raise BenchError(f"{path}: names no host")
     return list(entries.values())
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 class Worker(ProcessInterface):  # type: ignore[misc]
@@ -99,7 +85,7 @@ class Worker(ProcessInterface):  # type: ignore[misc]
 
     async def start(self) -> None:
         """Does not wait for the worker: a host that does not answer must not hold up the others."""
-        listen, back, contact = random.choice(PORTS), random.choice(PORTS), _free_port()
+        listen, back, contact = random.sample(PORTS, 3)
         port = self.scheduler.rpartition(":")[2]
         command = self.entry.command(
             "-L", f"{LOOPBACK}:{contact}:{LOOPBACK}:{listen}", "-R", f"{LOOPBACK}:{back}:{LOOPBACK}:{port}"
@@ -128,8 +114,7 @@ class Worker(ProcessInterface):  # type: ignore[misc]
         self.log.seek(0)
         lines = self.log.read()[-LOG_BYTES:].decode(errors="replace").strip().splitlines()
         last = lines[-1] if lines else "no output"
-        remedy = next((text for words, text in REMEDIES.items() if words in last), "")
-        return f"{self.name}: no worker: {last}{f'; {remedy}' if remedy else ''}"
+        return f"{self.name}: no worker: {last}{REMEDY if 'No module named' in last else ''}"
 
     async def close(self) -> None:
         """The worker ends when its standard input does."""
@@ -137,23 +122,21 @@ class Worker(ProcessInterface):  # type: ignore[misc]
             with contextlib.suppress(BrokenPipeError):
                 assert self.process.stdin
                 self.process.stdin.close()
-            until = asyncio.get_running_loop().time() + END_S
-            while self.process.poll() is None and asyncio.get_running_loop().time() < until:
-                await asyncio.sleep(0.05)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.process.wait, END_S)
             self.process.kill()
             self.process.wait()
         await super().close()
 
 
-def started(entries: list[Entry], stack: ExitStack) -> tuple[Any, Any, Callable[[], list[str]]]:
-    """@return the cluster, the security of its client, and what returns why workers did not come"""
+def started(entries: list[Entry], stack: ExitStack) -> tuple[Any, Callable[[], list[str]]]:
+    """@return the cluster, and what returns why workers did not come"""
     security = Security.temporary()
     options = {"host": LOOPBACK, "protocol": "tls://", "security": security, "dashboard": False}
     workers = {
         entry.name: {"cls": Worker, "options": {"entry": entry, "security": security}} for entry in entries
     }
-    cluster = SpecCluster(
-        workers, {"cls": Scheduler, "options": options}, security=security, silence_logs=logging.CRITICAL
-    )
+    scheduler = {"cls": Scheduler, "options": options}
+    cluster = SpecCluster(workers, scheduler, security=security, silence_logs=logging.CRITICAL)
     stack.enter_context(cluster)
-    return cluster, security, lambda: [why for one in cluster.workers.values() if (why := one.why())]
+    return cluster, lambda: [why for one in cluster.workers.values() if (why := one.why())]

@@ -34,7 +34,7 @@ def run(spec: str, measure: bool, as_json: bool) -> int:
 
     hosts = []
     with open_cluster(spec) as cluster:
-        every = cluster.on_each(cluster.machines, lambda one: cluster.run_on(one, examine_here, measure))
+        every = cluster.on_each(lambda one: cluster.run_on(one, examine_here, measure))
         for one, answer in every:
             if isinstance(answer, MachineLost):
                 hosts.append({"name": one.name, "error": str(answer), "worst": "bad", "findings": []})

@@ -76,8 +76,6 @@ class Options(OfSessions):
             raise ValueError("name build folders by --old and --new, or results by --report")
         if self.prb not in CARRIERS:
             raise ValueError(f"--prb {self.prb}: a carrier has 106 or 273 PRB")
-        if (self.per or self.leave_out) and not self.cluster:
-            raise ValueError("--per, --leave-out: only with --cluster")
 
 
 @command_of(Options)
@@ -106,14 +104,10 @@ def radio(options: Options) -> int | None:
     sha256 = sorted({program.build.sha256 for program in programs.values()})
     what = {"programs": sha256, "search": options.capacity, "seconds": plan.seconds, "seed": plan.seed}
     if options.cluster and not options.dry_run:
-        from nrbench.cluster import ways
-
-        ways.require_packages(options.cluster)
         from nrbench.cluster import work  # loads Dask
 
-        machines = work.Wanted(options.cluster, options.per, options.leave_out)
         name = session_id("cluster", "radio", what)
-        return work.radio(machines, name, plan, programs, options.out, options.fresh)
+        return work.radio(options.cluster, name, plan, programs, options.out, options.fresh)
     softmodem.check_privileges(System())
     about = host.describe(options.label)
     name = session_id(about.id, "radio", what)

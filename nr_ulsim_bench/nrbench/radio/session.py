@@ -16,7 +16,7 @@ from nrbench.radio.record import RUNS, Cell, RadioRun, read_runs
 from nrbench.radio.report import report
 from nrbench.radio.softmodem import Pair, Programs
 from nrbench.record import ResultsError
-from nrbench.session import OK, WAY_OUT, Session, here, in_rounds, results_of
+from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
 
 START_S = 15.0  # of a run beside its steady stretch: both programs start and attach
 
@@ -84,11 +84,14 @@ def begin(name: str, path: Path) -> Session[RadioRun]:
     return Session(path, RadioRun.model_dump_json, runs)
 
 
-def left(plan: Plan, session: Session[RadioRun]) -> list[Step]:
-    """The steps, which are announced. Of a search those after the next round have no timescale yet."""
-    steps = list(plan.steps(session.lines))
-    session.announce(f"{len(plan.cells)} variants", len(steps), sum(step.seconds for step in steps))
-    return steps
+def lane(
+    plan: Plan, runs: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]
+) -> Lane[Step, RadioRun]:
+    """Of the runs that are left. Of a search those after the next round have no timescale yet.
+
+    @param runs  those that are there; it grows"""
+    steps = list(plan.steps(runs))
+    return Lane("", plan.steps(runs), take, len(steps), sum(step.seconds for step in steps))
 
 
 def carry_out(
@@ -100,17 +103,21 @@ def carry_out(
 
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
+
+    def announced(session: Session[RadioRun]) -> Lane[Step, RadioRun]:
+        here = lane(plan, session.lines, lambda step: [take(step)])
+        session.announce(f"{len(plan.cells)} variants", [here])
+        return here
+
     if dry_run:
-        steps = left(plan, begin(name, Path(os.devnull) if fresh else out / RUNS))
+        steps = list(announced(begin(name, Path(os.devnull) if fresh else out / RUNS)).steps)
         for step in steps:
             if not plan.search or step.round == steps[0].round:
                 print(step.round, step.text)
         return OK
     with results_of(out, RUNS, fresh) as path:
         session = begin(name, path)
-        planned = left(plan, session)
-        lane = here(plan.steps(session.lines), lambda step: [take(step)])
-        session.run([lane], len(planned), sum(step.seconds for step in planned))
+        session.run([announced(session)])
         return end(session, out)
 
 

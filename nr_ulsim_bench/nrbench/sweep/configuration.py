@@ -15,7 +15,6 @@ SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each hos
 ALL_POOLS = "program"  # of recorded slots
 OLD, NEW = "old", "new"  # pools of nr_ulsim
 OAI_POOL = "OAI's own pool"
-Programs = dict[str, frozenset[str]]  # hashes by pool
 
 
 class Configuration(NamedTuple):
@@ -38,22 +37,11 @@ class Configuration(NamedTuple):
         }[name]
 
 
-class _Sweeps(NamedTuple):
-    """Sweeps whose runs may be put together: the same version and environment, and no pool has two builds."""
-
-    oai: str
-    environment: str
-    programs: Programs
-    began: list[str]
-
-    def takes(self, other: _Sweeps) -> bool:
-        """A sweep may lack a pool that the others have: --old and --new may have been run apart."""
-        return self[:2] == other[:2] and all(
-            self.programs.get(pool, hashes) == hashes for pool, hashes in other.programs.items()
-        )
+Programs = dict[str, str]  # hashes by pool
 
 
-def _of_sweep(runs: Sequence[Run]) -> _Sweeps:
+def _shared(runs: Sequence[Run]) -> tuple[str, str, Programs]:
+    """Of the runs of a sweep: version of OAI, environment, programs."""
     versions = {run.build.oai for run in runs if run.build and run.build.oai}
     settings = {
         " ".join(f"{name}={run.environment[name]}" for name in sorted({*run.environment} - {*OF_EACH_RUN}))
@@ -63,33 +51,35 @@ def _of_sweep(runs: Sequence[Run]) -> _Sweeps:
     for run in runs:
         if run.pool != INLINE and run.program:  # inline runs are of both builds
             programs[run.pool if run.kind == "nr_ulsim" else ALL_POOLS].add(run.program)
-    return _Sweeps(
-        " and ".join(sorted(versions)),
-        " | ".join(sorted(settings - {""})),
-        {pool: frozenset(hashes) for pool, hashes in programs.items()},
-        [min(run.began for run in runs)],
-    )
+    hashes = {pool: " and ".join(sorted(found)) for pool, found in programs.items()}
+    return " and ".join(sorted(versions)), " | ".join(sorted(settings - {""})), hashes
 
 
 def configurations(runs: Sequence[Run]) -> list[Configuration]:
-    """One a run."""
-    by_sweep: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
+    """One a run. A sweep may lack a pool that another one has: --old and --new may have been run apart."""
+    sweeps: dict[tuple[str, ...], list[Run]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: run.began):
+        sweeps[run.host.id, run.kind, run.sweep].append(run)
+    together: dict[tuple[str, ...], list[tuple[Programs, str]]] = defaultdict(list)
+    of_sweep: dict[tuple[str, ...], tuple[str, str, Programs, str]] = {}
+    for key, members in sweeps.items():
+        oai, environment, own = _shared(members)
+        there = together[key[:2] + (oai, environment)]
+        fit = [
+            one for one in there if all(one[0].get(pool, hashes) == hashes for pool, hashes in own.items())
+        ]
+        if not fit:
+            fit = [({}, members[0].began)]
+            there += fit
+        programs, began = fit[0]
+        programs |= own
+        of_sweep[key] = oai, environment, programs, began
+    found = []
     for run in runs:
-        by_sweep[run.host.id, run.kind, run.sweep].append(run)
-    of_sweep: dict[tuple[str, str, str], _Sweeps] = {}
-    for key, members in by_sweep.items():
-        one = _of_sweep(members)
-        earlier = (sweeps for other, sweeps in of_sweep.items() if other[:2] == key[:2])
-        of_sweep[key] = together = next((sweeps for sweeps in earlier if sweeps.takes(one)), one)
-        together.programs.update(one.programs)
-        together.began.extend(one.began)
-    return [_of_run(run, of_sweep[run.host.id, run.kind, run.sweep]) for run in runs]
-
-
-def _of_run(run: Run, sweeps: _Sweeps) -> Configuration:
-    programs = tuple((pool, " and ".join(sorted(hashes))) for pool, hashes in sorted(sweeps.programs.items()))
-    seed = "" if run.seed is None else str(run.seed)
-    return Configuration(sweeps.oai, run.cpus or "", sweeps.environment, seed, programs, min(sweeps.began))
+        oai, environment, programs, began = of_sweep[run.host.id, run.kind, run.sweep]
+        seed, hashes = "" if run.seed is None else str(run.seed), tuple(sorted(programs.items()))
+        found.append(Configuration(oai, run.cpus or "", environment, seed, hashes, began))
+    return found
 
 
 def _builds(one: Configuration, others: Iterable[Configuration]) -> str:
@@ -97,14 +87,6 @@ def _builds(one: Configuration, others: Iterable[Configuration]) -> str:
     of_others = [dict(other.programs) for other in others if other != one]
     own = [f"{pool} {text}" for pool, text in one.programs if any(o.get(pool) != text for o in of_others)]
     return f"{', '.join(own)} of {one.began[:10]}"
-
-
-def _differing(names: Iterable[str], members: Iterable[Configuration]) -> list[str]:
-    return [name for name in names if len({getattr(one, name) for one in members}) > 1]
-
-
-def _text(one: Configuration, names: Iterable[str]) -> str:
-    return "".join(f", {one.fact(name)}" for name in names)
 
 
 class Key(NamedTuple):
@@ -121,34 +103,15 @@ class Key(NamedTuple):
         return f"{self.scenario} / {self.case}{self.configuration}"
 
 
-Members = dict[Configuration, None]  # each once, in the order of the runs
-Cases = dict[tuple[str, str, str], dict[str, Members]]  # by case, then by host or side
-
-
-def _case(run: Run) -> tuple[str, str, str]:
-    return run.kind, run.scenario, run.case
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """What is added to the case's name of each run; empty where a case has one configuration only."""
-    of_runs = configurations(runs)
-    cases: Cases = defaultdict(lambda: defaultdict(dict))
-    for run, one in zip(runs, of_runs):
-        cases[_case(run)][run.host.id][one] = None
-    return [_label(one, run.host.id, cases[_case(run)]) for run, one in zip(runs, of_runs)]
-
-
 def keys_of(settings: Sequence[Run], names: Sequence[str] | None = None) -> list[Key]:
     """The table of each. @param names  of the configurations, if other ones than labels() gives"""
     added = labels(settings) if names is None else names
     return [Key(run.host.id, run.kind, run.scenario, run.case, name) for run, name in zip(settings, added)]
 
 
-def _label(one: Configuration, host: str, of_hosts: dict[str, Members]) -> str:
-    names = _differing(SHARED, [other for members in of_hosts.values() for other in members])
-    names += ["cpus"] if any(_differing(["cpus"], members) for members in of_hosts.values()) else []
-    alike = [other for other in of_hosts[host] if other != one and other[:4] == one[:4]]
-    return _text(one, names) + (f", {_builds(one, alike)}" if alike else "")
+def labels(runs: Sequence[Run]) -> list[str]:
+    """What is added to the case's name of each run; empty where a case has one configuration only."""
+    return _labels(runs, [run.host.id for run in runs], apart=False)
 
 
 def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
@@ -158,20 +121,38 @@ def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
 
     Raises ResultsError if a side has runs of one configuration with two builds of a pool.
     """
-    of_runs = {side: configurations(runs) for side, runs in sides.items()}
-    cases: Cases = defaultdict(lambda: defaultdict(dict))
-    for side, runs in sides.items():
-        for run, one in zip(runs, of_runs[side]):
-            cases[_case(run)][side][one] = None
-    names = {}
-    for case, by_side in cases.items():
-        several = [name for members in by_side.values() for name in _differing((*SHARED, "cpus"), members)]
-        names[case] = list(dict.fromkeys(several))
-        for side, members in by_side.items():
-            if len({_text(one, names[case]) for one in members}) < len(members):
-                builds = " and ".join(_builds(one, members) for one in members)
-                raise ResultsError(f"{side}: holds several builds ({builds}); compare one at a time")
-    return [[_text(one, names[_case(run)]) for run, one in zip(sides[s], of_runs[s])] for s in sides]
+    groups = [side for side, runs in sides.items() for _ in runs]
+    found = iter(_labels([run for runs in sides.values() for run in runs], groups, apart=True))
+    return [[next(found) for _ in runs] for runs in sides.values()]
+
+
+def _labels(runs: Sequence[Run], groups: Sequence[str], apart: bool) -> list[str]:
+    """
+    @param groups  the host or the side of each run
+    @param apart   only facts that differ within a group, and builds of one configuration are refused
+    """
+    cases = [(run.kind, run.scenario, run.case) for run in runs]
+    members: dict[object, dict[str, dict[Configuration, None]]] = defaultdict(lambda: defaultdict(dict))
+    placed = list(zip(cases, groups, configurations(runs)))
+    for case, group, one in placed:
+        members[case][group][one] = None
+    texts = {}
+    for case, group, one in dict.fromkeys(placed):
+        each = list(members[case].values())
+        together = each if apart else [[other for of_group in each for other in of_group]]
+        names = [name for name in SHARED if any(_differ(name, some) for some in together)]
+        names += ["cpus"] if any(_differ("cpus", some) for some in each) else []
+        alike = [other for other in members[case][group] if other != one and other[:4] == one[:4]]
+        if alike and apart:
+            builds = " and ".join(_builds(other, [one, *alike]) for other in [one, *alike])
+            raise ResultsError(f"{group}: holds several builds ({builds}); compare one at a time")
+        more = [one.fact(name) for name in names] + ([_builds(one, alike)] if alike else [])
+        texts[case, group, one] = "".join(f", {text}" for text in more)
+    return [texts[place] for place in placed]
+
+
+def _differ(name: str, members: Iterable[Configuration]) -> bool:
+    return len({getattr(one, name) for one in members}) > 1
 
 
 def is_wrong(side: str, pool: str | None) -> bool:

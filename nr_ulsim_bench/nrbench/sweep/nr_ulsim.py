@@ -3,84 +3,102 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Iterator, Sequence
+import functools
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
+from nrbench.cluster.machines import system_here
 from nrbench.facts import free_kib
 from nrbench.progress import say
 from nrbench.record import Host
 from nrbench.session import session_id
 from nrbench.sweep.configuration import NEW, OLD
 from nrbench.sweep.options import Options
-from nrbench.sweep.record import INLINE, cores_for, normal_cpus
-from nrbench.sweep.scenario import Case, Scenario, select
-from nrbench.sweep.session import Setting, Sweep, carry_out
-from nrbench.sweep.simulator import KIND, Simulate, Simulator, check, find, refuse
-from nrbench.system import System, parse_cpus
+from nrbench.sweep.record import INLINE, Kind, Setting, cores_for
+from nrbench.sweep.scenario import Case, Scenario, select, trials_of
+from nrbench.sweep.session import Sweep, carry_out
+from nrbench.sweep.simulator import Simulator, find, judge, refuse, take, try_out
+from nrbench.system import parse_cpus
 
+KIND: Kind = "nr_ulsim"
 SCENARIO = "slides"
 SEED_VARIABLE = "OAI_RNGSEED"
 RUN_MIB = 1024  # more than a run needs
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
 
-def guess_s(case: Case) -> float:
-    share = (case.prb or 50) / 273 * (case.layers or 1)
-    return START_S + case.trials * SLOT_S * (0.2 + 0.8 * share) * max(1, case.snr_points / 2)
+@dataclass(frozen=True)
+class Plan:
+    """A sweep of any machine."""
 
+    options: Options
+    builds: dict[str, Simulator]  # by the option that names them: old, new
+    cases: list[tuple[Scenario, Case]]
 
-def cpus_of(options: Options, scenario: Scenario) -> str | None:
-    cpus = options.cpus or scenario.sweep.cpus
-    return normal_cpus(cpus) if cpus else None
+    def id_for(self, machine: str) -> str:
+        what = {
+            "programs": sorted(build.build.sha256 for build in self.builds.values()),
+            "cpus": self.options.cpus,
+            "seed": self.options.seed,
+            "environment": sorted(self.options.environment),
+        }
+        return session_id(machine, KIND, what)
 
+    def settings(self, at_once: int) -> list[Setting]:
+        """Of each case: inline runs once a program, alone and side by side, then each build with each mode
+        and number of threads.
 
-def _setting(
-    options: Options, scenario: Scenario, case: Case, program: str, pool: str, spin: str | None, threads: int
-) -> Setting:
-    seed = options.noise_seed if options.noise_seed is not None else scenario.sweep.seed
-    environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
-    if pool == NEW:
-        environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
-    return Setting(
-        scenario=scenario.name,
-        case=case.name,
-        options=case.options(threads),
-        pool=pool,
-        spin=spin,
-        threads=threads,
-        program=program,
-        environment=tuple(environment.items()),
-        cpus=cpus_of(options, scenario),
-        seed=seed,
-        repeats=options.repeats or scenario.sweep.repeats,
-        limit_s=options.limit_s or scenario.sweep.limit_s,
-        guess_s=guess_s(case),
-    )
+        @param at_once  how many inline runs go side by side"""
+        return [one for scenario, case in self.cases for one in self._of_case(scenario, case, at_once)]
 
+    def _of_case(self, scenario: Scenario, case: Case, at_once: int) -> Iterator[Setting]:
+        options, sweep, seed = self.options, scenario.sweep, self.options.noise_seed
+        programs = {side: simulator.build.sha256 for side, simulator in self.builds.items()}
+        counts = (None, at_once) if at_once > 1 else (None,)
+        variants: list[tuple[str, str, str | None, int, int | None]] = [
+            (program, INLINE, None, 0, count)
+            for program in dict.fromkeys(programs.values())
+            for count in counts
+        ]
+        for side, program in programs.items():
+            spins = (options.spins or sweep.spin) if side == NEW else (None,)
+            threads = options.threads or sweep.threads
+            variants += [(program, side, spin, number, None) for spin in spins for number in threads]
+        for program, pool, spin, number, count in variants:
+            environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
+            if pool == NEW:
+                environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
+            yield Setting(
+                scenario=scenario.name,
+                case=case.name,
+                options=case.options(number),
+                pool=pool,
+                spin=spin,
+                threads=number,
+                program=program,
+                environment=environment,
+                cpus=options.cpus,
+                seed=seed,
+                at_once=count,
+                repeats=options.repeats or sweep.repeats,
+                limit_s=options.limit_s or sweep.limit_s,
+                guess_s=START_S + SLOT_S * trials_of(case.words),
+            )
 
-def _of_case(
-    options: Options, scenario: Scenario, case: Case, builds: dict[str, Simulator], at_once: int
-) -> Iterator[Setting]:
-    """Inline runs once a program, alone and side by side, then each build with each mode and number of
-    threads."""
-    programs = {side: simulator.build.sha256 for side, simulator in builds.items()}
-    for program in dict.fromkeys(programs.values()):
-        alone = _setting(options, scenario, case, program, INLINE, None, 0)
-        yield alone
-        if at_once > 1:
-            yield replace(alone, at_once=at_once)
-    for side, program in programs.items():
-        for spin in (options.spins or scenario.sweep.spin) if side == NEW else (None,):
-            for threads in options.threads or scenario.sweep.threads:
-                yield _setting(options, scenario, case, program, side, spin, threads)
+    def sweep(
+        self, name: str, about: Host, builds: dict[str, Simulator],
+        run: Callable[..., Any] = lambda function, *words: function(*words),
+    ) -> Sweep:  # fmt: skip
+        """On a machine, whose builds are tried.
 
-
-def _check(options: Options, scenarios: Sequence[Scenario]) -> None:
-    if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
-        raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
-    if len({cpus_of(options, scenario) for scenario in scenarios}) > 1:
-        raise ValueError("--cases: scenarios with different cpus; give --cpus, or sweep them one by one")
+        @param builds  as they are there. @param run  runs a function there and waits for its result"""
+        bound = sorted(parse_cpus(self.options.cpus)) if self.options.cpus else None
+        settings = self.settings(run(at_once, about, self.options.cpus))
+        if not self.options.dry_run:
+            judge(run(try_out, builds, bound, settings), builds, self.options.any_pool)
+        taken = functools.partial(run, take, builds, bound)
+        return Sweep(name, KIND, about, settings, self.options.seed, taken)
 
 
 def _builds(options: Options) -> dict[str, Simulator]:
@@ -89,86 +107,50 @@ def _builds(options: Options) -> dict[str, Simulator]:
     versions = {build.build.oai for build in builds.values() if build.build.oai}
     if len(versions) > 1:
         say(f"--old and --new are of different versions of OAI: {', '.join(sorted(versions))}")
-    for side in (OLD, NEW):
-        if side not in builds:
-            say(f"no --{side}: there will be no comparison, unless {options.out} holds runs of that pool")
     if len(builds) > 1 and len({build.build.sha256 for build in builds.values()}) == 1:
         paths = ", ".join(f"--{side} {build.program}" for side, build in builds.items())
         refuse(f"one and the same program is given twice: {paths}", options.any_pool)
     return builds
 
 
-def at_once(about: Host, cpus: str | None, system: System) -> int:
-    """How many inline runs go side by side: one a core; 1 where memory might not hold them."""
-    cores = cores_for(about, cpus)
-    free = free_kib(system)
+def _cases(
+    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator]
+) -> Iterator[tuple[Scenario, Case]]:
+    for scenario in scenarios:
+        for case in scenario.cases:
+            reasons = [case.reason_against(build.build.oai) for build in builds.values()]
+            if any(reasons):
+                say(f"left out: {scenario.name}:{case.name}: {next(filter(None, reasons))}")
+            else:
+                yield scenario, case.with_trials(options.trials)
+
+
+def at_once(about: Host, cpus: str | None) -> int:
+    """How many inline runs go side by side here: one a core; 1 where memory might not hold them."""
+    cores, free = cores_for(about, cpus), free_kib(system_here())
     if cores > 1 and free is not None and cores * RUN_MIB > free / 1024:
         say(f"no parallel bound: memory for {cores} runs at once, {RUN_MIB} MiB each, is not free")
         return 1
     return cores
 
 
-def _settings(
-    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], side_by_side: int
-) -> Iterator[Setting]:
-    for scenario in scenarios:
-        for case in scenario.cases:
-            if options.trials is not None:
-                case = Case.model_validate(case.model_dump() | {"trials": options.trials})
-            reasons = [case.reason_against(build.build.oai) for build in builds.values()]
-            if any(reasons):
-                say(f"left out: {scenario.name}:{case.name}: {next(filter(None, reasons))}")
-            else:
-                yield from _of_case(options, scenario, case, builds, side_by_side)
-
-
-def what_of(options: Options, builds: dict[str, Simulator], cpus: str | None) -> dict[str, object]:
-    """Runs of one sweep share it."""
-    return {
-        "programs": sorted(build.build.sha256 for build in builds.values()),
-        "cpus": cpus,
-        "seed": options.seed,
-        "environment": sorted(options.environment),
-    }
+def plan(options: Options) -> Plan:
+    scenarios = select(options.cases or SCENARIO)
+    if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
+        raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
+    builds = _builds(options)
+    cases = list(_cases(options, scenarios, builds))
+    if not cases:
+        raise ValueError("--cases: no case is left to run")
+    return Plan(options, builds, cases)
 
 
 def run(options: Options) -> int:
     """@return exit status: see session.carry_out()"""
-    scenarios = select(options.cases or SCENARIO)
-    _check(options, scenarios)
-    builds = _builds(options)
-    cpus = cpus_of(options, scenarios[0])  # as of all
-    if options.cluster:
-        return _run_on_cluster(options, scenarios, builds, cpus)
+    planned = plan(options)
+    if options.cluster and not options.dry_run:
+        from nrbench.cluster import work
+
+        return work.sweep(planned)
     about = host.describe(options.label)
-    side_by_side = at_once(about, cpus, System())
-    settings = list(_settings(options, scenarios, builds, side_by_side))
-    if not settings:
-        raise ValueError("--cases: no case is left to run")
-    bound = parse_cpus(cpus) if cpus else None
-    if not options.dry_run:
-        check(builds, settings, bound, options.any_pool)
-    name = session_id(about.id, KIND, what_of(options, builds, cpus))
-    take = Simulate(builds, bound).take
-    return carry_out(Sweep(name, KIND, about, settings, options.seed), take, options)
-
-
-def _run_on_cluster(
-    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator], cpus: str | None
-) -> int:
-    from nrbench.cluster import ways
-
-    ways.require_packages(str(options.cluster))
-    from nrbench.cluster import work  # loads Dask
-
-    told = list(_settings(options, scenarios, builds, 1))  # and says what is left out
-    if not told:
-        raise ValueError("--cases: no case is left to run")
-
-    def settings(side_by_side: int) -> list[Setting]:
-        more = (replace(one, at_once=side_by_side) for one in told if one.pool == INLINE)
-        return [*told, *(more if side_by_side > 1 else ())]
-
-    bound = tuple(sorted(parse_cpus(cpus))) if cpus else None
-    name = session_id("cluster", KIND, what_of(options, builds, cpus))
-    return work.sweep(work.ClusterSweep(name, builds, bound, settings, at_once, options))
+    return carry_out(planned.sweep(planned.id_for(about.id), about, planned.builds), options)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 from typer import Option
@@ -14,16 +14,15 @@ from typer import Option
 from nrbench.backends import CLASSES
 from nrbench.options import Given
 from nrbench.places import DATA, PROGRAMS
+from nrbench.sweep.record import normal_cpus
 from nrbench.sweep.scenario import SweepDefaults
 
-Per = Enum("Per", {name: name for name in ("host", "class")})  # type: ignore[misc]
 Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
 Out = Annotated[Path, Option(help="folder of results")]
 OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "noise_seed": "noise-seed",
              "oai": "oai", "any_pool": "any-pool"}  # fmt: skip
-OF_CLUSTERS = {"per": "per", "leave_out": "leave-out"}
 OF_SLOTS = {"backends": "backends", "sched_class": "class"}
 
 
@@ -32,20 +31,20 @@ def words(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip()) if text else ()
 
 
+def _as_in_scenarios(field: str, text: str, rule: str) -> Any:
+    try:
+        defaults = SweepDefaults.model_validate({field: tuple(dict.fromkeys(words(text)))}, strict=False)
+    except ValidationError as error:
+        raise ValueError(f"--{field} {text}: {rule}") from error
+    return getattr(defaults, field)
+
+
 def _numbers(text: str) -> tuple[int, ...]:
-    for word in words(text):
-        if not word.isdecimal() or not 1 <= int(word) <= 1024:
-            raise ValueError(f"--threads {text}: {word!r} is no number from 1 to 1024")
-    return tuple(sorted({int(word) for word in words(text)}))
+    return tuple(sorted(_as_in_scenarios("threads", text, "give numbers from 1 to 1024")))
 
 
 def modes(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(words(text)))
-    try:
-        SweepDefaults(spin=found)
-    except ValidationError as error:
-        raise ValueError(f"--spin {text}: a mode is off, auto or fixed:MICROSECONDS") from error
-    return found
+    return tuple(_as_in_scenarios("spin", text, "a mode is off, auto or fixed:MICROSECONDS"))
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
@@ -59,18 +58,6 @@ TEXT = str | None
 Cluster = Annotated[
     str | None,
     Option(help="run on these machines: ssh:FILE, slurm[:FILE], kubernetes[:FILE], or tcp://SCHEDULER:PORT"),
-]
-PerWhat = Annotated[
-    str | None,
-    Given(Per | None, lambda chosen: chosen.value),
-    Option(help="with --cluster: a case on each host, or on one of each class (default: host)"),
-]
-LeaveOut = Annotated[
-    str | None,
-    Option(
-        help="with --cluster: no hosts that are busy, throttled, slow, or that have another clock, kernel or "
-        "version of nrbench: such as busy,slow; or all"
-    ),
 ]
 
 
@@ -89,8 +76,6 @@ class OfSessions:
     ] = False
     dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     cluster: Cluster = None
-    per: PerWhat = None
-    leave_out: LeaveOut = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +108,9 @@ class Options(OfSessions):
         float | None,
         Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1),
     ] = None
-    cpus: Annotated[str | None, Option(help="bind the runs to these CPUs, such as 2-5")] = None
+    cpus: Annotated[
+        str | None, Given(TEXT, normal_cpus), Option(help="bind the runs to these CPUs, such as 2-5")
+    ] = None
     environment: Annotated[
         tuple[tuple[str, str], ...],
         Given(list[str] | None, _pairs),
@@ -153,8 +140,5 @@ class Options(OfSessions):
         for name, option in (OF_SLOTS if has_build else OF_BUILDS).items():
             if getattr(self, name):
                 raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")
-        for name, option in OF_CLUSTERS.items():
-            if getattr(self, name) and not self.cluster:
-                raise ValueError(f"--{option} is only for sweeps with --cluster")
         if self.cluster and not has_build:
-            raise ValueError("--cluster: needs --old or --new; for recorded slots: nrbench run --cluster")
+            raise ValueError("--cluster: needs --old or --new")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Container, NamedTuple, Sequence
 
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
@@ -17,12 +16,12 @@ SYMBOLS_LINE = "RX PUSCH Symbol Processing time"
 DECODING_LINE = "ULSCH total decoding time"
 # The oldest version alone has these: a stage within RX PUSCH time, and what comes between that and decoding.
 OLDEST = "v2.0.0"
-LLR_LINE = "ULSCH llr computation"
-UNSCRAMBLING_LINE = "ULSCH unscrambling"
-ANTENNAS_LINE = "Antenna Processing time"
-SEGMENTS_LINE = "ULSCH segments decoding time"
+LLR_LINE, UNSCRAMBLING_LINE = "ULSCH llr computation", "ULSCH unscrambling"
+ANTENNAS_LINE, SEGMENTS_LINE = "Antenna Processing time", "ULSCH segments decoding time"
+NEEDED = (RX_LINE, PUSCH_LINE, ESTIMATION_LINE)
 
 MEANS = {
+    RX_LINE: RX,
     PUSCH_LINE: "pusch_us",
     ESTIMATION_LINE: "channel_estimation_us",
     SYMBOLS_LINE: SYMBOLS,
@@ -35,7 +34,7 @@ SUMS = {
     "ULSCH segment rate recovery time": "rate_recovery_sum_us",
     SEGMENTS_LINE: "segments_decoding_sum_us",
 }
-LINES = (RX_LINE, DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS)
+LINES = (DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS)
 
 NUMBER = r"[-+]?(?:nan|inf|\d+(?:\.\d+)?)"
 TIME = re.compile(rf"({'|'.join(map(re.escape, LINES))})\s+({NUMBER}) us \(\s*(\d+) trials\)")
@@ -52,14 +51,13 @@ class OutputError(ValueError):
     """Not the output of a complete run with statistics; names what is missing."""
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """Of the last SNR point, as a run that has several starts its statistics anew for each."""
 
     figures: dict[str, float]
     derived: tuple[str, ...]
     trials: int  # of the whole RX: a slot that is sent again counts again
-    errors: int | None  # slots not decoded in their first round
+    errors: int  # slots not decoded in their first round
     decoded: bool
     oai: str | None  # the first known version that prints these lines
     pool: str | None
@@ -81,22 +79,18 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     if not points:
         raise OutputError(f"no SNR point was completed; the last line is {last_line(text)!r}")
     point = points[-1]
-    _check_end(text, point)
-    block = text[point.start() :]
+    snr, errors, sent, wanted = point.groups()
+    if sent != wanted:
+        raise OutputError(f"interrupted: {sent} of {wanted} slots were sent at an SNR of {snr} dB")
+    block, rest = text[point.start() :], text[point.end() :]
+    if DECODED not in rest and END not in rest:
+        raise OutputError(f"cut off after the SNR point of {snr} dB; the last line is {last_line(text)!r}")
     times = _times(block, options)
     version = _version(times)
-    figures, derived = _figures(times, version)
-    figures.update(_spread(block))
-    return Output(
-        figures=figures,
-        derived=derived,
-        trials=times[RX_LINE].trials,
-        errors=int(point[2]),
-        decoded=DECODED in block,
-        oai=version,
-        pool=pool_of(text),
-        snr_db=float(point[1]),
-    )
+    figures, derived = _figures(times, version == OLDEST)
+    trials, decoded = times[RX_LINE].trials, DECODED in block
+    figures |= _spread(block)
+    return Output(figures, derived, trials, int(errors), decoded, version, pool_of(text), float(snr))
 
 
 def pool_of(text: str) -> str | None:
@@ -112,19 +106,9 @@ def last_line(text: str) -> str:
     return next((line for line in map(str.strip, reversed(text.splitlines())) if line), "")[:200]
 
 
-def _check_end(text: str, point: re.Match[str]) -> None:
-    sent, wanted = int(point[3]), int(point[4])
-    if sent != wanted:
-        raise OutputError(f"interrupted: {sent} of {wanted} slots were sent at an SNR of {point[1]} dB")
-    if not any(word in text[point.end() :] for word in (DECODED, END)):
-        raise OutputError(
-            f"cut off after the SNR point of {point[1]} dB; the last line is {last_line(text)!r}"
-        )
-
-
 def _times(block: str, options: Sequence[str]) -> dict[str, _Time]:
     times = {match[1]: _Time(float(match[2]), int(match[3])) for match in TIME.finditer(block)}
-    for name in (RX_LINE, PUSCH_LINE, ESTIMATION_LINE):
+    for name in NEEDED:
         if name not in times:
             hint = "" if "-P" in options else " (-P, which asks for it, is not among the options)"
             raise OutputError(f"no line {name!r}{hint}")
@@ -146,25 +130,20 @@ def _version(names: Container[str]) -> str | None:
     return "v2.2.0" if DECODING_LINE in names else "v2.1.0"
 
 
-def _figures(times: dict[str, _Time], version: str | None) -> tuple[dict[str, float], tuple[str, ...]]:
+def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float], tuple[str, ...]]:
     """Lines over 0 trials count as not there."""
-    rx = times[RX_LINE]
+    slots = times[RX_LINE].trials
     times = {name: time for name, time in times.items() if time.trials}
-
-    def per_slot(name: str) -> float:
-        time = times.get(name, _Time(0.0, 0))
-        return time.mean_us * time.trials / rx.trials
-
-    figures = {RX: rx.mean_us}
-    figures |= {key: times[name].mean_us for name, key in MEANS.items() if name in times}
-    figures |= {key: round(per_slot(name), 2) for name, key in SUMS.items() if name in times}
+    of_slot = {name: time.mean_us * time.trials / slots for name, time in times.items()}
+    figures = {key: times[name].mean_us for name, key in MEANS.items() if name in times}
+    figures |= {key: round(of_slot[name], 2) for name, key in SUMS.items() if name in times}
     derived = {}
-    if version == OLDEST:  # no line for the symbols, which it processes one after the other
-        derived[SYMBOLS] = per_slot(PUSCH_LINE) - per_slot(ESTIMATION_LINE)
+    if is_oldest:  # no line for the symbols, which it processes one after the other
+        derived[SYMBOLS] = of_slot[PUSCH_LINE] - of_slot[ESTIMATION_LINE]
     elif SYMBOLS not in figures:
         raise OutputError(f"no line {SYMBOLS_LINE!r} with trials")
-    if version == OLDEST or DECODING_LINE not in times:  # the oldest times only the pushes of the segments
-        derived[DECODING] = rx.mean_us - per_slot(PUSCH_LINE) - per_slot(UNSCRAMBLING_LINE)
+    if is_oldest or DECODING_LINE not in times:  # the oldest times only the pushes of the segments
+        derived[DECODING] = of_slot[RX_LINE] - of_slot[PUSCH_LINE] - of_slot.get(UNSCRAMBLING_LINE, 0)
     else:
         figures[DECODING] = times[DECODING_LINE].mean_us
     for name, value in derived.items():

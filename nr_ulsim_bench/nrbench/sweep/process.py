@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Iterable, Iterator, Mapping, Sequence
 
 from nrbench.sweep.parse import last_line
 
@@ -84,12 +84,6 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _kill_rest(processes: Iterable[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        if process.returncode is None:
-            kill_group(process)
-
-
 def end_with_parent() -> None:
     """In a new process, before its program begins: it ends with the thread that has made it."""
     _PRCTL(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -119,27 +113,6 @@ def start(
     )
 
 
-def _wait(processes: Sequence[subprocess.Popen[bytes]], limit_s: float) -> Iterator[tuple[Any, bool]]:
-    """Of each, in order, what it cost, and whether it had to be killed."""
-    hung: set[int] = set()
-
-    def give_up() -> None:
-        hung.update(process.pid for process in processes if process.returncode is None)
-        _kill_rest(processes)
-
-    alarm = threading.Timer(limit_s, give_up)
-    alarm.daemon = True  # an interrupt before the try leaves it behind
-    alarm.start()
-    try:
-        for process in processes:
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            kill_group(process)
-            yield usage, process.pid in hung
-    finally:
-        alarm.cancel()
-
-
 def run_at_once(
     command: Sequence[str],
     *,
@@ -157,18 +130,33 @@ def run_at_once(
     @raise OSError      when it cannot be started at all
     """
     processes: list[subprocess.Popen[bytes]] = []
+    ended, hung = list[Ended](), set[int]()
+
+    def kill_rest() -> None:
+        """When they hang, or the user interrupts."""
+        for process in processes:
+            if process.returncode is None:
+                hung.add(process.pid)
+                kill_group(process)
+
     with contextlib.ExitStack() as stack:
-        stack.callback(_kill_rest, processes)  # when the user interrupts
+        stack.callback(kill_rest)
         outs = [stack.enter_context(tempfile.TemporaryFile()) for _ in cpus_of_each]
         begin = time.monotonic()
         for out, cpus in zip(outs, cpus_of_each):
             with bound_to(cpus):
                 processes.append(start(command, out, folder, environment))
-        costs = [(*cost, time.monotonic() - begin) for cost in _wait(processes, limit_s)]
-        return [
-            Ended(_tail(out), process.returncode, hung, wall_s, usage)
-            for out, process, (usage, hung, wall_s) in zip(outs, processes, costs)
-        ]
+        alarm = threading.Timer(limit_s, kill_rest)
+        alarm.daemon = True  # an interrupt before the next line leaves it behind
+        stack.callback(alarm.cancel)
+        alarm.start()
+        for process, out in zip(processes, outs):
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            kill_group(process)
+            wall_s = time.monotonic() - begin
+            ended.append(Ended(_tail(out), process.returncode, process.pid in hung, wall_s, usage))
+    return ended
 
 
 def sha256_of(*paths: Path) -> str:

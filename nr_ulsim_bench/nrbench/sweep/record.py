@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -33,7 +33,31 @@ class Build(Strict):
     pool: str | None = None  # the line that the pool prints about itself; OAI's own prints none
 
 
-class Run(Strict):
+class What(Strict):
+    """What is run; repeats share it."""
+
+    scenario: str
+    case: str
+    options: tuple[str, ...]  # of nr_ulsim; or the file of recorded slots
+    pool: str  # old, new, inline; or the name of a built-in pool
+    spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
+    threads: Count  # of the pool; 0: inline
+    cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
+    seed: Whole | None = None
+    at_once: Annotated[Count, Field(ge=2)] | None = None  # side by side, one a CPU; all times are means
+    environment: dict[str, str] = {}  # what is set for the run
+
+    @property
+    def variant(self) -> str:
+        """Its name in tables."""
+        name = self.pool if self.spin is None else f"{self.pool} {self.spin}"
+        return name if self.at_once is None else f"{name} ×{self.at_once}"
+
+    def __str__(self) -> str:
+        return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"
+
+
+class Run(What):
     """One run. A run that gave no figures has the reason in `error`."""
 
     format: Literal[1] = 1
@@ -43,23 +67,11 @@ class Run(Strict):
     began: Began
     host: Host
     bench_commit: str | None = None
-    scenario: str
-    case: str
-    options: tuple[str, ...]  # of nr_ulsim; or the file of recorded slots
-    pool: str  # old, new, inline; or the name of a built-in pool
-    spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
-    threads: Count  # of the pool; 0: inline
-    cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
-    seed: Whole | None = None
-    at_once: Annotated[Count, Field(ge=2)] | None = (
-        None  # so many side by side, one a CPU; all times are means
-    )
-    environment: dict[str, str] = {}  # what was set for the run
     build: Build | None = None
     status: Status
     error: str | None = None
     snr_db: Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None = (
-        None  # at which the slots were decoded
+        None  # of the decoded slots
     )
     trials: Whole | None = None  # slots that the means are over
     errors: Whole | None = None  # slots that were not decoded in their first round
@@ -72,11 +84,6 @@ class Run(Strict):
     ctx_involuntary: Whole | None = None
 
     @property
-    def variant(self) -> str:
-        """Its name in tables."""
-        return variant_of(self)
-
-    @property
     def program(self) -> str:
         return self.build.sha256 if self.build else ""
 
@@ -85,10 +92,13 @@ class Run(Strict):
         return moment(self.began)
 
 
-def variant_of(one: Any) -> str:
-    """@param one  a Run, or a Setting"""
-    name: str = one.pool if one.spin is None else f"{one.pool} {one.spin}"
-    return name if one.at_once is None else f"{name} ×{one.at_once}"
+class Setting(What):
+    """How it is run."""
+
+    program: str = ""  # sha256, as in Build
+    repeats: int = 1
+    limit_s: float = 120.0
+    guess_s: float = 1.0
 
 
 def cores_for(host: Host, cpus: str | None) -> int:
@@ -100,14 +110,10 @@ def cores_for(host: Host, cpus: str | None) -> int:
     return bound if quota is None else min(bound, max(1, math.ceil(quota)))
 
 
-def identity(one: Any, repeat: int) -> tuple[object, ...]:
-    """
-    What two runs of a sweep cannot share: of two such runs the second replaces the first.
-
-    @param one  a Run, or a Setting that is to become one
-    """
+def identity(one: Run | Setting, repeat: int) -> tuple[object, ...]:
+    """What two runs of a sweep cannot share: of two such runs the second replaces the first."""
     same = (one.scenario, one.case, one.options, one.pool, one.spin, one.threads, one.cpus, one.seed)
-    return (*same, one.at_once, tuple(sorted(dict(one.environment).items())), one.program, repeat)
+    return (*same, one.at_once, tuple(sorted(one.environment.items())), one.program, repeat)
 
 
 def read_runs(path: Path) -> list[Run]:

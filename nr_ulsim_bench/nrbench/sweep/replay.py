@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from typing import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Iterator, Sequence
 
 from nrbench import host
-from nrbench.backends import ALONE, OWN, Present
-from nrbench.driver import BenchError, Driver
+from nrbench.backends import ALONE, OWN, Backend, Present
+from nrbench.driver import BenchError, Driver, there
 from nrbench.progress import say
 from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.options import Options
 from nrbench.sweep.process import bound_to, sha256_of, sha256_of_program
-from nrbench.sweep.record import INLINE, Build, Kind, normal_cpus
-from nrbench.sweep.session import Setting, Sweep, Taken, carry_out
+from nrbench.sweep.record import INLINE, Build, Kind, Setting
+from nrbench.sweep.session import Sweep, Taken, carry_out
 from nrbench.system import parse_cpus
 
 KIND: Kind = "replay"
@@ -31,10 +32,15 @@ PHASES = {
     "ulsch_decoding": DECODING,
     "channel_estimation": "channel_estimation_us",
 }
+QUANTILES = {"median": "p50", "p99": "p99", "max": "max"}
 SHORT_FILES = 2
 SPINS = ("off", "auto")
 REPEATS = 5
 CLASS = "other"  # with real-time workers and a normal producer some pools starve it for good
+NO_PROGRAM = (
+    "no such program. A sweep without --old and --new runs recorded slots on the pools of ws-bench. Build it "
+    "by ci/bench, or name it by --program and its slots by --data"
+)
 OLD_AND_NEW = ("mutex-per-worker", OWN)
 
 
@@ -52,8 +58,9 @@ def make_settings(
     for pool in (pool for pool in pools if pool.backend.name != ALONE):
         name = pool.backend.name
         spins = options.spins or SPINS if name == OWN else (None,)
-        counts = threads if pool.has_workers else (1,)
-        variants += [(name, spin, count) for spin in spins for count in counts]
+        variants += [
+            (name, spin, count) for spin in spins for count in (threads if pool.has_workers else (1,))
+        ]
     for slot_file in files:
         seconds = (WARM_SLOTS + len(slot_file.slots)) * period_us(slot_file) * 1e-6 + START_S
         digest = sha256_of(slot_file.path)
@@ -66,8 +73,8 @@ def make_settings(
                 spin=spin,
                 threads=count,
                 program=program,
-                cpus=normal_cpus(options.cpus) if options.cpus else None,
-                environment=() if spin in (None, "hot") else (("TPOOL_WS_SPIN", str(spin)),),
+                cpus=options.cpus,
+                environment={} if spin in (None, "hot") else {"TPOOL_WS_SPIN": str(spin)},
                 repeats=options.repeats or REPEATS,
                 limit_s=5 + 6 * seconds,
                 guess_s=seconds,
@@ -99,61 +106,33 @@ def burst_figures(slot_file: SlotFile, means_us: Sequence[float]) -> dict[str, f
     return dict(figures)
 
 
+@dataclass(frozen=True)
 class Replay:
     """Takes runs by asking ws-bench."""
 
-    def __init__(
-        self,
-        driver: Driver,
-        files: Sequence[SlotFile],
-        pools: Sequence[Present],
-        sched_class: str,
-        cores: int,
-    ) -> None:
-        self.driver = driver
-        self.files = {slot_file.name: slot_file for slot_file in files}
-        self.pools = {pool.backend.name: pool for pool in pools}
-        self.sched_class = sched_class
-        self.cores = cores
+    driver: Driver
+    files: dict[str, SlotFile]  # by name
+    pools: dict[str, Present]
+    cores: int
 
-    def _pool(self, setting: Setting) -> Present:
-        return self.pools[ALONE if setting.pool == INLINE else setting.pool]
+    def take(self, settings: Sequence[Setting]) -> list[Taken]:
+        return [self._taken(setting) for setting in settings]
 
-    def _words(self, setting: Setting) -> list[str]:
-        slot_file, backend = self.files[setting.case], self._pool(setting).backend
-        environment = [*backend.environment("default"), *map("=".join, setting.environment)]
-        return [
-            f"backend={backend.name}",
-            f"workers={max(1, setting.threads)}",
-            f"class={self.sched_class}",
-            f"mode={'hot' if setting.spin == 'hot' else 'default'}",
-            "hog=0",
-            *(f"env={word}" for word in environment),
-            "bench=replay",
-            f"file={slot_file.path}",
-            f"tasks={slot_file.tasks_max}",
-            f"period_us={period_us(slot_file)}",
-            f"slots={len(slot_file.slots)}",
-            f"warm={WARM_SLOTS}",
-            f"limit_s={setting.limit_s:.2f}",
-        ]
-
-    def take(self, setting: Setting) -> Taken:
+    def _taken(self, setting: Setting) -> Taken:
         """Costs are of the measured slots alone."""
-        answer = self.driver.ask(self._words(setting))
+        slot_file = self.files[setting.case]
+        pool = self.pools[ALONE if setting.pool == INLINE else setting.pool]
+        answer = self.driver.ask(_words(setting, slot_file, pool.backend))
         if "error" in answer:
             status = "hang" if "killed" in answer["error"] else "failed"
             return {"status": status, "error": answer["error"]}
-        slot_file, pool = self.files[setting.case], self._pool(setting)
         return {
             "status": "ok",
             "build": Build(sha256=setting.program, pool=f"{pool.backend.name} {pool.version}".strip()),
             "trials": answer["slots"],
             "figures": {
                 RX: answer["makespan_mean_us"],
-                "rx_median_us": answer["makespan_p50_us"],
-                "rx_p99_us": answer["makespan_p99_us"],
-                "rx_max_us": answer["makespan_max_us"],
+                **{f"rx_{name}_us": answer[f"makespan_{p}_us"] for name, p in QUANTILES.items()},
                 **burst_figures(slot_file, answer["burst_mean_us"]),
                 **bounds_us(slot_file, min(self.cores, setting.threads + 1)),
             },
@@ -161,6 +140,25 @@ class Replay:
             "cpu_s": answer["cpu_s"],
             "ctx_voluntary": answer["ctx_switches"],
         }
+
+
+def _words(setting: Setting, slot_file: SlotFile, backend: Backend) -> list[str]:
+    return [
+        f"backend={backend.name}",
+        f"workers={max(1, setting.threads)}",
+        setting.options[-1],
+        f"mode={'hot' if setting.spin == 'hot' else 'default'}",
+        "hog=0",
+        *(f"env={word}" for word in backend.environment("default")),
+        *(f"env={name}={value}" for name, value in setting.environment.items()),
+        "bench=replay",
+        f"file={slot_file.path}",
+        f"tasks={slot_file.tasks_max}",
+        f"period_us={period_us(slot_file)}",
+        f"slots={len(slot_file.slots)}",
+        f"warm={WARM_SLOTS}",
+        f"limit_s={setting.limit_s:.2f}",
+    ]
 
 
 def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> list[SlotFile]:
@@ -178,7 +176,7 @@ def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> l
     return [ordered[int((index + 0.5) * len(ordered) / SHORT_FILES)] for index in range(SHORT_FILES)]
 
 
-def _sweep(options: Options, driver: Driver) -> tuple[Sweep, Callable[[Setting], Taken]]:
+def _sweep(options: Options, driver: Driver) -> Sweep:
     about = host.describe(options.label)
     cores = len(parse_cpus(options.cpus)) if options.cpus else about.cores
     every = [read_slot_file(path) for path in sorted(options.data.glob("*.slots"))]
@@ -192,23 +190,20 @@ def _sweep(options: Options, driver: Driver) -> tuple[Sweep, Callable[[Setting],
     program = sha256_of_program(driver.program)
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
-    take = Replay(driver, files, pools, options.sched_class or CLASS, cores).take
-    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed), take
+    by_name = {pool.backend.name: pool for pool in pools}
+    take = Replay(driver, {slot_file.name: slot_file for slot_file in files}, by_name, cores).take
+    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
 
 
 def run(options: Options) -> int:
     """@return exit status: see session.carry_out()"""
-    if not options.program.is_file():
-        raise BenchError(
-            f"{options.program}: no such program. A sweep without --old and --new runs recorded slots on the "
-            "pools of ws-bench. Build it by ci/bench, or name it by --program and its slots by --data"
-        )
+    there(options.program, NO_PROGRAM)
     if not options.dry_run:
         options.out.mkdir(parents=True, exist_ok=True)
     with open(os.devnull if options.dry_run else options.out / "bench.log", "w") as log:
         driver = Driver(options.program, log)
         try:
             with bound_to(parse_cpus(options.cpus) if options.cpus else None):
-                return carry_out(*_sweep(options, driver), options)
+                return carry_out(_sweep(options, driver), options)
         finally:
             driver.close()
