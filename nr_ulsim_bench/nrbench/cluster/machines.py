@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any, Iterator, Sequence
 
 from nrbench import host
-from nrbench.facts import BOOT_ID, CPUINFO
+from nrbench.facts import boot_id, cpu_info
 from nrbench.record import Host
 from nrbench.system import CPU, System
 
@@ -50,7 +50,7 @@ class Machine:
 
 def cpu_flags(system: System) -> list[str]:
     """Empty: unknown."""
-    about = CPUINFO(system)
+    about = cpu_info(system)
     return sorted((about.get("flags") or about.get("Features") or "").split())
 
 
@@ -81,7 +81,7 @@ def about_here() -> dict[str, Any]:
         times.append(time.perf_counter() - begin)
     return {
         "host": host.describe(None, system),
-        "boot": BOOT_ID(system),
+        "boot": boot_id(system),
         "cpu_flags": cpu_flags(system),
         "nrbench": host.commit(Path(__file__).parent),
         "python": ".".join(map(str, sys.version_info[:3])),

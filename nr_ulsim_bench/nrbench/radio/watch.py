@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from nrbench.facts import CPU_TIMES
+from nrbench import facts
 from nrbench.host import OAI_PRIORITY
 from nrbench.radio.record import Clock
 from nrbench.system import System
@@ -24,7 +24,7 @@ PERIOD_S = 0.01  # of the samples
 TRIES, TOGETHER_S = 5, 1e-4
 RADIO_UNIT, SAMPLE_CLOCK = "ru_thread", "sample clock"  # threads of a gNB
 LARGEST = 5  # of which so many are recorded
-_STEAL = 7  # of the numbers in the first line of /proc/stat
+
 _CLOCK = struct.Struct("<Q")  # samples since the start
 _CLOCK_AT = 16  # of the shared memory of vrtsim
 _SWITCHES = re.compile(r"^(non)?voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
@@ -74,9 +74,8 @@ def spent(before: dict[str, Thread], after: dict[str, Thread]) -> dict[str, obje
 
 def cpu_times(system: System) -> tuple[int, int]:
     """Of all CPUs since the boot, in ticks: all, and those that the hypervisor gave to other machines."""
-    words = (CPU_TIMES(system) or "").split("\n")[0].split()[1:9]
-    numbers = [int(word) for word in words]
-    return sum(numbers), numbers[_STEAL] if len(numbers) > _STEAL else 0
+    found = facts.cpu_times(system).get("cpu")
+    return (sum(found), found.steal) if found else (0, 0)
 
 
 def steal_share(before: tuple[int, int], after: tuple[int, int]) -> float | None:
