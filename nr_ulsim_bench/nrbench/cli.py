@@ -63,7 +63,7 @@ WORDS = Given(list[str], tuple)
 
 
 @dataclass(frozen=True)
-class OfParts:
+class OfParts(Request):
     """Of `nrbench run` and of `nrbench prewake`."""
 
     quick: Annotated[bool, Option("--quick", help="fewer settings, shorter")] = False
@@ -86,9 +86,9 @@ class Run(OfParts):
     ] = ()
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
-    budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
-        None
-    )
+    budget_s: Annotated[
+        float | None, Option("--budget", help="seconds for the parts slot, stream, coliseum and wake")
+    ] = None
     cluster: Cluster = None
     per: PerWhat = None
 
@@ -98,13 +98,9 @@ def run(options: Run) -> int:
     """Measure all built-in pools, then report.
 
     ci/bench runs this command after it has built the pools."""
-    request = Request(
-        options.program, options.data, options.out, options.only, options.classes, options.quick,
-        options.rounds, options.seed, options.backends, options.budget,
-    )  # fmt: skip
     if options.cluster:
-        return bench.run_on_cluster(request, options.cluster, options.per or "host")
-    return bench.run(request)
+        return bench.run_on_cluster(options, options.cluster, options.per or "host")
+    return bench.run(options)
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def run_prewake(options: Prewake) -> int:
         program=options.program, envs=options.env, scenarios=options.scenario,
         kinds=options.kind or prewake.KINDS, seconds=options.seconds,
     )  # fmt: skip
-    return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
+    return part.run(options)
 
 
 @command_of(SweepOptions)
