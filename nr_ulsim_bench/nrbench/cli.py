@@ -62,6 +62,9 @@ Names = tuple[str, ...]
 WORDS = Given(list[str], tuple)
 
 
+BUILT = "(default: the one that ci/bench builds)"
+
+
 @dataclass(frozen=True)
 class OfParts(Request):
     """Of `nrbench run` and of `nrbench prewake`."""
@@ -72,23 +75,19 @@ class OfParts(Request):
     out: Out = Path("out")
 
 
+Only = Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")]
+Classes = Annotated[Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")]
+BUDGET = Option("--budget", help="seconds for the parts slot, stream, coliseum and wake")
+
+
 @dataclass(frozen=True)
 class Run(OfParts):
-    program: Annotated[
-        Path,
-        Option(
-            help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
-        ),
-    ] = PROGRAMS / "ws-bench"
-    only: Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")] = ()
-    classes: Annotated[
-        Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")
-    ] = ()
+    program: Annotated[Path, Option(help=f"ws-bench {BUILT}", show_default=False)] = PROGRAMS / "ws-bench"
+    only: Only = ()
+    classes: Classes = ()
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
-    budget_s: Annotated[
-        float | None, Option("--budget", help="seconds for the parts slot, stream, coliseum and wake")
-    ] = None
+    budget_s: Annotated[float | None, BUDGET] = None
     cluster: Cluster = None
     per: PerWhat = None
 
@@ -103,25 +102,21 @@ def run(options: Run) -> int:
     return bench.run(options)
 
 
+ENVIRONMENT = Option(help="kind regret, in this environment only; repeatable")
+SCENARIO = Option(
+    help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
+)
+KIND = Option(help="this kind of measurement only; repeatable")
+SECONDS = Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
+
+
 @dataclass(frozen=True)
 class Prewake(OfParts):
-    program: Annotated[
-        Path, Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
-    ] = PROGRAMS / "ws-prewake"
-    env: Annotated[Names, WORDS, Option(help="kind regret, in this environment only; repeatable")] = ()
-    scenario: Annotated[
-        Names,
-        WORDS,
-        Option(
-            help="kind regret, this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"
-        ),
-    ] = ()
-    kind: Annotated[
-        Names, Given(list[Kind], _values), Option(help="this kind of measurement only; repeatable")
-    ] = ()
-    seconds: Annotated[
-        float | None, Option(help="length of one measurement of kind regret (default: 5.8; quick: 4.5)")
-    ] = None
+    program: Annotated[Path, Option(help=f"ws-prewake {BUILT}", show_default=False)] = PROGRAMS / "ws-prewake"
+    env: Annotated[Names, WORDS, ENVIRONMENT] = ()
+    scenario: Annotated[Names, WORDS, SCENARIO] = ()
+    kind: Annotated[Names, Given(list[Kind], _values), KIND] = ()
+    seconds: Annotated[float | None, SECONDS] = None
 
 
 @command_of(Prewake)

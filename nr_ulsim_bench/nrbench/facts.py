@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from nrbench.programs import answer
-from nrbench.system import CPU, Cpus, System, format_cpus, groups, parse_cpus, parse_mask, quota
+from nrbench.system import CPU, Cpus, System, format_cpus, groups, parse_cpus, quota
 
 NO_CPUS: Cpus = frozenset()
 DMA_LATENCY = "/dev/cpu_dma_latency"
@@ -33,9 +33,8 @@ def kernel_release(system: System) -> str:
 
 
 def kernel_number(system: System) -> tuple[int, ...]:
-    """As in (6, 8); (0, 0) where it cannot be told."""
-    match = re.match(r"(\d+)\.(\d+)", kernel_release(system))
-    return tuple(map(int, match.groups())) if match else (0, 0)
+    """As in (6, 8); () where it cannot be told."""
+    return tuple(map(int, re.findall(r"\d+", kernel_release(system))[:2]))
 
 
 def kernel_config(system: System) -> str:
@@ -86,11 +85,6 @@ def memory(system: System, name: str) -> int | None:
     """A number of /proc/meminfo: KiB, or a count."""
     found = re.match(r"\d+", system.fields("/proc/meminfo").get(name, ""))
     return int(found[0]) if found else None
-
-
-def free_kib(system: System) -> int | None:
-    """Memory that programs can still get."""
-    return memory(system, "MemAvailable")
 
 
 def load(system: System) -> float:
@@ -170,12 +164,8 @@ def nodes(system: System) -> dict[str, Cpus]:
 # Frequency, idle states
 
 
-def governor(system: System, cpu: int) -> str | None:
-    return system.text(f"{CPU}/cpu{cpu}/cpufreq/scaling_governor")
-
-
-def frequency_driver(system: System, cpu: int) -> str | None:
-    return system.text(f"{CPU}/cpu{cpu}/cpufreq/scaling_driver")
+def cpufreq(system: System, cpu: int, name: str) -> str | None:
+    return system.text(f"{CPU}/cpu{cpu}/cpufreq/{name}")
 
 
 def idle_driver(system: System) -> str | None:
@@ -308,11 +298,11 @@ def interrupts(system: System) -> Iterator[Interrupt]:
 def irqbalance_spares(system: System) -> Cpus:
     """CPUs that irqbalance does not use: by its configuration, or else isolated ones."""
     text = "\n".join(system.text(name) or "" for name in IRQBALANCE)
-    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.M)
+    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPULIST=[\"']?([^\"'#\s]+)", text, re.MULTILINE)
     if match is None:
         return isolated(system) | nohz_full(system)
     with contextlib.suppress(ValueError):
-        return parse_mask(match[2]) if match[1] == "S" else parse_cpus(match[2])
+        return parse_cpus(match[1])
     return NO_CPUS
 
 
@@ -321,7 +311,8 @@ def irqbalance_spares(system: System) -> Cpus:
 
 def mitigations(system: System) -> str | None:
     """Names of those that are active; "" = none."""
-    states = system.texts(f"{CPU}/vulnerabilities")
+    folder = f"{CPU}/vulnerabilities"
+    states = {name: system.text(f"{folder}/{name}") or "" for name in system.names(folder)}
     active = ", ".join(name for name, text in states.items() if text.startswith("Mitigation"))
     return active if states else None
 
@@ -371,8 +362,8 @@ RECORDED: dict[str, tuple[str, Callable[[System], Any]]] = {
     "virtual": ("virtual machine", is_virtual),
     "hypervisor": ("hypervisor", hypervisor),
     "clocksource": ("clocksource", clocksource),
-    "governor": ("frequency governor", lambda s: governor(s, _first(s))),
-    "frequency_driver": ("frequency driver", lambda s: frequency_driver(s, _first(s))),
+    "governor": ("frequency governor", lambda s: cpufreq(s, _first(s), "scaling_governor")),
+    "frequency_driver": ("frequency driver", lambda s: cpufreq(s, _first(s), "scaling_driver")),
     "idle_driver": ("idle driver", idle_driver),
     "idle_governor": ("idle governor", lambda s: s.text(f"{CPU}/cpuidle/current_governor_ro")),
     "idle_states": ("idle states", lambda s: [state._asdict() for state in idle_states(s, _first(s))]),

@@ -26,8 +26,7 @@ def fact_text(value: Any) -> str:
     """Of a field of machine(), for people. Empty: unknown, or there is none."""
     if isinstance(value, (list, tuple)):
         off = {True: ", disabled", False: ""}
-        states = (f"{s['name']} ({s['exit_latency_us']} µs{off[s['disabled']]})" for s in value)
-        return ", ".join(states)
+        return ", ".join(f"{s['name']} ({s['exit_latency_us']} µs{off[s['disabled']]})" for s in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+STATUS = "/proc/self/status"
 CPU = "/sys/devices/system/cpu"
 CAP_SYS_NICE = 23
 CAP_IPC_LOCK = 14
@@ -30,12 +31,6 @@ def parse_cpus(text: str) -> Cpus:
             raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8")
         cpus.update(range(first, last + 1))
     return frozenset(cpus)
-
-
-def parse_mask(text: str) -> Cpus:
-    """A mask as the kernel writes it: hexadecimal, a comma after every 32 bits."""
-    bits = int(text.replace(",", ""), 16)
-    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
 def format_cpus(cpus: Iterable[int]) -> str:
@@ -84,8 +79,10 @@ class System:
         return None
 
     def mask(self, name: str) -> Cpus | None:
+        """Hexadecimal, a comma after every 32 bits."""
         with contextlib.suppress(ValueError):
-            return parse_mask(self.text(name) or "")
+            bits = int((self.text(name) or "").replace(",", ""), 16)
+            return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
         return None
 
     def names(self, folder: str) -> list[str]:
@@ -97,11 +94,6 @@ class System:
         return sorted(
             found, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
         )
-
-    def texts(self, folder: str) -> dict[str, str]:
-        """Of the files in a folder, by their names."""
-        texts = ((name, self.text(f"{folder}/{name}")) for name in self.names(folder))
-        return {name: text for name, text in texts if text is not None}
 
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
@@ -117,10 +109,6 @@ class System:
         """Lines `key: value` of a file such as /proc/self/status; of a repeated key the first."""
         lines = re.findall(r"^([^:\n]*?)[ \t]*:[ \t]*(.*?)[ \t]*$", self.text(name) or "", re.MULTILINE)
         return dict(reversed(lines))
-
-    def status(self) -> dict[str, str]:
-        """Of this process."""
-        return self.fields("/proc/self/status")
 
     def boot_parameter(self, name: str) -> str | None:
         """Of the kernel's command line, the last one of that name; "" where it has no value."""
@@ -141,14 +129,12 @@ class System:
         if self.is_real:
             return frozenset(os.sched_getaffinity(0))
         with contextlib.suppress(ValueError):
-            return parse_cpus(self.status().get("Cpus_allowed_list", "")) & self.online()
+            return parse_cpus(self.fields(STATUS).get("Cpus_allowed_list", "")) & self.online()
         return self.online()
 
     def has_capability(self, bit: int) -> bool | None:
-        try:
-            return bool(int(self.status()["CapEff"], 16) >> bit & 1)
-        except (KeyError, ValueError):
-            return None
+        mask = self.fields(STATUS).get("CapEff", "")
+        return bool(int(mask, 16) >> bit & 1) if re.fullmatch(r"[\da-f]+", mask) else None
 
     def limit(self, title: str) -> int | None:
         """A soft limit by its title in /proc/self/limits; -1 = unlimited."""

@@ -70,7 +70,7 @@ CASES = [
     ("irqbalance", BALANCE | {"/proc/77/comm": "x"}, GOOD, "does not run"),
     ("irqbalance", BALANCE | {f"{CPU}/isolated": "2-3", f"{CPU}/nohz_full": "4-5"}, GOOD, "does not use 2-5"),
     ("irqbalance", BALANCE | {"/etc/default/irqbalance": 'IRQBALANCE_BANNED_CPULIST="2-4"\n'}, WARN, "use 5"),
-    ("irqbalance", BALANCE | {"/etc/sysconfig/irqbalance": "IRQBALANCE_BANNED_CPUS=0000003c\n"}, GOOD, "2-5"),
+    ("irqbalance", BALANCE | {"/etc/sysconfig/irqbalance": "IRQBALANCE_BANNED_CPULIST=2-5\n"}, GOOD, "2-5"),
     ("irqbalance", BALANCE | {"/etc/default/irqbalance": "IRQBALANCE_BANNED_CPULIST=x\n"}, WARN, "use 2-5"),
     ("SMT", cores("2,6", "3,7"), WARN, "siblings share a core: 2,6; 3,7"),
     ("SMT", cores("1-2"), WARN, "siblings share a core: 1-2"),

@@ -8,7 +8,7 @@ import machine_tree
 import pytest
 
 from nrbench import facts, host
-from nrbench.system import CPU, System, format_cpus, parse_cpus, parse_mask, quota
+from nrbench.system import CPU, System, format_cpus, parse_cpus, quota
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,9 @@ def test_lists_are_read_as_they_are_written(cpus):
     assert parse_cpus(format_cpus(cpus)) == cpus
 
 
-def test_masks_have_a_comma_after_every_32_bits():
-    assert parse_mask("1,00000005") == {0, 2, 32} and parse_mask("0") == set()
+def test_masks_have_a_comma_after_every_32_bits(tmp_path):
+    system = machine_tree.tuned(tmp_path, {"/a": "1,00000005\n", "/b": "0\n", "/c": "x\n"})
+    assert [system.mask(name) for name in ("/a", "/b", "/c")] == [{0, 2, 32}, set(), None]
 
 
 def test_nothing_is_read_of_an_empty_machine(tmp_path):

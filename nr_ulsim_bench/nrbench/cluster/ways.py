@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, Sequence, TypeVar
 
@@ -19,7 +20,6 @@ from nrbench.cluster.lock import machine_lock
 from nrbench.cluster.machines import Machine, about_here, one_each
 from nrbench.cluster.worker import MACHINE
 from nrbench.driver import BenchError
-from nrbench.needed import missing
 from nrbench.progress import say
 from nrbench.record import first_error
 from nrbench.scratch import scratch_folder
@@ -63,7 +63,7 @@ def require_packages(text: str) -> None:
     """@raise BenchError  names the Python packages that this way needs and this Python does not have"""
     way = parse_spec(text).way
     packages = PACKAGES | OF_WAY.get(way, {})
-    absent = missing(packages, packages)
+    absent = [name for module, name in packages.items() if find_spec(module) is None]
     if absent:
         raise BenchError(
             f"--cluster {way}: Python packages are missing: {', '.join(absent)}. Run `ci/setup bench` and "

@@ -151,12 +151,12 @@ def irqbalance(target: Target) -> Seen:
 
 def frequency_governor(target: Target) -> Seen:
     system = target.system
-    governors = sorted({name for cpu in target.cpus if (name := facts.governor(system, cpu))})
+    governors = {facts.cpufreq(system, cpu, "scaling_governor") for cpu in target.cpus} - {None}
     if not governors:
         raise Unseen(VIRTUAL if facts.is_virtual(system) else "no cpufreq driver is visible")
-    driver = facts.frequency_driver(system, min(target.cpus)) or "unknown driver"
-    text = f"{', '.join(governors)} ({driver})"
-    if governors == ["performance"]:
+    driver = facts.cpufreq(system, min(target.cpus), "scaling_driver") or "unknown driver"
+    text = f"{', '.join(sorted(filter(None, governors)))} ({driver})"
+    if governors == {"performance"}:
         return good(text)
     return (bad if "powersave" in governors and driver not in DYNAMIC_DRIVERS else warn)(text)
 
@@ -213,7 +213,4 @@ def real_time_pollers(target: Target) -> Seen:
             percent = 100 * min(thread.ticks / second_ticks, 1)
             about = f"{thread.name} (process {thread.process}, thread {thread.number}), {thread.sched_class}"
             polling.append(f"CPU {thread.cpu}: {about}, {percent:.0f} % over {WINDOW_S:g} s")
-    if polling:
-        return bad("; ".join(polling))
-    hidden = not target.system.shows_kernel_threads()
-    return good("none among the processes that can be seen here" if hidden else "none")
+    return bad("; ".join(polling)) if polling else good("none among the processes that can be seen here")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nrbench import facts
 from nrbench.doctor.target import Target
 from nrbench.system import format_cpus
 
@@ -40,18 +39,9 @@ isolated_cores={cpus}
 ps_blacklist=nr-softmodem;nr-uesoftmodem
 
 [bootloader]
-cmdline_nrbench=+{boot}
+cmdline_nrbench=+{isolcpus} irqaffinity={rest} nohz_full={cpus} rcu_nocbs={cpus} \
+rcu_nocb_poll skew_tick=1 nosoftlockup
 """
-
-
-def boot_parameters(target: Target) -> str:
-    """What only the boot loader can set."""
-    words = [target.values["isolcpus"], f"irqaffinity={format_cpus(target.others)}"]
-    if not facts.built_without(target.system, "NO_HZ_FULL"):
-        words.append(f"nohz_full={target.names}")
-    if not facts.built_without(target.system, "RCU_NOCB_CPU"):
-        words.append(f"rcu_nocbs={target.names} rcu_nocb_poll")
-    return " ".join([*words, "skew_tick=1 nosoftlockup"])
 
 
 def write(target: Target, folder: Path) -> str:
@@ -60,10 +50,9 @@ def write(target: Target, folder: Path) -> str:
     if not target.others or not target.cpus <= online:
         raise ValueError(f"--cpus {target.names}: name some, and not all, of the CPUs {format_cpus(online)}")
     devices = ",".join(f"cpu{cpu}" for cpu in sorted(target.cpus))
-    texts = {"boot": boot_parameters(target), "devices": devices}
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "tuned.conf", "x", encoding="utf-8") as file:
-        file.write(PROFILE.format_map(target.values | texts))
+        file.write(PROFILE.format_map(target.values | {"devices": devices}))
     return (
         f"{file.name} is written. Use it, as root, with no gNB running: "
         f"tuned-adm profile {folder.resolve().name}\n"

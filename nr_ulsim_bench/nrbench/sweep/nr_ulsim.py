@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Iterator, Sequence
 
 from nrbench import host
-from nrbench.facts import free_kib
+from nrbench.facts import memory
 from nrbench.progress import say
 from nrbench.record import Host
 from nrbench.session import session_id
@@ -101,7 +101,7 @@ def _builds(options: Options) -> dict[str, Simulator]:
 def at_once(about: Host, cpus: str | None, system: System) -> int:
     """How many inline runs go side by side: one a core; 1 where memory might not hold them."""
     cores = cores_for(about, cpus)
-    free = free_kib(system)
+    free = memory(system, "MemAvailable")
     if cores > 1 and free is not None and cores * RUN_MIB > free / 1024:
         say(f"no parallel bound: memory for {cores} runs at once, {RUN_MIB} MiB each, is not free")
         return 1
