@@ -149,9 +149,7 @@ command(doctor)
 
 
 @command
-def scenarios(
-    name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
-) -> None:
+def scenarios(name: Annotated[str | None, typer.Argument(help="show its cases; or a file")] = None) -> None:
     """List the scenarios, or the cases of one."""
     if name is None:
         for each in scenario.names():
@@ -165,13 +163,9 @@ def scenarios(
 
 @command
 def report(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="results of sweeps, or their folders; of one host or several")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="results of sweeps, or their folders")] = None,
     threshold: Threshold = 0.0,
-    out: Annotated[
-        Path | None, Option(help="folder of the report (default: out/report; without files: out)")
-    ] = None,
+    out: Annotated[Path | None, Option(help="default: out/report; without files: out")] = None,
 ) -> None:
     """Report on sweeps: tables, plots, an HTML page.
 

@@ -94,22 +94,21 @@ def load(system: System) -> float:
 
 
 class Ticks(NamedTuple):
-    """How a CPU spent its time. What /proc/stat has behind these is in user time already."""
+    """How a CPU spent its time."""
 
-    user: int
-    nice: int
-    system: int
-    idle: int
-    iowait: int
-    irq: int
-    softirq: int
-    steal: int
+    busy: int
+    idle: int  # also while it waited for a disk
+    steal: int  # of the hypervisor, for other machines
 
 
 def cpu_times(system: System) -> dict[str, Ticks]:
     """Since boot, by "cpu2"; of all CPUs by "cpu"."""
+    found = {}
     rows = re.findall(r"^(cpu\d*)((?: +\d+){8})", system.text("/proc/stat") or "", re.MULTILINE)
-    return {name: Ticks(*map(int, row.split())) for name, row in rows}
+    for name, row in rows:
+        user, nice, kernel, idle, iowait, irq, softirq, steal = map(int, row.split())
+        found[name] = Ticks(user + nice + kernel + irq + softirq, idle + iowait, steal)
+    return found
 
 
 # Processor, hypervisor
@@ -194,10 +193,10 @@ def idle_states(system: System, cpu: int) -> list[Idle]:
 def usable_idle_states(system: System, cpu: int) -> list[Idle]:
     """Idle states that the kernel may choose while no program holds DMA_LATENCY."""
     states = [state for state in idle_states(system, cpu) if not state.disabled]
-    limit = system.text(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us")
-    if limit in (None, "", "0"):  # no limit; "n/a" allows no exit latency at all
+    limit = system.text(f"{CPU}/cpu{cpu}/power/pm_qos_resume_latency_us") or "0"
+    if limit == "0":  # no limit; "n/a" allows no exit latency at all
         return states
-    limit_us = int(limit) if limit and limit.isdecimal() else 0
+    limit_us = int(limit) if limit.isdecimal() else 0
     return [one for one in states if one.exit_latency_us <= limit_us] or states[:1]  # it has to idle somehow
 
 
@@ -269,13 +268,9 @@ def workqueue_cpus(system: System) -> Cpus | None:
 def watchdog_cpus(system: System) -> Cpus | None:
     """Where the soft lockup watchdog runs."""
     on = sysctl(system, "kernel.watchdog")
-    return (
-        system.cpus("/proc/sys/kernel/watchdog_cpumask") or system.online()
-        if on
-        else NO_CPUS
-        if on == 0
-        else None
-    )
+    if not on:
+        return None if on is None else NO_CPUS
+    return system.cpus("/proc/sys/kernel/watchdog_cpumask") or system.online()
 
 
 class Interrupt(NamedTuple):

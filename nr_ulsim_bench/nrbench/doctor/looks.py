@@ -200,8 +200,7 @@ def steal_time(target: Target) -> Seen:
 
 
 def other_programs(target: Target) -> Seen:
-    ticks = target.second.ticks
-    busy = target.second.share(sum(ticks) - ticks.idle - ticks.iowait - ticks.steal)
+    busy = target.second.share(target.second.ticks.busy)
     text = f"{target.where(target.cpus)}: {100 * busy:.0f} % busy over {WINDOW_S:g} s"
     return (warn if busy >= BUSY_WARN else good)(text)
 
