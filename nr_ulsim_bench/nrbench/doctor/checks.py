@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from nrbench import facts
 from nrbench.doctor import looks, wakes
 from nrbench.doctor.target import Level, Seen, Target, Unseen, good, note, visible
-from nrbench.system import System, format_cpus
+from nrbench.system import format_cpus
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,12 +21,6 @@ else:
 
 ROWS = tomllib.loads(Path(__file__).with_name("checks.toml").read_text(encoding="utf-8"))
 LOOKS = vars(looks) | vars(wakes)
-READERS: dict[str, Callable[[System, str], Any]] = {
-    "sysctl": facts.sysctl,
-    "meminfo": facts.memory,
-    "file": facts.setting,
-    "fact": lambda system, name: getattr(facts, name)(system),
-}
 ACTIVITY, WAKES = "Activity", "Wake latency"  # areas of the checks that take a second and more
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
 QUESTION = "quiet enough to measure?"
@@ -44,17 +37,13 @@ class Finding:
 
 
 def _compare(row: dict[str, Any], target: Target) -> Seen:
-    """A value, or those of the workers' CPUs, with what is wanted."""
-    kind = next(kind for kind in READERS if kind in row)
-    names = {row[kind].format(cpu) for cpu in target.cpus}
-    values = sorted({value for name in names if (value := READERS[kind](target.system, name)) is not None})
-    if not values:
-        raise Unseen("not visible here")
-    right = all(value >= row["least"] if "least" in row else value in row["wanted"] for value in values)
-    text, value = row.get("seen", "{value}"), ", ".join(map(str, values))
+    name, *given = row["fact"]
+    value = visible(getattr(facts, name)(target.system, *given), "not visible here")
+    right = value >= row["least"] if "least" in row else value in row["wanted"]
+    text = row.get("seen", "{value}").format(value=value)
     if right:
-        return good(row.get("good", text).format(value=value))
-    return Seen(Level(row.get("level", "note")), text.format(value=value), {"value": value})
+        return good(row.get("good", text))
+    return Seen(Level(row.get("level", "note")), text, {"value": value})
 
 
 def _includes(check: str, row: dict[str, Any], target: Target) -> Seen:
@@ -66,9 +55,8 @@ def _includes(check: str, row: dict[str, Any], target: Target) -> Seen:
         return good(f"{format_cpus(named)}, which includes all of the workers' CPUs {target.names}")
     text = f"set for {target.where(named)}" if named & target.cpus else "not set"
     text += f"; these lack it: {target.where(target.cpus - named)}"
-    return Seen(
-        Level(row.get("level", "note")), text + (f" (boot parameter {check}={given})" if given else "")
-    )
+    text += f" (boot parameter {check}={given})" if given else ""
+    return Seen(Level(row.get("level", "note")), text)
 
 
 def _excludes(row: dict[str, Any], target: Target) -> Seen:
@@ -84,7 +72,7 @@ def _look(check: str, row: dict[str, Any], target: Target) -> Seen:
         return _includes(check, row, target)
     if "excludes" in row:
         return _excludes(row, target)
-    if READERS.keys() & row.keys():
+    if "fact" in row:
         return _compare(row, target)
     found: Seen = LOOKS[check.lower().translate(str.maketrans(" -", "__"))](target)
     return found

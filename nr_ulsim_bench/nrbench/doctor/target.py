@@ -98,12 +98,8 @@ class Target:
         tuned = f"{write} && sudo tuned-adm profile nrbench"
         flags = "managed_irq,domain," if facts.kernel_number(self.system) >= MANAGED_IRQ_SINCE else ""
         isolcpus = f"isolcpus={flags}{self.names}"  # without domain, flags leave other threads there
-        return found | {
-            "kept": self.names,
-            "rest": format_cpus(self.others),
-            "isolcpus": isolcpus,
-            "tuned": tuned,
-        }
+        kept = {"kept": self.names, "rest": format_cpus(self.others)}
+        return found | kept | {"isolcpus": isolcpus, "tuned": tuned}
 
     def where(self, cpus: Iterable[int]) -> str:
         """The workers' CPUs among these, as text."""

@@ -112,14 +112,12 @@ def judge(found: list[Series]) -> Seen:
     """How long the first task of a burst waits for a worker, and what helps."""
     series = [one for one in found if not one.skipped]
     skipped = "; ".join(dict.fromkeys(one.skipped for one in found if one.skipped))
-    best = (
-        "fifo" if any(one.sched_class == "fifo" for one in series) else "other"
-    )  # OAI's, where it is allowed
+    realtime = any(one.sched_class == "fifo" for one in series)  # as OAI's workers are, where that is allowed
+    best, of_class = ("fifo", "real-time") if realtime else ("other", "normal")
     by = {(one.kind, one.hold): one for one in series if one.sched_class == best}
     asleep, look, timer = (by.get((kind, False)) for kind in ("futex", "look", "timer"))
     if asleep is None or look is None:
         raise Unseen(skipped or "ws-wakes printed too little")
-    of_class = "real-time" if best == "fifo" else "normal"
     text = (
         f"a worker that slept {SLOT_US / 1000:g} ms starts {_us(asleep.p50_us)} after the call that wakes it "
         f"({asleep.tail}; {asleep.samples} wakes, {of_class} class), and the call costs its caller "
