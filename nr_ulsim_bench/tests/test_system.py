@@ -68,10 +68,17 @@ GROUP_V2 = {
 }
 
 
+GROUP_OUTSIDE = {
+    "/proc/self/cgroup": "0::/other\n",
+    "/proc/self/mountinfo": "31 20 0:2 /kube /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+    "/sys/fs/cgroup/cpu.max": "300000 100000\n",
+}
+
+
 @pytest.mark.parametrize(
     "files, cpus, period_us",
-    [(GROUP_V1, 2.5, 100000), (GROUP_V2, 3.0, 50000)],
-    ids=["version 1 in a container", "version 2, of a group above"],
+    [(GROUP_V1, 2.5, 100000), (GROUP_V2, 3.0, 50000), (GROUP_OUTSIDE, 3.0, 100000)],
+    ids=["version 1 in a container", "version 2, of a group above", "outside of what is mounted"],
 )
 def test_the_tightest_quota_is_found(tmp_path, files, cpus, period_us):
     found = quota(machine_tree.tuned(tmp_path, files))
