@@ -174,8 +174,7 @@ def groups(system: System, controller: str) -> Iterator[str]:
         unified = kind == "cgroup2"
         group = names.get("" if unified else controller)
         if group is not None and (unified or controller in options.split(",")):
-            below = os.path.relpath(group, top)  # in a container the mounted group is not the top
-            folder = PurePosixPath(mount, "" if below.startswith("..") else below)
+            folder = PurePosixPath(mount, os.path.relpath(group, top))  # a container's mount is not the top
             yield from (str(one) for one in (folder, *folder.parents) if one.is_relative_to(mount))
 
 
