@@ -42,8 +42,11 @@ Names = tuple[str, ...]
 WORDS = Given(list[str], tuple)
 
 
+BUILT = "(default: the one that ci/bench builds)"
+
+
 @dataclass(frozen=True)
-class OfParts:
+class OfParts(Request):
     """Of `nrbench run` and of `nrbench prewake`."""
 
     quick: Annotated[bool, Option("--quick", help="fewer settings, shorter")] = False
@@ -52,23 +55,19 @@ class OfParts:
     out: Out = Path("out")
 
 
+Only = Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")]
+Classes = Annotated[Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")]
+BUDGET = Option("--budget", help="seconds for the parts slot, stream, coliseum and wake")
+
+
 @dataclass(frozen=True)
 class Run(OfParts):
-    program: Annotated[
-        Path,
-        Option(
-            help="ws-bench, its modules beside it (default: the one that ci/bench builds)", show_default=False
-        ),
-    ] = PROGRAMS / "ws-bench"
-    only: Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")] = ()
-    classes: Annotated[
-        Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")
-    ] = ()
+    program: Annotated[Path, Option(help=f"ws-bench {BUILT}", show_default=False)] = PROGRAMS / "ws-bench"
+    only: Only = ()
+    classes: Classes = ()
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
-    budget: Annotated[float | None, Option(help="seconds for the parts slot, stream, coliseum and wake")] = (
-        None
-    )
+    budget_s: Annotated[float | None, BUDGET] = None
 
 
 @program.command()
@@ -77,27 +76,20 @@ def run(options: Run) -> int:
     """Measure all built-in pools, then report.
 
     ci/bench runs this command after it has built the pools."""
-    request = Request(
-        options.program, options.data, options.out, options.only, options.classes, options.quick,
-        options.rounds, options.seed, options.backends, options.budget,
-    )  # fmt: skip
-    return bench.run(request)
+    return bench.run(options)
+
+
+ENVIRONMENT = Option(help="in this environment only; repeatable")
+SCENARIO = Option(help="this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]")
+SECONDS = Option(help="length of one measurement (default: 5.8; quick: 4.5)")
 
 
 @dataclass(frozen=True)
 class Prewake(OfParts):
-    program: Annotated[
-        Path, Option(help="ws-prewake (default: the one that ci/bench builds)", show_default=False)
-    ] = PROGRAMS / "ws-prewake"
-    env: Annotated[Names, WORDS, Option(help="in this environment only; repeatable")] = ()
-    scenario: Annotated[
-        Names,
-        WORDS,
-        Option(help="this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]"),
-    ] = ()
-    seconds: Annotated[float | None, Option(help="length of one measurement (default: 5.8; quick: 4.5)")] = (
-        None
-    )
+    program: Annotated[Path, Option(help=f"ws-prewake {BUILT}", show_default=False)] = PROGRAMS / "ws-prewake"
+    env: Annotated[Names, WORDS, ENVIRONMENT] = ()
+    scenario: Annotated[Names, WORDS, SCENARIO] = ()
+    seconds: Annotated[float | None, SECONDS] = None
 
 
 @program.command("prewake")
@@ -107,7 +99,7 @@ def run_prewake(options: Prewake) -> int:
     part = prewake.chosen(
         program=options.program, envs=options.env, scenarios=options.scenario, seconds=options.seconds
     )
-    return part.run(Request(data=options.data, out=options.out, quick=options.quick, seed=options.seed))
+    return part.run(options)
 
 
 @program.command()
@@ -127,9 +119,7 @@ for function in (radio, compare, doctor):
 
 
 @program.command()
-def scenarios(
-    name: Annotated[str | None, typer.Argument(help="show the cases of this scenario, or of a file")] = None,
-) -> None:
+def scenarios(name: Annotated[str | None, typer.Argument(help="show its cases; or a file")] = None) -> None:
     """List the scenarios, or the cases of one."""
     if name is None:
         for each in scenario.names():
@@ -142,13 +132,9 @@ def scenarios(
 
 @program.command()
 def report(
-    files: Annotated[
-        list[Path] | None, typer.Argument(help="results of sweeps, or their folders; of one host or several")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="results of sweeps, or their folders")] = None,
     threshold: Threshold = 0.0,
-    out: Annotated[
-        Path | None, Option(help="folder of the report (default: out/report; without files: out)")
-    ] = None,
+    out: Annotated[Path | None, Option(help="default: out/report; without files: out")] = None,
 ) -> None:
     """Report on sweeps: tables, plots, an HTML page.
 

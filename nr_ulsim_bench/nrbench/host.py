@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nrbench.facts import BOOT_ID, MACHINE_ID, RECORDED, architecture, cpu_model, load
+from nrbench.facts import RECORDED, architecture, boot_id, cpu_model, load
 from nrbench.programs import git
 from nrbench.system import CAP_SYS_NICE, System
 
@@ -26,8 +26,7 @@ def fact_text(value: Any) -> str:
     """Of a field of machine(), for people. Empty: unknown, or there is none."""
     if isinstance(value, (list, tuple)):
         off = {True: ", disabled", False: ""}
-        states = (f"{s['name']} ({s['exit_latency_us']} µs{off[s['disabled']]})" for s in value)
-        return ", ".join(states)
+        return ", ".join(f"{s['name']} ({s['exit_latency_us']} µs{off[s['disabled']]})" for s in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
@@ -67,9 +66,9 @@ def identifier(system: System) -> str:
     Images of containers and machines have no machine-id, or all the same one: so the CPUs count, too, and
     without it the boot.
     """
-    machine = MACHINE_ID(system)
+    machine = system.text("/etc/machine-id")
     if machine in (None, "", "uninitialized"):
-        machine = BOOT_ID(system)
+        machine = boot_id(system)
     words = [machine or "", cpu_model(system), str(len(system.online())), architecture(system)]
     return hashlib.sha256(_APPLICATION + "\0".join(words).encode()).hexdigest()[:8]
 

@@ -8,40 +8,21 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Iterable, Mapping
+from typing import Iterable
 
-# By module, as pip calls them; the same list as in pyproject.toml.
-PACKAGES = {
-    "jinja2": "jinja2",
-    "matplotlib": "matplotlib",
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "pydantic": "pydantic",
-    "rich": "rich",
-    "seaborn": "seaborn",
-    "typer": "typer",
-    **({"tomli": "tomli"} if sys.version_info < (3, 11) else {}),
-}
+# The same list as in pyproject.toml; modules have the names that pip knows.
+PACKAGES = ["jinja2", "matplotlib", "numpy", "pandas", "pydantic", "rich", "seaborn", "typer"]
+PACKAGES += ["tomli"] if sys.version_info < (3, 11) else []
 STATUS = 2  # of a command that could not do its work
 
 
-def missing(modules: Iterable[str] = PACKAGES, packages: Mapping[str, str] = PACKAGES) -> list[str]:
-    """Those that this Python does not find, as pip calls them."""
-    return [packages[module] for module in modules if find_spec(module) is None]
-
-
-def how_to_install(packages: Iterable[str]) -> str:
-    """One line: what is missing, and the two ways to get it."""
-    folder = Path(__file__).resolve().parents[1]
-    return (
-        f"Python packages are missing: {', '.join(packages)} ({sys.executable}). Run `ci/setup bench` and "
-        f"use .venv/bin/python, or `pip install {folder}`"
-    )
-
-
-def require(program: str, modules: Iterable[str] = PACKAGES) -> None:
-    """Ends the process with one line on stderr and exit status 2 where a package is missing."""
-    names = missing(modules)
-    if names:
-        print(f"{program}: {how_to_install(names)}", file=sys.stderr)
+def require(program: str, packages: Iterable[str] = PACKAGES) -> None:
+    """Ends the process with one line on stderr where this Python does not find a package."""
+    if names := [name for name in packages if find_spec(name) is None]:
+        folder = Path(__file__).resolve().parents[1]
+        print(
+            f"{program}: Python packages are missing: {', '.join(names)} ({sys.executable}). "
+            f"Run `ci/setup bench` and use .venv/bin/python, or `pip install {folder}`",
+            file=sys.stderr,
+        )
         raise SystemExit(STATUS)

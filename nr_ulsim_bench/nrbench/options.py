@@ -72,14 +72,15 @@ def command_of(options: type[T]) -> Callable[[Callable[[T], int | None]], Comman
     parameters, given_as = [], {}
     for name, hint in get_type_hints(options, include_extras=True).items():
         kind, *about = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+        if not about:
+            continue
         default = getattr(options, name)
-        if about and isinstance(about[0], Given):
+        if isinstance(about[0], Given):
             given_as[name], default = about.pop(0), None
             kind = given_as[name].kind
-        if about:
-            annotation = Annotated[kind, about[0]]  # type: ignore[valid-type]
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+        annotation = Annotated[kind, about[0]]  # type: ignore[valid-type]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
 
     def decorate(run: Callable[[T], int | None]) -> Command:
         @functools.wraps(run)

@@ -64,7 +64,9 @@ class IdleState(Strict):
 
 class Host(Strict):
     """The machine, as far as it decides about the figures: host.TEXT explains the fields. No name of the host
-    or of its user. None: unknown, or not recorded by an older version."""
+    or of its user. None: unknown, or not recorded by an older version. Other fields of those are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     label: str  # in reports; by default the CPU model and the number of CPUs
     id: str  # tells two machines of one model apart; eight hex digits, not traceable
@@ -72,16 +74,11 @@ class Host(Strict):
     cores: Count
     cores_online: Count
     threads_per_core: Count | None = None
-    smt: bool | None = None
     architecture: str
     kernel: str
-    kernel_version: str | None = None
-    command_line: str | None = None
     preemption: str | None = None
     virtual: bool
     hypervisor: str | None = None
-    halt_polling: str | None = None
-    vcpu_packing: str | None = None
     clocksource: str | None = None
     governor: str | None = None
     frequency_driver: str | None = None

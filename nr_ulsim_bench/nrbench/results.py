@@ -3,7 +3,8 @@
 
 In a page, figures stand between <!-- results: KIND WORDS --> and <!-- end -->. KIND names a function in
 KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of the raw runs, has the command
-of each file, and those facts of the run that the file itself does not record."""
+of each file, and those facts of the run that the file itself does not record. Files whose names hold "radio"
+are of nrbench radio, the other *.ndjson of sweeps."""
 
 from __future__ import annotations
 
@@ -33,12 +34,6 @@ FIRST = "slides"  # the scenario of the first table
 FIGURES = [figure.key for figure in MAIN]
 
 
-def is_radio(path: Path) -> bool:
-    """Runs of nrbench radio, not of a sweep."""
-    with path.open(encoding="utf-8") as lines:
-        return '"gnb":' in next(lines, "")
-
-
 @lru_cache
 def sweep(path: Path) -> Cells:
     found = cells_of(read([path]))
@@ -62,8 +57,8 @@ def sweeps(folder: Path, scenario: str) -> list[Cells]:
     """By version: OAI's tags before its weeks. A path of one file is that sweep."""
     if scenario.endswith(".ndjson"):
         return [sweep(folder / scenario)]
-    first = [folder / name for name, header in headers(folder).items() if "again" not in header]
-    found = [sweep(path) for path in first if path.suffix == ".ndjson" and not is_radio(path)]
+    names = [name for name, header in headers(folder).items() if "again" not in header]
+    found = [sweep(folder / name) for name in names if name.endswith(".ndjson") and "radio" not in name]
     chosen = [one for one in found if one.table["scenario"].iloc[0] == scenario]
     return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
 
@@ -142,23 +137,17 @@ def judged(folder: Path, scenarios: str) -> str:
 def facts_of(path: Path) -> dict[str, str]:
     """What a file records of its run: commit, machine, load at the start, date."""
     if path.suffix == ".txt":
-        with path.open(encoding="utf-8") as lines:
-            found = HEAD.match(next(lines))
+        found = HEAD.match(path.read_text(encoding="utf-8"))
         return found.groupdict() if found else {}
-    runs: Sequence[Any]
-    if is_radio(path):
-        runs = radio_record.read_runs(path)
-        commits = {run.commit or "unknown" for run in runs}
-        failed = sum(run.outcome != "ok" for run in runs)
-    else:
-        runs = read_runs(path)
-        commits = {run.bench_commit or "unknown" for run in runs}
-        failed = sum(run.status != "ok" for run in runs)
-    loads = sorted({f"{run.host.load:.2f}" for run in runs})
+    of_radio = "radio" in path.name
+    runs: Sequence[Any] = (radio_record.read_runs if of_radio else read_runs)(path)
+    commits = {(run.commit if of_radio else run.bench_commit) or "unknown" for run in runs}
+    failed = sum((run.outcome if of_radio else run.status) != "ok" for run in runs)
+    loads = sorted(run.host.load for run in runs)
     return {
         "commit": ", ".join(sorted(commits)),
         "machine": f"{runs[0].host.label}, Linux {runs[0].host.kernel}",
-        "load": " to ".join(dict.fromkeys((loads[0], loads[-1]))),
+        "load": " to ".join(dict.fromkeys(f"{load:.2f}" for load in (loads[0], loads[-1]))),
         "date": min(run.began for run in runs)[:10],
         "runs": f"{len(runs)}, {failed} without a result" if failed else str(len(runs)),
     }
@@ -169,8 +158,8 @@ def raw_runs(folder: Path, _: str) -> str:
     heads = ("command", "commit", "machine", "load", "date", "runs")
     rows = []
     for name, header in headers(folder).items():
-        facts = {"runs": "", "load": "", **header, **facts_of(folder / name)}
-        rows.append([f"[{name}]({folder.name}/{name})", *(facts[head] for head in heads)])
+        facts = header | facts_of(folder / name)
+        rows.append([f"[{name}]({folder.name}/{name})", *(facts.get(head, "") for head in heads)])
     return markdown(Table("", plain_columns("raw runs", *heads), rows, []))
 
 
@@ -183,20 +172,20 @@ def checks(folder: Path, name: str) -> str:
 def radio(folder: Path, words: str) -> str:
     """FILE | TITLE: a table of a report of nrbench radio, by how its title begins."""
     name, title = words.split(" | ")
-    runs = radio_record.read_runs(folder / name)
-    found = [table for table in radio_tables.tables(runs) if table.title.startswith(title)]
-    if not found:
+    tables = radio_tables.tables(radio_record.read_runs(folder / name))
+    found = next((table for table in tables if table.title.startswith(title)), None)
+    if found is None:
         raise ResultsError(f"{folder / name}: no table begins with {title!r}")
-    return markdown(found[0]._replace(notes=[]))
+    return markdown(found._replace(notes=[]))
 
 
 def paragraphs(folder: Path, name: str, begin: str) -> list[str]:
     """Of a text report, from the one that begins so."""
     every = (folder / name).read_text(encoding="utf-8").split("\n\n")
-    first = next((place for place, part in enumerate(every) if part.startswith(begin)), None)
-    if first is None:
+    found = [place for place, part in enumerate(every) if part.startswith(begin)]
+    if not found:
         raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    return every[first:]
+    return every[found[0] :]
 
 
 def quote(folder: Path, words: str) -> str:
@@ -208,19 +197,19 @@ def quote(folder: Path, words: str) -> str:
 def slots(folder: Path, words: str) -> str:
     """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
     name, *pools = words.split(" | ")
-    columns = {}
     classes = paragraphs(folder, name, "Slots in the steady state")[1:]
+    columns: dict[str, list[str]] = {}
+    loads: list[str] = []
     for part in itertools.takewhile(lambda part: "  waiter  " in part.splitlines()[0], classes):
-        (where, _, *workloads), *rows = (re.split(r"\s{2,}", line) for line in part.splitlines())
+        (where, _, *loads), *rows = (re.split(r"\s{2,}", line) for line in part.splitlines())
+        cells = {pool: row for pool, _, *row in rows}
         for pool in pools:
-            found = next((row for row in rows if row[0] == pool), [])
-            if len(found) != len(workloads) + 2:
+            if len(cells.get(pool, ())) != len(loads):
                 raise ResultsError(f"{folder / name}: no whole line of {pool!r} for {where}")
-            columns[f"{pool}, {where}"] = dict(zip(workloads, found[2:]))
-    if not columns:
+            columns[f"{pool}, {where}"] = cells[pool]
+    if not loads:
         raise ResultsError(f"{folder / name}: no table of slots")
-    loads = next(iter(columns.values()))
-    rows = [[load, *(column[load] for column in columns.values())] for load in loads]
+    rows = [list(row) for row in zip(loads, *columns.values())]
     return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
 
 
@@ -240,7 +229,6 @@ KINDS: dict[str, Callable[[Path, str], str]] = {
 
 def filled(text: str, folder: Path) -> str:
     """The page with its figures made anew. Those of more than one line get lines of their own."""
-
     if len(MARK.findall(text)) != text.count(MARK_BEGIN):
         raise ResultsError(f"results: a mark {MARK_BEGIN} has no end")
 
@@ -253,18 +241,14 @@ def filled(text: str, folder: Path) -> str:
     return MARK.sub(fill, text)
 
 
-def pages(folder: Path) -> Sequence[Path]:
-    root = folder.resolve().parent
-    return [*sorted(root.parent.glob("*.md")), *sorted(root.glob("*.md"))]
-
-
 def stale(folder: Path, write: bool = False) -> list[Path]:
-    """Pages whose figures are not those that the raw runs give; with `write` they are mended."""
+    """Pages beside and above the folder whose figures are not those that the raw runs give; with `write` they
+    are mended."""
+    beside = folder.resolve().parent
     found = []
-    for page in pages(folder):
+    for page in (*sorted(beside.parent.glob("*.md")), *sorted(beside.glob("*.md"))):
         text = page.read_text(encoding="utf-8")
-        new = filled(text, folder)
-        if new != text:
+        if (new := filled(text, folder)) != text:
             found.append(page)
             if write:
                 page.write_text(new, encoding="utf-8")

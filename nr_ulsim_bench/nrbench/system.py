@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
+STATUS = "/proc/self/status"
 CPU = "/sys/devices/system/cpu"
 CAP_SYS_NICE = 23
 CAP_IPC_LOCK = 14
@@ -19,27 +22,15 @@ Cpus = frozenset[int]
 
 
 def parse_cpus(text: str) -> Cpus:
-    """A list as the kernel writes it: 0-3,8 or 0-31:2/4."""
+    """A list as the kernel writes it: 0-3,8."""
     cpus: set[int] = set()
     for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?", part.strip())
-        if not match:
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last <= CPU_MAX:
             raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8")
-        first, last, used, group = (int(value) if value else None for value in match.groups())
-        assert first is not None
-        if last is not None and last < first or group is not None and group < 1:
-            raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8: '{part.strip()}' is empty")
-        if max(first, last or 0) > CPU_MAX:
-            raise ValueError(f"'{text}' is no list of CPUs such as 0-3,8: '{part.strip()}' is too far up")
-        span = range(first, (first if last is None else last) + 1)
-        cpus.update(cpu for cpu in span if group is None or (cpu - first) % group < (used or 0))
+        cpus.update(range(first, last + 1))
     return frozenset(cpus)
-
-
-def parse_mask(text: str) -> Cpus:
-    """A mask as the kernel writes it: hexadecimal, a comma after every 32 bits."""
-    bits = int(text.replace(",", ""), 16)
-    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
 def format_cpus(cpus: Iterable[int]) -> str:
@@ -51,16 +42,6 @@ def format_cpus(cpus: Iterable[int]) -> str:
         else:
             spans.append([cpu, cpu])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
-
-
-def format_mask(cpus: Iterable[int]) -> str:
-    """Hexadecimal, a comma after every 32 bits: what files named cpumask and smp_affinity take."""
-    bits = sum(1 << cpu for cpu in set(cpus))
-    words: list[int] = []
-    while bits or not words:
-        words.append(bits & 0xFFFFFFFF)
-        bits >>= 32
-    return ",".join([f"{words[-1]:x}", *(f"{word:08x}" for word in reversed(words[:-1]))])
 
 
 @dataclass(frozen=True)
@@ -82,12 +63,6 @@ class System:
         except OSError:
             return None
 
-    def content(self, name: str) -> bytes | None:
-        """Of a file that is no text."""
-        with contextlib.suppress(OSError):
-            return self.path(name).read_bytes()
-        return None
-
     def number(self, name: str) -> int | None:
         try:
             return int(self.text(name) or "")
@@ -104,8 +79,10 @@ class System:
         return None
 
     def mask(self, name: str) -> Cpus | None:
+        """Hexadecimal, a comma after every 32 bits."""
         with contextlib.suppress(ValueError):
-            return parse_mask(self.text(name) or "")
+            bits = int((self.text(name) or "").replace(",", ""), 16)
+            return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
         return None
 
     def names(self, folder: str) -> list[str]:
@@ -117,14 +94,6 @@ class System:
         return sorted(
             found, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
         )
-
-    def texts(self, folder: str) -> dict[str, str]:
-        """Of the files in a folder, by their names."""
-        texts = ((name, self.text(f"{folder}/{name}")) for name in self.names(folder))
-        return {name: text for name, text in texts if text is not None}
-
-    def folders(self, folder: str) -> list[str]:
-        return [name for name in self.names(folder) if self.path(f"{folder}/{name}").is_dir()]
 
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
@@ -138,35 +107,15 @@ class System:
 
     def fields(self, name: str) -> dict[str, str]:
         """Lines `key: value` of a file such as /proc/self/status; of a repeated key the first."""
-        found: dict[str, str] = {}
-        for line in (self.text(name) or "").splitlines():
-            key, colon, value = line.partition(":")
-            if colon:
-                found.setdefault(key.strip(), value.strip())
-        return found
-
-    def groups(self) -> str | None:
-        """The control groups of this process, a line a hierarchy."""
-        return self.text("/proc/self/cgroup")
-
-    def command_line(self) -> str | None:
-        """Of the kernel."""
-        return self.text("/proc/cmdline")
-
-    def status(self) -> dict[str, str]:
-        """Of this process."""
-        return self.fields("/proc/self/status")
+        lines = re.findall(r"^([^:\n]*?)[ \t]*:[ \t]*(.*?)[ \t]*$", self.text(name) or "", re.MULTILINE)
+        return dict(reversed(lines))
 
     def boot_parameter(self, name: str) -> str | None:
         """Of the kernel's command line, the last one of that name; "" where it has no value."""
-        found = None
-        for word in (self.command_line() or "").split():
-            if word == "--":  # what follows is for init
-                break
-            key, _, value = word.partition("=")
-            if key.replace("-", "_") == name:
-                found = value
-        return found
+        words = (self.text("/proc/cmdline") or "").split()
+        of_kernel = itertools.takewhile(lambda word: word != "--", words)  # what follows is for init
+        pairs = (word.partition("=") for word in of_kernel)
+        return {key.replace("-", "_"): value for key, _, value in pairs}.get(name)
 
     def online(self) -> Cpus:
         return self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
@@ -180,23 +129,17 @@ class System:
         if self.is_real:
             return frozenset(os.sched_getaffinity(0))
         with contextlib.suppress(ValueError):
-            return parse_cpus(self.status().get("Cpus_allowed_list", "")) & self.online()
+            return parse_cpus(self.fields(STATUS).get("Cpus_allowed_list", "")) & self.online()
         return self.online()
 
     def has_capability(self, bit: int) -> bool | None:
-        try:
-            return bool(int(self.status()["CapEff"], 16) >> bit & 1)
-        except (KeyError, ValueError):
-            return None
+        mask = self.fields(STATUS).get("CapEff", "")
+        return bool(int(mask, 16) >> bit & 1) if re.fullmatch(r"[\da-f]+", mask) else None
 
     def limit(self, title: str) -> int | None:
         """A soft limit by its title in /proc/self/limits; -1 = unlimited."""
-        match = re.search(
-            rf"^{re.escape(title)} +(unlimited|\d+)", self.text("/proc/self/limits") or "", re.MULTILINE
-        )
-        if not match:
-            return None
-        return -1 if match[1] == "unlimited" else int(match[1])
+        found = re.search(rf"^{title} +(unlimited|\d+)", self.text("/proc/self/limits") or "", re.MULTILINE)
+        return int(found[1].replace("unlimited", "-1")) if found else None
 
     def processes(self) -> dict[str, str]:
         """Names of all processes that can be seen, by process id."""
@@ -204,94 +147,44 @@ class System:
         return {pid: name for pid in pids if (name := self.process_name(pid))}
 
     def process_name(self, pid: object) -> str | None:
-        return self.text(self.of_process(pid, "comm"))
-
-    @staticmethod
-    def of_process(pid: object, name: str) -> str:
-        """The path of one of its files."""
-        return f"/proc/{pid}/{name}"
+        return self.text(f"/proc/{pid}/comm")
 
     def shows_kernel_threads(self) -> bool:
         """A container shows only its own processes."""
         return self.process_name(2) == "kthreadd"
 
 
-@dataclass(frozen=True)
-class Quota:
+class Quota(NamedTuple):
     """What a control group grants: CPU time in each period; then all threads stop until the next one."""
 
     cpus: float
     period_us: int
     group: str
-    stops: int = 0  # how often it has stopped the group
 
 
-@dataclass(frozen=True)
-class Hierarchy:
-    """A mounted hierarchy of control groups that has a controller, and this process's group in it."""
-
-    mount: str
-    group: str
-    unified: bool
-
-    def folders(self) -> Iterator[str]:
-        """Of the group and those above it, as far as they are mounted."""
-        path = PurePosixPath(self.group)
-        for folder in (path, *path.parents):
-            yield str(PurePosixPath(self.mount) / str(folder).lstrip("/"))
+MOUNT = re.compile(r"^\S+ \S+ \S+ (\S+) (\S+) .* - (cgroup2?) \S+ (\S+)$", re.MULTILINE)
 
 
-def _groups(system: System) -> dict[str, str]:
-    """Group of this process by controller; "" is the unified hierarchy."""
-    groups = {}
-    for line in (system.groups() or "").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, group = rest.partition(":")
-        for controller in controllers.split(",") if number != "0" else [""]:
-            groups[controller] = group
-    return groups
-
-
-def hierarchies(system: System, controller: str) -> Iterator[Hierarchy]:
-    """Of version 1 and of version 2: a controller is in one of them."""
-    groups = _groups(system)
-    for line in (system.text("/proc/self/mountinfo") or "").splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
-        if len(fields) < 5 or len(kind) < 3:
-            continue
-        unified = kind[0] == "cgroup2"
-        if not unified and (kind[0] != "cgroup" or controller not in kind[2].split(",")):
-            continue
-        group = groups.get("" if unified else controller)
-        if group is not None:
-            yield Hierarchy(fields[4], _below(group, fields[3]), unified)
-
-
-def _below(group: str, mounted: str) -> str:
-    """A group's path below the group that is mounted, which is not the top in a container."""
-    try:
-        return "/" + str(PurePosixPath(group).relative_to(mounted)).lstrip(".")
-    except ValueError:
-        return "/"
-
-
-def quotas(system: System) -> Iterator[Quota]:
-    """All that bound this process: its group's and those of the groups above."""
-    for hierarchy in hierarchies(system, "cpu"):
-        for folder in hierarchy.folders():
-            if hierarchy.unified:
-                words = (system.text(f"{folder}/cpu.max") or "").split()
-            else:
-                names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-                words = [system.text(f"{folder}/{name}") or "" for name in names]
-            with contextlib.suppress(ValueError):
-                quota_us, period_us = (int(word) for word in words)
-                if quota_us > 0 and period_us > 0:
-                    stops = re.search(r"^nr_throttled (\d+)", system.text(f"{folder}/cpu.stat") or "", re.M)
-                    yield Quota(quota_us / period_us, period_us, folder, int(stops[1]) if stops else 0)
+def groups(system: System, controller: str) -> Iterator[str]:
+    """Folders of this process's control group with a controller, and of those above it, as far as they are
+    mounted. Of version 1 or of version 2: a controller is in one of them."""
+    lines = re.findall(r"^\d+:(.*?):(.*)$", system.text("/proc/self/cgroup") or "", re.MULTILINE)
+    names = {name: group for controllers, group in lines for name in controllers.split(",")}
+    for top, mount, kind, options in MOUNT.findall(system.text("/proc/self/mountinfo") or ""):
+        unified = kind == "cgroup2"
+        group = names.get("" if unified else controller)
+        if group is not None and (unified or controller in options.split(",")):
+            folder = PurePosixPath(mount, os.path.relpath(group, top))  # a container's mount is not the top
+            yield from (str(one) for one in (folder, *folder.parents) if one.is_relative_to(mount))
 
 
 def quota(system: System) -> Quota | None:
-    """The tightest."""
-    return min(quotas(system), key=lambda found: found.cpus, default=None)
+    """The tightest of those that bound this process."""
+    found = []
+    for folder in groups(system, "cpu"):
+        of_v1 = [system.text(f"{folder}/cpu.cfs_{name}_us") or "" for name in ("quota", "period")]
+        with contextlib.suppress(ValueError):
+            quota_us, period_us = map(int, (system.text(f"{folder}/cpu.max") or " ".join(of_v1)).split())
+            if quota_us > 0 and period_us > 0:
+                found.append(Quota(quota_us / period_us, period_us, folder))
+    return min(found, default=None)

@@ -14,7 +14,7 @@ Max locked memory         unlimited            unlimited            bytes
 Max realtime priority     99                   99
 """
 MOUNTS = "31 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
-MEMORY = "MemTotal: 65536 kB\nHugePages_Total: 16\nHugePages_Free: 8\nHugepagesize: 1048576 kB\n"
+MEMORY = "MemTotal: 65536 kB\nSwapTotal: 0 kB\n"
 # A machine with 8 CPUs of which 2-5 are isolated for workers, as a real-time engineer would leave it.
 TUNED = {
     "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
@@ -23,7 +23,6 @@ TUNED = {
     "/proc/loadavg": "0.12 0.30 0.20 1/200 4711\n",
     "/proc/meminfo": MEMORY,
     "/proc/stat": "cpu  100 0 100 1000 0 0 0 0 0 0\ncpu2 10 0 10 100 0 0 0 0 0 0\n",
-    "/proc/swaps": "Filename\tType\tSize\tUsed\tPriority\n",
     "/proc/self/status": STATUS,
     "/proc/self/limits": LIMITS,
     "/proc/self/cgroup": "0::/user.slice\n",
@@ -31,29 +30,23 @@ TUNED = {
     "/proc/sys/kernel/arch": "x86_64\n",
     "/proc/sys/kernel/osrelease": "6.8.0-rt\n",
     "/proc/sys/kernel/version": "#1 SMP PREEMPT_RT\n",
-    "/proc/sys/kernel/sched_autogroup_enabled": "0\n",
     "/proc/sys/kernel/sched_rt_period_us": "1000000\n",
     "/proc/sys/kernel/sched_rt_runtime_us": "-1\n",
     "/proc/sys/kernel/timer_migration": "0\n",
     "/proc/sys/kernel/watchdog": "0\n",
     "/proc/sys/kernel/nmi_watchdog": "0\n",
     "/proc/sys/vm/stat_interval": "120\n",
-    "/proc/irq/default_smp_affinity": "c3\n",
     "/proc/irq/24/smp_affinity_list": "0-1\n",
     "/proc/irq/24/effective_affinity_list": "0\n",
-    "/proc/irq/24/eth0-rx/.keep": "",
+    "/sys/kernel/irq/24/actions": "eth0-rx\n",
     "/sys/devices/virtual/workqueue/cpumask": "c3\n",
-    "/sys/devices/virtual/workqueue/writeback/cpumask": "c3\n",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
-    "/sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet acpi_pm\n",
     "/sys/devices/system/node/node0/cpulist": "0-7\n",
     "/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     f"{CPU}/online": "0-7\n",
     f"{CPU}/isolated": "2-5\n",
     f"{CPU}/nohz_full": "2-5\n",
-    f"{CPU}/smt/active": "0\n",
     f"{CPU}/cpuidle/current_driver": "intel_idle\n",
-    f"{CPU}/cpufreq/boost": "1\n",
     f"{CPU}/vulnerabilities/meltdown": "Not affected\n",
 }
 
@@ -62,7 +55,6 @@ def _per_cpu(cpu):
     folder = f"{CPU}/cpu{cpu}"
     yield f"{folder}/cpufreq/scaling_governor", "performance\n"
     yield f"{folder}/cpufreq/scaling_driver", "intel_pstate\n"
-    yield f"{folder}/cpufreq/energy_performance_preference", "performance\n"
     yield f"{folder}/topology/thread_siblings_list", f"{cpu}\n"
     yield f"{folder}/power/pm_qos_resume_latency_us", "0\n"
     for index, (name, latency_us) in enumerate((("POLL", 0), ("C1", 1), ("C6", 170))):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Iterable
 
 from nrbench import host
-from nrbench.facts import BOOT_ID
+from nrbench.facts import boot_id
 from nrbench.progress import say
 from nrbench.record import Host
 from nrbench.system import System
@@ -41,7 +41,7 @@ class Machine:
 def about_here() -> Machine:
     """Runs on a machine while nothing is measured there."""
     system, node = system_here(), os.environ.get(NODE_VARIABLE, "")
-    return Machine(host.describe(None, system), BOOT_ID(system), host.commit(Path(__file__).parent), node)
+    return Machine(host.describe(None, system), boot_id(system), host.commit(Path(__file__).parent), node)
 
 
 def one_each(machines: Iterable[Machine]) -> list[Machine]:

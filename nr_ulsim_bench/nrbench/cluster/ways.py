@@ -22,7 +22,7 @@ from nrbench.cluster.lock import machine_lock
 from nrbench.cluster.machines import Machine, about_here, one_each
 from nrbench.cluster.worker import MACHINE
 from nrbench.driver import BenchError
-from nrbench.needed import how_to_install, missing
+from nrbench.needed import require
 from nrbench.progress import say
 from nrbench.record import first_error
 from nrbench.scratch import scratch_folder
@@ -36,7 +36,7 @@ else:
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
-PACKAGES = {"distributed": "distributed", "cryptography": "cryptography", "dask_jobqueue": "dask-jobqueue"}
+PACKAGES = ("distributed", "cryptography", "dask_jobqueue")
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
@@ -240,8 +240,7 @@ def open_cluster(text: str) -> Iterator[Cluster]:
     @raise BenchError  it names no way to machines, a package is missing, or no host can be used
     """
     way, argument = parse_spec(text)
-    if absent := missing(PACKAGES, PACKAGES):
-        raise BenchError(f"--cluster: {how_to_install(absent)}")
+    require("nrbench --cluster", PACKAGES)
     import dask
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words

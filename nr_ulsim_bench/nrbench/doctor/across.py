@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from nrbench import host
-from nrbench.doctor import checks, report
+from nrbench.doctor import report
 from nrbench.doctor.checks import QUESTION
 from nrbench.doctor.target import Target
 from nrbench.doctor.wakes import PROGRAM
@@ -24,29 +23,24 @@ def examine_here(measure: bool) -> dict[str, Any]:
 
     system = system_here()
     target = Target(system, system.affinity(), PROGRAM if system.is_real else None)
-    answer = report.answer(host.describe(system=system), target.names, checks.examine(target, measure))
-    return dict(json.loads(json.dumps(answer)))
+    return report.answer(target, measure)
 
 
 def run(spec: str, measure: bool, as_json: bool) -> int:
     """@return exit status: 2 = the cluster cannot be used. A host that does not answer counts as bad."""
     from nrbench.cluster.ways import open_cluster
 
-    hosts = []
+    hosts: list[dict[str, Any]] = []
     with open_cluster(spec) as cluster:
         every = cluster.on_each(lambda one: cluster.run_on(one, examine_here, measure))
         for one, answer in every:
-            if isinstance(answer, MachineLost):
-                hosts.append({"name": one.name, "error": str(answer), "worst": "bad", "findings": []})
-            else:
-                hosts.append({"name": one.name} | answer)
-    lines = [json.dumps({"doctor": 1, "hosts": hosts}, indent=1)] if as_json else table(hosts)
-    for line in lines:
-        print(line)
+            lost = {"error": str(answer), "worst": "bad", "findings": []}
+            hosts.append({"name": one.name} | (lost if isinstance(answer, MachineLost) else answer))
+    print(json.dumps({"doctor": 2, "hosts": hosts}, indent=1) if as_json else "\n".join(table(hosts)))
     return int(any(about["worst"] == "bad" for about in hosts))
 
 
-def table(hosts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def table(hosts: list[dict[str, Any]]) -> Iterator[str]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for about in hosts:
         if "error" in about:
@@ -55,7 +49,7 @@ def table(hosts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         machine = "{cpu}, {cores} CPUs, Linux {kernel}, governor {governor}".format_map(about["host"])
         yield f"{about['name']}: {machine}; worst: {about['worst']}; {QUESTION} {about['quiet']['answer']}"
         for finding in about["findings"]:
-            if finding["checked"] and finding["level"] in SHOWN:
+            if finding["level"] in SHOWN:
                 found[finding["level"], f"{finding['check']}: {finding['seen']}"].append(about["name"])
     for (level, seen), names in sorted(found.items(), key=lambda of: SHOWN.index(of[0][0])):
         yield f"{level:<5}{seen} ({', '.join(names)})"

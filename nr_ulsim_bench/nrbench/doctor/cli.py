@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from typer import Option
 
-from nrbench import host
-from nrbench.doctor import across, checks, profile, report
-from nrbench.doctor.target import Level, Target
+from nrbench.doctor import across, profile, report
+from nrbench.doctor.target import Target
 from nrbench.doctor.wakes import PROGRAM
 from nrbench.system import System, format_cpus, parse_cpus
 
-PLAIN_COLUMNS = 110  # where the output is no terminal
 Cpus = Annotated[str | None, Option(help="CPUs of the pool's workers, as in 2-5,8; default: affinity mask")]
 Json = Annotated[bool, Option("--json", help="Print the findings as JSON")]
-Quick = Annotated[bool, Option("--quick", "--no-measure", help="Skip the measurements, which take seconds")]
+Quick = Annotated[bool, Option("--quick", help="Skip the measurements, which take seconds")]
 Wakes = Annotated[
     Path | None, Option(metavar="PATH", help="ws-wakes; default: that of ci/bench, or compiled now")
 ]
@@ -32,16 +28,6 @@ Cluster = Annotated[str | None, Option(metavar="SPEC", help="Examine all hosts o
 Root = Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")]
 
 
-def _target(system: System, cpus: str | None, wakes: Path | None) -> Target:
-    try:
-        chosen = parse_cpus(cpus) if cpus is not None else system.affinity()
-        if missing := chosen - system.possible():
-            raise ValueError(f"this machine has no CPU {format_cpus(missing)}")
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--cpus") from error
-    return Target(system, chosen, PROGRAM if wakes is None and system.is_real else wakes)
-
-
 def doctor(
     cpus: Cpus = None,
     as_json: Json = False,
@@ -50,23 +36,26 @@ def doctor(
     tuned: Tuned = None,
     cluster: Cluster = None,
     root: Root = Path("/"),
-) -> None:
+) -> int:
     """Examine this host for real-time work, explain each finding, and show the possible gain of pre-wake.
 
     Exit status: 0 nothing is bad; 1 something is bad; 2 wrong options, or the profile could not be written.
     """
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
     if cluster is not None:
         if tuned is not None or cpus is not None:
-            raise typer.BadParameter("--cluster examines only: not with --cpus or --tuned")
-        raise typer.Exit(across.run(cluster, not quick, as_json))
-    target = _target(System(root), cpus, wakes)
+            raise ValueError("--cluster examines only: not with --cpus or --tuned")
+        return across.run(cluster, not quick, as_json)
+    system = System(root)
+    chosen = parse_cpus(cpus) if cpus is not None else system.affinity()
+    if missing := chosen - system.possible():
+        raise ValueError(f"--cpus {cpus}: this machine has no CPU {format_cpus(missing)}")
+    target = Target(system, chosen, PROGRAM if wakes is None and system.is_real else wakes)
     if tuned is not None:
         typer.echo(profile.write(target, tuned))
-        return
-    findings, about = checks.examine(target, not quick), host.describe(system=target.system)
+        return 0
+    answer = report.answer(target, not quick)
     if as_json:
-        typer.echo(json.dumps(report.answer(about, target.names, findings), indent=1))
+        typer.echo(json.dumps(answer, indent=1))
     else:
-        report.show(console, about, target.names, findings)
-    raise typer.Exit(int(report.worst(findings) is Level.BAD))
+        report.show(answer)
+    return int(answer["worst"] == "bad")

@@ -3,25 +3,36 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import asdict
 from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from nrbench.doctor.checks import Finding, Remedy, quiet
-from nrbench.doctor.target import Level
-from nrbench.record import Host
+from nrbench import host
+from nrbench.doctor.checks import QUESTION, examine, quiet
+from nrbench.doctor.target import Level, Target
 
-STYLES = {Level.GOOD: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BAD: "bold red"}
+STYLES = {"?": "dim", "good": "green", "note": "cyan", "warn": "yellow", "bad": "bold red"}
 INDENT = " " * 5
+PLAIN_COLUMNS = 110  # where the output is no terminal
 
 
-def worst(findings: list[Finding]) -> Level:
-    return max((finding.level for finding in findings), key=list(Level).index, default=Level.GOOD)
+def answer(target: Target, measure: bool) -> dict[str, Any]:
+    """What --json prints."""
+    findings = examine(target, measure)
+    worst = max((finding.level for finding in findings), key=list(Level).index)
+    return {
+        "doctor": 2,
+        "worst": worst.value,
+        "quiet": quiet(findings),
+        "cpus": target.names,
+        "host": host.describe(system=target.system).model_dump(),
+        "findings": [asdict(finding) | {"level": finding.level.value} for finding in findings],
+    }
 
 
 def _print(console: Console, text: Text, indent: str = "") -> None:
@@ -31,41 +42,22 @@ def _print(console: Console, text: Text, indent: str = "") -> None:
         console.print(Text(indent) + line, soft_wrap=True)
 
 
-def _print_remedy(console: Console, remedy: Remedy) -> None:
-    """A command to paste has a line of its own, which is never wrapped."""
-    if remedy.kind == "advice":
-        _print(console, Text(f"do: {remedy.text}"), INDENT)
-        return
-    head = "boot parameter" if remedy.kind == "boot" else "do" if remedy.lasts else "do, until the next boot"
-    _print(console, Text(f"{head} ({remedy.note}):" if remedy.note else f"{head}:"), INDENT)
-    console.print(Text(f"{INDENT}  {remedy.text}"), soft_wrap=True)
-
-
-def show(console: Console, host: Host, cpus: str, findings: list[Finding]) -> None:
-    _print(console, Text(f"{host.label}, Linux {host.kernel}. CPUs of the workers: {cpus}"))
-    counts = Counter(finding.level.value if finding.checked else "?" for finding in findings)
-    for area, group in groupby(findings, key=attrgetter("area")):
+def show(answer: dict[str, Any]) -> None:
+    """A remedy may be a command to paste: it is never wrapped."""
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+    machine = "{label}, Linux {kernel}".format_map(answer["host"])
+    _print(console, Text(f"{machine}. CPUs of the workers: {answer['cpus']}"))
+    for area, findings in groupby(answer["findings"], key=lambda finding: finding["area"]):
         console.print("", Text(area, style="bold underline"), sep="\n")
-        for finding in group:
-            mark, style = (finding.level.value, STYLES[finding.level]) if finding.checked else ("?", "dim")
-            title = (f"{finding.check}: ", "bold")
-            _print(console, Text.assemble((f"{mark:<5}", style), title, finding.seen))
-            if finding.why:
-                _print(console, Text(finding.why), INDENT)
-            for remedy in finding.remedies:
-                _print_remedy(console, remedy)
-    parts = ", ".join(f"{counts[level.value]} {level.value}" for level in reversed(Level))
-    console.print("", Text(f"{parts}; {counts['?']} could not be checked"), sep="\n")
-    _print(console, Text(str(quiet(findings)), style="bold"))
-
-
-def answer(host: Host, cpus: str, findings: list[Finding]) -> dict[str, Any]:
-    """What --json prints."""
-    return {
-        "doctor": 1,
-        "worst": worst(findings).value,
-        "quiet": quiet(findings)._asdict(),
-        "cpus": cpus,
-        "host": host.model_dump(),
-        "findings": [asdict(finding) for finding in findings],
-    }
+        for finding in findings:
+            level, title = finding["level"], (f"{finding['check']}: ", "bold")
+            _print(console, Text.assemble((f"{level:<5}", STYLES[level]), title, finding["seen"]))
+            if finding["why"]:
+                _print(console, Text(finding["why"]), INDENT)
+            for remedy in finding["do"]:
+                console.print(Text(f"{INDENT}- {remedy}"), soft_wrap=True)
+    counts = Counter(finding["level"] for finding in answer["findings"])
+    console.print("", Text(", ".join(f"{counts[level]} {level}" for level in reversed(STYLES))), sep="\n")
+    because = "; ".join(answer["quiet"]["reasons"])
+    said = f"{QUESTION} {answer['quiet']['answer']}" + (f": {because}" if because else "")
+    _print(console, Text(said, style="bold"))

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.cluster.machines import system_here
-from nrbench.facts import free_kib
+from nrbench.facts import memory
 from nrbench.progress import say
 from nrbench.record import Host
 from nrbench.session import session_id
@@ -127,7 +127,7 @@ def _cases(
 
 def at_once(about: Host, cpus: str | None) -> int:
     """How many inline runs go side by side here: one a core; 1 where memory might not hold them."""
-    cores, free = cores_for(about, cpus), free_kib(system_here())
+    cores, free = cores_for(about, cpus), memory(system_here(), "MemAvailable")
     if cores > 1 and free is not None and cores * RUN_MIB > free / 1024:
         say(f"no parallel bound: memory for {cores} runs at once, {RUN_MIB} MiB each, is not free")
         return 1
