@@ -98,41 +98,32 @@ static void destroy(void *arg)
   }
   for (uint32_t i = 0; i < pool->workers; i++)
     pthread_join(pool->worker[i].thread, NULL);
-  for (uint32_t i = 0; i < pool->queues; i++)
-    free(pool->queue[i].ring);
-  free(pool->worker);
-  free(pool->queue);
-  free(pool);
 }
 
+/// In a process that takes one measurement: memory is not freed.
 static void *create(const bench_settings_t *settings)
 {
   mutex_pool_t *const pool = calloc(1, sizeof *pool);
-  if (!pool)
-    return NULL;
-  const uint32_t queues = MUTEX_QUEUES(settings->workers);
-  pool->queue = aligned_alloc(_Alignof(queue_t), queues * sizeof *pool->queue);
+  pool->queues = MUTEX_QUEUES(settings->workers);
+  pool->queue = aligned_alloc(_Alignof(queue_t), pool->queues * sizeof *pool->queue);
   pool->worker = calloc(settings->workers, sizeof *pool->worker);
   latch_init(&pool->latch);
-  for (; pool->queue && pool->queues < queues; pool->queues++) {
-    queue_t *const queue = &pool->queue[pool->queues];
+  for (uint32_t i = 0; i < pool->queues; i++) {
+    queue_t *const queue = &pool->queue[i];
     *queue = (queue_t){.capacity = settings->tasks_max};
     queue->ring = calloc(queue->capacity, sizeof queue->ring[0]);
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->filled, NULL);
-    if (!queue->ring)
-      break;
   }
-  for (; pool->queues == queues && pool->worker && pool->workers < settings->workers; pool->workers++) {
+  for (; pool->workers < settings->workers; pool->workers++) {
     worker_t *const worker = &pool->worker[pool->workers];
-    *worker = (worker_t){.pool = pool, .queue = pool->workers % queues};
-    if (pthread_create(&worker->thread, NULL, work, worker) != 0)
-      break;
+    *worker = (worker_t){.pool = pool, .queue = pool->workers % pool->queues};
+    if (pthread_create(&worker->thread, NULL, work, worker) != 0) {
+      destroy(pool);
+      return NULL;
+    }
   }
-  if (pool->workers == settings->workers)
-    return pool;
-  destroy(pool);
-  return NULL;
+  return pool;
 }
 
 static void arm(void *pool, uint32_t count)

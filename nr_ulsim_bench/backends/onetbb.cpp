@@ -16,22 +16,6 @@
 
 namespace {
 
-#if TBB_INTERFACE_VERSION >= 12150
-constexpr bool has_parallel_phase = true;
-void start_phase(tbb::task_arena &arena)
-{
-  arena.start_parallel_phase();
-}
-void end_phase(tbb::task_arena &arena)
-{
-  arena.end_parallel_phase();
-}
-#else
-constexpr bool has_parallel_phase = false;
-void start_phase(tbb::task_arena &) {}
-void end_phase(tbb::task_arena &) {}
-#endif
-
 struct TbbPool {
   tbb::global_control limit;
   tbb::task_arena arena;
@@ -43,20 +27,33 @@ struct TbbPool {
         arena(static_cast<int>(settings.workers) + 1, 1), hot(settings.hot)
   {
   }
-  bool usable() const { return !hot || has_parallel_phase; }
+#if TBB_INTERFACE_VERSION >= 12150
   void run(void (*body)(void *arg), void *arg)
   {
     if (hot)
-      start_phase(arena);
+      arena.start_parallel_phase();
     arena.execute([body, arg] { body(arg); });
     if (hot)
-      end_phase(arena);
+      arena.end_parallel_phase();
   }
+#else
+  bool usable() const
+  {
+    return !hot;
+  }
+  void run(void (*body)(void *arg), void *arg)
+  {
+    arena.execute([body, arg] { body(arg); });
+  }
+#endif
   void push(const bench_task_t *task)
   {
     group.run([task] { task->func(task->arg); });
   }
-  void wait() { group.wait(); }
+  void wait()
+  {
+    group.wait();
+  }
   void fork_join(const bench_task_t *child, const bench_task_t *own)
   {
     tbb::task_group both;

@@ -10,9 +10,8 @@ from typing import Iterator, Sequence
 
 from nrbench.driver import BenchError
 from nrbench.engine import Part, Request, plain, tables_of
-from nrbench.parts import latch, lives, pi, prewake, scale, scan, tail, tracecost
-from nrbench.parts.pools import part as pools
-from nrbench.parts.pools.plan import PARTS
+from nrbench.parts import latch, lives, pi, pools, prewake, scale, scan, tail, tracecost
+from nrbench.parts.pools import PARTS
 from nrbench.places import DATA
 from nrbench.render import Page, Section, Table, write_page
 from nrbench.screen import PAGE, TABLES, screen

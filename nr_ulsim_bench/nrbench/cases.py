@@ -52,22 +52,3 @@ def period_us(case: str, cores: int) -> int:
     work = work_us(case)
     wanted = max(1.5 * work / cores + 100, 1.2 * work)
     return PERIOD_STEP_US * max(1, math.ceil(wanted / PERIOD_STEP_US))
-
-
-def list_limit_us(case: str, cores: int, wake_us: float, call_us: float = 0.0) -> float:
-    """Makespan of ideal list scheduling when every other core comes `wake_us` after the first push.
-
-    The producer starts when its pushes, the call that wakes among them, have taken `call_us`. Tasks are
-    indivisible, so this can lie above the bound by itself. The cores stay awake between the bursts of a slot.
-    """
-    total = 0.0
-    for index, burst in enumerate(parse_case(case)):
-        late = wake_us if index == 0 else 0.0
-        free_at = [call_us if index == 0 else 0.0] + [late] * (cores - 1)
-        end = 0.0
-        for _ in range(burst.tasks):
-            first = free_at.index(min(free_at))
-            free_at[first] += burst.task_us
-            end = max(end, free_at[first])
-        total += end
-    return total

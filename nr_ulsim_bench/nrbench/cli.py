@@ -20,7 +20,7 @@ from nrbench.engine import Request
 from nrbench.needed import STATUS
 from nrbench.options import Given, command_of, program
 from nrbench.parts import lives, prewake
-from nrbench.parts.pools.plan import PARTS
+from nrbench.parts.pools import PARTS
 from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
 from nrbench.sweep import nr_ulsim, replay, scenario

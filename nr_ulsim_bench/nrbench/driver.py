@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import IO, NamedTuple, Sequence
+from typing import IO, Sequence
 
 from nrbench.backends import BACKENDS, Present
 from nrbench.stats import Line
@@ -63,23 +63,6 @@ def not_built(program: Path, names: Sequence[str]) -> dict[str, str]:
     """Why these pools are missing beside ws-bench, if they are."""
     install = {backend.name: f"not built; get it: {backend.install}" for backend in BACKENDS}
     return {name: install[name] for name in names if not program.with_name(f"libbench_{name}.so").is_file()}
-
-
-class Calibration(NamedTuple):
-    """Lengths of the coliseum's work on this machine, in ns."""
-
-    fib17_ns: float
-    fib18_ns: float
-    fib19_ns: float
-    nested_ns: float
-
-    def task_ns(self, case: str) -> float:
-        return {
-            "fib19": self.fib19_ns,
-            "fib17-19": (self.fib17_ns + self.fib18_ns + self.fib19_ns) / 3,
-            "fib19x1-3": 2 * self.fib19_ns,
-            "nested": self.nested_ns,
-        }[case]
 
 
 class Driver:
@@ -140,10 +123,3 @@ class Driver:
             why = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
             raise BenchError(f"nothing to measure: {why}")
         return pools, missing
-
-    def calibrate(self) -> Calibration:
-        answers = [self.ask(["bench=calibrate"]) for _ in range(5)]
-        for answer in answers:
-            if "error" in answer:
-                raise BenchError(f"ws-bench cannot measure its own work: {answer['error']}")
-        return Calibration(*(min(a[name] for a in answers) for name in Calibration._fields))

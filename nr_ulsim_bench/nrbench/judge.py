@@ -82,18 +82,6 @@ def median_interval(values: Values) -> Interval | None:
     return _interval(_medians(values, SEED), len(values)) if len(values) >= N_MIN else None
 
 
-def ratio_interval(old: Values, new: Values, paired: bool) -> Interval | None:
-    """Of median(new) / median(old), all of them above 0. None: too few values on one side.
-
-    @param paired  old[i] and new[i] are of the same round. Rounds are then resampled, so that what hits both
-                   alike widens nothing.
-    """
-    fewest = min(len(old), len(new))
-    if fewest < N_MIN:
-        return None
-    return _interval(_medians(new, SEED) / _medians(old, SEED if paired else SEED + 1), fewest)
-
-
 def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
     """
     Of the geometric mean of the hosts' figures in each class, then of the classes. Each resample draws hosts

@@ -15,8 +15,8 @@ from nrbench.cases import SLOT_CASES, TINY_CASE
 from nrbench.engine import Item, table
 from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, Rounds, judge, typical
 from nrbench.parts.lives_judge import AUTO, NO_POOL, Lives
-from nrbench.parts.pools.plan import FIB_CASES
-from nrbench.parts.pools.tables import CLASS_TEXT
+from nrbench.parts.pools import CLASS_TEXT
+from nrbench.parts.pools_judge import FIB_CASES
 from nrbench.render import busy_lines, machine_line
 from nrbench.stats import Groups, Key, Results, groups, read_lines, select
 from nrbench.sweep.figures import RX
@@ -43,7 +43,7 @@ class Contest:
     """The own pool with as many threads as cores against others, in the first class that was measured."""
 
     def __init__(self, groups: Groups, bench: str, cases: Collection[str], cores: int) -> None:
-        every = select(groups, bench=bench, case=tuple(cases), hog=False)
+        every = select(groups, bench=bench, case=tuple(cases))
         self.class_ = next((name for name in CLASSES if select(every, sched_class=name)), "")
         every = select(every, sched_class=self.class_)
         own = select(every, backend=OWN, mode="default", workers=max(1, cores - 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterable, Mapping, NamedTuple
 
 Line = dict[str, Any]
-LABELS = ("bench", "case", "backend", "workers", "class", "mode", "hog")  # in lines, as in Key
+LABELS = ("bench", "case", "backend", "workers", "class", "mode")  # in lines, as in Key
 
 
 class Key(NamedTuple):
@@ -21,13 +21,12 @@ class Key(NamedTuple):
     workers: int
     sched_class: str
     mode: str
-    hog: bool
 
     def pool(self) -> str:
         return f"{self.backend} {self.workers}w{' hot' if self.mode == 'hot' else ''}"
 
     def __str__(self) -> str:
-        return f"{self.case} {self.sched_class} {self.pool()}{' with a hog' if self.hog else ''}"
+        return f"{self.case} {self.sched_class} {self.pool()}"
 
 
 def _matches(have: Any, value: Any) -> bool:

@@ -11,10 +11,8 @@
 #define NESTED_ROOT 24
 #define NESTED_CUTOFF 12
 #define CALIBRATION_REPEATS 30
-
-typedef struct {
-  uint32_t first, second, third; ///< fib of these, one after the other; 0 = nothing
-} fib_task_t;
+/// Tasks of unlike length.
+#define KINDS 3u
 
 typedef struct {
   session_t *session;
@@ -31,15 +29,9 @@ static void run_empty(void *arg)
   thread_count_task();
 }
 
-static void run_fib(void *arg)
+static void run_fib(void *n)
 {
-  const fib_task_t *const task = arg;
-  uint64_t sum = fib(task->first);
-  if (task->second)
-    sum += fib(task->second);
-  if (task->third)
-    sum += fib(task->third);
-  sink = sum;
+  sink = fib(*(const uint32_t *)n);
   thread_count_task();
 }
 
@@ -83,36 +75,6 @@ static double fib_ns(uint32_t n)
   return (double)best_ns;
 }
 
-void measure_calibration(report_t *report)
-{
-  report_number(report, "fib17_ns", fib_ns(17));
-  report_number(report, "fib18_ns", fib_ns(18));
-  report_number(report, "fib19_ns", fib_ns(19));
-  report_number(report, "nested_ns", fib_ns(NESTED_ROOT));
-}
-
-/// The task records of a work: few, shared by all pushes, since a task only reads them.
-typedef struct {
-  bench_task_t tasks[3];
-  double work_ns; ///< of a task, on average
-} contest_t;
-
-static contest_t make_contest(work_t work)
-{
-  static fib_task_t fibs[][3] = {[WORK_EMPTY] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
-                                 [WORK_FIB19] = {{19, 0, 0}, {19, 0, 0}, {19, 0, 0}},
-                                 [WORK_FIB17_19] = {{17, 0, 0}, {18, 0, 0}, {19, 0, 0}},
-                                 [WORK_FIB19_X1_3] = {{19, 0, 0}, {19, 19, 0}, {19, 19, 19}}};
-  const double ns_17_19 = (fib_ns(17) + fib_ns(18) + fib_ns(19)) / 3, ns_19 = fib_ns(19);
-  const double work_ns[] = {
-      [WORK_EMPTY] = 0, [WORK_FIB19] = ns_19, [WORK_FIB17_19] = ns_17_19, [WORK_FIB19_X1_3] = 2 * ns_19};
-  contest_t contest = {.work_ns = work_ns[work]};
-  for (uint32_t i = 0; i < 3; i++)
-    contest.tasks[i] =
-        (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = &fibs[work][i]};
-  return contest;
-}
-
 /// @return number of tasks that the producer ran inside its pushes
 static uint64_t push_and_wait(session_t *session, const bench_task_t *tasks, uint32_t kinds, uint32_t count)
 {
@@ -133,29 +95,32 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
   report_t *const report = session->report;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
-  report_number(report, "user_s", cost.user_s);
-  report_number(report, "system_s", cost.system_s);
-  report_count(report, "ctx_switches", cost.ctx_switches);
-  report_count(report, "involuntary_switches", cost.involuntary_switches);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
   report_number(report, "work_s", work_ns * 1e-9);
-  report_number(report, "ideal_s", work_ns * 1e-9 / session->cores);
 }
 
+/// The task records are few, shared by all pushes, since a task only reads them.
 static void measure_flat(session_t *session)
 {
-  const uint32_t count = session->request->tasks;
-  const uint32_t warm_count = count / 20 + 1;
+  static uint32_t n[][KINDS] = {
+      [WORK_EMPTY] = {0}, [WORK_FIB19] = {19, 19, 19}, [WORK_FIB17_19] = {17, 18, 19}};
+  const work_t work = session->request->work;
+  const uint32_t count = session->request->tasks, warm_count = count / 20 + 1;
   const uint64_t before_tasks = threads_run_tasks();
-  const contest_t contest = make_contest(session->request->work);
-  push_and_wait(session, contest.tasks, 3, warm_count);
+  bench_task_t tasks[KINDS];
+  double work_ns = 0;
+  for (uint32_t i = 0; i < KINDS; i++) {
+    tasks[i] = (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = &n[work][i]};
+    work_ns += work == WORK_EMPTY ? 0 : fib_ns(n[work][i]) * count / KINDS;
+  }
+  push_and_wait(session, tasks, KINDS, warm_count);
   const usage_t begin = usage_now(USAGE_PROCESS);
-  const uint64_t inline_tasks = push_and_wait(session, contest.tasks, 3, count);
+  const uint64_t inline_tasks = push_and_wait(session, tasks, KINDS, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
   if (!session_check_tasks(session, before_tasks + warm_count + count))
     return;
-  report_contest(session, cost, count, contest.work_ns * count);
+  report_contest(session, cost, count, work_ns);
   report_count(session->report, "inline_tasks", inline_tasks);
 }
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <new>
 
-#include "latch_pings.hpp"
+#include "latch_costs.hpp"
 
 namespace {
 
@@ -36,7 +36,6 @@ struct Boost {
       }
     }
 
-    /// @return whether all could be started
     bool join()
     {
       for (boost::fibers::fiber &fiber : fibers_)
@@ -54,5 +53,7 @@ struct Boost {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) const ping_t ping_boost =
-    Pings<Boost>::table(BOOST_LIB_VERSION);
+void costs_boost(report_t *report, uint32_t count)
+{
+  report_costs<Boost>(report, BOOST_LIB_VERSION, count);
+}

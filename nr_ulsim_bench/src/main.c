@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,19 +16,18 @@
 #include "words.h"
 
 static const char usage[] =
-    "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|pi|calibrate|info"
+    "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|pi|info"
     " backend=NAME [key=value]...\n"
     "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot|pinned hog=N limit_s=S env=NAME=VALUE\n"
     "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
     "       noise=host:ON_US:OFF_US: one on each CPU above all classes; the times are exponential\n"
-    "       slot: bursts=12x6+22x28 (tasks x us) period_us=N start=N warm=N slots=N: the first slots are\n"
-    "             reported apart, the next not at all\n"
+    "       slot: bursts=12x6+22x28 (tasks x us) period_us=N warm=N slots=N: the first do not count\n"
     "             histogram=1: how often each makespan came, as pairs: up to so many ns, slots\n"
     "                replay: file=PATH and those\n"
-    "       stream: bursts=1xD period_ns=N and start, warm, slots: one task a period, never joined;\n"
+    "       stream: bursts=1xD period_ns=N and warm, slots: one task a period, never joined;\n"
     "               fan=N: each of them pushes N more when it has computed\n"
-    "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N\n"
+    "       coliseum: work=empty|fib19|fib17-19|nested tasks=N\n"
     "       wake, idle: idle_us=N slots=N\n"
     "       pi: intervals=N warm=N: a reduction after so many; mode=pinned: an observer pins the threads\n";
 
@@ -49,26 +47,20 @@ _Noreturn static void serve_in_child(const request_t *request, int result_fd)
     serve(&session, request, &report);
   else
     report_error(&report, "no timer to end the measurement: %s", strerror(errno));
-  struct iovec parts[] = {{.iov_base = report.text, .iov_len = report.length},
-                          {.iov_base = "\n", .iov_len = 1}};
-  const ssize_t written = writev(result_fd, parts, 2);
+  report.text[report.length++] = '\n';
+  const ssize_t written = write(result_fd, report.text, report.length);
   if (session.pool && process_set_limit(timer, CLOSE_S_MAX))
     session.backend->destroy(session.pool);
-  _exit(written == (ssize_t)report.length + 1 ? EXIT_SUCCESS : EXIT_FAILURE);
+  _exit(written == (ssize_t)report.length ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 /// Read until the child ends.
 /// @return true when it wrote a complete report
 static bool read_report(int fd, report_t *report)
 {
-  for (;;) {
-    const ssize_t length = read(fd, report->text + report->length, REPORT_CHARS_MAX - report->length);
-    if (length < 0 && errno == EINTR)
-      continue;
-    if (length <= 0)
-      break;
+  ssize_t length;
+  while ((length = read(fd, report->text + report->length, REPORT_CHARS_MAX - report->length)) > 0)
     report->length += (uint32_t)length;
-  }
   const bool complete = report->length > 0 && report->text[report->length - 1] == '\n';
   report->length -= complete;
   return complete;
@@ -91,15 +83,13 @@ static void collect(pid_t child, int fd, const request_t *request, report_t *rep
   waitpid(child, &status, 0);
   remove_registration(child);
   const int32_t signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (complete && signal_number == SIGKILL)
-    report_text(report, "close_error", "the pool's destruction did not return; killed");
-  else if (complete && signal_number)
-    report_text(report, "close_error", strsignal(signal_number));
-  else if (!complete && signal_number == SIGKILL)
+  if (complete)
+    return; // however its pool ended
+  if (signal_number == SIGKILL)
     report_error(report, "no result within %.1f s; killed", request->limit_s);
-  else if (!complete && signal_number)
+  else if (signal_number)
     report_error(report, "crashed: %s", strsignal(signal_number));
-  else if (!complete)
+  else
     report_error(report, "the measuring process ended with status %d and no result", WEXITSTATUS(status));
 }
 

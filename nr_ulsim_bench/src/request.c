@@ -94,8 +94,8 @@ _Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) ==
                "enumerations are written as 32 bits");
 
 static const word_key_t keys[] = {
-    {"bench", WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "pi",
-                          "calibrate", "info")},
+    {"bench",
+     WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "pi", "info")},
     {"backend", WORD_TEXT(request_t, backend)},
     {"workers", WORD_NUMBER(request_t, workers, 0, 1024)},
     {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
@@ -109,11 +109,10 @@ static const word_key_t keys[] = {
     {"period_ns", WORD_NUMBER(request_t, period_ns, 0, 1000000000)},
     {"fan", WORD_NUMBER(request_t, fan, 0, 64)},
     {"slots", WORD_NUMBER(request_t, slots, 1, 1000000)},
-    {"start", WORD_NUMBER(request_t, start_slots, 0, 1000000)},
     {"warm", WORD_NUMBER(request_t, warm_slots, 0, 1000000)},
     {"histogram", WORD_NUMBER(request_t, histogram, 0, 1)},
     {"file", WORD_TEXT(request_t, file)},
-    {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
+    {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "nested")},
     {"tasks", WORD_NUMBER(request_t, tasks, 1, 100000000)},
     {"idle_us", WORD_NUMBER(request_t, idle_us, 0, 10000000)},
     {"intervals", WORD_NUMBER(request_t, intervals, 1000000, INT64_C(1) << 40)},

@@ -25,12 +25,11 @@ typedef enum {
   BENCH_WAKE,
   BENCH_IDLE,
   BENCH_PI,
-  BENCH_CALIBRATE,
   BENCH_INFO
 } bench_t;
 typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
 typedef enum { MODE_DEFAULT, MODE_HOT, MODE_PINNED } backend_mode_t;
-typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
+typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_NESTED } work_t;
 
 typedef struct {
   uint32_t tasks;
@@ -55,9 +54,8 @@ typedef struct {
   uint64_t period_ns; ///< stream: from one task to the next
   uint32_t fan; ///< stream: tasks that each of its tasks pushes
   uint32_t slots; ///< slot, replay, wake: repetitions that count
-  uint32_t start_slots; ///< slot: the first of the pool's life, reported apart
   uint32_t histogram; ///< slot, replay: 1 = report how often each makespan came
-  uint32_t warm_slots; ///< repetitions after these and before those that count; reductions of pi
+  uint32_t warm_slots; ///< repetitions before those that count; reductions of pi
   char file[REQUEST_PATH_CHARS]; ///< replay
   work_t work; ///< coliseum
   uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file

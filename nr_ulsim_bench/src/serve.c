@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,7 +12,6 @@
 
 #include "clock.h"
 #include "cpus.h"
-#include "module.h"
 #include "session.h"
 #include "threads.h"
 
@@ -141,16 +143,29 @@ static uint32_t tasks_max(const request_t *request)
   return request->tasks > most ? request->tasks : most;
 }
 
+/// @return the table of the module beside this program; NULL after report_error()
+static const bench_backend_t *load_backend(const char *name, report_t *report)
+{
+  char folder[PATH_MAX], path[PATH_MAX + 64];
+  const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  folder[length > 0 ? length : 0] = '\0';
+  char *const end = strrchr(folder, '/');
+  if (end)
+    *end = '\0';
+  snprintf(path, sizeof path, "%s/libbench_%s.so", folder, name);
+  void *const module = strchr(name, '/') ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const void *const found = module ? dlsym(module, "bench_backend") : NULL;
+  if (!found)
+    report_error(report, "backend '%s': %s", name, strchr(name, '/') ? "not a name" : dlerror());
+  return found;
+}
+
 void serve(session_t *session, const request_t *request, report_t *report)
 {
   *session = (session_t){.request = request, .report = report, .cores = cpus_count()};
-  if (request->bench == BENCH_CALIBRATE) {
-    measure_calibration(report);
-    return;
-  }
   for (uint32_t i = 0; i < request->env_count; i++)
     putenv((char *)request->env[i]);
-  session->backend = module_load("bench_", request->backend, "bench_backend", report);
+  session->backend = load_backend(request->backend, report);
   if (!session->backend)
     return;
   if (request->bench == BENCH_INFO) {

@@ -30,7 +30,7 @@ bool session_check_tasks(session_t *session, uint64_t pushed_tasks);
 /// @return number of tasks that a stream pushes before its only wait, with those that its tasks push
 static inline uint32_t session_stream_tasks(const request_t *request)
 {
-  return (request->start_slots + request->warm_slots + request->slots) * (1 + request->fan);
+  return (request->warm_slots + request->slots) * (1 + request->fan);
 }
 
 static inline void session_arm(const session_t *session, uint32_t tasks)
@@ -46,8 +46,5 @@ void measure_coliseum(session_t *session);
 void measure_wake(session_t *session);
 void measure_idle(session_t *session);
 void measure_pi(session_t *session);
-
-/// @brief How long a task of the coliseum takes here. Needs no pool.
-void measure_calibration(report_t *report);
 
 #endif

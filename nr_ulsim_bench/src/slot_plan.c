@@ -14,18 +14,12 @@
 #define SYMBOLS_MIN 12
 #define SYMBOLS_MAX 14
 
-/// @return @p array with room for one more after @p count entries, doubled when it is full; ends the process
-/// if there is no memory
+/// @return @p array with room for one more after @p count entries
 static void *grow(void *array, uint32_t count, size_t size)
 {
-  const bool full = count == 0 || (count & (count - 1)) == 0;
-  if (!full)
-    return array;
-  void *const larger = realloc(array, (count ? count * UINT64_C(2) : 1) * size);
-  if (!larger) {
-    fprintf(stderr, "bench: no memory for the plan of the slots\n");
+  void *const larger = realloc(array, (count + UINT64_C(1)) * size);
+  if (!larger)
     abort();
-  }
   return larger;
 }
 

@@ -24,7 +24,6 @@ struct stream_s {
   bench_task_t *tasks; ///< point to work
   uint64_t *lag_ns;
   uint32_t count; ///< symbols
-  uint32_t late; ///< pushes that came more than a period late
 };
 
 static uint32_t fan_of(const stream_t *stream)
@@ -62,10 +61,8 @@ static uint64_t push_symbols(stream_t *stream, uint32_t first, uint32_t count, u
     uint64_t now_ns = clock_now_ns();
     while (now_ns < due_ns)
       now_ns = clock_now_ns();
-    if (now_ns - due_ns > period_ns) {
-      stream->late++;
+    if (now_ns - due_ns > period_ns)
       due_ns = now_ns;
-    }
     stream->work[i].push_ns = now_ns;
     backend->push(stream->session->pool, &stream->tasks[i]);
     due_ns += period_ns;
@@ -82,20 +79,6 @@ static uint32_t count_overtaken(const stream_t *stream, uint32_t first, uint32_t
   return overtaken;
 }
 
-/// @return how many of the tasks a task that was pushed later has overtaken. One queue with one lock has
-/// none, but for threads that lose their CPU between the queue and the task
-static uint32_t count_reordered(const stream_t *stream, uint32_t first, uint32_t count)
-{
-  uint32_t reordered = 0;
-  uint64_t least_ns = UINT64_MAX;
-  for (uint32_t i = first + count; i-- > first;) {
-    const uint64_t start_ns = stream->work[i].start_ns;
-    reordered += start_ns > least_ns;
-    least_ns = start_ns < least_ns ? start_ns : least_ns;
-  }
-  return reordered;
-}
-
 static void report_lags(stream_t *stream, const char *prefix, uint32_t first, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++) {
@@ -105,31 +88,15 @@ static void report_lags(stream_t *stream, const char *prefix, uint32_t first, ui
   report_percentiles(stream->session->report, prefix, stream->lag_ns, count);
 }
 
-/// The tasks that the symbols from @p steady on have pushed. Their order is that of each fan.
-static void report_fan(stream_t *stream, uint32_t steady)
-{
-  report_t *const report = stream->session->report;
-  const uint32_t fan = fan_of(stream);
-  uint32_t reordered = 0;
-  if (fan == 0)
-    return;
-  for (uint32_t i = steady; i < stream->count; i++)
-    reordered += count_reordered(stream, stream->count + i * fan, fan);
-  report_count(report, "fan", fan);
-  report_count(report, "fan_reordered", reordered);
-  report_lags(stream, "fan_lag", stream->count + steady * fan, (stream->count - steady) * fan);
-}
-
 static void run_stream(stream_t *stream)
 {
   const request_t *const request = stream->session->request;
   report_t *const report = stream->session->report;
-  const uint32_t start = request->start_slots, steady = start + request->warm_slots;
+  const uint32_t steady = request->warm_slots, fan = request->fan;
   const uint64_t before_tasks = threads_run_tasks();
   const uint32_t tasks = session_stream_tasks(request);
   session_arm(stream->session, tasks);
   const uint64_t due_ns = push_symbols(stream, 0, steady, clock_now_ns());
-  stream->late = 0;
   const usage_t begin = usage_now(USAGE_PROCESS);
   push_symbols(stream, steady, request->slots, due_ns);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
@@ -138,17 +105,12 @@ static void run_stream(stream_t *stream)
     return;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
-  report_count(report, "ctx_switches", cost.ctx_switches);
   report_count(report, "slots", request->slots);
-  report_count(report, "late_slots", stream->late);
-  report_number(report, "work_s",
-                (double)(stream->work[0].work_ns * request->slots * (1 + request->fan)) * 1e-9);
+  report_number(report, "work_s", (double)(stream->work[0].work_ns * request->slots * (1 + fan)) * 1e-9);
   report_count(report, "overtaken", count_overtaken(stream, steady, request->slots));
-  report_count(report, "reordered", count_reordered(stream, steady, request->slots));
-  if (start)
-    report_lags(stream, "start_lag", 0, start);
   report_lags(stream, "lag", steady, request->slots);
-  report_fan(stream, steady);
+  if (fan > 0)
+    report_lags(stream, "fan_lag", stream->count + steady * fan, request->slots * fan);
 }
 
 void measure_stream(session_t *session)

@@ -12,11 +12,6 @@ double usage_clock_s(clockid_t clock)
   return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-static double seconds(struct timeval time)
-{
-  return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
-}
-
 usage_t usage_now(usage_of_t of)
 {
   struct rusage usage;
@@ -25,10 +20,7 @@ usage_t usage_now(usage_of_t of)
   return (usage_t){
       .wall_s = (double)clock_now_ns() * 1e-9,
       .cpu_s = usage_clock_s(of == USAGE_PROCESS ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID),
-      .user_s = seconds(usage.ru_utime),
-      .system_s = seconds(usage.ru_stime),
       .ctx_switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw),
-      .involuntary_switches = (uint64_t)usage.ru_nivcsw,
   };
 }
 
@@ -38,10 +30,7 @@ usage_t usage_since(usage_t begin, usage_of_t of)
   return (usage_t){
       .wall_s = end.wall_s - begin.wall_s,
       .cpu_s = end.cpu_s - begin.cpu_s,
-      .user_s = end.user_s - begin.user_s,
-      .system_s = end.system_s - begin.system_s,
       .ctx_switches = end.ctx_switches - begin.ctx_switches,
-      .involuntary_switches = end.involuntary_switches - begin.involuntary_switches,
   };
 }
 

@@ -13,9 +13,7 @@ typedef enum { USAGE_PROCESS, USAGE_THREAD } usage_of_t;
 typedef struct {
   double wall_s;
   double cpu_s;
-  double user_s, system_s; ///< the kernel's division of cpu_s, to within its clock tick
   uint64_t ctx_switches; ///< voluntary and involuntary
-  uint64_t involuntary_switches;
 } usage_t;
 
 /// @return what a CPU-time clock shows; 0 = it cannot be read

@@ -64,37 +64,26 @@ static bool wake_once(session_t *session, wake_series_t *series)
   return true;
 }
 
-static void report_wakes(report_t *report, wake_series_t *series, usage_t cost)
-{
-  report_number(report, "wall_s", cost.wall_s);
-  report_number(report, "cpu_s", cost.cpu_s);
-  report_count(report, "ctx_switches", cost.ctx_switches);
-  report_count(report, "slots", series->starts);
-  report_percentiles(report, "", series->latency_ns, series->starts);
-  report_count(report, "other_cpu_starts", series->other_cpu_starts);
-  if (series->other_cpu_starts)
-    report_number(report, "other_cpu_p50_us",
-                  percentile_us(series->other_cpu_ns, series->other_cpu_starts, 50));
-}
-
 void measure_wake(session_t *session)
 {
   const request_t *const request = session->request;
+  report_t *const report = session->report;
   const uint32_t starts = request->warm_slots + request->slots;
   wake_series_t series = {.latency_ns = allot(starts, sizeof(uint64_t)),
                           .other_cpu_ns = allot(starts, sizeof(uint64_t))};
-  usage_t begin = usage_now(USAGE_PROCESS);
-  bool good = true;
-  for (uint32_t i = 0; good && i < starts; i++) {
-    if (i == request->warm_slots) {
-      begin = usage_now(USAGE_PROCESS);
+  for (uint32_t i = 0; i < starts; i++) {
+    if (i == request->warm_slots)
       series.starts = series.other_cpu_starts = 0;
-    }
     clock_sleep_until(clock_now_ns() + request->idle_us * 1000);
-    good = wake_once(session, &series);
+    if (!wake_once(session, &series))
+      return;
   }
-  if (good)
-    report_wakes(session->report, &series, usage_since(begin, USAGE_PROCESS));
+  report_count(report, "slots", series.starts);
+  report_percentiles(report, "", series.latency_ns, series.starts);
+  report_count(report, "other_cpu_starts", series.other_cpu_starts);
+  if (series.other_cpu_starts)
+    report_number(report, "other_cpu_p50_us",
+                  percentile_us(series.other_cpu_ns, series.other_cpu_starts, 50));
 }
 
 static void run_idle_work(void *arg)

@@ -6,18 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from radio_runs import OLD, by_power  # noqa: E402
+from radio_runs import TAKEN, by_power  # noqa: E402
 
 from nrbench.radio import pair, softmodem  # noqa: E402
-from nrbench.radio.plan import NO_SPIN  # noqa: E402
 
-
-def take(asked):
-    spin = NO_SPIN if set(asked.pools.values()) == {"old"} else asked.spin
-    cell = OLD._replace(**asked.pools, spin=spin)
-    shared = ("outcome", "sides", "ul", "dl", "attach_s", "steady_s")
-    return by_power(cell, asked.timescale).model_dump(include=set(shared))
-
-
-pair.take = take
+pair.take = lambda asked: by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
 softmodem.check_privileges = lambda _: None

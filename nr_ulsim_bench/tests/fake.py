@@ -3,8 +3,7 @@
 
 Its figures depend on what it is asked and how often it was asked that before, and on nothing else. In its
 folder behaviour.json has what is wrong with it, and `asked` a line for each time that it was asked. The
-softmodems meet at a socket, keep a clock in shared memory, have counters where vrtsim has them, and print at
-their end what vrtsim prints."""
+softmodems meet at a socket, leave shared memory behind, and have counters where vrtsim has them."""
 
 from __future__ import annotations
 
@@ -157,7 +156,7 @@ def nr_ulsim(asked: Asked) -> None:
 BACKENDS = ("ws", "alone", "mutex-per-worker", "onetbb", "ws-tpool")
 SLOWNESS = {"ws": 1.0, "ws-tpool": 1.01, "onetbb": 1.2, "openmp-gcc": 1.1, "mutex-per-worker": 1.5}
 SLOWNESS |= {"alone": 1.9}
-CALIBRATION = {"fib17_ns": 3000.0, "fib18_ns": 5000.0, "fib19_ns": 8000.0, "nested_ns": 40000.0}
+TASK_NS = {"empty": 0.0, "nested": 40000.0}  # 8000 the others
 
 
 def _times(asked: Asked, prefix: str, us: float) -> Line:
@@ -169,12 +168,11 @@ def _slot(asked: Asked, slowness: float) -> Line:
     bursts = [burst.split("x") for burst in asked.given["bursts"].split("+")]
     work_us = sum(int(tasks) * float(us) for tasks, us in bursts)
     slots, bound = int(asked.number_of("slots")), work_us / 2
-    found: Line = {"slots": slots, "bound_us": bound, "work_s": work_us * slots * 1e-6, "settled_s": 0.5}
-    found |= {"wall_s": slots * asked.number_of("period_us") * 1e-6, "drift": asked.near(1, "drift")}
-    found |= {"late_slots": asked.number % 2, "stopped_callers": asked.number, "push_us": 2.0}
+    found: Line = {"slots": slots, "bound_us": bound, "work_s": work_us * slots * 1e-6}
+    found |= {"wall_s": slots * asked.number_of("period_us") * 1e-6}
+    found |= {"late_slots": asked.number % 2, "stopped_callers": asked.number}
     found |= _times(asked, "makespan", 1.1 * bound * slowness)
-    found |= {f"ratio_{p}": found[f"makespan_{p}_us"] / bound for p in ("p50", "p99", "p999")}
-    found |= {f"start_ratio_{p}": 1.1 * found[f"ratio_{p}"] for p in ("p50", "p99")}
+    found |= {f"ratio_{p}": found[f"makespan_{p}_us"] / bound for p in ("p50", "p99")}
     found |= {f"makespan_{name}_us": k * found["makespan_p50_us"] for name, k in (("mean", 1.05), ("max", 3))}
     found["cpu_s"] = asked.near(1.5 * found["work_s"] * (2 if "mode=hot" in asked.words else 1), "cpu")
     if asked.number_of("histogram"):
@@ -186,21 +184,17 @@ def _slot(asked: Asked, slowness: float) -> Line:
 def _stream(asked: Asked, slowness: float) -> Line:
     slots = int(asked.number_of("slots"))
     found = {"slots": slots, "work_s": slots * 1e-5, "wall_s": slots * asked.number_of("period_ns") * 1e-9}
-    found |= {"cpu_s": 1.3 * found["wall_s"] + found["work_s"], "overtaken": 0, "reordered": asked.number}
-    found |= _times(asked, "lag", 5 * slowness) | _times(asked, "start_lag", 8 * slowness)
-    fan = _times(asked, "fan_lag", 9 * slowness) | {"fan_reordered": 2} if asked.number_of("fan") else {}
-    return found | fan
+    found |= {"cpu_s": 1.3 * found["wall_s"] + found["work_s"], "overtaken": 0}
+    fan = _times(asked, "fan_lag", 9 * slowness) if asked.number_of("fan") else {}
+    return found | _times(asked, "lag", 5 * slowness) | fan
 
 
 def _coliseum(asked: Asked, slowness: float) -> Line:
     tasks, work = asked.number_of("tasks"), asked.given["work"]
-    one_ns = {"empty": 0.0, "nested": CALIBRATION["nested_ns"]}.get(work, CALIBRATION["fib19_ns"])
-    work_s = tasks * one_ns * 1e-9
+    work_s = tasks * TASK_NS.get(work, 8000.0) * 1e-9
     wall_s = asked.near((work_s / 2 + tasks * 20e-9) * slowness, "wall", 0.01)
-    found = {"tasks": tasks, "work_s": work_s, "ideal_s": work_s / 2, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
-    found |= {"user_s": 1.7 * wall_s, "system_s": 0.2 * wall_s, "ns_per_task": wall_s * 1e9 / tasks}
-    found |= {"inline_tasks": 0, "ctx_switches": 9 + asked.number, "involuntary_switches": 2}
-    return found
+    found = {"tasks": tasks, "work_s": work_s, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
+    return found | {"ns_per_task": wall_s * 1e9 / tasks, "inline_tasks": 0}
 
 
 def _wake(asked: Asked, slowness: float) -> Line:
@@ -231,7 +225,6 @@ BENCHES: dict[str, Callable[[Asked, float], Line]] = {
     "idle": lambda asked, _: {"cpu_s": asked.near(2e-5, "cpu"), "ctx_switches": 0},
     "replay": _replay,
     "pi": _pi,
-    "calibrate": lambda asked, _: dict(CALIBRATION),
 }
 
 
@@ -249,16 +242,13 @@ def ws_bench(asked: Asked) -> Line:
     return BENCHES[bench](asked, slowness)
 
 
-SCANS = {"one": 10.0, "nodes": 10.1, "parallel": 18.0, "hints": 18.1}
-MEMORY = {"read": 18.5}
+SCANS = {"one": 10.0, "nodes": 10.1, "parallel": 18.0, "hints": 18.1, "read": 18.5}
 
 
 def ws_scan(asked: Asked) -> Iterator[Line]:
-    asked.key = asked.given["seed"]  # which alone tells the rounds apart
-    for scanners, steps in ((1, SCANS | MEMORY), (4, SCANS)):
-        for step, rate in steps.items():
-            line = {"step": step, "scanners": scanners, "threads": 2, "nodes": 1, "misplaced_blocks": 0}
-            yield line | {"gb_per_s": asked.near(rate, f"{step} {scanners}")}
+    asked.key = asked.given["how"]  # whatever the size
+    rate = asked.near(SCANS[asked.key], "rate")
+    yield {"gb_per_s": rate, "threads": 2, "nodes": 1, "misplaced_blocks": 0}
 
 
 COSTS = {"yield_ns": 50, "hand_over_ns": 200, "spawn_ns": 300, "spawn_many_ns": 100, "sleep_cpu_ms": 200}
@@ -272,14 +262,11 @@ def ws_latch(asked: Asked) -> Iterator[Line]:
         about = {"version": "1.83", "sleepers": 10000}
         yield about | {name: asked.near(value * slowness, name) for name, value in COSTS.items()}
         return
-    held = asked.number_of("hold_us") if asked.number_of("writers") else 0.0
-    yields = how != "tasks"
-    rate = asked.near(5e5 / (1 + held / (2000 if yields else 40)), "rate")
-    found = {"workers": 2, "nodes": 1, "work_us": 4.0, "hold_us": held, "wait_us": held * 0.6, "starved": 0}
-    found |= {"blocks_per_s": rate, "block_count": rate, "cpu_s": 1.9}
-    found |= {"waits_under_way": 60.0 if yields else 2.0}
-    factors = {"p50": 1, "p99": 2, "max": 5}
-    yield found | {f"scan_{p}_us": asked.near(k * (64 + held), p) for p, k in factors.items()}
+    held = asked.number_of("hold_us")
+    rate = asked.near(5e5 / (1 + held / (40 if how == "tasks" else 2000)), "rate")
+    factors = {"p50": 1, "p99": 2}
+    found = {f"scan_{p}_us": asked.near(k * (64 + held), p) for p, k in factors.items()}
+    yield found | {"workers": 2, "work_us": 4.0, "hold_us": held, "blocks_per_s": rate}
 
 
 def ws_prewake(asked: Asked) -> Iterator[Line]:
@@ -314,16 +301,6 @@ def _bench(folder: Path) -> None:
         print(json.dumps(ws_bench(Asked(folder, words))), flush=True)
 
 
-REPORT = """thread_pool_ws: report of pool 1
-  bursts     100 after a pause, 90 of them when expected (90.0 %); 3 expected, did not come
-  pre-wakes  in time 80, too late 7, for no burst 2; found no task left 1
-  busy-poll  12.5 ms in all; each worker 3.0 us a burst
-"""
-END = """[HW]   I VRTSIM: Realtime issues: TX {tx:.2f}%, RX 0.00%
-[HW]   I VRTSIM: Read/write too early (suspected radio implementaton error) TX: 0, RX: 0
-[HW]   I VRTSIM: Average TX budget 2476.250 uS
-[HW]   I VRTSIM: TX budget histogram: 7517 samples
-"""
 MAC = """UE RNTI 1234 CU-UE-ID 1 in-sync PH 0 dB PCMAX 0 dBm, average RSRP 0 (0 meas)
 UE 1234: dlsch_rounds {blocks}/2/1/0, dlsch_errors 3, pucch0_DTX 4, BLER 0.00010 MCS (0) 23
 UE 1234: ulsch_rounds {blocks}/5/4/3, ulsch_errors 104, ulsch_DTX 9, BLER 0.00020 MCS (0) 23 (Qm 6) NPRB 106
@@ -338,7 +315,6 @@ STEPS = {
 }
 STEP_FILES = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}
 RATE = 61.44e6  # samples a second, 106 PRB
-BUDGET_BINS = 30
 
 
 def a_build(
@@ -348,12 +324,13 @@ def a_build(
 
     @param newer      sides meet at a file, as since 2025.w37
     @param knows      names of parameters in the programs (default: all that are needed)
-    @param behaviour  of the sides: gnb="crash" (at its start), "silent" (no report), "stuck" (no end);
+    @param behaviour  of the sides: gnb="crash" (at its start); "empty" (no counters);
                       ue="deaf" (never attaches), "crash" (when it has attached)"""
     folder.mkdir(parents=True, exist_ok=True)
-    from nrbench.radio import cell  # which the programs do without
+    from nrbench.radio.softmodem import configuration  # which the programs do without
 
-    words = cell.gnb_text(106) + cell.ue_text() if knows is None else knows
+    words = configuration("gnb") + configuration("ue") if knows is None else knows
+    words += "TPOOL_WS_SPIN\n" if pool == "new" else ""
     (folder / "behaviour.json").write_text(json.dumps({"pool": pool, **behaviour}))
     for name in ("vrtsim", "ldpc", "dfts", "params_libconfig"):
         (folder / f"lib{name}.so").write_text("connection_descriptor" if newer else "channel_name")
@@ -384,36 +361,19 @@ def apart(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 class _Device:
     """In the heap, as in vrtsim: half of the first samples are late, and none later."""
 
-    def __init__(self, timescale: float) -> None:
+    def __init__(self, rate: float) -> None:
         libc = ctypes.CDLL(None)
         libc.calloc.restype = ctypes.c_void_p
         self.reads, self.writes = libc.calloc(1, 256), libc.calloc(1, 512)
-        self.timescale, self.samples = ctypes.c_float(timescale).value, 0  # as OAI reads it
+        self.rate, self.samples = rate, 0
         self.advance()
 
     def advance(self) -> None:
         self.samples += 1000
-        head = struct.pack("<2d3QQ", self.timescale, RATE, 0, 0, self.samples, self.writes)
-        bins = [0] * BUDGET_BINS
-        bins[24] = self.samples // 1000
-        tail = struct.pack(
-            f"<3Qd{BUDGET_BINS}Q2id", 500, 0, self.samples, 2476.25, *bins, bins[24], 100, 3000.0
-        )
+        head = struct.pack("<2d3QQ", 0.3, self.rate, 0, 0, self.samples, self.writes)
+        tail = struct.pack("<3Qd240x2id", 500, 0, self.samples, 2476.25, self.samples // 1000, 100, 3000.0)
         ctypes.memmove(self.reads, head, len(head))
         ctypes.memmove(self.writes, tail, len(tail))
-
-    def end(self) -> None:
-        print(END.format(tx=50000 / self.samples), end="")
-        for number in range(BUDGET_BINS):
-            print(f"[HW]   I Bin {number}\t[{100 * number}.0 - {100 * number + 100}.0uS]:\t\t{number}")
-
-
-class _Ended(Exception):
-    pass
-
-
-def _ended(*_: object) -> None:
-    raise _Ended
 
 
 def _meet(gnb: bool, file: str | None) -> None:
@@ -442,7 +402,8 @@ def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) ->
     _meet(gnb, file)
     if not gnb and way != "deaf":
         attached.touch()
-    memory = os.open(clock, os.O_RDWR | os.O_CREAT) if gnb else -1
+    if gnb:
+        clock.touch()
     blocks = 0
     side = "gnb" if gnb else "ue"
     while True:
@@ -453,7 +414,6 @@ def _run(gnb: bool, way: str, device: _Device, clock: Path, file: str | None) ->
             os.replace("next_steps", STEP_FILES[side])
         if gnb:
             blocks += 1
-            os.pwrite(memory, struct.pack("<4iQ", 0x12345678, 1, 1, 0, device.samples), 0)
             received = blocks if attached.exists() else 0
             Path("next").write_text(MAC.format(blocks=1000 + blocks, received=received))
             os.replace("next", "nrMAC_stats.log")
@@ -475,18 +435,8 @@ def softmodem() -> None:
         os.abort()
     file = options.get("--vrtsim.connection_descriptor")
     clock = Path("/dev/shm") / (options.get("--vrtsim.channel_name") or os.environ["FAKE_CHANNEL"])
-    device = _Device(float(options["--vrtsim.timescale"]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN if way == "stuck" else _ended)
-    try:
-        _run(gnb, way, device, clock, file)
-    except _Ended:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if gnb and way != "leaves":
-        clock.unlink(missing_ok=True)
-    if way != "silent":
-        device.end()
-    if is_new:
-        print(REPORT, end="")
+    device = _Device(0.0 if way == "empty" else RATE)
+    _run(gnb, way, device, clock, file)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
 
-from nrbench.cases import bound_us, list_limit_us, parse_case, period_us, work_us
+from nrbench.cases import bound_us, parse_case, period_us, work_us
 
 
 def test_bound_is_the_longest_task_or_the_share_of_a_core():
@@ -27,23 +27,6 @@ def test_bound_is_the_longest_task_or_the_share_of_a_core():
 )
 def test_period_fits_the_work_on_one_core_too(case, period):
     assert period_us(case, 2) == period
-
-
-def test_list_limit_without_a_wake_is_the_bound_of_whole_tasks():
-    assert list_limit_us("4x20", 2, 0) == 40
-    assert list_limit_us("3x20", 2, 0) == 40
-
-
-def test_list_limit_of_few_long_tasks_is_above_the_bound_plus_half_the_wake():
-    assert list_limit_us("4x20", 2, 17) == 57  # the second core ends its two tasks at 17 + 40
-    assert (
-        list_limit_us("12x6", 2, 17) == 47
-    )  # seven on the first core end at 42, five on the second at 17 + 30
-    assert list_limit_us("4x20", 2, 100) == 80  # the second core comes too late for any
-
-
-def test_list_limit_of_a_chained_slot_pays_the_wake_once():
-    assert list_limit_us("4x20+4x20", 2, 17) == 57 + 40
 
 
 @pytest.mark.parametrize("case", ["", "12", "12x", "x6", "0x6", "12x6+", "12*6", "12x.5", "1.5x6"])

@@ -27,10 +27,8 @@ pytest.importorskip("cryptography")
 from nrbench import bench  # noqa: E402
 from nrbench.cluster import builds, kubernetes, lock, machines, slurm, ssh, ways, work  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
-from nrbench.radio import cell  # noqa: E402
 from nrbench.radio import record as of_radio  # noqa: E402
 from nrbench.radio import session as radio_session  # noqa: E402
-from nrbench.radio.builds import MARK  # noqa: E402
 from nrbench.record import Host  # noqa: E402
 from nrbench.session import MachineLost  # noqa: E402
 from nrbench.sweep import session, simulator  # noqa: E402
@@ -144,8 +142,8 @@ def test_hosts_that_cannot_be_used_are_named_with_the_reason(sweep, tmp_path, mo
 @alone
 def test_each_host_takes_the_whole_plan_of_radio(tmp_path, monkeypatch):
     monkeypatch.setattr(radio_session, "report", lambda *_: None)
-    for pool, mark in (("old", ""), ("new", f"{MARK.decode()}\n")):
-        a_build(tmp_path / pool, knows=cell.gnb_text(106) + cell.ue_text() + mark)
+    for pool in ("old", "new"):
+        a_build(tmp_path / pool, pool)
     words = ("radio", "--old", tmp_path / "old", "--new", tmp_path / "new", "--oai", "v2.3.0",
              "--spin", "auto", "--out", tmp_path / "out", "--timescale", "0.2,0.3",
              "--pools", "old-old,new-new")  # fmt: skip

@@ -13,8 +13,7 @@ PACKAGE = Path(facts.__file__).parent
 KERNELS = re.compile(r"/(proc|sys|dev/cpu)[/\w.{}*$-]*")
 READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
-    "radio/device.py": {"/proc/"},
-    "radio/softmodem.py": {"/proc", "/proc/net/unix"},
+    "radio/softmodem.py": {"/proc"},
     "radio/watch.py": {"/proc"},
 }
 LEFT = {"scan/plan.py", "parts/scan.py"}  # caches and free memory of the part scan

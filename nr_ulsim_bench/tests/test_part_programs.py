@@ -16,7 +16,7 @@ from nrbench import host as machine
 from nrbench.driver import Driver
 from nrbench.parts import latch, pi, prewake
 from nrbench.parts import tracecost_session as session
-from nrbench.parts.scan import MIB
+from nrbench.parts.scan import MIB, WAYS
 from nrbench.parts.tail import HISTOGRAM, quantile_us
 from nrbench.trace import events as ev
 from nrbench.trace.lttng import WANTED
@@ -173,51 +173,37 @@ def test_a_reduction_that_cannot_be_computed_is_explained(words, error):
 
 
 @pytest.mark.program("ws-scan")
-@pytest.mark.parametrize("workers", [0, 1, 3])
-def test_ws_scan_reads_each_block_in_every_case(workers):
-    words = [f"bytes={7 * MIB}", "block_bytes=65536", "scanners=3", "passes=2", f"workers={workers}"]
-    status, answers = ask("ws-scan", *words)
-    assert status == 0 and len(answers) == 9
-    assert not [answer for answer in answers if "error" in answer]
-    assert all(answer["ns"] > 0 and answer["threads"] == workers + 1 for answer in answers)
-    contended = [answer for answer in answers if answer["scanners"] == 3]
-    assert len(contended) == 4 and all(answer["bytes"] == 3 * 7 * MIB for answer in contended)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("workers", [0, 3])
+def test_ws_scan_reads_each_block(way, workers):
+    """It reports a sum that is wrong."""
+    status, (answer,) = ask("ws-scan", f"how={way}", f"bytes={7 * MIB}", "passes=2", f"workers={workers}")
+    assert status == 0 and answer["gb_per_s"] > 0 and answer["threads"] == workers + 1
 
 
 @pytest.mark.program("ws-latch")
 @pytest.mark.parametrize("how", latch.TITLES)
-@pytest.mark.parametrize("hold", ["sleep", "work"])
-def test_no_scan_sees_a_block_that_a_writer_holds(how, hold):
+@pytest.mark.parametrize("hold_us", [0, 5])
+def test_no_scan_sees_a_block_that_a_writer_holds(how, hold_us):
     """The sum of a block is wrong while a writer holds it, and the program reports a sum that is wrong."""
-    small = ("scans=9", "workers=2", "tables=2", "blocks=3", "block_bytes=4096", "warm_ms=0", "ms=100")
-    status, (answer,) = ask(
-        "ws-latch", f"how={how}", *small, "writers=2", f"hold={hold}", "hold_us=5", "gap_us=20"
-    )
-    assert status == 0 and answer["workers"] == 2 and "blocks_per_s" in answer
-
-
-@pytest.mark.program("ws-latch")
-def test_without_writers_nothing_waits():
-    status, (answer,) = ask(
-        "ws-latch", "how=fibers", "scans=9", "workers=3", "writers=0", "warm_ms=0", "ms=20"
-    )
-    assert status == 0 and answer["waits"] == 0 and answer["holds"] == 0
+    words = ("clients=9", "workers=2", "warm_ms=0", "ms=100", f"hold_us={hold_us}")
+    status, (answer,) = ask("ws-latch", f"how={how}", *words)
+    assert status == 0 and answer["workers"] == 2 and answer["blocks_per_s"] > 0
+    assert (answer["hold_us"] > 0) == (hold_us > 0)
 
 
 @pytest.mark.program("ws-latch")
 @pytest.mark.parametrize("how", latch.LIBRARIES)
 def test_each_library_has_its_costs(how):
-    if how == latch.BOOST and not (PROGRAMS / "liblatch_boost.so").is_file():
+    status, (answer,) = ask("ws-latch", f"how={how}", "count=20000")
+    if answer.get("error", "").startswith("not built"):
         pytest.skip("Boost.Fiber was not built")
-    status, (answer,) = ask("ws-latch", f"how={how}", "count=20000", "sleepers=50", "spread_ms=5")
-    assert status == 0 and answer["yield_ns"] > 0
+    assert status == 0 and answer["yield_ns"] > 0 and answer["sleepers"] == 200
     assert set(latch.COSTS) <= answer.keys()
 
 
 @pytest.mark.program("ws-latch")
-def test_ws_latch_wants_a_block_for_each_writer_and_something_to_count():
-    _, (answer,) = ask("ws-latch", "how=fibers", "tables=1", "blocks=2", "writers=3")
-    assert answer["error"].startswith("request: at least")
+def test_ws_latch_wants_something_to_count():
     _, (answer,) = ask("ws-latch", "how=cost-ws", "count=9")
     assert answer["error"] == "request: 'count' with value '9' is not understood"
 

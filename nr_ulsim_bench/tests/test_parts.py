@@ -8,14 +8,12 @@ from machine_tree import CPUS, tuned
 from made_up import nrbench
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
-from nrbench.driver import Calibration
 from nrbench.engine import Request
 from nrbench.parts import lives, prewake, scale, scan
 from nrbench.parts import tracecost_session as session
 from nrbench.parts.lives_judge import NOISES
-from nrbench.parts.pools.part import BUDGET_S, QUICK_BUDGET_S
-from nrbench.parts.pools.plan import PARTS, Planner, make_plan
-from nrbench.parts.pools.verdict import verdicts, wake_us
+from nrbench.parts.pools import BUDGET_S, PARTS, QUICK_BUDGET_S, steps_of
+from nrbench.parts.pools_judge import verdicts, wake_us
 from nrbench.parts.scan import MIB, table_bytes
 from nrbench.stats import Results, groups, read_lines
 from nrbench.system import CPU
@@ -30,17 +28,14 @@ def pools():
     return tuple(Present(b, "1", b.name in helpers, b.name != "alone", b.name in helpers) for b in found)
 
 
-def plan_of(budget_s=BUDGET_S, **options):
-    request = Request(**{"cores": 2, "only": PARTS, "classes": CLASSES, **options})
-    return make_plan(Planner(request, pools(), Calibration(3000, 5000, 8000, 90000)), budget_s)
+def plan_of(**options):
+    request = Request(**{"cores": 2, "only": tuple(PARTS), "classes": CLASSES, **options})
+    return steps_of(request, pools())[0]
 
 
-@pytest.mark.parametrize(
-    "quick, budget_s, slot, coliseum", [(False, BUDGET_S, 3, 9), (True, QUICK_BUDGET_S, 2, 5)]
-)
-def test_a_plan_fits_its_budget(quick, budget_s, slot, coliseum):
-    plan = plan_of(budget_s, quick=quick)
-    assert plan.seconds <= budget_s and plan.rounds["slot"] >= slot and plan.rounds["coliseum"] >= coliseum
+@pytest.mark.parametrize("quick, budget_s", [(False, BUDGET_S), (True, QUICK_BUDGET_S)])
+def test_a_plan_fits_its_budget_on_a_machine_somewhat_slower(quick, budget_s):
+    assert sum(step.seconds for step in plan_of(quick=quick)) <= 0.93 * budget_s
 
 
 def test_pre_wake_takes_six_minutes_or_one():
@@ -52,21 +47,21 @@ def test_pre_wake_takes_six_minutes_or_one():
 
 
 def test_slots_count_only_after_the_pool_has_settled():
-    for step in (step for step in plan_of().steps if step.labels["bench"] == "slot"):
+    for step in (step for step in plan_of() if step.labels["bench"] == "slot"):
         given = dict(word.split("=", 1) for word in step.words)
-        before_us = (int(given["start"]) + int(given["warm"])) * int(given["period_us"])
-        assert before_us >= (500_000 if step.labels["backend"] == "ws" else 90_000)
+        settled_us = 500_000 if step.labels["backend"] == "ws" else 100_000
+        assert int(given["warm"]) * int(given["period_us"]) >= settled_us
         assert int(given["slots"]) >= 8
 
 
 def test_shapes_of_slots_are_measured_beside_no_pool_and_others():
-    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of().steps if "bench=replay" in s.words}
+    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=replay" in s.words}
     names = ("ws", "alone", "mutex-per-worker")
     assert found == {(case, name) for case in ("ticks", "groups") for name in names}
 
 
 def test_every_round_holds_the_same_measurements_in_another_order():
-    steps = plan_of(only=("wake",), rounds=2).steps
+    steps = plan_of(only=("wake",), rounds=2)
     first, second = ([s.words for s in steps if s.labels["round"] == number] for number in (0, 1))
     assert first != second and sorted(first) == sorted(second)
 
@@ -99,13 +94,13 @@ def test_all_caches_of_the_last_level_count(tmp_path):
     [
         (64, False, "32768K", 1024, False),
         (64, True, "32768K", 256, False),
-        (64, True, "256M", 2048, False),  # four times both caches
+        (64, True, "262144K", 2048, False),  # four times both caches
         (1, True, "32768K", 128, True),
     ],
 )
 def test_the_table_is_larger_than_the_caches_if_memory_allows(tmp_path, free_gib, quick, l3, mib, noted):
     size, note = table_bytes(machine(tmp_path, free_gib << 20, l3=l3), quick)
-    assert size == mib * MIB and (note is not None) == noted
+    assert size == mib * MIB and bool(note) == noted
 
 
 def test_unknown_caches_are_noted(tmp_path):
@@ -125,7 +120,7 @@ def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatc
 # Limits of verdicts
 
 
-def line(bench, case, backend, workers=1, sched_class="other", mode="default", hog=False, **values):
+def line(bench, case, backend, workers=1, sched_class="other", mode="default", **values):
     return {
         "bench": bench,
         "case": case,
@@ -133,7 +128,6 @@ def line(bench, case, backend, workers=1, sched_class="other", mode="default", h
         "workers": workers,
         "class": sched_class,
         "mode": mode,
-        "hog": hog,
         "round": 0,
         **values,
     }
@@ -208,12 +202,11 @@ def test_a_pool_that_takes_too_much_cpu_time_is_no_rival():
     assert word([slot("12x6", "ws", 45, mode="hot"), *lines], "slot hot") == "missed"
 
 
-def test_a_better_pool_in_another_class_or_beside_a_hog_is_no_rival():
+def test_a_better_pool_in_another_class_is_no_rival():
     lines = [
         slot("12x6", "ws", 45),
         slot("12x6", "glib", 50),
         slot("12x6", "glib", 37, sched_class="rr"),
-        slot("12x6", "glib", 37, hog=True),
     ]
     assert word(lines, "slot p50 better") == "met"
 
@@ -230,18 +223,11 @@ def test_p99_beside_that_of_a_pool_that_never_sleeps(sched_class, name, good, ba
     assert word([slot("12x6", "ws", 38, 40, sched_class=sched_class)], name) == "no result"
 
 
-def test_more_workers_than_cores_may_cost_three_percent():
-    two, more = slot("12x6", "ws", 45, workers=2), "4 and 8 workers"
-    assert word([two, slot("12x6", "ws", 46, workers=8)], more) == "met"
-    assert word([two, slot("12x6", "ws", 47, workers=4)], more) == "missed"
-
-
 def contest(case, backend, wall_s, cpu_s, **values):
     values = {
         "tasks": 1000,
         "ns_per_task": wall_s * 1e6,
         "work_s": 1.0,
-        "ideal_s": 0.5,
         "inline_tasks": 0,
         **values,
     }
@@ -256,7 +242,7 @@ def test_tiny_tasks_may_take_a_tenth_more_than_no_pool(p50, expected):
 
 
 def stream(backend, overtaken=0, **labels):
-    lags = {"lag_p50_us": 3.04, "lag_p99_us": 60.0, "start_lag_p50_us": 19.0, "start_lag_p99_us": 67.0}
+    lags = {"lag_p50_us": 3.04, "lag_p99_us": 60.0}
     counts = {"cpu_s": 0.15, "wall_s": 0.1, "slots": 2000, "overtaken": overtaken}
     return line("stream", "1x10", backend, **lags, **counts, **labels)
 
@@ -264,7 +250,7 @@ def stream(backend, overtaken=0, **labels):
 def test_a_stream_may_overtake_no_argument_ring():
     assert word([stream("ws"), stream("glib", 7)], "stream") == "met"
     found = verdict([stream("ws"), stream("ws", 3, sched_class="rr")], "stream")
-    assert found.word == "missed" and "3 of 2000 tasks overtaken" in found.text
+    assert found.word == "missed" and "3 tasks, limit 0 tasks" in found.text
 
 
 def test_empty_tasks_must_be_cheap_and_queued():
@@ -274,9 +260,9 @@ def test_empty_tasks_must_be_cheap_and_queued():
 
 def test_an_idle_pool_may_not_wake_up():
     idle = line("wake", "idle-cpu", "ws", cpu_s=4e-6, ctx_switches=0)
-    assert word([idle], "idle pool") == "met"
-    assert word([{**idle, "ctx_switches": 1}], "idle pool") == "missed"
-    assert word([{**idle, "cpu_s": 6e-5}], "idle pool") == "missed"
+    assert word([idle], "idle pool") == word([idle], "no context switch") == "met"
+    assert word([{**idle, "ctx_switches": 1}], "no context switch") == "missed"
+    assert word([{**idle, "cpu_s": 6e-5}], "idle pool takes") == "missed"
 
 
 # Of other programs

@@ -36,14 +36,6 @@ def test_each_pool_runs_every_task_exactly_once(driver, name):
     assert nested.get("error", "n/a").startswith("n/a")
 
 
-def test_the_kernels_count_of_cpu_time_is_divided_and_switches_are_counted(driver):
-    words = ["backend=ws", "workers=2", "bench=coliseum", "work=fib19", "tasks=2000", "limit_s=60"]
-    answer = driver.ask(words)
-    assert "error" not in answer
-    assert answer["user_s"] + answer["system_s"] == pytest.approx(answer["cpu_s"], rel=0.1, abs=0.02)
-    assert 0 <= answer["involuntary_switches"] <= answer["ctx_switches"]
-
-
 def orphaned_registrations():
     """Of LLVM's OpenMP runtime: __KMP_REGISTERED_LIB_<process>_<user>, whose process has ended."""
     files = Path("/dev/shm").glob("__KMP_REGISTERED_LIB_*")
@@ -65,33 +57,28 @@ def test_a_hog_runs_beside_the_measurement_and_ends_with_it(driver):
     assert answer.get("slots") == 5
 
 
-def test_the_start_of_a_pools_life_is_reported_apart_from_what_counts(driver):
-    words = ["bench=slot", "backend=alone", "bursts=2x0.5", "start=4", "warm=3", "slots=2", "limit_s=20"]
+def test_slots_in_which_a_pool_settles_do_not_count(driver):
+    words = ["bench=slot", "backend=alone", "bursts=2x0.5", "warm=3", "slots=2", "limit_s=20"]
     answer = driver.ask(words)
-    assert (answer["start_slots"], answer["warm_slots"], answer["slots"]) == (4, 3, 2)
-    assert answer["drift"] > 0
-    assert answer["settled_s"] == pytest.approx(7 * 500e-6)
+    assert answer["slots"] == 2 and answer["ratio_p99"] >= answer["ratio_p50"] >= 1
     assert answer["bound_us"] < 1.01 and answer["work_s"] == pytest.approx(2e-6)
-    assert answer["start_ratio_p99"] >= answer["start_ratio_p50"] >= 1
 
 
 @pytest.mark.parametrize("name", ["alone", "ws", "mutex-queue"])
 def test_a_stream_is_pushed_in_full_and_never_joined_before_its_end(driver, name):
     words = [f"backend={name}", "workers=1", "bursts=1x2", "period_ns=50000", "limit_s=20"]
-    answer = driver.ask(["bench=stream", *words, "start=20", "warm=10", "slots=30"])
+    answer = driver.ask(["bench=stream", *words, "warm=30", "slots=30"])
     assert "error" not in answer and answer["slots"] == 30
     assert answer["overtaken"] == 0  # fewer than 128 come after any
-    assert answer["lag_max_us"] >= answer["lag_p50_us"] >= 0 and answer["start_lag_p50_us"] >= 0
+    assert answer["lag_max_us"] >= answer["lag_p50_us"] >= 0
 
 
 @pytest.mark.parametrize("name", ["alone", "ws", "mutex-queue"])
 def test_the_tasks_of_a_stream_may_push_more(driver, name):
     words = [f"backend={name}", "workers=1", "bursts=1x2", "period_ns=200000", "limit_s=20", "fan=8"]
-    answer = driver.ask(["bench=stream", *words, "start=5", "warm=5", "slots=20"])
-    assert "error" not in answer and answer["fan"] == 8
+    answer = driver.ask(["bench=stream", *words, "warm=10", "slots=20"])
     assert answer["work_s"] == pytest.approx(20 * 9 * 2e-6)
     assert answer["fan_lag_max_us"] >= answer["fan_lag_p50_us"] >= 0
-    assert 0 <= answer["reordered"] < 20 and 0 <= answer["fan_reordered"] <= 20 * 7
 
 
 def test_a_fan_needs_a_pool_whose_tasks_can_push(driver):
@@ -104,11 +91,6 @@ def test_a_fan_needs_a_pool_whose_tasks_can_push(driver):
         "fan=2",
     ]
     assert driver.ask([*words, "slots=5"])["error"] == "n/a: a task of this pool cannot push"
-
-
-def test_without_a_start_none_is_reported(driver):
-    answer = driver.ask(["bench=slot", "backend=alone", "bursts=2x1", "slots=2", "limit_s=20"])
-    assert "error" not in answer and "start_slots" not in answer
 
 
 def test_a_replay_sums_serial_work_and_tasks(driver):

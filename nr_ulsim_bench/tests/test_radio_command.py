@@ -2,17 +2,14 @@
 """`nrbench radio` from the command line: which builds are combined, and what cannot be done. test_commands.py
 has the rest."""
 
-import os
 from collections import Counter
 
 import pytest
 from fake import a_build
 from made_up import nrbench
-from radio_runs import OLD, by_power
+from radio_runs import TAKEN, by_power
 
-from nrbench.radio import cell, pair, session, softmodem
-from nrbench.radio.builds import MARK
-from nrbench.radio.plan import NO_SPIN
+from nrbench.radio import pair, session, softmodem
 from nrbench.radio.record import RUNS, read_runs
 from nrbench.sweep import simulator
 
@@ -22,16 +19,13 @@ def builds(tmp_path, monkeypatch):
     """Their words. What is run is made up: a cell lives up to its capacity."""
 
     def take(asked):
-        spin = NO_SPIN if set(asked.pools.values()) == {"old"} else asked.spin
-        made = by_power(OLD._replace(**asked.pools, spin=spin), asked.timescale)
-        return made.model_dump(include={"outcome", "sides", "ul", "dl", "attach_s", "steady_s"})
+        return by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
 
     monkeypatch.setattr(pair, "take", take)
     monkeypatch.setattr(softmodem, "check_privileges", lambda _: None)
     monkeypatch.setattr(session, "report", lambda *_: None)
-    knows = cell.gnb_text(106) + cell.ue_text()
-    a_build(tmp_path / "old", knows=knows)
-    a_build(tmp_path / "new", knows=f"{knows}{MARK.decode()}\n")
+    a_build(tmp_path / "old", "old")
+    a_build(tmp_path / "new", "new")
     return "--old", tmp_path / "old", "--new", tmp_path / "new", "--out", tmp_path / "out"
 
 
@@ -43,10 +37,12 @@ def taken(tmp_path):
     return Counter((run.gnb, run.ue, run.spin) for run in read_runs(tmp_path / "out" / RUNS))
 
 
-def test_ues_of_other_builds_replace_those_of_old_and_new(builds, tmp_path):
-    (tmp_path / "new" / "nr-uesoftmodem").unlink()
-    radio(*builds, "--ue", tmp_path / "old")
-    assert taken(tmp_path) == {("old", "old", "none"): 1, ("new", "old", "auto"): 1}
+def test_all_pairs_of_the_builds_run_or_those_that_are_chosen(builds, tmp_path):
+    radio(*builds)
+    mixed = {("old", "new", "auto"): 1, ("new", "old", "auto"): 1}
+    assert taken(tmp_path) == {("old", "old", "none"): 1, ("new", "new", "auto"): 1, **mixed}
+    radio(*builds, "--fresh", "--pools", "new-old")
+    assert taken(tmp_path) == {("new", "old", "auto"): 1}
 
 
 def test_two_builds_of_different_versions_are_compared_and_said_to_differ(builds, tmp_path, monkeypatch):
@@ -66,25 +62,19 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path):
     radio(*swapped, "--any-pool")
 
 
-def test_too_few_cpus_are_named_before_anything_runs(builds, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3})
-    assert "usable here: 2-3" in radio(*builds, "--placement", "floating,apart", status=2)
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     "words, reason",
     [
-        ((), "--old, --new: name at least one build folder, or --report the results"),
-        (("--old", "x"), "--timescale: give timescales, such as 0.2,0.3, or --capacity"),
-        (("--old", "x", "--timescale", "0.2;0.3"), "'0.2;0.3' is no number from 0.02 to 4"),
-        (("--old", "x", "--capacity", "--timescale", "0.3"), "--capacity needs LOW:HIGH, such as 0.1:1.0"),
-        (("--old", "x", "--capacity", "--timescale", "0.3:0.2"), "--capacity needs LOW:HIGH"),
+        ((), "name build folders by --old and --new, or results by --report"),
+        (("--old", "x"), "--timescale : give numbers from 0.02 to 4, such as 0.2,0.3"),
+        (("--old", "x", "--timescale", "0.2;0.3"), "--timescale 0.2;0.3: give numbers from 0.02 to 4"),
+        (("--old", "x", "--timescale", "0.3,5"), "--timescale 0.3,5: give numbers from 0.02 to 4"),
+        (("--old", "x", "--capacity", "--timescale", "0.3"), "with --capacity LOW:HIGH, such as 0.1:1.0"),
+        (("--old", "x", "--capacity", "--timescale", "0.3:0.2"), "with --capacity LOW:HIGH"),
         (("--old", "x", "--pools", "old"), "--pools old: gNB-UE, of old-old, old-new, new-old, new-new"),
         (("--old", "x", "--prb", "100"), "--prb 100: a carrier has 106 or 273 PRB"),
-        (("--old", "x", "--placement", "near"), "--placement near: not floating or apart"),
         (("--old", "x", "--spin", "on"), "a mode is off, auto or fixed:MICROSECONDS"),
-        (("--old", "x", "--report", "y"), "give no --old and no --new"),
+        (("--old", "x", "--report", "y"), "name build folders by --old and --new, or results by --report"),
         (("--old", "nowhere", "--timescale", "0.3"), "--old nowhere: no such file or folder"),
     ],
 )

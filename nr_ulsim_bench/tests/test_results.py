@@ -83,11 +83,11 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
         "".join(run.model_dump_json() + "\n" for run in runs), encoding="utf-8"
     )
     describe(page.parent / "results", {SWEEP: {}, "radio.ndjson": {}})
-    page.write_text("<!-- results: radio radio.ndjson | Late samples of the gNB -->\n<!-- end -->\n")
+    page.write_text("<!-- results: radio radio.ndjson | Late slots -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "| timescale | variant | runs | late slots | RX late % | ÷ OAI's | ÷ off |" in text
-    assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.00 | 0.02 [0.02, 0.02] | - |" in text
+    assert "| timescale | variant | runs | gNB: late slots | CPUs | UE: late slots | CPUs |" in text
+    assert "|  | gNB new, UE new, auto | 5 | 1091 [1091, 1091] | 0.700 | 545 [545, 545] | 0.700 |" in text
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
     assert len(results.sweeps(page.parent / "results", results.FIRST)) == 1

@@ -23,11 +23,11 @@ from nrbench.places import ROOT
 from nrbench.progress import say
 from nrbench.radio import session as of_radio
 from nrbench.radio import softmodem
-from nrbench.radio.builds import Programs, Take
-from nrbench.radio.plan import Plan
-from nrbench.radio.plan import Step as RadioStep
 from nrbench.radio.record import RUNS as RADIO_RUNS
 from nrbench.radio.record import RadioRun
+from nrbench.radio.session import Plan, Take
+from nrbench.radio.session import Step as RadioStep
+from nrbench.radio.softmodem import Programs
 from nrbench.record import Host
 from nrbench.scratch import scratch_folder
 from nrbench.session import OK, MachineLost, Session, elsewhere, results_of
@@ -244,20 +244,15 @@ def _host_id(run: Run | RadioRun) -> str:
 # Radio.
 
 
-def check_radio(placements: Sequence[str]) -> None:
+def check_radio() -> None:
     """On a machine. @raise MachineLost  it cannot take runs"""
     try:
         softmodem.check_privileges(system_here())
-        for placement in placements:
-            softmodem.cpus_of("gnb", placement, os.sched_getaffinity(0))
-    except (ValueError, OSError, RuntimeError) as error:
+    except ValueError as error:
         raise MachineLost(str(error)) from error
 
 
-def radio(
-    machines: Wanted, name: str, plan: Plan, programs: Programs, placements: Sequence[str], out: Path,
-    fresh: bool,
-) -> int:  # fmt: skip
+def radio(machines: Wanted, name: str, plan: Plan, programs: Programs, out: Path, fresh: bool) -> int:
     """The next run of a search depends on the runs before: each machine has a search of its own.
 
     @return exit status: see radio.session.carry_out()"""
@@ -265,21 +260,20 @@ def radio(
         session = of_radio.begin(name, path)
 
         def share_of(cluster: Cluster, machine: Machine, there: dict[Any, Simulator]) -> Share:
-            cluster.run_on(machine, check_radio, list(placements))
-            take_there = Take(there, name, machine.host, commit(Path(__file__).parent), plan.seconds)
+            cluster.run_on(machine, check_radio)
+            shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
+            take_there = Take(there, {**shared, "seconds": plan.seconds})
             runs = [run for run in session.lines if run.host.id == machine.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:
                 runs.append(cluster.run_on(machine, take_there, step))
                 return runs[-1:]
 
-            count = len(plan.missing(runs))
-            return Share(plan.steps(runs), take, count, count * plan.run_s)
+            planned = list(plan.steps(runs))
+            return Share(plan.steps(runs), take, len(planned), sum(step.seconds for step in planned))
 
         machines.run(session, _host_id, programs, share_of)
-        return session.end(
-            lambda runs, warnings: of_radio.report(runs, out, warnings), of_radio.failure, are_results=True
-        )
+        return of_radio.end(session, out)
 
 
 # Parts of ci/bench. A machine takes each as a whole; its results are a folder as ci/bench writes it.

@@ -14,7 +14,7 @@ from nrbench.cases import work_us
 from nrbench.driver import Driver, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, table, words
 from nrbench.judge import NONE, at_most_word, round_ratio
-from nrbench.parts.pools.plan import Config
+from nrbench.parts.pools import Config
 from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
 

@@ -12,13 +12,13 @@ has: many resamples of ten runs lack every run near the capacity."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nrbench.judge import CONFIDENCE
+from nrbench.judge import CONFIDENCE, Interval, Verdict, judge
+from nrbench.radio.record import RadioRun
 
 RATIO_MAX = 1.06  # of neighbours among the timescales to try
 LAPSE = 0.02
@@ -27,11 +27,6 @@ STEP = 0.01  # of the lattice, in units of log(timescale)
 BEYOND = 0.15  # how far the lattice goes beyond the limits, likewise
 CUT = (1 - CONFIDENCE) / 2
 Array = NDArray[Any]
-
-
-class Trial(NamedTuple):
-    timescale: float
-    lived: bool
 
 
 class Limits(NamedTuple):
@@ -53,8 +48,8 @@ class Limits(NamedTuple):
         return np.arange(first, last + 1) * STEP
 
 
-def limits_of(trials: Sequence[Trial]) -> Limits:
-    timescales = [trial.timescale for trial in trials]
+def limits_of(runs: Sequence[RadioRun]) -> Limits:
+    timescales = [run.timescale for run in runs]
     return Limits(min(timescales), max(timescales))
 
 
@@ -65,17 +60,12 @@ def _lives(timescales: Sequence[float], lattice: Array) -> Array:
     return found
 
 
-def _posterior(trials: Sequence[Trial], lattice: Array) -> Array:
+def _posterior(runs: Sequence[RadioRun], lattice: Array) -> Array:
     """Probability of each width and position. Before any run all are alike."""
     found = np.ones((len(WIDTHS), len(lattice)))
-    for lives, trial in zip(_lives([trial.timescale for trial in trials], lattice), trials):
-        found *= lives if trial.lived else 1 - lives
+    for lives, run in zip(_lives([run.timescale for run in runs], lattice), runs):
+        found *= lives if run.lives else 1 - lives
     found /= found.sum()
-    return found
-
-
-def _positions(trials: Sequence[Trial], lattice: Array) -> Array:
-    found: Array = _posterior(trials, lattice).sum(axis=0)
     return found
 
 
@@ -92,16 +82,15 @@ def _quantiles(lattice: Array, probability: Array) -> tuple[float, float, float]
     return float(low), float(middle), float(high)
 
 
-def next_timescale(trials: Sequence[Trial], limits: Limits) -> float:
+def next_timescale(runs: Sequence[RadioRun], limits: Limits) -> float:
     """Of the grid within the limits. It depends on the cell's own runs only, so that a session that goes on
     chooses as one that was never interrupted."""
     lattice, grid = limits.lattice, limits.grid
-    known, lives = _posterior(trials, lattice), _lives(grid, lattice)
+    known, lives = _posterior(runs, lattice), _lives(grid, lattice)
     return grid[int(np.argmin(_uncertainty(known * lives) + _uncertainty(known * (1 - lives))))]
 
 
-@dataclass(frozen=True)
-class Bounded:
+class Bounded(NamedTuple):
     """An estimate with its interval. An end is None where the runs do not bound it."""
 
     value: float
@@ -114,13 +103,12 @@ class Bounded:
         return f"{self.sign + ' ' if self.sign else ''}{self.value:.2f} [{', '.join(ends)}]"
 
 
-def capacity(trials: Sequence[Trial], limits: Limits | None = None) -> Bounded:
+def capacity(runs: Sequence[RadioRun], limits: Limits) -> Bounded:
     """A value outside the timescales that were tried is no estimate: it becomes a bound.
 
     @param limits  of all cells that are compared. They bound what is possible before any run."""
-    own = limits_of(trials)
-    lattice = (limits or own).lattice
-    low, value, high = np.exp(_quantiles(lattice, _positions(trials, lattice)))
+    own, lattice = limits_of(runs), limits.lattice
+    low, value, high = np.exp(_quantiles(lattice, _posterior(runs, lattice).sum(axis=0)))
     sign = "≥" if value > own.high else "<" if value < own.low else ""
     return Bounded(
         float(min(max(value, own.low), own.high)),
@@ -130,7 +118,7 @@ def capacity(trials: Sequence[Trial], limits: Limits | None = None) -> Bounded:
     )
 
 
-def ratio(new: Sequence[Trial], old: Sequence[Trial], limits: Limits) -> Bounded | None:
+def ratio(new: Sequence[RadioRun], old: Sequence[RadioRun], limits: Limits) -> Bounded | None:
     """Of the capacities of two cells. None: neither is more than a bound, or the bounds are on one side."""
     ends = {"": 0, "≥": 1, "<": -1}
     of_new, of_old = capacity(new, limits), capacity(old, limits)
@@ -138,20 +126,17 @@ def ratio(new: Sequence[Trial], old: Sequence[Trial], limits: Limits) -> Bounded
     if of_new.sign and of_old.sign and side == 0:
         return None
     lattice = limits.lattice
-    difference = np.convolve(_positions(new, lattice), _positions(old, lattice)[::-1])
+    positions = [_posterior(runs, lattice).sum(axis=0) for runs in (new, old)]
+    difference = np.convolve(positions[0], positions[1][::-1])
     steps = np.arange(len(difference)) - (len(lattice) - 1)
     low, value, high = map(float, np.exp(_quantiles(steps * STEP, difference)))
-    if side == 0:
-        return Bounded(value, low, high)
     bound = of_new.value / of_old.value
-    return (
-        Bounded(bound, min(low, bound), None, "≥")
-        if side > 0
-        else Bounded(bound, None, max(high, bound), "<")
-    )
+    if side > 0:
+        return Bounded(bound, min(low, bound), None, "≥")
+    return Bounded(bound, None, max(high, bound), "<") if side < 0 else Bounded(value, low, high)
 
 
-def lived_up_to(trials: Sequence[Trial]) -> float | None:
-    """The highest timescale at which a run lived and up to which none died."""
-    dead = min((trial.timescale for trial in trials if not trial.lived), default=math.inf)
-    return max((trial.timescale for trial in trials if trial.timescale < dead), default=None)
+def verdict(of: Bounded, count: int) -> Verdict:
+    """@param of  a ratio of capacities; where it is above 1, times are shorter"""
+    times = Interval(1 / of.high if of.high else 0.0, 1 / of.low if of.low else math.inf)
+    return judge(times, count)

@@ -1,91 +1,88 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a line of a results file of `nrbench radio` holds: one run of a gNB and a UE.
-
-Shares lie between 0 and 1. Sample time is wall time × timescale: divide by the timescale for wall time."""
+"""What a line of a results file of `nrbench radio` holds: one run of a gNB and a UE. Shares lie between 0 and
+1. Fields that lines of older versions have beside these are left out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Iterator, Literal, NamedTuple, Sequence
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from nrbench.record import Amount, Began, Count, Host, Strict, Time, Whole, read_lines
+from nrbench.record import Began, Count, Host, ResultsError, Strict, Time, Whole, read_lines
 
 RUNS = "radio.ndjson"  # the results file
-BUDGET_BINS = 30
-BUDGET_BIN_US = 100.0  # sample time; the last bin has all budgets above it, too
-LOST_MAX = 0.01  # of the blocks after the attach, and of the samples, in a run that lives
+LOST_MAX = 0.01  # of the blocks, and of the samples, in a run that lives
+NO_SPIN = "none"  # no new pool takes part
 SideName = Literal["gnb", "ue"]
 SIDES: dict[SideName, str] = {"gnb": "gNB", "ue": "UE"}  # in texts
 Pool = Literal["old", "new"]  # OAI's own pool, and this one
-Outcome = Literal["ok", "no-attach", "gnb-died", "ue-died", "no-report", "interrupted"]
+Outcome = Literal["ok", "no-attach", "gnb-died", "ue-died", "no-report"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Budget = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]  # negative: written too late
-Bins = Annotated[tuple[Count, ...], Field(min_length=BUDGET_BINS, max_length=BUDGET_BINS)]
 
 
-class Radio(Strict):
-    """What the radio device of one side counted."""
+class Known(Strict):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Radio(Known):
+    """What the radio device of one side counted in the steady stretch."""
 
     tx_late: Share  # of the samples, written after their time
     rx_late: Share  # of the samples, read after they were overwritten
-    tx_early: Count  # writes, too far ahead of their time
-    rx_early: Count
-    budget_us_mean: Budget | None = None  # sample time, of the last writes (exponential); None: not known
-    budget_bins: Bins  # writes by their budget, sample time
 
 
-class Step(Strict):
+class Step(Known):
     """A step of the physical layer, as its program times it, in the steady stretch."""
 
     count: Count
-    us_mean: Time  # wall time, as the next
-    us_max: Time  # since the program's start
+    us_mean: Time  # wall time
 
 
-class Side(Strict):
-    """A gNB, or a UE. None: the program did not say."""
+class Side(Known):
+    """A gNB, or a UE; empty: it did not come to the end of the steady stretch."""
 
-    program: str  # sha256 of the program and the libraries beside it, first twelve hex digits
-    exit_code: Whole | None = None  # negative: ended by a signal; None: was never started
-    radio: Radio | None = None  # of the whole run
-    steady: Radio | None = None  # of the stretch after the attach and the settling
+    program: str = ""  # sha256 of the program and the libraries beside it, first twelve hex digits
+    steady: Radio | None = None
     cpu_s: dict[str, Time] = {}  # CPU time of the steady stretch by thread name
-    voluntary: Whole | None = None  # context switches of the steady stretch
-    involuntary: Whole | None = None
     steps: dict[str, Step] = {}  # by OAI's name
-    pool: dict[str, str | float] | None = None  # what this pool prints about itself; OAI's own prints nothing
+    pool: dict[str, str | float] | None = None  # "line": how this pool names itself; OAI's own does not
 
 
-class Blocks(Strict):
-    """Transport blocks of one direction, as the gNB counts them."""
+class Blocks(Known):
+    """Transport blocks of one direction in the steady stretch, as the gNB counts them."""
 
-    rounds: tuple[Whole, ...] = ()  # transmissions by HARQ round, from the start to the steady stretch's end
-    errors: Whole = 0  # blocks that no round could save, as long
-    bler: Share | None = None  # of the first transmissions in the steady stretch, those that were sent again
-    blocks_after_attach: Whole = 0  # first transmissions in the steady stretch
-    failed_after_attach: Whole = 0  # blocks given up in the steady stretch
-    bytes_after_attach: Whole = 0  # received in the steady stretch, or for the downlink sent
-    dtx: Whole | None = None  # of the steady stretch: grants or acknowledgements of which nothing was heard
+    blocks_after_attach: Whole = 0  # first transmissions
+    failed_after_attach: Whole = 0  # blocks given up
 
     @property
     def lost(self) -> float:
-        """Share of the blocks of the steady stretch; 1 where there was no block."""
-        if not self.blocks_after_attach:
-            return 1.0
-        return min(1.0, self.failed_after_attach / self.blocks_after_attach)
+        """The share; 1 where there was no block."""
+        return self.failed_after_attach / self.blocks_after_attach if self.blocks_after_attach else 1.0
 
 
-class Clock(Strict):
-    """How steady the machine's clocks and sleeps were in the steady stretch, whatever the pools did."""
+class Cell(NamedTuple):
+    """What is compared: all that the runs of one row of a table share but the timescale. A field has the name
+    that it has in a run."""
 
-    jumps_ms: tuple[Time, ...] = ()  # the largest advances of the sample clock at once, wall time
-    realtime_jumps_ms: tuple[Time, ...] = ()  # the largest moves of CLOCK_REALTIME against CLOCK_MONOTONIC
-    late_sleep_us_p99: Time | None = None  # of sleeps of a thread above OAI's priorities, where it may be
+    version: str | None
+    prb: int
+    noise: str
+    gnb: Pool
+    ue: Pool
+    spin: str
+
+    @property
+    def pools(self) -> str:
+        return f"gNB {self.gnb}, UE {self.ue}" + ("" if self.spin == NO_SPIN else f", {self.spin}")
+
+    @property
+    def old(self) -> Cell:
+        """What it is compared with."""
+        return self._replace(gnb="old", ue="old", spin=NO_SPIN)
 
 
-class RadioRun(Strict):
+class RadioRun(Known):
     """One run. A run whose outcome is not ok has the reason in `error`."""
 
     format: Literal[1] = 1
@@ -95,42 +92,45 @@ class RadioRun(Strict):
     version: str | None = None  # of OAI
     gnb: Pool
     ue: Pool
-    spin: str  # pre-wake mode of the new pools; none: no new pool takes part
+    spin: str  # pre-wake mode of the new pools, or NO_SPIN
     prb: Count
     timescale: Annotated[float, Field(gt=0, le=10)]
-    placement: Literal["floating", "apart"] = "floating"
     noise: str = "quiet"  # the name of what else loads the machine
     seconds: Time  # the steady stretch that was asked for
     outcome: Outcome
     error: str | None = None
-    attach_s: Time | None = None  # wall time from the UE's start until its first uplink block was decoded
     steady_s: Time | None = None  # the steady stretch as it was, wall time
     commit: str | None = None  # of this project
     host: Host
     sides: dict[SideName, Side] = {}
     ul: Blocks | None = None
     dl: Blocks | None = None
-    clock: Clock = Clock()
-    steal_share: Share | None = None  # of all CPU time in the steady stretch
-    load: Amount | None = None  # of one minute, before the run
-
-    def radio(self, side: SideName) -> Radio | None:
-        """Of the steady stretch, where it is known."""
-        found = self.sides.get(side)
-        return (found.steady or found.radio) if found else None
 
     @property
-    def late(self) -> dict[str, float]:
-        """Share of late samples by side; sides without a report are left out."""
-        found = {name: self.radio(name) for name in self.sides}
-        return {name: max(radio.tx_late, radio.rx_late) for name, radio in found.items() if radio}
+    def cell(self) -> Cell:
+        return Cell(*(getattr(self, name) for name in Cell._fields))
+
+    def _causes(self) -> Iterator[str]:
+        if self.outcome != "ok":
+            yield f"{self.outcome}: {self.error or 'no reason known'}"
+            return
+        for side, text in SIDES.items():
+            radio = self.sides.get(side, Side()).steady
+            if radio is None or max(radio.tx_late, radio.rx_late) >= LOST_MAX:
+                yield f"late samples of the {text}"
+        for blocks, text in ((self.ul, "uplink"), (self.dl, "downlink")):
+            if blocks is None or blocks.lost >= LOST_MAX:
+                yield f"lost blocks of the {text}"
+
+    @property
+    def cause(self) -> str:
+        """Why it did not live. Empty: the UE attached, and of the samples and of the blocks of the steady
+        stretch less than LOST_MAX were late or lost."""
+        return ", ".join(self._causes())
 
     @property
     def lives(self) -> bool:
-        """The UE attached; of the blocks after the attach and of the samples less than LOST_MAX were lost."""
-        if self.outcome != "ok" or len(self.late) < 2 or not (self.ul and self.dl):
-            return False
-        return all(share < LOST_MAX for share in (*self.late.values(), self.ul.lost, self.dl.lost))
+        return not self.cause
 
 
 def read_runs(path: Path) -> list[RadioRun]:
@@ -138,3 +138,14 @@ def read_runs(path: Path) -> list[RadioRun]:
 
     @raise ResultsError  names the line that is no such run"""
     return read_lines(path, RadioRun, "run of nrbench radio")
+
+
+def read_all(paths: Sequence[Path]) -> list[RadioRun]:
+    """Of files, or folders of results. A run that is in two of them counts once."""
+    runs: list[RadioRun] = []
+    for path in (path / RUNS if path.is_dir() else path for path in paths):
+        found = read_runs(path)
+        if not found:
+            raise ResultsError(f"{path}: holds no runs")
+        runs += [run for run in found if run not in runs]
+    return runs

@@ -1,22 +1,81 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of `nrbench radio`, from the plan to the report."""
+"""The runs of `nrbench radio`: which are planned, how one is taken, and the way to the report."""
 
 from __future__ import annotations
 
+import datetime
 import os
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
-from nrbench.matplotlib_home import matplotlib_apart
-from nrbench.radio.plan import Plan, Step
-from nrbench.radio.record import RUNS, RadioRun, read_runs
+from nrbench.radio import pair
+from nrbench.radio.capacity import Limits, next_timescale
+from nrbench.radio.record import RUNS, Cell, RadioRun, read_runs
+from nrbench.radio.report import report
+from nrbench.radio.softmodem import Pair, Programs
 from nrbench.record import ResultsError
-from nrbench.session import OK, WAY_OUT, Session, here, results_of
+from nrbench.session import OK, WAY_OUT, Session, here, in_rounds, results_of
+
+START_S = 15.0  # of a run beside its steady stretch: both programs start and attach
+
+
+class Step(NamedTuple):
+    round: int
+    cell: Cell
+    timescale: float
+    seconds: float = 0.0  # about
+
+    @property
+    def text(self) -> str:
+        return f"{self.cell.pools}, {self.cell.prb} PRB, timescale {self.timescale:g}"
+
+
+class Plan(NamedTuple):
+    """Each round has each cell at each timescale. In a search it has each cell once, at a timescale between
+    two limits that the cell's runs so far decide."""
+
+    cells: Sequence[Cell]
+    rounds: int
+    seed: int
+    seconds: float  # the steady stretch of a run
+    timescales: Sequence[float]
+    search: bool = False
+
+    def steps(self, runs: Sequence[RadioRun]) -> Iterator[Step]:
+        """Those that are left. A longer session continues a shorter one.
+
+        @param runs  those that are there; it grows while steps are taken"""
+        places = list(product(self.cells, (None,) if self.search else self.timescales))
+        there = {(run.round, run.cell, None if self.search else run.timescale) for run in runs}
+        for number, (cell, timescale) in in_rounds(places, self.rounds, self.seed):
+            if (number, cell, timescale) in there:
+                continue
+            if timescale is None:
+                own = [run for run in runs if run.cell == cell]
+                timescale = next_timescale(own, Limits(*self.timescales))
+            yield Step(number, cell, timescale, START_S + self.seconds)
+
+
+@dataclass(frozen=True)
+class Take:
+    """Takes runs of these programs."""
+
+    programs: Programs
+    shared: Mapping[str, Any]  # fields of all runs: sweep, host, commit, seconds
+
+    def __call__(self, step: Step) -> RadioRun:
+        began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        asked = Pair(self.programs, step.cell, step.timescale, self.shared["seconds"])
+        about = {"round": step.round, "began": began, "timescale": step.timescale}
+        return RadioRun.model_validate({**self.shared, **about, **step.cell._asdict(), **pair.take(asked)})
 
 
 def begin(name: str, path: Path) -> Session[RadioRun]:
-    """With the runs that an earlier call took. @param name  as Radio.id"""
+    """With the runs that an earlier call took.
+
+    @param name  runs that share it may be continued: same machine, same programs, same way to run them"""
     runs = read_runs(path) if path.exists() else []
     if any(run.sweep != name for run in runs):
         raise ResultsError(
@@ -25,62 +84,40 @@ def begin(name: str, path: Path) -> Session[RadioRun]:
     return Session(path, RadioRun.model_dump_json, runs)
 
 
-@dataclass(frozen=True)
-class Radio:
-    """Which runs, and how to take one."""
-
-    id: str  # runs that share it may be continued: same machine, same programs, same way to run them
-    plan: Plan
-    take: Callable[[Step], RadioRun]
-
-    def announce(self, session: Session[RadioRun]) -> int:
-        """@return how many runs are left"""
-        planned = len(self.plan.missing(session.lines))
-        session.announce(f"{len(self.plan.cells)} variants", planned, planned * self.plan.run_s)
-        return planned
+def left(plan: Plan, session: Session[RadioRun]) -> list[Step]:
+    """The steps, which are announced. Of a search those after the next round have no timescale yet."""
+    steps = list(plan.steps(session.lines))
+    session.announce(f"{len(plan.cells)} variants", len(steps), sum(step.seconds for step in steps))
+    return steps
 
 
-def dry_run(radio: Radio, out: Path, fresh: bool) -> int:
-    """Shows what is left to do, and changes nothing. A search shows the next timescale of each variant only:
-    the others depend on how the runs end."""
-    session = begin(radio.id, Path(os.devnull) if fresh else out / RUNS)
-    radio.announce(session)
-    steps = list(radio.plan.steps(session.lines))
-    if radio.plan.limits:
-        steps = list({step.cell: step for step in reversed(steps)}.values())[::-1]
-    for step in steps:
-        print(step.round, step.text)
-    return OK
-
-
-def carry_out(radio: Radio, out: Path, fresh: bool = False) -> int:
+def carry_out(
+    name: str, plan: Plan, take: Callable[[Step], RadioRun], out: Path, fresh: bool, dry_run: bool
+) -> int:
     """
-    Take the runs that are not there yet, then report on all.
+    Take the runs that are not there yet, then report on all. Or only show them, of a search those of the next
+    round, and change nothing.
 
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
-
-    def take(step: Step) -> list[RadioRun]:
-        run = radio.take(step)
-        if run.outcome == "interrupted":
-            raise KeyboardInterrupt
-        return [run]
-
+    if dry_run:
+        steps = left(plan, begin(name, Path(os.devnull) if fresh else out / RUNS))
+        for step in steps:
+            if not plan.search or step.round == steps[0].round:
+                print(step.round, step.text)
+        return OK
     with results_of(out, RUNS, fresh) as path:
-        session = begin(radio.id, path)
-        planned = radio.announce(session)
-        steps = radio.plan.steps(session.lines)
-        session.run([here(steps, take)], planned, planned * radio.plan.run_s)
-        return session.end(lambda runs, warnings: report(runs, out, warnings), failure, are_results=True)
+        session = begin(name, path)
+        planned = left(plan, session)
+        lane = here(plan.steps(session.lines), lambda step: [take(step)])
+        session.run([lane], len(planned), sum(step.seconds for step in planned))
+        return end(session, out)
 
 
-def failure(run: RadioRun) -> str:
-    return "" if run.outcome == "ok" else f"{run.outcome}: {run.error or 'no reason known'}"
+def end(session: Session[RadioRun], out: Path) -> int:
+    """@return exit status, as carry_out()"""
 
+    def failure(run: RadioRun) -> str:
+        return "" if run.outcome == "ok" else run.cause
 
-def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) -> None:
-    with matplotlib_apart():
-        from nrbench.radio.report import write_report  # loads matplotlib: a second
-
-        names = write_report(runs, out, warnings)
-    print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")
+    return session.end(lambda runs, warnings: report(runs, out, warnings), failure, are_results=True)

@@ -1,33 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the user's gNB and UE are started: programs, command lines, environments, CPUs, and where the radio
-devices of the two sides meet."""
+"""The user's builds, and how their gNBs and UEs are started: configuration, command lines, environments, and
+where the radio devices of the two sides meet. All slots of the cell are full."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+import re
+from itertools import product
 from pathlib import Path
+from string import Template
+from typing import Mapping, NamedTuple, Sequence
 
 from nrbench.driver import quiet_environment
-from nrbench.radio import cell
-from nrbench.radio.record import SideName
-from nrbench.sweep.simulator import BuildError, Simulator, find
-from nrbench.system import CAP_SYS_NICE, System, format_cpus
+from nrbench.progress import say
+from nrbench.radio.record import NO_SPIN, SIDES, Cell, Pool, SideName
+from nrbench.record import ResultsError
+from nrbench.sweep.configuration import OAI_POOL
+from nrbench.sweep.simulator import BuildError, Simulator, find, refuse
+from nrbench.system import CAP_SYS_NICE, System
 
 PROGRAMS: dict[SideName, str] = {"gnb": "nr-softmodem", "ue": "nr-uesoftmodem"}
 MODULES = ("vrtsim", "ldpc", "dfts", "params_libconfig")
 RADIO = "libvrtsim.so"
-APART_CPUS = 3
 SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
 CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
 OWN_CHANNEL = "vrtsim_channel"  # of newer devices, which have none
+MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 _SERVER_FILE = "connection_descriptor"  # option of newer devices
-_SETTINGS = {"TPOOL_WS_REPORT": "1"}
+# Slots of a period that are filled: the seven of the downlink, and the two of the uplink at its end. 28: the
+# largest MCS.
+_LOAD = "-D 127 -U 768 -m 28 -t 28 -M {prb} -T {prb}"
 
 
-class BusyError(RuntimeError):
-    """Another gNB of this machine uses what a run needs; says what."""
+class Carrier(NamedTuple):
+    sample_rate: float
+    location: int  # and bandwidth of its only bandwidth part, as TS 38.214 clause 5.1.2.2.2 writes it
+
+
+Programs = Mapping[tuple[SideName, Pool], Simulator]
+CARRIERS = {106: Carrier(61.44e6, 28875), 273: Carrier(122.88e6, 1099)}  # of 40 and of 100 MHz, by PRB
+
+
+def configuration(side: SideName, prb: int = 106) -> str:
+    """Its file, as libconfig reads it."""
+    text = Path(__file__).with_name(f"{side}.conf").read_text(encoding="utf-8")
+    return Template(text).substitute(prb=prb, location=CARRIERS[prb].location)
 
 
 def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = None) -> Simulator:
@@ -38,62 +56,73 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     if absent:
         build = f"cmake --build {found.folder} --target {' '.join(absent)}"
         raise BuildError(f"{option} {found.program}: lib{absent[0]}.so is not beside it; build it: {build}")
-    unknown = cell.unknown_names(found.program.read_bytes(), side)
-    if unknown:
-        raise BuildError(
-            f"{option} {found.program}: does not know the parameter {unknown[0]!r}. "
-            "Versions from v2.3.0 to 2025.w37 are known to work"
-        )
+    program = found.program.read_bytes()  # it holds the name of each parameter that it reads
+    for name in re.findall(r"(\w+) =", configuration(side)):
+        if name.removesuffix("0").encode() not in program:  # uicc0 is the first uicc
+            raise BuildError(
+                f"{option} {found.program}: does not know the parameter {name!r}. "
+                "Versions from v2.3.0 to 2025.w37 are known to work"
+            )
     return found
+
+
+def find_all(builds: Mapping[Pool, Path], oai: str | None, any_pool: bool) -> Programs:
+    """@raise BuildError  a build lacks a program, or has the other pool"""
+    found: dict[tuple[SideName, Pool], Simulator] = {}
+    for (pool, path), side in product(builds.items(), SIDES):
+        simulator = found[side, pool] = find_softmodem(path, f"--{pool}", side, oai)
+        is_new = MARK in simulator.program.read_bytes()
+        if is_new != (pool == "new"):
+            name = "thread_pool_ws: name it as --new" if is_new else f"{OAI_POOL}: name it as --old"
+            refuse(f"--{pool} {simulator.program} has {name}", any_pool)
+    return found
+
+
+def cells(
+    programs: Programs, pools: Sequence[tuple[Pool, Pool]], spins: Sequence[str], prb: int, noise: str
+) -> list[Cell]:
+    """Builds are compared whatever their versions.
+
+    @param pools  of the gNB and the UE"""
+    versions = sorted({simulator.build.oai for simulator in programs.values() if simulator.build.oai})
+    if len(versions) > 1:
+        say(f"the builds are of different versions of OAI: {', '.join(versions)}")
+    version = " and ".join(versions) or None
+    return [
+        Cell(version, prb, noise, gnb, ue, spin)
+        for gnb, ue in pools
+        if ("gnb", gnb) in programs and ("ue", ue) in programs
+        for spin in (spins if "new" in (gnb, ue) else (NO_SPIN,))
+    ]
 
 
 def check_privileges(system: System) -> None:
     """@raise BuildError  softmodems of this user would run without real-time priorities"""
     if system.has_capability(CAP_SYS_NICE) is False:
         raise BuildError(
-            "nr-softmodem and nr-uesoftmodem need CAP_SYS_NICE for real-time priorities. "
-            "Without it they go on in the normal class, and every figure is another one: run as root"
+            "without CAP_SYS_NICE gNB and UE have no real-time priorities, and every figure is another one: "
+            "run as root"
         )
 
 
-@dataclass(frozen=True)
-class Meeting:
+def check_free() -> None:
+    """@raise ResultsError  another program of this machine is on vrtsim"""
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if f"/{RADIO}\n" in maps.read_text():
+                raise ResultsError(f"process {maps.parent.name} is on vrtsim already; end it, and go on")
+
+
+class Meeting(NamedTuple):
     """Where the devices of the two sides meet."""
 
     shared_memory: Path
     file: Path  # appears when the gNB's device waits for the UE's
     options: tuple[str, ...]
 
-    @property
-    def is_up(self) -> bool:
-        return self.file.exists()
-
     def clear(self) -> None:
-        """Removes what programs that were killed have left."""
-        for path in (self.file, self.shared_memory):
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
-
-    def check_free(self) -> None:
-        """@raise BusyError  a gNB is there already"""
-        with contextlib.suppress(OSError):
-            if any(
-                line.endswith(f" {self.file}") for line in Path("/proc/net/unix").read_text().splitlines()
-            ):
-                raise BusyError(f"{self.file}: another gNB on vrtsim waits there for its UE; end it first")
-        user = next(iter(_users(self.shared_memory)), None) if self.shared_memory.exists() else None
-        if user:
-            raise BusyError(f"{self.shared_memory}: process {user} is on vrtsim already; end it first")
-
-
-def _users(file: Path) -> list[int]:
-    """Processes that have it in their memory."""
-    found = []
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        with contextlib.suppress(OSError):
-            if f" {file}\n" in maps.read_text():
-                found.append(int(maps.parent.name))
-    return found
+        self.file.unlink(missing_ok=True)
+        self.shared_memory.unlink(missing_ok=True)
 
 
 def meeting(gnb: Simulator, folder: Path) -> Meeting:
@@ -104,48 +133,31 @@ def meeting(gnb: Simulator, folder: Path) -> Meeting:
     return Meeting(SHARED_MEMORY / CHANNEL, SOCKET, ("--vrtsim.channel_name", CHANNEL))
 
 
-def command(
-    side: SideName, program: Path, configuration: Path, where: Meeting, prb: int, timescale: float
-) -> list[str]:
-    """@param configuration  in the working directory of the side; that of the gNB is beside the UE's"""
-    role = {"gnb": "server", "ue": "client"}[side]
-    words = [str(program), "-O", str(configuration), "--phy-test", "--noS1", "--device.name", "vrtsim"]
-    words += ["--vrtsim.role", role, "--vrtsim.timescale", repr(timescale), *where.options]
-    words += ["--log_config.global_log_options", "nocolor,level", "-q"]  # -q: times of the steps
-    if side == "gnb":
-        return words + cell.load_options(prb)
-    files = configuration.parent.parent / "gnb"
-    return words + [
-        "--reconfig-file",
-        str(files / "reconfig.raw"),
-        "--rbconfig-file",
-        str(files / "rbconfig.raw"),
-    ]
+class Pair(NamedTuple):
+    """What is run."""
 
+    programs: Programs
+    cell: Cell
+    timescale: float
+    seconds: float  # the steady stretch, wall time
 
-def environment(folder: Path, spin: str | None) -> dict[str, str]:
-    """The whole of it.
+    def program(self, side: SideName) -> Simulator:
+        return self.programs[side, getattr(self.cell, side)]
 
-    @param folder  of the program and its libraries
-    @param spin    pre-wake mode; None: OAI's own pool"""
-    given = quiet_environment()
-    libraries = ":".join(filter(None, (str(folder), given.get("LD_LIBRARY_PATH"))))
-    own = {} if spin is None else _SETTINGS | {"TPOOL_WS_SPIN": spin}
-    return given | {"LD_LIBRARY_PATH": libraries} | own
+    def command(self, side: SideName, folder: Path, where: Meeting) -> list[str]:
+        """@param folder  its working directory, with its configuration; beside that of the other side"""
+        words = [str(self.program(side).program), "-O", str(folder / f"{side}.conf"), "--phy-test", "--noS1"]
+        words += ["--device.name", "vrtsim", "--vrtsim.role", "server" if side == "gnb" else "client"]
+        words += ["--vrtsim.timescale", repr(self.timescale), *where.options]
+        words += ["-q", "--log_config.global_log_options", "nocolor,level"]  # -q: it times its steps
+        if side == "gnb":
+            return words + _LOAD.format(prb=self.cell.prb).split()
+        for name in ("reconfig", "rbconfig"):
+            words += [f"--{name}-file", str(folder.with_name("gnb") / f"{name}.raw")]
+        return words
 
-
-def cpus_of(side: SideName, placement: str, usable: set[int]) -> list[int] | None:
-    """None: all that nrbench may use. Apart, the gNB has the lower half and the UE the upper one. The sample
-    clock of the gNB's device busy-polls at OAI's highest priority: a gNB that has one CPU does not get on.
-
-    @raise ValueError  there are too few CPUs"""
-    if placement == "floating":
-        return None
-    cpus = sorted(usable)
-    if len(cpus) < APART_CPUS:
-        raise ValueError(
-            f"placement {placement}: the gNB needs 2 CPUs, one of them for vrtsim's clock, and the UE 1; "
-            f"usable here: {format_cpus(cpus)}"
-        )
-    half = (len(cpus) + 1) // 2
-    return cpus[:half] if side == "gnb" else cpus[half:]
+    def environment(self, side: SideName) -> dict[str, str]:
+        """The whole of it."""
+        given, folder = quiet_environment(), str(self.program(side).folder)
+        given["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH"))))
+        return given | ({"TPOOL_WS_SPIN": self.cell.spin} if getattr(self.cell, side) == "new" else {})

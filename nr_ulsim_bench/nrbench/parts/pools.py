@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pools against pools: slots, streams, the coliseum and wakes. ws-bench in rounds that mix them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+from contextlib import closing
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
+
+from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
+from nrbench.cases import SHAPES, SLOT_CASES, TINY_CASE, period_us
+from nrbench.driver import Driver
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, table, words
+from nrbench.judge import at_most_word
+from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, TIE, duels, verdicts
+from nrbench.plot import Plot, colors_of
+from nrbench.render import Table
+from nrbench.session import shuffled
+from nrbench.stats import Groups, Key, Line, Results, groups, matching, select
+
+BUDGET_S, QUICK_BUDGET_S = 400.0, 85.0
+ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
+QUICK_ROUNDS = {"slot": 2, "stream": 2, "coliseum": 5, "wake": 2}
+ALONE_ROUNDS = {"coliseum": 25}  # measured by itself it has time for more
+OVERHEAD_S = 0.02  # start of a process, of its module and threads, and their end
+STEADY_US, STEADY_SLOTS_MIN = 50_000, 8  # what counts of a slot measurement, after the pool has settled
+QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
+# A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins; and a task a slot of
+# which a worker pushes eight more.
+STREAM_CASE, STREAM_PERIOD_NS = "1x10", 35714
+FAN, FAN_PERIOD_NS = 8, 500000
+FAN_CASE = f"{STREAM_CASE}+{FAN}"
+# Tasks, and how long one core takes for them, about.
+JOBS = {"fib19": (7500, 0.15), "fib17-19": (11000, 0.15), "nested": (700, 0.15), "empty": (200_000, 0.02)}
+IDLE_US = (250, 500, 1000, 2000, 5000)
+WAKES, WARM_WAKES = 15, 3
+# Besides no pool; where time is short, unless pools are chosen by name.
+RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
+PLOT_MAX = 4.0
+CLASS_TEXT = {
+    "other": "all threads in the normal class",
+    "rr": "workers real-time, producer normal",
+    "rrall": "workers and producer real-time",
+}
+
+
+class Config(NamedTuple):
+    """A pool with its settings."""
+
+    pool: Present
+    workers: int
+    sched_class: str
+    mode: str = "default"
+
+    def step(self, bench: str, case: str, given: Iterable[str], seconds: float, **labels: object) -> Step:
+        backend = self.pool.backend
+        of_pool = {"backend": backend.name, "workers": self.workers}
+        of_pool |= {"class": self.sched_class, "mode": self.mode}
+        environment = (f"env={word}" for word in backend.environment(self.mode))
+        # The limit is generous, because a real-time pool may starve the producer for a while and still end.
+        every = (f"limit_s={2 + 4 * seconds:.2f}", *words(**of_pool), *environment, *given)
+        labels = {"bench": bench, "case": case} | of_pool | labels
+        return Step(labels, every, seconds + OVERHEAD_S, f"{bench} {case} {backend.name}")
+
+    def paced(self, bench: str, case: str, period_us: float, *given: str) -> Step:
+        """One life of a pool: the time in which it settles, then what counts."""
+        warm = math.ceil(self.pool.backend.settle_s * 1e6 / period_us)
+        slots = max(STEADY_SLOTS_MIN, round(STEADY_US / period_us))
+        seconds = (warm + slots) * period_us * 1e-6
+        return self.step(bench, case, (*given, *words(warm=warm, slots=slots)), seconds)
+
+
+Pools = Sequence[Present]
+
+
+def configs(request: Request, pools: Pools, *, modes: bool = True, facades: bool = False) -> Iterator[Config]:
+    """With as many computing threads as cores. In the normal class all pools, if there is time."""
+    for pool, sched_class in itertools.product(pools, request.classes):
+        name, normal, quick = pool.backend.name, sched_class == "other", request.quick
+        wanted = facades if pool.backend.facade else not quick or name in RIVALS
+        if request.backends or (normal and wanted) or name in (OWN, ALONE, *request.usual(RIVALS, ())):
+            workers = pool.fair_workers(request.cores) if pool.has_workers else 1
+            for mode, _ in pool.backend.modes if modes and (normal or not quick) else pool.backend.modes[:1]:
+                yield Config(pool, workers, sched_class, mode)
+
+
+def slots(request: Request, pools: Pools) -> Iterator[Step]:
+    """The own pool with one thread too many, too."""
+    for config in configs(request, pools):
+        name, cores = config.pool.backend.name, request.cores
+        thorough = not request.quick and (config.sched_class, config.mode) == ("other", "default")
+        several = sorted({config.workers, cores}) if thorough and name == OWN else [config.workers]
+        for workers, case in itertools.product(several, request.usual(SLOT_CASES, QUICK_CASES)):
+            period = period_us(case, cores)
+            given = words(bench="slot", period_us=period, bursts=case)
+            yield config._replace(workers=workers).paced("slot", case, period, *given)
+        for case, (path, shape) in SHAPES.items():
+            if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
+                given = words(bench="replay", file=request.data / path, **shape)
+                yield config.paced("slot", case, shape["period_us"], *given)
+
+
+def streams(request: Request, pools: Pools) -> Iterator[Step]:
+    """The producer polls on one core, and no waiter helps."""
+    for config in configs(request, pools):
+        if config.pool.has_workers:
+            config = config._replace(workers=max(1, request.cores - 1))
+        paces = [(STREAM_CASE, STREAM_PERIOD_NS, 0)]
+        if config.pool.nested_push and (config.sched_class, config.mode) == ("other", "default"):
+            paces.append((FAN_CASE, FAN_PERIOD_NS, FAN))
+        for case, period_ns, fan in paces:
+            given = words(bench="stream", bursts=STREAM_CASE, period_ns=period_ns, fan=fan)
+            yield config.paced("stream", case, period_ns * 1e-3, *given)
+
+
+def jobs(request: Request, pools: Pools) -> Iterator[Step]:
+    for config in configs(request, pools, modes=False, facades=request.only == ("coliseum",)):
+        threads = min(request.cores, config.workers + config.pool.waiter_helps)
+        cases = [*FIB_CASES, "empty", *(["nested"] if config.pool.nests else [])]
+        for case, (tasks, seconds) in ((case, JOBS[case]) for case in cases):
+            given = words(bench="coliseum", work=case, tasks=tasks)
+            yield config.step("coliseum", case, given, seconds / threads)
+
+
+def wakes(request: Request, pools: Pools) -> Iterator[Step]:
+    for config in (config for config in configs(request, pools) if config.pool.has_workers):
+        one = config._replace(workers=1) if config.pool.waiter_helps else config
+        for idle_us in IDLE_US:
+            given = words(bench="wake", idle_us=idle_us, slots=WAKES, warm=WARM_WAKES)
+            seconds = (WAKES + WARM_WAKES) * (idle_us + 50) * 1e-6
+            yield one.step("wake", f"idle{idle_us}us", given, seconds, idle_us=idle_us)
+        if config.sched_class == "other":
+            given = words(bench="idle", idle_us=100000)
+            yield one.step("wake", IDLE_CASE, given, 0.32, idle_us=100000)
+
+
+SAME = itemgetter("bench", "case", "class")
+PARTS = {"slot": slots, "stream": streams, "coliseum": jobs, "wake": wakes}
+
+
+def steps_of(request: Request, pools: Pools) -> tuple[list[Step], dict[str, int]]:
+    """All rounds, in which what is compared lies side by side, and how many each part has."""
+    usual = request.usual(ROUNDS | (ALONE_ROUNDS if len(request.only) == 1 else {}), QUICK_ROUNDS)
+    rounds = {part: request.rounds or usual[part] for part in request.only}
+    steps = {part: list(PARTS[part](request, pools)) for part in rounds}
+    order, drawn = random.Random(request.seed), list[Step]()
+    for number in range(max(rounds.values())):
+        due = [step for part in steps if number < rounds[part] for step in steps[part]]
+        drawn += [step.of_round(number) for step in shuffled(due, order, lambda step: SAME(step.labels))]
+    return drawn, rounds
+
+
+def plan(request: Request) -> Plan:
+    with open(os.devnull, "w") as log, closing(Driver(request.program, log)) as driver:
+        pools, missing = driver.chosen(request.backends)
+    classes, skipped = chosen_classes(request.classes)
+    parts = tuple(part for part in PARTS if not request.only or part in request.only)
+    steps, rounds = steps_of(replace(request, only=parts, classes=classes), pools)
+    about: Line = {"rounds": ", ".join(f"{part} {count}" for part, count in rounds.items())}
+    about |= {"missing": missing, "skipped": skipped}
+    about["pools"] = {p.backend.name: {"version": p.version, "waiter_helps": p.waiter_helps} for p in pools}
+    budget_s = request.budget_s or request.usual(BUDGET_S, QUICK_BUDGET_S)
+    return Plan(steps, asks(request.program), about, budget_s=budget_s)
+
+
+CASES = (*SLOT_CASES, *SHAPES)
+# Of figures that are medians over the rounds, and the number of cores.
+DERIVED: dict[str, Callable[[Results, int], float]] = {
+    "cpu_per_work": lambda at, _: at.cpu_per_work,
+    "to_ideal": lambda at, cores: at["wall_s"] * cores / at["work_s"],
+    "inline": lambda at, _: 100 * at["inline_tasks"] / at["tasks"],
+    "overtaken": lambda at, _: 100 * at["overtaken"] / at["slots"],
+    "elsewhere": lambda at, _: 100 * at["other_cpu_starts"] / at["slots"],
+    "cpu_us": lambda at, _: 1e6 * at["cpu_s"],
+    # without the producer's, which polls all the time, and without the tasks' work
+    "cpus": lambda at, _: max(0.0, (at["cpu_s"] - at["work_s"]) / at["wall_s"] - 1),
+}
+
+
+class Figures(NamedTuple):
+    at: Results
+    cores: int
+
+    def __getitem__(self, name: Any) -> Any:
+        return DERIVED[name](self.at, self.cores) if name in DERIVED else self.at[name]
+
+
+GRIDS = {  # the title, and of each case a text with figures
+    "slot": (
+        "Slots in the steady state: makespan p50/p99 as ratio to the bound [CPU time / work]",
+        dict.fromkeys(CASES, "{ratio_p50:.2f}/{ratio_p99:.2f} [{cpu_per_work:.1f}]"),
+    ),
+    "stream": (
+        f"Stream: push to start p50/p99 in us [CPUs beyond producer and work], % overtaken; {FAN_CASE}: fan",
+        {
+            STREAM_CASE: "{lag_p50_us:.1f}/{lag_p99_us:.1f} [{cpus:.2f}], {overtaken:.1f}",
+            FAN_CASE: "{fan_lag_p50_us:.1f}/{fan_lag_p99_us:.1f}",
+        },
+    ),
+    "coliseum": (
+        "Coliseum: wall time x cores / work [CPU time / work]; empty: ns a task (% run inside the push)",
+        dict.fromkeys((*FIB_CASES, "nested"), "{to_ideal:.2f} [{cpu_per_work:.2f}]")
+        | {"empty": "{ns_per_task:.1f} ({inline:.0f} %)"},
+    ),
+    "wake": (
+        "After idleness: push to start p50/p99 in us [% on another CPU]; idle: CPU time in us, switches",
+        dict.fromkeys((f"idle{us}us" for us in IDLE_US), "{p50_us:.1f}/{p99_us:.1f} [{elsewhere:.0f}]")
+        | {IDLE_CASE: "{cpu_us:.0f}, {ctx_switches:.0f}"},
+    ),
+}
+DUELS = "class{of.sched_class}; case{of.case}; against{of.backend} {of.workers}w; ratio [95 %]{ratio}; {word}"
+
+
+def pool_order(key: Key) -> tuple[int, str, int]:
+    """The own pool first, then in the order of the list of backends."""
+    names = [backend.name for backend in BACKENDS]
+    return names.index(key.backend) if key.backend in names else len(names), key.mode, key.workers
+
+
+def _text(text: str, at: Results | None, cores: int) -> str:
+    if at is None:
+        return ""
+    if at.lines:
+        return text.format_map(Figures(at, cores))
+    why = at.failed[0]["error"]
+    return "n/a" if why.startswith("n/a") else "hung" if "killed" in why else "error"
+
+
+def grid(bench: str, every: Groups, host: Line) -> Iterator[Table]:
+    """Of each class a row a pool and setting."""
+    found, (title, cells) = matching(every, bench=bench), GRIDS[bench]
+    cells = {case: text for case, text in cells.items() if any(key.case == case for key in found)}
+    helps = {name: "helps" if pool["waiter_helps"] else "sleeps" for name, pool in host["pools"].items()}
+    yield from [Table(title, [], [], [])] if cells else []
+    for sched_class in CLASSES:
+        of_class = matching(found, sched_class=sched_class)
+        rows = []
+        for row in sorted({key._replace(case="") for key in of_class}, key=pool_order):
+            ats = (of_class.get(row._replace(case=case)) for case in cells)
+            texts = (_text(text, at, host["cores"]) for text, at in zip(cells.values(), ats))
+            rows.append([row.pool(), helps.get(row.backend, ""), *texts])
+        yield from table("", [CLASS_TEXT[sched_class], "waiter", *cells], rows)
+
+
+def report(results: Results) -> Iterator[Item]:
+    every = groups(results)
+    for bench in GRIDS:
+        yield from grid(bench, every, results.host)
+    found = sorted(duels(every, "wall_s"), key=lambda duel: pool_order(duel.rival))
+    rows = [{"of": d.rival, "ratio": d.ratio, "word": at_most_word(d.ratio, TIE)} for d in found]
+    yield from shown("Coliseum: wall time of this pool as ratio to another's", DUELS, rows)
+    yield from verdicts(every, results.host["cores"])
+
+
+def plots(results: Results) -> Iterator[Plot]:
+    every = select(groups(results), bench="slot", case=CASES)
+    x, y = "CPU time / work", f"makespan / bound, cut at {PLOT_MAX:g}"
+    points = [
+        {"pool": key.backend + " hot" * (key.mode == "hot"), "class": key.sched_class, "case": key.case}
+        | {x: at.cpu_per_work, y: min(at["ratio_p50"], PLOT_MAX)}
+        for case in CASES
+        for key, at in sorted(select(every, case=case).items(), key=lambda item: pool_order(item[0]))
+    ]
+    pools = list(dict.fromkeys(point["pool"] for point in points))
+    look = {"hue": "pool", "style": "pool", "row": "class", "col": "case", "palette": colors_of(pools)}
+    title = "Slots in the steady state: median makespan against CPU time"
+    yield Plot("slot_cost", title, points, "scatter", (x, y), look | {"aspect": 0.9, "s": 60}, "xy", (1.0,))
+
+
+PART = Part("pools", report, "backend", plan, plots=plots, stem="results", text="report.txt")
