@@ -199,19 +199,6 @@ def test_a_host_in_two_files_counts_once(tmp_path):
     assert {row["runs"] for row in rows(tmp_path / "out" / "results.csv")} == {"5"}
 
 
-def test_the_share_of_blocks_that_were_not_decoded(tmp_path):
-    """10 of 100 slots, by Wilson: z² is 3.8415. The middle is (0.1 + 3.8415 ÷ 200) ÷ 1.038415 = 0.11480, and
-    half of the interval 1.95996 × √(0.09 ÷ 100 + 3.8415 ÷ 40,000) ÷ 1.038415 = 0.05957."""
-    lines = []
-    for snr, errors in ((8, 10), (12, 0)):
-        options = ["-n100", "-R273", "-r273", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
-        lines.append(run("new", 0, 100, case=f"at {snr} dB", options=options, trials=100, errors=errors))
-    nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
-    first, last = (row for row in rows(tmp_path / "out" / "results.csv") if row["figure"] == "rx_us")
-    found = [float(first[name]) for name in ("bler", "bler_low", "bler_high")]
-    assert found == pytest.approx([0.1, 0.05523, 0.17437], abs=2e-5) and float(last["bler"]) == 0
-
-
 # Two results compared.
 
 

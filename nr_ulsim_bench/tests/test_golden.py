@@ -88,22 +88,8 @@ def of_hosts():
     return [*lines, failed("old", 5, threads=4, case="one")]
 
 
-def of_map():
-    """Points of SNR, MCS and layers."""
-    lines = []
-    points = itertools.product((8, 10, 12), (9, 16), (1, 2), (("old", 1.0), ("new", 0.7)), range(5))
-    for snr, mcs, layers, (pool, slowness), number in points:
-        options = ["-n100", "-R273", "-r273", f"-m{mcs}", f"-W{layers}", f"-y{layers}", f"-z{layers}"]
-        rx = noisy(100 * mcs * layers * slowness, snr, mcs, layers, pool, number)
-        more = {"options": [*options, f"-s{snr}", f"-S{snr}", "-P", "-C2"], "trials": 100}
-        more |= {"case": f"m{mcs} W{layers} s{snr}", "scenario": "map", "errors": max(0, 2 * mcs - 2 * snr)}
-        lines.append(run(pool, number, rx, **more))
-    return lines
-
-
 MADE_UP = {
     "hosts": (of_hosts, "hosts.csv", "Hosts and classes"),
-    "map": (of_map, "results.csv", "BLER"),
 }
 
 
@@ -161,5 +147,5 @@ def test_no_file_of_golden_is_left_over():
     text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     stems = {path.name for path in GOLDEN.iterdir()}
     known = {name for name in stems if name in text}
-    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+|hosts|map)\.(txt|csv)")
+    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+|hosts)\.(txt|csv)")
     assert not [name for name in stems - known if not made.fullmatch(name)]

@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 import pytest
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 
-from nrbench.sweep.cells import point_of
 from nrbench.sweep.record import Run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -225,33 +224,6 @@ def test_what_differs_has_tables_of_its_own(report, tmp_path, second, names):
 
 
 # Maps
-
-
-@pytest.mark.parametrize(
-    "options, point",
-    [
-        ("-m9 -n10 -s1", None),
-        ("-m9 -n10 -s1 -S3", None),
-        ("-n10 -s1 -S1", None),
-        ("-m9 -s1 -S1", None),
-        ("-n5 -m0 -s0 -S0", ("", 0, 0, 1, 5)),
-        ("-u1 -n100 -m9 -W2 -y2 -z4 -s-3.5 -S-3.5 -P -C2", ("-u1 -P (+2 RX antennas)", -3.5, 9, 2, 100)),
-    ],
-)
-def test_a_point_has_one_snr_and_one_mcs(options, point):
-    assert point_of(options.split()) == point
-
-
-def test_slots_of_runs_that_were_not_decoded_are_errors(report, tmp_path):
-    lines = []
-    for snr, status in ((8, "failed"), (12, "ok")):
-        options = ["-n100", "-m9", f"-s{snr}", f"-S{snr}", "-P", "-C2"]
-        more = {"case": f"{snr}", "options": options, "status": status, "errors": 40 if snr == 8 else 0}
-        lines += [run(pool, 0, 100, **more) for pool in ("old", "new")]
-    report(lines)
-    first, *_, last = rows(tmp_path)
-    assert (first["bler"], first["slots"], first["median"]) == ("0.4", "100", "")
-    assert (last["bler"], float(last["median"])) == ("0", 100)
 
 
 # Two results compared

@@ -4,10 +4,9 @@ host. They are computed once, all together; tables, plots, the page and results.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -27,33 +26,6 @@ ALL_FIGURES_MAX = 100_000  # runs; of more, the main figure only
 CASE = ["host", "kind", "scenario", "case", "configuration"]
 OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
 BOUNDS = ("bound", "parallel_bound")
-OPTION = re.compile(r"-([A-Za-z])(-?\d+(?:\.\d+)?)")
-OF_POINT = "smWyznC"  # options in which points differ; antennas only as far as layers do
-SNRS_MIN = 2  # fewer are no map
-Z = 1.959964  # of a normal distribution, 95 %
-
-
-class Point(NamedTuple):
-    """Of a map: a case at one SNR, with one MCS and number of layers."""
-
-    family: str  # the options that all points of a map share
-    snr_db: float
-    mcs: int
-    layers: int
-    slots: int  # of a run
-
-
-def point_of(options: Sequence[str]) -> Point | None:
-    """None: the options do not fix SNR and MCS. A search for the SNR (-S above -s) is no point: it ends where
-    slots are decoded."""
-    values = {found[1]: found[2] for word in options if (found := OPTION.fullmatch(word))}
-    if not {"s", "S", "m", "n"} <= values.keys() or float(values["s"]) != float(values["S"]):
-        return None
-    shared = [word for word in options if not (word[:2] == "-S" or word[1:2] in OF_POINT)]
-    mcs, layers, slots, sending, receiving = (int(values.get(letter, "1")) for letter in "mWnyz")
-    more = (("TX", sending - layers), ("RX", receiving - layers))
-    shared += [f"({count:+d} {side} antennas)" for side, count in more if count]
-    return Point(" ".join(shared), float(values["s"]), mcs, layers, slots)
 
 
 def class_of(host: Host) -> str:
@@ -164,34 +136,6 @@ def _bounds(rows: Frame, good: Frame, settings: Frame) -> Frame:
     return pd.DataFrame(stacked, dtype=float).rename_axis(["row", "figure"])
 
 
-def _points(rows: Frame, runs: Runs, row_of: Any) -> Frame:
-    """By row, what it is on a map: empty where the runs are no map. With the share of errors, and its
-    interval by Wilson's formula: 95 %, each slot for itself."""
-    points = {
-        row: (f"map {run.scenario} {point.family}", *point[1:])
-        for row, run in zip(row_of, runs.settings)
-        if row >= 0 and run.kind == "nr_ulsim" and (point := point_of(run.options))
-    }
-    found = pd.DataFrame.from_dict(
-        points, orient="index", columns=["map", "snr_db", "mcs", "layers", "slots"]
-    )
-    found = found.assign(host=rows["host"])
-    snrs = found.groupby(["host", "map", "layers", "mcs"])["snr_db"].transform("nunique")
-    found = found[snrs.groupby([found["host"], found["map"]]).transform("max") >= SNRS_MIN]
-    errors = (
-        runs.frame.assign(row=row_of[runs.frame["setting"]]).groupby("row")["errors"].agg(["sum", "count"])
-    )
-    found = found.drop(columns="host").join(errors.rename(columns={"sum": "errors"}))
-    return with_rates(found.assign(slots=found["slots"] * found.pop("count")))
-
-
-def with_rates(points: Frame) -> Frame:
-    share, z2 = points["errors"] / points["slots"], Z * Z / points["slots"]
-    half = Z * np.sqrt(share * (1 - share) / points["slots"] + z2 / (4 * points["slots"]))
-    low, high = ((share + z2 / 2 + end) / (1 + z2) for end in (-half, half))
-    return points.assign(bler=share, bler_low=low.clip(lower=0), bler_high=high.clip(upper=1))
-
-
 def _figures(runs: Runs) -> list[str]:
     """In the order of tables."""
     bounds = {bound_key(figure.key) for figure in MAIN}
@@ -285,7 +229,6 @@ def cells_of(runs: Runs, threshold: float = 0.0, names: Sequence[str] | None = N
     numbers = settings["number"].to_numpy()[frame["setting"]]
     first_runs = frame["began_s"].groupby(numbers).idxmin()
     rows["began"] = rows["number"].map(frame.loc[first_runs, "began"].set_axis(first_runs.index))
-    rows = rows.join(_points(rows, runs, row_of))
     return Cells(_whole(rows, cells, _derived(good)), good, threshold)
 
 

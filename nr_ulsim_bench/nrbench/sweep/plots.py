@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A case as lines over numbers of threads; hosts, and the points of a map, as squares with colours."""
+"""A case as lines over numbers of threads; hosts as squares with colours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Iterator, Sequence
 
 import pandas as pd
 import seaborn as sns
-from matplotlib.colors import CenteredNorm
 from matplotlib.figure import Figure as Canvas
 
 from nrbench.drawing import legend, plain_numbers, plt
@@ -85,21 +84,12 @@ def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
     return figure
 
 
-def squares(grids: Sequence[tuple[str, Frame]], title: str, columns: int = 1) -> Canvas:
-    """A panel a table: its rows and columns, a colour a value; ratios around 1. White: no run."""
-    height = sum(0.25 * len(grid) + 1.2 for _, grid in grids[::columns])
-    size = (5.5 * columns, height)
-    canvas, axes = plt.subplots(len(grids) // columns, columns, figsize=size, squeeze=False)
-    for axis, (name, grid) in zip(axes.flat, grids):
-        of_ratios: Any = {"cmap": "coolwarm", "norm": CenteredNorm(1)} if "÷" in name else {}
-        canvas.colorbar(axis.pcolormesh(grid.to_numpy(float), **of_ratios), ax=axis)
-        for of_axis, index in ((axis.xaxis, grid.columns), (axis.yaxis, grid.index)):
-            labels = [", ".join(map(str, one)) if isinstance(one, tuple) else f"{one:g}" for one in index]
-            of_axis.set_ticks([place + 0.5 for place in range(len(index))], labels, fontsize=7)
-        axis.set_title(name, fontsize=9, loc="left")
-        axis.set(xlabel=grid.columns.name or "", ylabel=grid.index.name or "")
-    canvas.suptitle(title, fontsize=11)
-    canvas.tight_layout()
+def squares(grid: Frame, title: str) -> Canvas:
+    """A row a host, a colour a ratio. White: no run."""
+    canvas, axis = plt.subplots(figsize=(5.5, 0.25 * len(grid) + 1.5), layout="tight")
+    sns.heatmap(grid, center=1, cmap="coolwarm", ax=axis)
+    axis.set(xlabel="", ylabel="")
+    axis.set_title(title, fontsize=11)
     return canvas
 
 

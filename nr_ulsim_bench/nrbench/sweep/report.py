@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
@@ -21,7 +20,6 @@ from nrbench.sweep.cells import OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, host_facts, mixtures
 from nrbench.sweep.hosts import hosts_table, pooled
-from nrbench.sweep.maps import Map, map_tables, maps
 from nrbench.sweep.runs import Runs, read
 from nrbench.table import Frame
 
@@ -31,12 +29,11 @@ REST = "report.txt and report.html have the tables of each case, of all figures,
 REST_OF_CASES = "{} cases: of each the figures are in results.csv"
 KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
-POINT = ("map", "layers", "mcs", "snr_db", "slots", "errors", "bler", "bler_low", "bler_high")
 OF_CELLS = (
     "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
     "unit", "threads", "cores", "variant", "baseline", "runs", "failed", "median", "half_iqr", "low", "high",
     "derived", *RATIO, "bound", "over_bound", "parallel_bound", "over_parallel_bound", "first",
-    *(f"modes_{name}" for name in RATIO), *POINT,
+    *(f"modes_{name}" for name in RATIO),
 )  # fmt: skip
 NOTES = (
     "In each round every variant runs once at each number of threads, in an order shuffled anew. Ratios are "
@@ -44,8 +41,6 @@ NOTES = (
     "round (a setting added later, a failed run taken again) is not of that round.",
     "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With "
     "fewer than 5 rounds there is no interval, and no verdict.",
-    "BLER: share of the slots that were not decoded in their first round, of all pools together. results.csv "
-    "has a 95 % interval, by Wilson's formula, which takes slots as independent.",
 )
 
 
@@ -54,9 +49,8 @@ class Content(NamedTuple):
 
     runs: Runs
     cells: Cells
-    cases: list[Frame]  # a point of a map is none of them
+    cases: list[Frame]
     hosts: Frame  # empty of one host
-    maps: list[Map]
     warnings: list[str]
 
     def shown(self, most: int) -> list[Frame]:
@@ -83,13 +77,10 @@ class Content(NamedTuple):
 
 def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content:
     cells = cells_of(runs, check_threshold(threshold))
-    plain = cells.table[cells.table["map"].isna()]
-    cases = [of for _, of in plain.groupby("number")]
+    cases = [of for _, of in cells.table.groupby("number")]
     rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
     found = [*wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs), *mixtures(runs), *rest]
-    return Content(
-        runs, cells, cases, pooled(cells.table, threshold), list(maps(cells.table)), [*warnings, *found]
-    )
+    return Content(runs, cells, cases, pooled(cells.table, threshold), [*warnings, *found])
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -119,8 +110,7 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
         yield Text(f"{of['host_label'].iloc[0]}: {tables.case_name(of.iloc[0])}\n", style="bold underline")
         for table in tables.case_tables(content.cells, of, short):
             yield from render.parts(table)
-    of_maps = (table for one in content.maps for table in map_tables(one))
-    for table in chain(of_maps, content.common()):
+    for table in content.common():
         yield from render.parts(table)
     if short:
         yield render.indented(REST + "\n", "dim")
@@ -142,11 +132,8 @@ def _sections(content: Content, out: Path) -> Iterator[render.Section]:
     if len(content.hosts):
         places = ["class", "host_label"], ["threads", "variant"]
         grid = content.hosts.pivot_table("ratio", *places, sort=False)
-        picture = _picture(plots.squares([("÷ old", grid)], "Hosts and classes"), out, "hosts")
+        picture = _picture(plots.squares(grid, "÷ old"), out, "hosts")
         yield render.Section("Hosts and classes, as colours", [], picture)
-    for one in content.maps:
-        picture = _picture(plots.squares(one.grids, one.name, one.values), out, one.name)
-        yield render.Section(one.name, list(map_tables(one)), picture)
     host = ""
     for of in content.shown(MANY_CASES):
         first = of.iloc[0]
