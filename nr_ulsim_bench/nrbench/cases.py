@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
 BURST_CASES = ("12x6", "22x28", "12x6+22x28", "4x20", "50x5", "100x100")
 TINY_CASE = "38x0.5"  # so little work that a pool may cost more than it brings
@@ -17,34 +16,24 @@ SHAPES = {  # files of data/, with words for ws-bench
 }
 
 
-@dataclass(frozen=True)
-class Burst:
-    tasks: int
-    task_us: float
-
-    @property
-    def work_us(self) -> float:
-        return self.tasks * self.task_us
-
-
-def parse_case(case: str) -> list[Burst]:
+def parse_case(case: str) -> list[tuple[int, float]]:
     """Bursts of a case such as "12x6+22x28": tasks x µs, chained in one slot."""
     bursts = []
     for text in case.split("+"):
         match = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", text)
         if not match or int(match[1]) == 0:
             raise ValueError(f"slot case {case!r}: {text!r} is not TASKSxMICROSECONDS")
-        bursts.append(Burst(int(match[1]), float(match[2])))
+        bursts.append((int(match[1]), float(match[2])))
     return bursts
 
 
 def work_us(case: str) -> float:
-    return sum(burst.work_us for burst in parse_case(case))
+    return sum(tasks * task_us for tasks, task_us in parse_case(case))
 
 
 def bound_us(case: str, cores: int) -> float:
     """Graham's lower bound: the longest task, or all cores busy all the time."""
-    return sum(max(burst.task_us, burst.work_us / cores) for burst in parse_case(case))
+    return sum(max(task_us, tasks * task_us / cores) for tasks, task_us in parse_case(case))
 
 
 def period_us(case: str, cores: int) -> int:

@@ -7,11 +7,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import IO, Sequence
+from typing import Sequence
 
 from nrbench.backends import BACKENDS, Present
 from nrbench.stats import Line
 
+INFO_S = 60.0
 # What a module says of its pool; in the order of the fields of Present.
 ABOUT = ("version", "waiter_helps", "has_workers", "nests", "nested_push")
 
@@ -65,61 +66,25 @@ def not_built(program: Path, names: Sequence[str]) -> dict[str, str]:
     return {name: install[name] for name in names if not program.with_name(f"libbench_{name}.so").is_file()}
 
 
-class Driver:
-    """One process of ws-bench, for one request line after the other. It is started again if it should die."""
+def chosen(program: Path, wanted: Sequence[str] = ()) -> tuple[list[Present], dict[str, str]]:
+    """The pools that load, and for each of the others why it does not. Unknown names are an error.
 
-    def __init__(self, program: Path, log: IO[str]) -> None:
-        self.program = there(program)
-        self.log = log
-        self.process: subprocess.Popen[str] | None = None
-
-    def _start(self) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(self.program)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            env=quiet_environment(),
-            text=True,
-            bufsize=1,
-        )
-
-    def ask(self, words: Sequence[str]) -> Line:
-        if self.process is None or self.process.poll() is not None:
-            self.process = self._start()
-        assert self.process.stdin and self.process.stdout
-        try:
-            self.process.stdin.write("\t".join(words) + "\n")
-            return dict(json.loads(self.process.stdout.readline()))
-        except (BrokenPipeError, json.JSONDecodeError) as error:
-            self.close()
-            return {"error": f"ws-bench gave no answer: {error}"}
-
-    def close(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def chosen(self, wanted: Sequence[str] = ()) -> tuple[list[Present], dict[str, str]]:
-        """The pools that load, and for each of the others why it does not. Unknown names are an error.
-
-        @param wanted  these only; empty = all"""
-        names = [backend.name for backend in BACKENDS]
-        for name in wanted:
-            if name not in names:
-                raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(names))}")
-        pools, missing = [], dict[str, str]()
-        for backend in BACKENDS:
-            if wanted and backend.name not in wanted:
-                continue
-            info = self.ask(["bench=info", f"backend={backend.name}"])
-            if "error" not in info:
-                about = (info[name] for name in ABOUT)
-                pools.append(Present(backend, *about))
-            else:
-                missing |= {backend.name: info["error"]} | not_built(self.program, [backend.name])
-        if not pools:
-            why = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
-            raise BenchError(f"nothing to measure: {why}")
-        return pools, missing
+    @param wanted  these only; empty = all"""
+    names = [backend.name for backend in BACKENDS]
+    for name in wanted:
+        if name not in names:
+            raise BenchError(f"--backends: {name!r} is none of {', '.join(sorted(names))}")
+    pools, missing = [], dict[str, str]()
+    for backend in BACKENDS:
+        if wanted and backend.name not in wanted:
+            continue
+        info = ask(program, ["bench=info", f"backend={backend.name}"], INFO_S)[0]
+        if "error" not in info:
+            about = (info[name] for name in ABOUT)
+            pools.append(Present(backend, *about))
+        else:
+            missing |= {backend.name: info["error"]} | not_built(program, [backend.name])
+    if not pools:
+        why = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
+        raise BenchError(f"nothing to measure: {why}")
+    return pools, missing

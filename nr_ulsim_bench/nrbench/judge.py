@@ -39,9 +39,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def inverse(self) -> Interval:
-        return Interval(1 / self.high, 1 / self.low)
-
 
 def student_quantile(probability: float, degrees: int) -> float:
     """Of Student's distribution with at least 4 degrees of freedom, to three digits."""
@@ -85,30 +82,23 @@ def median_interval(values: Values) -> Interval | None:
     return interval_of(_medians(values, SEED), len(values))
 
 
-def pooled_quantiles(classes: Sequence[Sequence[Array]], fewest: int) -> Interval | None:
+def hosts_interval(hosts: Sequence[Array], fewest: int) -> Interval | None:
     """
-    Of the geometric mean of the hosts' figures in each class, then of the classes. Each resample draws hosts
-    within each class, and rounds within each drawn host. The classes are fixed.
+    Of the geometric mean of the hosts' figures. Each resample draws hosts, and rounds within each drawn host.
+    From 5 hosts on the correction for few values is that for the number of hosts. Below, it is that for the
+    rounds of a host, and the interval is of these hosts, not of others.
 
-    From 5 hosts on in each class the correction for few values is that for the number of hosts. Below, it is
-    that for the rounds of a host, and the interval is of these hosts, not of others of their class.
-
-    @param classes  of each host the logarithms of its resampled figures
-    @param fewest   rounds of a host
+    @param hosts   of each the logarithms of its resampled figures
+    @param fewest  rounds of a host
     @return None: too few hosts, and too few rounds on one of them
     """
-    hosts = min(map(len, classes))
-    count = hosts if hosts >= N_MIN else fewest
+    count = len(hosts) if len(hosts) >= N_MIN else fewest
     if count < N_MIN:
         return None
-    drawn = np.random.default_rng(SEED)
-    means = []
-    for members in classes:
-        figures = np.stack(members)
-        resamples = figures.shape[1]
-        of_host = drawn.integers(0, len(members), (resamples, len(members)))
-        means.append(figures[of_host, drawn.integers(0, resamples, of_host.shape)].mean(axis=1))
-    return interval_of(np.exp(np.mean(means, axis=0)), count)
+    figures, drawn = np.stack(hosts), np.random.default_rng(SEED)
+    of_host = drawn.integers(0, len(figures), (figures.shape[1], len(figures)))
+    means = figures[of_host, drawn.integers(0, figures.shape[1], of_host.shape)].mean(axis=1)
+    return interval_of(np.exp(means), count)
 
 
 class Verdict(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from nrbench.backends import ALONE, BACKENDS, FACADES, OWN
+from nrbench.backends import ALONE, FACADES, OWN
 
 
 @dataclass(frozen=True)
@@ -23,23 +23,14 @@ class Plot:
 
 
 def colors_of(pools: Sequence[str]) -> dict[str, Any]:
-    """The own pool red, no pool black, each rival its own colour in all plots; other interfaces
-    and modes are pale."""
-    import matplotlib
+    """The own pool red, its modes and other interfaces pale, no pool black, rivals in other colours."""
+    import seaborn as sns
 
-    palette = [
-        color for index, color in enumerate(matplotlib.color_sequences["tab20"]) if index not in (6, 7)
-    ]
-    rivals = [backend.name for backend in BACKENDS if backend.name not in (OWN, ALONE, *FACADES)]
     fixed: dict[str, Any] = {OWN: "#d62728", ALONE: "black", "no pool": "black"}
-    fixed |= dict.fromkeys(FACADES, "#ff9896")
-    fixed |= {name: palette[index % len(palette)] for index, name in enumerate(rivals)}
-    own = {pool: fixed[pool if pool in fixed else pool.split()[0]] for pool in pools}
-    mix = matplotlib.colors.to_rgb
-    return {
-        pool: color if pool in fixed else tuple((1 + one) / 2 for one in mix(color))
-        for pool, color in own.items()
-    }
+    others = [pool for pool in pools if pool not in fixed]
+    pale = dict.fromkeys((pool for pool in others if pool.split()[0] in (OWN, *FACADES)), "#ff9896")
+    rivals = [pool for pool in others if pool not in pale]
+    return fixed | pale | dict(zip(rivals, sns.color_palette("husl", len(rivals))))
 
 
 def draw(plot: Plot, out: Path) -> str:

@@ -8,7 +8,6 @@ are of nrbench radio, the other *.ndjson of sweeps."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from functools import lru_cache
@@ -23,14 +22,13 @@ from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.figures import CPU, MAIN, RX, TITLES
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
-from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of, word
+from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
-CHECK = re.compile(r"^  (FAIL|MISS|OPEN|missed|not known)  (.+)$", re.MULTILINE)
-OLD, OFF, AUTO = "old", "new off", "new auto"
-FIRST = "slides"  # the scenario of the first table
+OFF, AUTO = "new off", "new auto"
+OVER = ("over_bound", "over_parallel_bound")
 FIGURES = [figure.key for figure in MAIN]
 
 
@@ -48,19 +46,17 @@ def version(result: Cells) -> str:
 
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
-    """By file. With "again" a file repeats another sweep: only what names the file shows it."""
+    """By file."""
     found: dict[str, dict[str, str]] = json.loads((folder / "headers.json").read_text(encoding="utf-8"))
     return found
 
 
-def sweeps(folder: Path, scenario: str) -> list[Cells]:
-    """By version: OAI's tags before its weeks. A path of one file is that sweep."""
-    if scenario.endswith(".ndjson"):
-        return [sweep(folder / scenario)]
-    names = [name for name, header in headers(folder).items() if "again" not in header]
-    found = [sweep(folder / name) for name in names if name.endswith(".ndjson") and "radio" not in name]
-    chosen = [one for one in found if one.table["scenario"].iloc[0] == scenario]
-    return sorted(chosen, key=lambda one: (version(one)[0] != "v", version(one)))
+def sweeps(folder: Path) -> list[Cells]:
+    """By version: OAI's tags before its weeks."""
+    names = [name for name in headers(folder) if name.endswith(".ndjson") and "radio" not in name]
+    return sorted(
+        (sweep(folder / name) for name in names), key=lambda one: (version(one)[0] != "v", version(one))
+    )
 
 
 def markdown(table: Table) -> str:
@@ -85,21 +81,21 @@ def auto_rx(one: Cells) -> Any:
     return cells[(cells["figure"] == RX) & (cells["variant"] == AUTO)].set_index("threads", drop=False)
 
 
-def whole_rx(folder: Path, scenario: str) -> str:
-    """This pool ÷ OAI's, and ÷ the bound, of all versions."""
-    of = sweeps(folder, scenario)
-    bounds = f"this pool ÷ bound{', the three' if len(of) == 3 else ''}"
+def first(folder: Path, _: str) -> str:
+    """Whole RX with this pool ÷ OAI's, and ÷ both bounds, of all versions."""
+    of = sweeps(folder)
     rows = []
     for threads in auto_rx(of[0]).index:
         cells = [auto_rx(one).loc[threads] for one in of]
-        over = ", ".join(factor(cell["over_bound"]) for cell in cells)
-        rows.append([str(threads), *map(ratio_text, cells), over])
-    return markdown(Table("", plain_columns("threads", *map(version, of), bounds), rows, []))
+        over = (", ".join(factor(cell[name]) for cell in cells) for name in OVER)
+        rows.append([str(threads), *map(ratio_text, cells), *over])
+    heads = ("threads", *map(version, of), "÷ bound, each", "÷ parallel bound, each")
+    return markdown(Table("", plain_columns(*heads), rows, []))
 
 
 def bounds(folder: Path, _: str) -> str:
     """From the least to the largest time ÷ bound of the first table, within a sentence."""
-    values = [value for one in sweeps(folder, FIRST) for value in auto_rx(one)["over_bound"]]
+    values = [value for one in sweeps(folder) for value in auto_rx(one)["over_bound"]]
     return f"{min(values):.2f} to {max(values):.2f}"
 
 
@@ -120,18 +116,12 @@ def times(folder: Path, name: str) -> str:
     )
 
 
-def judged(folder: Path, scenarios: str) -> str:
-    """A row a sweep: verdicts against OAI's pool, and what pre-wake changes over all numbers of threads."""
-    figures = [*FIGURES, CPU]
-    rows = []
-    for one in (one for scenario in scenarios.split() for one in sweeps(folder, scenario)):
-        cells = one.table[(one.table["variant"] != OLD) & one.table["figure"].isin(FIGURES)]
-        words = cells["verdict"].map(word).value_counts(sort=False)
-        counts = ", ".join(f"{name} {count}" for name, count in words.items())
-        changes = [ratio_text(one.over_all(one.table, OFF, AUTO, figure)) for figure in figures]
-        rows.append([f"{version(one)}, {cells['case'].iloc[0]}", counts, *changes])
-    heads = ("sweep", "times, against OAI's pool", *(f"auto ÷ off: {TITLES[figure]}" for figure in figures))
-    return markdown(Table("", plain_columns(*heads), rows, []))
+def modes(folder: Path, name: str) -> str:
+    """What pre-wake changes, over all numbers of threads."""
+    one = sweep(folder / name)
+    changes = ((figure, one.over_all(one.table, OFF, AUTO, figure)) for figure in (*FIGURES, CPU))
+    rows = [[TITLES[figure], ratio_text(change)] for figure, change in changes]
+    return markdown(Table("", plain_columns("", "auto ÷ off"), rows, []))
 
 
 def facts_of(path: Path) -> dict[str, str]:
@@ -163,12 +153,6 @@ def raw_runs(folder: Path, _: str) -> str:
     return markdown(Table("", plain_columns("raw runs", *heads), rows, []))
 
 
-def checks(folder: Path, name: str) -> str:
-    """The goals that a text report does not confirm, each as a point of a list."""
-    found = CHECK.findall((folder / name).read_text(encoding="utf-8"))
-    return "\n".join(f"- {word}: {text}" for word, text in found)
-
-
 def radio(folder: Path, words: str) -> str:
     """FILE | TITLE: a table of a report of nrbench radio, by how its title begins."""
     name, title = words.split(" | ")
@@ -179,50 +163,23 @@ def radio(folder: Path, words: str) -> str:
     return markdown(found._replace(notes=[]))
 
 
-def paragraphs(folder: Path, name: str, begin: str) -> list[str]:
-    """Of a text report, from the one that begins so."""
-    every = (folder / name).read_text(encoding="utf-8").split("\n\n")
-    found = [place for place, part in enumerate(every) if part.startswith(begin)]
-    if not found:
-        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    return every[found[0] :]
-
-
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN: the paragraph of a text report that begins so."""
     name, begin = words.split(" | ")
-    return f"```\n{paragraphs(folder, name, begin)[0].rstrip()}\n```"
-
-
-def slots(folder: Path, words: str) -> str:
-    """FILE | POOL | POOL...: a row a workload, a column for each pool in each class, without the hog."""
-    name, *pools = words.split(" | ")
-    classes = paragraphs(folder, name, "Slots in the steady state")[1:]
-    columns: dict[str, list[str]] = {}
-    loads: list[str] = []
-    for part in itertools.takewhile(lambda part: "  waiter  " in part.splitlines()[0], classes):
-        (where, _, *loads), *rows = (re.split(r"\s{2,}", line) for line in part.splitlines())
-        cells = {pool: row for pool, _, *row in rows}
-        for pool in pools:
-            if len(cells.get(pool, ())) != len(loads):
-                raise ResultsError(f"{folder / name}: no whole line of {pool!r} for {where}")
-            columns[f"{pool}, {where}"] = cells[pool]
-    if not loads:
-        raise ResultsError(f"{folder / name}: no table of slots")
-    rows = [list(row) for row in zip(loads, *columns.values())]
-    return markdown(Table("", plain_columns("n × d µs", *columns), rows, []))
+    every = (folder / name).read_text(encoding="utf-8").split("\n\n")
+    found = next((part for part in every if part.startswith(begin)), None)
+    if found is None:
+        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
+    return f"```\n{found.rstrip()}\n```"
 
 
 KINDS: dict[str, Callable[[Path, str], str]] = {
-    "first": lambda folder, _: whole_rx(folder, FIRST),
-    "whole-rx": whole_rx,
+    "first": first,
     "bounds": bounds,
     "times": times,
-    "judged": judged,
+    "modes": modes,
     "runs": raw_runs,
-    "checks": checks,
     "quote": quote,
-    "slots": slots,
     "radio": radio,
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-bench: measures one pool at a time, each in a process of its own. Words on the command line are one
-// request; without words each line of standard input is one. Each answer is one JSON object on a line.
-// `python -m nrbench` plans the requests and reads the answers.
+// ws-bench: measures a pool in a process of its own. Words on the command line are the request. The answer
+// is a JSON object on a line. `python -m nrbench` plans the requests and reads the answers.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 static const char usage[] =
     "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|pi|info"
     " backend=NAME [key=value]...\n"
-    "       ws-bench                  (requests from standard input, one a line, words separated by tabs)\n"
     "keys:  workers=N class=other|rr|rrall mode=default|hot|pinned hog=N limit_s=S env=NAME=VALUE\n"
     "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
     "       noise=host:ON_US:OFF_US: one on each CPU above all classes; the times are exponential\n"
@@ -139,9 +137,5 @@ int main(int argc, char **argv)
   char line[WORDS_CHARS_MAX];
   words_join(argc, argv, usage, line);
   process_die_with_parent();
-  if (argc > 1)
-    return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;
-  while (fgets(line, sizeof line, stdin))
-    answer(line);
-  return EXIT_SUCCESS;
+  return answer(line) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -293,10 +293,7 @@ def ws_trace_cost(asked: Asked) -> Iterator[Line]:
 
 
 def _bench(folder: Path) -> None:
-    """An answer to the command line, or one to each line that is read."""
-    every = [sys.argv[1:]] if sys.argv[1:] else (line.rstrip("\n").split("\t") for line in sys.stdin)
-    for words in every:
-        print(json.dumps(ws_bench(Asked(folder, words))), flush=True)
+    print(json.dumps(ws_bench(Asked(folder, sys.argv[1:]))), flush=True)
 
 
 MAC = """UE RNTI 1234 CU-UE-ID 1 in-sync PH 0 dB PCMAX 0 dBm, average RSRP 0 (0 meas)

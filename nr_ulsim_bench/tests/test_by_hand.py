@@ -5,7 +5,6 @@ An interval of five values goes from the least to the greatest: a median of five
 a probability of 5.8 %, and 0.1 % is cut off at either end."""
 
 import csv
-import math
 
 import pytest
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
@@ -158,7 +157,7 @@ def test_cases_and_numbers_of_threads_stand_apart(reported):
     assert there == wanted
 
 
-# Several hosts: a class is a CPU, a number of cores and a kernel.
+# Several hosts.
 
 
 def on_hosts(**times):
@@ -169,27 +168,12 @@ def on_hosts(**times):
     return lines
 
 
-def classes(folder):
-    return {
-        row["class"]: row
-        for row in rows(folder / "hosts.csv")
-        if row["host_label"].endswith((" host", " hosts"))
-    }
-
-
-def test_hosts_of_one_class(reported, tmp_path):
-    """The geometric mean of 0.5 and 0.8 is 0.63246, the root of 0.4."""
-    reported(on_hosts(a=50, b=80))
-    (row,) = classes(tmp_path / "out").values()
-    assert float(row["ratio"]) == close(math.sqrt(0.4)) and (row["class"], row["hosts"]) == ("A", "2")
-
-
-def test_hosts_of_two_classes(reported, tmp_path):
-    """Each class counts once, however many hosts it has: the root of 0.63246 × 0.4 is 0.50297."""
+def test_the_mean_of_hosts_is_geometric(reported, tmp_path):
+    """The geometric mean of 0.5, 0.8 and 0.4 is 0.54288, the third root of 0.16."""
     reported(on_hosts(a=50, b=80, c=40))
-    found = classes(tmp_path / "out")
-    assert {name: row["hosts"] for name, row in found.items()} == {"A": "2", "B": "1", "all": "3"}
-    assert [float(found[name]["ratio"]) for name in ("B", "all")] == [0.4, close(0.50297)]
+    *hosts, every = rows(tmp_path / "out" / "hosts.csv")
+    assert [float(row["ratio"]) for row in hosts] == [0.5, 0.8, 0.4]
+    assert (every["host_label"], float(every["ratio"])) == ("all 3 hosts", close(0.54288))
 
 
 def test_a_host_in_two_files_counts_once(tmp_path):

@@ -3,6 +3,7 @@
 
 import html
 import itertools
+import json
 import random
 import re
 from pathlib import Path
@@ -15,15 +16,13 @@ from typer.testing import CliRunner
 from nrbench import cli
 
 RAW = ROOT / "docs" / "results"
-SWEEPS = [RAW / f"2-cores-sweep-{name}.ndjson" for name in ("v2.1.0", "v2.3.0", "v2.3.0-slow-hour")]
+SWEEPS = [RAW / f"2-cores-sweep-{name}.ndjson" for name in ("v2.1.0", "v2.3.0", "2025.w37")]
 RADIOS = sorted(RAW.glob("2-cores-radio-*.ndjson"))
-ONE = RAW / "2-cores-sweep-v2.3.0-2-layers.ndjson"
-RERUN = ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-v2.3.0-slow-hour.ndjson"]
-COMPARED = {
-    "rerun": RERUN,
-    "rerun-threshold": [*RERUN, "--threshold", "0.5"],
-    "versions": ["2-cores-sweep-v2.3.0.ndjson", "2-cores-sweep-2025.w37.ndjson"],
-    "cases": ["2-cores-sweep-v2.3.0.ndjson", ONE.name],
+ONE, OTHER, LATER = SWEEPS
+COMPARED = {  # parts of a sweep, versions
+    "rerun": ("first", "second"),
+    "rerun-threshold": ("first", "second", "--threshold", "0.5"),
+    "versions": (OTHER, LATER),
 }
 COMMANDS = ("run", "prewake", "sweep", "radio", "compare", "scenarios", "report", "results")
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -63,7 +62,7 @@ def test_a_threshold(tmp_path):
 
 
 def test_several_sweeps_in_one_report(tmp_path):
-    """Of two hosts, two versions, two builds of one version. Runs of a copy count once."""
+    """Of three versions. Runs of a copy count once."""
     (tmp_path / "copy.ndjson").write_bytes(SWEEPS[0].read_bytes())
     screen = nrbench("report", *SWEEPS, tmp_path / "copy.ndjson", "--out", tmp_path / "out")
     text = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
@@ -77,7 +76,7 @@ def noisy(us, *seed):
 
 
 def of_hosts():
-    """Three hosts of two classes, two cases, two numbers of threads; one run failed."""
+    """Three hosts, two cases, two numbers of threads; one run failed."""
     lines = []
     for machine, (case, us), number in itertools.product("abc", (("one", 900), ("two", 400)), range(5)):
         where = {"machine": machine, "case": case}
@@ -89,7 +88,7 @@ def of_hosts():
 
 
 MADE_UP = {
-    "hosts": (of_hosts, "hosts.csv", "Hosts and classes"),
+    "hosts": (of_hosts, "hosts.csv", "Hosts, against"),
 }
 
 
@@ -119,9 +118,12 @@ def test_all_radio_sessions_in_one_report(tmp_path):
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_two_sweeps_compared(name):
-    words = [RAW / word if word.endswith(".ndjson") else word for word in COMPARED[name]]
-    answer = CliRunner().invoke(cli.app, ["compare", *map(str, words)])
+def test_two_sweeps_compared(name, tmp_path, monkeypatch):
+    lines = [json.loads(line) for line in OTHER.read_text(encoding="utf-8").splitlines()]
+    monkeypatch.chdir(tmp_path)
+    for half, is_first in (("first", True), ("second", False)):
+        write(tmp_path / half / "runs.ndjson", [run for run in lines if (run["repeat"] < 10) == is_first])
+    answer = CliRunner().invoke(cli.app, ["compare", *map(str, COMPARED[name])])
     check(f"compare-{name}.txt", f"{answer.output}exit status {answer.exit_code}")
 
 

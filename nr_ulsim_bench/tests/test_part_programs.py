@@ -14,7 +14,6 @@ from part_runs import PROGRAMS, ask, is_gone, until
 
 from nrbench import driver
 from nrbench import host as machine
-from nrbench.driver import Driver
 from nrbench.engine import Request
 from nrbench.parts import latch, pi, prewake, tracecost
 from nrbench.parts.scan import MIB, WAYS
@@ -279,11 +278,9 @@ def test_a_wrong_request_for_events_is_explained(words):
 
 @pytest.mark.program("ws-trace-cost")
 @pytest.mark.parametrize("backend", ["ws", "ws-untraced"])
-def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend, tmp_path):
-    with open(tmp_path / "log", "w") as log:
-        driver = Driver(PROGRAMS / "ws-bench", log)
-        answer = driver.ask(["bench=slot", f"backend={backend}", "bursts=12x6", "workers=1", "slots=5"])
-        driver.close()
+def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend):
+    words = ["bench=slot", f"backend={backend}", "bursts=12x6", "workers=1", "slots=5"]
+    (answer,) = driver.ask(PROGRAMS / "ws-bench", words, 60)
     assert "error" not in answer and answer["makespan_mean_us"] > 0
 
 

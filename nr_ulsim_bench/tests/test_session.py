@@ -81,7 +81,11 @@ def test_a_line_that_was_cut_short_goes(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_an_interruption_is_reported_and_the_same_command_goes_on(tmp_path, number, capsys):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    handlers: dict = {
+        number: signal.SIG_DFL,
+        signal.SIGINT: signal.default_int_handler,
+    }
+    before = {each: signal.signal(each, handler) for each, handler in handlers.items()}
 
     def interrupted(step):
         if step.number == 2:
@@ -92,7 +96,8 @@ def test_an_interruption_is_reported_and_the_same_command_goes_on(tmp_path, numb
         with session.results_of(tmp_path, OUT):
             made, status, ((lines, warnings),) = play(tmp_path, [1, 2, 3], interrupted)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
     said = "interrupted: 1 of 3 runs taken; the same command takes the rest"
     assert (lines, warnings, status) == ([1], [said], INTERRUPTED) and said in capsys.readouterr().err
     assert play(tmp_path, [1, 2, 3])[1] == OK and taken(tmp_path) == [1, 2, 3]

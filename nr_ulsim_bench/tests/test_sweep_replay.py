@@ -46,10 +46,9 @@ def made(files, of_pools, wanted):
     return list(make_settings(files, of_pools, wanted, 4))
 
 
-def replay(driver, slot_file, cores, *names):
-    return Replay(
-        driver, {slot_file.name: slot_file}, {one.backend.name: one for one in pools(*names)}, cores
-    )
+def replay(slot_file, cores, *names):
+    by_name = {one.backend.name: one for one in pools(*names)}
+    return Replay(Path("p"), {slot_file.name: slot_file}, by_name, cores)
 
 
 class Answers:
@@ -59,9 +58,9 @@ class Answers:
         self.words = []
         self.answer = answer
 
-    def ask(self, words):
+    def __call__(self, program, words, limit_s):
         self.words.append(words)
-        return self.answer
+        return [self.answer]
 
 
 FINE = dict(
@@ -118,13 +117,14 @@ def test_other_slots_under_the_same_name_are_other_options(slot_file, tmp_path):
     assert before != after and before[0] == after[0]
 
 
-def test_each_mode_reaches_the_pool(slot_file):
+def test_each_mode_reaches_the_pool(slot_file, monkeypatch):
     settings = made(
         [slot_file], pools("ws", "alone"), options(spins=("off", "hot"), threads=(2,), sched_class="rr")
     )
-    driver = Answers(**FINE)
-    taken = replay(driver, slot_file, 4, "ws", "alone").take(settings)
-    inline, off, hot = driver.words
+    answers = Answers(**FINE)
+    monkeypatch.setattr("nrbench.sweep.replay.ask", answers)
+    taken = replay(slot_file, 4, "ws", "alone").take(settings)
+    inline, off, hot = answers.words
     assert "backend=alone" in inline and "workers=1" in inline
     assert {"backend=ws", "workers=2", "class=rr", "mode=default", "env=TPOOL_WS_SPIN=off"} <= set(off)
     assert "mode=hot" in hot and not any("TPOOL" in word for word in hot)
@@ -132,14 +132,15 @@ def test_each_mode_reaches_the_pool(slot_file):
     # three threads can compute with two workers; one inline; never more than there are cores
     assert taken[1]["figures"]["symbol_processing_bound_us"] == pytest.approx(24 / 3)
     assert taken[0]["figures"]["symbol_processing_bound_us"] == pytest.approx(24)
-    (few,) = replay(driver, slot_file, 2, "ws", "alone").take(settings[1:2])
+    (few,) = replay(slot_file, 2, "ws", "alone").take(settings[1:2])
     assert few["figures"]["symbol_processing_bound_us"] == pytest.approx(12)
 
 
 @pytest.mark.parametrize("error, status", [("no result within 3 s; killed", "hang"), ("no memory", "failed")])
-def test_a_run_without_a_result_says_why(slot_file, error, status):
+def test_a_run_without_a_result_says_why(slot_file, error, status, monkeypatch):
     (setting, *_) = made([slot_file], pools("alone"), options())
-    taken = replay(Answers(error=error), slot_file, 2, "alone").take([setting])
+    monkeypatch.setattr("nrbench.sweep.replay.ask", Answers(error=error))
+    taken = replay(slot_file, 2, "alone").take([setting])
     assert taken == [{"status": status, "error": error}]
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
-from contextlib import closing
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
 from nrbench.cases import SHAPES, SLOT_CASES, TINY_CASE, period_us
-from nrbench.driver import Driver
+from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, table, words
 from nrbench.judge import at_most_word
 from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, TIE, duels, verdicts
@@ -156,8 +154,7 @@ def steps_of(request: Request, pools: Pools) -> tuple[list[Step], dict[str, int]
 
 
 def plan(request: Request) -> Plan:
-    with open(os.devnull, "w") as log, closing(Driver(request.program, log)) as driver:
-        pools, missing = driver.chosen(request.backends)
+    pools, missing = chosen(there(request.program), request.backends)
     classes, skipped = chosen_classes(request.classes)
     parts = tuple(part for part in PARTS if not request.only or part in request.only)
     steps, rounds = steps_of(replace(request, only=parts, classes=classes), pools)

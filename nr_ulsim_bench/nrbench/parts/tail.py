@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-from contextlib import closing
 from typing import Any, Iterator, Sequence
 
 import numpy as np
 
 from nrbench.backends import ALONE, CLASSES, OWN, Present
 from nrbench.cases import work_us
-from nrbench.driver import Driver, there
+from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
 from nrbench.judge import Array, at_most_word, round_ratio
 from nrbench.parts.pools import Config
@@ -77,8 +75,7 @@ def plan(request: Request) -> Plan:
     """All pools of a place side by side, in an order of their own in each round."""
     program = there(request.program)
     classes, skipped = chosen_classes(request.classes or ("other",))
-    with open(os.devnull, "w") as log, closing(Driver(program, log)) as driver:
-        pools, missing = driver.chosen(request.backends or POOLS)
+    pools, missing = chosen(program, request.backends or POOLS)
     places = itertools.product(classes, request.usual(CASES, QUICK_CASES), pools)
     every = [
         step(request, config, case, off)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from nrbench import table
 from nrbench.judge import median_interval
-from nrbench.record import Host
 from nrbench.sweep.configuration import configurations, keys_of
 from nrbench.sweep.figures import COSTS, DECODING, FIGURES, MAIN, RX, SYMBOLS, bound_key
 from nrbench.sweep.record import INLINE, Run, cores_for
@@ -28,11 +27,6 @@ OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
 BOUNDS = ("bound", "parallel_bound")
 
 
-def class_of(host: Host) -> str:
-    """What the hosts of a class share."""
-    return f"{host.cpu}, {host.cores} cores, kernel {host.kernel}"
-
-
 def cores_of(run: Run) -> int:
     return cores_for(run.host, run.cpus)
 
@@ -42,7 +36,7 @@ def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
     keys = runs.keys if names is None else keys_of(runs.settings, names)
     rows = [
         {
-            **key._asdict(), "host_label": run.host.label, "class": class_of(run.host),
+            **key._asdict(), "host_label": run.host.label,
             **{name: getattr(about, name) for name in OF_CONFIGURATION},
             "threads": run.threads, "variant": run.variant, "pool": run.pool, "program": run.program,
             "at_once": run.at_once or 1, "cores": cores_of(run),
@@ -151,7 +145,7 @@ class Cells:
     """Of all cases.
 
     The columns beside those of results.csv: number of the case, row: place of the variant at a number of
-    threads, logs: of the resampled ratios, ours, first: the first of our variants, class of the host."""
+    threads, logs: of the resampled ratios, ours, first: the first of our variants."""
 
     table: Frame
     good: Frame  # runs with a result, with their row

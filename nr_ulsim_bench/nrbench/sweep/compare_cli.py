@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from nrbench.record import ResultsError
-
 Threshold = Annotated[
     float, typer.Option(help="smallest difference of a time that counts, as a share: 0.02 for 2 %")
 ]
@@ -27,11 +25,7 @@ def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
     from nrbench.render import console, indented, parts
     from nrbench.sweep import compare as sides  # loads pandas: a second
 
-    try:
-        comparison = sides.compare(before, after, threshold)
-    except (ResultsError, ValueError) as error:
-        typer.echo(f"nrbench compare: {error}", err=True)
-        return sides.CANNOT
+    comparison = sides.compare(before, after, threshold)
     terminal = console()
     for warning in comparison.warnings:
         terminal.print(Text(f"WARNING: {warning}", style="yellow"))

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Iterator, Sequence
 
 from nrbench import host
 from nrbench.backends import ALONE, OWN, Backend, Present
-from nrbench.driver import BenchError, Driver, there
+from nrbench.driver import BenchError, ask, chosen, there
 from nrbench.progress import say
 from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
@@ -110,7 +110,7 @@ def burst_figures(slot_file: SlotFile, means_us: Sequence[float]) -> dict[str, f
 class Replay:
     """Takes runs by asking ws-bench."""
 
-    driver: Driver
+    program: Path
     files: dict[str, SlotFile]  # by name
     pools: dict[str, Present]
     cores: int
@@ -122,7 +122,7 @@ class Replay:
         """Costs are of the measured slots alone."""
         slot_file = self.files[setting.case]
         pool = self.pools[ALONE if setting.pool == INLINE else setting.pool]
-        answer = self.driver.ask(_words(setting, slot_file, pool.backend))
+        answer = ask(self.program, _words(setting, slot_file, pool.backend), 2 * setting.limit_s)[0]
         if "error" in answer:
             status = "hang" if "killed" in answer["error"] else "failed"
             return {"status": status, "error": answer["error"]}
@@ -176,34 +176,27 @@ def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> l
     return [ordered[int((index + 0.5) * len(ordered) / SHORT_FILES)] for index in range(SHORT_FILES)]
 
 
-def _sweep(options: Options, driver: Driver) -> Sweep:
+def _sweep(options: Options) -> Sweep:
     about = host.describe(options.label)
     cores = len(parse_cpus(options.cpus)) if options.cpus else about.cores
     every = [read_slot_file(path) for path in sorted(options.data.glob("*.slots"))]
     if not every:
         raise BenchError(f"{options.data}: no recorded slots (*.slots)")
     files = choose_files(every, options.cases, options.short)
-    found, missing = driver.chosen((*options.backends, ALONE) if options.backends else ())
+    found, missing = chosen(options.program, (*options.backends, ALONE) if options.backends else ())
     pools = [pool for pool in found if options.backends or not pool.backend.facade]
     for name, reason in missing.items():
         say(f"left out: {name}: {reason}")
-    program = sha256_of_program(driver.program)
+    program = sha256_of_program(options.program)
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
     by_name = {pool.backend.name: pool for pool in pools}
-    take = Replay(driver, {slot_file.name: slot_file for slot_file in files}, by_name, cores).take
+    take = Replay(options.program, {slot_file.name: slot_file for slot_file in files}, by_name, cores).take
     return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
 
 
 def run(options: Options) -> int:
     """@return exit status: see session.carry_out()"""
     there(options.program, NO_PROGRAM)
-    if not options.dry_run:
-        options.out.mkdir(parents=True, exist_ok=True)
-    with open(os.devnull if options.dry_run else options.out / "bench.log", "w") as log:
-        driver = Driver(options.program, log)
-        try:
-            with bound_to(parse_cpus(options.cpus) if options.cpus else None):
-                return carry_out(_sweep(options, driver), options)
-        finally:
-            driver.close()
+    with bound_to(parse_cpus(options.cpus) if options.cpus else None):
+        return carry_out(_sweep(options), options)

@@ -70,7 +70,7 @@ class Content(NamedTuple):
         """Of all cases together."""
         yield from tables.failures(self.runs)
         if len(self.hosts):
-            yield hosts_table(self.hosts, self.cells.table)
+            yield hosts_table(self.hosts)
         if not self.shown(MANY_CASES) and len(ratios := tables.main_ratios(self.cells.table)):
             yield tables.slowest_table(ratios)
 
@@ -130,10 +130,9 @@ def _sections(content: Content, out: Path) -> Iterator[render.Section]:
     for table in content.common():
         yield render.Section(table.title, [table])
     if len(content.hosts):
-        places = ["class", "host_label"], ["threads", "variant"]
-        grid = content.hosts.pivot_table("ratio", *places, sort=False)
+        grid = content.hosts.pivot_table("ratio", "host_label", ["threads", "variant"], sort=False)
         picture = _picture(plots.squares(grid, "÷ old"), out, "hosts")
-        yield render.Section("Hosts and classes, as colours", [], picture)
+        yield render.Section("Hosts, as colours", [], picture)
     host = ""
     for of in content.shown(MANY_CASES):
         first = of.iloc[0]
