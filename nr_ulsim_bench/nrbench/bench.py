@@ -69,26 +69,27 @@ def chosen(request: Request) -> list[tuple[Part, Request]]:
 
 def run(request: Request) -> int:
     """@return exit status: see sweep.session.carry_out()"""
-    parts, statuses = chosen(request), [0]
+    parts, statuses, measured = chosen(request), [0], list[str]()
 
     def sections() -> Iterator[Section]:
         for number, (part, asked) in enumerate(parts):
             if number:
                 print()
             statuses.append(part.measure(asked))
+            measured.append(part.results)
             yield from part.shown(asked.out)
             if statuses[-1] == INTERRUPTED:
                 return
 
-    _write(request.out, [] if request.only else [part.results for part, _ in parts], sections())
+    _write(request.out, measured, sections(), has_screen=not request.only and len(parts) > 1)
     return max(statuses)
 
 
-def _write(out: Path, names: Sequence[str], sections: Iterable[Section]) -> None:
+def _write(out: Path, names: Sequence[str], sections: Iterable[Section], has_screen: bool) -> None:
     """The sections as a page. What they print while they are made goes to a file, and a screen about the
-    results of these names to the terminal; with no more than one name, all to the terminal."""
+    results of these names to the terminal; without a screen, all to the terminal."""
     out.mkdir(parents=True, exist_ok=True)
-    if len(names) < 2:
+    if not has_screen:
         made = list(sections)
     else:
         with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
@@ -99,7 +100,7 @@ def _write(out: Path, names: Sequence[str], sections: Iterable[Section]) -> None
     if made:
         lead = "All tables, verdicts and plots; intervals hold 95 %"
         write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made))
-        if len(names) < 2:
+        if not has_screen:
             print(f"written to {out}/: {PAGE}")
 
 
@@ -117,4 +118,5 @@ def report_again(out: Path) -> None:
 
     if (out / RUNS).is_file():
         session.report(out)
-    _write(out, [part.results for part in there], sections())
+    names = [part.results for part in there]
+    _write(out, names, sections(), has_screen=len(names) > 1)

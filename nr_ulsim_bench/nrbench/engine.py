@@ -212,7 +212,7 @@ class Part:
             session.path.write_text(json.dumps(first) + "\n")
             what = plan.title or f"{len(plan.steps)} measurements"
             say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-            lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds)
+            lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds, counts_steps=True)
             session.run([lane], plan.budget_s)
         if session.interrupted:
             session.cut = "interrupted"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from nrbench.programs import answer
-from nrbench.system import CPU, Cpus, System, format_cpus, groups, parse_cpus, quota
+from nrbench.system import CPU, Cpus, System, format_cpus, groups, mask_cpus, parse_cpus, quota
 
 NO_CPUS: Cpus = frozenset()
 DMA_LATENCY = "/dev/cpu_dma_latency"
@@ -293,11 +293,13 @@ def interrupts(system: System) -> Iterator[Interrupt]:
 def irqbalance_spares(system: System) -> Cpus:
     """CPUs that irqbalance does not use: by its configuration, or else isolated ones."""
     text = "\n".join(system.text(name) or "" for name in IRQBALANCE)
-    match = re.search(r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPULIST=[\"']?([^\"'#\s]+)", text, re.MULTILINE)
+    match = re.search(
+        r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.MULTILINE
+    )
     if match is None:
         return isolated(system) | nohz_full(system)
     with contextlib.suppress(ValueError):
-        return parse_cpus(match[1])
+        return mask_cpus(match[2]) if match[1] == "S" else parse_cpus(match[2])
     return NO_CPUS
 
 

@@ -38,9 +38,9 @@ class Progress:
         left_s *= elapsed_s / self.done_planned_s if self.done_planned_s > 0 else 1
         return f"elapsed {clock_text(elapsed_s)}  left {clock_text(left_s)}"
 
-    def step(self, planned_s: float, what: str) -> None:
+    def step(self, planned_s: float, what: str, count: int = 1) -> None:
         """Something is done that was planned to take so long."""
-        self.done += 1
+        self.done += count
         self.done_planned_s += planned_s
         if self.elapsed_s - self.last_shown >= LOG_PERIOD_S or self.done == self.count:
             self.last_shown = self.elapsed_s

@@ -123,9 +123,16 @@ def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """So that lines can be appended: what follows the last line's end was cut off by an interruption."""
-    if path.exists():
-        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+    """So that lines can be appended: what follows the last line's end was cut off by an interruption, unless
+    it is whole."""
+    text = path.read_bytes() if path.exists() else b""
+    whole = text.rfind(b"\n") + 1
+    if whole < len(text):
+        try:
+            json.loads(text[whole:])
+            append(path, "")
+        except ValueError:
+            os.truncate(path, whole)
 
 
 def append(path: Path, text: str) -> None:
@@ -134,7 +141,7 @@ def append(path: Path, text: str) -> None:
         with open(path, "ab") as out:
             out.write(f"{text}\n".encode())
     except OSError as error:
-        reason = f"{error.strerror}; the runs before are there, and the same command goes on"
+        reason = f"{error.strerror}; the lines before are there"
         raise ResultsError(f"{path}: {reason}") from error
 
 
@@ -147,6 +154,7 @@ class Lane(Generic[StepT, LineT]):
     take: Callable[[StepT], Sequence[LineT]]  # which may raise MachineLost
     planned: int  # lines
     seconds: float  # about, for all of them
+    counts_steps: bool = False  # planned are steps
     pool: Executor | None = None  # whose thread waits for the machine; None: it is this one
 
     def begin(self, step: StepT) -> Future[Sequence[LineT]]:
@@ -204,7 +212,8 @@ class Session(Generic[LineT]):
                         lines = running.pop(lane.name).result()
                         for line in lines:
                             self.add(line)
-                            progress.step(step.seconds / len(lines), lane.text(step))
+                        count = 1 if lane.counts_steps else len(lines)
+                        progress.step(step.seconds, lane.text(step), count)
                     except MachineLost as error:
                         lost.append(lane.name)
                         say(f"{lane.name}: left out: {error}")

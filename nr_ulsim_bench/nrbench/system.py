@@ -21,6 +21,12 @@ CPU_MAX = 65535  # eight times as many as any kernel can be built for
 Cpus = frozenset[int]
 
 
+def mask_cpus(text: str) -> Cpus:
+    """Of hexadecimal bits. @raise ValueError  it is no mask"""
+    bits = int(text.replace(",", ""), 16)
+    return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+
+
 def parse_cpus(text: str) -> Cpus:
     """A list as the kernel writes it: 0-3,8."""
     cpus: set[int] = set()
@@ -81,8 +87,7 @@ class System:
     def mask(self, name: str) -> Cpus | None:
         """Hexadecimal, a comma after every 32 bits."""
         with contextlib.suppress(ValueError):
-            bits = int((self.text(name) or "").replace(",", ""), 16)
-            return frozenset(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+            return mask_cpus(self.text(name) or "")
         return None
 
     def names(self, folder: str) -> list[str]:

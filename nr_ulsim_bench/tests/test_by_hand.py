@@ -122,6 +122,14 @@ def test_a_setting_whose_runs_all_failed_has_no_ratio(reported):
     assert (row["median"], row["ratio"], row["failed"]) == ("", "", "5")
 
 
+def test_a_mode_that_fails_at_one_number_of_threads_has_no_ratio_over_all(reported):
+    off = {"spin": "off", "environment": {"TPOOL_WS_SPIN": "off"}}
+    lines = [one for threads in (2, 4) for one in runs("new", *[80] * 5, threads=threads, **off)]
+    lines += runs("new", *[60] * 5) + [failed("new", number, threads=4) for number in range(5)]
+    found = reported(lines)
+    assert float(of(found)["median"]) == 60 and of(found, threads=4)["failed"] == "5"
+
+
 def test_what_no_pool_can_beat(reported):
     """Inline the median is 1000 µs: 200 symbols, 400 decoding, 400 that nothing divides. With 2 threads three
     compute, 400 + 600 ÷ 3 = 600; with 8 the 4 cores, 400 + 600 ÷ 4 = 550."""

@@ -60,6 +60,13 @@ def credentials(wanted: Kubernetes) -> Any:
     return Security(require_encryption=True, **texts)
 
 
+def nodes(wanted: Kubernetes) -> int:
+    """On which a worker is to run."""
+    words = wanted.kubectl("get", "daemonset", "--output=jsonpath={.items[*].status.desiredNumberScheduled}")
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    return sum(map(int, filter(str.isdecimal, done.stdout.split()))) or 1
+
+
 @contextmanager
 def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone.

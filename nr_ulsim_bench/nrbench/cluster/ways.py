@@ -36,7 +36,7 @@ else:
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
-PACKAGES = ("distributed", "cryptography", "dask_jobqueue")
+PACKAGES = ("distributed", "cryptography")
 RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
@@ -78,6 +78,7 @@ class Link(NamedTuple):
     expected: int = 1  # workers that may be there or still join
     first_s: float | None = None  # time for the first one; None: JOIN_S
     why: Callable[[], list[str]] = list  # one reason for each worker that will not come or has ended
+    complaints: Callable[[], list[str]] = list  # what else may be the reason
 
 
 class Cluster:
@@ -104,7 +105,7 @@ class Cluster:
             return self._seen[1]
 
     def _lost(self, otherwise: str) -> MachineLost:
-        return MachineLost("; ".join(self.link.why()) or otherwise)
+        return MachineLost("; ".join([*self.link.why(), *self.link.complaints()]) or otherwise)
 
     def _wait(self, first_s: float) -> None:
         """Until all expected workers have joined, or one and the time is over."""
@@ -115,7 +116,8 @@ class Cluster:
             if there and not before:
                 until = time.monotonic() + OTHERS_S
         if not there:
-            reason = f" ({'; '.join(sorted({*self.link.why()}))})".replace(" ()", "")
+            reasons = sorted({*self.link.why(), *self.link.complaints()})
+            reason = f" ({'; '.join(reasons)})" if reasons else ""
             raise BenchError(f"no host can be used: no worker has joined in time{reason}")
         for text in self.link.why():
             say(text)
@@ -225,7 +227,7 @@ def _kubernetes(path: str, stack: ExitStack) -> Link:
     wanted = read_configuration(path, kubernetes.Kubernetes)
     security = kubernetes.credentials(wanted)
     address, why = stack.enter_context(kubernetes.tunnel(wanted))
-    return Link(connected(stack, address, security=security), why=why)
+    return Link(connected(stack, address, security=security), kubernetes.nodes(wanted), complaints=why)
 
 
 _OPEN: dict[str, Callable[[str, ExitStack], Link]] = {
@@ -233,14 +235,19 @@ _OPEN: dict[str, Callable[[str, ExitStack], Link]] = {
 }  # fmt: skip
 
 
+def check_way(text: str) -> None:
+    """@raise BenchError  it names no way to machines. Ends the process where a package is missing"""
+    way, _ = parse_spec(text)
+    require("nrbench --cluster", (*PACKAGES, *(["dask_jobqueue"] if way == "slurm" else [])), "[cluster]")
+
+
 @contextmanager
 def open_cluster(text: str) -> Iterator[Cluster]:
     """
     @param text  as --cluster has it
-    @raise BenchError  it names no way to machines, a package is missing, or no host can be used
+    @raise BenchError  it names no way to machines, or no host can be used
     """
     way, argument = parse_spec(text)
-    require("nrbench --cluster", PACKAGES)
     import dask
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words

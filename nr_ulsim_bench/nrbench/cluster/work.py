@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping
 
 from nrbench.cluster.builds import bring, package_of
 from nrbench.cluster.machines import Machine, system_here
-from nrbench.cluster.ways import open_cluster
+from nrbench.cluster.ways import check_way, open_cluster
 from nrbench.host import commit
 from nrbench.progress import say
 from nrbench.radio import session as of_radio
@@ -70,6 +70,7 @@ def on_all(
 def sweep(plan: Plan) -> int:
     """@return exit status: see sweep.session.carry_out()"""
     options, name = plan.options, plan.id_for("cluster")
+    check_way(str(options.cluster))
     with results_of(options.out, RUNS, options.fresh) as path:
         earlier = of_sweep.earlier_runs(path, name, plan.settings(at_once=1))
         session = Session(path, Run.model_dump_json, earlier)
@@ -90,6 +91,7 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
     """The next run of a search depends on the runs before: each machine has a search of its own.
 
     @return exit status: see radio.session.carry_out()"""
+    check_way(cluster)
     with results_of(out, RADIO_RUNS, fresh) as path:
         session = of_radio.begin(name, path)
 

@@ -61,7 +61,7 @@ def _output(*words: str) -> str:
     status, text = run(*words, seconds=LIMIT_S)
     if status:  # negative: it was killed
         raise Unseen(f"{Path(words[0]).name}: {text.strip()[:300] or status}")
-    return text
+    return "".join(line for line in text.splitlines(keepends=True) if line.startswith("{"))
 
 
 def chosen_cpus(target: Target) -> list[str]:

@@ -84,9 +84,9 @@ class Asker:
         try:
             with recording() if recorded else nullcontext() as session:
                 answers = ask(self.programs[step.labels["bench"]], step.words, step.limit_s, **given)
-        except TraceError as error:
+            self.foreign = self.look()["recorded"]
+        except (BenchError, TraceError) as error:
             return [{"error": str(error)}]
-        self.foreign = self.look()["recorded"]
         if before or self.foreign:
             return [{"error": FOREIGN}]
         lost = session.losses.events if session and session.losses else 0

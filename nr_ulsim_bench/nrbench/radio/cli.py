@@ -64,7 +64,7 @@ class Options(OfSessions):
         except ValueError:
             found = ()
         in_order = not self.capacity or (len(found) == 2 and found[0] < found[1])
-        if not found or not in_order or min(found) < LOWEST or max(found) > HIGHEST:
+        if not found or not in_order or not all(LOWEST <= one <= HIGHEST for one in found):
             raise ValueError(
                 f"--timescale {text}: give numbers from {LOWEST:g} to {HIGHEST:g}, such as 0.2,0.3; "
                 f"with --capacity LOW:HIGH, such as {LIMITS}"
@@ -108,9 +108,10 @@ def radio(options: Options) -> int | None:
 
         name = session_id("cluster", "radio", what)
         return work.radio(options.cluster, name, plan, programs, options.out, options.fresh)
-    softmodem.check_privileges(System())
     about = host.describe(options.label)
-    name = session_id(about.id, "radio", what)
+    name = session_id("cluster" if options.cluster else about.id, "radio", what)
+    if not options.cluster:
+        softmodem.check_privileges(System())
     commit = host.commit(Path(__file__).parent)
     shared = {"sweep": name, "host": about, "commit": commit, "seconds": options.seconds}
     take = session.Take(programs, shared)

@@ -110,8 +110,11 @@ class _Run(NamedTuple):
     def end(self) -> None:
         for process in self.programs.values():
             kill_group(process)
-            process.wait()
-        self.where.clear()
+        try:
+            for process in self.programs.values():
+                process.wait()
+        finally:
+            self.where.clear()
 
 
 @contextlib.contextmanager

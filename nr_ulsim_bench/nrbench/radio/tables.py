@@ -106,10 +106,10 @@ def _step(name: str, side: Side, _: RadioRun) -> float | None:
 
 
 def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], note: str) -> Iterator[Table]:
-    """A row a cell, at a timescale at which all that it is compared with have runs that came to their end."""
+    """A row a cell, at a timescale at which all that it is compared with have runs."""
     cells, at = by_cell(runs), defaultdict[Cell, list[set[float]]](list)
     for cell, of_cell in cells.items():
-        at[cell.old].append({run.timescale for run in of_cell if run.outcome == "ok"})
+        at[cell.old].append({run.timescale for run in of_cell})
     names, rows, before = names_of([*cells]), [], None
     for timescale in sorted({run.timescale for run in runs}):
         for cell in (cell for cell in cells if timescale in set.intersection(*at[cell.old])):

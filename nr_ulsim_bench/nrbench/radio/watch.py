@@ -85,7 +85,8 @@ def find_counters(pid: int, sample_rate: float) -> int:
         for region in _MEMORY.finditer((PROC / str(pid) / "maps").read_text()):
             begin, end = int(region[1], 16), int(region[2], 16)
             if region[3] or begin % _ARENA == 0:
-                for match in pattern.finditer(os.pread(file.fileno(), end - begin, begin)):
-                    if read_counters(pid, begin + match.start()):
-                        return begin + match.start()
+                with contextlib.suppress(OSError):  # it may be gone
+                    for match in pattern.finditer(os.pread(file.fileno(), end - begin, begin)):
+                        if read_counters(pid, begin + match.start()):
+                            return begin + match.start()
     return 0

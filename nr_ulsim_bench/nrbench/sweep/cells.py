@@ -153,7 +153,8 @@ class Cells:
 
     def values(self, row: int, figure: str) -> pd.Series[Any]:
         """Of the runs that gave a result, by round."""
-        found: pd.Series[Any] = self._by_row.get_group(row).set_index("round")[figure].dropna()
+        good = self.good.iloc[self._by_row.indices.get(row, [])]
+        found: pd.Series[Any] = good.set_index("round")[figure].dropna()
         return found
 
     @cached_property

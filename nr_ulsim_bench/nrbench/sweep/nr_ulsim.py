@@ -153,4 +153,5 @@ def run(options: Options) -> int:
 
         return work.sweep(planned)
     about = host.describe(options.label)
-    return carry_out(planned.sweep(planned.id_for(about.id), about, planned.builds), options)
+    name = planned.id_for("cluster" if options.cluster else about.id)
+    return carry_out(planned.sweep(name, about, planned.builds), options)

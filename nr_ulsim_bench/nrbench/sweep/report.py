@@ -112,7 +112,7 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
             yield from render.parts(table)
     for table in content.common():
         yield from render.parts(table)
-    if short:
+    if short and content.shown(MANY_CASES):
         yield render.indented(REST + "\n", "dim")
     yield from (Text(f"WARNING: {warning}", style="yellow") for warning in content.warnings)
     yield Text("Summary", style="bold")

@@ -176,12 +176,16 @@ def _costs(ended: Ended) -> Taken:
     }
 
 
+NOT_LOADED = 127  # exit status of the dynamic linker
+
+
 class Tried(NamedTuple):
     """How a build ended that was to say which pool it has."""
 
     signal: str | None
     is_known: bool  # it came as far as that line, if it has one
     pool: str | None  # the line of thread_pool_ws
+    refused: str = ""  # by the loader: what it said
 
 
 def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str, Tried]:
@@ -193,7 +197,9 @@ def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str
         with contextlib.suppress(OSError):
             (ended,) = simulator.run(options, setting, min(setting.limit_s, LIMIT_S), [cpus])
             pool = pool_of(ended.output)
-            found[side] = Tried(ended.signal_name, pool is not None or ended.exit_code == 0, pool)
+            is_known = pool is not None or ended.exit_code == 0
+            refused = ended.last_line if ended.exit_code == NOT_LOADED else ""
+            found[side] = Tried(ended.signal_name, is_known, pool, refused)
     return found
 
 
@@ -209,6 +215,8 @@ def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
     for side, one in tried.items():
         if one.signal == "SIGILL":
             raise BuildError(f"--{side}: {builds[side].program} is built for another CPU (SIGILL)")
+        if one.refused:
+            raise BuildError(f"--{side}: {builds[side].program} cannot be loaded: {one.refused}")
         absent = builds[side].absent_modules()
         if absent and not one.is_known:
             libraries = ", ".join(f"lib{name}.so" for name in absent)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -157,11 +158,15 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
+def _fail(error: OSError) -> None:
+    raise error
+
+
 def find(top: Path) -> list[Path]:
     """The folders that hold a trace; an error names the reason why there is none."""
     if not top.is_dir():
         raise TraceError(f"{top}: no such folder")
-    folders = sorted(file.parent for file in top.rglob("metadata"))
+    folders = sorted(Path(at) for at, _, names in os.walk(top, onerror=_fail) if "metadata" in names)
     if not folders:
         raise TraceError(
             f"{top}: not a trace, no file 'metadata' is in it or below: no traced program ran, or the folder "

@@ -59,6 +59,10 @@ REMEDY = (
 )
 
 
+ENDING = "another instance is running"  # error of a new daemon while the one before still ends
+ENDING_LOOKS, ENDING_S = 60, 0.5
+
+
 class TraceError(Exception):
     """Names the input and, where there is one, the remedy."""
 
@@ -120,8 +124,19 @@ class Session:
                 "give a container more: --shm-size"
             )
 
+    def _create(self) -> None:
+        """Starts a daemon where none runs. One that still ends stands in its way: it is waited for."""
+        for look in range(ENDING_LOOKS + 1):
+            try:
+                run_lttng("create", self.name, f"--output={self.out.resolve()}")
+                return
+            except TraceError as error:
+                if ENDING not in str(error) or look == ENDING_LOOKS:
+                    raise
+            time.sleep(ENDING_S)
+
     def __enter__(self) -> Session:
-        run_lttng("create", self.name, f"--output={self.out.resolve()}")  # starts a daemon where none runs
+        self._create()
         size = f"--subbuf-size={self.subbuf_kib}k --num-subbuf={SUBBUFS}"
         steps = (
             f"enable-channel {CHANNEL} --buffers-uid {size}",
@@ -213,7 +228,12 @@ def record(session: Session, command: Sequence[str], seconds: float | None, foll
     with noted() as came, ends_with_block(), session:
         say(f"recording into {session.out}")
         process = _start(command, follow_forks) if command else None
-        status = _run(session, process, seconds or math.inf, came)
+        try:
+            status = _run(session, process, seconds or math.inf, came)
+        finally:
+            if process and process.poll() is None:
+                process.kill()
+                process.wait()
     about = {"command": shlex.join(command), "pid": process.pid if process else None, "seconds": seconds}
     _write_about(session, about)
     return _judge(session, status)
@@ -226,7 +246,10 @@ def _write_about(session: Session, about: dict[str, Any]) -> None:
     about["buffers"] = f"{SUBBUFS} x {session.subbuf_kib} KiB for each CPU"
     about |= {f"lost_{name}": count for name, count in losses._asdict().items()} if losses else {}
     del about["bench"]
-    (session.out / RECORD_FILE).write_text(json.dumps(about, indent=1) + "\n")
+    try:
+        (session.out / RECORD_FILE).write_text(json.dumps(about, indent=1) + "\n")
+    except OSError as error:
+        say(f"{session.out / RECORD_FILE}: {error.strerror}")
 
 
 @contextmanager
