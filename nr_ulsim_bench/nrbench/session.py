@@ -154,8 +154,8 @@ class Lane(Generic[StepT, LineT]):
     take: Callable[[StepT], Sequence[LineT]]  # which may raise MachineLost
     planned: int  # lines
     seconds: float  # about, for all of them
-    counts_steps: bool = False  # planned are steps
     pool: Executor | None = None  # whose thread waits for the machine; None: it is this one
+    counts_steps: bool = False  # planned are steps
 
     def begin(self, step: StepT) -> Future[Sequence[LineT]]:
         if self.pool:

@@ -120,7 +120,7 @@ def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path):
 
 
 def test_a_full_disk_is_named():
-    said = "/dev/full: No space left on device; the runs before are there, and the same command goes on"
+    said = "/dev/full: No space left on device; the lines before are there"
     with pytest.raises(ResultsError, match=said):
         session.append(Path("/dev/full"), "1")
 
