@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Iterable, Iterator, Sequence
 
-from nrbench.driver import BenchError
+from nrbench.driver import BenchError, there
 from nrbench.engine import Part, Request, plain, tables_of
 from nrbench.parts import latch, lives, pi, pools, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import PARTS
@@ -40,6 +40,7 @@ class Replay(Part):
             repeats=request.rounds or request.usual(None, 3),
             seed=request.seed,
         )
+        there(request.program)
         (options.out / RUNS).unlink(missing_ok=True)
         return sweep_replay.run(options)
 
@@ -106,17 +107,17 @@ def _write(out: Path, names: Sequence[str], sections: Iterable[Section], has_scr
 
 def report_again(out: Path) -> None:
     """On the results of every part that are in a folder."""
-    there = [part for part in ALL if (out / part.results).is_file()]
-    if not there and not (out / RUNS).is_file():
+    found = [part for part in ALL if (out / part.results).is_file()]
+    if not found and not (out / RUNS).is_file():
         raise BenchError(f"{out}: holds none of {', '.join([*(part.results for part in ALL), RUNS])}")
 
     def sections() -> Iterator[Section]:
-        for part in there:
+        for part in found:
             if part is REPLAY:
                 session.report((out / part.results).parent)
             yield from part.shown(out)
 
     if (out / RUNS).is_file():
         session.report(out)
-    names = [part.results for part in there]
+    names = [part.results for part in found]
     _write(out, names, sections(), has_screen=len(names) > 1)

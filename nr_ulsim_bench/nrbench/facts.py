@@ -323,7 +323,9 @@ def shared_memory_mib(system: System) -> int | None:
 
 
 def vrtsim_files(system: System) -> str:
-    """Of runs on OAI's radio vrtsim, by hand or by nrbench: the memory of gNB and UE, and where they meet."""
+    """Of runs on OAI's radio vrtsim that have ended: the memory of gNB and UE, and where they met."""
+    if {"nr-softmodem", "nr-uesoftmodem"} & {*system.processes().values()}:
+        return ""
     memory = [name for name in system.names("/dev/shm") if name.startswith(("vrtsim_", "nrbench-"))]
     met = filter(system.exists, ("/tmp/vrtsim_socket", "/tmp/vrtsim_connection"))
     return " ".join([*(f"/dev/shm/{name}" for name in memory), *met])
