@@ -164,13 +164,14 @@ def radio(folder: Path, words: str) -> str:
 
 
 def quote(folder: Path, words: str) -> str:
-    """FILE | BEGIN: the paragraph of a text report that begins so."""
-    name, begin = words.split(" | ")
+    """FILE | BEGIN | LINES: the paragraph of a text report that begins so, or so many lines of it."""
+    name, begin, *count = words.split(" | ")
     every = (folder / name).read_text(encoding="utf-8").split("\n\n")
     found = next((part for part in every if part.startswith(begin)), None)
     if found is None:
         raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    return f"```\n{found.rstrip()}\n```"
+    lines = found.rstrip().splitlines()[: int(count[0]) if count else None]
+    return "\n".join(["```", *lines, "```"])
 
 
 KINDS: dict[str, Callable[[Path, str], str]] = {
