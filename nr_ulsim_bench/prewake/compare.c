@@ -28,7 +28,7 @@ typedef struct {
   double worker_extra_s; ///< CPU time of all threads but the producer's beyond their tasks
 } cost_t;
 
-/// What is kept of one mode.
+/// The measured figures of one mode.
 typedef struct {
   uint64_t *lateness_ns; ///< of each slot
   uint32_t slots;

@@ -19,7 +19,7 @@ typedef struct {
   _Alignas(64) uint64_t work_ns;
 } timed_task_t;
 
-/// What was measured, one value a slot.
+/// The measured figures, one value a slot.
 typedef struct {
   uint64_t *makespan_ns, *ratio_ppm;
   uint32_t slots;

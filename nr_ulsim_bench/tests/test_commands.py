@@ -268,7 +268,7 @@ def test_what_cannot_be_measured_is_named_in_a_line(programs, tmp_path, words, r
 
 @pytest.fixture
 def radio(tmp_path, monkeypatch):
-    """The words of a session. What is run is made up: a combination lives up to its capacity."""
+    """Options of a session whose runs are made up: a combination lives up to its capacity."""
     monkeypatch.setattr("nrbench.radio.pair.take", made_up)
     monkeypatch.setattr("nrbench.radio.softmodem.check_privileges", lambda _: None)
     return radio_words(tmp_path)
