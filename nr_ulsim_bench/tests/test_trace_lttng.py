@@ -7,6 +7,7 @@ recorded at the same time, so processes are told by their numbers.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +25,7 @@ BUILD = os.environ.get("WS_TRACE_BUILD", "")
 BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
 PROVIDER = BIN / "libthread_pool_ws_lttng.so.0"
 TOOL = Path(__file__).resolve().parent.parent / "tpool-ws-trace"
+MODULE = TOOL.parent.parent / "common/utils/thread_pool_ws"
 WARM, SLOTS = 5, 207
 SLOT_BENCH = [
     "bench=slot", "backend=ws", "workers=1", "bursts=12x6+22x28", "period_us=1000", f"slots={SLOTS}",
@@ -81,6 +83,7 @@ def recorded(tmp_path_factory):
     return out, json.loads(answer.stdout)
 
 
+@pytest.mark.gate
 def test_the_numbers_are_those_of_the_program(recorded):
     trace, said = recorded
     summary = report(trace, "--process", NAME)
@@ -107,21 +110,53 @@ def test_the_numbers_are_those_of_the_program(recorded):
         assert phase["task_time"]["count"] == phase["start_lag"]["count"] == phase["tasks"]
 
 
+def compiled(source: Path, folder: Path, *parts: str) -> Path:
+    """A C program, linked with these parts of the library."""
+    program = folder / source.stem
+    archives = [next(Path(BUILD).rglob(f"libthread_pool_ws{part}.a")) for part in (*parts, "")]
+    run(
+        "cc", source, f"-I{MODULE}/include", f"-I{MODULE}/api", f"-I{MODULE}", *archives,
+        "-ldl", "-pthread", "-o", program,
+    )  # fmt: skip
+    return program
+
+
+BESIDE = os.environ | {"LD_LIBRARY_PATH": str(BIN)}  # where the provider lies
+
+
+@pytest.mark.gate
+def test_every_kind_of_event_is_recorded_and_counted(tmp_path):
+    """By a session daemon, of a real pool; its header names the events."""
+    program = compiled(Path(__file__).parent / "trace/every_event.c", tmp_path)
+    record(tmp_path / "t", "--", program, PROVIDER, env=BESIDE)
+    kinds = set(re.findall(r"^  X\((\w+)", (MODULE / "trace/ws_probe.h").read_text(), re.MULTILINE))
+    pid = json.loads((tmp_path / "t" / "recorded.json").read_text())["pid"]
+    lines = run("babeltrace2", "--names=context,payload", tmp_path / "t").stdout.splitlines()
+    own = [line for line in lines if re.search(rf"vpid = {pid}\b", line)]
+    seen = Counter(kind for line in own for kind in re.findall(r"oai_tpool_ws:(\w+)", line))
+    assert len(kinds) > 15 and seen.keys() == kinds
+    assert seen["run_begin"] == seen["run_end"] == seen["push"] == 25  # two phases of twelve, one stolen
+    assert seen["run_as"] == sum(int(n) for line in own for n in re.findall(r"units = (\d+)", line)) == 24
+    assert seen["join_begin"] == seen["join_end"] == 2
+    assert any("cause = \"made up\", late_ns = 1234 " in line for line in own)
+    assert any("stopped_producer" in line and "cpu = 5 " in line for line in own)
+    summary = report(tmp_path / "t", "--process", pid)
+    assert [(phase["kind"], phase["count"], phase["tasks"]) for phase in summary["phases"]] == [
+        ("symbol_processing", 1, 12), ("ulsch_decoding", 1, 12), ("burst", 1, 1),
+    ]  # fmt: skip
+    assert {row["name"]: row["count"] for row in summary["functions"]} == {"users": 24, "stolen": 1}
+    assert summary["lost_events"] == 0 and summary["warnings"] == []
+
+
 def test_a_task_of_an_interface_has_the_users_function(tmp_path):
     """Three tasks of the example on ws_sched: they all call add_up."""
-    program = tmp_path / "ws_sched"
-    root = TOOL.parent.parent
-    headers = root / "common/utils/thread_pool_ws"
-    archives = [next(Path(BUILD).rglob(f"libthread_pool_ws{part}.a")) for part in ("_api", "")]
-    run(
-        "cc", headers / "api/examples/ws_sched.c", f"-I{headers}/include", f"-I{headers}/api",
-        *archives, "-ldl", "-pthread", "-o", program,
-    )  # fmt: skip
-    record(tmp_path / "trace", "--", program, env=os.environ | {"LD_LIBRARY_PATH": str(BIN)})
+    program = compiled(MODULE / "api/examples/ws_sched.c", tmp_path, "_api")
+    record(tmp_path / "trace", "--", program, env=BESIDE)
     (function,) = report(tmp_path / "trace", "--process", program.name)["functions"]
     assert (function["name"], function["count"]) == ("add_up", 3)
 
 
+@pytest.mark.gate
 def test_the_page_and_the_file_for_perfetto(recorded, tmp_path):
     answer = run(TOOL, "report", recorded[0], "--out", tmp_path)
     assert "Critical path" in answer.stdout
