@@ -3,8 +3,10 @@
 """What the documents name is there, and nothing in the tree speaks of one machine.
 
 Rules: link, anchor (Markdown links inside the tree), path (files that backticks and shell blocks name, from
-the tree's root), spdx (the first lines of every source file), columns (of C and shell: clang-format leaves
-comments as they are), machine (no absolute path of a home or work folder).
+the tree's root), name (tests, programs, steps and mutants in pages but CHANGELOG.md, which also tells what is
+gone), spdx (the first lines of every source file), columns (of C and shell: clang-format leaves comments as
+they are), machine (no absolute path of a home or work folder). In tables of tests: case (kills.csv;
+`ci/simulate kills --show` takes out what is gone), model (models.txt: files, and mutants in their options).
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from fnmatch import filter as matching
 from pathlib import Path
 from urllib.parse import unquote
 
-from lintkit import C_SUFFIXES, MODULE, ROOMS, Finding, blank, line_of, main, read, tree_files
+from lintkit import C_SUFFIXES, MODULE, ROOMS, Finding, blank, line_of, main, read, repo_root, tree_files
+
+sys.path.append(str(repo_root() / MODULE / "tests/sim"))
+from simulate.named import Named  # noqa: E402
 
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 SOURCE = re.compile(
@@ -38,6 +43,14 @@ PATH = re.compile(
     rf"(?:\./)?((?:{MODULE}|openair1_patches|nr_ulsim_bench|cmake_targets|ci|\.ci|docs)/[^\s:,;)]*"
     rf"|(?:(?:{'|'.join(ROOMS)})/)?ws_\w+\.[ch])(?::\d+)?[:,;]?"
 )
+NUMBERS = r"\b[Ss]teps? (\d\d\b(?:-[\w-]+)?(?:(?:, | and )\d\d\b)*)"
+NAMES = {
+    "test or program": r"(?<![\w./-])(test_[\w-]+|(?:tpool-)?ws-[a-z][\w-]*|[A-Z]\w+\.(?:pml|tla))",
+    "step": rf"{NUMBERS}|(?:^|`)ci/test ([a-z][\w-]*(?: [a-z][\w-]*)*)",
+    "mutant": r"\bmutants? `([\w-]+)`",
+    "mutant of a model": r"\(([A-Za-z]+_\w+(?:, [A-Za-z]+_\w+)*)\)",  # in pages that name tests/model
+}
+OTHERS = {"test_actor", "test_thread-pool", "test_asyncs"}  # of OAI, of Taskflow
 OAI_FOLDERS = re.compile(r"cmake_targets/(build_oai|ran_build|tools|phy_simulators)")
 
 
@@ -88,6 +101,33 @@ def check_paths(page: str, text: str, paths: set[str]) -> Iterator[Finding]:
             yield Finding(page, line_of(text, offset), "path", f"{name}: the tree has no such file")
 
 
+def known_names(root: Path, names: list[str]) -> dict[str, set[str]]:
+    def words(form: str, pattern: str) -> set[str]:
+        """What matches the pattern in files whose name matches the form."""
+        texts = (read(root / name) for name in names if re.search(form, name))
+        return {word for text in texts for word in re.findall(pattern, text)}
+
+    files = [Path(name) for name in names]
+    steps = {path.name for path in files if path.parts[:2] == ("ci", "steps")}
+    built = words(r"CMakeLists\.txt$|\.cmake$|pyproject\.toml$|/gdb/", r"[\w-]+")
+    return {
+        "test or program": OTHERS | {path.name for path in files} | {path.stem for path in files} | built,
+        "step": {"full"} | steps | {part for step in steps for part in (*step.split("-"), step[3:])},
+        "mutant": {path.stem for path in files if path.parent.name == "mutants"},
+        "mutant of a model": words("/tests/model/", r"\w+") | words("/MEMORY_MODEL", r"(?m)^\| ([A-Z_]+) \|"),
+    }
+
+
+def check_names(page: str, text: str, known: dict[str, set[str]]) -> Iterator[Finding]:
+    for what, form in NAMES.items():
+        for one in re.finditer(form, text, re.M) if "model" not in what or "tests/model" in text else ():
+            for name in re.split(", | and | ", one[one.lastindex or 0]):
+                if name not in known[what]:
+                    yield Finding(
+                        page, line_of(text, one.start()), "name", f"{name}: there is no such {what}"
+                    )
+
+
 def check_source(name: str, text: str) -> Iterator[Finding]:
     script = text.startswith("#!") and "." not in Path(name).name
     if (script or SOURCE.search(name)) and SPDX not in "\n".join(text.split("\n")[:5]):
@@ -101,6 +141,8 @@ def check_source(name: str, text: str) -> Iterator[Finding]:
 
 def check(root: Path) -> Iterator[Finding]:
     names = tree_files(root)
+    known, named = known_names(root, names), Named(root / MODULE)
+    tables = {"/sim/kills.csv": ("case", named.gone_cases), "/model/models.txt": ("model", named.gone_models)}
     paths = {parent.as_posix() for name in names for parent in Path(name).parents} | set(names)
     for name in names:
         text = read(root / name)
@@ -110,6 +152,10 @@ def check(root: Path) -> Iterator[Finding]:
         if name.endswith(".md"):
             yield from check_links(root, name, text)
             yield from check_paths(name, text, paths)
+            yield from check_names(name, text, known) if name != "CHANGELOG.md" else ()
+        for end, (rule, gone) in tables.items():
+            if name.endswith(end):
+                yield from (Finding(name, at, rule, f"{what} is gone") for at, what in gone(root / name))
 
 
 if __name__ == "__main__":

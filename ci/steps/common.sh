@@ -92,6 +92,12 @@ need_sanitizer() {
     skip "$1 cannot link with -fsanitize=$2: apt install $package"
 }
 
+# The version of this project: that of ws_version.h.
+project_version() {
+  sed -n 's/#define WS_VERSION_[MP][A-Z]* \([0-9]*\)$/\1/p' common/utils/thread_pool_ws/include/ws_version.h |
+    paste -sd.
+}
+
 # configure <preset> [cmake option]...
 configure() {
   local preset="$1"

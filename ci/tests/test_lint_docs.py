@@ -6,10 +6,16 @@ from lint_docs import SPDX, anchors, check
 from tests.fixture import TreeTest
 
 HEAD = f"// {SPDX}\n"
+KILLS = "mutant,units,scenes,contract\n"
 TREE = {
     "docs/tuning.md": "# Tuning\n## Spin & `wake`: 2 µs\n",
     "@/setup/ws_pool.c": HEAD,
     "ci/test": f"# {SPDX}\n",
+    "ci/steps/88-abi": "",
+    "@/tests/CMakeLists.txt": f"# {SPDX}\nset(target test_scenes)\n",
+    "@/tests/unit/test_push.c": f"{HEAD}TEST_CASE(a_push)\n",
+    "@/tests/sim/mutants/wait-rides.toml": f"# {SPDX}\n",
+    "@/tests/model/Deque.pml": f"{HEAD}#ifdef NO_FENCE\n",
 }
 # What README.md holds, and the findings there.
 PAGES: tuple[tuple[str, ...], ...] = (
@@ -25,6 +31,13 @@ PAGES: tuple[tuple[str, ...], ...] = (
     ("```\nci/test full && ./ci/test\nbuild/x a/b <x>/ci/none ~/ci/none docs/*.md\n```\n",),
     ("```\nci/test --out \\\n docs/none.md\n./ci/tset\n```\n", "3 path", "4 path"),
     ("```c\nci/none;\n```\n\n~~~\nci/test\n~~~\n",),
+    ("`test_push`, test_scenes, test_push.c, Deque.pml, OAI's `test_actor`, my_test_x, a/test_x\n",),
+    ("`test_pull`\nws-bench\ntpool-ws-trace\nPark.tla\n", "1 name", "2 name", "3 name", "4 name"),
+    ("step 88-abi, Steps 88, in 10 steps, `ci/test full abi`, `ci/test WORD`, steps 1 to 12\n",),
+    ("step 88-api\nsteps 88 and 89\n`ci/test abi api`\n", "1 name", "2 name", "3 name"),
+    ("the mutant `wait-rides`\nthe mutants `wait-rode`\n", "2 name"),
+    ("tests/model: (NO_FENCE)\n(NO_FENCE, NO_PENCE)\n", "2 name"),
+    ("(NO_PENCE)\n",),
     ("see /ho" + "me/ann/x\n", "1 machine"),
     ("see /ro" + "ot/x\n", "1 machine"),
     ("see net/wo" + "rk/x, ~/x, $HOME/x\n",),
@@ -35,6 +48,9 @@ SOURCES: tuple[tuple[str, ...], ...] = (
     ("CMakeLists.txt", "", "1 spdx"),
     ("run", "#!/bin/sh\n", "1 spdx"),
     ("data.csv", "x" * 111 + "\n"),
+    ("CHANGELOG.md", "`ws-pi` is gone\n"),
+    ("@/tests/sim/kills.csv", f"{KILLS}x,push: a_push,,\ny,push: a_pull,,\n", "3 case"),
+    ("@/tests/model/models.txt", "spin | d | Deque.pml | | -DNO_FENCE\ntlc | p | Park | |\n", "2 model"),
     ("a.c", HEAD + "x" * 110 + "\n" + "x" * 111 + "\n", "3 columns"),
     ("run", f"#!/bin/sh\n# {SPDX}\n" + "x" * 111 + "\n", "3 columns"),
 )
@@ -47,7 +63,8 @@ class DocsTest(TreeTest):
 
     def test_sources(self) -> None:
         for name, text, *expected in SOURCES:
-            self.expect(check, {name: text}, *(f"{name}:{finding}" for finding in expected))
+            found = (f"{name.rpartition('/')[2]}:{finding}" for finding in expected)
+            self.expect(check, {**TREE, name: text}, *found)
 
     def test_a_repeated_heading_is_numbered(self) -> None:
         self.assertEqual(anchors("# A b\n## A b\n```\n# no\n```\n"), {"a-b", "a-b-1"})

@@ -93,7 +93,7 @@ def describe(label: str | None = None, system: System = REAL) -> Host:
 
 
 def commit(folder: Path) -> str | None:
-    return git(folder, "describe", "--always", "--dirty", "--abbrev=12")
+    return git(folder, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
 
 
 def facts() -> dict[str, Any]:

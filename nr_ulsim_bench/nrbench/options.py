@@ -13,10 +13,25 @@ from typing import Annotated, Any, Callable, NamedTuple, TypeVar, get_args, get_
 import typer
 
 from nrbench.needed import STATUS
+from nrbench.version import VERSION
 
 T = TypeVar("T")
 Command = Callable[..., int | None]
 CLOSED_PIPE = 141  # exit status of a program whose reader has gone, as shells have it
+
+
+def _print_version(context: typer.Context, asked: bool) -> None:
+    if asked:
+        print(context.command.name, VERSION)
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Of the program, before a command."""
 
 
 class Program:
@@ -25,6 +40,7 @@ class Program:
     def __init__(self, name: str, about: str, errors: tuple[type[Exception], ...]) -> None:
         self.name, self.errors = name, errors
         self.app = typer.Typer(
+            name=name,
             help=about,
             add_completion=False,
             pretty_exceptions_enable=False,
@@ -32,6 +48,7 @@ class Program:
             no_args_is_help=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
+        self.app.callback()(_options)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:
         """Makes a function a command; its result is the exit status. Errors that the user can mend become one

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../common/utils/thread_pool_ws/include/ws_version.h"
+
 static bool parse_number(const char *text, const word_key_t *key, void *field)
 {
   char *end;
@@ -70,11 +72,22 @@ bool words_parse(char *line, const word_key_t *keys, void *target, report_t *rep
   return true;
 }
 
+/// @param usage  begins with "usage: " and the program's name
+_Noreturn static void print_version(const char *usage)
+{
+  const char *name = usage + strlen("usage: ");
+  printf("%.*s %d.%d.%d\n", (int)strcspn(name, " "), name, WS_VERSION_MAJOR, WS_VERSION_MINOR,
+         WS_VERSION_PATCH);
+  exit(EXIT_SUCCESS);
+}
+
 void words_join(int argc, char **argv, const char *usage, char line[WORDS_CHARS_MAX])
 {
   size_t length = 0;
   line[0] = '\0';
   if (argc > 1 && argv[1][0] == '-') {
+    if (strcmp(argv[1], "--version") == 0)
+      print_version(usage);
     const bool asked = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     fputs(usage, asked ? stdout : stderr);
     exit(asked ? EXIT_SUCCESS : EXIT_FAILURE);

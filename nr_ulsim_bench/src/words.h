@@ -39,7 +39,7 @@ typedef struct {
 bool words_parse(char *line, const word_key_t *keys, void *target, report_t *report);
 
 /// @brief The words of a command line as a line for words_parse(), cut where it does not fit. Where it asks
-/// for the usage, or has another option, the process prints the usage and ends.
+/// for the version (--version) or the usage, or has another option, the process prints that and ends.
 void words_join(int argc, char **argv, const char *usage, char line[WORDS_CHARS_MAX]);
 
 /// @brief Both for a program that gets one request. Where a word is not understood, it prints the report and

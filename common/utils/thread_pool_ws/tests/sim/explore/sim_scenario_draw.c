@@ -400,19 +400,19 @@ static void widen(sim_machine_t *machine)
 /// so long that the workers have left, some until the pool has ended.
 static void special_handovers(sim_scenario_t *scenario)
 {
-  const bool deals = one_in(2);
-  if (deals) {
+  const bool dispatches = one_in(2);
+  if (dispatches) {
     widen(&sim_machine);
     scenario->machine = sim_machine;
   }
   special_spinners(scenario);
   for (uint32_t i = 0; i < scenario->pools; i++) {
-    scenario->pool[i].workers = deals ? between(3, SIM_WORKERS_MAX) : between(2, 4);
-    scenario->pool[i].pinned |= deals; // a dispatcher that loses its CPU does not get another one
+    scenario->pool[i].workers = dispatches ? between(3, SIM_WORKERS_MAX) : between(2, 4);
+    scenario->pool[i].pinned |= dispatches; // a dispatcher that loses its CPU does not get another one
   }
-  if (deals)
+  if (dispatches)
     scenario->guard_slow_us = 0;
-  change_actions(scenario, deals ? dispatch_action : handovers_action);
+  change_actions(scenario, dispatches ? dispatch_action : handovers_action);
   scenario->hand_stalls = log_between(0.02, 0.5);
   scenario->call_stalls = log_between(0.02, 0.5);
   scenario->stops_early = one_in(3);

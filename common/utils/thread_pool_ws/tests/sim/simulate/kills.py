@@ -5,7 +5,8 @@ Each mutant is put into a copy of the checkout, which is then built and tested. 
 (tests/unit, stress and shim), scenes, contract (with the tests of other pools' interfaces), and explore,
 which is the mutant's stored seed. Each result is written at once into tests/sim/kills.csv: what has failed,
 as "suite: case", or "-". The cell of a run that is missing is empty. A result is kept until the mutant, the
-files that it changes, or the sources of the suite change. Another call goes on where the last one stopped."""
+files that it changes, or the sources of the suite change. Another call goes on where the last one stopped.
+Cases that are gone leave the table; the cell of a run that found no others becomes empty."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from xml.etree import ElementTree
 
 from simulate.mutants import replay
 from simulate.mutate import MODULE, SIM, Edit, Mutant, MutantError, find_mutants, tree
+from simulate.named import CASES, Named
 from simulate.program import HOST_CPUS, print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
@@ -65,6 +67,16 @@ def read_table(path: Path, mutants: list[Mutant]) -> Rows:
             stored = {row["mutant"]: row for row in csv.DictReader(file)}
     empty = dict.fromkeys(HEADS, "")
     return {one.name: empty | stored.get(one.name, {}) | {"mutant": one.name} for one in mutants}
+
+
+def drop_gone(row: dict[str, str], named: Named) -> None:
+    """A case that is gone finds nothing. A run that found no other is missing."""
+    for suite in CASES:
+        gone = named.gone(suite, row[suite])
+        if gone:
+            row[suite] = "; ".join(entry for entry in row[suite].split("; ") if entry not in gone)
+        if gone and not row[suite]:
+            row["keys"] = " ".join(key for key in row["keys"].split() if not key.startswith(f"{suite}="))
 
 
 def write_table(path: Path, rows: Rows) -> None:
@@ -224,7 +236,9 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"ci/simulate kills: there is no {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
-    rows = read_table(path, mutants)
+    rows, named = read_table(path, mutants), Named(MODULE)
+    for row in rows.values():
+        drop_gone(row, named)
     write_table(path, rows)
     if options.show:
         print("\n".join(summary(rows, mutants)))

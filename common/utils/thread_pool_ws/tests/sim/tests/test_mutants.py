@@ -8,8 +8,19 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulate.kills import HEADS, NAMES_MAX, failures, keys_of, read_table, store, summary, write_table
+from simulate.kills import (
+    HEADS,
+    NAMES_MAX,
+    drop_gone,
+    failures,
+    keys_of,
+    read_table,
+    store,
+    summary,
+    write_table,
+)
 from simulate.mutate import MODULE, SIM, find_mutants
+from simulate.named import Named, has
 
 OUTPUT = """
 Suite: park
@@ -73,6 +84,34 @@ class TestKills(unittest.TestCase):
         self.assertTrue(row["units"].endswith("; and 2 more"))
         self.assertEqual(row["explore"], "-")
         self.assertEqual(list(summary(rows, mutants))[-1], f"units only (1): {mutants[0].name}")
+
+    def test_a_case_that_is_gone_leaves_the_table(self) -> None:
+        files = {
+            "CMakeLists.txt": "add_test(contract_task) add_test(${name}_cxx)",
+            "unit/core/test_push.c": "TEST_CASE(a_push)",
+            "scenes/full.c": '{"a_queue_of_" kind "_priority_grows"} "low"',
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder, "tests", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            named = Named(Path(folder))
+            row = dict.fromkeys(HEADS, "") | {
+                "keys": "units=12 scenes=34 contract=56",
+                "units": "push: a_pull (hang); search: a_push",
+                "scenes": "full: a_queue_grows; full: a_queue_of_low_priority_grows (hang); and 3 more",
+                "contract": "contract_fifo (exit 1); contract_task (exit 1); contract_task_cxx (crash)",
+            }
+            drop_gone(row, named)
+        self.assertEqual((row["units"], row["keys"]), ("", "scenes=34 contract=56"))
+        self.assertEqual(row["scenes"], "full: a_queue_of_low_priority_grows (hang); and 3 more")
+        self.assertEqual(row["contract"], "contract_task (exit 1); contract_task_cxx (crash)")
+
+    def test_a_name_may_be_joined_from_parts(self) -> None:
+        parts = {"of_", "low", "_end", "3", "0", "push"}
+        for name, expected in (("push", True), ("of_low_end", True), ("of_30", True), ("lowpush", False)):
+            self.assertEqual(has(name, parts), expected, name)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Line = dict[str, Any]
 
 
 def commit() -> str | None:
-    command = ["git", "-C", str(TREE), "describe", "--always", "--dirty"]
+    command = ["git", "-C", str(TREE), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The version of this project: in its tree that of ws_version.h, else that of the installed package.
+
+setuptools imports this file when it builds the package, so it imports nothing of others."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+
+HEADER = Path(__file__).resolve().parents[2] / "common/utils/thread_pool_ws/include/ws_version.h"
+
+
+def of_header(header: Path) -> str:
+    text = header.read_text(encoding="utf-8")
+    return ".".join(re.findall(r"#define WS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+
+
+VERSION = of_header(HEADER) if HEADER.is_file() else metadata.version("nr-ulsim-bench")

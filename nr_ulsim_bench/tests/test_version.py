@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""This project has one version, that of ws_version.h: CHANGELOG.md, pages, commands and tags agree with it.
+
+Steps 40, 58 and 84 check the .pc files, ws-bench and the wheel."""
+
+import re
+import subprocess
+
+import pytest
+from golden_files import ROOT
+from typer.testing import CliRunner
+
+from nrbench import cli, host, version
+from nrbench.trace.cli import program
+
+HEADING = re.compile(r"^## (\d+\.\d+\.\d+)( \(\d{4}-\d\d-\d\d\))?$", re.M)  # with the date it is released
+TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+
+
+def git(folder, *words):
+    said = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=False)
+    return said.stdout.strip() if said.returncode == 0 else None
+
+
+def wrong_tags(folder, own, released):
+    """Of the tags of versions that HEAD has: those of another form, or newer than ours, and our own if
+    CHANGELOG.md gives no date. In a copy inside another project's checkout the tags are not ours."""
+    if git(folder, "rev-parse", "--show-prefix") != "":
+        return []
+    limit = tuple(map(int, own.split(".")))
+    wrong = []
+    for tag in (git(folder, "tag", "--list", "v[0-9]*", "--merged", "HEAD") or "").split():
+        form = TAG.fullmatch(tag)
+        numbers = tuple(map(int, form.groups())) if form else ()
+        if tag != "v" + ".".join(map(str, numbers)) or numbers > limit or (numbers == limit and not released):
+            wrong.append(tag)
+    return wrong
+
+
+def newest_heading(changes):
+    """@return the version, whether it is released"""
+    found = HEADING.search(changes)
+    assert found and found.start() == changes.index("\n## ") + 1
+    return found[1], found[2] is not None
+
+
+def other_versions(own, page):
+    """Of this project, as its pages show them."""
+    shown = re.findall(r"\bthread_pool_ws (\d+\.\d+\.\d+)|\btag -a v(\d+\.\d+\.\d+)", page)
+    return {one or other for one, other in shown} - {own}
+
+
+@pytest.mark.parametrize("app, name", [(cli.app, "nrbench"), (program.app, "tpool-ws-trace")])
+def test_the_commands_print_it(app, name):
+    header = (ROOT / "common/utils/thread_pool_ws/include/ws_version.h").read_text(encoding="utf-8")
+    numbers = [
+        re.search(rf"#define WS_VERSION_{part} (\d+)$", header, re.M)[1]
+        for part in ("MAJOR", "MINOR", "PATCH")
+    ]
+    answer = CliRunner().invoke(app, ["--version"])
+    assert (answer.exit_code, answer.output) == (0, f"{name} {'.'.join(numbers)}\n")
+
+
+@pytest.mark.filterwarnings("ignore:.*beta")  # says setuptools of its part that reads pyproject.toml
+def test_the_package_has_it():
+    setuptools = pytest.importorskip("setuptools.config.pyprojecttoml")
+    read = setuptools.read_configuration(ROOT / "nr_ulsim_bench" / "pyproject.toml")
+    assert read["project"]["version"] == version.VERSION
+
+
+def test_changes_pages_and_tags_agree():
+    newest, released = newest_heading((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert newest == version.VERSION
+    assert wrong_tags(ROOT, newest, released) == []
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    texts = {page.name: page.read_text(encoding="utf-8") for page in pages}
+    assert {name: other for name in texts if (other := other_versions(newest, texts[name]))} == {}
+
+
+def test_a_heading_has_a_date_once_it_is_released():
+    assert newest_heading("# Changes\n\n## 1.2.3\n\n## 1.2.2 (2026-01-02)\n") == ("1.2.3", False)
+    assert newest_heading("# Changes\n\n## 1.2.3 (2026-01-02)\n") == ("1.2.3", True)
+    with pytest.raises(AssertionError):
+        newest_heading("# Changes\n\n## Next\n\n## 1.2.2 (2026-01-02)\n")
+
+
+def test_a_page_shows_this_version():
+    text = "thread_pool_ws 0.1.0+9c2e1a4: shape B2, git tag -a v0.1.1, OAI v2.3.0"
+    assert other_versions("0.1.0", text) == {"0.1.1"} and other_versions("0.1.1", text) == {"0.1.0"}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    def run(*words):
+        git(tmp_path, "-c", "user.name=n", "-c", "user.email=e@x", *words)
+
+    run("init", "-q")
+    run("commit", "-q", "--allow-empty", "-m", "first")
+    run("tag", "-a", "v0.9.0", "-m", "old")
+    return tmp_path, run
+
+
+@pytest.mark.parametrize("tag", ["v1.0.0", "v0.10.1", "v0.10", "v0.10.00", "v0.10.0-rc1"])
+def test_a_tag_that_is_newer_or_of_another_form_is_wrong(checkout, tag):
+    folder, run = checkout
+    assert wrong_tags(folder, "0.10.0", True) == []
+    run("tag", "-a", tag, "-m", "new")
+    assert wrong_tags(folder, "0.10.0", True) == [tag]
+
+
+def test_the_tag_of_this_version_needs_its_date(checkout):
+    folder, run = checkout
+    run("tag", "-a", "v0.10.0", "-m", "ours")
+    assert wrong_tags(folder, "0.10.0", True) == [] and wrong_tags(folder, "0.10.0", False) == ["v0.10.0"]
+
+
+def test_other_tags_and_other_checkouts_do_not_count(checkout):
+    folder, run = checkout
+    run("tag", "vendor-1")
+    run("checkout", "-q", "-b", "later")
+    run("commit", "-q", "--allow-empty", "-m", "later")
+    run("tag", "v2.0.0")
+    run("checkout", "-q", "--detach", "HEAD~")
+    assert wrong_tags(folder, "0.10.0", True) == []
+    (folder / "inside").mkdir()
+    assert wrong_tags(folder / "inside", "0.1.0", True) == []
+
+
+def test_results_name_the_commit_and_no_tag(checkout):
+    folder, _ = checkout
+    assert host.commit(folder) == git(folder, "rev-parse", "--short=12", "HEAD")
