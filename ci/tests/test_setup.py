@@ -6,13 +6,17 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+import pip
+
 CI = Path(__file__).resolve().parent.parent
 # After its answer apt-cache writes more than a pipe holds: a reader that left early kills it with SIGPIPE.
-# apt and pip refuse a list as a whole for one name. No time passes until the limit for pip.
+# apt and pip refuse a list as a whole for one name. pip's time is up at once with "endless". It has no
+# answer for "silent". With "large" it pauses in a line, then waits until ci/setup has shown it.
 PROGRAMS = {
     "fake/bin/id": 'cat "$FAKE/id"',
     "fake/bin/sudo": """
@@ -29,29 +33,33 @@ echo "apt-get $https_proxy" >>"$FAKE/calls"
 [ "$(cat "$FAKE/id")" = 0 ] || exit 100
 case "$*" in *update*) [ ! -e "$FAKE/offline" ]; exit ;; esac
 names="$*" names="${names##*--no-install-recommends}"
-for name in $names; do grep -qxF "$name" "$FAKE/known" || exit 100; done
-for name in $names; do ! grep -qxF "$name" "$FAKE/refused" || exit 100; done
+for name in $names; do grep -qxF $name "$FAKE/known" && ! grep -qxF $name "$FAKE/refused" || exit 100; done
 printf '%s\\n' $names >>"$FAKE/installed" """,
     "fake/bin/timeout": 'shift 3; [ "${*: -1}" != endless ] || exit 124; exec "$@"',
-    ".venv/bin/pip": "",
+    ".venv/bin/pip": 'exec .venv/bin/python -m pip "$@"',
     ".venv/bin/python": """
+[ "$1" = -m ] || PYTHONPATH="$FAKE/site" exec "$PYTHON" -S "$@"
 echo "pip $*" >>"$FAKE/calls"
-into="" names=() dry=no
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --target) into="${2##*/}:" && shift ;;
-    -r) mapfile -t names < <(sed 's/ *#.*//; /^$/d' "$2") && shift ;;
-    --dry-run) dry=yes ;;
-    --retries | --only-binary | -m) shift ;;
-    -* | install) ;;
-    *) names+=("$1") ;;
+into="" names=()
+for arg; do
+  case "$arg" in
+    .venv/*) into="$arg/" ;;
+    -* | pip | install | off | 2 | :all:) ;;
+    *) names+=("$arg") ;;
   esac
-  shift
 done
 for name in "${names[@]}"; do
   ! grep -qxF -e "$name" "$FAKE/refused" || exit 1
+  [ "$name" != silent ] || { printf 'WARNING: Retry(total=%s broken by cause\\n' 2, 1, 0, ERROR: ; exit 1; }
+  printf Collecting && [ "$name" != large ] || sleep 2
+  echo " $name"
+  until [ "$name" != large ] || grep -q large "$FAKE/said"; do ((++tries < 600)) || exit 1; sleep 0.1; done
 done
-[ "$dry" = yes ] || printf '%s\\n' "${names[@]/#/$into}" >>"$FAKE/installed" """,
+[[ $* != *--dry-run* ]] || exit 0
+for name in "${names[@]}"; do
+  echo "$into$name" >>"$FAKE/installed" && info="${into:-$FAKE/site/}${name%%[^a-z-]*}-1.dist-info"
+  mkdir -p "$info" && printf 'Name: x\\nVersion: %s\\n' "${name##*=}" >"$info/METADATA"
+done""",
 }
 
 
@@ -66,10 +74,12 @@ class SetupTest(unittest.TestCase):
         for name, text in {**files, "fake/id": "0\n", "ci/README": ""}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")
-        self.fake = self.root / "fake"
-        shutil.copy(CI / "setup", self.root / "ci/setup")
-        for name in PROGRAMS:
             (self.root / name).chmod(0o755)
+        self.fake = self.root / "fake"
+        (self.fake / "site").mkdir()
+        (self.fake / "site/pip").symlink_to(Path(pip.__file__).parent)
+        shutil.copy(CI / "missing_requirements.py", self.root / "ci")
+        shutil.copy(CI / "setup", self.root / "ci/setup")
 
     def have(self, name: str, *lines: str) -> None:
         """Writes a file of the fake machine, or a list of packages."""
@@ -81,18 +91,15 @@ class SetupTest(unittest.TestCase):
 
     def run_setup(self, code: int, *args: str, **env: str) -> list[str]:
         """The lines that ci/setup says itself."""
-        path = {"PATH": f"{self.fake}/bin:/usr/bin:/bin", "FAKE": str(self.fake)}
-        command = [str(self.root / "ci/setup"), *args]
-        done = subprocess.run(
-            command,
-            env={**path, **env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.assertEqual(done.returncode, code, done.stderr)
-        return [line[7:] for line in done.stderr.splitlines() if line.startswith("setup: ")]
+        got = self.shell('ci/setup "$@" </dev/null 2>"$FAKE/said"', *args, **env)
+        self.assertEqual(got, code, self.lines("said"))
+        return [line[7:] for line in self.lines("said") if line.startswith("setup: ")]
+
+    def shell(self, command: str, *args: str, **env: str) -> int:
+        """A command line in the folder of ci; its exit status."""
+        path = {"PATH": f"{self.fake}/bin:/usr/bin:/bin", "FAKE": str(self.fake), "PYTHON": sys.executable}
+        shell = ["bash", "-c", command, "-", *args]
+        return subprocess.run(shell, cwd=self.root, env=path | env, check=False).returncode
 
 
 class PackagesTest(SetupTest):
@@ -163,27 +170,65 @@ class PackagesTest(SetupTest):
 
 
 class PythonTest(SetupTest):
-    def test_a_list_is_installed_in_one_go_and_once(self) -> None:
-        self.have("requirements-bench.txt", "# a comment", "pytest>=7", "rich  # only a part")
-        self.have("packages-bench.txt", "gcc")
+    def test_what_is_installed_decides_and_not_by_which_list(self) -> None:
+        self.have("requirements-bench.txt", "# a comment", "pytest>=7", "rich  # only a part", "typer>=2")
+        self.have("requirements-test.txt", "pytest<9", "tomli; python_version < '3'")
         self.run_setup(0, "python")
-        self.run_setup(0, "python")
-        self.assertEqual((len(self.lines("calls")), self.lines("installed")), (1, ["pytest>=7", "rich"]))
+        calls = self.lines("calls")
+        for check in ([], ["--check"]):
+            self.assertEqual(self.run_setup(0, "python", "test", *check), [])
+        self.assertEqual(self.lines("calls"), calls)
+        self.assertEqual(self.lines("installed"), ["pytest>=7", "rich", "typer>=2"])
+        shutil.rmtree(self.fake / "site/typer-1.dist-info")
+        self.have("requirements-test.txt", "pytest>=8")
+        self.assertRegex("".join(self.run_setup(1, "--check", "python", "test")), ": typer>=2;.*: pytest>=8;")
+        shutil.rmtree(self.root / ".venv")
+        self.assertIn(": pytest>=8; to get it: ci/setup test", self.run_setup(1, "--check")[0])
 
-    def test_a_refused_requirement_takes_no_other_down(self) -> None:
-        tbb = 'tbb; platform_machine == "x86_64"'
-        self.have("requirements-test.txt", "pytest>=7", f"{tbb}  # only oneTBB", "endless", "rich")
-        self.have("refused", tbb)
+    def test_a_refused_requirement_takes_no_other_down_and_its_remedy_can_be_pasted(self) -> None:
+        tbb, tomli = 'tbb; python_version > "3"', "tomli; python_version > '3'"
+        self.have("requirements-test.txt", "pytest>=7", f"{tbb}  # only oneTBB", tomli, "rich", "typer>=2,<3")
+        self.have("refused", tbb, tomli, "typer>=2,<3")
         said = self.run_setup(1)
         self.assertEqual(self.lines("installed"), ["pytest>=7", "rich"])
-        self.assertIn("(oneTBB goes without it); to get it: .venv/bin/pip install tbb", said[-2])
-        self.assertIn("needed by ci/setup test: endless;", said[-1])
+        self.assertIn("(oneTBB goes without it); to get it: .venv/bin/pip install 'tbb;", said[-2])
+        self.assertIn(f"needed by ci/setup test: {tomli}, typer>=2,<3; to get", said[-1])
+        self.have("refused")
+        for line in said[-2:]:
+            self.assertEqual(self.shell(line.partition("to get it: ")[2]), 0)
+        self.assertEqual(self.lines("installed")[2:], [tbb, tomli, "typer>=2,<3"])
+
+    def test_the_limit_ends_the_run_of_pip(self) -> None:
+        self.have("requirements-test.txt", "pytest>=7", "bad  # only a", "endless  # only b", "rich")
+        self.have("requirements-lint.txt", "ruff")
+        self.have("refused", "bad")
+        said = self.run_setup(1, "test", "lint", WS_SETUP_PIP_SECONDS="900")
+        reached = "pip reached its limit, WS_SETUP_PIP_SECONDS=900"
+        self.assertEqual((said.count(reached), self.lines("installed")), (1, ["pytest>=7"]))
+        self.assertIn(f"needed by ci/setup test lint: rich ({reached}); to get", said[-2])
+        self.assertIn(f"needed by ci/setup test lint: ruff ({reached}); to get", said[-1])
+        self.have("requirements-test.txt", "pytest>=7", "endless  # only a part")
+        self.assertEqual(self.run_setup(0)[1], "pip reached its limit, WS_SETUP_PIP_SECONDS=600")
+
+    def test_a_package_index_that_does_not_answer_is_asked_once(self) -> None:
+        self.have("requirements-test.txt", "silent", "rich")
+        said = self.run_setup(1)
+        self.assertEqual(said[1], "the package index does not answer: cause")
+        self.assertIn("silent, rich (the package index does not answer); to get", said[2])
+        self.assertEqual((len(said), len(self.lines("said"))), (3, 3))
+
+    def test_a_long_run_of_pip_shows_what_it_does(self) -> None:
+        self.have("requirements-test.txt", "large")
+        self.assertEqual(self.shell("sed -i 's/ beat=30 / beat=0 /' ci/setup"), 0)
+        self.assertRegex("\n".join(self.run_setup(0)), r"pip, \d+ s: Collecting large")
+        self.assertEqual([line for line in self.lines("said") if not line.startswith("setup: ")], [])
 
     def test_into_a_folder(self) -> None:
         self.have("requirements-deploy.txt", "helm==1  # only the chart", "yamllint==2  # only the style")
         self.have("refused", "helm==1")
         self.assertIn("not installed: helm==1 (the chart goes", self.run_setup(0, "deploy")[-1])
-        self.assertEqual(self.lines("installed"), ["deploy:yamllint==2"])
+        self.assertEqual(self.lines("installed"), [".venv/deploy/yamllint==2"])
+        self.assertIn("; to get it: ci/setup deploy", self.run_setup(1, "--check", "deploy")[0])
 
 
 class ListsTest(unittest.TestCase):
@@ -191,9 +236,7 @@ class ListsTest(unittest.TestCase):
 
     def test_steps_that_a_comment_names_are_there(self) -> None:
         steps = {path.name[3:] for path in (CI / "steps").glob("[0-9]*")}
-        uses = [
-            use for path in CI.glob("*-*.txt") for use in re.findall(r"# only (.*)", path.read_text("utf-8"))
-        ]
-        named = {name for use in uses for name in re.findall(r"\bstep ([a-z-]+)", use)}
+        uses = re.findall(r"# only .*", "".join(path.read_text("utf-8") for path in CI.glob("*-*.txt")))
+        named = set(re.findall(r"\bstep ([a-z-]+)", "\n".join(uses)))
         self.assertLess(5, len(named))
         self.assertEqual(named - steps, set())
