@@ -2,10 +2,12 @@
 # The sources of the pool, in one list for this project's build and for OAI's: a room after the other, each of
 # which uses only those before it (README.md).
 set(WS_CORE_SOURCES
+  base/ws_atomic.c
   base/ws_window.c
   os/ws_os_cpus.c
   os/ws_os_memory.c
   os/ws_os_process.c
+  os/ws_os_relax.c
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
