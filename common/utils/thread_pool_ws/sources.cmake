@@ -19,7 +19,7 @@ set(WS_CORE_SOURCES
   pool/ws_process.c
   pool/ws_record.c
   classes/ws_classes.c
-  trace/ws_provider.c
+  trace/ws_probe.c
   trace/ws_traced.c
   prewake/ws_period.c
   prewake/ws_plan.c
