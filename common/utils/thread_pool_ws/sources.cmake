@@ -40,6 +40,7 @@ set(WS_CORE_SOURCES
   core/ws_escape.c
   core/ws_group.c
   core/ws_join.c
+  core/ws_key.c
   core/ws_keyed.c
   core/ws_next.c
   core/ws_push.c
