@@ -13,11 +13,13 @@ set(WS_CORE_SOURCES
   tasks/ws_dig.c
   tasks/ws_queue.c
   tasks/ws_shared.c
+  pool/ws_block.c
   pool/ws_callback.c
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_process.c
   pool/ws_record.c
+  pool/ws_steps.c
   classes/ws_classes.c
   trace/ws_probe.c
   trace/ws_traced.c

@@ -7,6 +7,7 @@
 
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
+#include "ws_block.h"
 
 ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,
                            .pools_lock = PTHREAD_MUTEX_INITIALIZER,
