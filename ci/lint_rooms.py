@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rooms of the module: which room may include which.
+"""The rooms of the module, which room may include which; and circles of files, in nr_ulsim_bench and ci too.
 
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with doors
 is entered by those headers alone), wing (a wing uses the public headers and base/; no room uses a wing),
 public (public headers need only each other and the standard), private (headers of rooms stay in the module's
-own sources), circle (a file and its header do not need themselves through others), stdatomic (one includer),
-oai-name (shim only).
+own sources), circle (no file needs itself through others), stdatomic (one includer), oai-name (shim only).
+
+A C file needs what it includes, and the .c file that alone defines a name which it uses, wherever that is
+declared; a .c file and its header are one. A header outside the rooms needs only what it includes: libraries
+define what it calls. A Python module needs what it imports, in functions too, unless for a type checker. Not
+looked at: tests, examples, calls into C++, scripts without a suffix.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -64,6 +69,13 @@ STANDARD_CXX = re.compile(
     r"<(?:atomic|condition_variable|coroutine|exception|functional|future|iterator|memory|mutex|new|optional"
     r"|stop_token|system_error|thread|type_traits|utility|vector)>"
 )
+BENCH = "nr_ulsim_bench"
+# At the left margin: a definition (what stands before the name, the name); what only names a name.
+DEFINED = re.compile(r"^(\w[^;{}=#]*?)\b(\w+)(?:\([^;{}#]*\)\s*\{|(?:\[[^;\n]*\])*(?: =|;))", re.MULTILINE)
+DECLARED = re.compile(r"^(?:\w[^;{}=]*;|#[ \t]*define \w+)", re.MULTILINE)
+ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*")
+TYPE_CHECKED = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n)+", re.MULTILINE)
+USED = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")  # no member
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
 
 
@@ -76,10 +88,10 @@ def matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def resolve(includer: str, target: str, files: set[str]) -> str | None:
-    """The file of the module that an include names: beside the includer, by its path, or a public one."""
+def resolve(includer: str, target: str, files: Container[str]) -> str | None:
+    """The file that an include names: beside the includer, by its path, or of a folder for all."""
     beside = normpath(join(dirname(includer), target))
-    candidates = (beside, target, target.removeprefix(f"{MODULE}/"), f"include/{target}")
+    candidates = (beside, target, target.removeprefix(f"{MODULE}/"), f"include/{target}", f"src/{target}")
     return next((name for name in candidates if name in files), None)
 
 
@@ -114,15 +126,60 @@ def check_include(name: str, target: str, found: str | None) -> Iterator[tuple[s
 
 
 def unit_of(name: str) -> str:
-    """A .c file and its header are one, a .hpp file beside them is not."""
-    return name if name.endswith(".hpp") else name.rpartition(".")[0]
+    """A .c file and its header are one, and a .cpp file and its .hpp file beside them."""
+    stem, _, suffix = name.replace("/private/", "/").rpartition(".")
+    return name if suffix == "hpp" else f"{stem}.hpp" if suffix in ("cc", "cpp") else stem
+
+
+def c_needs(house: str, texts: dict[str, str]) -> dict[str, set[str]]:
+    """What each unit needs. A name is first looked up among the statics of its own file."""
+    texts = {name: ATTRIBUTE.sub("", split_c(text).code) for name, text in texts.items()}
+    homes: dict[str, list[str]] = {}
+    for name, code in texts.items():
+        for before, word in DEFINED.findall(code):
+            if not {"static", "extern", "typedef"} & set(before.split()) and name.endswith(".c"):
+                homes.setdefault(word, []).append(name)
+    needs: dict[str, set[str]] = {unit_of(name): set() for name in texts}
+    for name, code in texts.items():
+        found = {resolve(name, include[1][1:-1], texts) for include in INCLUDE.finditer(code)}
+        if name.endswith(".c") or house == BENCH or room_of(name):
+            own = {word for before, word in DEFINED.findall(code) if "static" in before.split()}
+            words = set(USED.findall(DECLARED.sub("", code))) - own
+            found |= {homes[word][0] for word in words if len(homes.get(word, ())) == 1}
+        needs[unit_of(name)] |= {unit_of(one) for one in found if one}
+    return needs
+
+
+def python_needs(texts: dict[str, str]) -> dict[str, set[str]]:
+    modules = {name.removesuffix(".py").removesuffix("/__init__"): text for name, text in texts.items()}
+    needs = {}
+    for module, text in modules.items():
+        nodes = ast.walk(ast.parse(TYPE_CHECKED.sub("", text)))
+        imports = [one for one in nodes if isinstance(one, (ast.Import, ast.ImportFrom))]
+        dotted = [f"{getattr(one, 'module', '')}.{name.name}" for one in imports for name in one.names]
+        names = [name.strip(".").replace(".", "/") for name in dotted]
+        needs[module] = {name if name in modules else dirname(name) for name in names} & modules.keys()
+    return needs
+
+
+def check_circles(house: str, texts: dict[str, str]) -> Iterator[Finding]:
+    c = {name: text for name, text in texts.items() if name.endswith(C_SUFFIXES)}
+    for needs in (c_needs(house, c), python_needs({name: texts[name] for name in texts.keys() - c})):
+        try:
+            TopologicalSorter({one: sorted(needs[one] - {one}) for one in sorted(needs)}).prepare()
+        except CycleError as error:
+            yield Finding(f"{house}/{error.args[1][-1]}", 1, "circle", " needs ".join(error.args[1][::-1]))
 
 
 def check(root: Path) -> Iterator[Finding]:
+    every = tree_files(root)
+    rooms = [name for name in every if not re.search("/(tests|examples)/", name)]
+    for house in (MODULE, BENCH, "ci"):
+        inside = [name for name in rooms if re.match(rf"{house}/.*\.(c|h|cc|cpp|hpp|py)$", name)]
+        yield from check_circles(house, {name[len(house) + 1 :]: read(root / name) for name in inside})
     prefix = f"{MODULE}/"
-    names = [name.removeprefix(prefix) for name in tree_files(root) if name.startswith(prefix)]
+    names = [name.removeprefix(prefix) for name in every if name.startswith(prefix)]
     sources = {name for name in names if name.endswith(C_SUFFIXES)}
-    needs: dict[str, set[str]] = {}
     for name in sorted(sources):
         raw = read(root / MODULE / name)
         code = split_c(raw).code
@@ -130,15 +187,9 @@ def check(root: Path) -> Iterator[Finding]:
             found = resolve(name, include[1][1:-1], sources)
             for rule, message in check_include(name, include[1], found):
                 yield Finding(prefix + name, line_of(code, include.start(1)), rule, message)
-            if found is not None and "tests/" not in name and unit_of(found) != unit_of(name):
-                needs.setdefault(unit_of(name), set()).add(unit_of(found))
         for word in () if matches(name, OAI_FREE) else OAI_NAMES.finditer(raw):
             message = f"{word[0]} is OAI's name; it belongs in shim/"
             yield Finding(prefix + name, line_of(raw, word.start()), "oai-name", message)
-    try:
-        TopologicalSorter(needs).prepare()
-    except CycleError as error:
-        yield Finding(prefix + error.args[1][0], 1, "circle", " needs ".join(reversed(error.args[1])))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ set_target_properties(thread_pool_ws_shared PROPERTIES OUTPUT_NAME thread_pool_w
 target_include_directories(thread_pool_ws_shared PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:include/thread_pool_ws>)
-# nodelete: a plugin that is unloaded may leave blocks (pool/ws_record.c), and a thread that has just freed a pool
+# nodelete: a plugin that is unloaded may leave blocks (pool/ws_block.h), and a thread that has just freed a pool
 target_link_libraries(thread_pool_ws_shared PRIVATE
   -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive -Wl,-z,nodelete
   -Wl,--version-script=${ws_exports}) # the tracepoints' own symbols stay inside

@@ -56,3 +56,30 @@ class RoomsTest(TreeTest):
             ({"ws_a.h": B, "ws_b.h": "// " + A},),
         ):
             self.expect(check, {f"@/core/{name}": text for name, text in files.items()}, *expected)
+
+    def test_circles_of_names(self) -> None:
+        """b.c includes a.h, and defines what a.h declares; a.c or a.h uses that."""
+        b, declared = A + "int look(void)\n{\n}\nint seen[2];\n", "int look(void);\nextern int seen[2];\n"
+        call, other = "int go(void)\n{\n  return look();\n}\n", "static int look(void)\n{\n}\n"
+        for house in ("@/core", "nr_ulsim_bench/src"):
+            for a, header, *expected in (
+                (call, "", "ws_a:1 circle"),
+                (call.replace("look()", "seen[1]"), "", "ws_a:1 circle"),
+                ("const table_t go = {.call = look};\n", "", "ws_a:1 circle"),
+                ("", f"static inline {call}", "ws_a:1 circle"),
+                (other + call, ""),
+                (call.replace("look()", "box->look + box.seen"), ""),
+            ):
+                files = {f"{house}/ws_a.c": A + a, f"{house}/ws_a.h": declared + header, f"{house}/ws_b.c": b}
+                self.expect(check, files, *expected)
+        self.expect(check, {"@/include/ws_a.h": f"{declared}static inline {call}", "@/core/ws_b.c": b})
+
+    def test_circles_of_modules(self) -> None:
+        late, checked = "def go():\n    from one import b\n", "if TYPE_CHECKING:\n    from one.a import go\n"
+        for house in ("nr_ulsim_bench", "ci"):
+            for a, b, *expected in (
+                ("from one import b\n", "import one.a\n", "a:1 circle"),
+                (late, "from one.a import go\n", "a:1 circle"),
+                (late, checked),
+            ):
+                self.expect(check, {f"{house}/one/a.py": a, f"{house}/one/b.py": b}, *expected)

@@ -111,7 +111,14 @@ def sweep(options: SweepOptions) -> int | None:
     After an interruption the same command goes on. Exit status: 0; 1 = some runs gave no figures, each is
     named; 2 = the sweep could not be done; 130 = interrupted."""
     options.check()
-    return nr_ulsim.run(options) if options.old or options.new else replay.run(options)
+    if not (options.old or options.new):
+        return replay.run(options)
+    planned = nr_ulsim.plan(options)
+    if options.cluster and not options.dry_run:
+        from nrbench.cluster import work  # loads Dask
+
+        return work.sweep(planned)
+    return nr_ulsim.run(planned)
 
 
 for function in (radio, compare, doctor):

@@ -13,7 +13,7 @@ from oai_model.model import HOOK, REPO, append, assemble
 from oai_model.test_hook import Build, NewBuild, cmake_called, full, of_full, run
 
 PATCHES = "-DTHREAD_POOL_WS_PATCHES"
-WRAP = ("ws_traced_phase_began", "ws_traced_phase_ended", "ws_oai_prewake")
+WRAP = ("ws_probe_phase_began", "ws_probe_phase_ended", "ws_oai_prewake")
 SPY = "-DCMAKE_EXE_LINKER_FLAGS=" + " ".join(f"-Wl,--wrap={name}" for name in WRAP)
 COUNTS = {"A serial": (5, 4), "A": (7, 6), "B1": (6, 5), "B2": (6, 5)}
 NR_GNB = Path("executables", "nr-gnb.c")

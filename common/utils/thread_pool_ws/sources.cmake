@@ -2,22 +2,26 @@
 # The sources of the pool, in one list for this project's build and for OAI's: a room after the other, each of
 # which uses only those before it (README.md).
 set(WS_CORE_SOURCES
+  base/ws_atomic.c
   base/ws_window.c
   os/ws_os_cpus.c
   os/ws_os_memory.c
   os/ws_os_process.c
+  os/ws_os_relax.c
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
   tasks/ws_queue.c
   tasks/ws_shared.c
+  pool/ws_block.c
   pool/ws_callback.c
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_process.c
   pool/ws_record.c
+  pool/ws_steps.c
   classes/ws_classes.c
-  trace/ws_provider.c
+  trace/ws_probe.c
   trace/ws_traced.c
   prewake/ws_period.c
   prewake/ws_plan.c
@@ -38,6 +42,7 @@ set(WS_CORE_SOURCES
   core/ws_escape.c
   core/ws_group.c
   core/ws_join.c
+  core/ws_key.c
   core/ws_keyed.c
   core/ws_next.c
   core/ws_push.c

@@ -145,13 +145,8 @@ def plan(options: Options) -> Plan:
     return Plan(options, builds, cases)
 
 
-def run(options: Options) -> int:
-    """@return exit status: see session.carry_out()"""
-    planned = plan(options)
-    if options.cluster and not options.dry_run:
-        from nrbench.cluster import work
-
-        return work.sweep(planned)
-    about = host.describe(options.label)
+def run(planned: Plan) -> int:
+    """On this machine. @return exit status: see session.carry_out()"""
+    options, about = planned.options, host.describe(planned.options.label)
     name = planned.id_for("cluster" if options.cluster else about.id)
     return carry_out(planned.sweep(name, about, planned.builds), options)

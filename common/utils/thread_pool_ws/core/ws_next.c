@@ -4,9 +4,11 @@
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 #include "ws_run.h"
+#include "ws_steal.h"
 
 // The own deque.
 
@@ -139,7 +141,7 @@ static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
   return search->from_own;
 }
 
-/// The last search of a round (ws_next.h): a task that would be late goes first. In a wait the own deque and
+/// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
 /// what lies elsewhere have that turn one after the other.
 WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {

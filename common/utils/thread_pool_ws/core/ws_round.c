@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_round.c
-/// ws_next.h: rounds, and the fairness tick.
-#include "ws_next.h"
+/// ws_round.h.
+#include "ws_round.h"
 
+#include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_inbox.h"
 

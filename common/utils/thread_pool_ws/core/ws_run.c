@@ -9,6 +9,7 @@
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
+#include "ws_keyed.h"
 
 const uint64_t ws_root_mixed = 0;
 

@@ -43,12 +43,6 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 /// stopped.
 void ws_worker_loop(ws_worker_t *worker);
 
-/// The function of each task with a key (ws_keyed.c).
-void ws_keyed_run(void *keyed);
-
-/// The function that an abort calls in its place: count, and call on_cancel.
-void ws_keyed_skip(void *keyed);
-
 /// @brief Report a task without a key that does not run: settle its record (ws_record.h), or call
 /// settings.skipped.
 WS_FOR_FIBERS void ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_steal.c
-/// ws_next.h.
-#include "ws_next.h"
+/// ws_steal.h.
+#include "ws_steal.h"
 
 #include "../trace/ws_traced.h"
 #include "../wide/ws_wide.h"

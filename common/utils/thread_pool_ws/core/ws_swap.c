@@ -9,7 +9,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "ws_next.h"
+#include "ws_round.h"
 #include "ws_run.h"
 
 /// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and

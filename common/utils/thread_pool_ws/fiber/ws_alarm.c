@@ -7,6 +7,7 @@
 #include "../os/ws_os.h"
 #include "ws_fiber_process.h"
 #include "ws_lot.h"
+#include "ws_resume.h"
 #include "ws_stack.h"
 
 /// Waits that are ended under one hold of the lock: fibers that begin or end a wait need it, too.

@@ -4,6 +4,7 @@
 #include "ws_lot.h"
 
 #include "ws_fiber_process.h"
+#include "ws_resume.h"
 
 static pthread_mutex_t *lock_of(const ws_cancel_t *cancel)
 {

@@ -12,6 +12,7 @@
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_steps.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_tasks.h"
 #include "ws_fiber_process.h"

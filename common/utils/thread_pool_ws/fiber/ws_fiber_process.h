@@ -35,7 +35,7 @@ struct ws_free_stack_s {
 /// Lists that a slab may be in.
 enum { WS_SLABS_ALL, WS_SLABS_ROOM, WS_SLABS_LISTS };
 
-/// Several stacks in one mapping: ws_stack.h.
+/// Several stacks in one mapping: ws_slab.h.
 struct ws_slab_s {
   ws_slab_t *next[WS_SLABS_LISTS], *before[WS_SLABS_LISTS];
   char *memory;

@@ -4,6 +4,7 @@
 #include "ws_lot.h"
 
 #include "ws_fiber_process.h"
+#include "ws_resume.h"
 
 static ws_bucket_t *bucket_of(const void *address)
 {

@@ -2,7 +2,7 @@
 /// @file ws_lot.h
 /// The parking lot: where fibers, and threads, wait for an address. LOT.md describes the protocol. A wait
 /// from begin to end: ws_lot_park.c. The lot: ws_lot.c. The waits that a cancel token ends: ws_cancel.c.
-/// Waking the waiters of removed records: ws_resume.c.
+/// Waking the waiters of removed records: ws_resume.h.
 #ifndef WS_LOT_H
 #define WS_LOT_H
 
@@ -74,12 +74,5 @@ bool ws_cancel_enter(ws_waiter_t *waiter);
 
 /// @brief The wait is over: when this returns, no request touches the record.
 void ws_cancel_leave(ws_waiter_t *waiter);
-
-/// @brief Under the lock of the bucket, as the record is removed: the fiber's pool must live until the
-/// resume is over.
-void ws_resume_begin(const ws_waiter_t *waiter);
-
-/// @brief Wake the waiters of a list of removed records, linked by next. No lock may be held.
-void ws_resume(ws_waiter_t *first);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "../pool/ws_process.h"
+#include "../pool/ws_steps.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_resume.c
-/// ws_lot.h.
-#include "ws_lot.h"
+/// ws_resume.h.
+#include "ws_resume.h"
 
 #include "../core/ws_push.h"
 #include "../include/ws_record.h"

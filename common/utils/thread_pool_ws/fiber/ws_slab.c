@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_slab.c
-/// ws_stack.h.
-#include "ws_stack.h"
+/// ws_slab.h.
+#include "ws_slab.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "ws_stack.h"
 
 #include "../os/ws_os.h"
+#include "ws_slab.h"
 #include "ws_switch.h"
 
 /// Stacks of a size that a thread keeps at most; half of them move at once.

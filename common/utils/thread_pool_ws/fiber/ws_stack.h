@@ -12,10 +12,7 @@
 /// Memory    A stack in a shared list that is not used for WS_STACK_IDLE_NS is closed: its memory, its
 ///           addresses and its mappings go back to the kernel. Those that threads keep, up to 32 of each size
 ///           below 256 KiB, stay as they are.
-/// Slab      Several stacks of one size in one mapping, each above a guard of its own (ws_slab.c).
-///           A place in a slab is closed, without memory and without access, or open: a stack. Closed
-///           places and guards that lie side by side are one mapping of the kernel. A slab without a stack
-///           is unmapped.
+/// Slab      Where stacks lie: ws_slab.h.
 #ifndef WS_STACK_H
 #define WS_STACK_H
 
@@ -40,20 +37,5 @@ void ws_stack_count(ws_fiber_stats_t *stats);
 
 /// @return whether the guard below the stack holds @p address
 bool ws_stack_guards(const ws_stack_t *stack, const void *address);
-
-// The caller of each ws_slab function holds stack_lock.
-
-/// @brief Open a stack. @return false = there is no memory
-bool ws_slab_open(uint32_t size_class, ws_stack_t *stack);
-
-/// @brief Close the stack: give back its memory, its mappings, and perhaps the slab. Lets go of the lock
-/// meanwhile. @return false = the kernel refuses, the stack is still open
-bool ws_slab_close(const ws_stack_t *stack);
-
-/// @brief Keep a slab where it is, for a reader without the lock. @param slab  may be NULL. @return @p slab
-ws_slab_t *ws_slab_pin(ws_slab_t *slab);
-
-/// @brief Undo ws_slab_pin(). Lets go of the lock if the slab is unmapped.
-void ws_slab_unpin(ws_slab_t *slab);
 
 #endif

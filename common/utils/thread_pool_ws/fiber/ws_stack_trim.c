@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "../os/ws_os.h"
+#include "ws_slab.h"
 #include "ws_stack.h"
 
 /// Pages that one system call reports on.

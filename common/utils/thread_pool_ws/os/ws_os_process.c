@@ -1,50 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_os_process.c
-/// ws_os.h: what this room keeps for the whole process: how long a pause takes, as all pools have the same
-/// CPUs; and the lock for which forks wait while a thread of the pool holds a lock of the C library that the
-/// child needs.
+/// ws_os.h: the lock of the process for which forks wait while a thread of the pool holds a lock of the C
+/// library that the child needs.
 #include "ws_os.h"
-
-#define ITERATION_NS 100u
-#define TRIES 3u ///< the shortest counts: an interruption makes a try longer
-#define PAUSES_A_TRY 64u
-
-static uint32_t pauses; ///< I in an iteration
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void wait_for_pauses(uint32_t count)
-{
-  for (uint32_t i = 0; i < count; i++)
-    ws_pause();
-}
-
-static void measure(void)
-{
-  uint64_t least_ns = UINT64_MAX;
-  for (uint32_t try = 0; try < TRIES; try++) {
-    const uint64_t start_ns = ws_os_now_ns();
-    wait_for_pauses(PAUSES_A_TRY);
-    const uint64_t ns = ws_os_now_ns() - start_ns;
-    least_ns = ns < least_ns ? ns : least_ns;
-  }
-  const uint64_t fill = least_ns == 0 ? 1 : (PAUSES_A_TRY * ITERATION_NS + least_ns / 2) / least_ns;
-  pauses = fill < 1 ? 1 : (uint32_t)fill;
-}
-
-void ws_relax_init(void)
-{
-  pthread_once(&once, measure);
-}
-
-void ws_relax(void)
-{
-  wait_for_pauses(pauses);
-}
-
-uint32_t ws_relax_pauses(void)
-{
-  return pauses;
-}
 
 /// In glibc 2.36 pthread_create(), pthread_getattr_default_np() and dl_iterate_phdr() take locks that stay
 /// taken in the child.

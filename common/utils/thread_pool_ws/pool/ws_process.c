@@ -7,14 +7,11 @@
 
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
+#include "ws_block.h"
 
 ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,
                            .pools_lock = PTHREAD_MUTEX_INITIALIZER,
                            .forks_lock = PTHREAD_MUTEX_INITIALIZER};
-
-#ifdef WS_TSAN
-ws_au32_t ws_tsan_fence_word;
-#endif
 
 _Thread_local ws_self_t ws_self_state;
 

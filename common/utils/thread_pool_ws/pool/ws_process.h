@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
-/// State that all pools of the process share, and thread-local state. With ws_os_process.c and
-/// ws_provider.c the only mutable state outside a pool.
+/// State that all pools of the process share, and thread-local state. With ws_os_process.c,
+/// ws_os_relax.c, ws_block.c and ws_probe.c the only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
@@ -64,28 +64,9 @@ uint64_t ws_process_enroll(ws_self_t *self);
 /// report the end: the host has used up the process's thread-specific keys, or the library is unloaded
 bool ws_process_see_end(ws_self_t *self);
 
-/// @brief The calling thread ends, unloads the library or ends the process: its blocks (ws_record.c) have no
-/// shelf from now on.
-void ws_blocks_end(void);
-
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
 void ws_process_watch_forks(void);
-
-/// Steps (ws_record.h) of a thread's own stack are the thread's, those of a fiber's stack the fiber's. So a
-/// step that parks its fiber takes them along to the next thread, and while the fiber is parked nothing is
-/// queued: each wait runs what is queued first. A plain task that runs on a fiber's stack has the thread's:
-/// it keeps the fiber there until it returns.
-/// @return the steps of the stack on which the caller runs
-ws_steps_t *ws_steps_here(void);
-WS_FOR_FIBERS void ws_steps_call_queued(ws_steps_t *steps);
-
-/// @brief Call the steps that are queued. Before a wait: one of them may be what the caller waits for.
-static inline void ws_steps_before_wait(ws_steps_t *steps)
-{
-  if (WS_UNLIKELY(steps->first != NULL))
-    ws_steps_call_queued(steps);
-}
 
 /// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
 void ws_process_add(struct ws_pool_s *pool);

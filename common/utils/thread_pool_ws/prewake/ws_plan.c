@@ -11,7 +11,6 @@
 /// X is observed after every burst and does not depend on the lead, so the choice cannot oscillate.
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
-#include "ws_prewake.h"
 #include "ws_prewake_state.h"
 
 /// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
@@ -24,9 +23,6 @@
 /// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
 /// stopped.
 #define OCCUPANCY_MIN (1. / 16)
-/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
-/// pattern takes to be known.
-#define UNPLANNED_MIN 128u
 
 ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
@@ -189,16 +185,6 @@ static bool arm(ws_worker_t *worker, uint32_t needed)
   return false;
 }
 
-void ws_prewake_disarm(ws_worker_t *worker)
-{
-  if (ws_own_load(&worker->alarm_ns) == 0)
-    return;
-  ws_hint_store(&worker->alarm_ns, 0);
-  ws_hint_add(&worker->pool->armed, 0u - 1);
-  if (WS_UNLIKELY(worker->prewake->is_far))
-    ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
-}
-
 /// Set the timer of @p plan. @return WS_LATE_WAKE, or why the worker has none
 static ws_late_t set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_t *plan)
 {
@@ -229,15 +215,10 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
   const uint32_t unplanned = ws_hint_load(&pools->unplanned);
   if (plan.rise_ns != 0 && !plan.tries)
     ws_hint_store(&pools->unplanned, 0);
-  else if (unplanned < UNPLANNED_MIN)
+  else if (unplanned < WS_UNPLANNED_MIN)
     ws_hint_store(&pools->unplanned, unplanned + 1); // of two workers' at once one may get lost
   worker->prewake->unset = set(worker, outlook, &plan);
   if (worker->prewake->unset != WS_LATE_WAKE)
     plan.rise_ns = 0;
   return plan;
-}
-
-bool ws_prewake_rests(const struct ws_pool_s *pool)
-{
-  return ws_hint_load(&pool->prewake->unplanned) >= UNPLANNED_MIN;
 }

@@ -205,6 +205,21 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   return its->plan;
 }
 
+void ws_prewake_disarm(ws_worker_t *worker)
+{
+  if (ws_own_load(&worker->alarm_ns) == 0)
+    return;
+  ws_hint_store(&worker->alarm_ns, 0);
+  ws_hint_add(&worker->pool->armed, 0u - 1);
+  if (WS_UNLIKELY(worker->prewake->is_far))
+    ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
+}
+
+bool ws_prewake_rests(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&pool->prewake->unplanned) >= WS_UNPLANNED_MIN;
+}
+
 /// Learn how long the worker took to wake, since @p from_ns.
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {

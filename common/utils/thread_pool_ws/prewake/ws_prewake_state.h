@@ -226,6 +226,9 @@ void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook);
 
 /// Least number of samples of X for a decision.
 #define WS_LEAD_SAMPLES_MIN 4u
+/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
+/// pattern takes to be known.
+#define WS_UNPLANNED_MIN 128u
 
 /// @return the quantile of X, in permille, with the least cost at this spin_price
 static inline uint32_t ws_lead_permille(double price)

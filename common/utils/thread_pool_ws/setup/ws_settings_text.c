@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_settings_text.c
 /// Settings that a user writes as text, in the environment or in the host's own options: one table for both.
-/// Besides trace/ws_provider.c the only file that reads the environment.
+/// Besides trace/ws_probe.c the only file that reads the environment.
 ///
 /// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
 /// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
@@ -112,7 +112,7 @@ static const entry_t entries[] = {
 #undef GONE
 #define KNOWN "spin=, spin_cpu_max=, report="
 #define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "TRACE"
-#define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_provider.c
+#define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
 static const entry_t *find(word_t word, bool mistyped)

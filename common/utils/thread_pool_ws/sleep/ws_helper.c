@@ -10,6 +10,7 @@
 #include "ws_budget.h"
 
 #include "../pool/ws_process.h"
+#include "../pool/ws_steps.h"
 #include "../wide/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"

@@ -12,7 +12,7 @@
 ///           them; up if thieves took all tasks under them meanwhile, because taking the last task of a deque
 ///           moves its top past it. The bases of all waits of the thread above the hole move along. Otherwise
 ///           an outer wait would take the newest unrelated task for one that was pushed since it began.
-/// Turns     At the end of a round (ws_next.h), or when a fiber has yielded, a task goes first that would
+/// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
 ///           under the newer ones, a bounded number of them, in turns for a task of the group and for the
 ///           oldest above the base. After a yield a worker moves the oldest ones to the overflow queue

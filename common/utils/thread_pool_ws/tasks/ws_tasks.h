@@ -52,14 +52,14 @@ typedef struct ws_wait_s {
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
   uint64_t number; ///< its tasks in pool-wide queues that have a greater number (ws_tasks_t.shared_number)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
-  uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_next.h)
+  uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
   ws_seen_t seen[WS_KINDS_MAX];
 } ws_wait_t;
 
 /// @return whether the caller has a use for the task, and takes it
 typedef bool ws_takes_t(const ws_task_t *task, void *arg);
 
-/// Searches of a round: the last one is for others (core/ws_next.h).
+/// Searches of a round: the last one is for others (core/ws_round.h).
 #define WS_ROUND_SEARCHES 61u
 
 /// When the owner takes its oldest task in place of the newest (ws_queue_s.oldest).
@@ -145,14 +145,14 @@ struct ws_queue_s {
   ws_wait_t *wait; ///< P the owner's innermost wait; NULL = it does not wait
   uint32_t oldest; ///< P bits WS_OLDEST_*
   void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
-  /// Rounds of a thread's searches (core/ws_next.h).
+  /// Rounds of a thread's searches (core/ws_round.h).
   struct {
     uint32_t left; ///< searches for which the own tasks still go first
     uint32_t stops_left; ///< stops of fibers for which they still do
     uint32_t stops; ///< what that was at the beginning of the round
     uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
     uint64_t begun_ns; ///< noted if fibers stopped in the round before
-    uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_next.h)
+    uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_round.h)
   } round;
   /// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
   struct {

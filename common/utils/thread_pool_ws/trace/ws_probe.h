@@ -11,6 +11,7 @@
 
 #include "../base/ws_atomic.h"
 #include "../base/ws_base.h"
+#include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
 #define WS_PROVIDER_TABLE ws_provider_table_2
@@ -91,5 +92,9 @@ void ws_provider_find(void);
     if (WS_PROBE_SEEN())                                                                                     \
       ws_provider_events()->event(__VA_ARGS__);                                                              \
   } while (0)
+
+/// @param phase  one that ws_trace_slot.h names
+void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
+void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks);
 
 #endif

@@ -15,7 +15,7 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
   ws_traced_phase_t *its = &self->phase[phase];
   if (!its->is_open || its->frame != frame || its->slot != slot)
     *its = (ws_traced_phase_t){true, frame, slot, id, self->pushed};
-  ws_traced_phase_began(phase, frame, slot, id);
+  ws_probe_phase_began(phase, frame, slot, id);
 }
 
 void ws_trace_phase_end(ws_trace_phase_t phase)
@@ -27,7 +27,7 @@ void ws_trace_phase_end(ws_trace_phase_t phase)
   if (!its->is_open)
     return;
   its->is_open = false;
-  ws_traced_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
+  ws_probe_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
 }
 
 void ws_trace_run_as(void (*func)(void *arg), void *arg)

@@ -85,11 +85,6 @@ static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_gro
   WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
 }
 
-/// @param phase  one that ws_trace_slot.h names
-void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
-void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id,
-                           uint32_t tasks);
-
 /// A hint: a burst comes at @p at_ns, 0 = now.
 static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
 {

@@ -22,12 +22,14 @@
 ///            their own.
 /// Domains    Workers that wait set their bits in the mask of their domain, so that they do not all contend
 ///            for one line.
-#include "../core/ws_next.h"
 #include "../core/ws_run.h"
+#include "../core/ws_steal.h"
 #include "../os/ws_os.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_queue.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_inbox.h"
 #include "ws_wide.h"

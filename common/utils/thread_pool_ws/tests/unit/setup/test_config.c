@@ -212,7 +212,7 @@ static void mistyped_names_are_warned_about(void)
 {
   static const char *const others[] = {
       "TPOOL_WS_SPINN",    "TPOOL_WS_",      "TPOOL_W",
-      "NOT_TPOOL_WS_SPIN", "TPOOL_WS_RULES", "TPOOL_WS_TRACE"}; // the last one is of trace/ws_provider.c
+      "NOT_TPOOL_WS_SPIN", "TPOOL_WS_RULES", "TPOOL_WS_TRACE"}; // the last one is of trace/ws_probe.c
   for (uint32_t i = 0; i < TEST_COUNT(others); i++)
     setenv(others[i], "x", 1);
   const ws_settings_t settings = environment("auto", NULL, NULL);

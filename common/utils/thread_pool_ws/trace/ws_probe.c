@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_provider.c
-/// ws_probe.h: find LTTng's provider. ws_traced.h: the events of a phase.
+/// @file ws_probe.c
+/// ws_probe.h: find LTTng's provider, and the events of a phase.
 #define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #endif
 
 #include "../pool/ws_callback.h"
-#include "ws_traced.h"
+#include "ws_probe.h"
 
 #define VARIABLE "TPOOL_WS_TRACE"
 
@@ -74,7 +74,7 @@ void ws_provider_find(void)
 
 // The events of a phase: here, so that the tests of the patches can look between them and ws_traced.c.
 
-void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
+void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
   if (phase == WS_TRACE_SYMBOL_PROCESSING)
     WS_PROBE(symbol_processing_begin, frame, slot, id);
@@ -82,7 +82,7 @@ void ws_traced_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot
     WS_PROBE(ulsch_decoding_begin, frame, slot, id);
 }
 
-void ws_traced_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
+void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
 {
   if (phase == WS_TRACE_SYMBOL_PROCESSING)
     WS_PROBE(symbol_processing_end, frame, slot, id, tasks);

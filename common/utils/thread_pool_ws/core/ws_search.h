@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_search.h
+/// A search for the next task (ws_next.h). It takes a task and does not run it.
+#ifndef WS_SEARCH_H
+#define WS_SEARCH_H
+
+#include "../pool/ws_types.h"
+
+/// Which tasks a search takes.
+typedef enum {
+  WS_NEXT_ANY = 1, ///< each: a worker's loop, a wait for the pool
+  WS_NEXT_GROUP = 2, ///< of a group, and what those have pushed: a wait for a group or an event
+  WS_NEXT_OWN = 4 ///< the caller's own: a wait for the pool that may end before its tasks (take_below())
+} ws_filter_t;
+
+/// A search: the thread that makes it, the tasks that it may take, and what it has found out.
+typedef struct {
+  struct ws_pool_s *pool;
+  ws_here_t here; ///< without a queue, the thread takes from pool-wide queues only
+  ws_wait_t *wait; ///< with WS_NEXT_GROUP: the queue's innermost; which tasks
+  ws_filter_t filter;
+  uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
+  bool from_own; ///< out, of a wait: the task lay in the own deque, and belongs to its root (ws_run.h)
+  bool hid; ///< out: set if other tasks were hidden for a moment; the caller must call ws_fill_place()
+  bool lost; ///< out, of a wait: others were quicker, and tasks below it may be left (ws_steal_below())
+} ws_search_t;
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_steal.h
+/// Take tasks out of the queues of other threads, without disturbing other thieves.
+#ifndef WS_STEAL_H
+#define WS_STEAL_H
+
+#include "ws_search.h"
+
+/// @brief Steal a task from another thread's queue: from the one that served last if the thread knows of a
+/// task there, from other lanes, from other workers from near to far.
+bool ws_steal(ws_search_t *search, ws_task_t *task);
+
+/// @brief Of a wait: steal a task that was pushed by a task of its group, from the queue of the thread that
+/// runs that one ("leapfrog": Wagner, Calder: Leapfrogging, PPoPP 1993).
+bool ws_steal_below(ws_search_t *search, ws_task_t *task);
+
+/// @brief Before a look at the queue that served last: not at once again. With tiny tasks a thief would
+/// otherwise take the queue's lines from the thread that fills it, at every task.
+void ws_make_no_haste(ws_queue_t *own);
+
+#endif
