@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ci/test in a folder of made-up steps."""
+"""ci/test and .ci/run in a folder of made-up steps."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class TestCommandTest(unittest.TestCase):
         (self.root / "ci/steps").mkdir(parents=True)
         for name in ("test", "leftovers.sh"):
             shutil.copy(CI / name, self.root / "ci" / name)
+        shutil.copytree(CI.parent / ".ci", self.root / ".ci")
         for name, body in {
             "setup": "true",
             **{f"steps/{name}": body for name, body in STEPS.items()},
@@ -37,10 +38,8 @@ class TestCommandTest(unittest.TestCase):
         (self.root / "ci" / name).write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")
         (self.root / "ci" / name).chmod(0o755)
 
-    def run_test(self, *words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [str(self.root / "ci/test"), *words], capture_output=True, text=True, check=False
-        )
+    def run_test(self, *words: str, program: str = "ci/test") -> tuple[int, str]:
+        done = subprocess.run([str(self.root / program), *words], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_which_steps_run_and_what_they_give(self) -> None:
@@ -79,3 +78,16 @@ class TestCommandTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertRegex(text, r"setup +FAIL +setup: missing: tool")
         self.assertIn("3 passed, 1 failed, 1 skipped", text)
+
+    def test_what_ci_calls(self) -> None:
+        """A step that is skipped for want of a package fails in a bare root only."""
+        for word, bench, status, failed in (
+            ("--here", "true", 0, ""),
+            ("--here", "false", 1, "failed: ci/bench --quick"),
+            ("--in-root", "true", 1, "failed: a list in ci/packages"),
+        ):
+            self.write("bench", bench)
+            got, text = self.run_test(word, program=".ci/run")
+            self.assertEqual((got, "failed:" in text), (status, bool(failed)))
+            self.assertIn(failed, text)
+            self.assertTrue(text.endswith("\n3 passed, 0 failed, 2 skipped\n"), text)
