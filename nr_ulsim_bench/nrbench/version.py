@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The version of this project: in its tree that of ws_version.h, else that of the installed package.
+"""The version of this project: in its tree that of ws_version.h, else that of the installed package, or
+"unknown" in a folder that was copied out of either.
 
 setuptools imports this file when it builds the package, so it imports nothing of others."""
 
@@ -17,4 +18,13 @@ def of_header(header: Path) -> str:
     return ".".join(re.findall(r"#define WS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
 
 
-VERSION = of_header(HEADER) if HEADER.is_file() else metadata.version("nr-ulsim-bench")
+def here() -> str:
+    if HEADER.is_file():
+        return of_header(HEADER)
+    try:
+        return metadata.version("nr-ulsim-bench")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+VERSION = here()
