@@ -113,11 +113,7 @@ project_version() {
 }
 
 # configure <preset> [cmake option]...
-configure() {
-  local preset="$1"
-  shift
-  cmake --preset "$preset" -B "build-ci/$preset" -DWS_WERROR=ON "$@"
-}
+configure() { cmake --preset "$1" -B "build-ci/$1" -DWS_WERROR=ON "${@:2}"; }
 
 build() { cmake --build "build-ci/$1" "${@:2}"; }
 
@@ -142,27 +138,32 @@ run_by_pkg_config() {
     LD_LIBRARY_PATH="$folder" "$program"
 }
 
-# One attribute of the <testsuite> element in ctest's JUnit file; 0 when it has none.
+# One attribute of the <testsuite> element in a JUnit file; 0 when it has none.
 junit_attribute() {
   local value
   value=$(grep -m 1 -oE "[[:space:]]$2=\"[0-9]+\"" "$1" | grep -oE '[0-9]+')
   printf '%d' "${value:-0}"
 }
 
+# count_tests <JUnit file>   adds its tests to the step's cases, and prints how many there are then
+count_tests() {
+  local tests failed skips
+  [ -f "$1" ] || return
+  tests=$(junit_attribute "$1" tests)
+  failed=$(($(junit_attribute "$1" failures) + $(junit_attribute "$1" errors)))
+  skips=$(($(junit_attribute "$1" skipped) + $(junit_attribute "$1" disabled)))
+  good=$((good + tests - failed - skips)) bad=$((bad + failed)) left_out=$((left_out + skips))
+  report_cases
+}
+
 # run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their
 # own. Prefix: the array WRAP, for example setarch.
 run_tests() {
-  local preset="$1" code=0 junit tests bad skips
-  shift
-  junit="$PWD/build-ci/$preset/junit.xml"
+  local code=0 junit="$PWD/build-ci/$1/junit.xml"
   rm -f "$junit"
-  "${WRAP[@]}" ctest --test-dir "build-ci/$preset" "${of_label[@]}" --output-on-failure --no-tests=error \
-    --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "$@" || code=$?
-  [ -f "$junit" ] || return "$code"
-  tests=$(junit_attribute "$junit" tests)
-  bad=$(junit_attribute "$junit" failures)
-  skips=$(($(junit_attribute "$junit" skipped) + $(junit_attribute "$junit" disabled)))
-  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  "${WRAP[@]}" ctest --test-dir "build-ci/$1" "${of_label[@]}" --output-on-failure --no-tests=error \
+    --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "${@:2}" || code=$?
+  count_tests "$junit"
   return "$code"
 }
 
@@ -195,16 +196,12 @@ probe_starts() {
 # N processes share the tests: each has its own fixtures of the session. The process of a test that takes too
 # long shows where its threads stand, and ends: the test counts as failed.
 pytest_counted() {
-  local junit="$PWD/build-ci/$1.xml" code tests bad skips
+  local junit="$PWD/build-ci/$1.xml" code
   mkdir -p build-ci && rm -f "$junit"
   .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" \
     -o faulthandler_timeout="$pytest_seconds_max" -o faulthandler_exit_on_timeout=true "${@:2}"
   code=$?
-  [ -f "$junit" ] || return "$code"
-  tests=$(junit_attribute "$junit" tests)
-  bad=$(($(junit_attribute "$junit" failures) + $(junit_attribute "$junit" errors)))
-  skips=$(junit_attribute "$junit" skipped)
-  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  count_tests "$junit"
   return "$code"
 }
 
