@@ -106,7 +106,5 @@ def assemble(shape: str, tree: Path) -> Path:
 def assemble_unknown(tree: Path) -> Path:
     """A tree whose join has an unknown name."""
     assemble("B2", tree)
-    header = tree / POOL / "task_ans.h"
-    text = header.read_text(encoding="utf-8").replace("join_task_ans", "await_task_ans")
-    header.write_text(text, encoding="utf-8")
+    replace(tree / POOL / "task_ans.h", (("join_task_ans", "await_task_ans"),))
     return tree

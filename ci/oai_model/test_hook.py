@@ -11,18 +11,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from _pytest.mark.structures import ParameterSet
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from oai_model.model import HOOK, POOL, REPO, append, assemble, assemble_unknown  # noqa: E402
-from preflight.tree import api_shape, read_tree  # noqa: E402
+from oai_model.model import HOOK, POOL, REPO, append, assemble, assemble_unknown, replace
+from preflight.tree import api_shape, read_tree
 
 INCLUDE = "CMAKE_PROJECT_OpenAirInterface_INCLUDE"
 ADDRESS = ["-DCMAKE_C_FLAGS=-fsanitize=address", "-DCMAKE_CXX_FLAGS=-fsanitize=address"]
@@ -55,15 +51,17 @@ class Build:
     cmake: str = "cmake"
     log: str = field(default="", init=False)
 
-    def configure(self, *options: str) -> int:
-        """Returns cmake's exit status; log has what it said, on one line: cmake breaks lines as it likes."""
+    def configure(self, *options: str, fails: bool = False) -> Build:
+        """Returns itself; log has what cmake said, on one line: cmake breaks lines as it likes."""
         done = run([self.cmake, "-G", "Ninja", "-S", str(self.tree), "-B", str(self.folder), *options])
         self.log = " ".join((done.stdout + done.stderr).split())
-        return done.returncode
+        assert (done.returncode != 0) == fails, (options, self.log)
+        return self
 
-    def with_hook(self, *options: str, hook: Path = HOOK, lttng: str = "OFF") -> int:
+    def with_hook(self, *options: str, hook: Path = HOOK, lttng: str = "OFF", fails: bool = False) -> Build:
         """Whether this machine has LTTng must not matter: tests of tracepoints say ON or AUTO."""
-        return self.configure(f"-D{INCLUDE}={hook}", f"-DTHREAD_POOL_WS_LTTNG={lttng}", *options)
+        lttng_option = f"-DTHREAD_POOL_WS_LTTNG={lttng}"
+        return self.configure(f"-D{INCLUDE}={hook}", lttng_option, *options, fails=fails)
 
     def make(self, *targets: str) -> str:
         done = run([self.cmake, "--build", str(self.folder), *(("--target", *targets) if targets else ())])
@@ -113,8 +111,7 @@ def own_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     results = {}
     for shape in ("A", "B1", "B2"):
         top = tmp_path_factory.mktemp("own")
-        build = Build(assemble(shape, top / "oai"), top / "build")
-        assert build.configure() == 0, build.log
+        build = Build(assemble(shape, top / "oai"), top / "build").configure()
         assert not build.ours()
         results[shape] = build.result()[0]
     return results
@@ -142,8 +139,7 @@ def cmake_called(label: str) -> str:
 def test_same_result_with_our_pool(
     new_build: NewBuild, own_results: dict[str, str], shape: str, label: str
 ) -> None:
-    build = new_build(shape, cmake=cmake_called(label))
-    assert build.with_hook() == 0, build.log
+    build = new_build(shape, cmake=cmake_called(label)).with_hook()
     assert f"shape {shape}," in build.log and f"in target {TARGETS[shape]} " in build.log
     assert api_shape(build.tree / POOL) == shape  # ci/oai-preflight says the same
     tree = read_tree(build.tree)
@@ -156,8 +152,7 @@ def test_same_result_with_our_pool(
 @full
 def test_element_layout_is_the_trees(new_build: NewBuild) -> None:
     """measurement_display reads elements as bytes and keeps the tree's own header."""
-    build = new_build("A")
-    assert build.with_hook() == 0, build.log
+    build = new_build("A").with_hook()
     assert build.ours()
     tree_says = run([str(build.folder / "measurement_display")]).stdout
     assert tree_says and tree_says in build.result()[0]
@@ -167,13 +162,14 @@ def test_element_layout_is_the_trees(new_build: NewBuild) -> None:
 def test_switching_on_and_back_leaves_nothing(new_build: NewBuild, label: str) -> None:
     cmake = cmake_called(label)
     build, untouched = new_build("B2", cmake=cmake), new_build("B2", "untouched", cmake=cmake)
-    assert build.configure() == 0 and untouched.configure() == 0
+    build.configure()
+    untouched.configure()
     assert not build.ours()
     for _ in range(2):
-        assert build.configure(f"-D{INCLUDE}={HOOK}") == 0, build.log
+        build.configure(f"-D{INCLUDE}={HOOK}")
     assert build.ours()
     assert "version" in build.make("thread_pool_ws_report")
-    assert build.configure(f"-U{INCLUDE}") == 0
+    build.configure(f"-U{INCLUDE}")
     assert "thread_pool_ws" not in build.log
     assert not build.ours()
     assert build.cache() == untouched.cache()
@@ -183,8 +179,7 @@ def test_switching_on_and_back_leaves_nothing(new_build: NewBuild, label: str) -
 
 def test_the_build_follows_the_headers(new_build: NewBuild) -> None:
     """Another version checked out in the same tree configures anew."""
-    build = new_build("B2")
-    assert build.with_hook() == 0, build.log
+    build = new_build("B2").with_hook()
     append(build.tree / POOL / "thread-pool.h", "\nint get_tpool_worker_index(void);\n")
     assert "shape B2+" in build.make("thread_pool_ws_report")
 
@@ -196,15 +191,14 @@ def test_spaces_in_all_paths(tmp_path: Path, shape: str) -> None:
     build = Build(assemble(shape, top / "the tree"), top / "the build")
     (top / "the project").symlink_to(REPO)
     hook = top / "the project" / HOOK.relative_to(REPO)
-    assert build.with_hook(hook=hook) == 0, build.log
+    build.with_hook(hook=hook)
     assert build.ours()
 
 
 @full
 @pytest.mark.parametrize("shape", ["A", "B2"])
 def test_address_sanitizer(new_build: NewBuild, own_results: dict[str, str], shape: str) -> None:
-    build = new_build(shape)
-    assert build.with_hook(*ADDRESS) == 0, build.log
+    build = new_build(shape).with_hook(*ADDRESS)
     assert build.ours()
     assert build.result()[0] == own_results[shape]
 
@@ -213,16 +207,15 @@ def test_address_sanitizer(new_build: NewBuild, own_results: dict[str, str], sha
 @pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed: apt install ccache")
 def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
-    build = new_build("B2")
-    assert build.with_hook("-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache") == 0
+    launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
+    build = new_build("B2").with_hook(*launchers)
     assert build.ours()
     assert "ccache" in (build.folder / "build.ninja").read_text()
 
 
 def test_pkg_config_without_lttng(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
-    build = new_build("B2")
-    assert build.with_hook(lttng="AUTO") == 0
+    build = new_build("B2").with_hook(lttng="AUTO")
     assert "finds no lttng-ust, 2.13" in build.log and ", LTTng tracepoints" not in build.log
 
 
@@ -233,8 +226,7 @@ def lttng_found() -> bool:
 @pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed: apt install liblttng-ust-dev")
 @pytest.mark.parametrize("shape", ["A", "B2", *of_full("B1", "B2+")])
 def test_tracepoints(new_build: NewBuild, own_results: dict[str, str], shape: str) -> None:
-    build = new_build(shape)
-    assert build.with_hook(lttng="ON") == 0, build.log
+    build = new_build(shape).with_hook(lttng="ON")
     assert f"in target {TARGETS[shape]}, LTTng tracepoints" in build.log
     assert build.ours()
     assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
@@ -244,7 +236,7 @@ def test_tracepoints(new_build: NewBuild, own_results: dict[str, str], shape: st
         assert result == own_results[shape.rstrip("+")]
     _, said = build.result(TPOOL_WS_TRACE="maybe")
     assert 'TPOOL_WS_TRACE="maybe": unknown value (known: 0, 1)' in said
-    assert build.with_hook() == 0
+    build.with_hook()
     assert "THREAD_POOL_WS_LTTNG is off" in build.log and ", LTTng tracepoints" not in build.log
     assert build.ours()
     assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
@@ -252,8 +244,7 @@ def test_tracepoints(new_build: NewBuild, own_results: dict[str, str], shape: st
 
 @pytest.mark.parametrize("label", ["system", *of_full("oldest")])
 def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
-    build = new_build("B2", cmake=cmake_called(label))
-    assert build.with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON") == 0
+    build = new_build("B2", cmake=cmake_called(label)).with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
     commands = (build.folder / "compile_commands.json").read_text()
     firsts = re.findall(r'"command": .*?-I(\S+)', commands)
     assert len(firsts) > 20
@@ -262,8 +253,7 @@ def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
 
 
 def test_unknown_shape_stops(tmp_path: Path) -> None:
-    build = Build(assemble_unknown(tmp_path / "oai"), tmp_path / "build")
-    assert build.with_hook() != 0
+    build = Build(assemble_unknown(tmp_path / "oai"), tmp_path / "build").with_hook(fails=True)
     assert "unknown shape" in build.log and str(tmp_path / "oai" / POOL) in build.log
     assert "task_ans.h: there, with: task_t init_task_ans" not in build.log
     assert "task_ans.h: there, with: init_task_ans" in build.log
@@ -272,11 +262,10 @@ def test_unknown_shape_stops(tmp_path: Path) -> None:
 
 
 def test_a_function_that_we_lack_is_named(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook() == 0
+    build = new_build("B2").with_hook()
     assert "Warning" not in build.log
     append(build.tree / POOL / "thread-pool.h", "\nvoid pushTpool_later(tpool_t *pool, task_t task);\n")
-    assert build.with_hook() == 0
+    build.with_hook()
     assert "has pushTpool_later(), which thread_pool_ws does not have" in build.log
 
 
@@ -284,11 +273,9 @@ def test_a_function_that_we_lack_is_named(new_build: NewBuild) -> None:
 @pytest.mark.parametrize("tree", EXTRAS)
 def test_what_the_newest_headers_have(new_build: NewBuild, tree: str) -> None:
     """Told by content: the same shape, with definitions for what our headers and sources must offer."""
-    own = new_build(tree, "own")
-    assert own.configure() == 0, own.log
+    own = new_build(tree, "own").configure()
     assert not own.ours()
-    build = new_build(tree)
-    assert build.with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON") == 0, build.log
+    build = new_build(tree).with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
     assert "Warning" not in build.log
     assert "shape B2+," in build.log
     commands = (build.folder / "compile_commands.json").read_text()
@@ -302,7 +289,7 @@ def test_another_form_of_a_batch_is_named(new_build: NewBuild) -> None:
     build = new_build("B2")
     other = "\nvoid pushTpool_batch(tpool_t *pool, task_t *tasks, int n);\n"
     append(build.tree / POOL / "thread-pool.h", other)
-    assert build.with_hook() == 0
+    build.with_hook()
     assert "has pushTpool_batch(tpool_t *pool, task_t *tasks, int n); thread_pool_ws supports" in build.log
     assert "WS_OAI_PUSH_BATCH" not in build.log
 
@@ -310,9 +297,9 @@ def test_another_form_of_a_batch_is_named(new_build: NewBuild) -> None:
 @full
 def test_an_unknown_member_of_a_task_is_named(new_build: NewBuild) -> None:
     build = new_build("B2")
-    task = build.tree / POOL / "task.h"
-    task.write_text(task.read_text().replace("} task_t;", "  int weight; /* of it; */\n} task_t;"))
-    assert build.with_hook() == 0
+    member = ("} task_t;", "  int weight; /* of it; */\n} task_t;")
+    replace(build.tree / POOL / "task.h", (member,))
+    build.with_hook()
     assert 'has the member "int weight", which' in build.log
     assert build.ours()
 
@@ -321,30 +308,28 @@ def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:
     build = new_build("B2")
     pool = "target_sources(UTIL PRIVATE ${OPENAIR_DIR}/common/utils/threadPool/thread-pool.c)\n"
     append(build.tree / "CMakeLists.txt", pool)
-    assert build.with_hook() != 0
+    build.with_hook(fails=True)
     assert "exactly one of the targets" in build.log and "but 2 do" in build.log
 
 
 @pytest.mark.parametrize("label", ["system", *of_full("oldest")])
 def test_no_target_with_the_pool_stops(new_build: NewBuild, label: str) -> None:
     build = new_build("B2", cmake=cmake_called(label))
-    lists = build.tree / POOL / "CMakeLists.txt"
-    lists.write_text(lists.read_text().replace("thread-pool.c task_ans.c", "other.c"))
+    replace(build.tree / POOL / "CMakeLists.txt", (("thread-pool.c task_ans.c", "other.c"),))
     (build.tree / POOL / "other.c").write_text("")
-    assert build.with_hook() != 0
+    build.with_hook(fails=True)
     assert "but 0 do" in build.log
 
 
 def test_included_too_late_stops(new_build: NewBuild) -> None:
     build = new_build("A")
     append(build.tree / "CMakeLists.txt", f'include("{HOOK}")\n')
-    assert build.configure() != 0
+    build.configure(fails=True)
     assert "included too late" in build.log and f"-D{INCLUDE}={HOOK}" in build.log
 
 
 def test_included_before_project_stops(new_build: NewBuild) -> None:
-    build = new_build("A")
-    assert build.configure(f"-D{INCLUDE}_BEFORE={HOOK}") != 0
+    build = new_build("A").configure(f"-D{INCLUDE}_BEFORE={HOOK}", fails=True)
     assert f"-D{INCLUDE}={HOOK}" in build.log
 
 
@@ -362,19 +347,17 @@ def test_in_a_subdirectory_stops(new_build: NewBuild, tmp_path: Path) -> None:
     text += f'add_subdirectory("{build.tree}" oai)\n'
     (top / "CMakeLists.txt").write_text(text)
     build.tree = top
-    assert build.with_hook() != 0
+    build.with_hook(fails=True)
     assert "is a subdirectory" in build.log
 
 
 def test_the_unspecific_variable_works_too(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.configure(f"-DCMAKE_PROJECT_INCLUDE={HOOK}") == 0, build.log
+    build = new_build("B2").configure(f"-DCMAKE_PROJECT_INCLUDE={HOOK}")
     assert "replaces OAI's thread pool" in build.log
 
 
 def test_the_version_names_the_commit(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook() == 0, build.log
+    build = new_build("B2").with_hook()
     found = re.search(r"thread_pool_ws: version (\S+) replaces", build.log)
     header = HOOK.parents[1] / "common/utils/thread_pool_ws/include/ws_version.h"
     held = re.findall(r"#define WS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text())

@@ -20,7 +20,6 @@ REFERENCE = re.compile(r"\$\{(\w+)\}")
 class Command:
     name: str  # in lower case
     args: tuple[str, ...]
-    line: int
     conditions: tuple[str, ...]  # of the if() blocks around it; empty: it always runs
 
     def values(self, *keywords: str) -> list[str]:
@@ -28,9 +27,9 @@ class Command:
         return [arg for arg in self.args if arg not in keywords]
 
 
-def raw_commands(text: str) -> Iterator[tuple[str, list[str], int]]:
-    """(name, arguments, line). Parentheses inside an argument list are dropped, as only if() has them."""
-    name, args, depth, line = "", [], 0, 0
+def raw_commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """(name, arguments). Parentheses inside an argument list are dropped, as only if() has them."""
+    name, args, depth = "", [], 0
     for token in TOKEN.finditer(text):
         word = next((token[g] for g in ("word", "quoted", "bracket") if token[g] is not None), None)
         if token["paren"] == "(":
@@ -38,10 +37,10 @@ def raw_commands(text: str) -> Iterator[tuple[str, list[str], int]]:
         elif token["paren"] == ")":
             depth -= 1
             if depth == 0:
-                yield name.lower(), args, line
+                yield name.lower(), args
                 args = []
         elif word is not None and depth == 0:
-            name, line = word, text.count("\n", 0, token.start()) + 1
+            name = word
         elif word is not None:
             args.append(word)
 
@@ -50,7 +49,7 @@ def commands(text: str) -> Iterator[Command]:
     """All commands outside of function and macro bodies, with their conditions."""
     conditions: list[str] = []
     inside = 0
-    for name, args, line in raw_commands(text):
+    for name, args in raw_commands(text):
         if name in ("function", "macro"):
             inside += 1
         elif name in ("endfunction", "endmacro"):
@@ -66,7 +65,7 @@ def commands(text: str) -> Iterator[Command]:
         elif name == "endif":
             conditions[-1:] = []
         else:
-            yield Command(name, tuple(args), line, tuple(conditions))
+            yield Command(name, tuple(args), tuple(conditions))
 
 
 def expand(text: str, variables: dict[str, str], depth: int = 8) -> str:

@@ -25,8 +25,8 @@ def has_avx512() -> bool:
     return "avx512" in (SYSTEM.text("/proc/cpuinfo") or "")
 
 
-def version_of(program: str, option: str = "--version") -> tuple[int, ...]:
-    _, text = run(program, option)
+def version_of(program: str) -> tuple[int, ...]:
+    _, text = run(program, "--version")
     found = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part) for part in found.groups() if part) if found else ()
 

@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 #
 # Sourced by the steps: build a preset, run its tests, count them. Build trees lie in build-ci/<preset>, apart
-# from a developer's own build-<preset>.
+# from a developer's own build-<preset>. An unset variable ends the step.
 
+set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 test_seconds_max=1000
 pytest_seconds_max=1000
@@ -13,6 +14,7 @@ test_processors=$((2 * $(nproc)))
 # Presets that name no compiler take the machine's; a step that names gcc means it.
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
+good=0 bad=0 left_out=0 # cases of a step: check, leave_out, report_cases
 of_label=(-LE '^alone$') # of ctest: without the tests of TEST_ALONE
 asan_options=detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
@@ -47,7 +49,7 @@ need() {
 # need_program <program> <package>   skips the step without the program
 need_program() { command -v "$1" >/dev/null || skip "$1 is not installed: apt install $2"; }
 
-# check <name> <command>...   one case of a step; counts in its variables good and bad
+# check <name> <command>...   one case of a step
 check() {
   printf '== %s\n' "$1"
   if "${@:2}"; then
@@ -56,6 +58,18 @@ check() {
     bad=$((bad + 1))
     printf 'FAILED: %s\n' "$1"
   fi
+}
+
+# leave_out <why> [<number>]   one case, or so many, that cannot run here
+leave_out() {
+  printf 'skipped: %s\n' "$1"
+  left_out=$((left_out + ${2:-1}))
+}
+
+# report_cases   prints how many cases passed; fails if one did not
+report_cases() {
+  printf '%d passed, %d failed, %d skipped\n' "$good" "$bad" "$left_out"
+  [ "$bad" -eq 0 ]
 }
 
 # together <command line>...   cases of a step, all at once. Counts as check does, prints outputs in order.
@@ -99,35 +113,57 @@ project_version() {
 }
 
 # configure <preset> [cmake option]...
-configure() {
-  local preset="$1"
-  shift
-  cmake --preset "$preset" -B "build-ci/$preset" -DWS_WERROR=ON "$@"
-}
+configure() { cmake --preset "$1" -B "build-ci/$1" -DWS_WERROR=ON "${@:2}"; }
 
 build() { cmake --build "build-ci/$1" "${@:2}"; }
 
-# One attribute of the <testsuite> element in ctest's JUnit file; 0 when it has none.
+# install_library <build folder> <prefix> [cmake option]...   the optimised library, without its tests
+install_library() {
+  cmake -S . -B "$1" -G Ninja -DWS_TESTS=OFF -DCMAKE_BUILD_TYPE=Release "${@:3}" &&
+    cmake --build "$1" && cmake --install "$1" --prefix "$2"
+}
+
+# folder_of_libraries <prefix>
+folder_of_libraries() { find "$1" -name thread_pool_ws.pc -printf '%h' | sed 's,/pkgconfig$,,'; }
+
+# run_by_pkg_config <prefix> <source> <argument of pkg-config>...   Compiles a program with the flags that
+# pkg-config gives for a library installed there, and with CFLAGS; runs it. It lies in the step's folder
+# "scratch".
+run_by_pkg_config() {
+  local folder program flags
+  folder="$(folder_of_libraries "$1")" program="$scratch/$(basename "$2" .c)"
+  flags="$(PKG_CONFIG_PATH="$folder/pkgconfig" pkg-config --cflags --libs "${@:3}")" || return 1
+  # shellcheck disable=SC2086 # several flags
+  "${CC:-cc}" ${CFLAGS:-} -Wall -Wextra -Werror "$2" -o "$program" $flags &&
+    LD_LIBRARY_PATH="$folder" "$program"
+}
+
+# One attribute of the <testsuite> element in a JUnit file; 0 when it has none.
 junit_attribute() {
   local value
   value=$(grep -m 1 -oE "[[:space:]]$2=\"[0-9]+\"" "$1" | grep -oE '[0-9]+')
   printf '%d' "${value:-0}"
 }
 
+# count_tests <JUnit file>   adds its tests to the step's cases, and prints how many there are then
+count_tests() {
+  local tests failed skips
+  [ -f "$1" ] || return
+  tests=$(junit_attribute "$1" tests)
+  failed=$(($(junit_attribute "$1" failures) + $(junit_attribute "$1" errors)))
+  skips=$(($(junit_attribute "$1" skipped) + $(junit_attribute "$1" disabled)))
+  good=$((good + tests - failed - skips)) bad=$((bad + failed)) left_out=$((left_out + skips))
+  report_cases
+}
+
 # run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their
 # own. Prefix: the array WRAP, for example setarch.
 run_tests() {
-  local preset="$1" code=0 junit tests bad skips
-  shift
-  junit="$PWD/build-ci/$preset/junit.xml"
+  local code=0 junit="$PWD/build-ci/$1/junit.xml"
   rm -f "$junit"
-  "${WRAP[@]}" ctest --test-dir "build-ci/$preset" "${of_label[@]}" --output-on-failure --no-tests=error \
-    --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "$@" || code=$?
-  [ -f "$junit" ] || return "$code"
-  tests=$(junit_attribute "$junit" tests)
-  bad=$(junit_attribute "$junit" failures)
-  skips=$(($(junit_attribute "$junit" skipped) + $(junit_attribute "$junit" disabled)))
-  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  "${WRAP[@]}" ctest --test-dir "build-ci/$1" "${of_label[@]}" --output-on-failure --no-tests=error \
+    --timeout "$test_seconds_max" --parallel "$test_processors" --output-junit "$junit" "${@:2}" || code=$?
+  count_tests "$junit"
   return "$code"
 }
 
@@ -160,16 +196,12 @@ probe_starts() {
 # N processes share the tests: each has its own fixtures of the session. The process of a test that takes too
 # long shows where its threads stand, and ends: the test counts as failed.
 pytest_counted() {
-  local junit="$PWD/build-ci/$1.xml" code tests bad skips
+  local junit="$PWD/build-ci/$1.xml" code
   mkdir -p build-ci && rm -f "$junit"
   .venv/bin/python -m pytest -q -rs -p no:cacheprovider --junitxml "$junit" \
     -o faulthandler_timeout="$pytest_seconds_max" -o faulthandler_exit_on_timeout=true "${@:2}"
   code=$?
-  [ -f "$junit" ] || return "$code"
-  tests=$(junit_attribute "$junit" tests)
-  bad=$(($(junit_attribute "$junit" failures) + $(junit_attribute "$junit" errors)))
-  skips=$(junit_attribute "$junit" skipped)
-  printf '%d passed, %d failed, %d skipped\n' $((tests - bad - skips)) "$bad" "$skips"
+  count_tests "$junit"
   return "$code"
 }
 

@@ -32,13 +32,10 @@ class AbiTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        self.enterContext(mock.patch.object(check_abi, "DUMPS", self.folder))
+        dumps = mock.patch.object(check_abi, "DUMPS", self.folder)
+        dumps.start()
+        self.addCleanup(dumps.stop)
         self.make(self.folder / f"{NAME}.abi")
-
-    def enterContext(self, context):  # type: ignore[no-untyped-def]  # unittest has it since Python 3.11
-        value = context.__enter__()
-        self.addCleanup(context.__exit__, None, None, None)
-        return value
 
     def make(self, dump: Path, settings: str = "", task: str = "", script: str = "X_0.1 { ws_*; };",
              source: str = SOURCE) -> Path:  # fmt: skip
@@ -70,9 +67,8 @@ class AbiTest(unittest.TestCase):
             self.assertIn("[change]", self.findings())
 
     def test_a_function_that_goes(self) -> None:
-        self.assertIn(
-            "ws_third", self.findings(source=SOURCE.replace("int ws_third(void) { return 3; }", ""))
-        )
+        source = SOURCE.replace("int ws_third(void) { return 3; }", "")
+        self.assertIn("ws_third", self.findings(source=source))
 
     def test_a_new_function_belongs_to_the_node_of_its_version(self) -> None:
         more = SOURCE + "int ws_fourth(void) { return 4; }\n"

@@ -91,7 +91,3 @@ class Riscv64(unittest.TestCase):
         found = layout("riscv:rv64", "addi\tsp,sp,-208", "fsd\tfs0,0(sp)", *stores, "mv\ta2,sp")
         self.assertEqual((found.registers["ra"], found.registers["s11"]), (96, 192))
         self.assertEqual((found.pc, found.sp), (96, 208))
-
-
-if __name__ == "__main__":
-    unittest.main()

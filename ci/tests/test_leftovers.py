@@ -77,7 +77,3 @@ class Leftovers(unittest.TestCase):
         status, said = after('cd "$TMPDIR" && touch "a file" && mkdir b .c pytest-of-root')
         names = sorted(line.rpartition("/")[2] for line in said)
         self.assertEqual((status, names), (0, [".c", "a file", "b"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -126,12 +126,8 @@ class PreflightTest(PreflightCase):
 
     def test_models_are_ready_and_their_shapes_are_told(self) -> None:
         self.lay({"bin/lib/libpthread.a": "", "bin/lib/libdl.a": ""})
-        for shape, target in {
-            "A": "UTIL",
-            "B1": "thread-pool",
-            "B2": "thread-pool",
-            "B2+": "thread-pool",
-        }.items():
+        for shape in ("A", "B1", "B2", "B2+"):
+            target = "UTIL" if shape == "A" else "thread-pool"
             taken = f"{target}; the hook takes out common/utils/threadPool/thread-pool.c"
             self.expect(assemble(shape, self.top / shape), f"pool API shape {shape} ", taken, "!missing")
         self.expect(assemble_unknown(self.top / "oai"), "missing pool API unknown shape")

@@ -28,11 +28,9 @@ class TestCommandTest(unittest.TestCase):
         for name in ("test", "leftovers.sh"):
             shutil.copy(CI / name, self.root / "ci" / name)
         shutil.copytree(CI.parent / ".ci", self.root / ".ci")
-        for name, body in {
-            "setup": "true",
-            **{f"steps/{name}": body for name, body in STEPS.items()},
-        }.items():
-            self.write(name, body)
+        self.write("setup", "true")
+        for name, body in STEPS.items():
+            self.write(f"steps/{name}", body)
 
     def write(self, name: str, body: str) -> None:
         (self.root / "ci" / name).write_text(f"#!/bin/bash\n{body}\n", encoding="utf-8")

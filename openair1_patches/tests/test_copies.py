@@ -37,8 +37,7 @@ def spatch_and(folder: Path, script: str) -> str:
     ],
 )
 def test_what_else_spatch_does_stops(new_build: NewBuild, tmp_path: Path, script: str, said: str) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=trace", spatch_and(tmp_path, script)) != 0
+    build = new_build("B2").with_hook(f"{PATCHES}=trace", spatch_and(tmp_path, script), fails=True)
     assert "patches do not fit this OAI" in build.log
     assert f"trace/symbols: {said}" in build.log and "nr_ulsch_demodulation.c" in build.log
 
@@ -49,7 +48,7 @@ def test_the_line_that_spatch_has_changed_is_named(new_build: NewBuild, tmp_path
     lines = (build.tree / "executables" / "nr-ru.c").read_text().splitlines()
     number = 1 + next(at for at, line in enumerate(lines) if "if (ru->feprx)" in line)
     fake = spatch_and(tmp_path, "sed -i 's/if (ru->feprx)/if (1)/' \"$file\"")
-    assert build.with_hook(f"{PATCHES}=prewake", fake) != 0
+    build.with_hook(f"{PATCHES}=prewake", fake, fails=True)
     assert f"prewake/radio: changed more than it should: first difference near line {number} of" in build.log
     assert "prewake/slot: changed" not in build.log and "1 expected" not in build.log
 
@@ -81,14 +80,13 @@ def test_a_copy_is_compiled_as_its_original(new_build: NewBuild, name: str) -> N
     if name == "INCLUDE_DIRECTORIES":
         append(build.tree / NR_GNB, '\n#include "cells_of_this_source.h"\n')
     append(build.tree / NR_GNB, "\n#if CELLS != 2\n#error not as the original\n#endif\n")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.with_hook(f"{PATCHES}=ON")
     build.make()
 
 
 @needs_spatch
 def test_nothing_but_the_copies_stays(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=ON")
     assert os.listdir(build.folder / "thread_pool_ws") == ["patched"]
     files = [path for path in (build.folder / "thread_pool_ws").rglob("*") if path.is_file()]
     assert len(files) == 5 and copy_of(build, NR_GNB) in files
@@ -100,5 +98,5 @@ def test_a_copy_that_cannot_be_written_stops(new_build: NewBuild) -> None:
     folder = copy_of(build, NR_GNB).parent
     folder.parent.mkdir(parents=True)
     folder.symlink_to("/proc")  # where root, too, makes no file
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "patched/executables/nr-ru.c could not be written" in build.log

@@ -66,12 +66,10 @@ def ws_patches(*arguments: str) -> tuple[int, str]:
 @needs_spatch
 @pytest.mark.parametrize("shape", ["B2", *of_full(*(shape for shape in COUNTS if shape != "B2"))])
 def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, shape: str) -> None:
-    own = new_build(shape, "own")
-    assert own.configure() == 0, own.log
+    own = new_build(shape, "own").configure()
     own.make()
     before = digest(own.tree)
-    build = new_build(shape)
-    assert build.with_hook(f"{PATCHES}=ON", SPY) == 0, build.log
+    build = new_build(shape).with_hook(f"{PATCHES}=ON", SPY)
     count, files = COUNTS[shape]
     assert f"patches: trace prewake, {count} insertions in {files} files" in build.log
     build.make()
@@ -94,8 +92,7 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
 @needs_spatch
 @pytest.mark.parametrize("label", ["oldest", "newest"])
 def test_other_cmakes(new_build: NewBuild, label: str) -> None:
-    build = new_build("B2", cmake=cmake_called(label))
-    assert build.with_hook(f"{PATCHES}=ON", SPY) == 0, build.log
+    build = new_build("B2", cmake=cmake_called(label)).with_hook(f"{PATCHES}=ON", SPY)
     build.make()
     assert [line for line in said(build, "nr_ulsim")[1] if " 7.1 " in line] == slot_of("B2")
 
@@ -103,11 +100,10 @@ def test_other_cmakes(new_build: NewBuild, label: str) -> None:
 @full
 @needs_spatch
 def test_a_second_configure_builds_nothing(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=ON")
     build.make()
     before = digest(build.folder / "thread_pool_ws")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build.with_hook(f"{PATCHES}=ON")
     assert digest(build.folder / "thread_pool_ws") == before
     assert "no work to do" in build.make()
 
@@ -115,8 +111,7 @@ def test_a_second_configure_builds_nothing(new_build: NewBuild) -> None:
 @full
 @needs_spatch
 def test_an_edit_of_the_original_is_patched_anew(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=ON")
     build.make()
     append(build.tree / NR_GNB, "\nint edited;\n")
     build.make()
@@ -127,8 +122,7 @@ def test_an_edit_of_the_original_is_patched_anew(new_build: NewBuild) -> None:
 @full
 @needs_spatch
 def test_the_macros_are_a_dependency(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=ON")
     build.make()
     deps = run(["ninja", "-C", str(build.folder), "-t", "deps"]).stdout
     assert deps.count("ws_oai_hooks.h") == 6  # five files, one of them in two targets
@@ -137,8 +131,9 @@ def test_the_macros_are_a_dependency(new_build: NewBuild) -> None:
 @needs_spatch
 def test_switching_the_patches_off_leaves_nothing(new_build: NewBuild) -> None:
     build, untouched = new_build("A"), new_build("A", "untouched")
-    assert build.with_hook(f"{PATCHES}=ON") == 0 and untouched.with_hook() == 0
-    assert build.configure("-UTHREAD_POOL_WS_PATCHES") == 0
+    build.with_hook(f"{PATCHES}=ON")
+    untouched.with_hook()
+    build.configure("-UTHREAD_POOL_WS_PATCHES")
     assert "patches:" not in build.log
     assert build.cache() == untouched.cache()
     assert "/patched/" not in (build.folder / "build.ninja").read_text()
@@ -149,10 +144,10 @@ def test_switching_the_patches_off_leaves_nothing(new_build: NewBuild) -> None:
 def test_switching_back_as_documented_leaves_nothing(new_build: NewBuild) -> None:
     """The command of docs/integration.md removes all of the hook from the cache; the copies stay."""
     build, untouched = new_build("A"), new_build("A", "untouched")
-    assert untouched.configure() == 0
-    assert build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_LTTNG=OFF") == 0, build.log
+    untouched.configure()
+    build.with_hook(f"{PATCHES}=ON", "-DTHREAD_POOL_WS_LTTNG=OFF")
     options = switch_back_options()
-    assert build.configure(*options) == 0
+    build.configure(*options)
     assert build.cache() == untouched.cache()
     rest = list((build.folder / "thread_pool_ws").iterdir())
     assert [entry.name for entry in rest] == ["patched"]  # the one thing to delete by hand
@@ -166,26 +161,24 @@ def switch_back_options() -> list[str]:
 
 @needs_spatch
 def test_a_checkout_of_ours_in_an_in_source_build_is_not_touched(new_build: NewBuild) -> None:
-    build = new_build("A")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("A").with_hook(f"{PATCHES}=ON")
     mine = build.folder / "thread_pool_ws" / "README.md"
     mine.touch()
-    assert build.configure("-UTHREAD_POOL_WS_PATCHES") == 0
+    build.configure("-UTHREAD_POOL_WS_PATCHES")
     assert list(mine.parent.iterdir()) == [mine]
 
 
 @needs_spatch
 def test_one_set_of_two(new_build: NewBuild) -> None:
-    build = new_build("A")
-    assert build.with_hook(f"{PATCHES}=trace") == 0, build.log
+    build = new_build("A").with_hook(f"{PATCHES}=trace")
     assert "patches: trace, 4 insertions in 3 files" in build.log
-    assert build.with_hook(f"{PATCHES}=prewake;trace") == 0, build.log
+    build.with_hook(f"{PATCHES}=prewake;trace")
     assert "patches: prewake trace, 7 insertions in 6 files" in build.log
-    assert build.with_hook(f"{PATCHES}=prewake") == 0, build.log
+    build.with_hook(f"{PATCHES}=prewake")
     assert "patches: prewake, 3 insertions in 3 files" in build.log
     copies = [path.name for path in (build.folder / "thread_pool_ws" / "patched").rglob("*.c")]
     assert sorted(copies) == ["nr-gnb.c", "nr-ru.c", "ulsim.c"]
-    assert build.with_hook(f"{PATCHES}=tarce") != 0
+    build.with_hook(f"{PATCHES}=tarce", fails=True)
     assert 'THREAD_POOL_WS_PATCHES is "tarce"; it may be ON' in build.log
 
 
@@ -196,7 +189,7 @@ def test_spaces_in_all_paths(tmp_path: Path) -> None:
     build = Build(assemble("A", top / "the tree"), top / "the build")
     (top / "the project").symlink_to(REPO)
     hook = top / "the project" / HOOK.relative_to(REPO)
-    assert build.with_hook(f"{PATCHES}=ON", SPY, hook=hook) == 0, build.log
+    build.with_hook(f"{PATCHES}=ON", SPY, hook=hook)
     build.make()
     assert "begin 1 7.1 1" in said(build, "nr_ulsim")[1]
     code, text = ws_patches("--check", str(build.tree))
@@ -209,7 +202,7 @@ def test_a_function_that_is_missing_stops(new_build: NewBuild) -> None:
     file = build.tree / NR_GNB
     file.write_text(file.read_text().replace("rx_func", "receive_func"))
     for code, text in (
-        (build.with_hook(f"{PATCHES}=ON"), build.log),
+        (1, build.with_hook(f"{PATCHES}=ON", fails=True).log),
         ws_patches("--check", str(build.tree)),
         ws_patches("--diff", str(build.tree)),
     ):
@@ -218,7 +211,7 @@ def test_a_function_that_is_missing_stops(new_build: NewBuild) -> None:
         assert "prewake/slot: WS_OAI_PREWAKE_SLOT: 1 expected, 0 added to executables/nr-gnb.c" in text
         assert "-UTHREAD_POOL_WS_PATCHES" in text
     assert "+      WS_OAI_PREWAKE_RU(ru);" in ws_patches("--diff", str(build.tree))[1]  # what still fits
-    assert build.with_hook(f"{PATCHES}=trace") == 0, build.log  # the other set still fits
+    build.with_hook(f"{PATCHES}=trace")
 
 
 @needs_spatch
@@ -226,7 +219,7 @@ def test_one_match_too_many_stops(new_build: NewBuild) -> None:
     build = new_build("A")
     call = "phy_procedures_gNB_uespec_RX(0, 1, 2);"
     append(build.tree / NR_GNB, f"\nstatic void rx_func(void)\n{{\n  {call}\n}}\n")
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "prewake/slot: WS_OAI_PREWAKE_SLOT: 1 expected, 2 added" in build.log
 
 
@@ -237,7 +230,7 @@ def test_a_begin_without_its_end_stops(new_build: NewBuild) -> None:
     statistic = "_meas(&gNB->rx_pusch_symbol_processing_stats)"
     assert f"stop{statistic}" in file.read_text()
     file.write_text(file.read_text().replace(f"stop{statistic}", f"start{statistic}"))
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "trace/symbols: WS_OAI_SYMBOLS_BEGIN: 1 expected, 2 added" in build.log
     assert "trace/symbols: WS_OAI_SYMBOLS_END: 1 expected, 0 added" in build.log
 
@@ -254,9 +247,8 @@ def test_a_spatch_that_does_not_end_stops(new_build: NewBuild, tmp_path: Path) -
     build = new_build("B2")
     over = tmp_path / "over"  # CMake does not always end it
     fake = fake_spatch(tmp_path, f"for turn in $(seq 600); do [ ! -e {over} ] || exit; sleep 0.1; done")
-    code = build.with_hook(f"{PATCHES}=ON", fake, "-DWS_PATCHES_SECONDS=1")
+    build.with_hook(f"{PATCHES}=ON", fake, "-DWS_PATCHES_SECONDS=1", fails=True)
     over.touch()
-    assert code != 0
     text = " ".join(build.log.split())
     assert "spatch failed with trace/symbols.cocci" in text and "it has 1 s" in text
 
@@ -265,7 +257,8 @@ def test_a_spatch_that_does_not_end_stops(new_build: NewBuild, tmp_path: Path) -
 def test_a_tree_that_is_patched_already_stops(new_build: NewBuild) -> None:
     build = new_build("B2")
     append(build.tree / NR_GNB, "\n// WS_OAI_PREWAKE_SLOT(gNB);\n")
-    for code, text in ((build.with_hook(f"{PATCHES}=ON"), build.log), ws_patches("--check", str(build.tree))):
+    stopped = (1, build.with_hook(f"{PATCHES}=ON", fails=True).log)
+    for code, text in (stopped, ws_patches("--check", str(build.tree))):
         assert code != 0
         assert "carries the patches' marks already" in " ".join(text.split())
 
@@ -273,8 +266,7 @@ def test_a_tree_that_is_patched_already_stops(new_build: NewBuild) -> None:
 @full
 @needs_spatch
 def test_a_copy_that_is_deleted_is_made_again(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=ON")
     build.make()
     copy_of(build, NR_GNB).unlink()
     build.make()
@@ -287,9 +279,9 @@ def test_an_unknown_uplink_stops(new_build: NewBuild) -> None:
     for name in ("PHY/NR_TRANSPORT/nr_ulsch_demodulation.c", "SCHED_NR/phy_procedures_nr_gNB.c"):
         file = build.tree / "openair1" / name
         file.write_text(file.read_text().replace("nr_rx_pusch_tp", "nr_rx_pusch_group_tp"))
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "the patches do not know this OAI" in build.log
-    assert build.with_hook(f"{PATCHES}=OFF") == 0, build.log
+    build.with_hook(f"{PATCHES}=OFF")
 
 
 @needs_spatch
@@ -297,7 +289,7 @@ def test_a_file_that_no_target_compiles_stops(new_build: NewBuild) -> None:
     build = new_build("B2")
     lists = build.tree / "CMakeLists.txt"
     lists.write_text(lists.read_text().replace("${OPENAIR_DIR}/executables/nr-gnb.c", ""))
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "no target compiles" in build.log and "executables/nr-gnb.c" in build.log
 
 
@@ -306,28 +298,26 @@ def test_a_target_in_a_subdirectory_stops(new_build: NewBuild) -> None:
     build = new_build("B2")
     lists = build.tree / "common" / "utils" / "CMakeLists.txt"
     append(lists, "\nadd_library(more ../../executables/nr-gnb.c)\n")
-    assert build.with_hook(f"{PATCHES}=ON") != 0
+    build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "is compiled by target more of" in build.log
 
 
 @needs_spatch
 def test_spatch_may_be_named_as_in_path(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=trace", "-DTHREAD_POOL_WS_SPATCH=spatch") == 0, build.log
+    build = new_build("B2").with_hook(f"{PATCHES}=trace", "-DTHREAD_POOL_WS_SPATCH=spatch")
     assert "patches: trace, " in build.log
 
 
 @pytest.mark.parametrize("name", ["/nowhere/spatch", "spatch-of-nobody"])
 def test_a_spatch_that_was_named_and_is_not_there_stops(new_build: NewBuild, name: str) -> None:
-    build = new_build("B2")
-    assert build.with_hook(f"{PATCHES}=ON", f"-DTHREAD_POOL_WS_SPATCH={name}") != 0
+    build = new_build("B2").with_hook(f"{PATCHES}=ON", f"-DTHREAD_POOL_WS_SPATCH={name}", fails=True)
     assert f"there is no {name}, which was named as spatch" in " ".join(build.log.split())
 
 
 def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
     build = new_build("B2")
     nothing = "-DWS_PATCHES_PROGRAM=/nowhere"  # what a search finds
-    assert build.with_hook(f"{PATCHES}=ON", nothing) == 0, build.log
+    build.with_hook(f"{PATCHES}=ON", nothing)
     assert "spatch was not found" in build.log and "coccinelle" in build.log
     assert "no patches (no spatch)" in build.log
     assert "/patched/" not in (build.folder / "build.ninja").read_text()
@@ -336,7 +326,7 @@ def test_without_spatch_it_goes_on(new_build: NewBuild) -> None:
 def test_a_spatch_that_fails_stops(new_build: NewBuild, tmp_path: Path) -> None:
     build = new_build("B2")
     fake = fake_spatch(tmp_path, "echo out of rope >&2\nexit 3")
-    assert build.with_hook(f"{PATCHES}=ON", fake) != 0
+    build.with_hook(f"{PATCHES}=ON", fake, fails=True)
     assert "spatch failed with trace/symbols.cocci" in build.log and "out of rope" in build.log
 
 

@@ -61,9 +61,8 @@ def test_the_override_brings_its_lines_and_leaves_the_rest(
 
 def test_what_is_refused(compose: list[str], tmp_path: Path) -> None:
     base = TESTS / "compose.map.yaml"
-    assert "name the CPUs of the gNB" in config(
-        compose, base, DEPLOY / "compose.thread_pool_ws.yaml", cpus=""
-    )
+    unnamed = config(compose, base, DEPLOY / "compose.thread_pool_ws.yaml", cpus="")
+    assert "name the CPUs of the gNB" in unnamed
     (tmp_path / "override.yaml").write_text(OVERRIDE.replace("cap_add:", "cap_ad:"))
     assert "cap_ad" in config(compose, base, tmp_path / "override.yaml")
 

@@ -162,9 +162,8 @@ def test_the_post_renderer_leaves_the_user_all_that_he_has(template: Template) -
     assert variables(template(with_pieces(), "--post-renderer", POST_RENDER))["TPOOL_WS_SPIN"] == "auto"
     need("kubectl")
     command = ("kubectl", "set", "env", "--local", "-o", "yaml", "-f", "-", "TPOOL_WS_REPORT=1")
-    assert (
-        variables(yaml.safe_load(run(*command, stdin=yaml.safe_dump(own)).stdout))["TPOOL_WS_REPORT"] == "1"
-    )
+    by_kubectl = yaml.safe_load(run(*command, stdin=yaml.safe_dump(own)).stdout)
+    assert variables(by_kubectl)["TPOOL_WS_REPORT"] == "1"
 
 
 def test_the_post_renderer_refuses_what_it_cannot_patch(template: Template) -> None:

@@ -58,10 +58,9 @@ def test_systemd_accepts_the_drop_in_with_each_line_and_no_broken_one(tmp_path: 
 def effective(folder: Path) -> dict[str, str]:
     """The unit's properties, from the test mode of systemd's manager, which is not for root."""
     need("/lib/systemd/systemd")
-    drop = (
-        ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"] if os.getuid() == 0 else []
-    )
-    command = [*drop, "/lib/systemd/systemd", "--test", "--system", "--unit=oai-gnb.service"]
+    command = "/lib/systemd/systemd --test --system --unit=oai-gnb.service".split()
+    if os.getuid() == 0:
+        command = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", *command]
     dump = run(*command, SYSTEMD_UNIT_PATH=f"{folder}:", SYSTEMD_PAGER="")
     unit = re.search(r"^\t-> Unit oai-gnb\.service:\n(.*?)(?=^\t-> Unit |\Z)", dump.stdout, re.M | re.S)
     if unit is None:

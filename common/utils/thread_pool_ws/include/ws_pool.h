@@ -177,8 +177,8 @@ typedef struct {
   /// ignored.
   ws_class_t sched_class;
   int32_t sched_priority;
-  /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, 2 ..
-  /// 2^20. Default 1024.
+  /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, from
+  /// 2 to 2^20. Default 1024.
   uint32_t queue_capacity;
   /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
   uint32_t lanes;
