@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file forks.c
-/// forks <slots>...   For each number a child, which decodes four segments in each of so many slots, in a pool
-/// of its own.
+/// forks <slots>...   For each number a child, which decodes four segments in each of so many slots, in a
+/// pool of its own.
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
