@@ -110,6 +110,7 @@ def known_names(root: Path, names: list[str]) -> dict[str, set[str]]:
     files = [Path(name) for name in names]
     steps = {path.name for path in files if path.parts[:2] == ("ci", "steps")}
     built = words(r"CMakeLists\.txt$|\.cmake$|pyproject\.toml$|/gdb/", r"[\w-]+")
+    built |= words(r"/test_\w+\.py$", r"def (test_\w+)")
     return {
         "test or program": OTHERS | {path.name for path in files} | {path.stem for path in files} | built,
         "step": {"full"} | steps | {part for step in steps for part in (*step.split("-"), step[3:])},

@@ -75,6 +75,7 @@ DEFINED = re.compile(r"^(\w[^;{}=#]*?)\b(\w+)(?:\([^;{}#]*\)\s*\{|(?:\[[^;\n]*\]
 DECLARED = re.compile(r"^(?:\w[^;{}=]*;|#[ \t]*define \w+)", re.MULTILINE)
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*")
 TYPE_CHECKED = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t].*\n)+", re.MULTILINE)
+HOME = re.compile(r"(?<!_null)\.c$")  # what links in place of a plug-in is not where its names are defined
 USED = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")  # no member
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>|"[^"\n]+")', re.MULTILINE)
 
@@ -137,7 +138,7 @@ def c_needs(house: str, texts: dict[str, str]) -> dict[str, set[str]]:
     homes: dict[str, list[str]] = {}
     for name, code in texts.items():
         for before, word in DEFINED.findall(code):
-            if not {"static", "extern", "typedef"} & set(before.split()) and name.endswith(".c"):
+            if not {"static", "extern", "typedef"} & set(before.split()) and HOME.search(name):
                 homes.setdefault(word, []).append(name)
     needs: dict[str, set[str]] = {unit_of(name): set() for name in texts}
     for name, code in texts.items():

@@ -16,5 +16,6 @@ for entry in sys.argv[2:]:
     if wanted.marker is None or wanted.marker.evaluate():
         # Of several versions on the path Python imports the first.
         found = next(iter(distributions(name=wanted.name, path=path)), None)
-        if found is None or not wanted.specifier.contains(found.version, prereleases=True):
+        version = found.metadata["Version"] if found and found.metadata else None
+        if version is None or not wanted.specifier.contains(version, prereleases=True):
             print(entry)

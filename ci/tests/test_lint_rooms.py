@@ -70,8 +70,8 @@ class RoomsTest(TreeTest):
                 (other + call, ""),
                 (call.replace("look()", "box->look + box.seen"), ""),
             ):
-                files = {f"{house}/ws_a.c": A + a, f"{house}/ws_a.h": declared + header, f"{house}/ws_b.c": b}
-                self.expect(check, files, *expected)
+                files = {"ws_a.c": A + a, "ws_a.h": declared + header, "ws_b.c": b, "ws_b_null.c": b}
+                self.expect(check, {f"{house}/{name}": text for name, text in files.items()}, *expected)
         self.expect(check, {"@/include/ws_a.h": f"{declared}static inline {call}", "@/core/ws_b.c": b})
 
     def test_circles_of_modules(self) -> None:

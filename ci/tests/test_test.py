@@ -12,7 +12,7 @@ from pathlib import Path
 CI = Path(__file__).resolve().parents[1]
 STEPS = {
     "10-good": "echo '3 passed, 0 failed, 1 skipped'",
-    "20-skips": "echo 'no such tool: apt install tool'; exit 77",
+    "20-skips": "echo 'tool is not installed: apt install tool'; exit 77",
     "60-bad": "echo why; exit 3",
     "61-good": "true",
 }
@@ -55,7 +55,7 @@ class TestCommandTest(unittest.TestCase):
                 self.assertTrue(all(row[2].isdigit() and row[3].isdigit() for row in rows))
                 self.assertEqual(status, int("60-bad" in ran))
                 self.assertIn("all steps", text)
-                self.assertEqual("no such tool: apt install tool" in text, "20-skips" in ran)
+                self.assertEqual("tool is not installed: apt install tool" in text, "20-skips" in ran)
         self.assertIn("failed steps: 60-bad\n4 passed, 1 failed, 1 skipped", text)
         self.assertIn("    | why", text)
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The version of this project: in its tree that of ws_version.h, else that of the installed package, or
-"unknown" in a folder that was copied out of either.
+"""The version of this project: in its tree that of ws_version.h, else that of the source archive or of the
+installed package, and 0+unknown in a folder that was copied out of these.
 
 setuptools imports this file when it builds the package, so it imports nothing of others."""
 
 from __future__ import annotations
 
+import email
 import re
 from importlib import metadata
 from pathlib import Path
 
 HEADER = Path(__file__).resolve().parents[2] / "common/utils/thread_pool_ws/include/ws_version.h"
+ARCHIVE = Path(__file__).resolve().parents[1] / "PKG-INFO"
 
 
 def of_header(header: Path) -> str:
@@ -21,10 +23,12 @@ def of_header(header: Path) -> str:
 def here() -> str:
     if HEADER.is_file():
         return of_header(HEADER)
+    if ARCHIVE.is_file():
+        return str(email.message_from_string(ARCHIVE.read_text(encoding="utf-8"))["Version"])
     try:
         return metadata.version("nr-ulsim-bench")
     except metadata.PackageNotFoundError:
-        return "unknown"
+        return "0+unknown"
 
 
 VERSION = here()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real recordings of the benchmark, where WS_TRACE_BUILD names a build folder and LTTng is there: step 77.
+"""Real recordings, where WS_TRACE_BUILD names a build folder and LTTng is there: steps 59 and 77.
 
 No time is judged, only numbers that the benchmark itself has said. Other programs of the same user may be
 recorded at the same time, so processes are told by their numbers.
@@ -26,11 +26,12 @@ BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
 PROVIDER = BIN / "libthread_pool_ws_lttng.so.0"
 TOOL = Path(__file__).resolve().parent.parent / "tpool-ws-trace"
 MODULE = TOOL.parent.parent / "common/utils/thread_pool_ws"
-WARM, SLOTS = 5, 207
+WARM, SLOTS = 5, 57
 SLOT_BENCH = [
     "bench=slot", "backend=ws", "workers=1", "bursts=12x6+22x28", "period_us=1000", f"slots={SLOTS}",
     f"warm={WARM}",
 ]  # fmt: skip
+SMALL = ("--subbuf-kib", "128")  # buffers of 1 MiB for each CPU fit into a container's shared memory
 NAME = f"ws-{os.getpid()}"
 
 
@@ -55,8 +56,12 @@ def run(*words: object, status: int = 0, **more) -> subprocess.CompletedProcess:
     return answer
 
 
-def record(out: Path, *words: object, **more) -> subprocess.CompletedProcess:
-    return run(TOOL, "record", "--out", out, *words, **more)
+# Programs wait for the session daemon however long it takes.
+PATIENT = os.environ | {"LTTNG_UST_REGISTER_TIMEOUT": "-1"}
+
+
+def record(out: Path, *words: object, env: dict = PATIENT, **more) -> subprocess.CompletedProcess:
+    return run(TOOL, "record", "--out", out, *words, env=env, **more)
 
 
 def bench(folder: Path) -> Path:
@@ -79,7 +84,7 @@ def phases(summary: dict, kind: str, count: int) -> list[dict]:
 def recorded(tmp_path_factory):
     """A trace of the slot benchmark, and what the benchmark said."""
     out = tmp_path_factory.mktemp("recorded") / "trace"
-    answer = record(out, "--", bench(out.parent), *SLOT_BENCH)
+    answer = record(out, *SMALL, "--", bench(out.parent), *SLOT_BENCH)
     return out, json.loads(answer.stdout)
 
 
@@ -121,14 +126,14 @@ def compiled(source: Path, folder: Path, *parts: str) -> Path:
     return program
 
 
-BESIDE = os.environ | {"LD_LIBRARY_PATH": str(BIN)}  # where the provider lies
+BESIDE = PATIENT | {"LD_LIBRARY_PATH": str(BIN)}  # where the provider lies
 
 
 @pytest.mark.gate
 def test_every_kind_of_event_is_recorded_and_counted(tmp_path):
     """By a session daemon, of a real pool; its header names the events."""
     program = compiled(Path(__file__).parent / "trace/every_event.c", tmp_path)
-    record(tmp_path / "t", "--", program, PROVIDER, env=BESIDE)
+    record(tmp_path / "t", *SMALL, "--", program, PROVIDER, env=BESIDE)
     kinds = set(re.findall(r"^  X\((\w+)", (MODULE / "trace/ws_probe.h").read_text(), re.MULTILINE))
     pid = json.loads((tmp_path / "t" / "recorded.json").read_text())["pid"]
     lines = run("babeltrace2", "--names=context,payload", tmp_path / "t").stdout.splitlines()
@@ -218,7 +223,7 @@ def test_a_pool_of_a_child_belongs_to_the_child(tmp_path):
 
 def test_what_runs_already(tmp_path):
     words = ["bench=slot", "backend=ws", "workers=1", "bursts=4x20", "slots=100000", "limit_s=60"]
-    wanted = os.environ | {"TPOOL_WS_TRACE": "1"}
+    wanted = PATIENT | {"TPOOL_WS_TRACE": "1"}
     runs = subprocess.Popen([bench(tmp_path), *words], stdout=subprocess.DEVNULL, env=wanted)
     try:
         record(tmp_path / "t", "--seconds", "1")

@@ -54,6 +54,7 @@ set(WS_CORE_SOURCES
   core/ws_worker.c
   wide/ws_dispatch.c
   wide/ws_inbox.c
+  wide/ws_wide.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_block.c
-/// ws_block.h: blocks come back.
+/// ws_record.h: give a block back. ws_block.h: the end of a thread frees its shelves.
 #include "ws_block.h"
 
 #include "../include/ws_record.h"

@@ -37,7 +37,7 @@ typedef struct {
 } ws_block_shelves_t;
 /// A fiber may have moved to another thread between two calls, and a compiler may keep the address of
 /// thread-local data within a function: functions that a fiber calls and that use it are not inlined.
-extern _Thread_local ws_block_shelves_t ws_block_shelves;
+extern __attribute__((visibility("hidden"))) _Thread_local ws_block_shelves_t ws_block_shelves;
 
 // A block: the address of its shelf (NULL = none), then what the user has. That begins with the next block's
 // address while the block is free.

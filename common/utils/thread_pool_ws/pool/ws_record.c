@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_record.c
-/// ws_record.h: blocks are taken from the shelves of the calling thread (ws_block.h), which its end frees.
+/// ws_record.h: take a block from the shelves of the calling thread (ws_block.h).
 #include "../include/ws_record.h"
 
 #include "ws_block.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dispatch.c
-/// ws_wide.h: how many inboxes, domains and summary words a pool has, and which domain is a worker's. And the
-/// dispatcher, for workers that run out of work at the same time and find tasks in one lane. It is a step of
-/// the worker's loop, before its search.
+/// ws_wide.h: the dispatcher, for workers that run out of work at the same time and find tasks in one lane.
+/// It is a step of the worker's loop, before its search.
 ///
 /// Why        Each steal takes the cache line of the deque's top from another thief, twice. If 40 workers
 ///            steal from one lane, a steal takes 0.9 us, one after the other. One dispatcher keeps that line
@@ -34,19 +33,6 @@
 #include "ws_inbox.h"
 #include "ws_wide.h"
 
-/// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
-/// longer without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.
-#define INBOX_WORKERS_MIN 4u
-/// Pools with fewer workers have no domains, and no dispatchers.
-#define DOMAINS_WORKERS_MIN 16u
-/// Workers of one domain, about; WS_DOMAINS_MAX bounds their number, because a dispatcher looks at all of
-/// them.
-#define DOMAIN_WORKERS 8u
-/// Pools with no more workers have no summaries. Simulated, nested fib takes 8 % longer with them on 28 CPUs
-/// of a Xeon, as long on 32 of an EPYC, 6 % less on 72 of a Grace, and a quarter of the time on 128 of an
-/// EPYC.
-#define WORKERS_WITHOUT 32u
-
 /// Tasks that a dispatcher hands out, at most, before it runs one.
 #define HANDED_MAX 64u
 /// Of these, that it takes before it hands them out.
@@ -60,28 +46,6 @@
 #define HOLD_PAUSES 64u
 /// Pauses between two looks at the clock, and whether there is a dispatcher.
 #define LOOK_PAUSES 8u
-
-static uint32_t parts(uint32_t workers, uint32_t each)
-{
-  return (workers + each - 1) / each;
-}
-
-void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
-{
-  tasks->inboxes = workers < INBOX_WORKERS_MIN ? 0 : workers;
-  const uint32_t domains = workers < DOMAINS_WORKERS_MIN ? 0 : parts(workers, DOMAIN_WORKERS);
-  tasks->domains = domains < WS_DOMAINS_MAX ? domains : WS_DOMAINS_MAX;
-  tasks->summaries = workers > WORKERS_WITHOUT ? parts(workers, WS_SUMMARY_WORKERS) : 0;
-}
-
-uint32_t ws_wide_domain(const ws_worker_t *worker)
-{
-  const struct ws_pool_s *pool = worker->pool;
-  const uint32_t caches = pool->caches.count > 0 ? pool->caches.count : 1, domains = pool->tasks.domains;
-  const uint32_t cache = worker->placed.cache > 0 ? worker->placed.cache - 1 : 0;
-  const uint32_t first = cache * domains / caches, end = (cache + 1) * domains / caches;
-  return end > first ? first + worker->index % (end - first) : first;
-}
 
 /// @return whether a worker dispatches the tasks of @p lane
 static bool is_dispatched(const ws_queue_t *lane)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wide.h
 /// What only pools of many workers do. A plug-in: the other rooms use this header and ws_inbox.h, and nothing
-/// else of it. ws_wide_null.c links in place of ws_dispatch.c. A pool of up to 3 workers has none of this.
-/// docs/decisions/018 has the figures.
+/// else of it. ws_wide_null.c links in place of ws_wide.c and ws_dispatch.c. A pool of up to 3 workers has
+/// none of this. docs/decisions/018 has the figures.
 ///
 ///   inboxes        a thread outside hands a task to a worker that spins (ws_inbox.h)
 ///   dispatcher     one worker takes the tasks of a lane for others (ws_dispatch.c)

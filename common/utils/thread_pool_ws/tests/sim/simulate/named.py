@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which names in the tables of tests stand for what is gone? Cases and programs in kills.csv, models in
-models.txt. Also ci/lint_names.py asks, with Python 3.10."""
+models.txt. Also ci/lint_docs.py asks, with Python 3.10."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ class Named:
         with kills.open(newline="", encoding="utf-8") as file:
             for number, row in enumerate(csv.DictReader(file), 2):
                 yield from ((number, one) for suite in CASES for one in self.gone(suite, row[suite] or ""))
+                if not (kills.parent / f"mutants/{row['mutant']}.toml").is_file():
+                    yield number, row["mutant"]
 
     def gone_models(self, models: Path) -> Iterator[tuple[int, str]]:
         """@return lines of models.txt, and the file, or the mutants, that each names and that are gone"""
