@@ -180,6 +180,7 @@ def measured(text):
     return re.sub(r"^written to .*$", "", text, flags=re.MULTILINE)
 
 
+UNHURRIED = ("--budget", "100000")  # on a loaded machine, too, all rounds are taken
 PARTS = {
     "slot": ("--backends", "ws,alone,mutex-per-worker,onetbb", "--class", "other"),
     "stream": ("--backends", "ws,alone,mutex-per-worker,onetbb", "--class", "other"),
@@ -198,7 +199,7 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_the_benchmark(part, programs, tmp_path):
     """Measured and reported, then reported again."""
-    words = ("run", "--only", part, "--quick", "--rounds", "5", *PARTS[part])
+    words = ("run", "--only", part, "--quick", "--rounds", "5", *UNHURRIED, *PARTS[part])
     said = ran(*words, "--program", programs / "ws-bench", "--out", tmp_path / "out", "--data", DATA).stdout
     check(f"part-{part}.txt", plain(measured(said), tmp_path))
     page = re.sub(r"<[^>]*>|data:image\S*", " ", (tmp_path / "out" / "report.html").read_text())
@@ -208,7 +209,8 @@ def test_a_part_of_the_benchmark(part, programs, tmp_path):
 
 def test_the_screen_of_the_whole_benchmark(programs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ("run", "--quick", "--rounds", "3", "--class", "other", "--program", programs / "ws-bench")
+    words = ("run", "--quick", "--rounds", "3", *UNHURRIED, "--class", "other")
+    words += ("--program", programs / "ws-bench")
     said = nrbench(*words, "--data", DATA)
     check("part-screen.txt", measured(said[said.index("This pool on") :]))
     assert "Verdicts:" in (tmp_path / "out" / "tables.txt").read_text()
@@ -241,7 +243,8 @@ def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):
 
 def test_measurements_without_a_result_are_named(programs, tmp_path):
     install(programs, "ws-bench", fails={"backend=onetbb": "killed after 2 s"})
-    words = ("run", "--only", "wake", "--quick", "--class", "other", "--program", programs / "ws-bench")
+    words = ("run", "--only", "wake", "--quick", *UNHURRIED, "--class", "other")
+    words += ("--program", programs / "ws-bench")
     said = nrbench(*words, "--backends", "ws,onetbb", "--rounds", "2", "--out", tmp_path / "out")
     assert "without a result: 24 times: onetbb: killed after 2 s" in said
     assert re.search(r"onetbb 1w +helps +hung", said)
