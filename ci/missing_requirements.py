@@ -16,6 +16,9 @@ for entry in sys.argv[2:]:
     if wanted.marker is None or wanted.marker.evaluate():
         # Of several versions on the path Python imports the first.
         found = next(iter(distributions(name=wanted.name, path=path)), None)
-        version = found.metadata["Version"] if found and found.metadata else None
-        if version is None or not wanted.specifier.contains(version, prereleases=True):
+        try:
+            met = found and wanted.specifier.contains(found.metadata["Version"], prereleases=True)
+        except (TypeError, ValueError):  # an installation that was cut off: no version, or no number
+            met = False
+        if not met:
             print(entry)

@@ -58,7 +58,8 @@ done
 [[ $* != *--dry-run* ]] || exit 0
 for name in "${names[@]}"; do
   echo "$into$name" >>"$FAKE/installed" && info="${into:-$FAKE/site/}${name%%[^a-z-]*}-1.dist-info"
-  mkdir -p "$info" && printf 'Name: x\\nVersion: %s\\n' "${name##*=}" >"$info/METADATA"
+  [[ $name =~ =([0-9.]+) ]]
+  mkdir -p "$info" && printf 'Name: x\\nVersion: %s\\n' "${BASH_REMATCH[1]:-1}" >"$info/METADATA"
 done""",
 }
 
