@@ -75,7 +75,7 @@ def write(root, files):
         os.makedirs(f"{root}{folder}", exist_ok=True)
     for name, text in files.items():
         path = Path(f"{root}{name}")
-        if text is None or path.is_symlink():
+        if text is None or path.is_symlink() or path.is_file():  # that may be read-only
             path.unlink()
         if isinstance(text, Path):
             path.symlink_to(text)
