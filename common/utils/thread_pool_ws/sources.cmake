@@ -11,6 +11,7 @@ set(WS_CORE_SOURCES
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
+  tasks/ws_index.c
   tasks/ws_queue.c
   tasks/ws_shared.c
   pool/ws_block.c

@@ -69,7 +69,7 @@ static void begin_help(join_t *join)
   // inside a task the thread may be the only one that can run them
   join->wait.weak = join->search.here.worker || queue->depth > 0;
   join->wait.outer = queue->wait;
-  ws_dig_begin(&pool->tasks, queue, &join->wait);
+  ws_dig_begin(queue, &join->wait);
   join->wait.round_left = queue->round.left;
   queue->round.left = WS_ROUND_SEARCHES;
   queue->wait = &join->wait;
@@ -80,6 +80,8 @@ static void begin_help(join_t *join)
 static void end_help(join_t *join)
 {
   ws_queue_t *queue = join->search.here.queue;
+  if (WS_UNLIKELY(join->wait.kinds != 0))
+    ws_shared_forget(&join->search.pool->tasks, &join->wait);
   queue->wait = join->wait.outer;
   queue->round.left = join->wait.round_left;
   join->helps = false;
@@ -123,7 +125,7 @@ static inline void run(join_t *join, const goal_t *goal)
     ws_run_whole(join->search.pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
-    ws_dig_begin(&join->search.pool->tasks, here.queue, &join->wait);
+    ws_dig_begin(here.queue, &join->wait);
 }
 
 /// Spin until the goal is reached or there is a task to help with, which is run. A worker spins no longer
@@ -220,7 +222,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
-  join.wait.has_seen = false;
+  join.wait.has_looked = false;
+  join.wait.bare = join.wait.kinds = 0;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();

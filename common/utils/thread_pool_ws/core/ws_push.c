@@ -119,7 +119,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
-  ws_shared_end(&pool->tasks, kind, task, here.queue, false);
+  ws_shared_end(&pool->tasks, kind, task, here.queue, here.queue ? ws_wait_since(here.queue->wait) : NULL);
   announce(pool, here, kind);
   return true;
 }

@@ -5,17 +5,8 @@
 
 #include "ws_shared.h"
 
-/// How deep a thread that is no worker digs. A worker may be the only thread that can run the task.
-#define LANE_DEPTH_MAX 1024u
-/// Tasks that most turns reach under, or that a worker moves then.
-#define TURN_DEPTH_MAX 64u
-/// Of so many turns two go as deep as they must.
-#define DEEP_EVERY 16u
-
-static uint32_t depth_max(const ws_queue_t *queue)
-{
-  return queue->of_worker ? UINT32_MAX : LANE_DEPTH_MAX;
-}
+/// Tasks that a worker moves in one turn, at most, and by how many more each turn may reach under.
+#define TURN_DEPTH 64u
 
 /// @return index of the next task that will be pushed
 static uint64_t end_of(const ws_queue_t *queue)
@@ -33,84 +24,127 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
   ws_cell_read(&ring->cell[index & ring->mask], task);
 }
 
-/// Put the @p count tasks that were taken from index @p first on back in their order, but those for which
-/// @p takes returns true. Their cells still hold them, for nothing was pushed since. They come to lie one
-/// index lower, the same, or one higher: so each is read before the one below it is written.
-/// @param takes  NULL = all go back
-static void put_back(ws_deque_t *deque, uint64_t first, uint64_t count, ws_takes_t *takes, void *arg)
+/// Take the tasks from index @p from on, the newest first. @return index of the oldest that was taken:
+/// thieves have those below it
+static uint64_t take_down_to(ws_queue_t *queue, uint64_t from)
+{
+  ws_task_t task;
+  uint64_t first = end_of(queue);
+  while (first != from && ws_deque_take(&queue->deque, &task))
+    first--;
+  return first;
+}
+
+/// Put the tasks that were taken from index @p first to below @p end back in their order, but those for which
+/// @p drops returns true. Their cells still hold them, for nothing was pushed since. They come to lie lower,
+/// at the same index, or one higher, so each is read before the one below it is written.
+static void put_back(ws_deque_t *deque, uint64_t first, uint64_t end, ws_wanted_t *drops, void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
   ws_task_t lifted, next;
   read_cell(ring, first, &next);
-  for (uint64_t i = 1; i <= count; i++) {
+  for (uint64_t i = first; i < end; i++) {
     lifted = next;
-    read_cell(ring, first + i, &next);
-    if (!takes || !takes(&lifted, arg))
+    read_cell(ring, i + 1, &next);
+    if (!drops(&lifted, i, arg))
       ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
   }
 }
 
+/// What ws_dig_all() takes.
+typedef struct {
+  ws_takes_t *takes;
+  void *arg;
+} sift_t;
+
+static bool is_sifted(const ws_task_t *task, uint64_t index, void *sift_arg)
+{
+  (void)index;
+  const sift_t *sift = sift_arg;
+  return sift->takes(task, sift->arg);
+}
+
 void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
 {
-  ws_task_t lifted;
-  uint64_t count = 0;
-  const uint64_t before = end_of(queue);
-  while (ws_deque_take(&queue->deque, &lifted))
-    count++;
-  put_back(&queue->deque, before - count, count, takes, arg);
+  sift_t sift = {.takes = takes, .arg = arg};
+  const uint64_t end = end_of(queue);
+  put_back(&queue->deque, take_down_to(queue, 0), end, is_sifted, &sift);
 }
 
-/// Take the task at an index from under the newer ones, which go back; the bases of the thread's waits move
-/// along. @param takes  of the newer ones, as in put_back(). @return false = thieves have taken it
-static bool lift(ws_queue_t *queue, uint64_t index, ws_task_t *task, ws_takes_t *takes, void *arg)
+/// @param since  the innermost wait since whose begin the task was pushed; NULL = before all
+/// @return whether the overflow queue had room for it
+static bool move_out(ws_tasks_t *tasks, ws_queue_t *queue, const ws_task_t *task, ws_wait_t *since)
 {
-  const uint64_t before = end_of(queue);
-  uint64_t first = before; // of the lifted ones
-  bool found;
-  while ((found = ws_deque_take(&queue->deque, task)) && first - 1 != index)
-    first--;
-  put_back(&queue->deque, first, before - first, takes, arg);
-  for (ws_wait_t *wait = queue->wait; wait; wait = wait->outer)
-    if ((int64_t)(wait->base - first) >= 0)
-      wait->base += end_of(queue) - before;
-  return found;
-}
-
-/// Waits around this one may need the tasks that are unrelated to it.
-static bool may_move_out(const ws_queue_t *queue)
-{
-  return queue->of_worker && !queue->wait->outer;
-}
-
-/// From a queue to the overflow queue.
-typedef struct {
-  ws_tasks_t *tasks;
-  const ws_queue_t *from;
-} way_t;
-
-/// @return whether there was room
-static bool move_out(const ws_task_t *task, void *way_arg)
-{
-  const way_t *way = way_arg;
-  const bool has_room = ws_shared_begin(way->tasks, WS_KIND_NORMAL, way->tasks->grows);
+  const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
   if (has_room)
-    ws_shared_end(way->tasks, WS_KIND_NORMAL, task, way->from, true);
+    ws_shared_end(tasks, WS_KIND_NORMAL, task, queue, ws_wait_since(since));
   return has_room;
 }
 
-/// @param index  out: of the newest task of the group that lies below index @p below, not deeper than @p most
-static bool has_of_group(const ws_queue_t *queue, uint64_t below, uint64_t most, uint64_t *index)
+/// Which tasks a dig takes from under others: those of some indices,
+typedef struct {
+  uint64_t from, to; ///< from: the oldest; to: above the newest
+  const ws_wait_t *wait; ///< and of its group; NULL = of any
+} layer_t;
+
+static bool is_in_layer(const ws_task_t *task, uint64_t index, void *layer_arg)
 {
+  const layer_t *layer = layer_arg;
+  return index >= layer->from && index < layer->to && (!layer->wait || is_of_group(layer->wait, task));
+}
+
+/// Take the newest task of a layer. The others of the layer go to the overflow queue as long as it has room:
+/// so the tasks above are lifted once, and not for each of them. These go back, and the bases of the thread's
+/// waits move along. @return false = thieves have taken the layer
+static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t *task)
+{
+  const uint64_t end = end_of(queue), first = take_down_to(queue, layer.from);
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
-  const uint64_t end = end_of(queue), size = ws_deque_size(&queue->deque);
-  ws_task_t task;
-  for (uint64_t depth = 1; depth <= size && depth <= most; depth++) {
-    *index = end - depth;
-    read_cell(ring, *index, &task);
-    if ((int64_t)(*index - below) < 0 && is_of_group(queue->wait, &task))
-      return true;
+  ws_wait_t *wait = queue->wait; // with its base at the present index or below it
+  uint64_t kept = 0; // of the present index and above
+  bool found = false;
+  for (uint64_t i = end; i-- > first;) {
+    for (; wait && wait->base > i; wait = wait->outer)
+      wait->base = kept; // as a distance from the end, until that is known
+    ws_task_t lifted;
+    read_cell(ring, i, &lifted);
+    const bool is_wanted = is_in_layer(&lifted, i, &layer);
+    if (is_wanted && !found) {
+      *task = lifted;
+      found = true;
+    } else if (!is_wanted || !move_out(tasks, queue, &lifted, wait)) {
+      layer.from = is_wanted ? i + 1 : layer.from; // no room: this one and those below it stay
+      kept++;
+    }
   }
-  return false;
+  for (; wait && wait->base == first; wait = wait->outer)
+    wait->base = kept;
+  put_back(&queue->deque, first, end, is_in_layer, &layer);
+  for (ws_wait_t *moved = queue->wait; moved != wait; moved = moved->outer) {
+    moved->base = end_of(queue) - moved->base;
+    moved->bare = moved->bare < first ? moved->bare : first;
+  }
+  return found;
+}
+
+/// Take the newest task of the group that lies below the base, at any depth: the thread may be the only one
+/// that can run it. What was read once without a find is not read again.
+static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+{
+  ws_wait_t *wait = queue->wait;
+  const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
+  const uint64_t top = ws_hint_load(&queue->deque.top), least = wait->bare > top ? wait->bare : top;
+  layer_t layer = {.from = wait->base, .to = wait->base, .wait = wait};
+  for (uint64_t i = wait->base; i-- > least;) {
+    ws_task_t there;
+    read_cell(ring, i, &there);
+    layer.from = is_of_group(wait, &there) ? i : layer.from;
+  }
+  const bool lies_there = layer.from != layer.to;
+  *hid |= lies_there;
+  if (!lies_there)
+    wait->bare = wait->base;
+  return lies_there && lift(tasks, queue, layer, task);
 }
 
 static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
@@ -123,27 +157,22 @@ static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
 WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_steal_memo_t memo = {0};
-  way_t way = {.tasks = tasks, .from = queue};
-  uint64_t index;
-  const ws_steal_t oldest = ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task);
-  if (oldest == WS_STEAL_GOT
-      || ((int64_t)(end_of(queue) - queue->wait->base) > 0 && ws_deque_take(&queue->deque, task)))
+  if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
+      || (end_of(queue) > queue->wait->base && ws_deque_take(&queue->deque, task)))
     return true;
-  // If thieves were quicker each time, what they have left is looked for however deep it lies.
-  const uint64_t most = oldest == WS_STEAL_LOST ? UINT64_MAX : depth_max(queue);
-  const bool lies_under = has_of_group(queue, end_of(queue), most, &index);
-  *hid |= lies_under;
-  const bool found = lies_under && lift(queue, index, task, may_move_out(queue) ? move_out : NULL, &way);
   queue->wait->base = end_of(queue); // none that is left was pushed since the wait began
-  return found;
+  return dig_up(tasks, queue, task, hid);
 }
 
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   const bool is_newest = ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task);
   const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task, hid);
-  if ((int64_t)(end_of(queue) - queue->wait->base) < 0)
-    queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
+  const uint64_t end = end_of(queue);
+  for (ws_wait_t *wait = queue->wait; wait && wait->base > end; wait = wait->outer) {
+    wait->base = end; // what is pushed next was pushed since this wait began
+    wait->bare = wait->bare < end ? wait->bare : end;
+  }
   return found;
 }
 
@@ -174,11 +203,11 @@ static bool take_oldest(ws_queue_t *queue, look_t *look, ws_task_t *task)
 /// Move older tasks that the wait must not run out of its way.
 static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, look_t *look, ws_task_t *task)
 {
-  for (uint32_t moved = 0; moved < TURN_DEPTH_MAX; moved++) {
+  for (uint32_t moved = 0; moved < TURN_DEPTH; moved++) {
     look->others = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows); // there is room for it
     const bool took = take_oldest(queue, look, task);
-    if (look->others)
-      ws_shared_end(tasks, WS_KIND_NORMAL, took && !look->allowed ? task : NULL, queue, true);
+    if (look->others) // it was pushed before all waits of the thread
+      ws_shared_end(tasks, WS_KIND_NORMAL, took && !look->allowed ? task : NULL, queue, NULL);
     if (!took || look->allowed)
       return took;
   }
@@ -187,17 +216,18 @@ static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, look_t *look, ws_task
 
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
 {
-  const uint32_t turn = queue->round.own_looks++;
-  const uint32_t most = turn % DEEP_EVERY < 2 ? depth_max(queue) : TURN_DEPTH_MAX;
-  const uint64_t base = queue->wait->base;
-  look_t look = {.wait = queue->wait, .yielded = yielded};
-  if (may_move_out(queue) && yielded) // fibers yield: to lift them all each time would take long
+  ws_wait_t *wait = queue->wait;
+  look_t look = {.wait = wait, .yielded = yielded};
+  bool hid;
+  if (yielded && queue->of_worker && !wait->outer) // fibers yield: to lift them all each time would take long
     return turn_out(tasks, queue, &look, task);
   if (take_oldest(queue, &look, task))
     return true;
-  uint64_t index = base;
-  const uint64_t newer = end_of(queue) - base - 1; // than the oldest one that was pushed since the wait began
-  const bool lies_there =
-      turn % 2 == 0 ? queue->wait->group && has_of_group(queue, base, most, &index) : newer < most;
-  return lies_there && lift(queue, index, task, NULL, NULL);
+  if (queue->round.own_looks++ % 2 == 0)
+    return wait->group && dig_up(tasks, queue, task, &hid);
+  queue->round.reach += TURN_DEPTH;
+  if (end_of(queue) <= wait->base || end_of(queue) - wait->base > queue->round.reach)
+    return false;
+  queue->round.reach = 0;
+  return lift(tasks, queue, (layer_t){.from = wait->base, .to = wait->base + 1}, task);
 }

@@ -27,10 +27,9 @@
 #include "ws_tasks.h"
 
 /// @brief The caller's wait begins, or begins anew: tasks that are pushed from now on are the wait's.
-static inline void ws_dig_begin(const ws_tasks_t *tasks, const ws_queue_t *queue, ws_wait_t *wait)
+static inline void ws_dig_begin(const ws_queue_t *queue, ws_wait_t *wait)
 {
   wait->base = ws_own_load(&queue->deque.bottom);
-  wait->number = ws_hint_load(&tasks->shared_number); // not older than the caller's last push
 }
 
 /// @brief Take a task that the innermost wait may run: the newest or the oldest of the deque, if it carries

@@ -7,16 +7,18 @@
 
 #include "../os/ws_os.h"
 
-#define NONE UINT32_MAX
+#define NONE WS_INDEX_NONE
 /// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU.
 /// Sleepers get the lock one after the other, and each handover would cost two switches.
 #define LOCK_PAUSES 64u
 
+/// Tasks of other threads that a wait with a time limit passes over in one look, at most.
+#define PASSED_MAX 64u
+
 struct ws_shared_cell_s {
   ws_task_t task;
-  const ws_queue_t *pusher;
-  uint64_t number; ///< of its push: rises from the oldest to the newest; 0 = the cell is free
-  bool moved; ///< from the pusher's own queue: not pushed now
+  const ws_queue_t *pusher; ///< NULL = it had no lane
+  uint64_t number; ///< of its push: rises from the oldest to the newest
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
@@ -30,18 +32,25 @@ static void lock(ws_shared_t *shared)
   pthread_mutex_lock(&shared->lock);
 }
 
+/// A cell, its places in the two indices, and its part of their hash tables.
+#define CELL_BYTES (sizeof(ws_shared_cell_t) + 2 * (sizeof(ws_link_t) + sizeof(uint32_t)))
+
 /// Have @p capacity cells. The holder of the lock. @return false = there is no memory
 static bool resize(ws_shared_t *shared, uint32_t capacity)
 {
   const uint32_t before = ws_own_load(&shared->capacity);
-  ws_shared_cell_t *cells = ws_os_map(capacity * sizeof(*cells));
+  ws_shared_cell_t *cells = ws_os_map(capacity * CELL_BYTES), *old = shared->cell;
   if (!cells)
     return false;
   if (shared->node > 0)
-    ws_os_prefer_node(cells, capacity * sizeof(*cells), shared->node - 1);
+    ws_os_prefer_node(cells, capacity * CELL_BYTES, shared->node - 1);
+  ws_link_t *links = (ws_link_t *)(void *)(cells + capacity);
+  uint32_t *buckets = (uint32_t *)(void *)(links + 2 * capacity);
+  ws_index_move(&shared->by_group, links, buckets, capacity, before);
+  ws_index_move(&shared->by_wait, links + capacity, buckets + capacity, capacity, before);
   if (before > 0) {
-    memcpy(cells, shared->cell, before * sizeof(*cells));
-    ws_os_unmap(shared->cell, before * sizeof(*cells));
+    memcpy(cells, old, before * sizeof(*cells));
+    ws_os_unmap(old, before * CELL_BYTES);
   }
   shared->cell = cells;
   ws_stat_store(&shared->capacity, capacity);
@@ -78,33 +87,60 @@ bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
   return false;
 }
 
+/// @return the key of the tasks that carry the group, or a tag of it; a weak tag has another, in bit 1
+static uintptr_t key_of(const ws_group_t *group)
+{
+  return (uintptr_t)group | 1; // not 0, also without a group
+}
+
 /// The holder of the lock, which has seen room.
-static void append(ws_tasks_t *tasks, ws_shared_t *shared, ws_shared_cell_t pushed)
+static void append(ws_tasks_t *tasks, ws_shared_t *shared, ws_shared_cell_t pushed, const ws_wait_t *since)
 {
   const uint32_t at = shared->vacant != NONE ? shared->vacant : shared->used++;
   ws_shared_cell_t *cell = &shared->cell[at];
   if (shared->vacant != NONE)
     shared->vacant = cell->newer;
-  pushed.number = ws_add_relaxed(&tasks->shared_number, 1) + 1; // relaxed: a push of the same thread is later
+  pushed.number = ws_own_load(&shared->pushes) + 1;
   pushed.older = shared->newest;
   pushed.newer = NONE;
   *cell = pushed;
+  ws_index_add(&shared->by_group, at, key_of(pushed.task.group));
+  ws_index_add(&shared->by_wait, at, (uintptr_t)since);
   ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the list
   if (shared->newest == NONE)
     ws_stat_store(&shared->oldest, at);
   else
     shared->cell[shared->newest].newer = at;
   shared->newest = at;
-  ws_stat_store(&shared->number, pushed.number);
+  ws_stat_store(&shared->pushes, pushed.number);
 }
 
 void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
-                   bool moved)
+                   ws_wait_t *since)
 {
   ws_shared_t *shared = &tasks->shared[kind];
   if (task)
-    append(tasks, shared, (ws_shared_cell_t){.task = *task, .pusher = pusher, .moved = moved});
+    append(tasks, shared, (ws_shared_cell_t){.task = *task, .pusher = pusher}, since);
+  if (task && since)
+    since->kinds |= 1u << kind;
   pthread_mutex_unlock(&shared->lock);
+}
+
+void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
+{
+  ws_wait_t *since = ws_wait_since(wait->outer);
+  for (ws_kind_t kind = 0; wait->kinds >> kind != 0; kind++) {
+    if (!(wait->kinds >> kind & 1))
+      continue;
+    ws_shared_t *shared = &tasks->shared[kind];
+    lock(shared);
+    ws_index_rename(&shared->by_wait, (uintptr_t)wait, (uintptr_t)since);
+    pthread_mutex_unlock(&shared->lock);
+    if (since) {
+      since->kinds |= 1u << kind;
+      since->looked[kind] = 0;
+    }
+  }
 }
 
 /// Take the task of a cell. The holder of the lock.
@@ -120,67 +156,70 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
     shared->newest = cell->older;
   else
     shared->cell[cell->newer].older = cell->older;
-  cell->number = 0;
+  ws_index_remove(&shared->by_group, at);
+  ws_index_remove(&shared->by_wait, at);
   cell->newer = shared->vacant;
   shared->vacant = at;
   ws_sub_relaxed(&tasks->shared_tasks, 1); // relaxed: only saves looks
 }
 
-/// @return the oldest cell that the wait has not read
-static uint32_t first_unseen(const ws_shared_t *shared, const ws_seen_t *seen)
+/// With a time limit a wait takes only what its own thread has pushed, or a thread that had no lane: maybe
+/// itself.
+static bool may_take(const ws_wait_t *wait, const ws_shared_cell_t *cell)
 {
-  const uint32_t oldest = ws_own_load(&shared->oldest);
-  if (oldest == NONE || shared->cell[oldest].number >= seen->number)
-    return oldest;
-  if (shared->cell[seen->next].number == seen->number)
-    return seen->next;
-  uint32_t first = NONE; // others have taken that one: there are fewer new cells than seen ones
-  for (uint32_t at = shared->newest; shared->cell[at].number >= seen->number; at = shared->cell[at].older)
-    first = at;
-  return first;
+  return !wait->is_timed || !wait->queue || !cell->pusher || cell->pusher == wait->queue;
 }
 
-/// The wait reads a cell. @return the cell that it reads next
-static uint32_t note_seen(const ws_shared_t *shared, uint32_t at, ws_seen_t *seen)
+/// @param passed  in and out: how many tasks the wait has passed over
+static uint32_t oldest_of(const ws_shared_t *shared, const ws_wait_t *wait, uintptr_t key, uint32_t *passed)
 {
-  const uint32_t next = shared->cell[at].newer;
-  seen->next = next == NONE ? 0 : next;
-  seen->number = next == NONE ? shared->cell[at].number + 1 : shared->cell[next].number;
-  return next;
+  uint32_t at = ws_index_oldest(&shared->by_group, key);
+  while (at != NONE && !may_take(wait, &shared->cell[at]))
+    at = ++*passed < PASSED_MAX ? ws_index_newer(&shared->by_group, at) : NONE;
+  return at;
 }
 
-/// With a time limit it takes of its group, too, only what its own thread has pushed, or a thread that had no
-/// lane: maybe itself.
-static bool is_wanted(const ws_wait_t *wait, const ws_shared_cell_t *cell)
+static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other)
 {
-  const bool own = wait->queue && cell->pusher == wait->queue;
-  const bool own_only = wait->queue && wait->is_timed;
-  return (own && !cell->moved && cell->number > wait->number)
-         || ((own || !cell->pusher || !own_only) && ws_group_is(cell->task.group, wait->group, wait->weak));
+  const bool takes_one = other == NONE || (one != NONE && shared->cell[one].number < shared->cell[other].number);
+  return takes_one ? one : other;
+}
+
+/// @return the oldest cell that the wait may take
+static uint32_t oldest_wanted(const ws_shared_t *shared, const ws_wait_t *wait, uint32_t *passed)
+{
+  uint32_t at = ws_index_oldest(&shared->by_wait, (uintptr_t)wait);
+  at = older_of(shared, at, oldest_of(shared, wait, key_of(wait->group), passed));
+  if (wait->weak)
+    at = older_of(shared, at, oldest_of(shared, wait, key_of(wait->group) ^ 2, passed));
+  return at;
+}
+
+/// The holder of the lock. @return the cell that the wait takes
+static uint32_t look(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind)
+{
+  uint32_t passed = 0;
+  const uint32_t at = oldest_wanted(shared, wait, &passed);
+  if (at == NONE && passed < PASSED_MAX)
+    wait->looked[kind] = ws_own_load(&shared->pushes);
+  return at;
 }
 
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  ws_seen_t none = {0}, *seen = &none;
-  if (wait) {
-    if (!wait->has_seen)
-      memset(wait->seen, 0, sizeof(wait->seen));
-    wait->has_seen = true;
-    seen = &wait->seen[kind];
+  if (wait && !wait->has_looked) {
+    memset(wait->looked, 0, sizeof(wait->looked));
+    wait->has_looked = true;
   }
-  if (!ws_shared_holds(tasks, kind) || ws_hint_load(&shared->number) < seen->number)
+  if (!ws_shared_holds(tasks, kind) || (wait && ws_hint_load(&shared->pushes) == wait->looked[kind]))
     return false;
-  bool found = false;
   lock(shared);
-  for (uint32_t at = first_unseen(shared, seen), next; at != NONE && !found; at = next) {
-    next = note_seen(shared, at, seen);
-    found = !wait || is_wanted(wait, &shared->cell[at]);
-    if (found)
-      take_at(tasks, shared, at, task);
-  }
+  const uint32_t at = wait ? look(shared, wait, kind) : ws_own_load(&shared->oldest);
+  if (at != NONE)
+    take_at(tasks, shared, at, task);
   pthread_mutex_unlock(&shared->lock);
-  return found;
+  return at != NONE;
 }
 
 void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
@@ -201,13 +240,13 @@ void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
 uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind)
 {
   const uint64_t capacity = ws_hint_load(&tasks->shared[kind].capacity);
-  return capacity > 0 ? (capacity - tasks->shared[kind].first_capacity) * sizeof(ws_shared_cell_t) : 0;
+  return capacity > 0 ? (capacity - tasks->shared[kind].first_capacity) * CELL_BYTES : 0;
 }
 
 void ws_shared_free(ws_shared_t *shared)
 {
   const uint32_t capacity = ws_own_load(&shared->capacity);
   if (capacity > 0)
-    ws_os_unmap(shared->cell, capacity * sizeof(*shared->cell));
+    ws_os_unmap(shared->cell, capacity * CELL_BYTES);
   pthread_mutex_destroy(&shared->lock);
 }

@@ -10,9 +10,10 @@
 /// Shape      A list over cells of one array, under a lock that lends its holder the priority of those who
 ///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
-/// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, in a
-///            cancel that waits for a look at each task, and in a wait for a look at the tasks that came
-///            since the wait's last look: at all of them when it begins.
+/// Waits      Two indices (ws_index.h) have the cells by their task's group, and by the innermost wait of the
+///            thread that has pushed it. So a wait reads no task of others, but with a time limit.
+/// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, and in a
+///            cancel that waits for a look at each task.
 /// Count      tasks->shared_tasks is never below the number of tasks in all lists. While it is 0, searches
 ///            look at none of these queues. It only saves looks: the lists decide whether a worker may sleep.
 ///            A thread may lose its CPU between count and list, and a real-time worker that trusted the count
@@ -35,12 +36,16 @@ bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
 /// @brief Make a task the newest of the queue, and unlock it. @param task  NULL = none, after all
 /// @param pusher  the queue of the thread that pushes; NULL = it has none
-/// @param moved  the task comes from that queue: no wait takes it for one that was pushed now
+/// @param since  a wait of that thread (ws_wait_since), which may run the task; NULL = none
 void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
-                   bool moved);
+                   ws_wait_t *since);
+
+/// @brief A wait ends since which its thread has pushed tasks: what is left of them was pushed since the one
+/// around it began, too. @threads  that of the wait
+void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait);
 
 /// @brief Take the oldest task of a kind. @param wait  not NULL: the oldest that this wait may run, wherever
-/// it lies. The wait reads each task once.
+/// it lies. With a time limit it does not look below 64 tasks of its group that other threads have pushed.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true.

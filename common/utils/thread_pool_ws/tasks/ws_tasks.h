@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "ws_deque.h"
+#include "ws_index.h"
 
 #define WS_WORKERS_MAX 1024
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)
@@ -33,12 +34,6 @@ typedef struct {
   ws_au64_t stopped_callers, hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
-/// What a wait has read of a pool-wide queue: the tasks below a number. All 0 at first.
-typedef struct {
-  uint64_t number;
-  uint32_t next; ///< cell of the task with that number, as long as it lies there; else any
-} ws_seen_t;
-
 typedef struct ws_queue_s ws_queue_t;
 
 /// A wait for a group or an event: which tasks it may run. On its thread's stack.
@@ -47,14 +42,23 @@ typedef struct ws_wait_s {
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
   bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
-  bool has_seen; ///< seen is set
+  bool has_looked; ///< looked is set
   const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
-  uint64_t number; ///< its tasks in pool-wide queues that have a greater number (ws_tasks_t.shared_number)
+  uint64_t bare; ///< none in its deque below this index carries the group
+  uint32_t kinds; ///< bit k: its thread has pushed tasks of kind k since it began (ws_shared.h)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
   uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
-  ws_seen_t seen[WS_KINDS_MAX];
+  uint64_t looked[WS_KINDS_MAX]; ///< pushes there when it has found none of its tasks there
 } ws_wait_t;
+
+/// @return the wait that may run what its thread pushes in @p wait: for an event, the one around it
+static inline ws_wait_t *ws_wait_since(ws_wait_t *wait)
+{
+  while (wait && wait->is_event)
+    wait = wait->outer;
+  return wait;
+}
 
 /// @return whether the caller has a use for the task, and takes it
 typedef bool ws_takes_t(const ws_task_t *task, void *arg);
@@ -87,13 +91,14 @@ typedef struct ws_shared_cell_s ws_shared_cell_t;
 typedef struct {
   alignas(WS_SPACING) pthread_mutex_t lock;
   ws_au32_t oldest; ///< L cell; UINT32_MAX = no task is queued; any thread reads
-  ws_au64_t number; ///< L what tasks->shared_number was at its last push; any thread reads
+  ws_au64_t pushes; ///< L so far; any thread reads
   uint32_t node; ///< I where its memory lies: 1 + NUMA node; 0 = that of the thread that pushes first
   uint32_t first_capacity; ///< I
   ws_au32_t capacity; ///< L 0 = the cells are not mapped yet; any thread reads
   uint32_t used; ///< L cells that have held a task
   uint32_t newest, vacant; ///< L cells, vacant: of those that were used; UINT32_MAX = there is none
   ws_shared_cell_t *cell; ///< L [capacity]
+  ws_index_t by_group, by_wait; ///< L of the cells: by their task's group, by the wait since which it came
 } ws_shared_t;
 
 /// Functions whose bursts a thread keeps apart.
@@ -151,6 +156,7 @@ struct ws_queue_s {
     uint32_t stops_left; ///< stops of fibers for which they still do
     uint32_t stops; ///< what that was at the beginning of the round
     uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
+    uint64_t reach; ///< tasks that the next such look may reach under
     uint64_t begun_ns; ///< noted if fibers stopped in the round before
     uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_round.h)
   } round;
@@ -208,7 +214,6 @@ typedef struct {
   bool grows; ///< I full queues grow (WS_FULL_GROW)
   uint32_t kinds; ///< I kinds that the pool has, the normal one included
   ws_au32_t shared_tasks; ///< S tasks in all queues that threads share
-  ws_au64_t shared_number; ///< S tasks that were ever pushed there
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look

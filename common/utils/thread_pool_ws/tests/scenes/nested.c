@@ -18,21 +18,21 @@ SCENES("nested",
    "pool workers=1 fifo=1; stand\n"
    "push own in=g; push a; push b; push c; push d\n"
    "wait g; forget; let; until ran d; is order a b c d"},
-  {"a_thread_outside_finds_its_task_under_1000_others",
-   "pool workers=1; stand; push z; push own in=g; push other 1000\n"
-   "wait g; is ran own 1; is ran other 0; is ran z 0; let; settle; is ran other 1000"},
+  {"a_thread_outside_finds_its_task_under_3000_others",
+   "pool workers=1; stand; push z; push own in=g; push other 3000\n"
+   "wait g; is ran own 1; is ran other 0; is ran z 0; let; settle; is ran other 3000"},
   {"a_wait_takes_its_tasks_from_a_full_queue_and_there_is_room_again",
    "pool workers=1 fifo=1 queue_capacity=8 full=fail; stand\n"
    "push a; push own in=g; push b; push c; push own in=g; push d; push e; push f; push x = -EAGAIN\n"
    "wait g; push h 2; push x = -EAGAIN; forget; let; until ran h 2; is order a b c d e f h h"},
-  {"tasks_that_a_worker_moved_out_of_its_way_run",
+  {"tasks_under_which_a_worker_found_its_own_run",
    "pool workers=1\n"
    "outer: push a 3; push own in=g; push b 3; push own in=g; push c 3; wait g\n"
    "push outer; until ran outer; is ran own 2; settle; is ran a 3; is ran b 3; is ran c 3"},
   {"tasks_that_a_worker_could_not_move_run",
-   "pool workers=1 queue_capacity=64 full=fail\n"
-   "outer: push a; push own 20 in=g; push a 43; wait g; push b; push own 19 in=h; push a 20; wait h\n"
-   "push outer; until ran outer; is ran own 39; settle; is ran a 64; is ran b"},
+   "pool workers=1 lanes=0 queue_capacity=64 full=fail\n"
+   "outer: gate; push a; push own 20 in=g; push a 20; push own 20 in=g; push a 3; wait g; is ran z 0\n"
+   "push outer; until entered 1; push z 60; let; until ran outer; is ran own 40; settle; is ran a 24"},
   {"a_wait_runs_what_its_task_pushes",
    "pool workers=1; stand; group g 1\n"
    "own: push child\n"
@@ -44,6 +44,30 @@ SCENES("nested",
    "child: complete g\n"
    "push bottom; push deep in=h; push other; push own tag=g\n"
    "wait g; is ran child; is ran deep; is ran bottom 0; is ran other 0"},
+  {"a_wait_runs_what_its_task_pushes_after_an_inner_wait_took_an_older_task",
+   "pool workers=1; stand; group g 1\n"
+   "own: wait h; push child\n"
+   "child: complete g\n"
+   "push bottom; push own tag=g; push deep in=h; wait g; is ran deep; is ran child; is ran bottom 0"},
+  {"a_wait_runs_what_a_wait_inside_it_moved_and_left",
+   "pool workers=1; stand; group g 1\n"
+   "own: push left tag=h; push key tag=h; push other; await opened tag=h; is ran left 0\n"
+   "key: let opened\n"
+   "left: complete g\n"
+   "push bottom; push own tag=g; wait g; is ran left; is ran bottom 0"},
+  {"a_wait_runs_no_unrelated_task_that_a_wait_inside_it_moved_and_left",
+   "pool workers=1; stand\n"
+   "own: push other; await opened tag=h; push last in=g\n"
+   "key: let opened\n"
+   "push bottom; push left tag=h; push key tag=h; push own in=g; wait g; is ran left 0; is ran last"},
+  {"a_wait_runs_what_was_pushed_to_a_queue_that_all_share_in_a_wait_inside_it",
+   "pool workers=1; stand; group g 3\n"
+   "own: push part in=h; push child high; wait h; wait i\n"
+   "part: push child low; push part2 in=i\n"
+   "part2: push child high\n"
+   "child: push last tag=g\n"
+   "last: complete g 1\n"
+   "push bottom high; push own tag=g; wait g; is ran bottom 0; let; settle; is ran last 3"},
   {"three_waits_inside_each_other_find_their_tasks",
    "pool workers=1; stand; group g 1\n"
    "own: push last; push middle in=h; push mine; wait h; is ran mine 0\n"
@@ -86,7 +110,7 @@ SCENES("nested",
    "one: push own 30 in=g; push other 30; push own 30 in=g; wait g\n"
    "two: push own 30 in=h; push other 30; push own 30 in=h; wait h\n"
    "push one in=x; push two in=x; push other 100; wait x; settle; is ran own 120; is ran other 160"},
-  {"a_worker_moves_each_task_once_however_many_of_its_own_lie_below",
+  {"a_worker_lifts_each_task_once_however_many_of_its_own_lie_below",
    "simulated cpus=1; pool workers=1 queue_capacity=4096\n"
    "outer: push a; push own 1000 in=g; push other 1000; wait g within=1ms\n"
    "push outer in=x; wait x alone; settle; is ran other 1000"},

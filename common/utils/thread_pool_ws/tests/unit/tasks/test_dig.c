@@ -21,11 +21,11 @@ static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next)
   return __atomic_compare_exchange_n(&top->v, seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/// Below more tasks than it digs up otherwise.
+/// Below many others.
 static void a_late_wait_finds_what_is_left(void)
 {
-  enum { OF_GROUP = WS_STEAL_TRIES + 1, OTHERS = LANE_DEPTH_MAX + 1 };
-  static ws_cell_t cells[2 * LANE_DEPTH_MAX];
+  enum { OF_GROUP = WS_STEAL_TRIES + 1, OTHERS = 2000 };
+  static ws_cell_t cells[2048];
   static ws_tasks_t tasks;
   static ws_queue_t queue;
   ws_group_t group, other;
