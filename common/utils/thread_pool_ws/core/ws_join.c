@@ -77,11 +77,12 @@ static void begin_help(join_t *join)
 }
 
 /// The thread has no tasks to help with any more.
-static void end_help(join_t *join)
+static inline void end_help(join_t *join)
 {
   ws_queue_t *queue = join->search.here.queue;
   if (WS_UNLIKELY(join->wait.kinds != 0))
     ws_shared_forget(&join->search.pool->tasks, &join->wait);
+  ws_dig_lower(&join->wait);
   queue->wait = join->wait.outer;
   queue->round.left = join->wait.round_left;
   join->helps = false;
@@ -125,7 +126,7 @@ static inline void run(join_t *join, const goal_t *goal)
     ws_run_whole(join->search.pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
-    ws_dig_begin(here.queue, &join->wait);
+    ws_dig_anew(here.queue, &join->wait);
 }
 
 /// Spin until the goal is reached or there is a task to help with, which is run. A worker spins no longer
@@ -223,7 +224,6 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
   join.wait.has_looked = false;
-  join.wait.bare = join.wait.kinds = 0;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();

@@ -100,6 +100,8 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
 {
   const uint64_t end = end_of(queue), first = take_down_to(queue, layer.from);
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
+  for (ws_wait_t *lower = queue->wait; lower; lower = lower->outer)
+    ws_dig_lower(lower);
   ws_wait_t *wait = queue->wait; // with its base at the present index or below it
   uint64_t kept = 0; // of the present index and above
   bool found = false;
@@ -122,13 +124,12 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
   put_back(&queue->deque, first, end, is_in_layer, &layer);
   for (ws_wait_t *moved = queue->wait; moved != wait; moved = moved->outer) {
     moved->base = end_of(queue) - moved->base;
-    moved->bare = moved->bare < first ? moved->bare : first;
+    moved->bare = moved->bare < first ? moved->bare : first; // of the innermost until it looks again
   }
   return found;
 }
 
-/// Take the newest task of the group that lies below the base, at any depth: the thread may be the only one
-/// that can run it. What was read once without a find is not read again.
+/// Take the newest task of the group that lies below the base.
 static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_wait_t *wait = queue->wait;
@@ -160,7 +161,7 @@ WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t
   if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
       || (end_of(queue) > queue->wait->base && ws_deque_take(&queue->deque, task)))
     return true;
-  queue->wait->base = end_of(queue); // none that is left was pushed since the wait began
+  ws_dig_anew(queue, queue->wait); // none that is left was pushed since the wait began
   return dig_up(tasks, queue, task, hid);
 }
 
@@ -168,11 +169,8 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   const bool is_newest = ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task);
   const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task, hid);
-  const uint64_t end = end_of(queue);
-  for (ws_wait_t *wait = queue->wait; wait && wait->base > end; wait = wait->outer) {
-    wait->base = end; // what is pushed next was pushed since this wait began
-    wait->bare = wait->bare < end ? wait->bare : end;
-  }
+  if (end_of(queue) < queue->wait->base)
+    queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
   return found;
 }
 

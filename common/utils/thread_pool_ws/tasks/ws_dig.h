@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dig.h
 /// What a wait takes from the deque of its thread. It must reach its group's tasks without running unrelated
-/// ones, or the last awake thread could wait without end. A worker moves the unrelated tasks that lie above
-/// to the overflow queue (ws_shared.h), where other workers find them. A thread outside lifts them, takes its
-/// task, and puts them back. So does a worker in a wait inside another wait: the outer one may need those
-/// tasks, and only it may run them if all other workers are busy. So does a worker if that queue is full.
+/// ones, or the last awake thread could wait without end. Where unrelated tasks lie above, the thread lifts
+/// them, takes its task, moves the others of its group to the overflow queue (ws_shared.h), and puts the
+/// lifted ones back. There the wait finds the moved ones at once, and other workers find them, too.
 ///
 /// Bases     Each wait of a thread has a base in the thread's deque. Tasks from the base on were pushed since
 ///           the wait began, by tasks that the wait has run: the wait may run them. Tasks below the base are
-///           unrelated. A dig that puts tasks back moves them by one index: down if it took a task from under
-///           them; up if thieves took all tasks under them meanwhile, because taking the last task of a deque
-///           moves its top past it. The bases of all waits of the thread above the hole move along. Otherwise
-///           an outer wait would take the newest unrelated task for one that was pushed since it began.
+///           unrelated, unless they carry the group. A dig that puts tasks back moves them: down if it took
+///           or moved tasks from under them; up by one if thieves took all tasks under them meanwhile,
+///           because taking the last task of a deque moves its top past it. The bases of all waits of the
+///           thread move along. Otherwise an outer wait would take the newest unrelated task for one that was
+///           pushed since it began. If the deque becomes shorter than the base of an outer wait, that base
+///           follows when the inner wait ends or digs (ws_dig_lower).
+/// Costs     A wait reads each task below its base once, or twice if it digs (ws_wait_t.bare), and lifts each
+///           once for all tasks of its group that lie below.
 /// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
-///           under the newer ones, a bounded number of them, in turns for a task of the group and for the
-///           oldest above the base. After a yield a worker moves the oldest ones to the overflow queue
-///           instead. So tasks that push themselves again, and fibers that yield, never keep a wait from its
-///           other tasks.
+///           under the newer ones, in turns for the tasks of its group and for the oldest above the base. For
+///           the latter each turn may lift more. After a yield a worker moves the oldest ones to the overflow
+///           queue instead. So tasks that push themselves again, and fibers that yield, never keep a wait
+///           from its other tasks.
 /// Hidden    No other thread can see the tasks that are lifted. So after a dig the caller looks whether a
 ///           worker has gone to sleep meanwhile (ws_fill_place).
 /// @threads  the queue's owner, for all functions
@@ -26,14 +29,34 @@
 
 #include "ws_tasks.h"
 
-/// @brief The caller's wait begins, or begins anew: tasks that are pushed from now on are the wait's.
+/// @brief The deque has been as short as the wait's base. What was pushed since lies above the base of the
+/// wait around it, too.
+static inline void ws_dig_lower(const ws_wait_t *wait)
+{
+  if (wait->outer && wait->outer->base > wait->base)
+    wait->outer->base = wait->base;
+}
+
+/// @brief The caller's wait begins: tasks that are pushed from now on are the wait's.
 static inline void ws_dig_begin(const ws_queue_t *queue, ws_wait_t *wait)
 {
+  wait->base = ws_own_load(&queue->deque.bottom);
+  wait->bare = 0;
+  wait->kinds = 0;
+}
+
+/// @brief It begins anew: tasks that were pushed so far are not the wait's.
+static inline void ws_dig_anew(const ws_queue_t *queue, ws_wait_t *wait)
+{
+  if (wait->bare > wait->base)
+    wait->bare = wait->base;
+  ws_dig_lower(wait);
   wait->base = ws_own_load(&queue->deque.bottom);
 }
 
 /// @brief Take a task that the innermost wait may run: the newest or the oldest of the deque, if it carries
-/// the group; else one that was pushed since the wait began; else the newest of the group at any depth.
+/// the group; else one that was pushed since the wait began; else the newest of the group, however deep it
+/// lies: the thread may be the only one that can run it.
 /// @param hid  out: set to true if other tasks were hidden for a moment
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid);
 
