@@ -5,7 +5,7 @@
 
 #include "ws_shared.h"
 
-/// Tasks that a worker moves in one turn, at most, and by how many more each turn may reach under.
+/// By how many tasks more each turn may reach under.
 #define TURN_DEPTH 64u
 
 /// @return index of the next task that will be pushed
@@ -178,48 +178,24 @@ bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 typedef struct {
   const ws_wait_t *wait;
   void (*yielded)(void *arg);
-  bool others; ///< take it also if the wait must not run it
-  bool allowed; ///< out: the wait may run it
 } look_t;
 
 static bool wants_in_turn(const ws_task_t *task, uint64_t index, void *look_arg)
 {
-  look_t *look = look_arg;
-  look->allowed = (int64_t)(index - look->wait->base) >= 0 || is_of_group(look->wait, task)
-                  || (look->yielded && task->func == look->yielded);
-  return look->allowed || look->others;
-}
-
-/// If thieves are quicker each time, it is the next turn's.
-static bool take_oldest(ws_queue_t *queue, look_t *look, ws_task_t *task)
-{
-  ws_steal_memo_t memo = {0};
-  return ws_deque_size(&queue->deque) > 0
-         && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, look, task) == WS_STEAL_GOT;
-}
-
-/// Move older tasks that the wait must not run out of its way.
-static bool turn_out(ws_tasks_t *tasks, ws_queue_t *queue, look_t *look, ws_task_t *task)
-{
-  for (uint32_t moved = 0; moved < TURN_DEPTH; moved++) {
-    look->others = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows); // there is room for it
-    const bool took = take_oldest(queue, look, task);
-    if (look->others) // it was pushed before all waits of the thread
-      ws_shared_end(tasks, WS_KIND_NORMAL, took && !look->allowed ? task : NULL, queue, NULL);
-    if (!took || look->allowed)
-      return took;
-  }
-  return false;
+  const look_t *look = look_arg;
+  return index >= look->wait->base || is_of_group(look->wait, task)
+         || (look->yielded && task->func == look->yielded);
 }
 
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task)
 {
-  ws_wait_t *wait = queue->wait;
+  const ws_wait_t *wait = queue->wait;
   look_t look = {.wait = wait, .yielded = yielded};
+  ws_steal_memo_t memo = {0};
   bool hid;
-  if (yielded && queue->of_worker && !wait->outer) // fibers yield: to lift them all each time would take long
-    return turn_out(tasks, queue, &look, task);
-  if (take_oldest(queue, &look, task))
+  // if thieves are quicker each time, it is the next turn's
+  if (ws_deque_size(&queue->deque) > 0
+      && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, &look, task) == WS_STEAL_GOT)
     return true;
   if (queue->round.own_looks++ % 2 == 0)
     return wait->group && dig_up(tasks, queue, task, &hid);

@@ -18,9 +18,8 @@
 /// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
 ///           under the newer ones, in turns for the tasks of its group and for the oldest above the base. For
-///           the latter each turn may lift more. After a yield a worker moves the oldest ones to the overflow
-///           queue instead. So tasks that push themselves again, and fibers that yield, never keep a wait
-///           from its other tasks.
+///           the latter each turn may lift more. So tasks that push themselves again, and fibers that yield,
+///           never keep a wait from its other tasks.
 /// Hidden    No other thread can see the tasks that are lifted. So after a dig the caller looks whether a
 ///           worker has gone to sleep meanwhile (ws_fill_place).
 /// @threads  the queue's owner, for all functions
