@@ -89,14 +89,13 @@ bool ws_group_done(const ws_group_t *group);
 ///            about 750 bytes of stack (x86-64, optimised) on top of the task's own: 8 MiB of stack hold
 ///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
-/// @progress  blocks; no system call but futex. A worker's wait may allocate memory if unrelated tasks
-///            must be moved out of its way first.
+/// @progress  blocks; no system call but futex. A wait may allocate memory if its tasks lie below unrelated
+///            ones in the caller's queue.
 ///            The wait returns when the group is complete, and the task that the caller runs at that
 ///            moment has returned, or the fiber that it runs has stopped. Each task that the wait may run,
 ///            and that lies in the caller's own queue or one that all threads share, is begun after a bounded
 ///            number of others, whatever those push and however often fibers yield: one search in 61 is for a
-///            task that others have kept waiting. (A thread outside looks at the oldest and the 1,024 newest
-///            tasks of its queue, and leaves the others to the workers)
+///            task that others have kept waiting.
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 
 /// @brief As ws_group_wait(), but at most until @p deadline_ns.

@@ -181,7 +181,8 @@ static uint32_t oldest_of(const ws_shared_t *shared, const ws_wait_t *wait, uint
 
 static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other)
 {
-  const bool takes_one = other == NONE || (one != NONE && shared->cell[one].number < shared->cell[other].number);
+  const bool takes_one =
+      other == NONE || (one != NONE && shared->cell[one].number < shared->cell[other].number);
   return takes_one ? one : other;
 }
 
