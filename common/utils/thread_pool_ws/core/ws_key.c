@@ -102,8 +102,9 @@ typedef struct {
 } cancelled_t;
 
 /// The task may be read: the caller has taken it, or holds the lock of its queue.
-static bool is_cancelled(const ws_task_t *task, void *cancelled_arg)
+static bool is_cancelled(const ws_task_t *task, uint64_t index, void *cancelled_arg)
 {
+  (void)index;
   cancelled_t *cancelled = cancelled_arg;
   ws_keyed_t *keyed = task->arg;
   if (task->func != ws_keyed_run || keyed->key != cancelled->key

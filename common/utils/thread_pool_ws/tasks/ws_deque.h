@@ -272,7 +272,7 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
 /// time.
 #define WS_STEAL_TRIES 16u
 
-/// @return whether a thief wants the task that it has read at @p index
+/// @return whether the caller wants, and takes, the task that it has read at @p index
 typedef bool ws_wanted_t(const ws_task_t *task, uint64_t index, void *arg);
 
 /// @brief Steal the oldest task if it is wanted: again while other threads are quicker, but not without end.

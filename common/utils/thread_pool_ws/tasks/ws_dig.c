@@ -51,24 +51,10 @@ static void put_back(ws_deque_t *deque, uint64_t first, uint64_t end, ws_wanted_
   }
 }
 
-/// What ws_dig_all() takes.
-typedef struct {
-  ws_takes_t *takes;
-  void *arg;
-} sift_t;
-
-static bool is_sifted(const ws_task_t *task, uint64_t index, void *sift_arg)
+void ws_dig_all(ws_queue_t *queue, ws_wanted_t *takes, void *arg)
 {
-  (void)index;
-  const sift_t *sift = sift_arg;
-  return sift->takes(task, sift->arg);
-}
-
-void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg)
-{
-  sift_t sift = {.takes = takes, .arg = arg};
   const uint64_t end = end_of(queue);
-  put_back(&queue->deque, take_down_to(queue, 0), end, is_sifted, &sift);
+  put_back(&queue->deque, take_down_to(queue, 0), end, takes, arg);
 }
 
 /// @param since  the innermost wait since whose begin the task was pushed; NULL = before all
@@ -148,17 +134,12 @@ static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *
   return lies_there && lift(tasks, queue, layer, task);
 }
 
-static bool wants_of_group(const ws_task_t *task, uint64_t index, void *wait)
-{
-  (void)index;
-  return is_of_group(wait, task);
-}
-
 /// The newest task is not of the group.
 WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
 {
   ws_steal_memo_t memo = {0};
-  if (ws_deque_steal_wanted(&queue->deque, &memo, wants_of_group, queue->wait, task) == WS_STEAL_GOT
+  layer_t whole = {.to = UINT64_MAX, .wait = queue->wait};
+  if (ws_deque_steal_wanted(&queue->deque, &memo, is_in_layer, &whole, task) == WS_STEAL_GOT
       || (end_of(queue) > queue->wait->base && ws_deque_take(&queue->deque, task)))
     return true;
   ws_dig_anew(queue, queue->wait); // none that is left was pushed since the wait began

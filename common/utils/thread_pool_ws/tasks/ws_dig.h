@@ -66,6 +66,6 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
 
 /// @brief Outside any wait: take all tasks for which @p takes returns true. The others keep their order, and
 /// are hidden for a moment.
-void ws_dig_all(ws_queue_t *queue, ws_takes_t *takes, void *arg);
+void ws_dig_all(ws_queue_t *queue, ws_wanted_t *takes, void *arg);
 
 #endif

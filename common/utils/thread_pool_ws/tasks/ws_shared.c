@@ -223,7 +223,7 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_
   return at != NONE;
 }
 
-void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
+void ws_shared_sift(ws_tasks_t *tasks, ws_wanted_t *takes, void *arg)
 {
   for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++) {
     ws_shared_t *shared = &tasks->shared[kind];
@@ -231,7 +231,7 @@ void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg)
     lock(shared);
     for (uint32_t at = ws_own_load(&shared->oldest), next; at != NONE; at = next) {
       next = shared->cell[at].newer;
-      if (takes(&shared->cell[at].task, arg))
+      if (takes(&shared->cell[at].task, at, arg))
         take_at(tasks, shared, at, &task);
     }
     pthread_mutex_unlock(&shared->lock);

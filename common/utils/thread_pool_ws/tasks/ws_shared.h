@@ -49,7 +49,7 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait);
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true.
-void ws_shared_sift(ws_tasks_t *tasks, ws_takes_t *takes, void *arg);
+void ws_shared_sift(ws_tasks_t *tasks, ws_wanted_t *takes, void *arg);
 
 /// @return whether a task of a kind is queued
 static inline bool ws_shared_holds(const ws_tasks_t *tasks, ws_kind_t kind)

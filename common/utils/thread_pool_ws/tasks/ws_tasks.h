@@ -60,9 +60,6 @@ static inline ws_wait_t *ws_wait_since(ws_wait_t *wait)
   return wait;
 }
 
-/// @return whether the caller has a use for the task, and takes it
-typedef bool ws_takes_t(const ws_task_t *task, void *arg);
-
 /// Searches of a round: the last one is for others (core/ws_round.h).
 #define WS_ROUND_SEARCHES 61u
 
