@@ -25,6 +25,7 @@ typedef enum { OF_GROUP, OF_TAG, OF_WEAK, OF_EVENT, KINDS } kind_t;
 typedef struct {
   ws_group_t group; ///< its address is the tag
   kind_t kind;
+  uint32_t id; ///< of no other: memory on a stack is used again
   uint32_t pool; ///< of its tasks
   ws_au32_t left; ///< OF_EVENT: tasks that have not ended
   sem_t sem;
@@ -33,7 +34,9 @@ typedef struct {
 typedef struct node_s node_t;
 struct node_s { ///< a task
   const node_t *parent; ///< the task that pushed it; NULL = a thread did
+  const node_t *inside; ///< the task in whose wait it runs; NULL = in none
   goal_t *goal; ///< NULL = unrelated
+  uint32_t goal_id; ///< 0 = unrelated
   uint64_t random;
   uint32_t pool, tree, depth; ///< tree: the thread from which it descends; depth: of what it may push
   uint32_t budget; ///< tasks that it may push
@@ -54,7 +57,7 @@ static struct {
   node_t node[NODES_MAX];
   goal_t goal[GOALS_MAX];
   ender_t ender[THREADS_MAX];
-  ws_au32_t nodes, goals, waits;
+  ws_au32_t nodes, goals, ids, waits;
   ws_au32_t outermost[THREADS_MAX]; ///< index + 1 of the thread's goal; 0 = none yet
   ws_au32_t latest; ///< the same of any thread and task
 } program;
@@ -65,8 +68,9 @@ typedef struct {
   uint32_t pool, tree, depth;
 } place_t;
 
-/// What the thread is in the middle of: the goal of its innermost wait, or NULL in a task.
+/// What the thread is in the middle of: the goal of its innermost wait, NULL in a task; and that task.
 static _Thread_local const goal_t *waits_for;
+static _Thread_local const node_t *runs;
 
 static uint64_t draw(uint64_t *random)
 {
@@ -183,12 +187,13 @@ static void wait_for_other(const place_t *at, const ws_au32_t *number, uint64_t 
 
 // Tasks.
 
-/// @return whether a task may run in a wait: it, or a task from which it descends, is the goal's
+/// @return whether a task may run in a wait: it is the goal's, or was pushed by one that may, or by one that
+///         ran in a wait of such a task
 static bool belongs(const node_t *node, const goal_t *goal)
 {
-  while (node && node->goal != goal)
-    node = node->parent;
-  return node;
+  return node
+         && (node->goal_id == goal->id || belongs(node->parent, goal)
+             || (node->parent && belongs(node->parent->inside, goal)));
 }
 
 static void acts(const place_t *at, uint64_t *random, uint32_t budget);
@@ -204,6 +209,8 @@ static void run_node(void *node_arg)
   program.host->begins(node->pool);
   if (outer && !belongs(node, outer))
     program.host->wrong("a wait for a group runs an unrelated task");
+  node->inside = runs;
+  runs = node;
   waits_for = NULL;
   if (one_in(&node->random, 4))
     program.host->work(draw(&node->random));
@@ -213,6 +220,7 @@ static void run_node(void *node_arg)
   }
   if (node->budget > 0)
     acts(&at, &node->random, node->budget);
+  runs = node->inside;
   waits_for = outer;
   ws_store_release(&node->ended, 1);
   if (goal && goal->kind == OF_EVENT) {
@@ -317,6 +325,7 @@ static void act(const place_t *at, uint64_t *random, uint32_t budget)
   if (!node || !goal)
     return;
   goal->kind = kind;
+  goal->id = ws_add_relaxed(&program.ids, 1) + 1;
   goal->pool = one_in(random, 3) ? below(random, program.pools) : at->pool;
   ws_group_init(&goal->group, plan.count);
   if (kind == OF_EVENT) {
@@ -327,6 +336,7 @@ static void act(const place_t *at, uint64_t *random, uint32_t budget)
     const bool is_of_goal = i >= plan.before && i - plan.before < plan.count;
     node[i].pool = is_of_goal || one_in(random, 2) ? goal->pool : at->pool;
     node[i].goal = is_of_goal ? goal : NULL;
+    node[i].goal_id = is_of_goal ? goal->id : 0;
     node[i].budget = is_of_goal ? plan.share : one_in(random, 8) ? 1 : 0;
     push(at, &node[i], random, &plan);
   }
@@ -379,8 +389,7 @@ static void end_own_pool(uint32_t tree, uint64_t *random)
   ender_t *ender = &program.ender[tree];
   ws_settings_t settings;
   ws_stats_t stats;
-  ws_settings_default(&settings);
-  settings.workers = 1 + below(random, 2);
+  ws_joins_settings(program.seed, 0, &settings);
   settings.observer = note_stop;
   settings.observer_arg = ender;
   sem_init(&ender->stopped, 0, 0);
@@ -434,18 +443,18 @@ static void end_all(void)
 ws_joins_count_t ws_joins_play(const ws_joins_host_t *host, uint64_t seed)
 {
   pthread_t thread[THREADS_MAX];
-  bool runs[THREADS_MAX];
+  bool made[THREADS_MAX];
   memset(&program, 0, sizeof(program));
   program.host = host;
   program.pools = host->pool[1] ? 2 : 1;
-  program.seed = draw(&seed);
+  program.seed = seed;
   program.is_free = one_in(&seed, 2);
   const uint32_t threads = 1 + below(&seed, THREADS_MAX);
   for (uint32_t i = 0; i < threads + LIVE_MAX; i++) {
-    if (i >= LIVE_MAX && runs[i - LIVE_MAX])
+    if (i >= LIVE_MAX && made[i - LIVE_MAX])
       pthread_join(thread[i - LIVE_MAX], NULL);
     if (i < threads)
-      runs[i] = pthread_create(&thread[i], NULL, outside, (void *)(uintptr_t)i) == 0;
+      made[i] = pthread_create(&thread[i], NULL, outside, (void *)(uintptr_t)i) == 0;
   }
   end_all();
   return (ws_joins_count_t){ws_load_relaxed(&program.nodes), ws_load_relaxed(&program.waits)};

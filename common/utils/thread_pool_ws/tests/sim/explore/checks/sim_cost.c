@@ -5,9 +5,10 @@
 
 #include "sim_libc.h"
 
-#define PER_TASK 1000u
-#define PER_WAIT 1000u
-#define FOR_ALL 10000u
+/// Two to three times what the most costly of 500 programs took.
+#define PER_TASK 160u
+#define PER_WAIT 500u
+#define FOR_ALL 20000u
 
 uint64_t sim_cost_blocks;
 
