@@ -17,6 +17,7 @@
 #define LIVE_MAX 3u ///< threads at once
 #define TASKS_MAX 1500u ///< that one act pushes
 #define MANY 60u ///< an act with fewer tasks is a small one
+#define COMPANIONS_MAX 100u ///< of a program
 #define DEPTH_MAX 4u
 #define NONE UINT32_MAX
 
@@ -54,10 +55,11 @@ static struct {
   uint64_t seed;
   uint32_t pools;
   bool is_free; ///< see ws_joins.h
+  bool has_weak, has_null; ///< weak tags; waits with NULL as pool
   node_t node[NODES_MAX];
   goal_t goal[GOALS_MAX];
   ender_t ender[THREADS_MAX];
-  ws_au32_t nodes, goals, ids, waits;
+  ws_au32_t nodes, goals, ids, waits, companions;
   ws_au32_t outermost[THREADS_MAX]; ///< index + 1 of the thread's goal; 0 = none yet
   ws_au32_t latest; ///< the same of any thread and task
 } program;
@@ -157,7 +159,8 @@ static void hold(const goal_t *goal)
 static void wait_for(const place_t *at, goal_t *goal, uint64_t *random, bool owns)
 {
   const bool may_name_none = !owns || (at->node ? goal->pool == at->pool : program.is_free);
-  ws_pool_t *pool = may_name_none && one_in(random, 3) ? NULL : pool_of(goal->pool);
+  const bool is_null = one_in(random, 3) && may_name_none && program.has_null;
+  ws_pool_t *pool = is_null ? NULL : pool_of(goal->pool);
   const goal_t *outer = waits_for;
   const uint32_t way = below(random, 8);
   ws_add_relaxed(&program.waits, 1);
@@ -241,7 +244,7 @@ typedef struct {
 
 static ws_priority_t draw_priority(uint64_t *random)
 {
-  return one_in(random, 2) ? WS_PRIORITY_NORMAL : (ws_priority_t)below(random, WS_PRIORITY_LOW + 1);
+  return one_in(random, 3) ? WS_PRIORITY_NORMAL : (ws_priority_t)below(random, WS_PRIORITY_LOW + 1);
 }
 
 static void push(const place_t *at, node_t *node, uint64_t *random, const plan_t *plan)
@@ -265,6 +268,8 @@ static void push(const place_t *at, node_t *node, uint64_t *random, const plan_t
 static plan_t draw_plan(uint32_t depth, uint64_t *random, uint32_t budget)
 {
   plan_t plan = {.priority = {draw_priority(random), draw_priority(random)}, .mixes = one_in(random, 4)};
+  if (one_in(random, 3))
+    plan = (plan_t){.priority = {WS_PRIORITY_NORMAL, WS_PRIORITY_NORMAL}};
   const uint32_t few = 1 + below(random, budget < 4 ? budget : 4), rest = budget - few;
   plan.count = few;
   const uint32_t form = budget >= MANY ? below(random, 5) : 4;
@@ -308,10 +313,35 @@ static void publish(const place_t *at, const goal_t *goal)
     ws_store_release(&program.outermost[at->tree], number);
 }
 
+/// A thread outside that waits for a goal beside its owner, and ends.
+typedef struct {
+  place_t at;
+  goal_t *goal;
+  uint64_t random;
+  pthread_t thread;
+  bool runs;
+} companion_t;
+
+static void *accompany(void *companion_arg)
+{
+  companion_t *companion = companion_arg;
+  wait_for(&companion->at, companion->goal, &companion->random, false);
+  return NULL;
+}
+
+static void begin_companion(companion_t *companion, const place_t *at, goal_t *goal, uint64_t *random)
+{
+  companion->at = (place_t){.pool = at->pool, .tree = at->tree, .depth = at->depth};
+  companion->goal = goal;
+  companion->random = draw(random);
+  companion->runs = goal->kind != OF_EVENT && ws_add_relaxed(&program.companions, 1) < COMPANIONS_MAX
+                    && pthread_create(&companion->thread, NULL, accompany, companion) == 0;
+}
+
 static kind_t draw_kind(const place_t *at, uint64_t *random)
 {
   const kind_t kind = one_in(random, 2) ? OF_GROUP : (kind_t)below(random, KINDS);
-  return kind == OF_WEAK && !at->node && !program.is_free ? OF_TAG : kind;
+  return kind == OF_WEAK && !(program.has_weak && (at->node || program.is_free)) ? OF_TAG : kind;
 }
 
 /// Push, and wait.
@@ -342,9 +372,17 @@ static void act(const place_t *at, uint64_t *random, uint32_t budget)
   }
   if (goal != &mine && kind != OF_EVENT)
     publish(at, goal);
+  companion_t companion = {.runs = false};
+  if (one_in(random, plan.count >= MANY ? 2 : 16))
+    begin_companion(&companion, at, goal, random);
   if (one_in(random, 2))
     program.host->work(draw(random));
   wait_for(at, goal, random, true);
+  if (companion.runs) {
+    ws_blocking_begin();
+    pthread_join(companion.thread, NULL);
+    ws_blocking_end();
+  }
   for (uint32_t i = plan.before; i < plan.before + plan.count; i++)
     if (ws_load_acquire(&node[i].ended) != 1)
       program.host->wrong("a wait has returned before a task of its goal has ended");
@@ -406,6 +444,13 @@ static void end_own_pool(uint32_t tree, uint64_t *random)
 
 // Threads outside.
 
+static uint32_t draw_budget(bool is_small, uint64_t *random)
+{
+  return is_small              ? 1 + below(random, 40)
+         : one_in(random, 2) ? TASKS_MAX
+                             : MANY + below(random, TASKS_MAX - MANY);
+}
+
 static void *outside(void *tree_arg)
 {
   const uint32_t tree = (uint32_t)(uintptr_t)tree_arg;
@@ -422,7 +467,7 @@ static void *outside(void *tree_arg)
     else if (what == 3)
       end_own_pool(tree, &random);
     else if (what > 3)
-      acts(&at, &random, is_small ? 1 + below(&random, 40) : MANY + below(&random, TASKS_MAX - MANY));
+      acts(&at, &random, draw_budget(is_small, &random));
     is_small |= what > 3; // one large act of a thread is enough
     program.host->work(draw(&random));
   }
@@ -449,6 +494,8 @@ ws_joins_count_t ws_joins_play(const ws_joins_host_t *host, uint64_t seed)
   program.pools = host->pool[1] ? 2 : 1;
   program.seed = seed;
   program.is_free = one_in(&seed, 2);
+  program.has_weak = one_in(&seed, 2);
+  program.has_null = one_in(&seed, 2);
   const uint32_t threads = 1 + below(&seed, THREADS_MAX);
   for (uint32_t i = 0; i < threads + LIVE_MAX; i++) {
     if (i >= LIVE_MAX && made[i - LIVE_MAX])
