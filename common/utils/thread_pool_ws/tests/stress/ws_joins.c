@@ -373,7 +373,7 @@ static void act(const place_t *at, uint64_t *random, uint32_t budget)
   if (goal != &mine && kind != OF_EVENT)
     publish(at, goal);
   companion_t companion = {.runs = false};
-  if (one_in(random, plan.count >= MANY ? 2 : 16))
+  if (one_in(random, plan.count >= MANY ? 1 : 16))
     begin_companion(&companion, at, goal, random);
   if (one_in(random, 2))
     program.host->work(draw(random));
