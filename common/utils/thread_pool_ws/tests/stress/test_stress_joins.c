@@ -58,7 +58,8 @@ static void play(uint64_t seed)
 static void random_joins_end(void)
 {
   const char *seconds = getenv("WS_STRESS_SECONDS");
-  const uint64_t first = test_seed(), end_ns = test_now_ns() + (seconds ? (uint64_t)(atof(seconds) * 1e9) : 0);
+  const uint64_t first = test_seed(),
+                 end_ns = test_now_ns() + (seconds ? (uint64_t)(atof(seconds) * 1e9) : 0);
   for (uint64_t i = 0; seconds ? test_now_ns() < end_ns : i < PROGRAMS; i++) {
     if (i % SHOW_EVERY == 0)
       printf("WS_SEED=%llu\n", (unsigned long long)(first + i));

@@ -446,7 +446,7 @@ static void end_own_pool(uint32_t tree, uint64_t *random)
 
 static uint32_t draw_budget(bool is_small, uint64_t *random)
 {
-  return is_small              ? 1 + below(random, 40)
+  return is_small            ? 1 + below(random, 40)
          : one_in(random, 2) ? TASKS_MAX
                              : MANY + below(random, TASKS_MAX - MANY);
 }
