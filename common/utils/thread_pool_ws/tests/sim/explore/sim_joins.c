@@ -14,7 +14,7 @@
 #define REST_PS (10 * SIM_PS_PER_US)
 #define WORK_PS_MAX (300 * SIM_PS_PER_US)
 
-static ws_joins_count_t count;
+static ws_joins_count_t count; ///< of all rounds so far
 static bool spins;
 
 static void make(uint32_t index)
@@ -69,7 +69,9 @@ static void play(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
   static ws_joins_host_t host = {.push = push, .work = work, .rest = rest, .begins = begins, .wrong = wrong};
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     host.pool[i] = sim_pool[i];
-  count = ws_joins_play(&host, sim_scene->seed);
+  const ws_joins_count_t played = ws_joins_play(&host, sim_scene->seed);
+  count.tasks += played.tasks;
+  count.waits += played.waits;
 }
 
 static void stop(uint32_t index)

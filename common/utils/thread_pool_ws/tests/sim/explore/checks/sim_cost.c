@@ -5,10 +5,10 @@
 
 #include "sim_libc.h"
 
-/// Two to three times what the most costly of 500 programs took.
-#define PER_TASK 160u
-#define PER_WAIT 500u
-#define FOR_ALL 20000u
+/// 1.6 times what the most costly of some hundred programs took of a core whose costs grow with nothing.
+#define PER_TASK 150u
+#define PER_WAIT 400u
+#define FOR_ALL 10000u
 
 uint64_t sim_cost_blocks;
 

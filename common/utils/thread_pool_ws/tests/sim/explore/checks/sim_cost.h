@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/// Basic blocks of the pool's tasks/ that threads have run so far: the compiler puts a call into each
+/// Basic blocks of the pool's deques and pool-wide queues (tasks/) that threads have run so far: the compiler puts a call into each
 /// (-fsanitize-coverage=trace-pc). A loop over cells runs some for each cell.
 extern uint64_t sim_cost_blocks;
 
