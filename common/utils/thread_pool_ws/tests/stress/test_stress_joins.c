@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_joins.c
-/// The random programs of ws_joins.h on real threads. Of a program that hangs or fails, WS_SEED is at most 255
-/// less than its seed.
+/// The random programs of ws_joins.h on real threads. The program that hangs or fails has a seed that is at
+/// most 255 more than the last WS_SEED.
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

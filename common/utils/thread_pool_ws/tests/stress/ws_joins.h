@@ -11,9 +11,10 @@
 /// Why each program ends
 ///   owner   the thread or task that pushed a goal's tasks waits for it, and needs no other thread: it runs
 ///           them itself, or they run on another thread, which needs no more for that than the owner would
-///   others  a thread outside may wait for any goal: no goal needs it. (An owner may make a thread that waits
-///           for its goal, and joins that thread after its own wait.) A task waits for an outermost goal of a
-///           thread with a higher number than the one from which it descends: so no wait is on a cycle
+///   others  a thread outside may wait for any goal: no goal needs it. (An owner may make a thread that
+///           waits for its goal, and joins that thread after its own wait.) A task waits for an outermost
+///           goal of a thread with a higher number than the one from which it descends: so no wait is on a
+///           cycle
 ///   free    a wait outside any task with NULL, or for a weak tag, needs a worker. So programs with such waits
 ///           have no tasks that wait for what other threads have pushed
 #ifndef WS_JOINS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_joins.c
-/// The random programs of stress/ws_joins.h on the simulated machine: sim_front_t (sim_play.h). The scenario's
-/// only thread outside begins one, which makes further threads.
+/// The random programs of stress/ws_joins.h on the simulated machine: sim_front_t (sim_play.h). The only
+/// thread outside that the scenario has begins one, which makes further threads.
 #include <math.h>
 
 #include "../../stress/ws_joins.h"

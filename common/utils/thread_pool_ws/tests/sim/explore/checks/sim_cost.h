@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/// Basic blocks of the pool's deques and pool-wide queues (tasks/) that threads have run so far: the compiler puts a call into each
-/// (-fsanitize-coverage=trace-pc). A loop over cells runs some for each cell.
+/// Basic blocks of the pool's deques and pool-wide queues (tasks/) that threads have run so far: the compiler
+/// puts a call into each (-fsanitize-coverage=trace-pc). A loop over cells runs some for each cell.
 extern uint64_t sim_cost_blocks;
 
 /// @brief A scenario without spinning is over: has it taken a bounded number for each task and each wait?
