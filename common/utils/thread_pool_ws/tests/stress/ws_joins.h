@@ -15,8 +15,8 @@
 ///           waits for its goal, and joins that thread after its own wait.) A task waits for an outermost
 ///           goal of a thread with a higher number than the one from which it descends: so no wait is on a
 ///           cycle
-///   free    a wait outside any task with NULL, or for a weak tag, needs a worker. So programs with such waits
-///           have no tasks that wait for what other threads have pushed
+///   free    a wait outside any task with NULL, or for a weak tag, needs a worker. So programs with such
+///           waits have no tasks that wait for what other threads have pushed
 #ifndef WS_JOINS_H
 #define WS_JOINS_H
 
