@@ -161,6 +161,15 @@ static void run_one(uint64_t seed)
   add_up(seed);
 }
 
+/// One of the joins' programs in so many scenarios.
+#define JOINS_EVERY 4u
+
+static uint64_t seed_of(uint64_t offset)
+{
+  const bool joins = offset % JOINS_EVERY == JOINS_EVERY - 1 && wanted.first < SIM_JOINS_FIRST;
+  return wanted.first + offset + (joins ? SIM_JOINS_FIRST : 0);
+}
+
 _Noreturn static void job(uint32_t index)
 {
   const double until_s = now_s() + wanted.seconds;
@@ -169,7 +178,7 @@ _Noreturn static void job(uint32_t index)
     const uint64_t offset = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
     if (offset >= wanted.count)
       break;
-    run_one(wanted.first + offset);
+    run_one(seed_of(offset));
   }
   _exit(0);
 }

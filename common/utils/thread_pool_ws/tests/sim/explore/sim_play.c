@@ -115,19 +115,27 @@ static void burst_action(const sim_burst_t *burst)
   sim_front->hint(burst, false);
 }
 
+/// @return the number of the guard's last look; most: the pool is gone
+static uint64_t guard_looks(uint32_t index)
+{
+  sim_front->look();
+  return sim_pool[index] ? ws_load_relaxed(&sim_pool[index]->count.guard_looks) : UINT64_MAX - 1;
+}
+
 /// Busy, because a timer may come late by more than the guard is stopped for. Ends without it where the guard
 /// is dormant, or gets no CPU.
 static void await_stopped_guard(const sim_action_t *action)
 {
-  const ws_pool_t *pool = sim_pool[action->burst.pool];
-  if (!pool || !pool->guarded)
+  const uint32_t index = action->burst.pool;
+  sim_front->look();
+  if (!sim_pool[index] || !sim_pool[index]->guarded)
     return;
-  sim_thread_t *guard = sim_thread[pool->guard_thread - 1];
-  const uint64_t last = ws_load_relaxed(&pool->count.guard_looks) + action->stops_look;
+  sim_thread_t *guard = sim_thread[sim_pool[index]->guard_thread - 1];
+  const uint64_t last = guard_looks(index) + action->stops_look;
   const sim_ps_t until_ps = sim_self->now_ps + GUARD_WAIT_PS;
-  while (ws_load_relaxed(&pool->count.guard_looks) + 1 < last && sim_self->now_ps < until_ps)
+  while (guard_looks(index) + 1 < last && sim_self->now_ps < until_ps)
     sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_US);
-  while (ws_load_relaxed(&pool->count.guard_looks) < last && sim_self->now_ps < until_ps)
+  while (guard_looks(index) < last && sim_self->now_ps < until_ps)
     sim_work(2 * SIM_PS_PER_US);
   sim_fault_stall_later(guard, 1 + (uint32_t)sim_random_below(GUARD_STEPS),
                         GUARD_STOP_PS_MIN + (sim_ps_t)sim_random_below(GUARD_STOP_PS_MIN));
@@ -263,7 +271,7 @@ static void begin_outside(void)
 static const sim_front_t *front_of(sim_shape_t shape)
 {
   static const sim_front_t *const fronts[] = {&sim_core_front, &sim_fifo_front, &sim_array_front,
-                                              &sim_counter_front};
+                                              &sim_counter_front, &sim_joins_front};
   return fronts[shape];
 }
 

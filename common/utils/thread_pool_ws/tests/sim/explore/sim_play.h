@@ -19,7 +19,7 @@ typedef struct {
 /// Of the scenario.
 extern const sim_front_t *sim_front;
 
-extern const sim_front_t sim_core_front, sim_fifo_front, sim_array_front, sim_counter_front;
+extern const sim_front_t sim_core_front, sim_fifo_front, sim_array_front, sim_counter_front, sim_joins_front;
 
 extern const sim_scenario_t *sim_scene;
 /// The pools that there are; NULL = not yet, or not any more.

@@ -24,7 +24,8 @@ typedef enum {
   SIM_SHAPE_CORE, ///< its own interface
   SIM_SHAPE_FIFO, ///< the shim of shape A: elements, response FIFOs
   SIM_SHAPE_ARRAY, ///< B1: arrays of answers
-  SIM_SHAPE_COUNTER ///< B2: answers that count
+  SIM_SHAPE_COUNTER, ///< B2: answers that count
+  SIM_SHAPE_JOINS ///< its own interface, by a random program (stress/ws_joins.h)
 } sim_shape_t;
 
 /// What a task does.
@@ -157,6 +158,9 @@ typedef struct {
   bool looks_quiet; ///< before the stop: is the pool quiet when everything has run
   uint32_t rounds; ///< times that all of this happens
 } sim_scenario_t;
+
+/// Seeds from here on have the shape SIM_SHAPE_JOINS.
+#define SIM_JOINS_FIRST UINT64_C(1000000000)
 
 /// @brief Draw all of a scenario from @p seed. One in five uses a shim.
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../stress/ws_joins.h"
 #include "sim_random.h"
 
 /// Seeds that this divides use a shim.
@@ -522,6 +523,17 @@ static void special_shim(sim_scenario_t *scenario)
   change_actions(scenario, shim_action);
 }
 
+/// A program of joins: its seed draws it, and the pools' settings.
+static void special_joins(sim_scenario_t *scenario)
+{
+  scenario->shape = SIM_SHAPE_JOINS;
+  scenario->pools = ws_joins_pools(scenario->seed);
+  scenario->actors = scenario->actor[0].actions = scenario->actor[0].action[0].burst.repeat = 1;
+  scenario->actor[0].action[0].sets_spin = scenario->stops_early = scenario->actors_realtime = false;
+  scenario->fault.create_share = scenario->fault.map_share = 0; // else tasks run where joins need others
+  memset(scenario->pool, 0, sizeof(scenario->pool));
+}
+
 static void draw_special(sim_scenario_t *scenario)
 {
   if (scenario->actors > 2 && one_in(4))
@@ -532,7 +544,9 @@ static void draw_special(sim_scenario_t *scenario)
     special_handovers(scenario);
   else if (one_in(10))
     special_lulls(scenario);
-  if (scenario->seed % SHIM_EVERY == 0)
+  if (scenario->seed >= SIM_JOINS_FIRST)
+    special_joins(scenario);
+  else if (scenario->seed % SHIM_EVERY == 0)
     special_shim(scenario);
 }
 

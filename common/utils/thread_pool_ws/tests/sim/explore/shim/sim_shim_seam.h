@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_shim_seam.h
-/// Included after sim_seam.h and before the first line of the shims' sources, and of the scenarios that call
-/// them (gcc -include). The program holds all shapes of the shim: each has names of its own here, which begin
-/// with SIM_SHAPE. The heap is one that notices what is touched too late (sim_heap.h).
+/// Included after sim_seam.h and before the first line of the explorer's core, of the shims' sources, and of
+/// the scenarios that call them (gcc -include). The program holds all shapes of the shim: each has names of
+/// its own here, which begin with SIM_SHAPE. The heap is one that notices what is touched too late
+/// (sim_heap.h).
 #ifndef SIM_SHIM_SEAM_H
 #define SIM_SHIM_SEAM_H
 
+#define aligned_alloc sim_heap_memalign
 #define calloc sim_heap_calloc
 #define free sim_heap_free
 #define malloc sim_heap_malloc
