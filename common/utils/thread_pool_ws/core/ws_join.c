@@ -66,8 +66,6 @@ static void begin_help(join_t *join)
   ws_queue_t *queue = join->search.here.queue;
   join->is_helper = ws_helper_begin(pool, join->search.here); // once, however deep it joins
   join->wait.queue = queue;
-  // inside a task the thread may be the only one that can run them
-  join->wait.weak = join->search.here.worker || queue->depth > 0;
   join->wait.outer = queue->wait;
   ws_dig_begin(&pool->tasks, queue, &join->wait);
   join->wait.round_left = queue->round.left;
@@ -223,6 +221,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.has_seen = false;
   join.helps = false;
   const bool in_task = ws_self()->task; // which runs with cancellation disabled
+  // Inside a task, of any pool, the thread may be the only one that can run tasks with a weak tag.
+  join.wait.weak = in_task || ws_self()->worker;
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
   if (pool && !join.search.here.queue)
     require_threads(pool, goal);
@@ -230,7 +230,6 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     if (WS_UNLIKELY(has_pool && !join.search.here.queue)) {
       join.search.here = ws_here_known(pool); // it may have got a lane in a task
       join.wait.queue = NULL;
-      join.wait.weak = ws_is_inside(pool, join.search.here);
     }
     if (join.search.here.queue && !join.helps)
       begin_help(&join);
