@@ -15,7 +15,8 @@
 ///
 /// In a fiber (ws_context.hpp) they park: the worker runs other tasks, the awaited one among them, which does
 /// not need to fit into the fiber's stack. A task that waits for a fiber runs that fiber, but not the tasks
-/// for which the fiber waits: wait in fibers, or leave one worker without such a wait.
+/// for which the fiber waits: wait in fibers, or leave one worker without such a wait. The same holds for
+/// coroutines (ws_coroutine.hpp).
 ///
 /// A thread outside any task leaves the task to the workers. Only in pool::get() it helps: it runs the task
 /// if it has pushed it and no thread has begun it.
