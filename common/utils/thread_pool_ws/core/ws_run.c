@@ -28,6 +28,12 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
   return laneless != NULL;
 }
 
+ws_pool_t *ws_pool_if_inside(ws_pool_t *pool)
+{
+  const ws_self_t *self = ws_self();
+  return self->runs_in == pool || (self->worker && self->worker->pool == pool) ? pool : NULL;
+}
+
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
 {
   WS_NOTHING_ESCAPES();
@@ -117,7 +123,10 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     here.queue->depth++;
   else
     self->laneless = &inside;
+  struct ws_pool_s *const ran_in = self->runs_in;
+  self->runs_in = pool;
   call(pool, task);
+  self->runs_in = ran_in;
   if (here.queue)
     here.queue->depth--;
   else if (inside.lane)

@@ -529,7 +529,9 @@ future<T> start(pool &pool, coroutine<T> of, hint with = {})
   promise<T> due;
   future<T> result = due.get_future();
   coroutine<T> first = detail::begin_on(pool, std::move(of), with);
-  first.frame_.promise().tag = ws_group_tag(detail::future_access::task_of(result));
+  detail::awaited *const state = detail::future_access::task_of(result);
+  state->pool = pool.native();
+  first.frame_.promise().tag = ws_group_tag(state);
   detail::run_into(std::move(first), std::move(due));
   return result;
 }

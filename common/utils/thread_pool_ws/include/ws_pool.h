@@ -396,7 +396,8 @@ typedef struct {
 /// its own queue, then spins for a bounded time, then sleeps. Unlike ws_group_wait(), it does not run the
 /// tasks that those tasks push. If several threads wait, the event may no longer be ready on return.
 /// @param event  ready and sleep are required; NULL ends the process with a message
-/// @param pool   the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
+/// @param pool   the pool of the tasks; NULL = inside a task the pool of that task, whichever thread runs it;
+///               outside a task the thread only waits
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once
 /// @ordering  none beyond that of ready() and sleep()

@@ -37,6 +37,7 @@ typedef struct {
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
+  struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
