@@ -25,6 +25,7 @@ static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_qu
 static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
+  ws_store_relaxed(&lane->in_push, 0); // relaxed: of an owner that was ended
   ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
   lane->helping.pool = NULL;
   lane->wait = NULL;
