@@ -66,8 +66,6 @@ static void begin_help(join_t *join)
   ws_queue_t *queue = join->search.here.queue;
   join->is_helper = ws_helper_begin(pool, join->search.here); // once, however deep it joins
   join->wait.queue = queue;
-  // inside a task the thread may be the only one that can run them
-  join->wait.weak = join->search.here.worker || queue->depth > 0;
   join->wait.outer = queue->wait;
   ws_dig_begin(queue, &join->wait);
   join->wait.round_left = queue->round.left;
@@ -163,6 +161,7 @@ static void give_up(void *join_arg)
   ws_blocking_end();
   if (join->helps)
     end_help(join);
+  ws_self()->runs_in = NULL; // it was in no task
 }
 
 /// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
@@ -225,7 +224,13 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.is_timed = goal->until_ns != 0;
   join.wait.has_looked = false;
   join.helps = false;
-  const bool in_task = ws_self()->task; // which runs with cancellation disabled
+  ws_self_t *self = ws_self();
+  __asm__("" : "+r"(self)); // in a shared library its address costs a call: it is computed once
+  const bool in_task = self->task; // which runs with cancellation disabled
+  // Inside a task, of any pool, the thread may be the only one that can run tasks with a weak tag.
+  join.wait.weak = in_task || join.search.here.worker;
+  struct ws_pool_s *const ran_in = self->runs_in;
+  self->runs_in = pool;
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
   if (pool && !join.search.here.queue)
     require_threads(pool, goal);
@@ -233,7 +238,6 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     if (WS_UNLIKELY(has_pool && !join.search.here.queue)) {
       join.search.here = ws_here_known(pool); // it may have got a lane in a task
       join.wait.queue = NULL;
-      join.wait.weak = ws_is_inside(pool, join.search.here);
     }
     if (join.search.here.queue && !join.helps)
       begin_help(&join);
@@ -279,6 +283,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     queue->handed = queue->handed && (queue->depth > 0 || !is_reached(goal));
     end_help(&join);
   }
+  self->runs_in = ran_in;
   if (!in_task)
     ws_cancel_restore(join.cancel);
 }
@@ -286,8 +291,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, const goal_t *goal)
 {
   ws_not_observing(name_of(goal));
-  if (!pool && ws_self()->worker)
-    pool = ws_self()->worker->pool; // it may be the only thread that can
+  if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
+    pool = ws_self()->runs_in; // the thread may be the only one that can help
   ws_traced_join_begin(pool, goal->tag);
   if (!is_reached(goal)) {
     const ws_hooks_t *hooks = ws_process_hooks();

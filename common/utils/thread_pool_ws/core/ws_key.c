@@ -125,12 +125,15 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   if (here.queue)
     ws_dig_all(here.queue, is_cancelled, &cancelled);
   ws_fill_place(pool, here); // the other tasks could not be seen for a moment
+  struct ws_pool_s *const ran_in = ws_self()->runs_in;
+  ws_self()->runs_in = pool;
   for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
     next = (ws_keyed_t *)(void *)keyed->pool;
     keyed->pool = pool;
     const ws_task_t task = task_of(keyed);
     ws_run_whole(pool, here, &task);
   }
+  ws_self()->runs_in = ran_in;
   ws_note_idle(pool);
 }
 

@@ -36,6 +36,20 @@ WS_SELDOM void ws_run_left(struct ws_pool_s *pool, ws_here_t here)
     ws_run_late(pool, here, &task);
 }
 
+// A pool that a task destroys is not freed while a push reads it: that of the task, or of one that led to it.
+// The end of the pool comes after the task, which comes after the begin of its push.
+
+static inline void begin_push(ws_queue_t *queue)
+{
+  ws_store_relaxed(&queue->in_push, 1); // relaxed: published with the task
+}
+
+/// The pool may be gone after this.
+static inline void end_push(ws_queue_t *queue)
+{
+  ws_store_release(&queue->in_push, 0); // [edge PUSH_END release] the reads of the pool
+}
+
 /// Note that a thread outside pushes, and after a pause also the time.
 static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 {
@@ -94,8 +108,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 /// push and never wait. The caller sees to room after this.
 static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t count)
 {
-  queue->since_shrink += count;
-  if (WS_LIKELY(queue->since_shrink < SHRINK_EVERY))
+  if (queue->deque.level == 0 || WS_LIKELY((queue->since_shrink += count) < SHRINK_EVERY))
     return;
   queue->since_shrink = 0;
   ws_queue_shrink(&pool->tasks, queue);
@@ -154,21 +167,25 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   const bool grow = full == WS_FULL_GROW || full == GROW_OR_FAIL;
   const ws_kind_t kind = ws_classes_kind(pool, task);
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
+  here.queue ? begin_push(here.queue) : ws_pool_hold(pool);
   if (here.queue)
     ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
-  if ((!is_own || behind)
-      && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow))
-    return 0;
-  if (is_own) {
+  bool queued =
+      (!is_own || behind)
+      && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow);
+  if (!queued && is_own) {
     shrink_now_and_then(pool, here.queue, 1);
-    if (ws_queue_room(here.queue, grow)) {
+    if ((queued = ws_queue_room(here.queue, grow)))
       publish(pool, here, task, 1);
-      return 0;
-    }
   }
+  here.queue ? end_push(here.queue) : ws_pool_release(pool);
+  if (queued)
+    return 0;
   if (full == WS_FULL_FAIL || full == GROW_OR_FAIL)
     return -EAGAIN;
+  ws_pool_hold(pool); // pushes of the task would end this one
   ws_run_inline(pool, here, task);
+  ws_pool_release(pool);
   return 0;
 }
 
@@ -200,11 +217,13 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   const bool behind = pushes_itself(pool, here, task);
   if (WS_UNLIKELY(has_kind || behind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, behind, full);
-  if (WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
-      && hand_over(pool, here, task))
-    return 0;
-  shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
-  publish(pool, here, task, 1);
+  begin_push(here.queue);
+  if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
+        && hand_over(pool, here, task))) {
+    shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
+    publish(pool, here, task, 1);
+  }
+  end_push(here.queue);
   return 0;
 }
 
@@ -250,18 +269,19 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     return refusal;
   uint32_t pushed = 0;
   if (WS_LIKELY(pool->workers > 0 && here.queue && sorted == 0)) {
+    begin_push(here.queue);
     while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
            && hand_over(pool, here, &tasks[pushed]))
       pushed++;
     if (pushed > 0)
       ws_inbox_give_back(&pool->tasks, here.queue);
-    if (pushed == count)
-      return count;
-    shrink_now_and_then(pool, here.queue, count - pushed);
-    if (WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {
+    if (pushed < count)
+      shrink_now_and_then(pool, here.queue, count - pushed);
+    if (pushed < count && WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {
       publish(pool, here, tasks + pushed, count - pushed);
-      return count;
+      pushed = count;
     }
+    end_push(here.queue);
   }
   for (; pushed < count; pushed++) {
     const int result = push(pool, &tasks[pushed], pool->settings.full);

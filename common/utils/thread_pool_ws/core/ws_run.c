@@ -4,7 +4,7 @@
 #include "ws_run.h"
 
 #include "../include/ws_record.h"
-#include "../pool/ws_process.h"
+#include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
@@ -26,6 +26,12 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here)
   while (laneless && laneless->pool != pool->id)
     laneless = laneless->outer;
   return laneless != NULL;
+}
+
+ws_pool_t *ws_pool_if_inside(ws_pool_t *pool)
+{
+  const ws_self_t *self = ws_self();
+  return self->runs_in == pool || (self->worker && self->worker->pool == pool) ? pool : NULL;
 }
 
 static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
@@ -106,8 +112,10 @@ static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 /// pool stops.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
+  if (!here.queue)
+    here = ws_here_known(pool); // the thread may have got a lane in a task before
   ws_self_t *self = ws_self();
-  const ws_laneless_t *outer = self->laneless, inside = {.pool = pool->id, .outer = outer};
+  ws_laneless_t inside = {.pool = pool->id, .outer = self->laneless};
   const int cancel = ws_cancel_disable();
   // A thread outside that runs a task uses a CPU and may join inside the task, like a helper.
   const bool helps = ws_helper_begin(pool, here);
@@ -115,10 +123,15 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     here.queue->depth++;
   else
     self->laneless = &inside;
+  struct ws_pool_s *const ran_in = self->runs_in;
+  self->runs_in = pool;
   call(pool, task);
+  self->runs_in = ran_in;
   if (here.queue)
     here.queue->depth--;
-  self->laneless = outer;
+  else if (inside.lane)
+    inside.lane->depth--;
+  self->laneless = inside.outer;
   if (helps)
     ws_helper_end(pool, here);
   finish(pool, here, task);

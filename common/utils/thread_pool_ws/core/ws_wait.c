@@ -95,6 +95,8 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
 {
   bool idle;
   ws_search_t search = {.pool = pool, .here = here, .filter = until_ns == 0 ? WS_NEXT_ANY : WS_NEXT_OWN};
+  struct ws_pool_s *const ran_in = ws_self()->runs_in;
+  ws_self()->runs_in = pool;
   const int cancel = ws_cancel_disable();
   const bool helps = ws_helper_begin(pool, here);
   while (!(idle = is_idle(pool)) && (until_ns == 0 || ws_os_now_ns() < until_ns)) {
@@ -112,6 +114,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   if (search.here.queue && search.here.queue->deque.level > 0)
     ws_give_back(pool, search.here.queue);
   ws_note_idle(pool);
+  ws_self()->runs_in = ran_in;
   ws_cancel_restore(cancel);
   return idle;
 }

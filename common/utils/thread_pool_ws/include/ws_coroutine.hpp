@@ -27,6 +27,10 @@
 /// turns there (ws_step_run() in ws_record.h): the stack does not grow with their number. A wait in it
 /// (future.get(), a lock) is one of that caller: in a task it helps, or keeps the worker; after co_await of a
 /// group it parks a fiber.
+/// A task of the pool that waits for the future of start() runs the steps that the coroutine pushes there: by
+/// co_await of the pool, on() or on_fiber(), and the fiber that waits for a group. It does not run tasks
+/// whose future or group the coroutine awaits. If all workers wait in this way for such tasks, those never
+/// run: wait in fibers, or leave one worker without such a wait.
 /// Coroutine types of other libraries that take any awaitable can co_await all of these. For Asio see
 /// docs/library.md.
 /// Without exceptions in the build, a refused or skipped step ends the process with a message.
@@ -87,6 +91,7 @@ struct transfer : ws_step_t {
   std::coroutine_handle<> awaits; ///< who awaits its end
   transfer *awaiting; ///< that one's; its own = that one is of another type
   std::uintptr_t begun; ///< an address on the stack where a caller has continued it; any other = not known
+  ws_group_t *tag = nullptr; ///< of its steps: of the future that start() returns; null = it has none
 
  private:
   [[gnu::noinline]] std::coroutine_handle<> later(std::coroutine_handle<> handle, transfer *of) noexcept
@@ -123,6 +128,7 @@ struct suspended {
   {
   }
   void resume() const noexcept { transfer::resume(handle, of); }
+  ws_group_t *tag() const noexcept { return of ? of->tag : nullptr; }
 
   std::coroutine_handle<> handle;
   transfer *of;
@@ -145,6 +151,15 @@ struct resumption : record, ws_step_t {
     }
     self->call = [](ws_step_t *step) noexcept { static_cast<resumption *>(step)->waiting.resume(); };
     ws_step_run(self);
+  }
+  /// @return the task that continues it
+  ws_task_t make_task() noexcept
+  {
+    ws_task_t task = {};
+    task.func = ws_record_func();
+    task.arg = static_cast<record *>(this);
+    task.group = waiting.tag();
+    return task;
   }
   /// The step is over. @throws if the pool refused or skipped it
   void check(const char *what) const
@@ -174,10 +189,7 @@ class push_awaiter : resumption {
   {
     waiting = handle;
     pushed_at = stack_here();
-    ws_task_t task = {};
-    task.func = ws_record_func();
-    task.arg = static_cast<record *>(this);
-    const int error = held_push<Push>{push_}(pool_, with_.on(task));
+    const int error = held_push<Push>{push_}(pool_, with_.on(make_task()));
     if (error == 0) // the coroutine may have gone on, and this awaiter may be gone
       return true;
     why = -error;
@@ -252,11 +264,8 @@ class group_awaiter : resumption {
     ws_pool_t *const pool = of_.helps_in();
     if (!pool)
       return false;
-    ws_task_t task = {};
-    task.func = ws_record_func();
-    task.arg = static_cast<record *>(this);
     const held_push<push_as_fiber> push{{fiber_options{"co_await", WS_FIBER_STACK_BYTES}}};
-    const int error = push(pool, task);
+    const int error = push(pool, make_task());
     if (error == 0)
       return true;
     why = -error;
@@ -397,6 +406,8 @@ struct coroutine_awaiter {
     transfer &own = frame.promise(), *const by = transfer_of(suspended);
     own.awaits = suspended;
     own.awaiting = by ? by : &own;
+    if (by)
+      own.tag = by->tag;
     own.begun = by ? by->begun : stack_here(); // a coroutine of another type may return to its caller
     return own.to(frame, &own);
   }
@@ -434,6 +445,8 @@ class [[nodiscard]] coroutine {
 
  private:
   friend promise_type;
+  template <typename R>
+  friend future<R> start(pool &pool, coroutine<R> of, hint with);
   explicit coroutine(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
   void destroy() noexcept
   {
@@ -515,7 +528,11 @@ future<T> start(pool &pool, coroutine<T> of, hint with = {})
     detail::misused("ws::start", "the coroutine was awaited before, or moved from");
   promise<T> due;
   future<T> result = due.get_future();
-  detail::run_into(detail::begin_on(pool, std::move(of), with), std::move(due));
+  coroutine<T> first = detail::begin_on(pool, std::move(of), with);
+  detail::awaited *const state = detail::future_access::task_of(result);
+  state->pool = pool.native();
+  first.frame_.promise().tag = ws_group_tag(state);
+  detail::run_into(std::move(first), std::move(due));
   return result;
 }
 

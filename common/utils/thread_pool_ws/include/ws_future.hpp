@@ -15,10 +15,14 @@
 ///
 /// In a fiber (ws_context.hpp) they park: the worker runs other tasks, the awaited one among them, which does
 /// not need to fit into the fiber's stack. A task that waits for a fiber runs that fiber, but not the tasks
-/// for which the fiber waits: wait in fibers, or leave one worker without such a wait.
+/// for which the fiber waits: wait in fibers, or leave one worker without such a wait. The same holds for
+/// coroutines (ws_coroutine.hpp).
 ///
 /// A thread outside any task leaves the task to the workers. Only in pool::get() it helps: it runs the task
 /// if it has pushed it and no thread has begun it.
+///
+/// Fibers and coroutines of a pool: the waiting task runs them if it is of that pool, or runs on a worker of
+/// it. Any other task leaves them to the workers there, except in get() of that pool.
 ///
 /// wait_for() and wait_until() help in the same way. If the time is over at the call, they run nothing.
 /// So a task that calls wait_for(0) in a loop never ends if no other thread is free to run the awaited task.
@@ -198,6 +202,7 @@ struct awaited : record {
 
   ws_group_t ended; ///< complete when the future is ready
   bool dropped = false; ///< by the future: its thread only
+  ws_pool_t *pool = nullptr; ///< of the task; null = none. It may be gone when the future is ready
   std::atomic<continuation *> next{nullptr};
 };
 
@@ -280,7 +285,7 @@ void await(ws_pool_t *pool, awaited *task, const std::future<R> &future)
   event.ready = is_ready<Future>;
   event.sleep = sleep_for<Future>;
   event.arg = arg;
-  ws_pool_await(pool, ws_group_tag(task), &event);
+  ws_pool_await(pool ? pool : ws_pool_if_inside(task->pool), ws_group_tag(task), &event);
 }
 
 /// A future and the time until which it is waited for.
@@ -324,7 +329,7 @@ bool await_until(awaited *task, const std::future<R> &future, std::uint64_t dead
   event.ready = timed_future<R>::is_over;
   event.sleep = timed_future<R>::sleep;
   event.arg = &timed;
-  ws_pool_await(nullptr, ws_group_tag(task), &event);
+  ws_pool_await(ws_pool_if_inside(task->pool), ws_group_tag(task), &event);
   return ready();
 }
 

@@ -84,7 +84,8 @@ bool ws_group_done(const ws_group_t *group);
 /// without a queue sleeps at once. While a worker sleeps here, another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
 /// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
-/// @param pool  the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
+/// @param pool  the pool of the tasks; NULL = inside a task the pool of that task, whichever thread runs it;
+///              outside a task the thread only waits
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed. Each nested wait takes
 ///            about 750 bytes of stack (x86-64, optimised) on top of the task's own: 8 MiB of stack hold
 ///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes

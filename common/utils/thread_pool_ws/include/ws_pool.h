@@ -396,7 +396,8 @@ typedef struct {
 /// its own queue, then spins for a bounded time, then sleeps. Unlike ws_group_wait(), it does not run the
 /// tasks that those tasks push. If several threads wait, the event may no longer be ready on return.
 /// @param event  ready and sleep are required; NULL ends the process with a message
-/// @param pool   the pool of the tasks; NULL = a worker helps in its own pool, any other thread only waits
+/// @param pool   the pool of the tasks; NULL = inside a task the pool of that task, whichever thread runs it;
+///               outside a task the thread only waits
 /// @param tag    from ws_group_tag()
 /// @threads   any thread, several at once
 /// @ordering  none beyond that of ready() and sleep()
@@ -444,7 +445,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 /// thread of the library ("ws_end") ends the workers and frees the pool; it may run tasks. What the tasks and
 /// the functions of the settings use must live until then. If the task calls exit(), that end never comes,
 /// and the process ends with the program's status while other tasks run. If the task runs on a thread that is
-/// no worker, in a wait or in a push, the pool ends but its memory stays. If the thread ws_end cannot be
+/// no worker, in a wait or in a push, the pool ends but its memory stays. The push of the task may not have
+/// returned on its thread: the end waits until it has. If the thread ws_end cannot be
 /// created, the pool stays, with a warning. If another thread is in ws_pool_stop(), the call does nothing:
 /// that thread destroys the pool.
 /// @threads   one caller, once; no other thread may use @p pool any more, nor wait in it

@@ -46,9 +46,9 @@ struct pool_destroyer {
   void operator()(ws_pool_t *pool) const noexcept { ws_pool_destroy(pool); }
 };
 
-/// @brief Make a task with a future, which is to be pushed. @param task  out
+/// @brief Make a task with a future, which is to be pushed to @p pool. @param task  out
 template <typename R, typename F, typename Token>
-future<R> prepare(F &&f, Token &&token, awaited **task)
+future<R> prepare(ws_pool_t *pool, F &&f, Token &&token, awaited **task)
 {
   using Body = promised<held<F>, R, std::promise<R>, std::decay_t<Token>>;
   using Record = promised_of<Body, is_fiber<std::decay_t<F>>>;
@@ -56,6 +56,7 @@ future<R> prepare(F &&f, Token &&token, awaited **task)
   std::promise<R> promise(std::allocator_arg, block_allocator<char>());
   std::future<R> plain = promise.get_future();
   *task = make<Record>(Body(std::move(callable), std::move(promise), std::forward<Token>(token)));
+  (*task)->pool = pool;
   return future<R>(std::move(plain), *task);
 }
 
@@ -232,7 +233,7 @@ class pool {
   future<R> submit_by(F &&f, Token token, hint with)
   {
     detail::awaited *task;
-    future<R> result = detail::prepare<R>(std::forward<F>(f), std::move(token), &task);
+    future<R> result = detail::prepare<R>(native(), std::forward<F>(f), std::move(token), &task);
     detail::push_record(native(), task, with, ws_group_tag(task), detail::push_of(f));
     return result;
   }

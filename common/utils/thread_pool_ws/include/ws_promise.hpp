@@ -209,7 +209,8 @@ auto future<R>::then(pool &pool, F &&f, hint with)
   const auto push = detail::push_of(call);
   using Due = detail::deferred_push<std::decay_t<decltype(push)>>;
   std::unique_ptr<Due, detail::unmaker> made(detail::make<Due>(pool.native(), with, push));
-  future<Result> result = detail::prepare<Result>(std::move(call), detail::never_stops(), &made->task);
+  future<Result> result =
+      detail::prepare<Result>(pool.native(), std::move(call), detail::never_stops(), &made->task);
   Due *const due = made.release(); // nothing throws from here on
   if (!before || !before->attach(due))
     due->call(due);

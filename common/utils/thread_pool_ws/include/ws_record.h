@@ -66,6 +66,13 @@ void ws_block_give(void *block);
 void ws_pool_hold(ws_pool_t *pool);
 void ws_pool_release(ws_pool_t *pool);
 
+/// @brief For a wait for a task of @p pool that need not keep the pool from being freed.
+/// @param pool  not accessed: it may be gone, or NULL
+/// @return @p pool if the calling thread is its worker, or runs a task of it, and so keeps it from being
+///         freed; else NULL
+/// @threads   any
+ws_pool_t *ws_pool_if_inside(ws_pool_t *pool);
+
 /// A step: what is called once when something is ready, such as the continuation of a future. Steps that make
 /// each other ready run in turn: however many they are, the stack does not grow with them.
 typedef struct ws_step_s {

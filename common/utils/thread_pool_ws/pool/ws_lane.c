@@ -6,8 +6,15 @@
 #include "../tasks/ws_queue.h"
 #include "../wide/ws_inbox.h"
 
+/// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
 static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
+  for (ws_laneless_t *task = self->laneless; task; task = task->outer) {
+    if (task->pool == pool->id && !task->lane) {
+      task->lane = lane;
+      lane->depth++;
+    }
+  }
   self->lane[self->next] = (ws_lane_ref_t){.pool_id = pool->id, .lane = lane};
   self->next = (self->next + 1) % WS_LANE_CACHE;
   return lane;
@@ -18,6 +25,7 @@ static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_qu
 static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
+  ws_store_relaxed(&lane->in_push, 0); // relaxed: of an owner that was ended
   ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
   lane->helping.pool = NULL;
   lane->wait = NULL;

@@ -23,10 +23,11 @@ typedef struct {
   uint64_t pushed_before; ///< tasks, by its thread
 } ws_traced_phase_t;
 
-/// A task that a thread runs, inline or late, in a pool where it has no lane. Lies on the thread's stack.
+/// A task that a thread has begun in a pool where it had no lane, inline or late. Lies on its stack.
 typedef struct ws_laneless_s {
   uint64_t pool; ///< id
-  const struct ws_laneless_s *outer; ///< the one around it, of any pool; NULL = none
+  ws_queue_t *lane; ///< the lane that the thread has claimed since, with this task in its depth; NULL = none
+  struct ws_laneless_s *outer; ///< the one around it, of any pool; NULL = none
 } ws_laneless_t;
 
 typedef struct {
@@ -36,10 +37,11 @@ typedef struct {
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
+  struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
-  const ws_laneless_t *laneless; ///< tasks of pools where it has no lane, the innermost; NULL = none
+  ws_laneless_t *laneless; ///< tasks of pools where it had no lane, the innermost; NULL = none
   ws_steps_t steps; ///< of the thread's own stack
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];

@@ -217,6 +217,22 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   return 0;
 }
 
+/// How often an end looks whether a push is over.
+#define PUSH_LOOK_NS 100000u
+
+/// The push of a task that has run may still read the pool. A thread that has ended in a push does not.
+static void wait_for_pushes(struct ws_pool_s *pool)
+{
+  const uint32_t queues = ws_queue_count(&pool->tasks);
+  for (uint32_t i = pool->workers; i < queues; i++) {
+    ws_queue_t *lane = pool->tasks.queue[i];
+    const uint64_t owner = ws_load_relaxed(&lane->owner); // relaxed: it keeps the lane in a push
+    // [edge PUSH_END acquire] the reads of the pool
+    while (ws_load_acquire(&lane->in_push) && owner != 0 && ws_os_thread_exists(ws_tid_of(owner)))
+      ws_os_futex_wait_until(&pool->end.destroyed, 1, ws_os_now_ns() + PUSH_LOOK_NS);
+  }
+}
+
 static void end(struct ws_pool_s *pool)
 {
   if (ws_load_relaxed(&pool->state) != WS_STOPPED) // relaxed: one caller
@@ -224,6 +240,7 @@ static void end(struct ws_pool_s *pool)
                "a ws_pool_stop() of the pool is not over yet. Destroy the pool when it has returned");
   if (pool->end.stays)
     return;
+  wait_for_pushes(pool);
   ws_group_sleep(&pool->end.holds, 0); // also a push that a stop of before has refused
   ws_process_remove(pool);
   free_pool(pool);

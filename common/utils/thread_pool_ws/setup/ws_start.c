@@ -42,6 +42,7 @@ static void set_up(ws_worker_t *worker)
 {
   ws_self_t *self = ws_self();
   self->worker = worker;
+  self->runs_in = worker->pool;
   ws_hint_store(&worker->tid, (uint32_t)ws_os_tid());
   worker->thread = pthread_self();
   if (!worker->pool->settings.thread_create)

@@ -127,7 +127,9 @@ struct ws_queue_s {
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
-  uint64_t since_shrink; ///< P tasks pushed since the owner last looked whether its queue can shrink
+  /// P tasks pushed to a grown queue since the owner last looked whether it can shrink
+  uint64_t since_shrink;
+  ws_au32_t in_push; ///< O 1 = its owner pushes, and reads the pool: an end of the pool waits
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t index; ///< I of ws_tasks_t.queue
   bool of_worker; ///< I

@@ -95,6 +95,29 @@ CASE(no_stack_grows_with_the_steps)
   CU_ASSERT_EQUAL(watched::alive, 0);
 }
 
+/// Pushes steps in each way but for a group's fiber.
+ws::coroutine<int> steps_of(ws::pool &pool, watched = {})
+{
+  co_await pool;
+  co_await ws::on(pool, ws::priority::low);
+  const int worker = co_await worker_of(pool);
+  co_await ws::on_fiber(pool);
+  co_return ws_fiber_name() ? worker : -1;
+}
+
+/// It is the only worker, and runs no other task meanwhile.
+POOL_CASE(a_task_runs_the_steps_that_it_waits_for, 1)
+{
+  int unrelated = 0;
+  ws::future<int> waits = pool.submit([&] {
+    pool.push([&] { unrelated++; });
+    const int worker = ws::start(pool, steps_of(pool)).get();
+    return worker + 10 * unrelated;
+  });
+  CU_ASSERT_EQUAL(waits.get(), 0);
+  CU_ASSERT_EQUAL(watched::alive, 0);
+}
+
 ws::coroutine<int &> reference_to(int &place)
 {
   co_return place;

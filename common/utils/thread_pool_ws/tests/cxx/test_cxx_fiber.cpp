@@ -48,6 +48,30 @@ CASE(a_fiber_parks_for_a_queued_task)
   CU_ASSERT_FALSE(in_fiber);
 }
 
+/// No other thread can run the fiber than the one that waits for it: a thread outside, in a task of the pool;
+/// a worker of the pool, in a task of another one.
+CASE(a_future_is_waited_for_in_its_pool)
+{
+  held_pool held(1);
+  const auto seven = [] { return 7; };
+  int in_get = 0;
+  bool in_wait = false, elsewhere = false;
+  ws::group group;
+  group.run(held.pool, [&] { in_get = held.pool.submit(ws::fiber(seven), ws::priority::low).get(); });
+  group.run(held.pool,
+            [&] { in_wait = held.pool.submit(ws::fiber(seven)).wait_for(24h) == std::future_status::ready; });
+  group.wait();
+  ws::pool other(settings_of(1));
+  const auto runs_of_both = [&] {
+    ws::group inner;
+    inner.run(held.pool, [&] { elsewhere = other.submit(ws::fiber(seven)).get() == 7; });
+    inner.wait();
+  };
+  other.submit(runs_of_both).get();
+  CU_ASSERT_EQUAL(in_get, 7);
+  CU_ASSERT_TRUE(in_wait && elsewhere);
+}
+
 /// The only worker runs others until the time is over, also the task that is waited for.
 POOL_CASE(waits_with_a_limit_park, 1)
 {

@@ -36,6 +36,25 @@ SCENES("lanes",
   {"a_wait_goes_on_with_a_lane_that_it_gets",
    WITHOUT "gets: let lane; join; push own 10 in=g\n"
    "push gets in=g; is began gets 0; wait g; is ran own 10"},
+  {"a_task_gets_a_lane_and_its_wait_runs_weak_tags",
+   WITHOUT "own: complete h\n"
+   "gets: let lane; join; push own 2 weak=h; is lanes_used 1; wait h; settle = -EDEADLK\n"
+   "group h 2; push gets in=g; wait g; is ran own 2; let; settle"},
+  {"a_task_runs_tasks_with_a_weak_tag_in_a_lane_of_another_pool",
+   "pool b workers=1; pool workers=1; stand\n"
+   "own: complete h\n"
+   "waits: push own 2 weak=h @pool; wait h @pool\n"
+   "group h 2; push waits in=g @b; wait g alone; is ran own 2; let"},
+  {"a_wait_that_names_no_pool_helps_in_that_of_its_task",
+   "pool workers=1 lanes=0; stand\n"
+   "waits: push own low in=h; wait h alone\n"
+   "push waits in=g; wait g; is ran own\n"
+   "pool b workers=1; stand; push waits in=g; wait g within=never; is ran own 2"},
+  {"a_worker_that_runs_a_task_of_another_pool_helps_there",
+   "pool b workers=1; stand; pool workers=1\n"
+   "outer: push waits in=i @b; wait i @b; push last in=h @pool; wait h alone\n"
+   "waits: push own in=j @b; wait j alone\n"
+   "push outer in=g @pool; wait g alone; is ran own; is ran last"},
   {"a_wait_for_the_pool_helps",
    "pool workers=1 lanes=0; stand; push lets; settle\n"
    "lets: let"},

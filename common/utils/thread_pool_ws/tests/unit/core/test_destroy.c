@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_destroy.c
-/// A pool that is destroyed as the process exits inside one of its tasks, and one whose task destroys it
-/// while no thread can be made. Other ends of pools: scenes/stop.c.
+/// A pool that is destroyed as the process exits inside one of its tasks, one whose task destroys it while no
+/// thread can be made, and one whose task destroys it while the push of that task goes on. Other ends of
+/// pools: scenes/stop.c.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -88,9 +89,74 @@ static void without_a_thread(void)
   CU_ASSERT_EQUAL(test_in_child(end_without_thread, NULL), 3);
 }
 
+// A push that has woken the worker goes on when the task has destroyed the pool: when the end waits for the
+// push, or unmaps the pool.
+
+static ws_aptr_t doomed; ///< the pool
+static void *doomed_memory;
+static _Thread_local bool pushes; ///< the next wake is that of the push
+static ws_au32_t in_push;
+static sem_t end_looks, is_gone;
+
+static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
+{
+  __real_ws_os_futex_wake(word, count);
+  if (!pushes)
+    return;
+  pushes = false;
+  if (!test_sem_wait(&end_looks))
+    _exit(4);
+  ws_store_release(&in_push, 0);
+}
+
+static int ws_os_futex_wait_until_seam(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
+{
+  const struct ws_pool_s *pool = ws_load_acquire(&doomed);
+  if (pool && ((void *)word == &pool->end.destroyed || (void *)word == &pool->end.holds))
+    sem_post(&end_looks);
+  return __real_ws_os_futex_wait_until(word, expected, deadline_ns);
+}
+
+static void ws_os_unmap_seam(void *memory, size_t bytes)
+{
+  if (memory == doomed_memory && ws_load_acquire(&in_push))
+    _exit(5);
+  __real_ws_os_unmap(memory, bytes);
+  if (memory == doomed_memory)
+    sem_post(&is_gone);
+}
+
+static int push_and_be_late(void *lanes_arg)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.lanes = *(const uint32_t *)lanes_arg;
+  ws_pool_t *pool = test_create(&settings);
+  sem_init(&end_looks, 0, 0);
+  sem_init(&is_gone, 0, 0);
+  if (!test_until_quiet(pool))
+    return 1;
+  doomed_memory = pool->block;
+  ws_store_release(&in_push, 1);
+  ws_store_release(&doomed, pool);
+  pushes = true;
+  if (ws_pool_push(pool, (ws_task_t){.func = destroy_it, .arg = pool}) != 0 || pushes)
+    return 2; // it has woken no worker
+  return test_sem_wait(&is_gone) ? 3 : 6;
+}
+
+static void a_pool_outlives_the_push_of_its_last_task(void)
+{
+  for (uint32_t lanes = 0; lanes < 2; lanes++)
+    CU_ASSERT_EQUAL(test_in_child(push_and_be_late, &lanes), 3);
+}
+
 static void test_seams(void)
 {
+  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
+  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
+  seam.ws_os_unmap = ws_os_unmap_seam;
   seam.ws_os_thread_create = ws_os_thread_create_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "destroy", TEST_CASE(at_exit), TEST_CASE(without_a_thread))
+TEST_MAIN_SEAMS(test_seams, "destroy", TEST_CASE(at_exit), TEST_CASE(without_a_thread),
+                TEST_CASE(a_pool_outlives_the_push_of_its_last_task))
