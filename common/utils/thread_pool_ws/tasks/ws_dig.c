@@ -173,7 +173,7 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
   const ws_wait_t *wait = queue->wait;
   look_t look = {.wait = wait, .yielded = yielded};
   ws_steal_memo_t memo = {0};
-  bool hid;
+  bool hid = false;
   // if thieves are quicker each time, it is the next turn's
   if (ws_deque_size(&queue->deque) > 0
       && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, &look, task) == WS_STEAL_GOT)

@@ -60,14 +60,6 @@ SCENES("nested",
    "own: push other; await opened tag=h; push last in=g\n"
    "key: let opened\n"
    "push bottom; push left tag=h; push key tag=h; push own in=g; wait g; is ran left 0; is ran last"},
-  {"a_wait_runs_what_was_pushed_to_a_queue_that_all_share_in_a_wait_inside_it",
-   "pool workers=1; stand; group g 3\n"
-   "own: push part in=h; push child high; wait h; wait i\n"
-   "part: push child low; push part2 in=i\n"
-   "part2: push child high\n"
-   "child: push last tag=g\n"
-   "last: complete g 1\n"
-   "push bottom high; push own tag=g; wait g; is ran bottom 0; let; settle; is ran last 3"},
   {"three_waits_inside_each_other_find_their_tasks",
    "pool workers=1; stand; group g 1\n"
    "own: push last; push middle in=h; push mine; wait h; is ran mine 0\n"

@@ -40,6 +40,15 @@ SCENES("queues",
    "own: push child low\n"
    "child: complete g\n"
    "push other high; push own tag=g; wait g; is ran other 0"},
+  {"a_wait_runs_what_was_pushed_to_a_queue_that_all_share_in_a_wait_inside_it",
+   "pool workers=1; stand; group g 3\n"
+   "own: push part in=h; push one high; wait h; wait i\n"
+   "part: push two low; push inner in=i\n"
+   "inner: push three high\n"
+   "one: complete g\n"
+   "two: complete g\n"
+   "three: complete g\n"
+   "push bottom high; push own tag=g; wait g; is ran bottom 0"},
   {"a_wait_goes_on_where_it_stopped",
    "pool workers=1 lanes=0; stand\n"
    "own: let; until entered second; push late in=g\n"
