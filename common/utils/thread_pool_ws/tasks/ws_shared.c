@@ -12,13 +12,10 @@
 /// Sleepers get the lock one after the other, and each handover would cost two switches.
 #define LOCK_PAUSES 64u
 
-/// Tasks of other threads that a wait with a time limit passes over in one look, at most.
-#define PASSED_MAX 64u
-
 struct ws_shared_cell_s {
   ws_task_t task;
   const ws_queue_t *pusher; ///< NULL = it had no lane
-  uint64_t number; ///< of its push: rises from the oldest to the newest
+  uint64_t number; ///< of its push: rises from the oldest to the newest; 0 = the cell is free
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
@@ -138,7 +135,7 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
     pthread_mutex_unlock(&shared->lock);
     if (since) {
       since->kinds |= 1u << kind;
-      since->looked[kind] = 0;
+      since->has_looked = false;
     }
   }
 }
@@ -158,6 +155,7 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
     shared->cell[cell->newer].older = cell->older;
   ws_index_remove(&shared->by_group, at);
   ws_index_remove(&shared->by_wait, at);
+  cell->number = 0;
   cell->newer = shared->vacant;
   shared->vacant = at;
   ws_sub_relaxed(&tasks->shared_tasks, 1); // relaxed: only saves looks
@@ -170,12 +168,17 @@ static bool may_take(const ws_wait_t *wait, const ws_shared_cell_t *cell)
   return !wait->is_timed || !wait->queue || !cell->pusher || cell->pusher == wait->queue;
 }
 
-/// @param passed  in and out: how many tasks the wait has passed over
-static uint32_t oldest_of(const ws_shared_t *shared, const ws_wait_t *wait, uintptr_t key, uint32_t *passed)
+/// @return the oldest cell with the group, or with a weak tag of it, that the wait may take
+static uint32_t oldest_of(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind, bool weak)
 {
-  uint32_t at = ws_index_oldest(&shared->by_group, key);
-  while (at != NONE && !may_take(wait, &shared->cell[at]))
-    at = ++*passed < PASSED_MAX ? ws_index_newer(&shared->by_group, at) : NONE;
+  uint32_t *passed = &wait->passed[kind][weak];
+  const uint64_t number = *passed > 0 ? shared->cell[*passed - 1].number : 0;
+  // the cell still holds the task that was passed over, and all older ones were, too
+  const bool goes_on = number > 0 && 2 * number <= wait->looked[kind];
+  uint32_t at = goes_on ? ws_index_newer(&shared->by_group, *passed - 1)
+                        : ws_index_oldest(&shared->by_group, key_of(wait->group) ^ (weak ? 2 : 0));
+  for (; at != NONE && !may_take(wait, &shared->cell[at]); at = ws_index_newer(&shared->by_group, at))
+    *passed = at + 1;
   return at;
 }
 
@@ -186,23 +189,14 @@ static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other
   return takes_one ? one : other;
 }
 
-/// @return the oldest cell that the wait may take
-static uint32_t oldest_wanted(const ws_shared_t *shared, const ws_wait_t *wait, uint32_t *passed)
-{
-  uint32_t at = ws_index_oldest(&shared->by_wait, (uintptr_t)wait);
-  at = older_of(shared, at, oldest_of(shared, wait, key_of(wait->group), passed));
-  if (wait->weak)
-    at = older_of(shared, at, oldest_of(shared, wait, key_of(wait->group) ^ 2, passed));
-  return at;
-}
-
-/// The holder of the lock. @return the cell that the wait takes
+/// The holder of the lock. @return the oldest cell that the wait may take
 static uint32_t look(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind)
 {
-  uint32_t passed = 0;
-  const uint32_t at = oldest_wanted(shared, wait, &passed);
-  if (at == NONE && passed < PASSED_MAX)
-    wait->looked[kind] = ws_own_load(&shared->pushes);
+  uint32_t at = ws_index_oldest(&shared->by_wait, (uintptr_t)wait);
+  at = older_of(shared, at, oldest_of(shared, wait, kind, false));
+  if (wait->weak)
+    at = older_of(shared, at, oldest_of(shared, wait, kind, true));
+  wait->looked[kind] = 2 * ws_own_load(&shared->pushes) + (at != NONE);
   return at;
 }
 
@@ -211,9 +205,10 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_
   ws_shared_t *shared = &tasks->shared[kind];
   if (wait && !wait->has_looked) {
     memset(wait->looked, 0, sizeof(wait->looked));
+    memset(wait->passed, 0, sizeof(wait->passed));
     wait->has_looked = true;
   }
-  if (!ws_shared_holds(tasks, kind) || (wait && ws_hint_load(&shared->pushes) == wait->looked[kind]))
+  if (!ws_shared_holds(tasks, kind) || (wait && 2 * ws_hint_load(&shared->pushes) == wait->looked[kind]))
     return false;
   lock(shared);
   const uint32_t at = wait ? look(shared, wait, kind) : ws_own_load(&shared->oldest);

@@ -11,7 +11,8 @@
 ///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
 /// Waits      Two indices (ws_index.h) have the cells by their task's group, and by the innermost wait of the
-///            thread that has pushed it. So a wait reads no task of others, but with a time limit.
+///            thread that has pushed it. So a wait reads no task of others, but
+///            with a time limit, once, those of its group that other threads have pushed.
 /// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, and in a
 ///            cancel that waits for a look at each task.
 /// Count      tasks->shared_tasks is never below the number of tasks in all lists. While it is 0, searches
@@ -45,7 +46,7 @@ void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, con
 void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait);
 
 /// @brief Take the oldest task of a kind. @param wait  not NULL: the oldest that this wait may run, wherever
-/// it lies. With a time limit it does not look below 64 tasks of its group that other threads have pushed.
+/// it lies.
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true.

@@ -42,14 +42,16 @@ typedef struct ws_wait_s {
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
   bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
-  bool has_looked; ///< looked is set
+  bool has_looked; ///< looked and passed are set
   const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
   uint64_t bare; ///< none in its deque below this index carries the group
   uint32_t kinds; ///< bit k: its thread has pushed tasks of kind k since it began (ws_shared.h)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
   uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
-  uint64_t looked[WS_KINDS_MAX]; ///< pushes there when it has found none of its tasks there
+  uint64_t looked[WS_KINDS_MAX]; ///< twice the pushes there at its last look; + 1 if that found a task
+  /// 1 + the newest cell that it has passed over, of those with the group, and with a weak tag; 0 = none
+  uint32_t passed[WS_KINDS_MAX][2];
 } ws_wait_t;
 
 /// @return the wait that may run what its thread pushes in @p wait: for an event, the one around it
