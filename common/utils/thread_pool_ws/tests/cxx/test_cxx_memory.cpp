@@ -28,7 +28,8 @@ TEST_WRAP(void, ws_os_lines_free, (void *memory))
 }
 
 #if !TEST_SANITIZED
-void *operator new(std::size_t bytes)
+// Not inlined: gcc would see a block of operator new() given to free().
+[[gnu::noinline]] void *operator new(std::size_t bytes)
 {
   allocations_made++;
   live++;
@@ -36,7 +37,7 @@ void *operator new(std::size_t bytes)
     return memory;
   throw std::bad_alloc();
 }
-void operator delete(void *memory) noexcept
+[[gnu::noinline]] void operator delete(void *memory) noexcept
 {
   live -= memory ? 1 : 0;
   std::free(memory);
