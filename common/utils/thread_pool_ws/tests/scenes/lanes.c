@@ -47,7 +47,7 @@ SCENES("lanes",
    "group h 2; push waits in=g @b; wait g alone; is ran own 2; let"},
   {"a_wait_that_names_no_pool_helps_in_that_of_its_task",
    "pool workers=1 lanes=0; stand\n"
-   "waits: push own low in=h; wait h alone\n"
+   "waits: push own in=h; wait h alone\n"
    "push waits in=g; wait g; is ran own\n"
    "pool b workers=1; stand; push waits in=g; wait g within=never; is ran own 2"},
   {"a_worker_that_runs_a_task_of_another_pool_helps_there",
