@@ -222,7 +222,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
-  join.wait.has_looked = false;
+  join.wait.hid = join.wait.has_looked = false;
   join.helps = false;
   ws_self_t *self = ws_self();
   __asm__("" : "+r"(self)); // in a shared library its address costs a call: it is computed once
@@ -246,9 +246,9 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     bool ran = false;
     while (has_pool && needs_more(&join, goal) && !is_late(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
-      if (WS_UNLIKELY(join.search.hid)) {
+      if (WS_UNLIKELY(join.wait.hid)) {
         ws_fill_place(pool, join.search.here); // a worker may have gone to sleep meanwhile
-        join.search.hid = false;
+        join.wait.hid = false;
       }
       if (!found)
         break;

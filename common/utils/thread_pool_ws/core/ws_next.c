@@ -25,7 +25,7 @@ static bool take_own(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   if (search->filter == WS_NEXT_GROUP)
-    search->from_own = ws_dig(&search->pool->tasks, own, task, &search->hid);
+    search->from_own = ws_dig(&search->pool->tasks, own, task);
   else
     search->from_own = own->oldest == 0 ? ws_deque_take(&own->deque, task) : take_own_oldest(search, task);
   return search->from_own;
@@ -133,7 +133,6 @@ static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
   void (*const yielded)(void *arg) = own->oldest & WS_OLDEST_NEXT ? own->yielded : NULL;
   ws_forget_yield(own);
   ws_round_begin(own);
-  search->hid = true;
   search->from_own = ws_dig_turn(&search->pool->tasks, own, yielded, task);
   if (search->from_own && yielded && task->func == yielded
       && !ws_group_is(task->group, search->wait->group, true))

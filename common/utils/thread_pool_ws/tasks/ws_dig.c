@@ -37,18 +37,21 @@ static uint64_t take_down_to(ws_queue_t *queue, uint64_t from)
 
 /// Put the tasks that were taken from index @p first to below @p end back in their order, but those for which
 /// @p drops returns true. Their cells still hold them, for nothing was pushed since. They come to lie lower,
-/// at the same index, or one higher, so each is read before the one below it is written.
+/// at the same index, or one higher, so each is read before the one below it is written. Other threads see
+/// all of them at once.
 static void put_back(ws_deque_t *deque, uint64_t first, uint64_t end, ws_wanted_t *drops, void *arg)
 {
   const ws_ring_t *ring = ws_own_load(&deque->ring);
+  uint64_t to = ws_own_load(&deque->bottom);
   ws_task_t lifted, next;
   read_cell(ring, first, &next);
   for (uint64_t i = first; i < end; i++) {
     lifted = next;
     read_cell(ring, i + 1, &next);
     if (!drops(&lifted, i, arg))
-      ws_deque_push(deque, &lifted, 1); // there is room: it lay here before
+      ws_cell_write(&ring->cell[to++ & ring->mask], &lifted); // there is room: it lay here before
   }
+  ws_store_release(&deque->bottom, to); // [edge DEQ_PUBLISH release] cells
 }
 
 void ws_dig_all(ws_queue_t *queue, ws_wanted_t *takes, void *arg)
@@ -85,6 +88,7 @@ static bool is_in_layer(const ws_task_t *task, uint64_t index, void *layer_arg)
 static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t *task)
 {
   const uint64_t end = end_of(queue), first = take_down_to(queue, layer.from);
+  queue->wait->hid = true;
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
   for (ws_wait_t *lower = queue->wait; lower; lower = lower->outer)
     ws_dig_lower(lower);
@@ -116,7 +120,7 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
 }
 
 /// Take the newest task of the group that lies below the base.
-static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_wait_t *wait = queue->wait;
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
@@ -127,15 +131,14 @@ static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *
     read_cell(ring, i, &there);
     layer.from = is_of_group(wait, &there) ? i : layer.from;
   }
-  const bool lies_there = layer.from != layer.to;
-  *hid |= lies_there;
-  if (!lies_there)
-    wait->bare = wait->base;
-  return lies_there && lift(tasks, queue, layer, task);
+  if (layer.from != layer.to)
+    return lift(tasks, queue, layer, task);
+  wait->bare = wait->base;
+  return false;
 }
 
 /// The newest task is not of the group.
-WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};
   layer_t whole = {.to = UINT64_MAX, .wait = queue->wait};
@@ -143,13 +146,13 @@ WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t
       || (end_of(queue) > queue->wait->base && ws_deque_take(&queue->deque, task)))
     return true;
   ws_dig_anew(queue, queue->wait); // none that is left was pushed since the wait began
-  return dig_up(tasks, queue, task, hid);
+  return dig_up(tasks, queue, task);
 }
 
-bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid)
+bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   const bool is_newest = ws_deque_peek(&queue->deque, task) && is_of_group(queue->wait, task);
-  const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task, hid);
+  const bool found = (is_newest && ws_deque_take(&queue->deque, task)) || take_other(tasks, queue, task);
   if (end_of(queue) < queue->wait->base)
     queue->wait->base = end_of(queue); // what is pushed next was pushed since the wait began
   return found;
@@ -173,13 +176,12 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
   const ws_wait_t *wait = queue->wait;
   look_t look = {.wait = wait, .yielded = yielded};
   ws_steal_memo_t memo = {0};
-  bool hid = false;
   // if thieves are quicker each time, it is the next turn's
   if (ws_deque_size(&queue->deque) > 0
       && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, &look, task) == WS_STEAL_GOT)
     return true;
   if (queue->round.own_looks++ % 2 == 0)
-    return wait->group && dig_up(tasks, queue, task, &hid);
+    return wait->group && dig_up(tasks, queue, task);
   queue->round.reach += TURN_DEPTH;
   if (end_of(queue) <= wait->base || end_of(queue) - wait->base > queue->round.reach)
     return false;

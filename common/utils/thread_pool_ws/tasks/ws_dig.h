@@ -28,8 +28,8 @@
 
 #include "ws_tasks.h"
 
-/// @brief The deque has been as short as the wait's base. What was pushed since lies above the base of the
-/// wait around it, too.
+/// @brief Lower the base of the wait around this one to this wait's. The deque has been that short, so all
+/// tasks above were pushed since the outer wait began, too.
 static inline void ws_dig_lower(const ws_wait_t *wait)
 {
   if (wait->outer && wait->outer->base > wait->base)
@@ -56,8 +56,7 @@ static inline void ws_dig_anew(const ws_queue_t *queue, ws_wait_t *wait)
 /// @brief Take a task that the innermost wait may run: the newest or the oldest of the deque, if it carries
 /// the group; else one that was pushed since the wait began; else the newest of the group, however deep it
 /// lies: the thread may be the only one that can run it.
-/// @param hid  out: set to true if other tasks were hidden for a moment
-bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task, bool *hid);
+bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task);
 
 /// @brief A round of the innermost wait is over: take the oldest task that it may run. Other tasks are hidden
 /// for a moment.

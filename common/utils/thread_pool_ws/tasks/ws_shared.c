@@ -90,18 +90,17 @@ static uintptr_t key_of(const ws_group_t *group)
   return (uintptr_t)group | 1; // not 0, also without a group
 }
 
-/// The holder of the lock, which has seen room.
-static void append(ws_tasks_t *tasks, ws_shared_t *shared, ws_shared_cell_t pushed, const ws_wait_t *since)
+void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
+                   ws_wait_t *since)
 {
+  ws_shared_t *shared = &tasks->shared[kind];
+  const uint64_t number = ws_own_load(&shared->pushes) + 1;
   const uint32_t at = shared->vacant != NONE ? shared->vacant : shared->used++;
   ws_shared_cell_t *cell = &shared->cell[at];
   if (shared->vacant != NONE)
     shared->vacant = cell->newer;
-  pushed.number = ws_own_load(&shared->pushes) + 1;
-  pushed.older = shared->newest;
-  pushed.newer = NONE;
-  *cell = pushed;
-  ws_index_add(&shared->by_group, at, key_of(pushed.task.group));
+  *cell = (ws_shared_cell_t){*task, pusher, number, .older = shared->newest, .newer = NONE};
+  ws_index_add(&shared->by_group, at, key_of(task->group));
   ws_index_add(&shared->by_wait, at, (uintptr_t)since);
   ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the list
   if (shared->newest == NONE)
@@ -109,16 +108,8 @@ static void append(ws_tasks_t *tasks, ws_shared_t *shared, ws_shared_cell_t push
   else
     shared->cell[shared->newest].newer = at;
   shared->newest = at;
-  ws_stat_store(&shared->pushes, pushed.number);
-}
-
-void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
-                   ws_wait_t *since)
-{
-  ws_shared_t *shared = &tasks->shared[kind];
-  if (task)
-    append(tasks, shared, (ws_shared_cell_t){.task = *task, .pusher = pusher}, since);
-  if (task && since)
+  ws_stat_store(&shared->pushes, number);
+  if (since)
     since->kinds |= 1u << kind;
   pthread_mutex_unlock(&shared->lock);
 }
@@ -133,10 +124,10 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
     lock(shared);
     ws_index_rename(&shared->by_wait, (uintptr_t)wait, (uintptr_t)since);
     pthread_mutex_unlock(&shared->lock);
-    if (since) {
-      since->kinds |= 1u << kind;
-      since->has_looked = false;
-    }
+  }
+  if (since) {
+    since->kinds |= wait->kinds;
+    since->has_looked = false; // it may find these
   }
 }
 

@@ -11,8 +11,8 @@
 ///            wait for it. So a queue holds exactly its capacity, a take from the middle frees its cell at
 ///            once, and a thread that is stopped hides no task: who needs the lock has it run on.
 /// Waits      Two indices (ws_index.h) have the cells by their task's group, and by the innermost wait of the
-///            thread that has pushed it. So a wait reads no task of others, but
-///            with a time limit, once, those of its group that other threads have pushed.
+///            thread that has pushed it. So a wait reads no unrelated task. With a time limit it reads, once
+///            each, those of its group that other threads have pushed.
 /// Bounds     The lock is held for a few stores. While the queue grows it is held for a copy of it, and in a
 ///            cancel that waits for a look at each task.
 /// Count      tasks->shared_tasks is never below the number of tasks in all lists. While it is 0, searches
@@ -35,7 +35,7 @@ bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool 
 /// @param grow  double a full queue. @return false = it is full, or there is no memory; it is not locked
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
-/// @brief Make a task the newest of the queue, and unlock it. @param task  NULL = none, after all
+/// @brief Make a task the newest of the queue, and unlock it.
 /// @param pusher  the queue of the thread that pushes; NULL = it has none
 /// @param since  a wait of that thread (ws_wait_since), which may run the task; NULL = none
 void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,

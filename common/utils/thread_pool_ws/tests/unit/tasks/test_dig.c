@@ -30,7 +30,6 @@ static void a_late_wait_finds_what_is_left(void)
   static ws_queue_t queue;
   ws_group_t group, other;
   ws_task_t task = {0};
-  bool hid = false;
   ws_deque_init(&queue.deque, cells, sizeof cells / sizeof cells[0]);
   for (uint32_t i = 0; i < OF_GROUP; i++)
     ws_deque_push(&queue.deque, &(ws_task_t){.func = test_empty_task, .group = &group}, 1);
@@ -39,7 +38,7 @@ static void a_late_wait_finds_what_is_left(void)
   ws_wait_t wait = {.group = &group, .queue = &queue, .base = end_of(&queue)};
   queue.wait = &wait;
   thefts = WS_STEAL_TRIES;
-  CU_ASSERT_TRUE(ws_dig(&tasks, &queue, &task, &hid));
+  CU_ASSERT_TRUE(ws_dig(&tasks, &queue, &task));
   CU_ASSERT_PTR_EQUAL(task.group, &group);
   CU_ASSERT_EQUAL(ws_deque_size(&queue.deque), OTHERS);
 }
