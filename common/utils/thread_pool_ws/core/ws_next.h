@@ -23,8 +23,8 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
   const bool is_ordered = filter == WS_NEXT_OWN || (filter == WS_NEXT_ANY && own && own->oldest != 0);
   if (WS_UNLIKELY(!own || is_ordered || ws_shared_count(&search->pool->tasks) > 0 || ws_round_search(own)))
     return ws_next_of_all(search, task);
-  search->from_own = filter == WS_NEXT_GROUP ? ws_dig(&search->pool->tasks, own, task)
-                                             : ws_deque_take(&own->deque, task);
+  search->from_own =
+      filter == WS_NEXT_GROUP ? ws_dig(&search->pool->tasks, own, task) : ws_deque_take(&own->deque, task);
   return search->from_own || ws_next_elsewhere(search, task);
 }
 
