@@ -164,10 +164,10 @@ static uint32_t oldest_of(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t 
 {
   uint32_t *passed = &wait->passed[kind][weak];
   const uint64_t number = *passed > 0 ? shared->cell[*passed - 1].number : 0;
-  // the cell still holds the task that was passed over, and all older ones were, too
-  const bool goes_on = number > 0 && 2 * number <= wait->looked[kind];
-  uint32_t at = goes_on ? ws_index_newer(&shared->by_group, *passed - 1)
-                        : ws_index_oldest(&shared->by_group, key_of(wait->group) ^ (weak ? 2 : 0));
+  if (number == 0 || 2 * number > wait->looked[kind])
+    *passed = 0; // the cell has another task by now
+  uint32_t at = *passed > 0 ? ws_index_newer(&shared->by_group, *passed - 1)
+                            : ws_index_oldest(&shared->by_group, key_of(wait->group) ^ (weak ? 2 : 0));
   for (; at != NONE && !may_take(wait, &shared->cell[at]); at = ws_index_newer(&shared->by_group, at))
     *passed = at + 1;
   return at;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "../../../sleep/ws_wake.h"
+#include "../../../tasks/ws_shared.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -86,6 +87,33 @@ static void a_reserved_queue_has_memory(void)
   test_destroy(pool);
 }
 
+/// A wait with a time limit passes over another thread's task. Its cell then has an unrelated task, before one
+/// that the wait could take if it were of the group.
+static void a_wait_does_not_go_on_at_a_cell_that_has_another_task(void)
+{
+  static ws_tasks_t tasks;
+  static ws_queue_t mine, others;
+  ws_group_t wanted, unrelated;
+  ws_wait_t wait = {.group = &wanted, .is_timed = true, .queue = &mine};
+  ws_task_t task, of_wanted = {.func = test_empty_task, .group = &wanted},
+                  other = {.func = test_empty_task, .group = &unrelated};
+  tasks.kinds = 1;
+  CU_ASSERT_TRUE(ws_shared_init(&tasks.shared[0], 8, 0, true));
+  const struct {
+    const ws_task_t *pushed;
+    const ws_queue_t *pusher; ///< NULL = it has no lane
+  } rows[] = {{&of_wanted, &others}, {&other, NULL}, {&other, NULL}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    CU_ASSERT_TRUE(ws_shared_begin(&tasks, 0, false));
+    ws_shared_end(&tasks, 0, rows[i].pushed, rows[i].pusher, NULL);
+    CU_ASSERT_FALSE(ws_shared_take(&tasks, 0, &wait, &task));
+    CU_ASSERT_FALSE(ws_shared_take(&tasks, 0, &wait, &task));
+    if (i == 0)
+      CU_ASSERT_TRUE(ws_shared_take(&tasks, 0, NULL, &task));
+  }
+  ws_shared_free(&tasks.shared[0]);
+}
+
 static bool has_run_and_sleeps(void *pool_arg)
 {
   const ws_pool_t *pool = pool_arg;
@@ -113,4 +141,5 @@ static void test_seams(void)
 
 TEST_MAIN_SEAMS(test_seams, "shared", TEST_CASE(without_memory_a_queue_is_full),
                 TEST_CASE(a_reserved_queue_has_memory),
+                TEST_CASE(a_wait_does_not_go_on_at_a_cell_that_has_another_task),
                 TEST_CASE(a_worker_parks_while_a_push_is_between_count_and_publication))
