@@ -95,8 +95,9 @@ static void a_wait_does_not_go_on_at_a_cell_that_has_another_task(void)
   static ws_queue_t mine, others;
   ws_group_t wanted, unrelated;
   ws_wait_t wait = {.group = &wanted, .is_timed = true, .queue = &mine};
-  ws_task_t task, of_wanted = {.func = test_empty_task, .group = &wanted},
-                  other = {.func = test_empty_task, .group = &unrelated};
+  ws_task_t task;
+  const ws_task_t of_wanted = {.func = test_empty_task, .group = &wanted};
+  const ws_task_t other = {.func = test_empty_task, .group = &unrelated};
   tasks.kinds = 1;
   CU_ASSERT_TRUE(ws_shared_init(&tasks.shared[0], 8, 0, true));
   const struct {
