@@ -72,27 +72,21 @@ report_cases() {
   [ "$bad" -eq 0 ]
 }
 
-# together <command line>...   cases of a step, all at once. Counts as check does, prints outputs in order.
+# together <command line>...   cases of a step, all at once. Counts as check does, prints outputs in order,
+# those of cases that failed last.
 together() {
-  local folder line at=0 started=()
+  local folder line at=0 started=() failed=()
   folder="$(mktemp -d)"
   for line in "$@"; do
     bash -c "$line" >"$folder/${#started[@]}" 2>&1 &
     started+=($!)
   done
   for line in "$@"; do
-    check "$line" outcome "${started[at]}" "$folder/$at"
+    if wait "${started[at]}"; then check "$line" cat "$folder/$at"; else failed+=("$at"); fi
     at=$((at + 1))
   done
+  for at in "${failed[@]}"; do check "${*:at+1:1}" eval "cat '$folder/$at' && false"; done
   rm -rf "$folder"
-}
-
-# outcome <process> <file with its output>
-outcome() {
-  local code=0
-  wait "$1" || code=$?
-  cat "$2"
-  return "$code"
 }
 
 # need_sanitizer <compiler> <sanitizers>   skips the step when the compiler cannot link with them

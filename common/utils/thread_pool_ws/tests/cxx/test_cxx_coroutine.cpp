@@ -116,6 +116,8 @@ POOL_CASE(a_task_runs_the_steps_that_it_waits_for, 1)
   });
   CU_ASSERT_EQUAL(waits.get(), 0);
   CU_ASSERT_EQUAL(watched::alive, 0);
+  pool.wait(); // the unrelated task needs its variable
+  CU_ASSERT_EQUAL(unrelated, 1);
 }
 
 ws::coroutine<int &> reference_to(int &place)

@@ -158,8 +158,8 @@ POOL_CASE(a_wait_in_a_task_runs_no_other, 1)
 /// pool::get() runs the task that it waits for, and no other.
 CASE(a_thread_outside_helps_in_get)
 {
-  held_pool scene(1);
   std::atomic<int> others{0};
+  held_pool scene(1);
   scene.pool.push([&others] { others++; });
   ws::future<std::thread::id> wanted = scene.pool.submit([] { return std::this_thread::get_id(); });
   CU_ASSERT_TRUE(scene.pool.get(wanted) == std::this_thread::get_id());

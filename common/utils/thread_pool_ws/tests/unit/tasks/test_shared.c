@@ -87,8 +87,8 @@ static void a_reserved_queue_has_memory(void)
   test_destroy(pool);
 }
 
-/// A wait with a time limit passes over another thread's task. Its cell then has an unrelated task, before one
-/// that the wait could take if it were of the group.
+/// A wait with a time limit passes over another thread's task. Its cell then has an unrelated task, before
+/// one that the wait could take if it were of the group.
 static void a_wait_does_not_go_on_at_a_cell_that_has_another_task(void)
 {
   static ws_tasks_t tasks;
