@@ -30,7 +30,6 @@ set(WS_CORE_SOURCES
   prewake/ws_prewake.c
   prewake/ws_prewake_stats.c
   prewake/ws_rhythm.c
-  sleep/ws_brief.c
   sleep/ws_budget.c
   sleep/ws_guard.c
   sleep/ws_helper.c

@@ -5,7 +5,6 @@
 
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
-#include "../sleep/ws_brief.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
@@ -203,8 +202,6 @@ static inline void tidy(struct ws_pool_s *pool)
   ws_inbox_give_back(&pool->tasks, here.queue);
   if (WS_UNLIKELY(here.queue->deque.level > 0))
     ws_give_back(pool, here.queue);
-  if (WS_UNLIKELY(here.queue->brief.noted))
-    ws_brief_end(pool, here.queue);
 }
 
 /// Help, spin, sleep, until the goal is reached or its time is over. Inline: a nested join is so short that

@@ -112,6 +112,21 @@ inline void rethrow(const std::exception_ptr &error)
     std::rethrow_exception(error);
 }
 
+/// @brief End the process if there is an exception, which no caller can get. The terminate handler finds it
+/// as the current exception. If it left a noexcept function, GCC 12 would not always show it.
+inline void end_with(const std::exception_ptr &error) noexcept
+{
+#if WS_EXCEPTIONS
+  try {
+    rethrow(error);
+  } catch (...) {
+    std::terminate();
+  }
+#else
+  static_cast<void>(error);
+#endif
+}
+
 } // namespace detail
 } // namespace WS_CXX_MODE
 } // namespace ws

@@ -37,7 +37,7 @@ class group {
   {
     join();
     if (std::uncaught_exceptions() <= uncaught_)
-      detail::rethrow(error_);
+      detail::end_with(error_);
   }
 
   /// @brief Push a callable without arguments as a task of the group. What it returns is ignored.

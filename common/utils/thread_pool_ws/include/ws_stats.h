@@ -40,8 +40,6 @@ typedef struct {
   uint64_t spin_ns; ///< CPU time of these spins, without the time in which it had lost its CPU
   uint64_t growths; ///< times the thread's queue grew
   uint64_t high_water_tasks; ///< most tasks that the queue has held
-  /// wakes that this thread did not make, because its bursts of that kind end before a worker could help
-  uint64_t wakes_spared;
   uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes, or a slow one
   uint64_t stopped_callers; ///< wakes after which the worker ran on its waker's CPU: that thread had to stop
   int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats

@@ -17,7 +17,6 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->stolen_tasks += ws_stat_load(&count->stolen);
   stats->parks += ws_stat_load(&count->parks);
   stats->wakes_sent += ws_stat_load(&count->wakes_sent);
-  stats->wakes_spared += ws_stat_load(&count->wakes_spared);
   stats->spins += ws_stat_load(&count->spins);
   stats->spin_ns += ws_stat_load(&count->spin_ns);
   stats->growths += ws_stat_load(&count->growths);

@@ -42,8 +42,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
   const double reached = ws_window_reached(how->late, choice.wait_ns);
-  // A burst that is over before a woken worker runs is no later without the worker than it is long, and its
-  // pushes come to wake no worker (ws_brief.h).
+  // A burst that is over before a woken worker runs is no later without the worker than it is long.
   const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
   const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
   const double saved_ns = is_short ? short_ns : in_time_ns;
@@ -51,9 +50,7 @@ ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how,
   const double present_ns = (double)ws_window_below(&lead->early, lead_ns) + (1 - reached) * how->react_ns;
   const double absent_ns = (double)(lead_ns + choice.wait_ns) + how->react_ns;
   choice.cost_ns = present * present_ns + absent * absent_ns;
-  choice.gain_ns = how->price * useful - choice.cost_ns;
-  if (!is_short)
-    choice.gain_ns += present * reached * how->call_ns;
+  choice.gain_ns = how->price * useful - choice.cost_ns + present * reached * how->call_ns;
   return choice;
 }
 
@@ -212,11 +209,6 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
     if (other.rise_ns != 0 && (plan.rise_ns == 0 || other.rise_ns < plan.rise_ns))
       plan = other;
   }
-  const uint32_t unplanned = ws_hint_load(&pools->unplanned);
-  if (plan.rise_ns != 0 && !plan.tries)
-    ws_hint_store(&pools->unplanned, 0);
-  else if (unplanned < WS_UNPLANNED_MIN)
-    ws_hint_store(&pools->unplanned, unplanned + 1); // of two workers' at once one may get lost
   worker->prewake->unset = set(worker, outlook, &plan);
   if (worker->prewake->unset != WS_LATE_WAKE)
     plan.rise_ns = 0;

@@ -215,11 +215,6 @@ void ws_prewake_disarm(ws_worker_t *worker)
     ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
 }
 
-bool ws_prewake_rests(const struct ws_pool_s *pool)
-{
-  return ws_hint_load(&pool->prewake->unplanned) >= WS_UNPLANNED_MIN;
-}
-
 /// Learn how long the worker took to wake, since @p from_ns.
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {

@@ -62,9 +62,6 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 
-/// @return whether pre-wake has found for a while that no timer is worth it: it need not see every burst
-bool ws_prewake_rests(const struct ws_pool_s *pool);
-
 /// @return whether the worker's timer has fired at @p now_ns, so that the worker is about to run
 static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
 {

@@ -31,11 +31,6 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   return now_ns + worker->pool->settings.spin_ns_max;
 }
 
-bool ws_prewake_rests(const struct ws_pool_s *pool)
-{
-  return true;
-}
-
 ws_plan_t ws_prewake_plan(ws_worker_t *worker)
 {
   return (ws_plan_t){0};

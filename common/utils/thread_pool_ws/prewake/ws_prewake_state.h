@@ -197,7 +197,6 @@ struct ws_prewake_pool_s {
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
-  ws_au32_t unplanned; ///< S times in a row that a worker has planned no timer wake, up to a bound
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   // Late starts (ws_prewake_stats.c).
@@ -226,9 +225,6 @@ void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook);
 
 /// Least number of samples of X for a decision.
 #define WS_LEAD_SAMPLES_MIN 4u
-/// Plans without a timer wake after which pre-wake has nothing to learn from wakes any more: longer than a
-/// pattern takes to be known.
-#define WS_UNPLANNED_MIN 128u
 
 /// @return the quantile of X, in permille, with the least cost at this spin_price
 static inline uint32_t ws_lead_permille(double price)

@@ -11,7 +11,6 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "ws_brief.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 
@@ -261,7 +260,7 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_is_searched(pool) && !(kind == WS_KIND_NORMAL && ws_brief_needs_no_wake(pool, here)))
+  if (!ws_is_searched(pool))
     wake_one(pool, here, kind);
   ws_need_guard(pool);
 }

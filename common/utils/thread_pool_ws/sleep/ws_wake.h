@@ -9,7 +9,7 @@
 
 /// @brief Tasks of @p kind are queued, and a worker sleeps: wake one if no worker searches, and make the
 /// guard STANDING. Call after a fence that follows the publication of the work. If the kind is a node, a
-/// worker on that node is preferred. For normal tasks a wake may be spared (ws_brief.h).
+/// worker on that node is preferred.
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
 /// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,

@@ -105,16 +105,6 @@ static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
   task->node = WS_NODE_ANY;
 }
 
-/// @return the function of the task that was pushed last, whether it still waits or not
-/// @threads  owner
-static inline void (*ws_deque_newest_func(const ws_deque_t *deque))(void *arg)
-{
-  const uint64_t newest = ws_own_load(&deque->bottom) - 1;
-  const ws_ring_t *ring = ws_own_load(&deque->ring);
-  // relaxed: written by the caller
-  return (void (*)(void *))(uintptr_t)ws_load_relaxed(&ring->cell[newest & ring->mask].func);
-}
-
 /// @return tasks in the deque, approximately: exact for the owner while no thread steals
 static inline uint64_t ws_deque_size(const ws_deque_t *deque)
 {

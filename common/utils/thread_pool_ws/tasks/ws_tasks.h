@@ -30,7 +30,7 @@ enum { WS_KIND_NORMAL, WS_KINDS_MAX = 19 };
 typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
-  ws_au64_t stolen, inlined, parks, wakes_sent, wakes_spared, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
   ws_au64_t stopped_callers, hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
@@ -101,27 +101,6 @@ typedef struct {
   ws_index_t by_group, by_wait; ///< L of the cells: by their task's group, by the wait since which it came
 } ws_shared_t;
 
-/// Functions whose bursts a thread keeps apart.
-#define WS_BRIEF_SITES 4u
-
-/// What a thread has learnt about the bursts of one function (sleep/ws_brief.h).
-typedef struct {
-  void (*func)(void *arg); ///< NULL = not in use
-  uint64_t size; ///< most tasks of a burst alone
-  uint32_t score;
-  uint32_t bursts; ///< so far
-} ws_brief_site_t;
-
-/// A burst in progress, and the sites.
-typedef struct {
-  bool noted; ///< a burst is in progress
-  bool trial; ///< it wakes a worker in any case
-  uint32_t at, before; ///< sites of this burst and of the one before
-  uint64_t begun_ns, ended_ns; ///< of this burst, and of the one before
-  uint64_t pushed, taken, wakes; ///< when it began: tasks pushed, tasks that other threads have taken, wakes
-  ws_brief_site_t site[WS_BRIEF_SITES];
-} ws_brief_t;
-
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 struct ws_queue_s {
   ws_deque_t deque;
@@ -168,7 +147,6 @@ struct ws_queue_s {
     ws_queue_t *outer; ///< the lane of the helper's place that the owner took before, in another pool
     uint32_t rests_at; ///< number of the blocking section that put the place to rest; 0 = it is awake
   } helping;
-  ws_brief_t brief; ///< P lanes: bursts that are over before a worker could help
   /// S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
   alignas(WS_SPACING) ws_au32_t dispatched;
 };

@@ -218,7 +218,8 @@ struct death {
 {
 #if WS_EXCEPTIONS
   try {
-    std::rethrow_exception(std::current_exception());
+    if (std::current_exception())
+      std::rethrow_exception(std::current_exception());
   } catch (const std::exception &error) {
     std::fprintf(stderr, "terminated by: %s\n", error.what());
   }

@@ -5,9 +5,6 @@
 
 // clang-format off
 #define ALL_SLEEP "until workers_awake 0; sleep 50ms; "
-/// A thread has learnt that its bursts of two are over before a worker could help.
-#define LEARNT "pool workers=3 spin=off spin_ns_max=0; times 200: push tiny 2 in=g; wait g; sleep 1ms\n" \
-  ALL_SLEEP "note; "
 
 SCENES("awake",
   // The cap: no more workers than CPUs that other threads leave, unless tasks block.
@@ -84,26 +81,6 @@ SCENES("awake",
   {"a_push_wakes_no_worker_where_a_hint_has_woken_one",
    "simulated cpus=2; pool workers=1 spin=off; push task; settle; " ALL_SLEEP
    "note; prewake 1; until workers_awake 1; sleep 200us; prewake 1; push task; is more wakes_sent 1; settle"},
-
-  // Bursts that are over before a worker could help.
-  {"short_bursts_wake_no_worker",
-   "simulated cpus=4; " LEARNT "times 50: push tiny 2 in=g; wait g; sleep 1ms\n"
-   "is more wakes_sent 0; is more wakes_spared >= 50"},
-  {"a_burst_that_has_more_tasks_than_those_wakes_one",
-   "simulated cpus=4; " LEARNT "push tiny 3 in=g; wait g; is more wakes_sent >= 1"},
-  {"bursts_that_last_longer_wake_workers_again",
-   "simulated cpus=4; " LEARNT "times 10: push long 2 in=g; wait g; sleep 1ms\n"
-   "is more wakes_sent >= 6\n"
-   "long: work 300us"},
-  {"a_thread_that_waits_no_more_wakes_workers_again",
-   "simulated cpus=4; " LEARNT "times 20: push tiny in=g; wait g alone; sleep 1ms\n"
-   "is more wakes_spared <= 3"},
-  {"without_a_guard_no_wake_is_spared",
-   "simulated cpus=4; pool workers=1 spin=off spin_ns_max=0; times 200: push tiny 2 in=g; wait g; sleep 1ms\n"
-   "is wakes_spared 0"},
-  {"no_wake_is_spared_while_prewake_learns_the_bursts",
-   "simulated cpus=4; pool workers=3; times 50: push tiny 2 in=g; wait g; sleep 500us\n"
-   "is wakes_spared 0"},
 
   // A pinned worker is not woken in the place of the thread that pushes.
   {"a_worker_that_would_stop_the_producer_sleeps_on",

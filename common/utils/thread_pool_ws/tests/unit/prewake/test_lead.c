@@ -186,7 +186,7 @@ static void no_timer_for_a_burst_that_is_over_at_once(void)
     double length_us, call_us;
     bool gains;
   } rows[] = {{1, 0, false},
-              {1, 10, false}, // its pushes wake no worker
+              {1, 10, true}, // its push would call a worker
               {20, 0, true},
               {1000, 0, true},
               {0, 0, true}}; // not known
