@@ -56,6 +56,8 @@ void ws_group_complete(ws_group_t *group, uint32_t units);
 /// A thread that waits for @p id (a group, or any object with an address) may run it. Use a tag
 /// - when the task completes its group itself before it returns: the group may be gone by then;
 /// - to wait for an event that is not a group: ws_pool_await().
+/// If another object gets the address before the task has returned, a wait for that object may run tasks that
+/// this one has pushed and not waited for.
 /// @param id  an address, a multiple of 4; the library does not read what it points to
 static inline ws_group_t *ws_group_tag(const void *id)
 {

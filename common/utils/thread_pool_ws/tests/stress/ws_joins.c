@@ -38,6 +38,7 @@ struct node_s { ///< a task
   const node_t *inside; ///< the task in whose wait it runs; NULL = in none
   goal_t *goal; ///< NULL = unrelated
   uint32_t goal_id; ///< 0 = unrelated
+  bool has_tag; ///< and completes its goal itself
   uint64_t random;
   uint32_t pool, tree, depth; ///< tree: the thread from which it descends; depth: of what it may push
   uint32_t budget; ///< tasks that it may push
@@ -191,11 +192,12 @@ static void wait_for_other(const place_t *at, const ws_au32_t *number, uint64_t 
 // Tasks.
 
 /// @return whether a task may run in a wait: it is the goal's, or was pushed by one that may, or by one that
-///         ran in a wait of such a task
+///         ran in a wait of such a task. A task that carried a tag of this address for another goal, and has
+///         completed that, perhaps has not returned yet (ws_group_tag())
 static bool belongs(const node_t *node, const goal_t *goal)
 {
   return node
-         && (node->goal_id == goal->id || belongs(node->parent, goal)
+         && (node->goal_id == goal->id || (node->has_tag && node->goal == goal) || belongs(node->parent, goal)
              || (node->parent && belongs(node->parent->inside, goal)));
 }
 
@@ -367,6 +369,7 @@ static void act(const place_t *at, uint64_t *random, uint32_t budget)
     node[i].pool = is_of_goal || one_in(random, 2) ? goal->pool : at->pool;
     node[i].goal = is_of_goal ? goal : NULL;
     node[i].goal_id = is_of_goal ? goal->id : 0;
+    node[i].has_tag = is_of_goal && goal->kind != OF_GROUP;
     node[i].budget = is_of_goal ? plan.share : one_in(random, 8) ? 1 : 0;
     push(at, &node[i], random, &plan);
   }
