@@ -8,23 +8,37 @@
 
 static uint32_t calls; ///< of the wrapped functions by tpool_create()
 static uint32_t refused_call; ///< the one that fails; 0 = none
-static bool refuses_threads;
+static bool refuses_threads, makes_thread;
 
 typedef void *(*body_t)(void *);
 
+/// @return whether this allocation fails. The C library's own do not: a static program wraps those, too
+static bool is_refused_call(void)
+{
+  if (makes_thread || ++calls != refused_call)
+    return false;
+  errno = ENOMEM;
+  return true;
+}
+
 TEST_WRAP(void *, calloc, (size_t count, size_t size))
 {
-  return ++calls == refused_call ? NULL : __real_calloc(count, size);
+  return is_refused_call() ? NULL : __real_calloc(count, size);
 }
 
 TEST_WRAP(void *, aligned_alloc, (size_t alignment, size_t size))
 {
-  return ++calls == refused_call ? NULL : __real_aligned_alloc(alignment, size);
+  return is_refused_call() ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 TEST_WRAP(int, pthread_create, (pthread_t * thread, const pthread_attr_t *attributes, body_t body, void *arg))
 {
-  return refuses_threads ? EAGAIN : __real_pthread_create(thread, attributes, body, arg);
+  if (refuses_threads)
+    return EAGAIN;
+  makes_thread = true;
+  const int error = __real_pthread_create(thread, attributes, body, arg);
+  makes_thread = false;
+  return error;
 }
 
 static bool is_refused(int threads, int buffer, int error)

@@ -136,13 +136,24 @@ static bool worker_searches(const ws_pool_t *pool)
   return false;
 }
 
+/// A thread that waits for a CPU holds the lock of a pool-wide queue, as any mutex can be held: others get no
+/// task there, and that thread may have taken the one that is still counted.
+static bool is_locked(const ws_pool_t *pool)
+{
+  bool locked = false;
+  for (uint32_t i = 0; i < pool->tasks.kinds; i++)
+    locked |= *(const uint32_t *)(const void *)&pool->tasks.shared[i].lock != 0; // sim_libc_sync.c
+  return locked && any_thread(waits_for_cpu)
+         && ws_queued(&pool->tasks) <= ws_load_relaxed(&pool->tasks.shared_tasks);
+}
+
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !any_thread(is_delayed)
          && !(is_uncalled(pool) && any_thread(pushes_without_cpu))
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
-                                        : ws_queued(&pool->tasks) > 0 && is_left(pool));
+                                        : ws_queued(&pool->tasks) > 0 && is_left(pool) && !is_locked(pool));
 }
 
 /// @return what a guard's slowness adds to so many of its steps
