@@ -53,6 +53,9 @@ static void end_a_thread(void)
 
 static void the_process_ends(void)
 {
+#if !defined(__x86_64__) && !defined(__aarch64__) // ws_escape.h: elsewhere the thread ends
+  return;
+#endif
   char message[100];
   snprintf(message, sizeof message, "a task (function %p, argument (nil)) ended its thread",
            (void *)(uintptr_t)end_the_thread);
