@@ -345,9 +345,9 @@ static void a_nodes_queue_has_its_memory_there(void)
   preferring = 0;
   files = four;
   ws_pool_t *pool = test_create(&settings);
-  files = NULL;
   CU_ASSERT_TRUE(preferring == 3 && preferred == 0xe);
   test_destroy(pool);
+  files = NULL; // the guard reads, too
 }
 
 static void hints_and_counts_of_nodes(void)
