@@ -201,12 +201,22 @@ static bool is_disturbed(sim_ps_t now_ps)
   return sim_stalled > 0 || sim_disturb_throttles(now_ps) || any_thread(waits_for_cpu);
 }
 
+/// It sleeps for the lock of a pool-wide queue, not in a wait: as long as the holder is slow.
+static bool waits_for_lock(const ws_pool_t *pool, const sim_thread_t *thread)
+{
+  for (uint32_t i = 0; i < pool->tasks.kinds; i++)
+    if (thread->waits_on == (const void *)&pool->tasks.shared[i].lock)
+      return true;
+  return false;
+}
+
 /// A thread outside that helps sleeps in a wait, and has its place still.
 static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 {
   const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
   return tid > 0 && lane->helping.pool == pool && lane->helping.rests_at == 0
-         && sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1]);
+         && sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1])
+         && !waits_for_lock(pool, sim_thread[tid - 1]);
 }
 
 static void look_for_lane_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
@@ -255,7 +265,7 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
   const sim_thread_t *thread = sim_thread[ws_tid(worker) - 1];
   return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
-         && !ws_searches(worker) && worker->queue.helping.rests_at == 0;
+         && !ws_searches(worker) && worker->queue.helping.rests_at == 0 && !waits_for_lock(pool, thread);
 }
 
 static void look_for_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
