@@ -15,6 +15,9 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 /// the groups then.
 WS_FOR_FIBERS void ws_count_run(ws_queue_t *queue, uint32_t tasks);
 
+/// @brief Wake threads in ws_pool_wait: the caller has run out of work.
+WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
+
 /// @brief Complete the tasks that the calling worker has run, and count them.
 /// @threads  the worker
 void ws_complete_due(ws_worker_t *worker);

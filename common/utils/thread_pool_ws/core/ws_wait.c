@@ -39,6 +39,15 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
+void ws_note_idle(struct ws_pool_s *pool)
+{
+  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
+  if (ws_load_relaxed(&pool->idle.waiters) == 0) // relaxed: after the fence
+    return;
+  ws_add_release(&pool->idle.times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
+  ws_os_futex_wake(&pool->idle.times, INT_MAX);
+}
+
 /// Run one task, if one is found. @return whether
 static bool help_any(ws_search_t *search)
 {

@@ -8,6 +8,7 @@
 #include "ws_run.h"
 
 #include "../pool/ws_process.h"
+#include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
@@ -129,7 +130,9 @@ void ws_worker_loop(ws_worker_t *worker)
       ws_hint_add(&ws_process.awake, 0u - counted);
       return;
     }
-    ws_park(worker, counted);
+    const uint64_t rise_ns = ws_prewake_plan(worker, ws_park_begin(worker));
+    const ws_slept_t woken = ws_park(worker, counted, rise_ns);
+    ws_spin_until(worker, ws_prewake_woken(worker, woken.by, woken.rose_ns, woken.called_ns));
     ws_hint_pass_on(worker);
   }
 }

@@ -49,6 +49,20 @@ typedef struct {
   uint64_t state_ns[WS_WORKER_STATES];
 } ws_worker_stats_t;
 
+/// What was decided when an event could wake a worker, and one slept. A push that sees a worker search for
+/// tasks decides nothing.
+typedef enum {
+  WS_DECIDED_TASK, ///< woken for a task that waited
+  WS_DECIDED_SPREAD, ///< woken by a worker that had found a task while more were queued
+  WS_DECIDED_HINT, ///< woken because of a hint
+  WS_DECIDED_STUCK, ///< woken by the guard for tasks that no worker had reached
+  WS_DECIDED_TIMER, ///< woken by its own timer
+  WS_DECIDED_ALL, ///< all: the pool stopped, or became hot
+  WS_DECIDED_CAP, ///< none: as many workers as may be were awake
+  WS_DECIDED_ENOUGH, ///< none: the workers that searched were enough
+  WS_DECISIONS
+} ws_decided_t;
+
 /// Counters of a pool, and its present state.
 typedef struct {
   uint32_t workers; ///< threads obtained
@@ -67,7 +81,7 @@ typedef struct {
       ///< thread
   uint64_t cancelled_tasks; ///< tasks with a key that were skipped (ws_key.h), also by WS_STOP_ABORT
   uint64_t skipped_tasks; ///< tasks skipped by WS_STOP_ABORT
-  uint64_t reserved[8]; ///< for later counters; 0
+  uint64_t decided[WS_DECISIONS]; ///< [ws_decided_t] times, while a worker slept
   ws_worker_stats_t outside; ///< sum over the threads that are not workers. Stays the last
 } ws_stats_t;
 

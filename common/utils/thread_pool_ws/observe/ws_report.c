@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../pool/ws_types.h"
+#include "../sleep/ws_budget.h"
 
 #define COLUMNS 100
 #define WORKERS_SHOWN 8u ///< more of them are shown as a sum
@@ -42,7 +42,7 @@ static double ratio(double a, double b)
 
 static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t spin)
 {
-  const uint32_t percent = ws_stat_load(&pool->spin_cpu_max_percent);
+  const uint32_t percent = ws_spin_percent(pool);
   say(out, "thread_pool_ws: report of pool %llu", (ull_t)pool->id);
   if (spin == WS_SPIN_OFF)
     say(out, "  spin       off");
@@ -50,7 +50,7 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
     say(out, "  spin       hot: workers busy-poll without a limit");
   else if (spin == WS_SPIN_FIXED)
     say(out, "  spin       fixed, %.1f us ahead; busy-polls at most %u %% of a core each",
-        us(ws_stat_load(&pool->spin_lead_ns)), percent);
+        us(ws_spin_lead_ns(pool)), percent);
   else
     say(out,
         "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
@@ -229,7 +229,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_worker_stats_t *worker = calloc(pool->workers + 1, sizeof(*worker)); // without memory: no rows
   const uint32_t count = ws_pool_stats(pool, &total, worker, worker ? pool->workers : 0);
   ws_pool_prewake_stats(pool, &prewake);
-  const ws_spin_t spin = (ws_spin_t)ws_stat_load(&pool->spin);
+  const ws_spin_t spin = ws_spin_mode(pool);
   say_mode(&out, pool, spin);
   say_total(&out, &total, worker, count);
   say_pattern(&out, spin, &prewake);

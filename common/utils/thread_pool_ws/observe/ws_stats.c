@@ -5,6 +5,8 @@
 
 #include "../base/ws_base.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_sleep_stats.h"
+#include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 
@@ -41,20 +43,6 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
   }
 }
 
-/// The worker may change its state meanwhile: then the present state's time is about right.
-static void add_states(ws_worker_stats_t *stats, const ws_worker_t *worker, bool running)
-{
-  const uint32_t state = ws_stat_load(&worker->spent.state);
-  const uint64_t since_ns = ws_stat_load(&worker->spent.since_ns);
-  for (uint32_t i = 0; i < WS_WORKER_STATES; i++)
-    stats->state_ns[i] = ws_stat_load(&worker->spent.ns[i]);
-  if (!running || since_ns == 0)
-    return;
-  const uint64_t now_ns = ws_os_now_ns();
-  stats->state = (ws_worker_state_t)state;
-  stats->state_ns[state] += (int64_t)(now_ns - since_ns) > 0 ? now_ns - since_ns : 0;
-}
-
 static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);
@@ -62,19 +50,17 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers = pool->workers,
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
-      .workers_realtime = ws_stat_load(&pool->classes.realtime),
+      .workers_realtime = ws_stat_load(&pool->realtime),
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(&pool->tasks),
-      .guard_looks = ws_stat_load(&pool->count.guard_looks),
-      .spared_wakes = ws_stat_load(&pool->count.spared_wakes),
-      .starved_searches = ws_stat_load(&pool->count.starved_searches),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
       .skipped_tasks = ws_stat_load(&pool->count.skipped),
       .outside = {.cpu = -1},
   };
   add_queues(pool, &total);
+  ws_sleep_add_stats(pool, &total);
   const uint64_t inlined = ws_stat_load(&pool->count.laneless_inline);
   const uint64_t run = ws_stat_load(&pool->count.laneless_run);
   total.outside.inline_tasks += inlined;
@@ -96,7 +82,7 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
     const bool started = ws_load_acquire(&worker->start.state) == WS_START_DONE; // [edge START acquire]
     ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = started && worker->realtime};
     add_counters(&own, &worker->queue);
-    add_states(&own, worker, running);
+    ws_sleep_add_states(worker, running, &own);
     ws_sized_put((char *)out->worker + i * out->worker_bytes, out->worker_bytes, &own, sizeof(own));
   }
   return filled;

@@ -26,42 +26,49 @@ void ws_near_plan(struct ws_pool_s *pool)
       continue;
     const int32_t mine = first_of(cpu);
     uint32_t cache = 0;
-    while (cache < pool->caches.count && first[cache] != mine)
+    while (cache < pool->near.caches && first[cache] != mine)
       cache++;
     if (mine < 0 || cache == WS_CACHES_MAX) { // caches that are not known do not help
-      pool->caches.count = 0;
+      pool->near.caches = 0;
       return;
     }
-    if (cache == pool->caches.count)
-      first[pool->caches.count++] = mine;
-    pool->caches.of_cpu[cpu] = (uint8_t)cache;
+    if (cache == pool->near.caches)
+      first[pool->near.caches++] = mine;
+    pool->near.cache_of_cpu[cpu] = (uint8_t)cache;
   }
 }
 
-void ws_near_moved(ws_worker_t *worker)
+void ws_near_moved(ws_worker_t *worker, uint32_t cpu)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t cpu = ws_own_load(&worker->placed.seen_cpu);
-  if (pool->caches.count < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
+  ws_near_note(worker, cpu);
+  if (pool->near.caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
     return;
-  const uint32_t cache = 1 + pool->caches.of_cpu[cpu - 1];
-  if (cache == worker->placed.cache)
+  const uint32_t cache = 1 + pool->near.cache_of_cpu[cpu - 1];
+  if (cache == worker->near.cache)
     return;
-  if (worker->placed.cache > 0)
-    ws_hint_add(&pool->at_cache[worker->placed.cache - 1], 0u - 1);
-  worker->placed.cache = cache;
-  ws_hint_add(&pool->at_cache[cache - 1], 1);
+  if (worker->near.cache > 0)
+    ws_hint_add(&pool->near.at_cache[worker->near.cache - 1], 0u - 1);
+  worker->near.cache = cache;
+  ws_hint_add(&pool->near.at_cache[cache - 1], 1);
+}
+
+uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
+{
+  const bool known = cpu >= 0 && cpu < (int32_t)WS_CPUS_MAX && pool->near.caches > 0
+                     && ws_os_cpuset_has(&pool->mask, (uint32_t)cpu);
+  return known ? 1 + pool->near.cache_of_cpu[cpu] : 0;
 }
 
 uint32_t ws_near_count(const struct ws_pool_s *pool)
 {
-  const uint32_t producer = ws_hint_load(&pool->producer_cpu);
-  if (pool->caches.count < 2 || producer == 0 || producer > WS_CPUS_MAX)
+  const uint32_t producer = ws_near_producer(pool);
+  if (pool->near.caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
     return pool->workers;
-  return ws_hint_load(&pool->at_cache[pool->caches.of_cpu[producer - 1]]);
+  return ws_hint_load(&pool->near.at_cache[pool->near.cache_of_cpu[producer - 1]]);
 }
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return ws_hint_load(&pool->producer_cpu) == (uint32_t)(cpu + 1) && !ws_hint_load(&pool->producer_holds);
+  return ws_near_producer(pool) == (uint32_t)(cpu + 1) && !ws_near_producer_holds(pool);
 }

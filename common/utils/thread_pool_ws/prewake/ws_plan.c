@@ -96,7 +96,7 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
 double ws_miss_ns(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  return (pool->settings.spin_price + 1) * worker->react_ns + (double)ws_stat_load(&pool->wake_call_ns);
+  return (pool->settings.spin_price + 1) * worker->prewake->react_ns + (double)ws_wake_call_ns(pool);
 }
 
 /// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.
@@ -108,23 +108,24 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
   if (lead->early.count < WS_LEAD_SAMPLES_MIN || (fixed && phase->occupancy < OCCUPANCY_MIN))
     return (ws_plan_t){0};
-  const double share = ws_hint_load(&pool->spin_cpu_max_percent) / 100.;
+  const double share = ws_spin_percent(pool) / 100.;
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
       .occupancy = phase->occupancy,
       .late = &phase->late,
-      .react_ns = worker->react_ns,
+      .react_ns = worker->prewake->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
-      .call_ns = (double)ws_stat_load(&pool->wake_call_ns),
+      .call_ns = (double)ws_wake_call_ns(pool),
       .spin_ns_max = share * (double)outlook->gap_ns,
   };
-  const int64_t fixed_ns = (int64_t)ws_hint_load(&pool->spin_lead_ns);
+  const int64_t fixed_ns = (int64_t)ws_spin_lead_ns(pool);
   const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
     return (ws_plan_t){0};
   // One timer wake for each time that the burst is expected.
   const uint64_t risen_ns = lead->risen_ns + (uint64_t)(outlook->period_ns / 2);
-  const uint64_t after_ns = worker->slept_ns > risen_ns ? worker->slept_ns : risen_ns;
+  const uint64_t slept_ns = worker->prewake->slept_ns;
+  const uint64_t after_ns = slept_ns > risen_ns ? slept_ns : risen_ns;
   const double over_ns = (double)after_ns - phase->next_ns;
   const double periods = over_ns < 0 ? 0 : (double)(uint64_t)(over_ns / phase->period_ns) + 1;
   const int64_t expected_ns = (int64_t)(phase->next_ns + periods * phase->period_ns);
@@ -141,8 +142,8 @@ static ws_plan_t plan_hint(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
   const ws_prewake_worker_t *its = worker->prewake;
-  const uint64_t expected_ns = ws_hint_load(&pool->expected_ns);
-  if (expected_ns <= worker->slept_ns || expected_ns == its->hinted_ns)
+  const uint64_t expected_ns = ws_hint_load(&pool->prewake->expected_ns);
+  if (expected_ns <= its->slept_ns || expected_ns == its->hinted_ns)
     return (ws_plan_t){0}; // over, or the worker has woken for it already
   const ws_window_t *waking = &its->wakes[its->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
@@ -175,7 +176,7 @@ static bool arm(ws_worker_t *worker, uint32_t needed)
   worker->prewake->is_far = is_far;
   if (is_far && (limit <= near || !count_below(far, limit - near)))
     return false;
-  if (count_below(&pool->armed, limit))
+  if (count_below(&pool->prewake->armed, limit))
     return true;
   if (is_far)
     ws_hint_add(far, 0u - 1);

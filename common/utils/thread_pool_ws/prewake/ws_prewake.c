@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../sleep/ws_budget.h"
+#include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 
 /// A gap shorter than this is the next phase of the same slot, whatever the settings say.
@@ -80,10 +81,12 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
   ws_hint_store(&its->announced_until_ns, until_ns);
 }
 
-void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns)
 {
   ws_prewake_pool_t *pools = worker->pool->prewake;
   ws_prewake_worker_t *its = worker->prewake;
+  // A worker that was called found its task later than the task came.
+  const uint64_t gap_ns = (called_ns > its->out_of_work_ns ? called_ns : now_ns) - its->out_of_work_ns;
   ws_prewake_arrived(worker->pool, now_ns); // if the push has not noted it
   ws_window_add(&its->follows[its->follow], (int64_t)gap_ns);
   if (gap_ns <= worker->pool->settings.spin_ns_max) {
@@ -97,7 +100,7 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns)
     ws_stat_store(&its->taken[its->burst].arrival_ns, arrival_ns);
     ws_stat_store(&its->taken[its->burst].tasks, 1);
     if (ws_stat_load(&pools->started_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)
-      ws_late_start(worker, arrival_ns, now_ns);
+      ws_late_start(worker, arrival_ns, now_ns, called_ns);
   }
   its->gave_up.rise_ns = 0;
 }
@@ -119,7 +122,7 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
   if (its->locks != outlook->locks)
     memset(its->lead, 0, sizeof(its->lead)); // the phases are of another pattern now
   its->locks = outlook->locks;
-  const bool in_time = worker->rose_ns <= outlook->seen_ns;
+  const bool in_time = its->rose_ns <= outlook->seen_ns;
   if (its->by_timer) {
     ws_counters_t *count = &worker->queue.count;
     ws_count(in_time ? &count->hits : &count->lates, 1);
@@ -165,6 +168,7 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   struct ws_pool_s *pool = worker->pool;
   ws_prewake_worker_t *its = worker->prewake;
   its->found = true;
+  its->out_of_work_ns = now_ns;
   // Without a new arrival the same burst goes on: with tiny tasks a worker runs out of work again and again.
   if (ws_hint_load(&pool->prewake->arrival_ns) != its->learnt_ns) {
     ws_outlook_t outlook;
@@ -178,19 +182,20 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   return now_ns + look_ns(worker, now_ns);
 }
 
-ws_plan_t ws_prewake_plan(ws_worker_t *worker)
+uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_prewake_worker_t *its = worker->prewake;
   ws_outlook_t outlook = {0};
+  its->slept_ns = slept_ns;
   if (pool->cpus > 1) {
-    ws_rhythm_update(pool, worker->slept_ns);
+    ws_rhythm_update(pool, slept_ns);
     if (ws_rhythm_read(pool->prewake, true, &outlook)) {
       learn(worker, &outlook);
       const int32_t phase = outlook.arrived.phase;
       // How long the last burst was, if the worker has run tasks of it.
-      if (its->found && phase >= 0 && worker->out_of_work_ns > outlook.seen_ns)
-        ws_window_add(&its->lead[phase].length, (int64_t)(worker->out_of_work_ns - outlook.seen_ns));
+      if (its->found && phase >= 0 && its->out_of_work_ns > outlook.seen_ns)
+        ws_window_add(&its->lead[phase].length, (int64_t)(its->out_of_work_ns - outlook.seen_ns));
     }
   }
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
@@ -199,19 +204,23 @@ ws_plan_t ws_prewake_plan(ws_worker_t *worker)
   its->by_timer = false;
   its->waking_ns = -1;
   its->plan = ws_plan_choose(worker, &outlook);
-  ws_store_relaxed(&worker->alarm_ns, its->plan.rise_ns); // relaxed: published with the worker's bit
+  ws_store_relaxed(&its->alarm_ns, its->plan.rise_ns); // relaxed: published with the worker's bit
   if (!ws_hint_load(&pool->quiet)) // as in ws_prewake_idle()
     ws_hint_store(&pool->quiet, 1);
-  return its->plan;
+  if (its->plan.rise_ns != 0)
+    WS_PROBE(prewake, ws_traced_pool(pool), (int32_t)worker->index, 0u, its->plan.rise_ns,
+             its->plan.expected_ns);
+  return its->plan.rise_ns;
 }
 
 void ws_prewake_disarm(ws_worker_t *worker)
 {
-  if (ws_own_load(&worker->alarm_ns) == 0)
+  ws_prewake_worker_t *its = worker->prewake;
+  if (ws_own_load(&its->alarm_ns) == 0)
     return;
-  ws_hint_store(&worker->alarm_ns, 0);
-  ws_hint_add(&worker->pool->armed, 0u - 1);
-  if (WS_UNLIKELY(worker->prewake->is_far))
+  ws_hint_store(&its->alarm_ns, 0);
+  ws_hint_add(&worker->pool->prewake->armed, 0u - 1);
+  if (WS_UNLIKELY(its->is_far))
     ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
 }
 
@@ -219,41 +228,62 @@ void ws_prewake_disarm(ws_worker_t *worker)
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
-  struct ws_pool_s *pool = worker->pool;
-  const uint64_t slept_ns = worker->rose_ns - worker->slept_ns;
-  const int64_t waking_ns = worker->rose_ns > from_ns ? (int64_t)(worker->rose_ns - from_ns) : 0;
+  ws_prewake_pool_t *pools = worker->pool->prewake;
+  const uint64_t slept_ns = its->rose_ns - its->slept_ns;
+  const int64_t waking_ns = its->rose_ns > from_ns ? (int64_t)(its->rose_ns - from_ns) : 0;
   uint32_t gap = 0; // see WS_WAKE_GAPS
   for (uint64_t bound_ns = 250000; slept_ns >= bound_ns && gap < WS_WAKE_GAPS - 1; bound_ns *= 4)
     gap++;
   ws_histogram_add(&its->woken[by][gap], (uint64_t)waking_ns);
-  if (by == WS_WAKE_PUSH && slept_ns < ws_stat_load(&pool->prewake->sleep_ns_min))
+  if (by == WS_WAKE_PUSH && slept_ns < ws_stat_load(&pools->sleep_ns_min))
     return; // its CPU was still warm: the next burst will not find it so
   its->waking_ns = waking_ns;
   ws_window_add(&its->wakes[by], waking_ns);
   if (by == WS_WAKE_TIMER)
     return;
   // The median: while timers wake the worker, pushes do so on rare occasions only, when something was wrong.
-  worker->react_ns = (double)ws_window_quantile(&its->wakes[by], 500);
-  ws_stat_store(&pool->waking_ns, (uint64_t)worker->react_ns);
+  its->react_ns = (double)ws_window_quantile(&its->wakes[by], 500);
+  ws_stat_store(&pools->waking_ns, (uint64_t)its->react_ns);
 }
 
-uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
+uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
   const ws_plan_t *plan = &its->plan;
-  if (worker->called_ns != 0 && ws_alarm_is_over(worker, worker->called_ns))
+  its->rose_ns = rose_ns;
+  if (called_ns != 0 && ws_alarm_is_over(worker, called_ns))
     by = WS_WAKE_TIMER; // the push came when its timer had fired already
-  const uint64_t from_ns = by == WS_WAKE_TIMER ? plan->rise_ns : worker->called_ns;
+  const uint64_t from_ns = by == WS_WAKE_TIMER ? plan->rise_ns : called_ns;
   its->found = false;
   its->by_timer = by == WS_WAKE_TIMER;
   if (its->by_timer && from_ns != 0) {
     ws_histogram_add(&its->leads, plan->expected_ns > from_ns ? plan->expected_ns - from_ns : 0);
     *(plan->phase >= 0 ? &its->lead[plan->phase].risen_ns : &its->hinted_ns) = plan->expected_ns;
   }
-  if (from_ns > worker->slept_ns) // else it found work before it slept, or there was no time to sleep
+  if (from_ns > its->slept_ns) // else it found work before it slept, or there was no time to sleep
     learn_waking(worker, by, from_ns);
   ws_prewake_disarm(worker);
-  return its->by_timer ? plan->give_up_ns : worker->rose_ns;
+  return its->by_timer ? plan->give_up_ns : rose_ns;
+}
+
+void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns)
+{
+  ws_hint_store(&pool->prewake->expected_ns, at_ns); // read by workers that plan their sleep
+}
+
+uint32_t ws_prewake_armed(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&pool->prewake->armed);
+}
+
+uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker)
+{
+  return ws_hint_load(&worker->prewake->alarm_ns);
+}
+
+uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool)
+{
+  return ws_stat_load(&pool->prewake->waking_ns);
 }
 
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)

@@ -35,8 +35,9 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
 /// @return when the worker should say so again; UINT64_MAX = it has said so, once in a spin is enough
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
-/// @brief The worker has found work at @p now_ns, after @p gap_ns without.
-void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns);
+/// @brief The worker has found work at @p now_ns. @param called_ns  when another thread has called it since it
+/// ran out of work; 0 = none has: it found its task when that came
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns);
 
 /// @brief The worker comes from a task, and has taken another one that had to wait for it.
 /// @threads  the worker
@@ -45,27 +46,40 @@ void ws_prewake_took_more(ws_worker_t *worker);
 /// @brief The worker has run out of work. @return until when it should spin
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker goes to sleep, at worker->slept_ns: plan its timer wake. With a timer, worker->alarm_ns
-/// is set and the worker is counted in pool->armed.
-/// @return the plan
-ws_plan_t ws_prewake_plan(ws_worker_t *worker);
+/// @brief The worker goes to sleep at @p slept_ns: plan its timer wake. Until the timer is disarmed the worker
+/// counts as armed.
+/// @return when the timer is to fire; 0 = no timer
+uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns);
 
-/// @brief The worker does not use its timer any more: another worker may. Clears worker->alarm_ns.
+/// @brief The worker does not use its timer any more: another worker may.
 void ws_prewake_disarm(ws_worker_t *worker);
 
-/// @brief The worker is awake, at worker->rose_ns: it does not use its timer any more.
+/// @brief The worker is awake at @p rose_ns: it does not use its timer any more.
+/// @param called_ns  when another thread called it; 0 = none did
 /// @return until when it should spin
-uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by);
+uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns);
+
+/// @brief A hint has given the time of a burst. Only a hint
+void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns);
 
 /// @brief The control group's quota was used up: lower the level by one, at once. The level rises after
 /// @p span_ns without trouble, or after twice the last such time.
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 
+/// @return workers with a timer
+uint32_t ws_prewake_armed(const struct ws_pool_s *pool);
+
+/// @return the timer of the worker, which sleeps; 0 = none
+uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker);
+
+/// @return time from the call to a worker's first instruction, a median; 0 = not known yet
+uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool);
+
 /// @return whether the worker's timer has fired at @p now_ns, so that the worker is about to run
 static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
 {
-  const uint64_t alarm_ns = ws_load_relaxed(&worker->alarm_ns); // relaxed: the caller owns the claim
+  const uint64_t alarm_ns = ws_prewake_alarm_ns(worker);
   return alarm_ns != 0 && alarm_ns <= now_ns;
 }
 

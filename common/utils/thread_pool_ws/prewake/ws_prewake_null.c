@@ -22,7 +22,7 @@ uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
   return UINT64_MAX;
 }
 
-void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t gap_ns) {}
+void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns) {}
 
 void ws_prewake_took_more(ws_worker_t *worker) {}
 
@@ -31,16 +31,33 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   return now_ns + worker->pool->settings.spin_ns_max;
 }
 
-ws_plan_t ws_prewake_plan(ws_worker_t *worker)
+uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
 {
-  return (ws_plan_t){0};
+  return 0;
 }
 
 void ws_prewake_disarm(ws_worker_t *worker) {}
 
-uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by)
+uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns)
 {
-  return worker->rose_ns;
+  return rose_ns;
+}
+
+void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns) {}
+
+uint32_t ws_prewake_armed(const struct ws_pool_s *pool)
+{
+  return 0;
+}
+
+uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker)
+{
+  return 0;
+}
+
+uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool)
+{
+  return 0;
 }
 
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns) {}

@@ -135,9 +135,23 @@ typedef struct {
   double gain_ns; ///< expected lateness that is avoided, as CPU time, less cost_ns
 } ws_lead_choice_t;
 
+/// A worker's planned timer wake.
+typedef struct {
+  uint64_t rise_ns; ///< when the timer fires; 0 = no timer
+  uint64_t give_up_ns; ///< how long the worker then spins without work
+  uint64_t expected_ns; ///< when the burst is expected
+  int32_t phase; ///< of the predictor; -1 = the burst is from a hint
+  int64_t late_ns_max; ///< how late such bursts came at most, lately
+  bool tries; ///< it is not thought to be worth its cost, and shows whether that is still so
+} ws_plan_t;
+
 /// Of a worker.
 struct ws_prewake_worker_s {
   ws_plan_t plan; ///< P
+  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in armed; 0 = none
+  uint64_t out_of_work_ns; ///< P when it last ran out of work
+  uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
+  double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
   bool is_far; ///< P if it has an alarm, it is counted in armed_far
@@ -197,6 +211,9 @@ struct ws_prewake_pool_s {
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
+  ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
+  ws_au64_t expected_ns; ///< S time of the burst of the last hint: sleep/ws_hint.c. Only a hint
+  ws_au32_t armed; ///< S workers with an alarm
   ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   // Late starts (ws_prewake_stats.c).
@@ -257,11 +274,6 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
 double ws_miss_ns(const ws_worker_t *worker);
 
 /// @brief The worker is the first that has found a task of the burst: if that is late, count why.
-void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns);
-
-static inline ws_spin_t ws_spin_mode(const struct ws_pool_s *pool)
-{
-  return (ws_spin_t)ws_hint_load(&pool->spin);
-}
+void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns, uint64_t called_ns);
 
 #endif

@@ -5,6 +5,7 @@
 /// what it remembers of its sleep, and counts it. A burst that is not late costs a comparison.
 #include "../include/ws_stats.h"
 
+#include "../pool/ws_near.h"
 #include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 
@@ -17,12 +18,12 @@
 
 /// @return the cause, of those that hold the one that comes first in time
 static ws_late_t cause_of(const ws_worker_t *worker, uint64_t arrival_ns, uint64_t before_ns,
-                          uint64_t late_ns)
+                          uint64_t late_ns, uint64_t called_ns)
 {
   const ws_prewake_worker_t *its = worker->prewake;
   const ws_plan_t *gave_up = &its->gave_up;
-  const bool beside = ws_hint_load(&worker->pool->producer_cpu) == (uint32_t)(ws_os_cpu() + 1);
-  if (worker->rose_ns <= arrival_ns)
+  const bool beside = ws_near_producer(worker->pool) == (uint32_t)(ws_os_cpu() + 1);
+  if (its->rose_ns <= arrival_ns)
     return WS_LATE_CPU_TAKEN;
   if (its->by_timer && its->plan.rise_ns <= arrival_ns)
     return beside ? WS_LATE_BUSY_CPU : WS_LATE_TIMER;
@@ -39,14 +40,14 @@ static ws_late_t cause_of(const ws_worker_t *worker, uint64_t arrival_ns, uint64
     return WS_LATE_PAUSE;
   if (its->plan.rise_ns != 0)
     return WS_LATE_BURST_EARLY;
-  if (worker->called_ns > arrival_ns && worker->called_ns - arrival_ns > late_ns / 2)
+  if (called_ns > arrival_ns && called_ns - arrival_ns > late_ns / 2)
     return WS_LATE_CALL;
   if (its->unset != WS_LATE_WAKE)
     return its->unset;
   return beside ? WS_LATE_BUSY_CPU : WS_LATE_WAKE;
 }
 
-void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns)
+void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns, uint64_t called_ns)
 {
   ws_prewake_pool_t *its = worker->pool->prewake;
   const uint64_t before_ns = ws_stat_load(&its->started_ns);
@@ -60,7 +61,7 @@ void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns)
   ws_stat_store(&its->late_ns, first ? late_ns : above ? bound_ns + RAISE * step_ns : below_ns);
   if (!above || first)
     return;
-  const ws_late_t cause = cause_of(worker, arrival_ns, before_ns, late_ns);
+  const ws_late_t cause = cause_of(worker, arrival_ns, before_ns, late_ns, called_ns);
   ws_stat_add(&its->late_by[cause], 1);
   WS_PROBE(late, ws_traced_pool(worker->pool), (int32_t)worker->index, ws_late_name(cause), late_ns);
 }

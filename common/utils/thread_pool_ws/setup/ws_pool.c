@@ -146,14 +146,12 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
   pool->tasks.workers = pool->workers;
   pool->tasks.mask_words = (pool->workers + 63) / 64;
-  ws_init_store(&pool->spin_cpus, pool->cpus);
   ws_topo_victims(pool);
   for (uint32_t i = 0; i < pool->settings.lanes; i++) // they follow the queues of the workers that started
     ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
   // [edge LANE_TABLE release] lanes come into use one by one
   ws_store_release(&pool->tasks.queues, pool->workers);
-  ws_guard_start(pool);
-  if (!pool->guarded) // light fences need a guard
+  if (!ws_guard_start(pool)) // light fences need a guard
     ws_hint_store(&pool->tasks.light, 0);
 }
 

@@ -15,6 +15,8 @@
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../sleep/ws_idle.h"
+#include "../sleep/ws_place.h"
 
 static void set_class(ws_worker_t *worker)
 {
@@ -34,7 +36,7 @@ static void read_class(ws_worker_t *worker)
   int policy = SCHED_OTHER;
   pthread_getschedparam(worker->thread, &policy, &obtained);
   worker->realtime = policy == SCHED_RR || policy == SCHED_FIFO;
-  worker->priority = worker->realtime ? (uint32_t)obtained.sched_priority : 0;
+  worker->start.priority = worker->realtime ? (uint32_t)obtained.sched_priority : 0;
 }
 
 /// Runs on the worker's thread, before its first task.
@@ -50,28 +52,17 @@ static void set_up(ws_worker_t *worker)
   set_class(worker); // before it is pinned: it may need the class to get that CPU
   if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
     worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
-  worker->placed.confine.may = worker->cpu < 0;
+  ws_idle_begin(worker);
   worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_deque_touch(&worker->queue.deque);
-  ws_stat_store(&worker->spent.since_ns, ws_os_now_ns());
-  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(ws_os_cpu() + 1));
-  ws_near_moved(worker);
+  ws_near_moved(worker, (uint32_t)(ws_os_cpu() + 1));
 }
 
-/// The worker is no longer one that the creation does not wait for.
-static void end_late(ws_worker_t *worker)
+static void count_class(ws_worker_t *worker)
 {
-  ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_hint_add(&ws_process.awake, 1);
-}
-
-static void count_class(const ws_worker_t *worker)
-{
-  struct ws_pool_s *pool = worker->pool;
-  ws_stat_add(&pool->classes.realtime, worker->realtime);
-  if (worker->priority > ws_hint_load(&pool->classes.priority))
-    ws_hint_store(&pool->classes.priority, worker->priority);
+  ws_stat_add(&worker->pool->realtime, worker->realtime);
+  ws_place_begin(worker, worker->start.priority);
 }
 
 static void *worker_thread(void *worker_arg)
@@ -81,7 +72,7 @@ static void *worker_thread(void *worker_arg)
   ws_observe(worker, WS_OBSERVED_START);
   // [edge START acq_rel] what set_up wrote
   if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
-    end_late(worker);
+    ws_unblock(worker->pool);
     count_class(worker);
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
@@ -123,11 +114,10 @@ static bool leave_behind(ws_worker_t *worker)
   uint32_t begins = WS_START_BEGINS;
   if (ws_load_acquire(&worker->start.state) == WS_START_DONE) // [edge START acquire]
     return false;
-  ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-  ws_hint_add(&ws_process.awake, 0u - 1);
+  ws_block(worker->pool);
   if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
-  end_late(worker);
+  ws_unblock(worker->pool);
   // [edge START acquire] it has started just now
   return ws_load_acquire(&worker->start.state) != WS_START_DONE;
 }

@@ -5,6 +5,7 @@
 
 #include "../include/ws_node.h"
 #include "../pool/ws_callback.h"
+#include "../pool/ws_near.h"
 #include "ws_setup.h"
 
 /// @return the first worker with the CPU of worker @p i
@@ -82,24 +83,15 @@ uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus
   return distinct > 0 && distinct < cpus ? distinct : cpus;
 }
 
-/// @return 1 + the last-level cache of a worker's CPU; 0 = not known, or the worker floats
-static uint32_t cache_of(const struct ws_pool_s *pool, const ws_worker_t *worker)
-{
-  const uint32_t cpu = (uint32_t)worker->cpu;
-  if (worker->cpu < 0 || cpu >= WS_CPUS_MAX || pool->caches.count == 0 || !ws_os_cpuset_has(&pool->mask, cpu))
-    return 0;
-  return 1 + pool->caches.of_cpu[cpu];
-}
-
 void ws_topo_victims(struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
     uint32_t *next = pool->worker[i]->victims;
-    const uint32_t cache = cache_of(pool, pool->worker[i]);
+    const uint32_t cache = ws_near_cache_of(pool, pool->worker[i]->cpu);
     for (uint32_t far = 0; far < 2; far++)
       for (uint32_t step = 1; step < pool->workers; step++) {
         const uint32_t other = (i + step) % pool->workers;
-        if ((cache == 0 || cache_of(pool, pool->worker[other]) != cache) == far)
+        if ((cache == 0 || ws_near_cache_of(pool, pool->worker[other]->cpu) != cache) == far)
           *next++ = other;
       }
   }

@@ -11,15 +11,15 @@
 uint32_t ws_working(const struct ws_pool_s *pool)
 {
   const uint32_t awake = ws_awake(pool);
-  const uint32_t blocked = ws_hint_load(&pool->blocked);
-  const uint32_t away = blocked + ws_hint_load(&pool->tasks.starved);
+  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const uint32_t away = ws_hint_load(&its->blocked) + ws_hint_load(&its->starved);
   return awake > away ? awake - away : 0;
 }
 
 uint32_t ws_outside(const struct ws_pool_s *pool)
 {
-  const uint32_t helpers = ws_hint_load(&pool->helpers);
-  const uint32_t hinted = ws_hint_load(&pool->outside);
+  const uint32_t helpers = ws_hint_load(&ws_sleep_pool(pool)->helpers);
+  const uint32_t hinted = ws_hint_load(&ws_sleep_pool(pool)->outside);
   return helpers > hinted ? helpers : hinted;
 }
 
@@ -31,7 +31,7 @@ uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside)
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
-  if (!pool->capped || ws_hint_load(&pool->lifted))
+  if (!ws_sleep_pool(pool)->capped || ws_hint_load(&ws_sleep_pool(pool)->lifted))
     return pool->workers;
   return ws_awake_limit_beside(pool, ws_outside(pool));
 }
@@ -39,7 +39,7 @@ uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 uint32_t ws_spin_limit(const struct ws_pool_s *pool)
 {
   const uint32_t others = ws_hint_load(&ws_process.helpers) > 1 ? ws_hint_load(&ws_process.helpers) : 1;
-  const uint32_t cpus = ws_hint_load(&pool->spin_cpus);
+  const uint32_t cpus = ws_hint_load(&ws_sleep_pool(pool)->spin_cpus);
   return cpus > others ? cpus - others : 0;
 }
 
@@ -49,30 +49,21 @@ bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more)
          && ws_hint_load(&pool->state) == WS_RUNNING; // looked at again before sleep
 }
 
-bool ws_may_rise(const struct ws_pool_s *pool)
-{
-  return ws_may_spin(pool, 1) && ws_working(pool) < ws_awake_limit(pool);
-}
-
-static int64_t percent(const struct ws_pool_s *pool)
-{
-  return ws_hint_load(&pool->spin_cpu_max_percent);
-}
-
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)
 {
-  const int64_t most_ns = ALLOWANCE_NS / 100 * percent(worker->pool);
-  const uint64_t passed_ns = later_ns - worker->spin.allowed_ns;
-  const bool long_ago = passed_ns >= ALLOWANCE_NS;
-  const int64_t granted_ns = long_ago ? 2 * most_ns : (int64_t)passed_ns * percent(worker->pool) / 100;
-  return worker->spin.allowance_ns + granted_ns < most_ns ? worker->spin.allowance_ns + granted_ns : most_ns;
+  const ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const int64_t percent = ws_spin_percent(worker->pool), most_ns = ALLOWANCE_NS / 100 * percent;
+  const uint64_t passed_ns = later_ns - its->spin.allowed_ns;
+  const int64_t granted_ns = passed_ns >= ALLOWANCE_NS ? 2 * most_ns : (int64_t)passed_ns * percent / 100;
+  return its->spin.allowance_ns + granted_ns < most_ns ? its->spin.allowance_ns + granted_ns : most_ns;
 }
 
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 {
-  worker->spin.allowance_ns = ws_spin_forecast(worker, now_ns);
-  worker->spin.allowed_ns = now_ns;
-  return worker->spin.allowance_ns;
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  its->spin.allowance_ns = ws_spin_forecast(worker, now_ns);
+  its->spin.allowed_ns = now_ns;
+  return its->spin.allowance_ns;
 }
 
 /// CPU time of a sleep and a wake, as a multiple of the call's: the worker's two switches take about as long.
@@ -83,10 +74,10 @@ int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found)
 {
-  const uint64_t saved_ns = found ? WAKE_CALLS * ws_stat_load(&worker->pool->wake_call_ns) : 0;
+  int64_t *left_ns = &ws_sleep_worker(worker)->spin.allowance_ns;
+  const uint64_t saved_ns = found ? WAKE_CALLS * ws_wake_call_ns(worker->pool) : 0;
   const uint64_t saved_ns_max = spun_ns - spun_ns / LEAST_PART;
   const uint64_t cost_ns = spun_ns - (saved_ns < saved_ns_max ? saved_ns : saved_ns_max);
-  const int64_t least_ns = -ALLOWANCE_NS / 100 * percent(worker->pool);
-  const int64_t left_ns = worker->spin.allowance_ns - (int64_t)cost_ns;
-  worker->spin.allowance_ns = left_ns > least_ns ? left_ns : least_ns;
+  const int64_t least_ns = -ALLOWANCE_NS / 100 * (int64_t)ws_spin_percent(worker->pool);
+  *left_ns = *left_ns - (int64_t)cost_ns > least_ns ? *left_ns - (int64_t)cost_ns : least_ns;
 }

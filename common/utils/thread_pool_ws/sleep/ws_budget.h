@@ -9,7 +9,16 @@
 #ifndef WS_BUDGET_H
 #define WS_BUDGET_H
 
-#include "../pool/ws_types.h"
+#include "ws_sleep_state.h"
+
+/// @return workers that do not sleep for want of work
+static inline uint32_t ws_awake(const struct ws_pool_s *pool)
+{
+  uint32_t asleep = 0;
+  for (uint32_t i = 0; i < pool->tasks.mask_words; i++)
+    asleep += (uint32_t)__builtin_popcountll(ws_hint_load(&ws_sleep_pool(pool)->sleepers[i]));
+  return pool->workers - asleep;
+}
 
 /// @return workers awake and not blocked in a join
 uint32_t ws_working(const struct ws_pool_s *pool);
@@ -31,9 +40,6 @@ uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 /// CPU to each thread outside that helps, and at least one CPU in all. @param more  workers that wake, too
 bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more);
 
-/// @return whether a timer may wake a sleeping worker
-bool ws_may_rise(const struct ws_pool_s *pool);
-
 /// @return the time that the worker may spin at @p now_ns; 0 or less = none. The share of
 ///         spin_cpu_max_percent that was not used since the last call is saved up, for at most 10 ms
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns);
@@ -52,13 +58,42 @@ void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 /// @return whether the caller took a place, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 
+/// @brief A worker does not run, and does not sleep for want of work: it blocks, or its start is late.
+void ws_block(struct ws_pool_s *pool);
+
+/// @brief It goes on.
+void ws_unblock(struct ws_pool_s *pool);
+
 /// @brief Leave the place that was taken last.
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 
 /// @return whether a thread that waits in @p pool may spin: one CPU is left for the tasks that it waits for
 static inline bool ws_helper_may_spin(const struct ws_pool_s *pool)
 {
-  return ws_hint_load(&pool->spin_cpus) > 1;
+  return ws_hint_load(&ws_sleep_pool(pool)->spin_cpus) > 1;
+}
+
+// Settings that may change while the pool runs (ws_hint.c), and a measurement.
+
+static inline ws_spin_t ws_spin_mode(const struct ws_pool_s *pool)
+{
+  return (ws_spin_t)ws_hint_load(&ws_sleep_pool(pool)->spin);
+}
+
+static inline uint64_t ws_spin_lead_ns(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&ws_sleep_pool(pool)->spin_lead_ns);
+}
+
+static inline uint32_t ws_spin_percent(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&ws_sleep_pool(pool)->spin_percent);
+}
+
+/// @return time that the call which wakes a worker takes its caller, a mean; 0 = not known yet
+static inline uint64_t ws_wake_call_ns(const struct ws_pool_s *pool)
+{
+  return ws_stat_load(&ws_sleep_pool(pool)->call_ns);
 }
 
 #endif

@@ -84,14 +84,15 @@ static bool is_late(const ws_worker_t *worker)
 /// kernel. A task that such a thread runs while it helps may block, too
 static uint32_t awake_outside(struct ws_pool_s *pool)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint32_t thought = ws_outside(pool), queues = ws_queue_count(&pool->tasks);
   uint32_t awake = 0;
   for (uint32_t i = pool->workers; i < queues && awake < thought; i++) {
     const uint64_t owner = ws_hint_load(&pool->tasks.queue[i]->owner);
     awake += owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner));
   }
-  if (awake == 0 && ws_hint_load(&pool->outside))
-    ws_hint_store(&pool->outside, 0); // the next push sets it
+  if (awake == 0 && ws_hint_load(&its->outside))
+    ws_hint_store(&its->outside, 0); // the next push sets it
   return awake;
 }
 
@@ -99,7 +100,7 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
 /// pool cannot see. A late worker counts as blocked, as if it slept in a join
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
-  const uint32_t blocked = ws_hint_load(&pool->blocked);
+  const uint32_t blocked = ws_hint_load(&ws_sleep_pool(pool)->blocked);
   uint32_t sleeping = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
     if (!ws_is_parked(pool, i))
@@ -111,10 +112,11 @@ static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 /// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
 static bool is_starved(ws_worker_t *worker, uint64_t look)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const uint64_t cpu_ns = ws_os_thread_cpu_ns(ws_tid(worker));
-  const bool starved = worker->watched.look + 1 == look && worker->watched.cpu_ns == cpu_ns && cpu_ns != 0;
-  worker->watched.look = look;
-  worker->watched.cpu_ns = cpu_ns;
+  const bool starved = its->watched.look + 1 == look && its->watched.cpu_ns == cpu_ns && cpu_ns != 0;
+  its->watched.look = look;
+  its->watched.cpu_ns = cpu_ns;
   return starved;
 }
 
@@ -142,28 +144,36 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if ((hidden > 0 && hidden == working) || memory->stalled >= LOOKS_MANY)
-    ws_hint_store(&pool->lifted, 1);
-  const bool holds = pool->capped && !ws_hint_load(&pool->lifted);
+    ws_hint_store(&its->lifted, 1);
+  const bool holds = its->capped && !ws_hint_load(&its->lifted);
   const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
   const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
-  uint64_t queued = ws_queued(&pool->tasks);
-  if (queued < memory->waited) // those woken at the looks before may have no CPU: wake more each time
-    queued = memory->waited;
+  const uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
-  for (uint32_t at_work = working - away; at_work < limit && queued > 0; at_work++, queued--)
-    if (!ws_wake_sleeper(pool, (ws_here_t){0}, false) && (outside == 0 || memory->waited > SPARED_LOOKS))
-      ws_wake_sleeper(pool, (ws_here_t){0}, true);
+  const ws_moment_t moment = {
+      .cue = WS_CUE_STUCK,
+      .working = working - away,
+      .limit = limit,
+      // those woken at the looks before may have no CPU: wake more each time
+      .queued = queued > memory->waited ? queued : memory->waited,
+  };
+  const bool may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
+  const ws_spare_t spare = ws_spares_producer(pool);
+  ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL,
+          spare == WS_SPARE_ALWAYS && may_stop ? WS_SPARE_FIRST : spare);
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
-  ws_count(&pool->count.guard_looks, 1);
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_count(&its->count.guard_looks, 1);
   memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
-  const bool lifted = ws_hint_load(&pool->lifted);
+  const bool lifted = ws_hint_load(&its->lifted);
   const uint32_t working = ws_working(pool);
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
@@ -175,19 +185,20 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= LOOKS_MANY)
-    ws_hint_store(&pool->lifted, 0);
+    ws_hint_store(&its->lifted, 0);
 }
 
 static void become_dormant(struct ws_pool_s *pool)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   uint32_t standing = WS_GUARD_STANDING;
-  ws_hint_store(&pool->lifted, 0); // no other thread would reset it
-  ws_cas_acq_rel(&pool->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
+  ws_hint_store(&its->lifted, 0); // no other thread would reset it
+  ws_cas_acq_rel(&its->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
   // [edge GUARD_DEKKER fence] dormant before the last look
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
-    ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
+    ws_cas_acq_rel(&its->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
   else
     ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
 }
@@ -199,12 +210,13 @@ static void become_dormant(struct ws_pool_s *pool)
 
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t watched_ns = ws_hint_load(&pool->watch.asked_ns); // two threads at once ask twice
-  if (!pool->watched || (int64_t)(now_ns - watched_ns) < WATCH_NS)
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const uint64_t watched_ns = ws_hint_load(&its->watch.asked_ns); // two threads at once ask twice
+  if (!its->watched || (int64_t)(now_ns - watched_ns) < WATCH_NS)
     return;
-  ws_hint_store(&pool->watch.asked_ns, now_ns);
-  ws_hint_store(&pool->watch.due, 1); // a look that is missed comes a second later
-  ws_os_futex_wake(&pool->guard, 1);
+  ws_hint_store(&its->watch.asked_ns, now_ns);
+  ws_hint_store(&its->watch.due, 1); // a look that is missed comes a second later
+  ws_os_futex_wake(&its->guard, 1);
 }
 
 /// The CPUs of this thread, which is not pinned, are those of the process; the pool may have others, to which
@@ -216,14 +228,15 @@ static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
     return;
   const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
   const uint32_t left = gone < pool->cpus ? pool->cpus - gone : 1;
-  ws_hint_store(&pool->spin_cpus, left < quota ? left : quota);
+  ws_hint_store(&ws_sleep_pool(pool)->spin_cpus, left < quota ? left : quota);
 }
 
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
-  if (!ws_hint_load(&pool->watch.due))
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  if (!ws_hint_load(&its->watch.due))
     return;
-  ws_hint_store(&pool->watch.due, 0);
+  ws_hint_store(&its->watch.due, 0);
   const uint64_t before = watch->throttled;
   watch->throttled = ws_os_throttled();
   if (watch->throttled > before)
@@ -234,6 +247,7 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   ws_os_timer_slack(SLACK_NS);
@@ -245,10 +259,10 @@ static void *guard_thread(void *pool_arg)
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {
-    const uint32_t state = ws_load_acquire(&pool->guard); // [edge GUARD_DEKKER acquire]
+    const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
-    ws_os_futex_wait(&pool->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
+    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
     ws_watch_look(pool, &watch);
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
@@ -263,34 +277,38 @@ static void *guard_thread(void *pool_arg)
   }
 }
 
-void ws_guard_start(struct ws_pool_s *pool)
+bool ws_guard_start(struct ws_pool_s *pool)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
-  pool->guarded = pool->workers > 1;
-  pool->capped = pool->guarded && pool->workers > cpus;
-  pool->watched = pool->workers > 0 && pool->cpus > 1;
-  if (!pool->guarded && !pool->watched)
-    return;
-  const int error = ws_os_thread_create(&pool->guard_thread, guard_thread, pool);
+  its->guarded = pool->workers > 1;
+  its->capped = its->guarded && pool->workers > cpus;
+  its->watched = pool->workers > 0 && pool->cpus > 1;
+  ws_init_store(&its->spin_cpus, pool->cpus);
+  if (!its->guarded && !its->watched)
+    return false;
+  const int error = ws_os_thread_create(&its->guard_thread, guard_thread, pool);
   if (error) {
-    pool->guarded = pool->capped = pool->watched = false;
-    ws_hint_store(&pool->lifted, 1);
+    its->guarded = its->capped = its->watched = false;
+    ws_hint_store(&its->lifted, 1);
     ws_warn(&pool->settings,
             "cannot create the watchdog thread ws_guard: %s (limit of threads: ulimit -u). Every worker may"
             " be awake, a worker without a CPU delays tasks, and the CPU quota is not watched",
             strerror(error));
-    return;
+    return false;
   }
-  pthread_setname_np(pool->guard_thread, "ws_guard");
+  pthread_setname_np(its->guard_thread, "ws_guard");
   ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX); // else when it gets a CPU
+  return its->guarded;
 }
 
 void ws_guard_end(struct ws_pool_s *pool)
 {
-  if (!pool->guarded && !pool->watched)
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  if (!its->guarded && !its->watched)
     return;
-  ws_xchg_acq_rel(&pool->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
-  ws_os_futex_wake(&pool->guard, 1);
-  pthread_join(pool->guard_thread, NULL);
+  ws_xchg_acq_rel(&its->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  ws_os_futex_wake(&its->guard, 1);
+  pthread_join(its->guard_thread, NULL);
 }

@@ -6,11 +6,12 @@
 #ifndef WS_GUARD_H
 #define WS_GUARD_H
 
-#include "../pool/ws_types.h"
+#include "ws_sleep_state.h"
 
-/// @brief Start the guard's thread if the pool has more than one worker, or has workers and more than one
-/// CPU. If the thread cannot be created, the cap is off.
-void ws_guard_start(struct ws_pool_s *pool);
+/// @brief The workers have started. Start the guard's thread if the pool has more than one worker, or has
+/// workers and more than one CPU. If the thread cannot be created, the cap is off.
+/// @return whether the guard looks for tasks that no worker reaches
+bool ws_guard_start(struct ws_pool_s *pool);
 
 /// @brief End the guard's thread, before the workers end.
 void ws_guard_end(struct ws_pool_s *pool);

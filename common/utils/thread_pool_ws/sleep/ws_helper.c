@@ -18,7 +18,7 @@
 static void wake_lane(ws_self_t *self, ws_queue_t *lane)
 {
   lane->helping.rests_at = 0;
-  ws_add_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
+  ws_add_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && self->awake_places++ == 0)
     ws_hint_add(&ws_process.helpers, 1);
 }
@@ -26,7 +26,7 @@ static void wake_lane(ws_self_t *self, ws_queue_t *lane)
 static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
 {
   lane->helping.rests_at = level;
-  ws_sub_acq_rel(&lane->helping.pool->helpers, 1); // [edge SEARCHING acq_rel]
+  ws_sub_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
   if (!self->worker && --self->awake_places == 0)
     ws_hint_add(&ws_process.helpers, 0u - 1);
 }
@@ -57,6 +57,18 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   ws_fill_place(pool, here);
 }
 
+void ws_block(struct ws_pool_s *pool)
+{
+  ws_add_acq_rel(&ws_sleep_pool(pool)->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_hint_add(&ws_process.awake, 0u - 1);
+}
+
+void ws_unblock(struct ws_pool_s *pool)
+{
+  ws_sub_acq_rel(&ws_sleep_pool(pool)->blocked, 1); // [edge SEARCHING acq_rel]
+  ws_hint_add(&ws_process.awake, 1);
+}
+
 void ws_blocking_begin(void)
 {
   ws_steps_before_wait(ws_steps_here());
@@ -65,15 +77,14 @@ void ws_blocking_begin(void)
   const uint32_t level = ++self->blocking;
   if (worker && worker->queue.helping.rests_at == 0) {
     worker->queue.helping.rests_at = level;
-    ws_add_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-    ws_hint_add(&ws_process.awake, 0u - 1);
+    ws_block(worker->pool);
     ws_fill_place(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
     if (lane->helping.rests_at != 0)
       continue;
     rest_lane(self, lane, level);
-    ws_hint_store(&lane->helping.pool->outside, 0); // the next push sets it
+    ws_hint_store(&ws_sleep_pool(lane->helping.pool)->outside, 0); // the next push sets it
     ws_fill_place(lane->helping.pool, (ws_here_t){0});
   }
 }
@@ -87,8 +98,7 @@ void ws_blocking_end(void)
   const uint32_t level = self->blocking--;
   if (worker && worker->queue.helping.rests_at == level) {
     worker->queue.helping.rests_at = 0;
-    ws_sub_acq_rel(&worker->pool->blocked, 1); // [edge SEARCHING acq_rel]
-    ws_hint_add(&ws_process.awake, 1);
+    ws_unblock(worker->pool);
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
     if (lane->helping.rests_at == level)

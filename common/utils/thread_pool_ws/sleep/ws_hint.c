@@ -20,11 +20,13 @@
 /// Wake sleepers until @p workers search, but at most @p most in this call. @return how many were woken
 static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
 {
-  uint32_t woken = 0;
-  while (woken < most && ws_searching(pool) < workers && ws_working(pool) < ws_awake_limit(pool)
-         && ws_wake_sleeper(pool, here, false))
-    woken++;
-  return woken;
+  const ws_moment_t moment = {.cue = WS_CUE_HINT,
+                              .working = ws_working(pool),
+                              .limit = ws_awake_limit(pool),
+                              .searching = ws_searching(pool),
+                              .wanted = workers,
+                              .calls = most};
+  return ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool));
 }
 
 /// Wakes go in a tree. The caller wakes as many workers as it can call until the first one runs; each of
@@ -32,15 +34,16 @@ static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, u
 /// call (LogP: Karp et al., SPAA 1993).
 static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
     return;
   const ws_here_t here = ws_here_known(pool);
-  const uint64_t waking_ns = ws_stat_load(&pool->waking_ns);
-  const uint64_t call_ns = ws_stat_load(&pool->wake_call_ns);
+  const uint64_t waking_ns = ws_prewake_waking_ns(pool);
+  const uint64_t call_ns = ws_wake_call_ns(pool);
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
-  ws_hint_store(&pool->tree.until_ns, now_ns + TREE_NS_MAX);
-  ws_hint_store(&pool->tree.workers, workers);
+  ws_hint_store(&its->tree.until_ns, now_ns + TREE_NS_MAX);
+  ws_hint_store(&its->tree.workers, workers);
   wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
 }
 
@@ -55,21 +58,23 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 void ws_hint_pass_on(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint32_t wanted = ws_hint_load(&pool->tree.workers);
-  if (wanted < 2 || worker->rose_ns > ws_hint_load(&pool->tree.until_ns))
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const uint32_t wanted = ws_hint_load(&its->tree.workers);
+  if (wanted < 2 || ws_sleep_worker(worker)->rose_ns > ws_hint_load(&its->tree.until_ns))
     return;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   if (wake(pool, here, wanted, 2) == 0)
-    ws_hint_store(&pool->tree.workers, 0); // no more may be awake
+    ws_hint_store(&its->tree.workers, 0); // no more may be awake
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   ws_traced_hint(pool, workers, 0);
-  if (until_ns > ws_hint_load(&pool->announced_ns)) // of two hints at once one may get lost
-    ws_hint_store(&pool->announced_ns, until_ns);
+  if (until_ns > ws_hint_load(&its->announced_ns)) // of two hints at once one may get lost
+    ws_hint_store(&its->announced_ns, until_ns);
   announce(pool, workers, now_ns, until_ns);
 }
 
@@ -78,7 +83,7 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
   const uint64_t now_ns = ws_os_now_ns();
   ws_traced_hint(pool, workers, at_ns);
   if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX) {
-    ws_hint_store(&pool->expected_ns, at_ns); // read by workers that plan their sleep
+    ws_prewake_expect(pool, at_ns);
     wake_tree(pool, workers, now_ns);
   } else {
     announce(pool, workers, now_ns, now_ns + TREE_NS_MAX);
@@ -88,24 +93,26 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
   ws_traced_hint(pool, workers, 0);
-  ws_hint_add(&pool->phases, 1);
+  ws_hint_add(&ws_sleep_pool(pool)->phases, 1);
   const uint64_t now_ns = ws_os_now_ns();
   announce(pool, workers, now_ns, now_ns + WITHIN_NS_MAX);
 }
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  if (ws_hint_add(&pool->phases, 0u - 1) == 0)
-    ws_hint_add(&pool->phases, 1); // a surplus end is undone
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  if (ws_hint_add(&its->phases, 0u - 1) == 0)
+    ws_hint_add(&its->phases, 1); // a surplus end is undone
 }
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 {
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
-  ws_hint_store(&pool->spin_lead_ns, lead_ns);
+  ws_hint_store(&its->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
-  ws_hint_store(&pool->spin, (uint32_t)spin);
+  ws_hint_store(&its->spin, (uint32_t)spin);
   if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool)) {
     ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
     ws_wake_all(pool); // those that sleep have no timer
@@ -117,6 +124,6 @@ int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
 {
   if (!pool || percent > 100)
     return -EINVAL;
-  ws_hint_store(&pool->spin_cpu_max_percent, percent);
+  ws_hint_store(&ws_sleep_pool(pool)->spin_percent, percent);
   return 0;
 }

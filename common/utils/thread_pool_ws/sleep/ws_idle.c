@@ -25,6 +25,12 @@
 #include "ws_place.h"
 #include "ws_wake.h"
 
+void ws_idle_begin(ws_worker_t *worker)
+{
+  ws_sleep_worker(worker)->confine.may = worker->cpu < 0;
+  ws_stat_store(&ws_sleep_worker(worker)->spent.since_ns, ws_os_now_ns());
+}
+
 // Hot workers.
 
 /// A real-time worker is awake for at most so long, unless tasks keep it so; then it sleeps for so long.
@@ -35,7 +41,7 @@
 
 static bool needs_rest(const ws_worker_t *worker, uint64_t now_ns)
 {
-  return worker->realtime && now_ns - worker->rose_ns >= AWAKE_NS_MAX;
+  return worker->realtime && now_ns - ws_sleep_worker(worker)->rose_ns >= AWAKE_NS_MAX;
 }
 
 /// @return whether a hot worker must park now, to free a CPU for another thread
@@ -81,17 +87,15 @@ void ws_spin_found(ws_worker_t *worker)
 {
   const uint64_t found_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
-  // A worker that was called found its task later than the task came.
-  const bool called = worker->called_ns > worker->out_of_work_ns;
-  const uint64_t came_ns = called ? worker->called_ns : found_ns;
-  ws_prewake_found(worker, found_ns, came_ns - worker->out_of_work_ns);
+  ws_prewake_found(worker, found_ns, ws_sleep_worker(worker)->called_ns);
 }
 
 static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;
-  return now_ns < worker->spin.until_ns || now_ns < ws_hint_load(&pool->announced_ns)
-         || (int32_t)ws_hint_load(&pool->phases) > 0 // may be below zero for a moment
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  return now_ns < ws_sleep_worker(worker)->spin.until_ns || now_ns < ws_hint_load(&its->announced_ns)
+         || (int32_t)ws_hint_load(&its->phases) > 0 // may be below zero for a moment
          || ws_is_hot(pool);
 }
 
@@ -154,21 +158,21 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
 
 bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   uint64_t now_ns = ws_os_now_ns();
   *counted = true;
   if (ran) {
-    worker->out_of_work_ns = now_ns;
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     ws_watch_tick(pool, now_ns);
-    worker->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
+    its->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
   }
   if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns)
       || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
       || is_surplus(pool, counted))
     return false;
   ws_search_begin(worker);
-  worker->called_ns = 0; // what the spin finds was not called for
+  its->called_ns = 0; // what the spin finds was not called for
   const uint64_t start_ns = now_ns;
   const bool hot = ws_is_hot(pool);
   const bool found = iterate(worker, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns, counted);
@@ -188,17 +192,23 @@ typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 /// @param rise_ns  when to be awake for the next burst; 0 = no timer
 static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
-  while (ws_load_acquire(&worker->token) == 0) { // [edge PARK_TOKEN acquire]
+  while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
     const bool retries =
         rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
-    if (ws_os_futex_wait_until(&worker->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
+    if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
-    if (ws_may_rise(pool) && !ws_near_stops_producer(worker)) {
+    const ws_moment_t moment = {.cue = WS_CUE_TIMER,
+                                .may_spin = ws_may_spin(pool, 1),
+                                .working = ws_working(pool),
+                                .limit = ws_awake_limit(pool)};
+    const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+    if (!ws_near_stops_producer(worker) && ws_ask(pool, here, &moment).wakes > 0) {
       if (ws_claim(pool, worker->index, false))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
@@ -215,7 +225,8 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
-  ws_or_acq_rel(&pool->sleepers[worker->index / 64], bit); // [edge PARK_CLAIM acq_rel] the sleep begins
+  ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64],
+                bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_hint_add(&ws_process.awake, 0u - counted);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
@@ -230,42 +241,53 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
 }
 
 /// The sleep was ended by the token, or by a timer.
-static void after_sleep(ws_worker_t *worker, end_t end)
+static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
 {
-  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == worker->called_cpu;
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
   if (WS_UNLIKELY(stops_caller)) // that thread had to stop
     WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), (int32_t)worker->index,
-             (int32_t)worker->called_cpu - 1);
+             (int32_t)its->called_cpu - 1);
   ws_place_return(worker);
   WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index,
            (uint32_t)(end == END_RETRY ? END_RISE : end));
   if (end != END_WORK)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
-    ws_store_relaxed(&worker->token, 0);
-  worker->rose_ns = ws_os_now_ns();
-  ws_state_enter(worker, WS_WORKER_SWITCHING, worker->rose_ns);
-  worker->spin.until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH);
+    ws_store_relaxed(&its->token, 0);
+  its->rose_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
   ws_observe(worker, WS_OBSERVED_UNPARK);
+  return (ws_slept_t){.by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH,
+                      .rose_ns = its->rose_ns,
+                      .called_ns = its->called_ns};
 }
 
-void ws_park(ws_worker_t *worker, bool counted)
+uint64_t ws_park_begin(ws_worker_t *worker)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
-  // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again
-  // below.
+  // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
+  // ws_park().
   ws_search_leave(worker, WS_STATE_PARKED);
   ws_give_back(pool, &worker->queue);
   ws_observe(worker, WS_OBSERVED_PARK);
   ws_place_leave(worker);
-  worker->slept_ns = ws_os_now_ns();
-  ws_state_enter(worker, WS_WORKER_PARKED, worker->slept_ns);
-  worker->called_ns = 0;
-  worker->called_cpu = 0;
-  ws_watch_tick(pool, worker->slept_ns);
-  const ws_plan_t plan = ws_prewake_plan(worker);
-  if (plan.rise_ns != 0)
-    WS_PROBE(prewake, ws_traced_pool(pool), (int32_t)worker->index, 0u, plan.rise_ns, plan.expected_ns);
-  WS_PROBE(park, ws_traced_pool(pool), (int32_t)worker->index);
-  after_sleep(worker, set_bit_and_sleep(worker, counted, plan.rise_ns));
+  const uint64_t now_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_PARKED, now_ns);
+  its->called_ns = 0;
+  its->called_cpu = 0;
+  ws_watch_tick(pool, now_ns);
+  return now_ns;
+}
+
+ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
+{
+  WS_PROBE(park, ws_traced_pool(worker->pool), (int32_t)worker->index);
+  return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
+}
+
+void ws_spin_until(ws_worker_t *worker, uint64_t until_ns)
+{
+  ws_sleep_worker(worker)->spin.until_ns = until_ns;
 }

@@ -14,7 +14,10 @@
 #ifndef WS_IDLE_H
 #define WS_IDLE_H
 
-#include "../pool/ws_types.h"
+#include "ws_budget.h"
+
+/// @brief The worker's thread begins, before its first task.
+void ws_idle_begin(ws_worker_t *worker);
 
 /// @brief Spin for a bounded time until there is work. @p ran = the worker had work before.
 /// @param counted  out: whether the process still counts the worker as awake
@@ -24,13 +27,40 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted);
 /// @brief The worker has found work after a search: learn how long it was without work.
 void ws_spin_found(ws_worker_t *worker);
 
+/// @brief The worker is parked from now on: it leaves its search, what its queue does not need, and the CPU of
+/// a thread that pushes. @return the time, CLOCK_MONOTONIC
+uint64_t ws_park_begin(ws_worker_t *worker);
+
+/// How a sleep has ended. Times: CLOCK_MONOTONIC.
+typedef struct {
+  ws_wake_by_t by;
+  uint64_t rose_ns; ///< when the worker ran again
+  uint64_t called_ns; ///< when another thread called it; 0 = none did
+} ws_slept_t;
+
 /// @brief Sleep until claimed, or return at once when work is visible. The caller is counted in searching on
-/// return. @param counted  what ws_spin() has returned
-void ws_park(ws_worker_t *worker, bool counted);
+/// return. Call after ws_park_begin(). @param counted  what ws_spin() has returned
+/// @param rise_ns  when to be awake for the next burst; 0 = no timer
+ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns);
+
+/// @brief Until when ws_spin() may spin for what is expected.
+void ws_spin_until(ws_worker_t *worker, uint64_t until_ns);
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {
-  return ws_hint_load(&pool->spin) == WS_SPIN_HOT;
+  return ws_spin_mode(pool) == WS_SPIN_HOT;
+}
+
+/// @brief The calling worker is in @p state from @p now_ns on: for the statistics. Costs a few stores to the
+/// worker's own lines.
+static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, uint64_t now_ns)
+{
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const uint32_t before = ws_own_load(&its->spent.state);
+  const uint64_t since_ns = ws_own_load(&its->spent.since_ns);
+  ws_count(&its->spent.ns[before], now_ns - since_ns);
+  ws_stat_store(&its->spent.since_ns, now_ns);
+  ws_stat_store(&its->spent.state, state);
 }
 
 /// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot

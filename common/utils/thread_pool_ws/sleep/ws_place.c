@@ -9,21 +9,20 @@
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
 void ws_place_note_priority(struct ws_pool_s *pool)
 {
-  const uint32_t highest = ws_hint_load(&pool->classes.priority);
+  const uint32_t highest = ws_place_priority(pool);
   if (highest == 0 && pool->pinned == 0)
     return;
   const uint32_t own = ws_os_priority();
   const bool holds = own > 0 && own >= highest;
-  if (ws_hint_load(&pool->producer_holds) != holds)
-    ws_hint_store(&pool->producer_holds, holds);
+  ws_near_note_holds(pool, holds);
 }
 
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
-    ws_hint_store(&here.worker->placed.seen_cpu, cpu);
-  else if (here.queue && ws_hint_load(&pool->producer_cpu) != cpu)
-    ws_hint_store(&pool->producer_cpu, cpu);
+    ws_near_note(here.worker, cpu);
+  else if (here.queue)
+    ws_near_note_producer(pool, cpu);
 }
 
 /// Least time between two moves of a worker. Several threads that push from several CPUs would otherwise have
@@ -32,10 +31,11 @@ void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 
 static bool may_move(ws_worker_t *worker)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const uint64_t now_ns = ws_os_now_ns();
-  if (now_ns - worker->placed.tried_ns < PAUSE_NS)
+  if (now_ns - its->tried_ns < PAUSE_NS)
     return false;
-  worker->placed.tried_ns = now_ns;
+  its->tried_ns = now_ns;
   return true;
 }
 
@@ -45,48 +45,48 @@ static bool may_move(ws_worker_t *worker)
 /// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
 void ws_place_leave(ws_worker_t *worker)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
-  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(cpu + 1));
-  ws_near_moved(worker);
-  const uint32_t producer_cpu = ws_hint_load(&pool->producer_cpu);
+  ws_near_moved(worker, (uint32_t)(cpu + 1));
+  const uint32_t producer_cpu = ws_near_producer(pool);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
   if (worker->realtime && !(moves && may_move(worker)))
     return;
-  if (ws_os_confine(&worker->placed.confine, 0, producer_cpu - 1) < 0)
+  if (ws_os_confine(&its->confine, 0, producer_cpu - 1) < 0)
     return;
   if (worker->realtime)
-    ws_os_unconfine(&worker->placed.confine, 0);
+    ws_os_unconfine(&its->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
-  ws_hint_store(&worker->placed.seen_cpu, (uint32_t)(ws_os_cpu() + 1));
-  ws_near_moved(worker);
+  ws_near_moved(worker, (uint32_t)(ws_os_cpu() + 1));
 }
 
 /// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
 /// costs the caller less than the worker would, which would run there in its place.
 void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
-  worker->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
+  its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
   if (!here.queue)
     return;
   if (!here.worker)
     ws_place_note_priority(pool);
-  const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->producer_holds));
-  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->placed.seen_cpu) == cpu)
-    ws_os_confine(&worker->placed.confine, ws_tid(worker), cpu - 1);
+  const bool stops = !worker->realtime || !(here.worker || ws_near_producer_holds(pool));
+  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_near_cpu(worker) == cpu)
+    ws_os_confine(&its->confine, ws_tid(worker), cpu - 1);
 }
 
 void ws_place_return(ws_worker_t *worker)
 {
-  ws_os_unconfine(&worker->placed.confine, 0);
+  ws_os_unconfine(&ws_sleep_worker(worker)->confine, 0);
 }
 
 void ws_place_free(ws_worker_t *worker)
 {
-  ws_os_unconfine(&worker->placed.confine, ws_tid(worker));
+  ws_os_unconfine(&ws_sleep_worker(worker)->confine, ws_tid(worker));
 }
 
 void ws_place_beside_workers(const struct ws_pool_s *pool)
@@ -102,4 +102,10 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
   }
   if (ws_os_cpuset_count(&all) > own) // else it keeps the CPUs of its cpuset
     ws_os_allow(0, &all);
+}
+
+void ws_place_begin(ws_worker_t *worker, uint32_t priority)
+{
+  if (priority > ws_place_priority(worker->pool))
+    ws_hint_store(&ws_sleep_pool(worker->pool)->priority, priority);
 }

@@ -5,7 +5,16 @@
 #ifndef WS_PLACE_H
 #define WS_PLACE_H
 
-#include "../pool/ws_types.h"
+#include "ws_sleep_state.h"
+
+/// @brief The worker has started. @param priority  its real-time priority; 0 = another class
+void ws_place_begin(ws_worker_t *worker, uint32_t priority);
+
+/// @return highest real-time priority of the pool's workers; 0 = none has one. Only a hint
+static inline uint32_t ws_place_priority(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&ws_sleep_pool(pool)->priority);
+}
 
 /// @brief The caller, a thread outside, is about to wake a worker. If workers are real-time or pinned,
 /// remember whether they could stop it.

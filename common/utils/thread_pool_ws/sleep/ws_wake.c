@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wake.c
-/// ws_wake.h: choose, claim, count, token.
+/// ws_wake.h: who searches; then one wake: decide, pick, claim, call.
 #include "ws_wake.h"
-
-#include <limits.h>
 
 #include "../classes/ws_classes.h"
 #include "../pool/ws_near.h"
@@ -24,14 +22,15 @@
 static void count(ws_worker_t *worker, uint32_t called)
 {
   const uint32_t domain = ws_domain_of(&worker->pool->tasks, worker);
-  ws_add_acq_rel(&worker->pool->searching[domain].workers, 1); // [edge SEARCHING acq_rel]
+  ws_add_acq_rel(&ws_sleep_pool(worker->pool)->searching[domain].workers, 1); // [edge SEARCHING acq_rel]
   // [edge SEARCHING release] counted before it can be taken off
-  ws_store_release(&worker->state, WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_DOMAIN * domain);
+  ws_store_release(&ws_sleep_worker(worker)->state,
+                   WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_DOMAIN * domain);
 }
 
 void ws_search_begin(ws_worker_t *worker)
 {
-  const uint32_t state = ws_expected_load(&worker->state);
+  const uint32_t state = ws_expected_load(&ws_sleep_worker(worker)->state);
   if (WS_LIKELY(state & WS_STATE_RELIED))
     return;
   if (state % WS_STATES == WS_STATE_SEARCHING) // the guard has taken it off, and it has a CPU again
@@ -40,43 +39,45 @@ void ws_search_begin(ws_worker_t *worker)
 }
 
 /// A worker that searched is taken off. @return the workers of its domain counted before
-static uint32_t subtract(struct ws_pool_s *pool, uint32_t state)
+static uint32_t subtract(ws_sleep_pool_t *pools, uint32_t state)
 {
-  return ws_sub_acq_rel(&pool->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
+  return ws_sub_acq_rel(&pools->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
 }
 
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const uint32_t state = ws_xchg_acq_rel(&worker->state, next); // [edge SEARCHING acq_rel]
+  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const uint32_t state = ws_xchg_acq_rel(&its->state, next); // [edge SEARCHING acq_rel]
   if (WS_LIKELY(state & WS_STATE_RELIED))
-    return subtract(pool, state);
+    return subtract(pools, state);
   if (state % WS_STATES == WS_STATE_SEARCHING) { // it had no CPU
-    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
     const uint64_t now_ns = ws_os_now_ns();
-    const uint64_t since_ns = ws_load_relaxed(&worker->watched.starved_ns); // relaxed: after the exchange
+    const uint64_t since_ns = ws_load_relaxed(&its->watched.starved_ns); // relaxed: after the exchange
     if (now_ns > since_ns)
-      ws_hint_store(&worker->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
+      ws_hint_store(&its->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
   }
   return 0;
 }
 
 bool ws_search_starved(ws_worker_t *worker)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const uint32_t relied = ws_expected_load(&worker->state);
+  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const uint32_t relied = ws_expected_load(&its->state);
   if (!(relied & WS_STATE_RELIED))
     return false;
-  ws_store_relaxed(&worker->watched.starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
-  ws_add_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
+  ws_store_relaxed(&its->watched.starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
+  ws_add_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
   uint32_t state = relied;
-  if (!ws_cas_acq_rel(&worker->state, &state, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
-    ws_sub_acq_rel(&pool->tasks.starved, 1); // [edge SEARCHING acq_rel]
+  if (!ws_cas_acq_rel(&its->state, &state, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
-  subtract(pool, relied);
-  ws_hint_store(&pool->shunned, 1);
-  ws_count(&pool->count.starved_searches, 1);
+  subtract(pools, relied);
+  ws_hint_store(&pools->shunned, 1);
+  ws_count(&pools->count.starved_searches, 1);
   return true;
 }
 
@@ -86,7 +87,7 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls)
 {
   const uint64_t bit = UINT64_C(1) << (worker % 64);
   // [edge PARK_CLAIM acq_rel] one claimer a sleep
-  if (!(ws_and_acq_rel(&pool->sleepers[worker / 64], ~bit) & bit))
+  if (!(ws_and_acq_rel(&ws_sleep_pool(pool)->sleepers[worker / 64], ~bit) & bit))
     return false;
   ws_hint_add(&ws_process.awake, 1);
   count(pool->worker[worker], calls ? WS_STATE_CALLED : 0);
@@ -95,62 +96,62 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls)
 
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
 {
-  return (ws_hint_load(&pool->sleepers[worker / 64]) >> (worker % 64)) & 1;
+  return (ws_hint_load(&ws_sleep_pool(pool)->sleepers[worker / 64]) >> (worker % 64)) & 1;
 }
 
 void ws_token(ws_worker_t *worker)
 {
-  ws_store_release(&worker->token, 1); // [edge PARK_TOKEN release] what the claimer did before
-  ws_os_futex_wake(&worker->token, 1);
+  ws_au32_t *token = &ws_sleep_worker(worker)->token;
+  ws_store_release(token, 1); // [edge PARK_TOKEN release] what the claimer did before
+  ws_os_futex_wake(token, 1);
+}
+
+ws_spare_t ws_spares_producer(const struct ws_pool_s *pool)
+{
+  const bool spares = pool->pinned > 0 && ws_sleep_pool(pool)->watched && ws_outside(pool) > 0;
+  return spares ? WS_SPARE_ALWAYS : WS_SPARE_NEVER;
 }
 
 /// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
 /// system call.
 #define NOTE_EVERY 16u
 
-/// @return whether no worker may be woken that would stop the producer: the producer runs, and there is a
-///         guard to wake that worker later
-static bool spares_producer(const struct ws_pool_s *pool)
-{
-  return pool->pinned > 0 && pool->watched && ws_outside(pool) > 0;
-}
-
-/// All workers that could be woken would stop the producer. @return whether to choose once more: its class is
+/// All workers that could be woken would stop the producer. @return whether to pick once more: its class is
 /// such that none would
 static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 {
-  const uint64_t before = ws_stat_load(&pool->count.spared_wakes); // two threads at once count once
-  ws_stat_store(&pool->count.spared_wakes, before + 1);
+  ws_au64_t *spared = &ws_sleep_pool(pool)->count.spared_wakes;
+  const uint64_t before = ws_stat_load(spared); // two threads at once count once
+  ws_stat_store(spared, before + 1);
   if (!here.queue || here.worker || before % NOTE_EVERY != 0)
     return false;
   ws_place_note_priority(pool);
-  return ws_hint_load(&pool->producer_holds) != 0;
+  return ws_near_producer_holds(pool);
 }
 
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
-/// Choose a sleeper to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has
-/// a timer set. Of several the lowest, so that the same few workers stay warm.
-/// @param spares  do not choose a worker that would stop the producer
-/// @return its index; NONE; SPARED = there are only such workers
-static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool spares)
+/// Whom to wake. Best is a worker that got a CPU lately, is not on the caller's CPU, is near, and has a timer
+/// set. Of several the lowest, so that the same few workers stay warm.
+/// @return its index; NONE; SPARED = there are only workers that would stop the producer
+static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_spare_t spare)
 {
-  const bool armed = ws_hint_load(&pool->armed) > 0;
-  const uint64_t now_ns = ws_hint_load(&pool->shunned) ? ws_os_now_ns() : 0;
+  const bool armed = ws_prewake_armed(pool) > 0;
+  const uint64_t now_ns = ws_hint_load(&ws_sleep_pool(pool)->shunned) ? ws_os_now_ns() : 0;
   uint32_t best = NONE, most = 0;
   for (uint32_t word = 0; word < pool->tasks.mask_words; word++) {
-    uint64_t mask = ws_load_relaxed(&pool->sleepers[word]); // relaxed: ws_claim decides
+    uint64_t mask = ws_load_relaxed(&ws_sleep_pool(pool)->sleepers[word]); // relaxed: ws_claim decides
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
-      if (spares && ws_near_stops_producer(worker)) {
+      if (spare != WS_SPARE_NEVER && ws_near_stops_producer(worker)) {
         best = most == 0 ? SPARED : best;
         continue;
       }
-      const bool elsewhere = ws_hint_load(&worker->placed.seen_cpu) != cpu;
-      const bool rises = armed && ws_hint_load(&worker->alarm_ns) != 0;
-      const bool shunned = now_ns < ws_hint_load(&worker->watched.shun_until_ns);
+      const bool elsewhere = ws_near_cpu(worker) != cpu;
+      const bool rises = armed && ws_prewake_alarm_ns(worker) != 0;
+      const bool shunned = now_ns < ws_hint_load(&ws_sleep_worker(worker)->watched.shun_until_ns);
       // to the task's data, or to the thread outside that pushed last
       const bool near =
           kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
@@ -169,47 +170,87 @@ static uint32_t choose_sleeper(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t k
 /// Wake a claimed worker, and take the time of the call.
 static void call(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
 {
+  ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   const uint64_t called_ns = ws_os_now_ns();
   ws_place_call(worker, here, cpu);
   const bool was_rising = ws_alarm_is_over(worker, called_ns);
-  worker->called_ns = called_ns;
+  ws_sleep_worker(worker)->called_ns = called_ns;
   ws_token(worker);
   if (was_rising)
     return; // its timer has woken it: such a call is cheap
   const uint64_t cost_ns = ws_os_now_ns() - called_ns;
-  const uint64_t mean_ns = ws_stat_load(&pool->wake_call_ns);
+  const uint64_t mean_ns = ws_stat_load(call_ns);
   const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
-  ws_stat_store(&pool->wake_call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
+  ws_stat_store(call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
 }
 
-/// @return the worker that was woken; NONE; SPARED
-static uint32_t wake_sleeper(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares)
+/// Pick, claim and wake one worker. @return the worker that was woken; NONE; SPARED
+static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_spare_t spare)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_place_note(pool, here, cpu);
   for (;;) {
-    const uint32_t chosen = choose_sleeper(pool, cpu, kind, spares);
-    if (chosen == SPARED && reconsiders(pool, here))
+    uint32_t picked = pick(pool, cpu, kind, spare);
+    if (picked == SPARED && spare == WS_SPARE_FIRST)
+      picked = pick(pool, cpu, kind, WS_SPARE_NEVER);
+    if (picked == SPARED && reconsiders(pool, here))
       continue;
-    if (chosen >= SPARED)
-      return chosen;
-    if (!ws_claim(pool, chosen, true))
+    if (picked >= SPARED)
+      return picked;
+    if (!ws_claim(pool, picked, true))
       continue;
-    ws_traced_wake(pool->worker[chosen], here.worker);
-    call(pool, here, pool->worker[chosen], cpu);
+    ws_traced_wake(pool->worker[picked], here.worker);
+    call(pool, here, pool->worker[picked], cpu);
     if (here.queue)
       ws_count(&here.queue->count.wakes_sent, 1);
-    return chosen;
+    return picked;
   }
 }
 
-bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here, bool any)
+ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment)
 {
-  return wake_sleeper(pool, here, WS_KIND_NORMAL, !any && spares_producer(pool)) < SPARED;
+  const ws_decision_t decision = ws_decide(moment);
+  if (here.queue)
+    ws_count(&here.queue->count.decided[decision.why], 1);
+  else
+    ws_stat_add(&ws_sleep_pool(pool)->count.decided[decision.why], 1);
+  return decision;
+}
+
+/// A task is queued and a worker sleeps, or pages are loose: make the guard STANDING (ws_guard.c), also while
+/// a worker searches.
+static void call_guard(struct ws_pool_s *pool)
+{
+  ws_au32_t *guard = &ws_sleep_pool(pool)->guard;
+  uint32_t dormant = WS_GUARD_DORMANT;
+  if (ws_cas_acq_rel(guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
+    ws_os_futex_wake(guard, 1);
+}
+
+/// Call as ws_post. @return whether the guard is DORMANT
+static bool is_guard_dormant(const struct ws_pool_s *pool)
+{
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  return WS_UNLIKELY(ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT);
+}
+
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind,
+                 ws_spare_t spare)
+{
+  const ws_decision_t decision = ws_ask(pool, here, moment);
+  uint32_t woken = 0, last = 0;
+  for (; woken < decision.wakes; woken++)
+    if ((last = wake_one(pool, here, kind, spare)) >= SPARED)
+      break;
+  // a pool of one worker needs a guard in this case only
+  if (WS_UNLIKELY(last == SPARED) && moment->queued > 0 && is_guard_dormant(pool))
+    call_guard(pool);
+  return woken;
 }
 
 void ws_wake_all(struct ws_pool_s *pool)
 {
+  ws_ask(pool, (ws_here_t){0}, &(ws_moment_t){.cue = WS_CUE_ALL});
   for (uint32_t i = 0; i < pool->workers; i++) {
     if (!ws_claim(pool, i, true))
       continue;
@@ -218,51 +259,43 @@ void ws_wake_all(struct ws_pool_s *pool)
   }
 }
 
-/// A task is queued and a worker sleeps, or pages are loose: make the guard STANDING (ws_guard.c), also while
-/// a worker searches.
-static void call_guard(struct ws_pool_s *pool)
-{
-  uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_cas_acq_rel(&pool->guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
-    ws_os_futex_wake(&pool->guard, 1);
-}
-
-/// Wake one parked worker, if there is one and the cap on awake workers allows. Call as ws_post.
-static bool wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
-{
-  if (ws_working(pool) >= ws_awake_limit(pool))
-    return false;
-  const uint32_t woken = wake_sleeper(pool, here, kind, spares_producer(pool));
-  // relaxed: after the caller's fence [GUARD_DEKKER]. A pool of one worker needs a guard in this case only
-  if (WS_UNLIKELY(woken == SPARED) && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT)
-    call_guard(pool);
-  return woken < SPARED;
-}
-
 void ws_need_guard(struct ws_pool_s *pool)
 {
-  // relaxed: after the caller's fence [GUARD_DEKKER]
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT) && pool->guarded)
+  if (is_guard_dormant(pool) && ws_sleep_pool(pool)->guarded)
     call_guard(pool);
 }
 
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 {
+  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
   ws_queue_shrink(&pool->tasks, queue);
   // [edge TRIM_DUE acquire] the guard is dormant since its last trim
   if (WS_LIKELY(!ws_load_acquire(&pool->tasks.loose)))
     return;
-  if (pool->guarded || pool->watched)
+  if (its->guarded || its->watched)
     call_guard(pool);
   else
     ws_queues_trim(&pool->tasks);
 }
 
+// The events. What a branch of ws_decide() reads is known only where a wake is possible: a push while a worker
+// searches, or while none sleeps, costs nothing of this.
+
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_is_searched(pool))
-    wake_one(pool, here, kind);
+  if (!ws_is_searched(pool)) {
+    const ws_moment_t moment = {
+        .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
+    ws_wake(pool, here, &moment, kind, ws_spares_producer(pool));
+  }
   ws_need_guard(pool);
+}
+
+void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
+  if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
+    ws_post(pool, here, WS_KIND_NORMAL);
 }
 
 void ws_search_found(ws_worker_t *worker)
@@ -270,42 +303,23 @@ void ws_search_found(ws_worker_t *worker)
   if (!ws_searches(worker))
     return;
   struct ws_pool_s *pool = worker->pool;
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  // No other thread changes that now.
+  const bool called = ws_hint_load(&ws_sleep_worker(worker)->state) & WS_STATE_CALLED;
   // A worker that was not counted any more need not look: the guard has looked in its place.
-  const bool called = ws_hint_load(&worker->state) & WS_STATE_CALLED; // no other thread changes that now
   const bool last = ws_search_leave(worker, WS_STATE_RUNNING) == 1;
-  // The last searcher must look, because pushes relied on it. A woken worker wakes two others: so a wide
-  // burst has its workers after a number of steps that grows with the logarithm of their number.
-  const uint32_t wakes_max = called ? 2 : last;
-  if (wakes_max == 0)
+  if (!called && !last)
     return;
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-  for (uint32_t wake = 0; wake < wakes_max && ws_has_sleepers(pool); wake++) {
-    const uint32_t searching = ws_searching(pool);
-    if (searching == 0 ? !ws_work_visible(&pool->tasks) : ws_queued(&pool->tasks) <= searching)
-      break; // as many searchers as tasks
-    if (!wake_one(pool, here, WS_KIND_NORMAL))
-      break;
-  }
-}
-
-void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
-{
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free place, or the moved tasks, before the look
-  if (!ws_has_sleepers(pool) || !ws_work_visible(&pool->tasks))
+  if (!ws_has_sleepers(pool))
     return;
-  if (!ws_is_searched(pool)) // and none is spared: other threads may have queued the task
-    wake_one(pool, here, WS_KIND_NORMAL);
-  ws_need_guard(pool);
-}
-
-void ws_note_idle(struct ws_pool_s *pool)
-{
-  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
-  if (ws_load_relaxed(&pool->idle.waiters) == 0) // relaxed: after the fence
-    return;
-  ws_add_release(&pool->idle.times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
-  ws_os_futex_wake(&pool->idle.times, INT_MAX);
+  const ws_moment_t moment = {.cue = WS_CUE_FOUND,
+                              .called = called,
+                              .working = ws_working(pool),
+                              .limit = ws_awake_limit(pool),
+                              .searching = ws_searching(pool),
+                              .queued = called ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks)};
+  ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool));
 }

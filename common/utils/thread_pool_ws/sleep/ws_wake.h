@@ -5,10 +5,13 @@
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 
-#include "../pool/ws_types.h"
+#include "ws_decide.h"
+#include "ws_sleep_state.h"
 
-/// @brief Tasks of @p kind are queued, and a worker sleeps: wake one if no worker searches, and make the
-/// guard STANDING. Call after a fence that follows the publication of the work. If the kind is a node, a
+// Events that may wake workers. What each wakes, and why, is ws_decide()'s.
+
+/// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken. The guard
+/// becomes STANDING. Call after a fence that follows the publication of the work. If the kind is a node, a
 /// worker on that node is preferred.
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
@@ -40,18 +43,31 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 /// @brief Give a claimed worker its token.
 void ws_token(ws_worker_t *worker);
 
-/// @brief Claim a parked worker and wake it, whatever the cap. @param any  also one that would stop the
-/// producer. @return whether there was one
-bool ws_wake_sleeper(struct ws_pool_s *pool, ws_here_t here, bool any);
+/// Which worker is woken where one would stop the producer: it is pinned to the CPU of the thread outside that
+/// pushed last.
+typedef enum {
+  WS_SPARE_NEVER, ///< any worker
+  WS_SPARE_FIRST, ///< such a worker if there is no other
+  WS_SPARE_ALWAYS ///< no such worker
+} ws_spare_t;
+
+/// @brief Decide about an event, count the decision, and wake workers by it.
+/// @param kind  of the task, if it was pushed
+/// @return how many were woken
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind,
+                 ws_spare_t spare);
+
+/// @return WS_SPARE_ALWAYS while the producer runs, and there is a guard to wake that worker later
+ws_spare_t ws_spares_producer(const struct ws_pool_s *pool);
+
+/// @brief Decide, and count the decision. @p here of the caller; without a queue it is the guard
+ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment);
 
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
 /// @brief The calling worker has been woken: if a hint wants more workers awake, wake two.
 void ws_hint_pass_on(ws_worker_t *worker);
-
-/// @brief Wake threads in ws_pool_wait: the caller has run out of work.
-WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 
 // Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted
 // worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
@@ -70,5 +86,50 @@ uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next);
 /// @return whether it was counted
 /// @threads  the guard
 bool ws_search_starved(ws_worker_t *worker);
+
+/// @return whether the worker searches, or was claimed and will. Exact for the worker itself: others change
+///         its state only while it sleeps, but for RELIED
+static inline bool ws_searches(const ws_worker_t *worker)
+{
+  return ws_hint_load(&ws_sleep_worker(worker)->state) % WS_STATES == WS_STATE_SEARCHING;
+}
+
+/// @return whether a worker searches: of a push after its fence [PARK_DEKKER]
+static inline bool ws_is_searched(const struct ws_pool_s *pool)
+{
+  uint32_t i = 0;
+  do
+    if (ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers)) // relaxed: see above
+      return true;
+  while (++i < pool->tasks.domains);
+  return false;
+}
+
+/// @return workers that search, about
+static inline uint32_t ws_searching(const struct ws_pool_s *pool)
+{
+  uint32_t sum = 0, i = 0;
+  do
+    sum += ws_hint_load(&ws_sleep_pool(pool)->searching[i].workers);
+  while (++i < pool->tasks.domains);
+  return sum;
+}
+
+static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
+{
+  for (uint32_t i = 0; i < pool->tasks.mask_words; i++)
+    // relaxed: after the caller's fence [PARK_DEKKER]
+    if (ws_load_relaxed(&ws_sleep_pool(pool)->sleepers[i]))
+      return true;
+  return false;
+}
+
+/// The caller pushes, or will: if it is no worker it needs a CPU of its own.
+static inline void ws_note_outside(struct ws_pool_s *pool, ws_here_t here)
+{
+  ws_au32_t *outside = &ws_sleep_pool(pool)->outside;
+  if (!here.worker && !ws_hint_load(outside))
+    ws_hint_store(outside, 1);
+}
 
 #endif

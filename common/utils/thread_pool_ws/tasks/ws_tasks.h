@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "../include/ws_stats.h"
 #include "ws_deque.h"
 #include "ws_index.h"
 
@@ -31,6 +32,7 @@ typedef struct {
   ws_au64_t pushed; ///< O counted before the task is published, so that run <= pushed always
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
   ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
+  ws_au64_t decided[WS_DECISIONS]; ///< O
   ws_au64_t stopped_callers, hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
@@ -195,7 +197,6 @@ typedef struct {
   uint32_t kinds; ///< I kinds that the pool has, the normal one included
   ws_au32_t shared_tasks; ///< S tasks in all queues that threads share
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
-  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones
 

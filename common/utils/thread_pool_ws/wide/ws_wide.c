@@ -3,7 +3,7 @@
 /// ws_wide.h: how many inboxes, domains and summary words a pool has, and which domain is a worker's.
 #include "ws_wide.h"
 
-#include "../pool/ws_types.h"
+#include "../pool/ws_near.h"
 
 /// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
 /// longer without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.
@@ -34,8 +34,8 @@ void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
 uint32_t ws_wide_domain(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const uint32_t caches = pool->caches.count > 0 ? pool->caches.count : 1, domains = pool->tasks.domains;
-  const uint32_t cache = worker->placed.cache > 0 ? worker->placed.cache - 1 : 0;
+  const uint32_t caches = ws_near_caches(pool) > 0 ? ws_near_caches(pool) : 1, domains = pool->tasks.domains;
+  const uint32_t cache = ws_near_cache(worker) > 0 ? ws_near_cache(worker) - 1 : 0;
   const uint32_t first = cache * domains / caches, end = (cache + 1) * domains / caches;
   return end > first ? first + worker->index % (end - first) : first;
 }

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../sleep/ws_sleep_state.h"
 #include "../support/ws_test.h"
 
 #if defined(__x86_64__)
@@ -105,7 +106,7 @@ static void warm_up(uint32_t workers)
     test_gate_await(&gate, workers);
     test_gate_let(&gate, workers);
     ws_pool_wait(pool);
-    if (!pool->guarded || test_stats(pool).guard_looks > 0)
+    if (!ws_sleep_pool(pool)->guarded || test_stats(pool).guard_looks > 0)
       break; // the guard had to see to it that all stood in the gate
   }
   for (uint32_t round = 0; round < 200; round++)
@@ -133,7 +134,7 @@ static int behave(void *child_arg)
 {
   const child_t *child = child_arg;
   warm_up(child->workers);
-  const bool guarded = pool->guarded || pool->watched;
+  const bool guarded = ws_sleep_pool(pool)->guarded || ws_sleep_pool(pool)->watched;
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return TEST_CHILD_SKIP;
   const bool all = guarded ? install(guard_filter, TEST_COUNT(guard_filter), SECCOMP_FILTER_FLAG_TSYNC)

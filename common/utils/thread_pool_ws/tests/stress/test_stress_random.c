@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../../prewake/ws_prewake.h"
+#include "../../sleep/ws_sleep_state.h"
 #include "../support/ws_test.h"
 
 #define ROUNDS 60u ///< on any machine; with WS_STRESS_SECONDS, so long
@@ -244,10 +246,10 @@ static void play_one_round(uint64_t *random)
   }
   for (uint32_t i = 0; i < 2; i++) {
     CU_ASSERT_EQUAL(test_stats(pool[i]).queued_tasks, 0);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->helpers), 0);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->blocked), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool[i])->helpers), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool[i])->blocked), 0);
     ws_pool_stop(pool[i], WS_STOP_DRAIN); // if it has not stopped
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool[i]->armed), 0);
+    CU_ASSERT_EQUAL(ws_prewake_armed(pool[i]), 0);
     test_destroy(pool[i]);
   }
 }

@@ -17,6 +17,8 @@
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
 #include "../../pool/ws_types.h"
+#include "../../prewake/ws_prewake_state.h"
+#include "../../sleep/ws_decide.h"
 #include "../../wide/ws_wide.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
@@ -30,8 +32,8 @@
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
-  V(ws_guard_start, (struct ws_pool_s * pool), (pool))                                                       \
-  X(bool, ws_may_rise, (const struct ws_pool_s *pool), (pool))                                               \
+  X(bool, ws_guard_start, (struct ws_pool_s * pool), (pool))                                                 \
+  X(ws_decision_t, ws_decide, (const ws_moment_t *moment), (moment))                                         \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool, uint32_t more), (pool, more))                          \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
@@ -54,7 +56,7 @@
   V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \
     (pool, stats, bytes))                                                                                    \
   X(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task), (pool, task))                                     \
-  X(ws_plan_t, ws_prewake_plan, (ws_worker_t * worker), (worker))                                            \
+  X(ws_plan_t, ws_plan_choose, (ws_worker_t * worker, const ws_outlook_t *outlook), (worker, outlook))       \
   X(bool, ws_process_awake_leave, (uint32_t limit), (limit))                                                 \
   X(bool, ws_producer_on_cpu, (const struct ws_pool_s *pool, int32_t cpu), (pool, cpu))                      \
   V(ws_wide_plan, (ws_tasks_t * tasks, uint32_t workers), (tasks, workers))                                  \

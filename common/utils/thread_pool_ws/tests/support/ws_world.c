@@ -8,6 +8,7 @@
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_budget.h"
 #include "../../sleep/ws_idle.h"
+#include "../../sleep/ws_wake.h"
 #include "ws_seam.h"
 
 world_t world;
@@ -88,9 +89,9 @@ void world_begin(ws_spin_t spin)
   world_pool.id = 1;
   world_pool.workers = world_pool.tasks.mask_words = 1;
   world_pool.cpus = 4;
-  ws_store_relaxed(&world_pool.spin_cpus, world_pool.cpus);
-  ws_store_relaxed(&world_pool.spin, spin);
-  ws_store_relaxed(&world_pool.spin_cpu_max_percent, world_pool.settings.spin_cpu_max_percent);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin_cpus, world_pool.cpus);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin, spin);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin_percent, world_pool.settings.spin_cpu_max_percent);
   world_worker.pool = &world_pool;
   world.now_ns = 1000 * MS;
   world.visible_ns = UINT64_MAX;
@@ -110,27 +111,27 @@ uint64_t world_spun(void)
 
 uint64_t world_plan(void)
 {
-  world_worker.slept_ns = ws_os_now_ns_seam();
-  world_worker.called_ns = 0;
-  return ws_prewake_plan(&world_worker).rise_ns;
+  ws_sleep_worker(&world_worker)->called_ns = 0;
+  return ws_prewake_plan(&world_worker, ws_os_now_ns_seam());
 }
 
 void world_wake(ws_wake_by_t by)
 {
-  world_worker.rose_ns = ws_os_now_ns_seam();
-  world_worker.spin.until_ns = ws_prewake_woken(&world_worker, by);
+  ws_sleep_worker_t *its = ws_sleep_worker(&world_worker);
+  its->rose_ns = ws_os_now_ns_seam();
+  ws_spin_until(&world_worker, ws_prewake_woken(&world_worker, by, its->rose_ns, its->called_ns));
 }
 
 /// The worker parks, and is woken by its own timer or by the burst.
 static void sleep_in_world(void)
 {
   const uint64_t alarm_ns = world_plan();
-  ws_store_relaxed(&world_worker.state, WS_STATE_SEARCHING + WS_STATE_RELIED);
-  ws_store_relaxed(&world_pool.sleepers[0], 1);
-  if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_may_rise(&world_pool)) {
+  ws_store_relaxed(&ws_sleep_worker(&world_worker)->state, WS_STATE_SEARCHING + WS_STATE_RELIED);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->sleepers[0], 1);
+  if (alarm_ns != 0 && alarm_ns < world.visible_ns && ws_may_spin(&world_pool, 1)) {
     world.now_ns = (alarm_ns > world.now_ns ? alarm_ns : world.now_ns) + world.waking_ns;
     world.rises++;
-    ws_store_relaxed(&world_pool.sleepers[0], 0);
+    ws_store_relaxed(&ws_sleep_pool(&world_pool)->sleepers[0], 0);
     world_wake(WS_WAKE_TIMER);
     return;
   }
@@ -139,8 +140,8 @@ static void sleep_in_world(void)
   if (!world.pushed)
     ws_prewake_arrived(&world_pool, world.visible_ns);
   world.pushed = true;
-  ws_store_relaxed(&world_pool.sleepers[0], 0);
-  world_worker.called_ns = world.now_ns;
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->sleepers[0], 0);
+  ws_sleep_worker(&world_worker)->called_ns = world.now_ns;
   world.now_ns += world.waking_ns;
   world_wake(WS_WAKE_PUSH);
 }
@@ -156,8 +157,8 @@ void world_gap(uint64_t gap_ns, uint64_t busy_ns)
   }
   world.late_ns += world.now_ns - world.visible_ns;
   ws_spin_found(&world_worker);
-  ws_store_relaxed(&world_worker.state, WS_STATE_RUNNING);
-  ws_store_relaxed(&world_pool.searching[0].workers, 0);
+  ws_store_relaxed(&ws_sleep_worker(&world_worker)->state, WS_STATE_RUNNING);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->searching[0].workers, 0);
   world.now_ns += busy_ns;
 }
 

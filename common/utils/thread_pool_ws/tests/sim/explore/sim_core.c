@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../../../pool/ws_types.h"
+#include "../../../sleep/ws_sleep_state.h"
 #include "sim_checks.h"
 #include "sim_libc.h"
 #include "sim_play.h"
@@ -90,8 +90,8 @@ static void make(uint32_t index)
   sim_pool[index] = pool;
   if (pool)
     sim_mask_check_guard(pool);
-  if (pool && pool->guarded)
-    sim_thread[pool->guard_thread - 1]->slow_ps = (sim_ps_t)(sim_scene->guard_slow_us * 1e6);
+  if (pool && ws_sleep_pool(pool)->guarded)
+    sim_thread[ws_sleep_pool(pool)->guard_thread - 1]->slow_ps = (sim_ps_t)(sim_scene->guard_slow_us * 1e6);
 }
 
 static void stop(uint32_t index)

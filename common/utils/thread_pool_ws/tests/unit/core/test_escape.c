@@ -6,6 +6,7 @@
 #include "../../support/ws_death.h"
 
 #include "../../../pool/ws_process.h"
+#include "../../../sleep/ws_sleep_state.h"
 
 static ws_pool_t *pool, *other;
 static test_gate_t gate;
@@ -134,7 +135,7 @@ static void a_thread_is_cancelled_after_its_call(void)
     test_join(&threads);
     CU_ASSERT_EQUAL(test_value(&ran), 2);
     CU_ASSERT_EQUAL(test_value(&after_wait), 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);
     test_destroy(other);
     end();
   }
@@ -207,7 +208,7 @@ static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
   CU_ASSERT_TRUE_FATAL(test_until(has_begun, NULL));
   pthread_cancel(threads.thread[0]);
   test_join(&threads);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->helpers), 0);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);
   CU_ASSERT_EQUAL(ws_hint_load(&ws_process.helpers), 0);
   test_spawn(&threads, push_and_wait, NULL);
   test_join(&threads);

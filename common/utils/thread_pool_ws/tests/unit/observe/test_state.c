@@ -2,6 +2,7 @@
 /// @file test_state.c
 /// States of workers and the time in each. The clock is virtual: it advances by 1 ns at each look, and when a
 /// test advances it. Linked with --wrap of ws_os_now_ns.
+#include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -112,7 +113,7 @@ static void note_state(void *unused, const ws_observation_t *seen)
 {
   (void)unused;
   if (seen->what == WS_OBSERVED_UNPARK)
-    ws_store_release(&woken_state, 1 + ws_load_relaxed(&pool->worker[0]->spent.state));
+    ws_store_release(&woken_state, 1 + ws_load_relaxed(&ws_sleep_worker(pool->worker[0])->spent.state));
 }
 
 /// A worker that has been woken has no task yet.

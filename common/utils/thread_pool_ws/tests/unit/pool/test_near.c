@@ -9,6 +9,7 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
+#include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -65,14 +66,13 @@ static void begin(uint32_t share, int32_t index)
   pool.workers = WORKERS;
   pool.tasks.mask_words = 1;
   pool.cpus = pool.worker_cpus = CPUS;
-  ws_store_relaxed(&pool.producer_cpu, 1 + 6);
+  ws_store_relaxed(&pool.near.producer_cpu, 1 + 6);
   ws_near_plan(&pool);
   for (uint32_t i = 0; i < WORKERS; i++) {
     worker_of[i] = &workers[i];
     workers[i].pool = &pool;
     workers[i].index = i;
-    ws_store_relaxed(&workers[i].placed.seen_cpu, 1 + i);
-    ws_near_moved(&workers[i]);
+    ws_near_moved(&workers[i], 1 + i);
   }
 }
 
@@ -99,8 +99,8 @@ static void near_are_those_of_the_same_cache(void)
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(rows[i].cpus_a_cache, rows[i].level);
     if (!rows[i].pushed)
-      ws_store_relaxed(&pool.producer_cpu, 0);
-    CU_ASSERT_EQUAL(pool.caches.count, rows[i].caches);
+      ws_store_relaxed(&pool.near.producer_cpu, 0);
+    CU_ASSERT_EQUAL(pool.near.caches, rows[i].caches);
     CU_ASSERT_EQUAL(near_mask(), rows[i].near);
     CU_ASSERT_EQUAL(ws_near_count(&pool), (uint32_t)__builtin_popcount(rows[i].near));
   }
@@ -109,30 +109,26 @@ static void near_are_those_of_the_same_cache(void)
 static void a_worker_that_moves_is_counted_there(void)
 {
   begin(4, 3);
-  ws_store_relaxed(&workers[0].placed.seen_cpu, 1 + 7);
-  ws_near_moved(&workers[0]);
-  ws_near_moved(&workers[0]);
+  ws_near_moved(&workers[0], 1 + 7);
+  ws_near_moved(&workers[0], 1 + 7);
   CU_ASSERT_EQUAL(ws_near_count(&pool), 3);
   CU_ASSERT_TRUE(ws_near_is(&pool, &workers[0]));
-  ws_store_relaxed(&workers[5].placed.seen_cpu, 1 + 1);
-  ws_near_moved(&workers[5]);
+  ws_near_moved(&workers[5], 1 + 1);
   CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
 }
 
 /// A burst is announced; at most @p most workers may be awake. @return which of them set a timer
 static uint32_t planned(uint32_t most)
 {
-  pool.capped = true;
+  ws_sleep_pool(&pool)->capped = true;
   pool.cpus = most;
-  ws_store_relaxed(&pool.expected_ns, now_ns + 1000000);
-  ws_store_relaxed(&pool.spin_cpus, CPUS);
+  ws_prewake_expect(&pool, now_ns + 1000000);
+  ws_store_relaxed(&ws_sleep_pool(&pool)->spin_cpus, CPUS);
   pool.settings.spin_price = 9;
-  ws_store_relaxed(&pool.spin_cpu_max_percent, 100);
+  ws_store_relaxed(&ws_sleep_pool(&pool)->spin_percent, 100);
   uint32_t mask = 0;
-  for (uint32_t i = 0; i < WORKERS; i++) {
-    workers[i].slept_ns = now_ns;
-    mask |= (uint32_t)(ws_prewake_plan(&workers[i]).rise_ns != 0) << i;
-  }
+  for (uint32_t i = 0; i < WORKERS; i++)
+    mask |= (uint32_t)(ws_prewake_plan(&workers[i], now_ns) != 0) << i;
   return mask;
 }
 
@@ -145,7 +141,7 @@ static void near_ones_wake_first(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 1);
   for (uint32_t i = 0; i < WORKERS; i++)
     ws_prewake_disarm(&workers[i]);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool.armed), 0);
+  CU_ASSERT_EQUAL(ws_prewake_armed(&pool), 0);
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 0);
   begin(0, 3);
   CU_ASSERT_EQUAL(planned(2), 0x3);

@@ -21,6 +21,7 @@ static int32_t first_cpu(void)
 {
   return 0;
 }
+static uint64_t called_ns; ///< of the worker; 0 = it was not called
 
 static void begin(void)
 {
@@ -32,6 +33,7 @@ static void begin(void)
   worker.pool = &pool;
   worker.prewake = &own;
   own.unset = WS_LATE_WAKE;
+  called_ns = 0;
 }
 
 /// A burst comes, and the worker takes its first task. @return whether that counts as late
@@ -39,7 +41,7 @@ static bool starts(uint64_t arrival_ns, uint64_t late_ns, ws_late_t cause)
 {
   const uint64_t before = ws_load_relaxed(&prewake.late_by[cause]); // relaxed: one thread
   ws_store_relaxed(&prewake.arrival_ns, arrival_ns);
-  ws_late_start(&worker, arrival_ns, arrival_ns + late_ns);
+  ws_late_start(&worker, arrival_ns, arrival_ns + late_ns, called_ns);
   return ws_load_relaxed(&prewake.late_by[cause]) > before; // relaxed: one thread
 }
 
@@ -66,9 +68,9 @@ static bool is_the_cause(const row_t *row, ws_late_t unset, ws_late_t cause)
   starts(after(0) - row->gap_ns, 0, cause);
   // The published outlook has one word that is not zero.
   ws_store_relaxed(&prewake.outlook[offsetof(ws_outlook_t, gap_ns) / sizeof(uint64_t)], row->usual_gap_ns);
-  ws_store_relaxed(&pool.producer_cpu, row->beside ? 1 : 2);
-  worker.rose_ns = after(row->rose_ns);
-  worker.called_ns = row->called_ns ? after(row->called_ns) : 0;
+  ws_store_relaxed(&pool.near.producer_cpu, row->beside ? 1 : 2);
+  own.rose_ns = after(row->rose_ns);
+  called_ns = row->called_ns ? after(row->called_ns) : 0;
   own.unset = unset;
   own.by_timer = row->by_timer;
   if (row->rise_ns)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../../sleep/ws_sleep_state.h"
 #include "setup_scene.h"
 
 static void refuse(const char *field, const ws_settings_t *settings)
@@ -113,14 +114,14 @@ static void a_wrong_mode_changes_nothing(void)
                        ws_pool_set_spin_cpu_max(pool, UINT32_MAX)};
   for (uint32_t i = 0; i < TEST_COUNT(wrong); i++)
     CU_ASSERT_EQUAL(wrong[i], -EINVAL);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_FIXED);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_lead_ns), 12345);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 17);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->spin), WS_SPIN_FIXED);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->spin_lead_ns), 12345);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->spin_percent), 17);
   CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_FIXED, WS_SPIN_LEAD_NS_MAX), 0);
   CU_ASSERT_EQUAL(ws_pool_set_spin(pool, WS_SPIN_OFF, 0), 0);
   CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(pool, 100), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin), WS_SPIN_OFF);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pool->spin_cpu_max_percent), 100);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->spin), WS_SPIN_OFF);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->spin_percent), 100);
   test_destroy(pool);
 }
 

@@ -136,9 +136,9 @@ static void victims_of_the_same_cache_come_first(void)
   pool.mask = set_of(cpu, 4);
   pool.worker = worker_of;
   pool.workers = WORKERS;
-  pool.caches.count = 2;
+  pool.near.caches = 2;
   for (uint32_t i = 0; i < 4; i++)
-    pool.caches.of_cpu[i] = i % 2;
+    pool.near.cache_of_cpu[i] = i % 2;
   for (uint32_t i = 0; i < WORKERS; i++) {
     workers[i].cpu = pinned_to[i];
     workers[i].victims = victims[i];
@@ -146,7 +146,7 @@ static void victims_of_the_same_cache_come_first(void)
   }
   ws_topo_victims(&pool);
   CU_ASSERT_EQUAL(memcmp(victims, expected, sizeof(expected)), 0);
-  pool.caches.count = 0; // not known: in turn from the own number on
+  pool.near.caches = 0; // not known: in turn from the own number on
   ws_topo_victims(&pool);
   for (uint32_t i = 0; i < WORKERS; i++)
     for (uint32_t k = 0; k < WORKERS - 1; k++)

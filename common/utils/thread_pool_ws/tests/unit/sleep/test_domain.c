@@ -8,6 +8,7 @@
 
 #include "../../../classes/ws_nodes.h"
 #include "../../../pool/ws_process.h"
+#include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
@@ -25,6 +26,8 @@ enum { A, B, C, D, SLEEPERS_FIRST };
 static struct ws_pool_s pool;
 static ws_nodes_t nodes;
 static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
+static ws_prewake_pool_t prewake;
+static ws_prewake_worker_t worker_prewake[WORKERS];
 static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
 static ws_domain_t domains[DOMAINS];
@@ -45,7 +48,7 @@ static uint64_t ws_os_now_ns_seam(void)
 
 static void moves_to(uint32_t worker, uint32_t domain)
 {
-  workers[worker].placed.cache = 1 + domain;
+  workers[worker].near.cache = 1 + domain;
 }
 
 /// @param count  of domains; 0 = the pool is small
@@ -55,11 +58,14 @@ static void begin(uint32_t tasks, uint32_t count)
   memset(&pool, 0, sizeof(pool));
   memset(workers, 0, sizeof(workers));
   memset(domains, 0, sizeof(domains));
+  memset(&prewake, 0, sizeof(prewake));
+  memset(worker_prewake, 0, sizeof(worker_prewake));
+  pool.prewake = &prewake;
   memset(&lane, 0, sizeof(lane));
   pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
   pool.tasks.mask_words = 1;
   pool.worker = worker_of;
-  pool.caches.count = DOMAINS;
+  pool.near.caches = DOMAINS;
   pool.tasks.queue = queue_of;
   pool.tasks.inbox = inbox_of;
   pool.tasks.domain = domains;
@@ -71,6 +77,7 @@ static void begin(uint32_t tasks, uint32_t count)
     ws_queue_init(&workers[i].queue, own_cells[i], 2, false);
     ws_tasks_put(&pool.tasks, &workers[i].queue, i);
     workers[i].pool = &pool;
+    workers[i].prewake = &worker_prewake[i];
     workers[i].index = i;
     workers[i].cpu = -1;
     moves_to(i, i >= C && i < SLEEPERS_FIRST);
@@ -80,12 +87,12 @@ static void begin(uint32_t tasks, uint32_t count)
   for (uint32_t i = 0; i < tasks; i++)
     ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task}, 1);
   for (uint32_t i = SLEEPERS_FIRST; i < WORKERS; i++)
-    ws_or_acq_rel(&pool.sleepers[0], UINT64_C(1) << i);
+    ws_or_acq_rel(&ws_sleep_pool(&pool)->sleepers[0], UINT64_C(1) << i);
 }
 
 static uint32_t counted(uint32_t domain)
 {
-  return ws_load_relaxed(&pool.searching[domain].workers);
+  return ws_load_relaxed(&ws_sleep_pool(&pool)->searching[domain].workers);
 }
 
 /// Other suites may run in this process.
@@ -99,7 +106,7 @@ static uint32_t woken(void)
 {
   uint32_t count = 0;
   for (uint32_t i = SLEEPERS_FIRST; i < WORKERS; i++)
-    count += ws_load_relaxed(&workers[i].token);
+    count += ws_load_relaxed(&ws_sleep_worker(&workers[i])->token);
   return count;
 }
 
@@ -119,10 +126,10 @@ static void play(const char *steps)
         ws_search_found(worker);
         break;
       case 'w': // it was woken by another thread
-        ws_or_acq_rel(&worker->state, WS_STATE_CALLED);
+        ws_or_acq_rel(&ws_sleep_worker(worker)->state, WS_STATE_CALLED);
         break;
       case 'm': // it moves to the other domain
-        moves_to(worker->index, worker->placed.cache == 1);
+        moves_to(worker->index, worker->near.cache == 1);
         break;
       case 'c': // it sleeps, and another thread claims it
         ws_claim(&pool, worker->index, false);
@@ -183,7 +190,7 @@ static void searchers_are_counted_and_the_last_one_wakes_another(void)
     begin(rows[i].tasks, rows[i].domains);
     meanwhile = rows[i].meanwhile;
     play(rows[i].steps);
-    const uint32_t starved = ws_load_relaxed(&pool.tasks.starved);
+    const uint32_t starved = ws_load_relaxed(&ws_sleep_pool(&pool)->starved);
     const bool good = counted(0) == rows[i].counted[0] && counted(1) == rows[i].counted[1]
                       && starved == rows[i].starved && woken() == rows[i].woken;
     if (!good)
@@ -222,16 +229,16 @@ static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
 /// Properties of a sleeper, by letters.
 static void describe(ws_worker_t *sleeper, const char *letters)
 {
-  ws_store_relaxed(&sleeper->placed.seen_cpu, HERE + 2 + 1);
+  ws_store_relaxed(&sleeper->near.cpu, HERE + 2 + 1);
   for (; *letters; letters++) {
     if (*letters == 'h') // last seen here
-      ws_store_relaxed(&sleeper->placed.seen_cpu, HERE + 1);
+      ws_store_relaxed(&sleeper->near.cpu, HERE + 1);
     else if (*letters == 'f') // far away
-      ws_store_relaxed(&sleeper->placed.seen_cpu, FAR + 1);
+      ws_store_relaxed(&sleeper->near.cpu, FAR + 1);
     else if (*letters == 's') // it had no CPU lately
-      ws_store_relaxed(&sleeper->watched.shun_until_ns, UINT64_MAX);
+      ws_store_relaxed(&ws_sleep_worker(sleeper)->watched.shun_until_ns, UINT64_MAX);
     else if (*letters == 't') // it has a timer
-      ws_store_relaxed(&sleeper->alarm_ns, UINT64_MAX);
+      ws_store_relaxed(&sleeper->prewake->alarm_ns, UINT64_MAX);
     else if (*letters == 'p') // it is pinned to the CPU of the thread that pushes
       sleeper->cpu = HERE;
   }
@@ -262,22 +269,24 @@ static void a_push_wakes_the_best_sleeper(void)
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(1, 0);
-    pool.caches.of_cpu[FAR] = nodes.of_cpu[FAR] = 1;
+    pool.near.cache_of_cpu[FAR] = nodes.of_cpu[FAR] = 1;
     nodes.count = 2;
     pool.nodes = &nodes;
-    pool.pinned = pool.watched = 1;
-    ws_store_relaxed(&pool.armed, 1);
-    ws_store_relaxed(&pool.shunned, 1);
-    ws_store_relaxed(&pool.outside, rows[i].outside);
+    pool.pinned = ws_sleep_pool(&pool)->watched = 1;
+    ws_store_relaxed(&prewake.armed, 1);
+    ws_store_relaxed(&ws_sleep_pool(&pool)->shunned, 1);
+    ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
     priority = rows[i].priority;
     for (uint32_t k = 0; k < TEST_COUNT(rows[i].sleeper); k++)
       describe(&workers[SLEEPERS_FIRST + k], rows[i].sleeper[k]);
     ws_post(&pool, (ws_here_t){.queue = &lane}, rows[i].node ? WS_KIND_NODE + 1 : WS_KIND_NORMAL);
     const uint32_t expected = rows[i].woken;
     CU_ASSERT_EQUAL(woken(), expected != NONE);
-    CU_ASSERT_TRUE(expected == NONE || ws_load_relaxed(&workers[SLEEPERS_FIRST + expected].token) == 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.guard) == WS_GUARD_STANDING, expected == NONE);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&pool.count.spared_wakes), expected == NONE || priority > 0);
+    CU_ASSERT_TRUE(expected == NONE
+                   || ws_load_relaxed(&ws_sleep_worker(&workers[SLEEPERS_FIRST + expected])->token) == 1);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(&pool)->guard) == WS_GUARD_STANDING, expected == NONE);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(&pool)->count.spared_wakes),
+                    expected == NONE || priority > 0);
     end();
   }
 }
@@ -297,10 +306,10 @@ static void the_cap_leaves_cpus_to_threads_outside(void)
     begin(0, 0);
     pool.cpus = rows[i].cpus;
     pool.worker_cpus = rows[i].worker_cpus;
-    pool.capped = rows[i].capped;
-    ws_store_relaxed(&pool.outside, rows[i].outside);
-    ws_store_relaxed(&pool.helpers, rows[i].helpers);
-    ws_store_relaxed(&pool.lifted, rows[i].lifted);
+    ws_sleep_pool(&pool)->capped = rows[i].capped;
+    ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
+    ws_store_relaxed(&ws_sleep_pool(&pool)->helpers, rows[i].helpers);
+    ws_store_relaxed(&ws_sleep_pool(&pool)->lifted, rows[i].lifted);
     CU_ASSERT_EQUAL(ws_awake_limit(&pool), rows[i].cap);
   }
 }

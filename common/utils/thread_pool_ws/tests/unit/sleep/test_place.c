@@ -120,15 +120,15 @@ static void begin(uint64_t cpuset, bool realtime)
   worker.cpu = -1;
   worker.realtime = realtime;
   ws_init_store(&worker.tid, TID);
-  ws_init_store(&pool.classes.priority, realtime ? 50 : 0);
-  worker.placed.confine.may = true;
+  ws_init_store(&ws_sleep_pool(&pool)->priority, realtime ? 50 : 0);
+  ws_sleep_worker(&worker)->confine.may = true;
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
   os.asked = ALL;
   os.cpu = 1;
   os.taskset_at = NEVER;
   os.now_ns = UINT64_C(5000000000);
-  ws_store_relaxed(&pool.producer_cpu, 1 + 1);
+  ws_store_relaxed(&pool.near.producer_cpu, 1 + 1);
 }
 
 static uint64_t placements(void)
@@ -181,10 +181,10 @@ static void step(const char *word)
       os.cpu = number;
       break;
     case 'V':
-      ws_store_relaxed(&worker.placed.seen_cpu, word[1] ? number + 1 : 0);
+      ws_store_relaxed(&worker.near.cpu, word[1] ? number + 1 : 0);
       break;
     case 'P': // a producer comes to a CPU, or to where the worker is
-      ws_store_relaxed(&pool.producer_cpu, (word[1] ? number : os.cpu) + 1);
+      ws_store_relaxed(&pool.near.producer_cpu, (word[1] ? number : os.cpu) + 1);
       break;
     case '=': // that thread has a priority
       os.priority = number;
@@ -324,7 +324,7 @@ static void it_follows_at_a_bounded_rate(void)
   begin(0x3, true);
   const uint64_t end_ns = os.now_ns + UINT64_C(1000000000);
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
-    ws_store_relaxed(&pool.producer_cpu, os.cpu + 1);
+    ws_store_relaxed(&pool.near.producer_cpu, os.cpu + 1);
     ws_place_leave(&worker);
     ws_place_return(&worker);
   }

@@ -34,7 +34,8 @@ static void no_more_than_the_cap(void)
     for (uint32_t kind = 0; kind < 10; kind++) {
       world_begin(WS_SPIN_AUTO);
       CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, caps[i]), 0);
-      ws_store_relaxed(&world_pool.phases, kind < 5); // it wants to spin always, or as it has learnt
+      ws_store_relaxed(&ws_sleep_pool(&world_pool)->phases,
+                       kind < 5); // it wants to spin always, or as it has learnt
       const uint64_t start_ns = world.now_ns;
       while (world.now_ns - start_ns < 100 * MS)
         world_gap(adverse_gap_ns(kind % 5, &random), test_random(&random) % (20 * US));
@@ -122,7 +123,7 @@ static void a_real_time_spin_offers_its_cpu(void)
     for (uint32_t spin = WS_SPIN_AUTO; spin <= WS_SPIN_HOT; spin += WS_SPIN_HOT - WS_SPIN_AUTO) {
       world_begin((ws_spin_t)spin);
       world_worker.realtime = realtime;
-      world_worker.rose_ns = world.now_ns;
+      ws_sleep_worker(&world_worker)->rose_ns = world.now_ns;
       ws_pool_phase_begin(&world_pool, 1);
       CU_ASSERT_EQUAL(ws_pool_set_spin_cpu_max(&world_pool, 100), 0);
       CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US)); // an offer costs little
@@ -149,19 +150,19 @@ static int64_t charged_ns(uint64_t spun_ns, bool found)
 {
   const int64_t before_ns = ws_spin_allow(&world_worker, world.now_ns);
   ws_spin_pay(&world_worker, spun_ns, found);
-  return before_ns - world_worker.spin.allowance_ns;
+  return before_ns - ws_sleep_worker(&world_worker)->spin.allowance_ns;
 }
 
 static void a_spin_that_finds_work_saves_a_wake(void)
 {
   world_begin(WS_SPIN_AUTO);
   world.now_ns += 100 * MS; // all that can be saved up
-  ws_stat_store(&world_pool.wake_call_ns, 9 * US);
+  ws_stat_store(&ws_sleep_pool(&world_pool)->call_ns, 9 * US);
   CU_ASSERT_EQUAL(charged_ns(60 * US, false), 60 * US);
   CU_ASSERT_EQUAL(charged_ns(60 * US, true), 60 * US - 2 * 9 * US);
   CU_ASSERT_EQUAL(charged_ns(24 * US, true), 8 * US); // a third of it
   CU_ASSERT_EQUAL(charged_ns(3 * US, true), 1 * US);
-  ws_stat_store(&world_pool.wake_call_ns, 0); // no wake was seen
+  ws_stat_store(&ws_sleep_pool(&world_pool)->call_ns, 0); // no wake was seen
   CU_ASSERT_EQUAL(charged_ns(24 * US, true), 24 * US);
 }
 
@@ -190,17 +191,19 @@ static void a_gap_ends_with_the_call(void)
     ws_window_t *follows = &world_worker_prewake.follows[0];
     memset(&world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
     world_worker_prewake.follow = 0;
-    world_worker.out_of_work_ns = world.now_ns;
-    world_worker.called_ns = called ? world.now_ns + 30 * US : world.now_ns - US; // in an earlier sleep
+    world_worker_prewake.out_of_work_ns = world.now_ns;
+    ws_sleep_worker(&world_worker)->called_ns =
+        called ? world.now_ns + 30 * US : world.now_ns - US; // in an earlier sleep
     world.now_ns += 35 * US;
     ws_spin_found(&world_worker);
     CU_ASSERT_EQUAL_FATAL(follows->count, 1);
     CU_ASSERT_TRUE(world_about((uint64_t)follows->sorted[0], called ? 30 * US : 35 * US));
   }
-  world_worker.called_ns = world.now_ns; // for another task: the worker spins on, and finds one later
+  ws_sleep_worker(&world_worker)->called_ns =
+      world.now_ns; // for another task: the worker spins on, and finds one later
   ws_pool_prewake(&world_pool, 1, 200 * US);
   world_gap(100 * US, 50 * US);
-  CU_ASSERT_EQUAL(world_worker.called_ns, 0);
+  CU_ASSERT_EQUAL(ws_sleep_worker(&world_worker)->called_ns, 0);
 }
 
 /// A task each 36 us takes 10 us. The cap does not allow a spin in each gap: the worker spins to the end of a
@@ -209,7 +212,7 @@ static void a_stream_of_tasks(void)
 {
   enum { GAPS = 5000 };
   world_begin(WS_SPIN_AUTO);
-  ws_stat_store(&world_pool.wake_call_ns, 9 * US);
+  ws_stat_store(&ws_sleep_pool(&world_pool)->call_ns, 9 * US);
   uint32_t whole = 0, parts = 0;
   uint64_t capped = 0; // spins that were not begun
   for (uint32_t i = 0; i < 2 * GAPS; i++) {
@@ -294,7 +297,7 @@ static void hot_and_real_time_it_rests(void)
   uint64_t rested_ns = 0;
   bool counted;
   for (uint32_t i = 0; i < 100; i++) {
-    world_worker.rose_ns = world.now_ns;
+    ws_sleep_worker(&world_worker)->rose_ns = world.now_ns;
     world.visible_ns = world.now_ns + 100 * MS;
     const uint64_t before_ns = world_spun();
     CU_ASSERT_FALSE(ws_spin(&world_worker, true, &counted)); // it parks
@@ -315,12 +318,12 @@ static void hot_it_tries_again(void)
   CU_ASSERT_TRUE(ws_hot_retry_ns(&world_worker) <= world.now_ns + LOOK_NS); // nothing is in the way any more
   world.producer_here = true;
   CU_ASSERT_TRUE(world_about(ws_hot_retry_ns(&world_worker) - world.now_ns, 4 * MS));
-  ws_store_relaxed(&world_pool.sleepers[0], 7); // together as often as one alone
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->sleepers[0], 7); // together as often as one alone
   CU_ASSERT_TRUE(world_about(ws_hot_later_ns(&world_pool) - world.now_ns, 12 * MS));
   ws_store_relaxed(&world_pool.state, WS_DRAINING);
   CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
   ws_store_relaxed(&world_pool.state, WS_RUNNING);
-  ws_store_relaxed(&world_pool.spin, WS_SPIN_AUTO);
+  ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin, WS_SPIN_AUTO);
   CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
 }
 

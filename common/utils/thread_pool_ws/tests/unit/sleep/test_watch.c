@@ -85,9 +85,10 @@ static void without_cpus_no_worker_spins(void)
     ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = rows[i].at_start};
     ws_store_relaxed(&cpus, rows[i].now); // relaxed: as above
     ws_store_relaxed(&quota, rows[i].quota); // relaxed: as above
-    ws_store_relaxed(&world_pool.watch.due, 1); // relaxed: as above
+    ws_store_relaxed(&ws_sleep_pool(&world_pool)->watch.due, 1); // relaxed: as above
     ws_watch_look(&world_pool, &watch);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&world_pool.spin_cpus), rows[i].spin_cpus); // relaxed: as above
+    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(&world_pool)->spin_cpus),
+                    rows[i].spin_cpus); // relaxed: as above
   }
   ws_store_relaxed(&quota, UINT32_MAX); // relaxed: as above
 }

@@ -8,6 +8,7 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
+#include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../support/ws_scene.h"
 #include "../../support/ws_seam.h"
@@ -34,19 +35,18 @@ static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
   __real_ws_os_futex_wake(word, count);
 }
 
-static ws_plan_t ws_prewake_plan_seam(ws_worker_t *worker)
+static ws_plan_t ws_plan_choose_seam(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
-  const ws_plan_t plan = __real_ws_prewake_plan(worker);
+  const ws_plan_t plan = __real_ws_plan_choose(worker, outlook);
   const bool is_told = ws_xchg_acq_rel(&idle.plans, 0) == 1;
   ws_store_release(&idle.rises, is_told);
-  if (is_told)
-    worker->prewake->plan = (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1};
-  return is_told ? worker->prewake->plan : plan;
+  return is_told ? (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1} : plan;
 }
 
-static bool ws_may_rise_seam(const struct ws_pool_s *pool)
+static ws_decision_t ws_decide_seam(const ws_moment_t *moment)
 {
-  return ws_load_acquire(&idle.rises) || __real_ws_may_rise(pool);
+  const bool rises = moment->cue == WS_CUE_TIMER && ws_load_acquire(&idle.rises);
+  return rises ? (ws_decision_t){1, WS_DECIDED_TIMER} : __real_ws_decide(moment);
 }
 
 static int32_t ws_os_cpu_seam(void)
@@ -54,10 +54,9 @@ static int32_t ws_os_cpu_seam(void)
   return ws_load_acquire(&idle.one_cpu) ? ONE_CPU : __real_ws_os_cpu();
 }
 
-static void ws_guard_start_seam(struct ws_pool_s *pool)
+static bool ws_guard_start_seam(struct ws_pool_s *pool)
 {
-  if (!has_no_guard)
-    __real_ws_guard_start(pool);
+  return !has_no_guard && __real_ws_guard_start(pool);
 }
 
 static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
@@ -128,7 +127,7 @@ static void a_park_is_told_before_the_sleep_begins(void)
 static void a_wake_is_told_before_the_call(void)
 {
   begin_at_rest(1, NULL);
-  const ws_au32_t *token = &scene.pool->worker[0]->token;
+  const ws_au32_t *token = &ws_sleep_worker(scene.pool->worker[0])->token;
   run_told(0);
   EXPECT({"park", {scene.id, 0}}, {"push", {scene.id, -1, TOLD, ARG(0), 0}},
          {"wake", {scene.id, 0, -1}}, // this thread is no worker
@@ -271,7 +270,8 @@ static void a_pool_starts_with_its_name_and_what_it_got(void)
 static void a_stop_wakes_all_and_names_no_waker(void)
 {
   begin_at_rest(2, NULL);
-  const int64_t token[2] = {ADDRESS(&scene.pool->worker[0]->token), ADDRESS(&scene.pool->worker[1]->token)};
+  const int64_t token[2] = {ADDRESS(&ws_sleep_worker(scene.pool->worker[0])->token),
+                            ADDRESS(&ws_sleep_worker(scene.pool->worker[1])->token)};
   end();
   for (int64_t worker = 0; worker < 2; worker++) {
     EXPECT({"wake", {scene.id, worker, -1}}, {"futex_wake", {token[worker]}}, {"pool_stop", {scene.id}});
@@ -284,8 +284,8 @@ static void a_stop_wakes_all_and_names_no_waker(void)
 static void test_seams(void)
 {
   seam.ws_os_futex_wake = ws_os_futex_wake_seam;
-  seam.ws_prewake_plan = ws_prewake_plan_seam;
-  seam.ws_may_rise = ws_may_rise_seam;
+  seam.ws_plan_choose = ws_plan_choose_seam;
+  seam.ws_decide = ws_decide_seam;
   seam.ws_os_cpu = ws_os_cpu_seam;
   seam.ws_guard_start = ws_guard_start_seam;
 }

@@ -115,8 +115,8 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
 
 bool sim_handed_is_none_searched(const ws_pool_t *pool)
 {
-  bool any = ws_load_relaxed(&pool->searching[0].workers) != 0;
+  bool any = ws_load_relaxed(&ws_sleep_pool(pool)->searching[0].workers) != 0;
   for (uint32_t i = 1; i < pool->tasks.domains; i++)
-    any |= ws_load_relaxed(&pool->searching[i].workers) != 0;
+    any |= ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers) != 0;
   return !any;
 }

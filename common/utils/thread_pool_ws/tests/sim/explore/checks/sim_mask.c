@@ -3,7 +3,7 @@
 /// sim_checks.h.
 #include "sim_checks.h"
 
-#include "../../../../pool/ws_types.h"
+#include "../../../../sleep/ws_sleep_state.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 
@@ -31,8 +31,9 @@ static const ws_worker_t *own_worker(void)
 static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
 {
   const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
-  return ws_load_relaxed(&worker->placed.confine.busy)
-         || (worker->placed.confine.on && ((worker->placed.confine.narrow[0] ^ mask) & all) == 0);
+  return ws_load_relaxed(&ws_sleep_worker(worker)->confine.busy)
+         || (ws_sleep_worker(worker)->confine.on
+             && ((ws_sleep_worker(worker)->confine.narrow[0] ^ mask) & all) == 0);
 }
 
 /// A thread that has run no task yet may be anything. One that can be joined may have no pool any more.
@@ -52,7 +53,7 @@ void sim_mask_check(const sim_record_t *record)
   if (!worker || worker->cpu >= 0)
     return;
   // A thread that is in the middle of a change will undo it.
-  if (!sim_scene->changes_masks && may != all && !ws_load_relaxed(&worker->placed.confine.busy))
+  if (!sim_scene->changes_masks && may != all && !ws_load_relaxed(&ws_sleep_worker(worker)->confine.busy))
     sim_finding("confined: a worker runs task %u and may use the CPUs %llx only",
                 (uint32_t)(record - sim_record), (unsigned long long)may);
   if (says != 0 && (may & ~says) != 0)
@@ -62,9 +63,9 @@ void sim_mask_check(const sim_record_t *record)
 
 void sim_mask_check_guard(const ws_pool_t *pool)
 {
-  if (!pool->guarded || sim_scene->changes_masks)
+  if (!ws_sleep_pool(pool)->guarded || sim_scene->changes_masks)
     return;
-  const uint64_t may = sim_thread[pool->guard_thread - 1]->allowed[0];
+  const uint64_t may = sim_thread[ws_sleep_pool(pool)->guard_thread - 1]->allowed[0];
   for (uint32_t i = 0; i < pool->workers; i++) {
     const uint64_t worker_may = sim_thread[ws_tid(pool->worker[i]) - 1]->allowed[0];
     if (worker_may & ~may)

@@ -4,7 +4,9 @@
 #include "sim_checks.h"
 
 #include "../../../../pool/ws_process.h"
-#include "../../../../pool/ws_types.h"
+#include "../../../../prewake/ws_prewake.h"
+#include "../../../../sleep/ws_budget.h"
+#include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_queue.h"
 #include "sim_libc.h"
 #include "sim_play.h"
@@ -16,22 +18,22 @@
 
 static bool any_waits(const ws_pool_t *pool)
 {
-  return ws_load_relaxed(&pool->blocked) || ws_load_relaxed(&pool->helpers)
+  return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) || ws_load_relaxed(&ws_sleep_pool(pool)->helpers)
          || ws_load_relaxed(&pool->idle.waiters);
 }
 
 _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char *when)
 {
   sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed",
-              index, when, ws_awake(pool), ws_searching(pool), ws_load_relaxed(&pool->tasks.starved),
-              ws_load_relaxed(&pool->blocked), ws_load_relaxed(&pool->helpers),
-              ws_load_relaxed(&pool->idle.waiters), ws_load_relaxed(&pool->armed));
+              index, when, ws_awake(pool), ws_searching(pool), ws_load_relaxed(&ws_sleep_pool(pool)->starved),
+              ws_load_relaxed(&ws_sleep_pool(pool)->blocked), ws_load_relaxed(&ws_sleep_pool(pool)->helpers),
+              ws_load_relaxed(&pool->idle.waiters), ws_prewake_armed(pool));
 }
 
 /// A worker in a mode with timer wakes is armed, but asleep.
 static bool is_quiet(const ws_pool_t *pool)
 {
-  return ws_awake(pool) == 0 && ws_searching(pool) == 0 && ws_load_relaxed(&pool->tasks.starved) == 0
+  return ws_awake(pool) == 0 && ws_searching(pool) == 0 && ws_load_relaxed(&ws_sleep_pool(pool)->starved) == 0
          && !any_waits(pool) && sim_handed_is_none_searched(pool);
 }
 
@@ -39,7 +41,7 @@ static uint32_t armed_workers(const ws_pool_t *pool)
 {
   uint32_t armed = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    armed += ws_load_relaxed(&pool->worker[i]->alarm_ns) != 0;
+    armed += ws_prewake_alarm_ns(pool->worker[i]) != 0;
   return armed;
 }
 
@@ -47,10 +49,10 @@ static uint32_t armed_workers(const ws_pool_t *pool)
 static void check_armed(const ws_pool_t *pool, uint32_t index)
 {
   const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
-  while (is_quiet(pool) && armed_workers(pool) != ws_load_relaxed(&pool->armed)) {
+  while (is_quiet(pool) && armed_workers(pool) != ws_prewake_armed(pool)) {
     if (sim_self->now_ps > until_ps)
       sim_finding("pool %u: %u workers are armed, and %u are counted", index, armed_workers(pool),
-                  ws_load_relaxed(&pool->armed));
+                  ws_prewake_armed(pool));
     sim_sleep_until(sim_self->now_ps + STEP_PS);
   }
 }
@@ -96,7 +98,7 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   sim_record_check_pool(index, run - sim_record_yields[index], stats.skipped_tasks);
   sim_handed_check(pool, index);
   // searching may stay: a worker ends while it searches
-  if (any_waits(pool) || ws_load_relaxed(&pool->armed))
+  if (any_waits(pool) || ws_prewake_armed(pool))
     complain(pool, index, "has stopped");
 }
 

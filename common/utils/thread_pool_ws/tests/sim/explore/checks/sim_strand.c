@@ -99,16 +99,16 @@ static bool hides_a_task(const sim_thread_t *thread)
 
 static bool is_uncalled(const ws_pool_t *pool)
 {
-  return !pool->guarded || ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT;
+  return !ws_sleep_pool(pool)->guarded || ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT;
 }
 
 /// The guard is there, and waits for no CPU: where threads of a higher class hold all those that it may use,
 /// the pool promises nothing.
 static bool guard_runs(const ws_pool_t *pool)
 {
-  if (!pool->guarded)
+  if (!ws_sleep_pool(pool)->guarded)
     return pool->workers > 1 && !any_thread(waits_for_cpu) && !any_thread(hides_a_task); // no thread needs it
-  return sim_thread[pool->guard_thread - 1]->state != SIM_READY;
+  return sim_thread[ws_sleep_pool(pool)->guard_thread - 1]->state != SIM_READY;
 }
 
 /// A task that a worker was handed which waits for a CPU, or has left its inbox.
@@ -176,7 +176,7 @@ static sim_ps_t search_slow_ps(const ws_pool_t *pool)
 /// What the guard takes, in the worst case.
 static sim_ps_t bound_ps(const ws_pool_t *pool)
 {
-  if (!pool->guarded)
+  if (!ws_sleep_pool(pool)->guarded)
     return 2 * SIM_PS_PER_MS + search_slow_ps(pool); // no timer repairs anything there
   return 6 * SIM_PS_PER_MS + (sim_fault.late_share > 0 ? 20 * SIM_PS_PER_MS : 0) + guard_slow_ps(3000);
 }
@@ -243,7 +243,8 @@ static bool lasts(uint32_t *looks, bool is_seen, uint32_t most)
 /// PARK.md: a task that waits while a worker sleeps has a guard that stands.
 static void look_for_guard(ws_pool_t *pool, uint32_t index, bool is_calm)
 {
-  const bool dormant = pool->guarded && ws_load_relaxed(&pool->guard) == WS_GUARD_DORMANT
+  const bool dormant = ws_sleep_pool(pool)->guarded
+                       && ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT
                        && ws_queued(&pool->tasks) > 0 && ws_has_sleepers(pool) && is_calm;
   if (lasts(&dormant_looks[index], dormant, GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS)))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
@@ -253,8 +254,8 @@ static void look_for_guard(ws_pool_t *pool, uint32_t index, bool is_calm)
 static void look_for_hot(ws_pool_t *pool, uint32_t index)
 {
   const bool sleeps = sim_scene->looks_hot && ws_load_relaxed(&pool->state) == WS_RUNNING && sim_stalled == 0
-                      && ws_load_relaxed(&pool->spin) == WS_SPIN_HOT && ws_awake(pool) != pool->workers
-                      && ws_may_spin(pool, 1);
+                      && ws_load_relaxed(&ws_sleep_pool(pool)->spin) == WS_SPIN_HOT
+                      && ws_awake(pool) != pool->workers && ws_may_spin(pool, 1);
   if (lasts(&cold_looks[index], sleeps, HOT_LOOKS_MAX))
     sim_finding("hot: %u of %u workers of pool %u sleep, and there are CPUs for more",
                 pool->workers - ws_awake(pool), pool->workers, index);

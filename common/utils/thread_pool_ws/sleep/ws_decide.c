@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_decide.c
+/// ws_decide.h.
+#include "ws_decide.h"
+
+/// A woken worker wakes so many others: a burst has its workers after a number of steps that grows with the
+/// logarithm of their number.
+#define SPREAD 2u
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+  return (uint32_t)(a < b ? a : b);
+}
+
+ws_decision_t ws_decide(const ws_moment_t *moment)
+{
+  const uint32_t searching = moment->searching;
+  const uint32_t room = moment->limit > moment->working ? moment->limit - moment->working : 0;
+  if (moment->cue == WS_CUE_ALL) // each must look at the pool's state, or at its mode
+    return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
+  if (room == 0) // a place that becomes free is an event, and the guard looks for blocked workers
+    return (ws_decision_t){0, WS_DECIDED_CAP};
+  switch (moment->cue) {
+    case WS_CUE_TASK: // one for each task: a worker that finds a task wakes more if more are queued
+      return (ws_decision_t){1, WS_DECIDED_TASK};
+    case WS_CUE_FOUND: // pushes relied on the last searcher; a woken one is no longer alone in what it found
+      if (moment->queued <= searching) // each searcher will find one
+        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      return (ws_decision_t){least(least(moment->called ? SPREAD : 1, moment->queued - searching), room),
+                             WS_DECIDED_SPREAD};
+    case WS_CUE_HINT: // as many as the burst needs, less those that look already
+      if (moment->wanted <= searching)
+        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      return (ws_decision_t){least(least(moment->calls, moment->wanted - searching), room), WS_DECIDED_HINT};
+    case WS_CUE_STUCK: // whoever was woken or relied on before has no CPU
+      return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
+    case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on until a push
+      return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
+    case WS_CUE_ALL:
+      break;
+  }
+  return (ws_decision_t){0, WS_DECIDED_ENOUGH};
+}

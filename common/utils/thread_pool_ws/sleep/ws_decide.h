@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_decide.h
+/// The one decision: how many sleeping workers a cue wakes, and why. Whom: pick() in ws_wake.c.
+#ifndef WS_DECIDE_H
+#define WS_DECIDE_H
+
+#include "../include/ws_stats.h"
+
+/// What has happened.
+typedef enum {
+  WS_CUE_TASK, ///< a task was pushed, or waits where a place has become free; no worker searches
+  WS_CUE_FOUND, ///< a searcher has found a task: the last one, or one that another thread has woken
+  WS_CUE_HINT, ///< a hint, or a worker that has woken because of one
+  WS_CUE_STUCK, ///< the guard sees tasks that no worker reaches
+  WS_CUE_TIMER, ///< the worker's own timer has fired
+  WS_CUE_ALL ///< the pool has stopped, or has become hot
+} ws_cue_t;
+
+/// What is known then. A cue sets the fields that its branch of ws_decide() reads.
+typedef struct {
+  ws_cue_t cue;
+  bool called; ///< another thread has woken the searcher
+  bool may_spin; ///< the process has a CPU for one more worker that spins
+  uint32_t working; ///< workers awake and not blocked
+  uint32_t limit; ///< the cap
+  uint32_t searching; ///< workers that will look at the queues
+  uint32_t wanted; ///< workers that the hint wants to search
+  uint32_t calls; ///< wakes that the caller has time for
+  uint64_t queued; ///< tasks, about: at least 1 if there is one
+} ws_moment_t;
+
+typedef struct {
+  uint32_t wakes; ///< workers to wake now; UINT32_MAX = all
+  ws_decided_t why;
+} ws_decision_t;
+
+/// @brief Decide. A pure function of @p moment.
+ws_decision_t ws_decide(const ws_moment_t *moment);
+
+#endif

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_sleep_state.h
+/// The state of this room, for a pool and for a worker: who sleeps, who searches, who may be awake. Private:
+/// other rooms tell events (ws_wake.h, ws_idle.h, ws_budget.h). It lies in bytes of the pool and of the worker,
+/// because a pointer to it would cost each push a load.
+///
+/// Letters as in ws_types.h.
+#ifndef WS_SLEEP_STATE_H
+#define WS_SLEEP_STATE_H
+
+#include "../include/ws_stats.h"
+#include "../pool/ws_types.h"
+
+/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
+///        any --stop--> ENDED
+enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
+
+/// Of a pool.
+typedef struct {
+  // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
+  /// S bit w: worker w is parked and not claimed.
+  /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
+  /// asleep.
+  alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
+  /// S workers of each domain that search, and claimed workers, which will search. Pushes wake no worker
+  /// while one of these is not 0. A small pool uses the first. In a wide one all workers that find tasks at
+  /// once would contend for one line.
+  /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
+  /// Illegal: counting one that will not look again.
+  struct {
+    alignas(WS_SPACING) ws_au32_t workers;
+  } searching[WS_DOMAINS_MAX];
+
+  // Read by every push; written seldom.
+  /// S 1 = a pushing thread outside is thought to need a CPU. Only a preference
+  alignas(WS_SPACING) ws_au32_t outside;
+  ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
+  ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
+  ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
+  ws_au32_t helpers; ///< S threads that are not workers, awake in a join
+  ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
+  ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
+  ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
+  struct {
+    ws_au32_t workers; ///< S that a hint wants awake. Only a hint
+    ws_au64_t until_ns; ///< S a later wake is not because of that hint
+  } tree; ///< of wakes: ws_hint.c
+  ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
+  ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
+  ws_au64_t spin_lead_ns; ///< S
+  ws_au32_t spin_percent; ///< S
+  ws_au32_t priority; ///< S highest real-time priority of a worker; 0 = none has one. Only a hint
+  /// What no thread's own queue counts.
+  struct {
+    ws_au64_t guard_looks; ///< O the guard's
+    ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
+    ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
+    ws_au64_t decided[WS_DECISIONS]; ///< S by the guard, and by a stop
+  } count;
+  alignas(
+      WS_SPACING) ws_au64_t call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
+  struct {
+    ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
+    ws_au32_t due; ///< S 1 = it has not looked since
+  } watch;
+  bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
+  bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
+  bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
+  pthread_t guard_thread; ///< I
+} ws_sleep_pool_t;
+
+/// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it
+/// looks for a task, or was claimed and will. Parked: it is about to sleep, or sleeps.
+///   RUNNING --begins to search--> SEARCHING --finds a task--> RUNNING
+///   RUNNING, SEARCHING --parks--> PARKED --is claimed (ws_wake.h)--> SEARCHING
+/// RELIED: a searching worker that is counted in searching, so pushes rely on it. A searching worker without
+/// RELIED gets no CPU, as the guard has found: it is counted in starved until it has one again. The thread
+/// that changes RELIED changes the counts.
+enum {
+  WS_STATE_RUNNING,
+  WS_STATE_SEARCHING,
+  WS_STATE_PARKED,
+  WS_STATES = 4,
+  WS_STATE_RELIED = 4,
+  WS_STATE_CALLED = 8, ///< another thread has woken it, and it has not found a task since
+  WS_STATE_DOMAIN = 16 ///< times the domain in whose count it is
+};
+
+/// Of a worker.
+typedef struct {
+  /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of sleepers, cleared by the
+  /// worker.
+  alignas(WS_SPACING) ws_au32_t token;
+  ws_au32_t state; ///< S WS_STATE_*
+  /// Whether the worker gets a CPU.
+  struct {
+    uint64_t look; ///< P the guard's: number of its last look at which the worker was awake and tasks waited
+    uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
+    ws_au64_t starved_ns; ///< S when the guard stopped relying on it
+    ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
+  } watched;
+  uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
+  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
+  uint64_t rose_ns; ///< P when it last woke
+  /// How long it spins (ws_budget.h).
+  struct {
+    uint64_t until_ns; ///< what pre-wake expects
+    int64_t allowance_ns; ///< time that it may still spin
+    uint64_t allowed_ns; ///< when allowance_ns was computed
+  } spin;
+  /// How it spends its time: for the statistics (ws_stats.h).
+  struct {
+    ws_au32_t state; ///< O ws_worker_state_t
+    ws_au64_t since_ns; ///< O when that began
+    ws_au64_t ns[WS_WORKER_STATES]; ///< O time in each state, without the present one
+  } spent;
+} ws_sleep_worker_t;
+
+_Static_assert(sizeof(ws_sleep_pool_t) == WS_SLEEP_POOL_BYTES, "the pool's bytes");
+_Static_assert(sizeof(ws_sleep_worker_t) == WS_SLEEP_WORKER_BYTES, "the worker's bytes");
+
+static inline ws_sleep_pool_t *ws_sleep_pool(const struct ws_pool_s *pool)
+{
+  return (ws_sleep_pool_t *)(void *)(uintptr_t)pool->sleep;
+}
+
+static inline ws_sleep_worker_t *ws_sleep_worker(const ws_worker_t *worker)
+{
+  return (ws_sleep_worker_t *)(void *)(uintptr_t)worker->sleep;
+}
+
+#endif
