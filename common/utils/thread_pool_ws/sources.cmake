@@ -37,7 +37,6 @@ set(WS_CORE_SOURCES
   sleep/ws_hint.c
   sleep/ws_idle.c
   sleep/ws_place.c
-  sleep/ws_sleep_stats.c
   sleep/ws_wake.c
   observe/ws_report.c
   observe/ws_stats.c

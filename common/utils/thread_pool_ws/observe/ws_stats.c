@@ -5,7 +5,6 @@
 
 #include "../base/ws_base.h"
 #include "../sleep/ws_budget.h"
-#include "../sleep/ws_sleep_stats.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"

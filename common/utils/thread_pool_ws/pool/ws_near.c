@@ -41,7 +41,7 @@ void ws_near_plan(struct ws_pool_s *pool)
 void ws_near_moved(ws_worker_t *worker, uint32_t cpu)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_near_note(worker, cpu);
+  ws_hint_store(&worker->near.cpu, cpu);
   if (pool->near.caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
     return;
   const uint32_t cache = 1 + pool->near.cache_of_cpu[cpu - 1];
@@ -62,7 +62,7 @@ uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
 
 uint32_t ws_near_count(const struct ws_pool_s *pool)
 {
-  const uint32_t producer = ws_near_producer(pool);
+  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu);
   if (pool->near.caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
     return pool->workers;
   return ws_hint_load(&pool->near.at_cache[pool->near.cache_of_cpu[producer - 1]]);
@@ -70,5 +70,6 @@ uint32_t ws_near_count(const struct ws_pool_s *pool)
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return ws_near_producer(pool) == (uint32_t)(cpu + 1) && !ws_near_producer_holds(pool);
+  return ws_hint_load(&pool->near.producer_cpu) == (uint32_t)(cpu + 1)
+         && !ws_hint_load(&pool->near.producer_holds);
 }

@@ -16,66 +16,15 @@ void ws_near_plan(struct ws_pool_s *pool);
 /// @threads  the worker
 void ws_near_moved(ws_worker_t *worker, uint32_t cpu);
 
-/// @brief The worker is on @p cpu, CPU + 1, for the time being.
-/// @threads  the worker
-static inline void ws_near_note(ws_worker_t *worker, uint32_t cpu)
-{
-  ws_hint_store(&worker->near.cpu, cpu);
-}
-
-/// @return CPU + 1 where the worker was last seen; 0 = nowhere yet
-static inline uint32_t ws_near_cpu(const ws_worker_t *worker)
-{
-  return ws_hint_load(&worker->near.cpu);
-}
-
-/// @return 1 + the last-level cache where the worker was last counted; 0 = nowhere yet, or not known
-/// @threads  the worker, or one that has claimed it while it sleeps
-static inline uint32_t ws_near_cache(const ws_worker_t *worker)
-{
-  return worker->near.cache;
-}
-
-/// @return last-level caches of the pool's CPUs; 0 = not known
-static inline uint32_t ws_near_caches(const struct ws_pool_s *pool)
-{
-  return pool->near.caches;
-}
-
 /// @return 1 + the last-level cache of @p cpu; 0 = not known
 uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu);
-
-/// @return CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
-static inline uint32_t ws_near_producer(const struct ws_pool_s *pool)
-{
-  return ws_hint_load(&pool->near.producer_cpu);
-}
-
-/// @brief A thread outside pushes or joins on @p cpu: CPU + 1.
-static inline void ws_near_note_producer(struct ws_pool_s *pool, uint32_t cpu)
-{
-  if (ws_hint_load(&pool->near.producer_cpu) != cpu)
-    ws_hint_store(&pool->near.producer_cpu, cpu);
-}
-
-/// @return whether no worker could stop the thread outside that woke one last: its priority
-static inline bool ws_near_producer_holds(const struct ws_pool_s *pool)
-{
-  return ws_hint_load(&pool->near.producer_holds);
-}
-
-static inline void ws_near_note_holds(struct ws_pool_s *pool, bool holds)
-{
-  if (ws_hint_load(&pool->near.producer_holds) != holds)
-    ws_hint_store(&pool->near.producer_holds, holds);
-}
 
 /// @return whether the worker is near the thread outside that pushed last; true if unknown
 static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *worker)
 {
   if (WS_LIKELY(pool->near.caches < 2))
     return true;
-  const uint32_t producer = ws_near_producer(pool), cpu = ws_near_cpu(worker);
+  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu), cpu = ws_hint_load(&worker->near.cpu);
   if (producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX)
     return true;
   return pool->near.cache_of_cpu[producer - 1] == pool->near.cache_of_cpu[cpu - 1];

@@ -204,7 +204,7 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
   its->by_timer = false;
   its->waking_ns = -1;
   its->plan = ws_plan_choose(worker, &outlook);
-  ws_store_relaxed(&its->alarm_ns, its->plan.rise_ns); // relaxed: published with the worker's bit
+  its->is_armed = its->plan.rise_ns != 0;
   if (!ws_hint_load(&pool->quiet)) // as in ws_prewake_idle()
     ws_hint_store(&pool->quiet, 1);
   if (its->plan.rise_ns != 0)
@@ -216,9 +216,9 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
 void ws_prewake_disarm(ws_worker_t *worker)
 {
   ws_prewake_worker_t *its = worker->prewake;
-  if (ws_own_load(&its->alarm_ns) == 0)
+  if (!its->is_armed)
     return;
-  ws_hint_store(&its->alarm_ns, 0);
+  its->is_armed = false;
   ws_hint_add(&worker->pool->prewake->armed, 0u - 1);
   if (WS_UNLIKELY(its->is_far))
     ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
@@ -251,7 +251,7 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns
   ws_prewake_worker_t *its = worker->prewake;
   const ws_plan_t *plan = &its->plan;
   its->rose_ns = rose_ns;
-  if (called_ns != 0 && ws_alarm_is_over(worker, called_ns))
+  if (its->is_armed && plan->rise_ns <= called_ns)
     by = WS_WAKE_TIMER; // the push came when its timer had fired already
   const uint64_t from_ns = by == WS_WAKE_TIMER ? plan->rise_ns : called_ns;
   its->found = false;
@@ -274,11 +274,6 @@ void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns)
 uint32_t ws_prewake_armed(const struct ws_pool_s *pool)
 {
   return ws_hint_load(&pool->prewake->armed);
-}
-
-uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker)
-{
-  return ws_hint_load(&worker->prewake->alarm_ns);
 }
 
 uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool)

@@ -70,17 +70,7 @@ void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 /// @return workers with a timer
 uint32_t ws_prewake_armed(const struct ws_pool_s *pool);
 
-/// @return the timer of the worker, which sleeps; 0 = none
-uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker);
-
 /// @return time from the call to a worker's first instruction, a median; 0 = not known yet
 uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool);
-
-/// @return whether the worker's timer has fired at @p now_ns, so that the worker is about to run
-static inline bool ws_alarm_is_over(const ws_worker_t *worker, uint64_t now_ns)
-{
-  const uint64_t alarm_ns = ws_prewake_alarm_ns(worker);
-  return alarm_ns != 0 && alarm_ns <= now_ns;
-}
 
 #endif

@@ -50,11 +50,6 @@ uint32_t ws_prewake_armed(const struct ws_pool_s *pool)
   return 0;
 }
 
-uint64_t ws_prewake_alarm_ns(const ws_worker_t *worker)
-{
-  return 0;
-}
-
 uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool)
 {
   return 0;

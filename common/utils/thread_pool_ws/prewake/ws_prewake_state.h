@@ -148,13 +148,13 @@ typedef struct {
 /// Of a worker.
 struct ws_prewake_worker_s {
   ws_plan_t plan; ///< P
-  ws_au64_t alarm_ns; ///< O its timer while it sleeps, counted in armed; 0 = none
   uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
-  bool is_far; ///< P if it has an alarm, it is counted in armed_far
+  bool is_armed; ///< P it is counted in armed
+  bool is_far; ///< P if so, it is counted in armed_far, too
   ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
   ws_late_t unset; ///< P why its sleep has no timer; WS_LATE_WAKE = for no reason of these
   bool found; ///< P it has run a task since

@@ -73,6 +73,14 @@ static inline bool ws_helper_may_spin(const struct ws_pool_s *pool)
   return ws_hint_load(&ws_sleep_pool(pool)->spin_cpus) > 1;
 }
 
+// For the statistics.
+
+/// @brief Fill in the counters of this room.
+void ws_sleep_add_stats(const struct ws_pool_s *pool, ws_stats_t *stats);
+
+/// @brief Fill in the worker's state, and its time in each.
+void ws_sleep_add_states(const ws_worker_t *worker, bool running, ws_worker_stats_t *stats);
+
 // Settings that may change while the pool runs (ws_hint.c), and a measurement.
 
 static inline ws_spin_t ws_spin_mode(const struct ws_pool_s *pool)

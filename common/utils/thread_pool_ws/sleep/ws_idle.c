@@ -187,6 +187,13 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 /// How a sleep has ended. The event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
+/// Another worker may set a timer.
+static void disarm(ws_worker_t *worker)
+{
+  ws_hint_store(&ws_sleep_worker(worker)->alarm_ns, 0);
+  ws_prewake_disarm(worker);
+}
+
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
 /// worker has taken its bit back.
 /// @param rise_ns  when to be awake for the next burst; 0 = no timer
@@ -214,7 +221,7 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
     } else if (retries) {
       retry_ns = ws_hot_later_ns(pool);
     } else {
-      ws_prewake_disarm(worker);
+      disarm(worker);
     }
   }
   return END_TOKEN;
@@ -225,6 +232,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
+  ws_store_relaxed(&ws_sleep_worker(worker)->alarm_ns, rise_ns); // relaxed: published with the bit
   ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64],
                 bit); // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_hint_add(&ws_process.awake, 0u - counted);
@@ -250,6 +258,7 @@ static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
     WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), (int32_t)worker->index,
              (int32_t)its->called_cpu - 1);
   ws_place_return(worker);
+  ws_hint_store(&its->alarm_ns, 0);
   WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index,
            (uint32_t)(end == END_RETRY ? END_RISE : end));
   if (end != END_WORK)

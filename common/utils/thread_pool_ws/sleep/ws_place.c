@@ -14,15 +14,16 @@ void ws_place_note_priority(struct ws_pool_s *pool)
     return;
   const uint32_t own = ws_os_priority();
   const bool holds = own > 0 && own >= highest;
-  ws_near_note_holds(pool, holds);
+  if (ws_hint_load(&pool->near.producer_holds) != holds)
+    ws_hint_store(&pool->near.producer_holds, holds);
 }
 
 void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
-    ws_near_note(here.worker, cpu);
-  else if (here.queue)
-    ws_near_note_producer(pool, cpu);
+    ws_hint_store(&here.worker->near.cpu, cpu);
+  else if (here.queue && ws_hint_load(&pool->near.producer_cpu) != cpu)
+    ws_hint_store(&pool->near.producer_cpu, cpu);
 }
 
 /// Least time between two moves of a worker. Several threads that push from several CPUs would otherwise have
@@ -49,7 +50,7 @@ void ws_place_leave(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_near_moved(worker, (uint32_t)(cpu + 1));
-  const uint32_t producer_cpu = ws_near_producer(pool);
+  const uint32_t producer_cpu = ws_hint_load(&pool->near.producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
@@ -74,8 +75,8 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
     return;
   if (!here.worker)
     ws_place_note_priority(pool);
-  const bool stops = !worker->realtime || !(here.worker || ws_near_producer_holds(pool));
-  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_near_cpu(worker) == cpu)
+  const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->near.producer_holds));
+  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->near.cpu) == cpu)
     ws_os_confine(&its->confine, ws_tid(worker), cpu - 1);
 }
 

@@ -102,6 +102,7 @@ typedef struct {
   } watched;
   uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
   ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  ws_au64_t alarm_ns; ///< O its timer while it sleeps; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t rose_ns; ///< P when it last woke

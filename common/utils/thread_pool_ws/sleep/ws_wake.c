@@ -126,7 +126,7 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
   if (!here.queue || here.worker || before % NOTE_EVERY != 0)
     return false;
   ws_place_note_priority(pool);
-  return ws_near_producer_holds(pool);
+  return ws_hint_load(&pool->near.producer_holds);
 }
 
 /// What a wake found.
@@ -145,13 +145,14 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_sp
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
+      const ws_sleep_worker_t *its = ws_sleep_worker(worker);
       if (spare != WS_SPARE_NEVER && ws_near_stops_producer(worker)) {
         best = most == 0 ? SPARED : best;
         continue;
       }
-      const bool elsewhere = ws_near_cpu(worker) != cpu;
-      const bool rises = armed && ws_prewake_alarm_ns(worker) != 0;
-      const bool shunned = now_ns < ws_hint_load(&ws_sleep_worker(worker)->watched.shun_until_ns);
+      const bool elsewhere = ws_hint_load(&worker->near.cpu) != cpu;
+      const bool rises = armed && ws_hint_load(&its->alarm_ns) != 0;
+      const bool shunned = now_ns < ws_hint_load(&its->watched.shun_until_ns);
       // to the task's data, or to the thread outside that pushed last
       const bool near =
           kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
@@ -170,11 +171,13 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_sp
 /// Wake a claimed worker, and take the time of the call.
 static void call(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
 {
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   const uint64_t called_ns = ws_os_now_ns();
   ws_place_call(worker, here, cpu);
-  const bool was_rising = ws_alarm_is_over(worker, called_ns);
-  ws_sleep_worker(worker)->called_ns = called_ns;
+  const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
+  const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
+  its->called_ns = called_ns;
   ws_token(worker);
   if (was_rising)
     return; // its timer has woken it: such a call is cheap

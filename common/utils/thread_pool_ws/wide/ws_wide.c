@@ -34,8 +34,8 @@ void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
 uint32_t ws_wide_domain(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const uint32_t caches = ws_near_caches(pool) > 0 ? ws_near_caches(pool) : 1, domains = pool->tasks.domains;
-  const uint32_t cache = ws_near_cache(worker) > 0 ? ws_near_cache(worker) - 1 : 0;
+  const uint32_t caches = pool->near.caches > 0 ? pool->near.caches : 1, domains = pool->tasks.domains;
+  const uint32_t cache = worker->near.cache > 0 ? worker->near.cache - 1 : 0;
   const uint32_t first = cache * domains / caches, end = (cache + 1) * domains / caches;
   return end > first ? first + worker->index % (end - first) : first;
 }

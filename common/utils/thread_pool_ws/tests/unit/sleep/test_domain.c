@@ -238,7 +238,7 @@ static void describe(ws_worker_t *sleeper, const char *letters)
     else if (*letters == 's') // it had no CPU lately
       ws_store_relaxed(&ws_sleep_worker(sleeper)->watched.shun_until_ns, UINT64_MAX);
     else if (*letters == 't') // it has a timer
-      ws_store_relaxed(&sleeper->prewake->alarm_ns, UINT64_MAX);
+      ws_store_relaxed(&ws_sleep_worker(sleeper)->alarm_ns, UINT64_MAX);
     else if (*letters == 'p') // it is pinned to the CPU of the thread that pushes
       sleeper->cpu = HERE;
   }

@@ -41,7 +41,7 @@ static uint32_t armed_workers(const ws_pool_t *pool)
 {
   uint32_t armed = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
-    armed += ws_prewake_alarm_ns(pool->worker[i]) != 0;
+    armed += ws_load_relaxed(&ws_sleep_worker(pool->worker[i])->alarm_ns) != 0;
   return armed;
 }
 
