@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "../../../pool/ws_types.h"
+#include "../../../sleep/ws_sleep_state.h"
 #include "sim_checks.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
@@ -90,7 +90,7 @@ static void make_late_pools(void)
 static void check_quiet(void)
 {
   for (uint32_t i = 0; i < sim_scene->pools; i++)
-    if (sim_pool[i] && !stopped[i] && ws_load_relaxed(&sim_pool[i]->spin) != WS_SPIN_HOT) {
+    if (sim_pool[i] && !stopped[i] && ws_load_relaxed(&ws_sleep_pool(sim_pool[i])->spin) != WS_SPIN_HOT) {
       in_thread(wait_thread, i);
       sim_quiet_check(sim_pool[i], i);
     }
@@ -119,7 +119,7 @@ static void burst_action(const sim_burst_t *burst)
 static uint64_t guard_looks(uint32_t index)
 {
   sim_front->look();
-  return sim_pool[index] ? ws_load_relaxed(&sim_pool[index]->count.guard_looks) : UINT64_MAX - 1;
+  return sim_pool[index] ? ws_load_relaxed(&ws_sleep_pool(sim_pool[index])->count.guard_looks) : UINT64_MAX - 1;
 }
 
 /// Busy, because a timer may come late by more than the guard is stopped for. Ends without it where the guard
@@ -128,9 +128,9 @@ static void await_stopped_guard(const sim_action_t *action)
 {
   const uint32_t index = action->burst.pool;
   sim_front->look();
-  if (!sim_pool[index] || !sim_pool[index]->guarded)
+  if (!sim_pool[index] || !ws_sleep_pool(sim_pool[index])->guarded)
     return;
-  sim_thread_t *guard = sim_thread[sim_pool[index]->guard_thread - 1];
+  sim_thread_t *guard = sim_thread[ws_sleep_pool(sim_pool[index])->guard_thread - 1];
   const uint64_t last = guard_looks(index) + action->stops_look;
   const sim_ps_t until_ps = sim_self->now_ps + GUARD_WAIT_PS;
   while (guard_looks(index) + 1 < last && sim_self->now_ps < until_ps)
