@@ -46,7 +46,8 @@ def container(key: tuple[str, str]) -> Any:
 
 def test_the_image_names_its_base_and_what_it_copies_is_here(instructions: dict[str, list[str]]) -> None:
     """And its versions of Python and Dask are those that nrbench takes."""
-    (base,), (copied,) = instructions["FROM"], instructions["COPY"]
+    (base,), (copied, header) = instructions["FROM"], instructions["COPY"]
+    assert (ROOT / header.split()[0]).exists()
     assert re.fullmatch(r"docker\.io/library/python:\$\{PYTHON\}-slim-bookworm", base)
     project = (ROOT / copied.split()[0] / "pyproject.toml").read_text()
     assert any(f'"{copied.split()[1]}[cluster]"' in text for text in instructions["RUN"])

@@ -147,11 +147,21 @@ static bool is_locked(const ws_pool_t *pool)
          && ws_queued(&pool->tasks) <= ws_load_relaxed(&pool->tasks.shared_tasks);
 }
 
+/// @return whether a thread is moving tasks out of its way: it looks for sleepers when it has done so
+static bool is_moving(const ws_pool_t *pool)
+{
+  const uint32_t queues = ws_queue_count(&pool->tasks);
+  bool any = false;
+  for (uint32_t i = 0; i < queues; i++)
+    any |= pool->tasks.queue[i]->wait && pool->tasks.queue[i]->wait->hid;
+  return any;
+}
+
 static bool is_stranded(ws_pool_t *pool, sim_ps_t now_ps)
 {
   return pool && ws_load_relaxed(&pool->state) != WS_STOPPED && sim_stalled == 0
          && !sim_disturb_throttles(now_ps) && guard_runs(pool) && !any_thread(is_delayed)
-         && !(is_uncalled(pool) && any_thread(pushes_without_cpu))
+         && !(is_uncalled(pool) && (any_thread(pushes_without_cpu) || is_moving(pool)))
          && (is_handed_to_waiting(pool) ? worker_searches(pool) || is_left(pool)
                                         : ws_queued(&pool->tasks) > 0 && is_left(pool) && !is_locked(pool));
 }
@@ -245,7 +255,7 @@ static void look_for_guard(ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   const bool dormant = ws_sleep_pool(pool)->guarded
                        && ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT
-                       && ws_queued(&pool->tasks) > 0 && ws_has_sleepers(pool) && is_calm;
+                       && ws_queued(&pool->tasks) > 0 && ws_has_sleepers(pool) && is_calm && !is_moving(pool);
   if (lasts(&dormant_looks[index], dormant, GUARD_LOOKS_MAX + (uint32_t)(guard_slow_ps(300) / LOOK_PS)))
     sim_finding("guard: pool %u has tasks queued and a worker that sleeps, and its guard is dormant", index);
 }
