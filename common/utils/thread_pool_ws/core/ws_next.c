@@ -4,9 +4,9 @@
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_run.h"
 #include "ws_steal.h"
 

@@ -12,10 +12,10 @@
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_next.h"
 #include "ws_run.h"
 

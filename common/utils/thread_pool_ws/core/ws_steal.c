@@ -3,8 +3,8 @@
 /// ws_steal.h.
 #include "ws_steal.h"
 
+#include "../tasks/ws_summary.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u

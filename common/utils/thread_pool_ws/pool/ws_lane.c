@@ -3,8 +3,8 @@
 /// ws_lane.h: claim, inherit, remember.
 #include "ws_lane.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_inbox.h"
 
 /// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
 static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)

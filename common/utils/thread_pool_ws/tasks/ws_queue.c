@@ -3,7 +3,7 @@
 /// ws_queue.h: the rare operations.
 #include "ws_queue.h"
 
-#include "../wide/ws_inbox.h"
+#include "ws_inbox.h"
 #include "ws_shared.h"
 
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, bool fifo)

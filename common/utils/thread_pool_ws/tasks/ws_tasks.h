@@ -120,7 +120,7 @@ struct ws_queue_s {
   uint32_t claimed; ///< P lanes: how many workers the owner claimed the last time, at most, in this burst
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
   uint64_t stamp; ///< P of the owner's last fill of an inbox
-  ws_au64_t *summary; ///< I the word that has the queue's bit (wide/ws_wide.h); NULL = none has
+  ws_au64_t *summary; ///< I the word that has the queue's bit (ws_summary.h); NULL = none has
   uint64_t summary_bit; ///< I
   uint32_t late_pauses; ///< P how long it waits at most before it steals
   uint32_t random; ///< P state of a sequence of numbers
@@ -167,7 +167,7 @@ typedef struct {
   ws_au64_t stuck; ///< S a state that the guard has seen twice: any thread may take the task
 } ws_inbox_t;
 
-/// A bit for each of a few workers (wide/ws_wide.h).
+/// A bit for each of a few workers (ws_summary.h).
 typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;

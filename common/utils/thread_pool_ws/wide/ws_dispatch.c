@@ -27,10 +27,10 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "ws_inbox.h"
 #include "ws_wide.h"
 
 /// Tasks that a dispatcher hands out, at most, before it runs one.

@@ -6,7 +6,7 @@
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_wake.h"
-#include "../../../../wide/ws_inbox.h"
+#include "../../../../tasks/ws_inbox.h"
 #include "sim_libc.h"
 #include "sim_scenario.h"
 

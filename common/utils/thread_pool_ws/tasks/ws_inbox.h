@@ -35,7 +35,7 @@
 #ifndef WS_INBOX_H
 #define WS_INBOX_H
 
-#include "../tasks/ws_tasks.h"
+#include "ws_tasks.h"
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
