@@ -272,7 +272,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   }
   if (join.helps) {
     ws_queue_t *queue = join.search.here.queue;
-    queue->handed = queue->handed && (queue->depth > 0 || !is_reached(goal));
+    if (ws_inbox_has_handed(queue) && queue->depth == 0 && is_reached(goal))
+      ws_inbox_forget(queue);
     end_help(&join);
   }
   self->runs_in = ran_in;

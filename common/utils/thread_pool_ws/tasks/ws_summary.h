@@ -18,37 +18,40 @@
 /// Queues that share one word; 64 at most.
 #define WS_SUMMARY_WORKERS 16u
 
-/// @brief The queue of worker @p index has a bit from now on, if the pool has such words.
-/// @threads  the creator, before there are workers
-static inline void ws_summary_begin(const ws_tasks_t *tasks, ws_queue_t *queue, uint32_t index)
+static inline uint64_t ws_summary_mask(const ws_queue_t *queue)
 {
-  if (tasks->summaries == 0)
-    return;
-  queue->summary = &tasks->summary[index / WS_SUMMARY_WORKERS].bits;
-  queue->summary_bit = UINT64_C(1) << (index % WS_SUMMARY_WORKERS);
-  queue->summary_state = WS_SUMMARY_CLEAR;
+  return UINT64_C(1) << (queue->index % WS_SUMMARY_WORKERS);
+}
+
+/// @brief A worker's queue, which has its index, has a bit from now on, if the pool has such words.
+/// @threads  the creator, before there are workers
+static inline void ws_summary_begin(const ws_tasks_t *tasks, ws_queue_t *queue)
+{
+  if (tasks->summaries > 0)
+    queue->summary_bit = (ws_summary_bit_t){.word = &tasks->summary[queue->index / WS_SUMMARY_WORKERS].bits,
+                                            .state = WS_SUMMARY_CLEAR};
 }
 
 /// @brief Before a push of normal tasks.
 /// @threads  the queue's owner
 static inline void ws_summary_note(ws_queue_t *queue)
 {
-  if (WS_LIKELY(queue->summary_state != WS_SUMMARY_CLEAR))
+  if (WS_LIKELY(queue->summary_bit.state != WS_SUMMARY_CLEAR))
     return;
-  queue->summary_state = WS_SUMMARY_SET;
+  queue->summary_bit.state = WS_SUMMARY_SET;
   // [edge PARK_DEKKER acq_rel] the bit before the task, and before the fence of the push
-  ws_or_acq_rel(queue->summary, queue->summary_bit);
+  ws_or_acq_rel(queue->summary_bit.word, ws_summary_mask(queue));
 }
 
 /// @brief The owner is about to search elsewhere.
 /// @threads  the queue's owner
 static inline void ws_summary_rest(ws_queue_t *queue)
 {
-  if (queue->summary_state != WS_SUMMARY_SET || ws_deque_size(&queue->deque) > 0)
+  if (queue->summary_bit.state != WS_SUMMARY_SET || ws_deque_size(&queue->deque) > 0)
     return;
-  queue->summary_state = WS_SUMMARY_CLEAR;
+  queue->summary_bit.state = WS_SUMMARY_CLEAR;
   // [edge PARK_DEKKER acq_rel] the queue is empty before the bit is clear
-  ws_and_acq_rel(queue->summary, ~queue->summary_bit);
+  ws_and_acq_rel(queue->summary_bit.word, ~ws_summary_mask(queue));
 }
 
 /// @return whether the queue of @p worker may hold normal tasks
