@@ -5,7 +5,8 @@
 Rules: room (an include points into the same room or one below, ROOMS in lintkit.py), door (a room with doors
 is entered by those headers alone), wing (a wing uses the public headers and base/; no room uses a wing),
 public (public headers need only each other and the standard), private (headers of rooms stay in the module's
-own sources), circle (no file needs itself through others), stdatomic (one includer), oai-name (shim only).
+own sources), member (the members of some structures belong to a few files, PRIVATE), circle (no file needs
+itself through others), stdatomic (one includer), oai-name (shim only).
 
 A C file needs what it includes, and the .c file that alone defines a name which it uses, wherever that is
 declared; a .c file and its header are one. A header outside the rooms needs only what it includes: libraries
@@ -42,14 +43,25 @@ from lintkit import (
 DOORS = {
     "classes": ("classes/ws_classes.h",),
     "prewake": ("prewake/ws_prewake.h",),
-    "wide": ("wide/ws_wide.h", "wide/ws_inbox.h"),
+    "wide": ("wide/ws_wide.h",),
 }
 # Wings are written against the public headers; of the rooms they use only this one.
 BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.
 UPWARD = {
     ("prewake", "sleep/ws_budget.h"),
-    *((room, door) for room in ("tasks", "pool", "sleep", "core") for door in DOORS["wide"]),
+    ("sleep", "wide/ws_wide.h"),
+    ("core", "wide/ws_wide.h"),
+}
+# What opens a structure, or names a member, and the files that may: other rooms ask by functions.
+PRIVATE = {
+    r"\boutbox\.|\bws_outbox_t\b": ("tasks/ws_tasks.h", "tasks/ws_inbox.[ch]"),
+    r"\bsummary_bit\.|\bws_summary_bit_t\b": ("tasks/ws_tasks.h", "tasks/ws_summary.h"),
+    r"\bthief\.|\bws_thief_t\b": ("tasks/ws_tasks.h", "core/ws_steal.c", "wide/ws_dispatch.c"),
+    r"\bround\.": ("core/*",),
+    r"(?:->|\.)dig_(?:turns|reach)\b": ("tasks/ws_dig.c",),
+    r"\bhelping\.": ("sleep/ws_helper.c",),
+    r"(?:->|\.)dispatched\b": ("wide/ws_dispatch.c",),
 }
 STDATOMIC_INCLUDER = "base/ws_atomic.h"
 # Models are programs of their own, for a checker of the C11 memory model. Examples are programs of users.
@@ -188,6 +200,10 @@ def check(root: Path) -> Iterator[Finding]:
             found = resolve(name, include[1][1:-1], sources)
             for rule, message in check_include(name, include[1], found):
                 yield Finding(prefix + name, line_of(code, include.start(1)), rule, message)
+        for pattern, files in PRIVATE.items() if room_of(name) else ():
+            for found in () if matches(name, files) else re.finditer(pattern, code):
+                message = f"{found[0]} is for {' and '.join(files)} only; use a function"
+                yield Finding(prefix + name, line_of(code, found.start()), "member", message)
         for word in () if matches(name, OAI_FREE) else OAI_NAMES.finditer(raw):
             message = f"{word[0]} is OAI's name; it belongs in shim/"
             yield Finding(prefix + name, line_of(raw, word.start()), "oai-name", message)

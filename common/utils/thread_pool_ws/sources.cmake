@@ -11,6 +11,7 @@ set(WS_CORE_SOURCES
   os/ws_os_thread.c
   tasks/ws_deque.c
   tasks/ws_dig.c
+  tasks/ws_inbox.c
   tasks/ws_index.c
   tasks/ws_queue.c
   tasks/ws_shared.c
@@ -54,7 +55,6 @@ set(WS_CORE_SOURCES
   core/ws_wait.c
   core/ws_worker.c
   wide/ws_dispatch.c
-  wide/ws_inbox.c
   wide/ws_wide.c
   setup/ws_pool.c
   setup/ws_settings.c

@@ -8,8 +8,8 @@
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
+#include "../tasks/ws_inbox.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 #include "ws_run.h"
@@ -53,7 +53,6 @@ typedef struct {
   bool helps; ///< wait is the thread's innermost
   bool is_helper; ///< it has taken a helper's place
   uint32_t units; ///< tasks of the group that have run and are not completed
-  uint32_t others; ///< tasks that have run, are completed, and are not counted
   int cancel; ///< whether the thread could be cancelled before
   ws_wait_t wait; ///< search.wait
 } join_t;
@@ -98,29 +97,29 @@ static inline bool needs_more(const join_t *join, const goal_t *goal)
 static inline void complete_units(join_t *join)
 {
   if (join->units > 0)
-    ws_group_complete(join->goal->group, join->units);
-  join->others += join->units;
+    ws_complete(join->search.pool, join->search.here.queue, join->goal->group, join->units);
   join->units = 0;
 }
 
-/// Run the task that was taken. Tasks of the group from the own deque are completed together.
-static inline void run(join_t *join, const goal_t *goal)
+/// Run the task that was taken. Tasks of the group from the own deque are completed together. Inline as
+/// help_until().
+__attribute__((always_inline)) static inline void run(join_t *join, const goal_t *goal)
 {
-  const ws_task_t *task = &join->task;
-  const ws_here_t here = join->search.here;
-  if (join->search.from_own && goal->group && task->group == goal->group) {
-    ws_run(join->search.pool, here.queue, task);
+  ws_task_t *task = &join->task;
+  struct ws_pool_s *pool = join->search.pool;
+  if (WS_LIKELY(join->search.from_own && goal->group && task->group == goal->group)) {
+    ws_run(pool, join->search.here.queue, task);
     join->units++;
     return;
   }
-  complete_units(join); // the task may wait for the group
+  const ws_here_t here = join->search.here;
+  if (goal->group)
+    complete_units(join); // the task may wait for the group
   if (join->search.from_own) {
-    ws_run(join->search.pool, here.queue, task);
-    if (ws_group_counts(task->group))
-      ws_group_complete(task->group, 1);
-    join->others++;
+    ws_run(pool, here.queue, task);
+    ws_complete(pool, here.queue, task->group, 1);
   } else {
-    ws_run_whole(join->search.pool, here, task);
+    ws_run_whole(pool, here, task);
   }
   if (!goal->group && here.queue) // what a task pushes in a wait for an event need not lead to the event
     ws_dig_anew(here.queue, &join->wait);
@@ -215,7 +214,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.search = (ws_search_t){.pool = pool, .wait = &join.wait, .filter = WS_NEXT_GROUP};
   if (has_pool)
     join.search.here = ws_here(pool);
-  join.units = join.others = 0;
+  join.units = 0;
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
@@ -255,10 +254,6 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
         break; // see above
     }
     complete_units(&join);
-    if (join.helps) {
-      ws_count_run(join.search.here.queue, join.others);
-      join.others = 0;
-    }
     if (ran)
       continue;
 
@@ -277,7 +272,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   }
   if (join.helps) {
     ws_queue_t *queue = join.search.here.queue;
-    queue->handed = queue->handed && (queue->depth > 0 || !is_reached(goal));
+    if (ws_inbox_has_handed(queue) && queue->depth == 0 && is_reached(goal))
+      ws_inbox_forget(queue);
     end_help(&join);
   }
   self->runs_in = ran_in;

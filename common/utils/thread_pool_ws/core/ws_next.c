@@ -4,9 +4,9 @@
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_run.h"
 #include "ws_steal.h"
 
@@ -63,7 +63,7 @@ static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
 static bool take_back(ws_search_t *search, ws_task_t *task)
 {
-  return WS_UNLIKELY(search->here.queue->handed)
+  return ws_inbox_has_handed(search->here.queue)
          && ws_inbox_take_back(&search->pool->tasks, search->here.queue, search->wait->group, task);
 }
 

@@ -12,10 +12,10 @@
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_next.h"
 #include "ws_run.h"
 
@@ -87,8 +87,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   ws_count_pushed(pool, queue, 1);
   ws_need_guard(pool); // before, too: the caller may lose its CPU after the fill
   do {
-    if (WS_LIKELY(ws_inbox_give(&pool->tasks, queue, &queue->claim, task))) {
-      queue->handed = true;
+    if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, task))) {
       ws_need_guard(pool); // the worker may get no CPU
       if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence of the fill
         ws_run_left(pool, here);

@@ -3,9 +3,9 @@
 /// ws_round.h.
 #include "ws_round.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 
 /// Stops of a round, at most.
 #define STOPS_MAX 16u

@@ -75,36 +75,18 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
   queue->depth--;
 }
 
-void ws_count_run(ws_queue_t *queue, uint32_t tasks)
-{
-  const uint64_t run = ws_own_load(&queue->count.run);
-  ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
-}
-
-static inline void complete(ws_queue_t *queue, ws_group_t *group, uint32_t tasks)
-{
-  if (ws_group_counts(group))
-    ws_group_complete(group, tasks);
-  ws_count_run(queue, tasks);
-}
-
 void ws_complete_due(ws_worker_t *worker)
 {
   const uint32_t tasks = worker->due.tasks;
   worker->due.tasks = 0;
   if (tasks > 0)
-    complete(&worker->queue, worker->due.group, tasks);
+    ws_complete(worker->pool, &worker->queue, worker->due.group, tasks);
 }
 
-/// Complete the group of a task that did not come from a queue; count the task.
+/// A task that did not come from a queue has run, or was skipped.
 static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
-  if (ws_group_counts(task->group))
-    ws_group_complete(task->group, 1);
-  if (here.queue)
-    ws_count_run(here.queue, 1);
-  else
-    ws_add_release(&pool->count.laneless_run, 1); // [edge POOL_IDLE release]
+  ws_complete(pool, here.queue, task->group, 1);
   ws_note_idle(pool);
 }
 
@@ -170,7 +152,7 @@ void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
   ws_group_t *before = ws_root_enter(here.queue, task->group);
   ws_run(pool, here.queue, task);
   ws_root_leave(here.queue, before); // before the group can end
-  complete(here.queue, task->group, 1);
+  ws_complete(pool, here.queue, task->group, 1);
 }
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)

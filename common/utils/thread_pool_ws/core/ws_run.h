@@ -11,9 +11,27 @@
 /// and count the task, for several tasks of one group at once if it likes.
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
-/// @brief Count @p tasks as run, after their groups were completed: a thread that waits for the pool may free
-/// the groups then.
-WS_FOR_FIBERS void ws_count_run(ws_queue_t *queue, uint32_t tasks);
+/// @brief Count @p tasks as run.
+/// @param queue  of the thread that has run them, NULL = it has none
+static inline void ws_count_run(struct ws_pool_s *pool, ws_queue_t *queue, uint32_t tasks)
+{
+  if (!queue) {
+    ws_add_release(&pool->count.laneless_run, tasks); // [edge POOL_IDLE release]
+    return;
+  }
+  const uint64_t run = ws_own_load(&queue->count.run);
+  ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
+}
+
+/// @brief @p tasks of one group, or of none, have run: complete as many units of the group, and count the
+/// tasks. Count last: a thread that waits for the pool may free the group then.
+/// @param queue  of the thread that has run them, NULL = it has none
+static inline void ws_complete(struct ws_pool_s *pool, ws_queue_t *queue, ws_group_t *group, uint32_t tasks)
+{
+  if (ws_group_counts(group))
+    ws_group_complete(group, tasks);
+  ws_count_run(pool, queue, tasks);
+}
 
 /// @brief Wake threads in ws_pool_wait: the caller has run out of work.
 WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);

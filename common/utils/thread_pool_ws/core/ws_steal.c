@@ -3,18 +3,20 @@
 /// ws_steal.h.
 #include "ws_steal.h"
 
+#include "../tasks/ws_summary.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
 
 /// Least time between two looks of a thief at the queue that it stole from last.
 #define HASTE_NS 500u
 
-void ws_make_no_haste(ws_queue_t *own)
+void ws_make_no_haste(const struct ws_pool_s *pool, ws_queue_t *own)
 {
+  if (own->thief.memo.deque != &pool->tasks.queue[own->thief.victim]->deque)
+    return;
   uint64_t now_ns = ws_os_now_ns();
-  for (; now_ns - own->looked_ns < HASTE_NS; now_ns = ws_os_now_ns())
+  for (; now_ns - own->thief.looked_ns < HASTE_NS; now_ns = ws_os_now_ns())
     ws_pause();
-  own->looked_ns = now_ns;
+  own->thief.looked_ns = now_ns;
 }
 
 /// Backoff: each try of a thief takes the queue's cache line from the thief that will succeed. A thief that
@@ -39,8 +41,9 @@ void ws_make_no_haste(ws_queue_t *own)
 static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
 {
   const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each thread
-  here.queue->random = here.queue->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
-  const uint32_t pauses = (uint32_t)(((uint64_t)here.queue->random * here.queue->late_pauses) >> 32);
+  ws_thief_t *thief = &here.queue->thief;
+  thief->random = thief->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
+  const uint32_t pauses = (uint32_t)(((uint64_t)thief->random * thief->late_pauses) >> 32);
   const uint32_t each = pauses / LATE_LOOKS + 16;
   const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
@@ -62,15 +65,15 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   ws_queue_t *own = here.queue;
   const bool owes = here.worker && here.worker->due.tasks > 0;
   for (uint32_t tries = owes ? 1 : WS_STEAL_TRIES; tries > 0; tries--) {
-    if (WS_UNLIKELY(own->late_pauses > 0) && (owes || !stand_aside(here, queue)))
+    if (WS_UNLIKELY(own->thief.late_pauses > 0) && (owes || !stand_aside(here, queue)))
       return false;
-    const ws_steal_t result = ws_deque_steal(&queue->deque, &own->memo, task);
+    const ws_steal_t result = ws_deque_steal(&queue->deque, &own->thief.memo, task);
     if (WS_LIKELY(result != WS_STEAL_LOST)) {
-      own->late_pauses /= 4;
+      own->thief.late_pauses /= 4;
       return result == WS_STEAL_GOT;
     }
-    if (own->late_pauses < LATE_PAUSES_MAX)
-      own->late_pauses = 2 * own->late_pauses + LATE_PAUSES_MIN;
+    if (own->thief.late_pauses < LATE_PAUSES_MAX)
+      own->thief.late_pauses = 2 * own->thief.late_pauses + LATE_PAUSES_MIN;
   }
   return false; // who sleeps after that looks once more before: ws_idle.c, ws_wait.c
 }
@@ -79,10 +82,10 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
-  if (queue == own || (!ws_memo_holds(&own->memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
+  if (queue == own || (!ws_memo_holds(&own->thief.memo, &queue->deque) && ws_deque_size(&queue->deque) == 0)
       || !steal(here, queue, task))
     return false;
-  own->victim = victim;
+  own->thief.victim = victim;
   ws_traced_steal(pool, here, (int32_t)victim);
   return true;
 }
@@ -92,14 +95,14 @@ static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *t
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++)
-    if (i != here.queue->victim && steal_from(pool, here, i, task))
+    if (i != here.queue->thief.victim && steal_from(pool, here, i, task))
       return true;
   if (ws_summary_next(&pool->tasks, 0) == pool->workers)
     return false;
   const uint32_t others = here.worker ? pool->workers - 1 : pool->workers;
   for (uint32_t i = 0; i < others; i++) {
     const uint32_t victim = here.worker ? here.worker->victims[i] : i;
-    if (victim != here.queue->victim && ws_summary_has(&pool->tasks, victim)
+    if (victim != here.queue->thief.victim && ws_summary_has(&pool->tasks, victim)
         && steal_from(pool, here, victim, task))
       return true;
   }
@@ -111,15 +114,14 @@ bool ws_steal(ws_search_t *search, ws_task_t *task)
   struct ws_pool_s *pool = search->pool;
   const ws_here_t here = search->here;
   ws_queue_t *own = here.queue;
-  const uint32_t last = own->victim;
+  const uint32_t last = own->thief.victim;
   ws_summary_rest(own);
   // the thread knows of a task there
-  if (ws_memo_holds(&own->memo, &pool->tasks.queue[last]->deque) && steal_from(pool, here, last, task))
+  if (ws_thief_is_sure(&pool->tasks, own) && steal_from(pool, here, last, task))
     return true;
   if (steal_elsewhere(pool, here, task))
     return true;
-  if (own->memo.deque == &pool->tasks.queue[last]->deque)
-    ws_make_no_haste(own);
+  ws_make_no_haste(pool, own);
   return steal_from(pool, here, last, task);
 }
 

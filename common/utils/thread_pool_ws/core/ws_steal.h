@@ -16,6 +16,6 @@ bool ws_steal_below(ws_search_t *search, ws_task_t *task);
 
 /// @brief Before a look at the queue that served last: not at once again. With tiny tasks a thief would
 /// otherwise take the queue's lines from the thread that fills it, at every task.
-void ws_make_no_haste(ws_queue_t *own);
+void ws_make_no_haste(const struct ws_pool_s *pool, ws_queue_t *own);
 
 #endif

@@ -33,7 +33,7 @@ static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
 static inline void note_ride(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task,
                              const ws_task_t *next)
 {
-  ws_count_run(queue, 1);
+  ws_count_run(pool, queue, 1);
   ws_traced_run_end(pool, task);
   ws_traced_run_begin(pool, next);
 }

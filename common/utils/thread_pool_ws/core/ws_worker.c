@@ -11,9 +11,9 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
@@ -61,9 +61,9 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
   if (ws_deque_size(&own->deque) > 0)
     return true;
   // a thief that waits first does not come back at once
-  return own->late_pauses == 0
+  return !ws_thief_waits(own)
          && ((WS_UNLIKELY(here.worker->was_handed) && ws_dispatch_is_on(&pool->tasks))
-             || ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque));
+             || ws_thief_is_sure(&pool->tasks, own));
 }
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them

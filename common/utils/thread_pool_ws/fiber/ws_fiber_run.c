@@ -95,12 +95,7 @@ static void end(ws_fiber_t *fiber)
   ws_stat_store(&fiber->where, WS_FIBER_FREE);
   if (ws_stack_put(&fiber->stack))
     ws_alarm_trim();
-  if (group)
-    ws_group_complete(group, 1);
-  if (here.queue)
-    ws_count_run(here.queue, 1);
-  else
-    ws_add_release(&pool->count.laneless_run, 1); // [edge POOL_IDLE release]
+  ws_complete(pool, here.queue, group, 1);
 }
 
 /// The fiber has left its stack. @return whether the rider goes on, with the fiber that it has then

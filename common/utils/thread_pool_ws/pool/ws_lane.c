@@ -3,8 +3,8 @@
 /// ws_lane.h: claim, inherit, remember.
 #include "ws_lane.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_inbox.h"
 
 /// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
 static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
@@ -27,9 +27,8 @@ static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t
   lane->depth = 0;
   ws_store_relaxed(&lane->in_push, 0); // relaxed: of an owner that was ended
   ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
-  lane->helping.pool = NULL;
+  lane->helping = (ws_helping_t){0};
   lane->wait = NULL;
-  lane->helping.rests_at = 0;
   // The group of the task in which the owner was ended: another may have its address by now. Tasks that the
   // task has left in the queue are still below it.
   if (ws_deque_size(&lane->deque) == 0)

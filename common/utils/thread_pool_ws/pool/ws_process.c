@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_inbox.h"
 #include "ws_block.h"
 
 ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -67,7 +67,7 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   ws_tasks_put(&pool->tasks, &worker->queue, index);
   if (index < pool->tasks.inboxes)
     pool->tasks.inbox[index] = &worker->inbox;
-  ws_summary_begin(&pool->tasks, &worker->queue, index);
+  ws_summary_begin(&pool->tasks, &worker->queue);
 }
 
 static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)

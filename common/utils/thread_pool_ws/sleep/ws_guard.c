@@ -31,8 +31,8 @@
 
 #include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
-#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 #include "ws_wake.h"

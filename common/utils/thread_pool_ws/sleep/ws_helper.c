@@ -11,7 +11,7 @@
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
-#include "../wide/ws_inbox.h"
+#include "../tasks/ws_inbox.h"
 #include "ws_place.h"
 #include "ws_wake.h"
 

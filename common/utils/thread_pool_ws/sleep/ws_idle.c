@@ -17,9 +17,9 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_inbox.h"
 #include "ws_budget.h"
 #include "ws_guard.h"
 #include "ws_place.h"
@@ -129,7 +129,7 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
     const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
     if (now_ns > quiet_ns) {
-      worker->queue.late_pauses = 0;
+      ws_thief_forget(&worker->queue);
       quiet_ns = ws_prewake_idle(pool, now_ns);
     }
     if (pool->tasks.inboxes > 0)

@@ -9,6 +9,7 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_wide.h"
 #include "ws_budget.h"
 #include "ws_place.h"
 

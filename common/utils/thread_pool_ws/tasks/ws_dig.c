@@ -180,11 +180,11 @@ bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg
   if (ws_deque_size(&queue->deque) > 0
       && ws_deque_steal_wanted(&queue->deque, &memo, wants_in_turn, &look, task) == WS_STEAL_GOT)
     return true;
-  if (queue->round.own_looks++ % 2 == 0)
+  if (queue->dig_turns++ % 2 == 0)
     return wait->group && dig_up(tasks, queue, task);
-  queue->round.reach += TURN_DEPTH;
-  if (end_of(queue) <= wait->base || end_of(queue) - wait->base > queue->round.reach)
+  queue->dig_reach += TURN_DEPTH;
+  if (end_of(queue) <= wait->base || end_of(queue) - wait->base > queue->dig_reach)
     return false;
-  queue->round.reach = 0;
+  queue->dig_reach = 0;
   return lift(tasks, queue, (layer_t){.from = wait->base, .to = wait->base + 1}, task);
 }

@@ -3,15 +3,15 @@
 /// ws_queue.h: the rare operations.
 #include "ws_queue.h"
 
-#include "../wide/ws_inbox.h"
+#include "ws_inbox.h"
 #include "ws_shared.h"
 
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, bool fifo)
 {
   ws_deque_init(&queue->deque, cells, capacity);
   queue->oldest = fifo ? WS_OLDEST_ALWAYS : 0;
-  queue->round.left = WS_ROUND_SEARCHES;
-  queue->round.stops = queue->round.stops_left = 1; // the first stop of a fiber ends a round
+  // the first stop of a fiber ends a round
+  queue->round = (ws_round_t){.left = WS_ROUND_SEARCHES, .stops = 1, .stops_left = 1};
 }
 
 bool ws_queue_room(ws_queue_t *queue, bool grow)

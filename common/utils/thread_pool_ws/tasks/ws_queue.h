@@ -5,8 +5,7 @@
 #ifndef WS_QUEUE_H
 #define WS_QUEUE_H
 
-#include "../wide/ws_wide.h"
-#include "ws_tasks.h"
+#include "ws_summary.h"
 
 // The owner.
 

@@ -74,12 +74,12 @@ enum {
   WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
 };
 
-/// summary_state: CLEAR --the owner pushes--> SET --its queue is empty and it searches elsewhere--> CLEAR
-enum {
-  WS_SUMMARY_NONE, ///< the queue has no bit: a lane's, or the pool is small
-  WS_SUMMARY_CLEAR,
-  WS_SUMMARY_SET
-};
+/// A queue's bit in a summary word (ws_summary.h). NONE: the queue has none, of a lane or in a small pool.
+/// CLEAR --the owner pushes--> SET --its queue is empty and it searches elsewhere--> CLEAR
+typedef struct {
+  ws_au64_t *word; ///< I
+  enum { WS_SUMMARY_NONE, WS_SUMMARY_CLEAR, WS_SUMMARY_SET } state; ///< P
+} ws_summary_bit_t;
 
 /// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
 typedef struct {
@@ -87,6 +87,41 @@ typedef struct {
   uint32_t word;
   uint64_t left; ///< what tasks->left was before the claim
 } ws_claim_t;
+
+/// What a thread keeps about the inboxes that it fills (ws_inbox.h).
+typedef struct {
+  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  uint32_t claimed; ///< P lanes: how many workers the owner claimed the last time, at most, in this burst
+  ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
+  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
+  uint64_t stamp; ///< P of the owner's last fill of an inbox
+} ws_outbox_t;
+
+/// What a thread keeps about its steals (core/ws_steal.h).
+typedef struct {
+  uint32_t late_pauses; ///< P how long it waits at most before it steals
+  uint32_t random; ///< P state of a sequence of numbers
+  uint32_t victim; ///< P index of the queue that the last steal came from
+  ws_steal_memo_t memo; ///< P of that queue
+  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
+} ws_thief_t;
+
+/// Rounds of a thread's searches (core/ws_round.h).
+typedef struct {
+  uint32_t left; ///< P searches for which the own tasks still go first
+  uint32_t stops_left; ///< P stops of fibers for which they still do
+  uint32_t stops; ///< P what that was at the beginning of the round
+  uint32_t looks; ///< P ends of rounds of waits
+  uint64_t begun_ns; ///< P noted if fibers stopped in the round before
+  uint32_t turn; ///< P the place whose turn it is at the next fairness tick (ws_queue.h)
+} ws_round_t;
+
+/// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
+typedef struct {
+  struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's place there, else NULL
+  ws_queue_t *outer; ///< P the lane of the helper's place that the owner took before, in another pool
+  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+} ws_helping_t;
 
 /// A queue that all threads share (ws_shared.h). Letter L: under the lock.
 typedef struct ws_shared_cell_s ws_shared_cell_t;
@@ -111,44 +146,22 @@ struct ws_queue_s {
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
-  /// P tasks pushed to a grown queue since the owner last looked whether it can shrink
-  uint64_t since_shrink;
   ws_au32_t in_push; ///< O 1 = its owner pushes, and reads the pool: an end of the pool waits
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t index; ///< I of ws_tasks_t.queue
   bool of_worker; ///< I
-  uint8_t summary_state; ///< P whether its bit is set: WS_SUMMARY_*
-  ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
-  uint32_t claimed; ///< P lanes: how many workers the owner claimed the last time, at most, in this burst
-  bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  uint64_t stamp; ///< P of the owner's last fill of an inbox
-  ws_au64_t *summary; ///< I the word that has the queue's bit (wide/ws_wide.h); NULL = none has
-  uint64_t summary_bit; ///< I
-  uint32_t late_pauses; ///< P how long it waits at most before it steals
-  uint32_t random; ///< P state of a sequence of numbers
-  uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
-  uint32_t victim; ///< P index of the queue that the last steal came from
-  ws_steal_memo_t memo; ///< P of that queue
-  uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
+  ws_summary_bit_t summary_bit;
+  ws_outbox_t outbox;
+  ws_thief_t thief;
   ws_wait_t *wait; ///< P the owner's innermost wait; NULL = it does not wait
   uint32_t oldest; ///< P bits WS_OLDEST_*
   void (*yielded)(void *arg); ///< P with WS_OLDEST_NEXT: function of the task that continues that fiber
-  /// Rounds of a thread's searches (core/ws_round.h).
-  struct {
-    uint32_t left; ///< searches for which the own tasks still go first
-    uint32_t stops_left; ///< stops of fibers for which they still do
-    uint32_t stops; ///< what that was at the beginning of the round
-    uint32_t own_looks, looks; ///< ends of rounds of waits: with a look at the own queue; all
-    uint64_t reach; ///< tasks that the next such look may reach under
-    uint64_t begun_ns; ///< noted if fibers stopped in the round before
-    uint32_t turn; ///< the place whose turn it is at the next fairness tick (ws_queue.h, core/ws_round.h)
-  } round;
-  /// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
-  struct {
-    struct ws_pool_s *pool; ///< lanes: the pool while the owner has a helper's place there, else NULL
-    ws_queue_t *outer; ///< the lane of the helper's place that the owner took before, in another pool
-    uint32_t rests_at; ///< number of the blocking section that put the place to rest; 0 = it is awake
-  } helping;
+  /// P tasks pushed to a grown queue since the owner last looked whether it can shrink
+  uint64_t since_shrink;
+  ws_round_t round;
+  uint32_t dig_turns; ///< P ends of rounds of waits with a look at the own queue (ws_dig.h)
+  uint64_t dig_reach; ///< P tasks that the next such look may reach under
+  ws_helping_t helping;
   /// S lanes: 1 = a worker dispatches its tasks (wide/ws_dispatch.c)
   alignas(WS_SPACING) ws_au32_t dispatched;
 };
@@ -169,7 +182,7 @@ typedef struct {
   ws_au64_t stuck; ///< S a state that the guard has seen twice: any thread may take the task
 } ws_inbox_t;
 
-/// A bit for each of a few workers (wide/ws_wide.h).
+/// A bit for each of a few workers (ws_summary.h).
 typedef struct {
   alignas(WS_SPACING) ws_au64_t bits; ///< S bit i: queue i of them may hold normal tasks; its owner writes it
 } ws_summary_t;
@@ -249,6 +262,25 @@ static inline void ws_tasks_put(ws_tasks_t *tasks, ws_queue_t *queue, uint32_t i
 static inline void ws_count(ws_au64_t *counter, uint64_t add)
 {
   ws_stat_store(counter, ws_stat_load(counter) + add); // one writer
+}
+
+// What other rooms ask of a thief.
+
+/// @return whether the owner of @p own knows of a task in the queue that its last steal came from
+static inline bool ws_thief_is_sure(const ws_tasks_t *tasks, const ws_queue_t *own)
+{
+  return ws_memo_holds(&own->thief.memo, &tasks->queue[own->thief.victim]->deque);
+}
+
+/// @return whether it waits before its next steal: others were quicker
+static inline bool ws_thief_waits(const ws_queue_t *own)
+{
+  return own->thief.late_pauses > 0;
+}
+
+static inline void ws_thief_forget(ws_queue_t *own)
+{
+  own->thief.late_pauses = 0;
 }
 
 /// @return number of queues in use; those below it can be read

@@ -27,10 +27,10 @@
 #include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
 #include "../sleep/ws_wake.h"
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
-#include "ws_inbox.h"
 #include "ws_wide.h"
 
 /// Tasks that a dispatcher hands out, at most, before it runs one.
@@ -77,7 +77,7 @@ static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_ta
 {
   uint32_t taken = 0;
   while (taken < most && taken < TAKEN_MAX
-         && ws_deque_steal_one(&lane->deque, &here.queue->memo, &tasks[taken])) {
+         && ws_deque_steal_one(&lane->deque, &here.queue->thief.memo, &tasks[taken])) {
     if (here.worker->due.group != tasks[taken].group)
       ws_complete_due(here.worker); // its wait need not wait for these
     taken++;
@@ -137,11 +137,11 @@ static bool dispatch(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
     if (claimed.bits == 0)
       break;
     left -= (uint32_t)__builtin_popcountll(claimed.bits);
-    here.queue->memo.deque = NULL; // others take what it remembers
+    here.queue->thief.memo.deque = NULL; // others take what it remembers
     if (hand_out(pool, here, lane, &claimed, task))
       return true;
   }
-  return ws_deque_steal_one(&lane->deque, &here.queue->memo, task);
+  return ws_deque_steal_one(&lane->deque, &here.queue->thief.memo, task);
 }
 
 /// The caller waits in its domain. @return whether a dispatcher has handed over a task
@@ -207,7 +207,7 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
   if (ws_inbox_is_claimed(&worker->inbox))
     return false;
   if (!is_dispatched(lane) // then a look would take the line of its top from the dispatcher
-      && !ws_memo_holds(&own->memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)
+      && !ws_memo_holds(&own->thief.memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)
     return false;
   const bool from_task = !ws_searches(worker);
   if (!from_task) {
@@ -218,7 +218,7 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
     ws_complete_due(worker); // the search goes on elsewhere
     return false;
   }
-  own->victim = index;
+  own->thief.victim = index;
   ws_traced_steal(pool, (ws_here_t){.queue = own, .worker = worker}, (int32_t)index);
   worker->was_handed = true;
   if (from_task)
@@ -239,24 +239,23 @@ bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
       return true;
     forget(pool, known - 1);
   }
-  const bool is_lane = own->victim >= pool->workers;
-  if (ws_memo_holds(&own->memo, &pool->tasks.queue[own->victim]->deque)) {
+  const bool is_lane = own->thief.victim >= pool->workers;
+  if (ws_thief_is_sure(&pool->tasks, own)) {
     if (!is_lane)
       return false; // the search knows of a task there
-    if (serve(worker, own->victim, task))
+    if (serve(worker, own->thief.victim, task))
       return true;
   }
   for (uint32_t i = pool->workers; i < queues; i++)
-    if (i != own->victim && serve(worker, i, task))
+    if (i != own->thief.victim && serve(worker, i, task))
       return true;
   if (!is_lane)
     return false;
   // The lane that served last comes after the others, as in ws_steal(). There the workers' deques come before
   // it, here after it. That is only a preference: in ws_steal() all would contend for the lane's top.
-  if (own->memo.deque == &pool->tasks.queue[own->victim]->deque)
-    ws_make_no_haste(own);
-  if (serve(worker, own->victim, task))
+  ws_make_no_haste(pool, own);
+  if (serve(worker, own->thief.victim, task))
     return true;
-  own->memo.deque = NULL; // the search need not wait again
+  own->thief.memo.deque = NULL; // the search need not wait again
   return false;
 }

@@ -4,6 +4,7 @@
 #include "ws_wide.h"
 
 #include "../pool/ws_near.h"
+#include "../tasks/ws_summary.h"
 
 /// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
 /// longer without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wide.h
-/// What only pools of many workers do. A plug-in: the other rooms use this header and ws_inbox.h, and nothing
-/// else of it. ws_wide_null.c links in place of ws_wide.c and ws_dispatch.c. A pool of up to 3 workers has
-/// none of this. docs/decisions/018 has the figures.
+/// What only pools of many workers do. A plug-in: the other rooms use this header, and nothing else of it.
+/// ws_wide_null.c links in place of ws_wide.c and ws_dispatch.c. A pool of up to 3 workers has none of this.
+/// docs/decisions/018 has the figures.
 ///
-///   inboxes        a thread outside hands a task to a worker that spins (ws_inbox.h)
+///   inboxes        a thread outside hands a task to a worker that spins (tasks/ws_inbox.h)
 ///   dispatcher     one worker takes the tasks of a lane for others (ws_dispatch.c)
 ///   domains        the workers of a cache, or of a part of it, have a mask and a count of searchers of their
 ///                  own
-///   summary words  a search reads a bit for each worker's queue, and not a line of each
+///   summary words  a search reads a bit for each worker's queue, and not a line of each (tasks/ws_summary.h)
 ///   claims         a thread outside claims several workers that spin at once
 #ifndef WS_WIDE_H
 #define WS_WIDE_H
@@ -48,76 +48,5 @@ static inline bool ws_dispatch_is_on(const ws_tasks_t *tasks)
 /// @return false = no lane seems to hold one, or the search is to look elsewhere first
 /// @threads  the worker, in no task
 bool ws_dispatch(struct ws_worker_s *worker, ws_task_t *task);
-
-// Summary words: which workers' queues may hold tasks, a bit for each.
-//
-// Roles      Only a queue's owner changes its bit: it sets the bit before it pushes, and clears it when its
-//            queue is empty and it searches elsewhere. Any thread reads.
-// Invariant  Legal: set though the queue is empty. Illegal: clear while the deque holds a task.
-// Why        The bit is set before the task is published. So a thread that must see the task because of a
-//            fence [PARK_DEKKER] sees the bit as well, or a later value. If that is clear, a thread has
-//            taken the task, because the owner clears the bit of an empty queue only.
-// Not        For lanes, which are looked at one by one, and queues that all threads share.
-
-/// Queues that share one word; 64 at most.
-#define WS_SUMMARY_WORKERS 16u
-
-/// @brief The queue of worker @p index has a bit from now on, if the pool has such words.
-/// @threads  the creator, before there are workers
-static inline void ws_summary_begin(const ws_tasks_t *tasks, ws_queue_t *queue, uint32_t index)
-{
-  if (tasks->summaries == 0)
-    return;
-  queue->summary = &tasks->summary[index / WS_SUMMARY_WORKERS].bits;
-  queue->summary_bit = UINT64_C(1) << (index % WS_SUMMARY_WORKERS);
-  queue->summary_state = WS_SUMMARY_CLEAR;
-}
-
-/// @brief Before a push of normal tasks.
-/// @threads  the queue's owner
-static inline void ws_summary_note(ws_queue_t *queue)
-{
-  if (WS_LIKELY(queue->summary_state != WS_SUMMARY_CLEAR))
-    return;
-  queue->summary_state = WS_SUMMARY_SET;
-  // [edge PARK_DEKKER acq_rel] the bit before the task, and before the fence of the push
-  ws_or_acq_rel(queue->summary, queue->summary_bit);
-}
-
-/// @brief The owner is about to search elsewhere.
-/// @threads  the queue's owner
-static inline void ws_summary_rest(ws_queue_t *queue)
-{
-  if (queue->summary_state != WS_SUMMARY_SET || ws_deque_size(&queue->deque) > 0)
-    return;
-  queue->summary_state = WS_SUMMARY_CLEAR;
-  // [edge PARK_DEKKER acq_rel] the queue is empty before the bit is clear
-  ws_and_acq_rel(queue->summary, ~queue->summary_bit);
-}
-
-/// @return whether the queue of @p worker may hold normal tasks
-static inline bool ws_summary_has(const ws_tasks_t *tasks, uint32_t worker)
-{
-  return tasks->summaries == 0
-         // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
-         || (ws_load_relaxed(&tasks->summary[worker / WS_SUMMARY_WORKERS].bits)
-             >> (worker % WS_SUMMARY_WORKERS))
-                & 1;
-}
-
-/// @return the first queue from @p from on that may hold normal tasks: a worker's, or the first lane
-static inline uint32_t ws_summary_next(const ws_tasks_t *tasks, uint32_t from)
-{
-  if (WS_LIKELY(tasks->summaries == 0) || from >= tasks->workers)
-    return from;
-  uint32_t word = from / WS_SUMMARY_WORKERS;
-  // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
-  uint64_t bits = ws_load_relaxed(&tasks->summary[word].bits) >> (from % WS_SUMMARY_WORKERS);
-  while (bits == 0 && ++word < tasks->summaries) {
-    from = word * WS_SUMMARY_WORKERS;
-    bits = ws_load_relaxed(&tasks->summary[word].bits); // relaxed: as above
-  }
-  return bits == 0 ? tasks->workers : from + (uint32_t)__builtin_ctzll(bits);
-}
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inbox of a worker that waits: wide/ws_inbox.c, core/ws_push.c (hand_over), wide/ws_dispatch.c,
+// The inbox of a worker that waits: tasks/ws_inbox.c, core/ws_push.c (hand_over), wide/ws_dispatch.c,
 // core/ws_join.c (help_handed), sleep/ws_idle.c, sleep/ws_guard.c, core/ws_push.c (ws_run_left). Workers
 // open their inboxes, each in one of two masks, and shut them again. Two threads claim workers, one or both
 // at once, with one read-modify-write. They fill an inbox, and keep the other claim for the next task or

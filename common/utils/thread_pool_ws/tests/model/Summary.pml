@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bit of a worker's queue in a word that searches read in place of the queue: wide/ws_wide.h,
+// The bit of a worker's queue in a word that searches read in place of the queue: tasks/ws_summary.h,
 // core/ws_push.c (publish, announce), core/ws_steal.c, tasks/ws_queue.c (ws_work_visible), sleep/ws_idle.c.
 // One worker owns a queue: it pushes tasks from tasks, takes some of them, and clears the bit when it
 // searches elsewhere. It may also wait until others have run what it pushed. Other workers find, search

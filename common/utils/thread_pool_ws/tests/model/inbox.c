@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file inbox.c
-/// The shipped wide/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
+/// The shipped tasks/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
 /// times. CLAIMERS threads claim it, and give it a task each. The first one takes its task back if it can
 /// (-DBACK), or declines instead (-DDECLINE). With -DSTUCK another thread marks what it sees at two looks,
 /// and takes it. Each task runs once, wherever it ends. No thread looks later: a task that is still in the
@@ -40,7 +40,7 @@ static void fence_here(int point);
 #ifdef POINT
 #define ws_fence_light(is_light) fence_here(1)
 #endif
-#include "wide/ws_inbox.c"
+#include "tasks/ws_inbox.c"
 
 #ifdef STUCK
 #define LOOKERS 1

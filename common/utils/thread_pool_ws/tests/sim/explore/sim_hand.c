@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_hand.c
 /// Threads that are stopped where another one waits for them: between the looks of a thread that hands over a
-/// task, or takes one that is stuck (wide/ws_inbox.c). A push that the pool still takes may go on when the
+/// task, or takes one that is stuck (tasks/ws_inbox.c). A push that the pool still takes may go on when the
 /// pool has just stopped. The linker puts the functions below in the place of the core's.
 #include <math.h>
 
 #include "../../../pool/ws_types.h"
-#include "../../../wide/ws_inbox.h"
+#include "../../../tasks/ws_inbox.h"
 #include "sim_checks.h"
 #include "sim_fault.h"
 #include "sim_play.h"

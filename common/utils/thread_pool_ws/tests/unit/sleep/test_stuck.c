@@ -3,7 +3,7 @@
 /// A task that is stuck in the inbox of a worker. A fill that becomes visible late: the simulated machine,
 /// whose store buffers make it (mutants inbox-left-is-lost, late-push-left).
 #include "../../../core/ws_run.h"
-#include "../../../wide/ws_inbox.h"
+#include "../../../tasks/ws_inbox.h"
 #include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"

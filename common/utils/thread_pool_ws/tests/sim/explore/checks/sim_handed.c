@@ -6,7 +6,7 @@
 #include "../../../../pool/ws_process.h"
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_wake.h"
-#include "../../../../wide/ws_inbox.h"
+#include "../../../../tasks/ws_inbox.h"
 #include "sim_libc.h"
 #include "sim_scenario.h"
 
@@ -35,8 +35,8 @@ static bool claims(const ws_claim_t *claim, uint32_t worker)
 static const ws_claim_t *claim_of(const ws_pool_t *pool, uint32_t worker)
 {
   for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++)
-    if (claims(&pool->tasks.queue[i]->claim, worker))
-      return &pool->tasks.queue[i]->claim;
+    if (claims(&pool->tasks.queue[i]->outbox.claim, worker))
+      return &pool->tasks.queue[i]->outbox.claim;
   return NULL;
 }
 
@@ -104,9 +104,9 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
   for (uint32_t i = pool->workers; is_calm && i < ws_load_relaxed(&pool->tasks.queues); i++) {
     const ws_queue_t *lane = pool->tasks.queue[i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-    if (tid <= 0 && lane->claim.bits != 0)
+    if (tid <= 0 && lane->outbox.claim.bits != 0)
       sim_finding("claims: lane %u of pool %u is free, and has claimed workers", i - pool->workers, index);
-    if (tid > 0 && lane->helping.pool == pool && lane->claim.bits != 0
+    if (tid > 0 && lane->helping.pool == pool && lane->outbox.claim.bits != 0
         && sim_thread[tid - 1]->state == SIM_ASLEEP)
       sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers",
                   i - pool->workers, index);

@@ -9,8 +9,8 @@
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_budget.h"
 #include "../../../../sleep/ws_wake.h"
+#include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_queue.h"
-#include "../../../../wide/ws_inbox.h"
 #include "../../../../wide/ws_wide.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
@@ -288,7 +288,7 @@ static void look_for_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);
 }
 
-/// ws_wide.h: no search looks at a queue whose bit is clear, nor do the checks above.
+/// ws_summary.h: no search looks at a queue whose bit is clear, nor do the checks above.
 static void look_for_summary(const ws_pool_t *pool, uint32_t index)
 {
   for (uint32_t i = 0; i < pool->workers; i++)

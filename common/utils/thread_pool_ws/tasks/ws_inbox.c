@@ -36,13 +36,13 @@ static void release(ws_inbox_t *inbox)
 /// @return what is above the state in an inbox that @p own's owner has filled last
 static uint64_t filled_by(const ws_queue_t *own)
 {
-  return ((uint64_t)own->index << 48) + own->stamp;
+  return ((uint64_t)own->index << 48) + own->outbox.stamp;
 }
 
 /// The caller has claimed the inbox. Without a look at the state: that would wait for the worker's line.
 static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
 {
-  own->stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
+  own->outbox.stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
   ws_store_release(&inbox->state, filled_by(own) + state); // [edge INBOX release] the task
 }
 
@@ -129,14 +129,15 @@ ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t mos
 
 bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  if (lane->claim.bits != 0)
+  ws_outbox_t *outbox = &lane->outbox;
+  if (outbox->claim.bits != 0)
     return true;
-  const uint32_t twice = 2 * lane->claimed < CLAIMS_MAX ? 2 * lane->claimed : CLAIMS_MAX;
-  const uint32_t most = tasks->domains > 0 && lane->claimed > 0 ? twice : 1;
-  lane->claim = ws_inbox_claim(tasks, tasks->waiting, most);
-  if (lane->claim.bits != 0)
-    lane->claimed = most;
-  return lane->claim.bits != 0;
+  const uint32_t twice = 2 * outbox->claimed < CLAIMS_MAX ? 2 * outbox->claimed : CLAIMS_MAX;
+  const uint32_t most = tasks->domains > 0 && outbox->claimed > 0 ? twice : 1;
+  outbox->claim = ws_inbox_claim(tasks, tasks->waiting, most);
+  if (outbox->claim.bits != 0)
+    outbox->claimed = most;
+  return outbox->claim.bits != 0;
 }
 
 /// @return the inbox of the next worker of a claim that has bits
@@ -189,9 +190,9 @@ void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *clai
 
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task)
 {
-  if (lane->looked_at >= tasks->inboxes)
-    lane->looked_at = 0;
-  ws_inbox_t *inbox = tasks->inbox[lane->looked_at++];
+  if (lane->outbox.looked_at >= tasks->inboxes)
+    lane->outbox.looked_at = 0;
+  ws_inbox_t *inbox = tasks->inbox[lane->outbox.looked_at++];
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
   return state_of(word) == WS_INBOX_FULL
          // relaxed: if it is another task's, the state has changed, too

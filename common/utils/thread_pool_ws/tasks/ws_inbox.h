@@ -35,7 +35,7 @@
 #ifndef WS_INBOX_H
 #define WS_INBOX_H
 
-#include "../tasks/ws_tasks.h"
+#include "ws_tasks.h"
 
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
@@ -78,15 +78,36 @@ bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane);
 /// @return false = that worker does not wait any more: the caller keeps the task
 bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
 
+/// @brief ws_inbox_give() to a worker that the lane has claimed.
+/// @threads  the owner of the lane
+static inline bool ws_inbox_hand(const ws_tasks_t *tasks, ws_queue_t *lane, const ws_task_t *task)
+{
+  const bool given = ws_inbox_give(tasks, lane, &lane->outbox.claim, task);
+  lane->outbox.handed |= given;
+  return given;
+}
+
+/// @return whether the owner of the lane has handed tasks to workers since its last join
+static inline bool ws_inbox_has_handed(const ws_queue_t *lane)
+{
+  return WS_UNLIKELY(lane->outbox.handed);
+}
+
+/// @brief The owner's outermost join has ended: none of these tasks is left.
+static inline void ws_inbox_forget(ws_queue_t *lane)
+{
+  lane->outbox.handed = false;
+}
+
 /// @brief There are no tasks for the rest of a claim.
 void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim);
 
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  lane->claimed = 0;
-  if (WS_UNLIKELY(lane->claim.bits != 0))
-    ws_inbox_decline(tasks, lane, &lane->claim);
+  lane->outbox.claimed = 0;
+  if (WS_UNLIKELY(lane->outbox.claim.bits != 0))
+    ws_inbox_decline(tasks, lane, &lane->outbox.claim);
 }
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
@@ -114,7 +135,7 @@ uint32_t ws_inbox_count(const ws_tasks_t *tasks);
 /// hint
 static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks, const ws_queue_t *lane)
 {
-  if (lane->claim.bits != 0)
+  if (lane->outbox.claim.bits != 0)
     return true;
   for (uint32_t i = 0; i < tasks->mask_words; i++)
     if (ws_hint_load(&tasks->waiting[i]))
