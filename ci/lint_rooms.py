@@ -55,6 +55,8 @@ UPWARD = {
 }
 # What opens a structure, or names a member, and the files that may: other rooms ask by functions.
 PRIVATE = {
+    r"\bws_sleep_(?:pool|worker)\(": ("sleep/*",),
+    r"\bnear\.": ("pool/ws_near.[ch]", "sleep/*", "prewake/*", "wide/*", "classes/*"),
     r"\boutbox\.|\bws_outbox_t\b": ("tasks/ws_tasks.h", "tasks/ws_inbox.[ch]"),
     r"\bsummary_bit\.|\bws_summary_bit_t\b": ("tasks/ws_tasks.h", "tasks/ws_summary.h"),
     r"\bthief\.|\bws_thief_t\b": ("tasks/ws_tasks.h", "core/ws_steal.c", "wide/ws_dispatch.c"),

@@ -3,6 +3,8 @@
 /// ws_run.h.
 #include "ws_run.h"
 
+#include <limits.h>
+
 #include "../include/ws_record.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
@@ -163,6 +165,15 @@ void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
   }
   const uint64_t pushed = ws_own_load(&queue->count.pushed);
   ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
+}
+
+void ws_note_idle(struct ws_pool_s *pool)
+{
+  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
+  if (ws_load_relaxed(&pool->idle_waiters) == 0) // relaxed: after the fence
+    return;
+  ws_add_release(&pool->idle_times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
+  ws_os_futex_wake(&pool->idle_times, INT_MAX);
 }
 
 // Records (ws_record.h), and the report of a skipped task.

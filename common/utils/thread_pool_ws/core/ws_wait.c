@@ -39,15 +39,6 @@ static bool is_idle(struct ws_pool_s *pool)
   return run == pushed;
 }
 
-void ws_note_idle(struct ws_pool_s *pool)
-{
-  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
-  if (ws_load_relaxed(&pool->idle.waiters) == 0) // relaxed: after the fence
-    return;
-  ws_add_release(&pool->idle.times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
-  ws_os_futex_wake(&pool->idle.times, INT_MAX);
-}
-
 /// Run one task, if one is found. @return whether
 static bool help_any(ws_search_t *search)
 {
@@ -62,16 +53,16 @@ static bool help_any(ws_search_t *search)
 
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
-  ws_add_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
+  ws_add_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
   for (;;) {
-    const uint32_t seen = ws_load_acquire(&pool->idle.times); // [edge IDLE_SEQ acquire] before the look
+    const uint32_t seen = ws_load_acquire(&pool->idle_times); // [edge IDLE_SEQ acquire] before the look
     ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
     if (is_idle(pool))
       break;
-    if (ws_os_futex_wait_until(&pool->idle.times, seen, until_ns) == -ETIMEDOUT)
+    if (ws_os_futex_wait_until(&pool->idle_times, seen, until_ns) == -ETIMEDOUT)
       break;
   }
-  ws_sub_acq_rel(&pool->idle.waiters, 1); // [edge IDLE_DEKKER acq_rel]
+  ws_sub_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 
 /// @return whether a search of the wait would probably find a task

@@ -42,6 +42,13 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
   }
 }
 
+/// A late worker's class is not known yet.
+static bool is_realtime(const ws_worker_t *worker)
+{
+  // [edge START acquire]
+  return ws_load_acquire(&worker->start.state) == WS_START_DONE && worker->realtime;
+}
+
 static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);
@@ -49,7 +56,6 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .workers = pool->workers,
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
-      .workers_realtime = ws_stat_load(&pool->realtime),
       .workers_active = running && working > searching ? working - searching : 0,
       .workers_awake = running ? ws_awake(pool) : 0,
       .cpus = pool->cpus,
@@ -58,6 +64,8 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
       .skipped_tasks = ws_stat_load(&pool->count.skipped),
       .outside = {.cpu = -1},
   };
+  for (uint32_t i = 0; i < pool->workers; i++)
+    total.workers_realtime += is_realtime(pool->worker[i]);
   add_queues(pool, &total);
   ws_sleep_add_stats(pool, &total);
   const uint64_t inlined = ws_stat_load(&pool->count.laneless_inline);
@@ -78,8 +86,7 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
   const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
   for (uint32_t i = 0; i < filled; i++) {
     const ws_worker_t *worker = pool->worker[i];
-    const bool started = ws_load_acquire(&worker->start.state) == WS_START_DONE; // [edge START acquire]
-    ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = started && worker->realtime};
+    ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = is_realtime(worker)};
     add_counters(&own, &worker->queue);
     ws_sleep_add_states(worker, running, &own);
     ws_sized_put((char *)out->worker + i * out->worker_bytes, out->worker_bytes, &own, sizeof(own));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_types.h
 /// The shared state of a pool, but for the places where tasks wait (ws_tasks.h) and what sleep/ and prewake/
-/// keep to themselves. Read this first, then a task's life: ws_push.c, ws_queue.h, ws_wake.h, ws_next.h, ws_worker.c,
-/// ws_run.h, ws_group.c, ws_join.c, ws_idle.h, ws_prewake.h.
+/// keep to themselves. Read this first, then a task's life: ws_push.c, ws_queue.h, ws_wake.h, ws_next.h,
+/// ws_worker.c, ws_run.h, ws_group.c, ws_join.c, ws_idle.h, ws_prewake.h.
 ///
 /// Letters before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 /// owner's thread only. S any thread, atomic.
@@ -131,11 +131,8 @@ struct ws_pool_s {
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
 
-  /// Waits for the pool (ws_pool_wait).
-  struct {
-    ws_au32_t waiters; ///< S threads asleep in one
-    ws_au32_t times; ///< S futex of those: counts the times that a thread ran out of work
-  } idle;
+  ws_au32_t idle_waiters; ///< S threads asleep in ws_pool_wait()
+  ws_au32_t idle_times; ///< S futex of those: counts the times that a thread ran out of work
   alignas(WS_SPACING) ws_near_pool_t near; ///< where threads are
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 
@@ -158,7 +155,6 @@ struct ws_pool_s {
     bool stays; ///< its memory is not freed. Written by its destroyer
   } end;
   uint32_t pinned, requested; ///< I for statistics
-  ws_au32_t realtime; ///< S real-time workers, for statistics: grows when a late one starts
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock

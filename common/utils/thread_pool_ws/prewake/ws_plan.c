@@ -96,7 +96,7 @@ bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice)
 double ws_miss_ns(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  return (pool->settings.spin_price + 1) * worker->prewake->react_ns + (double)ws_wake_call_ns(pool);
+  return (pool->settings.spin_price + 1) * worker->prewake->react_ns + (double)ws_call_ns(pool);
 }
 
 /// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.
@@ -115,7 +115,7 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
       .late = &phase->late,
       .react_ns = worker->prewake->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
-      .call_ns = (double)ws_wake_call_ns(pool),
+      .call_ns = (double)ws_call_ns(pool),
       .spin_ns_max = share * (double)outlook->gap_ns,
   };
   const int64_t fixed_ns = (int64_t)ws_spin_lead_ns(pool);

@@ -35,8 +35,9 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
 /// @return when the worker should say so again; UINT64_MAX = it has said so, once in a spin is enough
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
-/// @brief The worker has found work at @p now_ns. @param called_ns  when another thread has called it since it
-/// ran out of work; 0 = none has: it found its task when that came
+/// @brief The worker has found work at @p now_ns.
+/// @param called_ns  when another thread has called it since it ran out of work; 0 = it found its task when
+/// that came
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns);
 
 /// @brief The worker comes from a task, and has taken another one that had to wait for it.
@@ -46,8 +47,8 @@ void ws_prewake_took_more(ws_worker_t *worker);
 /// @brief The worker has run out of work. @return until when it should spin
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker goes to sleep at @p slept_ns: plan its timer wake. Until the timer is disarmed the worker
-/// counts as armed.
+/// @brief The worker goes to sleep at @p slept_ns: plan its timer wake. With a timer it counts as armed until
+/// that is disarmed.
 /// @return when the timer is to fire; 0 = no timer
 uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns);
 

@@ -59,12 +59,6 @@ static void set_up(ws_worker_t *worker)
   ws_near_moved(worker, (uint32_t)(ws_os_cpu() + 1));
 }
 
-static void count_class(ws_worker_t *worker)
-{
-  ws_stat_add(&worker->pool->realtime, worker->realtime);
-  ws_place_begin(worker, worker->start.priority);
-}
-
 static void *worker_thread(void *worker_arg)
 {
   ws_worker_t *worker = worker_arg;
@@ -73,7 +67,7 @@ static void *worker_thread(void *worker_arg)
   // [edge START acq_rel] what set_up wrote
   if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
     ws_unblock(worker->pool);
-    count_class(worker);
+    ws_place_begin(worker);
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
@@ -173,7 +167,7 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
       warn_class(pool, worker->start.class_error);
     class_warned |= worker->start.class_error != 0;
     pool->pinned += worker->cpu >= 0;
-    count_class(worker);
+    ws_place_begin(worker);
   }
 }
 

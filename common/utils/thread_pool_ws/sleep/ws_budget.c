@@ -75,7 +75,7 @@ int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found)
 {
   int64_t *left_ns = &ws_sleep_worker(worker)->spin.allowance_ns;
-  const uint64_t saved_ns = found ? WAKE_CALLS * ws_wake_call_ns(worker->pool) : 0;
+  const uint64_t saved_ns = found ? WAKE_CALLS * ws_call_ns(worker->pool) : 0;
   const uint64_t saved_ns_max = spun_ns - spun_ns / LEAST_PART;
   const uint64_t cost_ns = spun_ns - (saved_ns < saved_ns_max ? saved_ns : saved_ns_max);
   const int64_t least_ns = -ALLOWANCE_NS / 100 * (int64_t)ws_spin_percent(worker->pool);

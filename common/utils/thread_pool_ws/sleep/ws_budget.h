@@ -99,7 +99,7 @@ static inline uint32_t ws_spin_percent(const struct ws_pool_s *pool)
 }
 
 /// @return time that the call which wakes a worker takes its caller, a mean; 0 = not known yet
-static inline uint64_t ws_wake_call_ns(const struct ws_pool_s *pool)
+static inline uint64_t ws_call_ns(const struct ws_pool_s *pool)
 {
   return ws_stat_load(&ws_sleep_pool(pool)->call_ns);
 }

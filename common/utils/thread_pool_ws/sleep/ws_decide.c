@@ -32,7 +32,7 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       if (moment->wanted <= searching)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};
       return (ws_decision_t){least(least(moment->calls, moment->wanted - searching), room), WS_DECIDED_HINT};
-    case WS_CUE_STUCK: // whoever was woken or relied on before has no CPU
+    case WS_CUE_STUCK: // the workers that were woken, or relied on, have no CPU
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
     case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on until a push
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};

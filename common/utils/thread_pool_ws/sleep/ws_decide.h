@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_decide.h
-/// The one decision: how many sleeping workers a cue wakes, and why. Whom: pick() in ws_wake.c.
+/// The one decision: how many sleeping workers a cue wakes, and why. Which workers: pick() in ws_wake.c.
 #ifndef WS_DECIDE_H
 #define WS_DECIDE_H
 

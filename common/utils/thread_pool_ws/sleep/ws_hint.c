@@ -39,7 +39,7 @@ static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
     return;
   const ws_here_t here = ws_here_known(pool);
   const uint64_t waking_ns = ws_prewake_waking_ns(pool);
-  const uint64_t call_ns = ws_wake_call_ns(pool);
+  const uint64_t call_ns = ws_call_ns(pool);
   const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
   ws_note_outside(pool, here); // the thread that announces will push
   ws_hint_store(&its->tree.until_ns, now_ns + TREE_NS_MAX);

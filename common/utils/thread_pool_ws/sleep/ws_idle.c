@@ -233,8 +233,8 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_store_relaxed(&ws_sleep_worker(worker)->alarm_ns, rise_ns); // relaxed: published with the bit
-  ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64],
-                bit); // [edge PARK_CLAIM acq_rel] the sleep begins
+  // [edge PARK_CLAIM acq_rel] the sleep begins
+  ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64], bit);
   ws_hint_add(&ws_process.awake, 0u - counted);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();

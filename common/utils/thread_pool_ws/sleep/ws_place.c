@@ -105,8 +105,8 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
     ws_os_allow(0, &all);
 }
 
-void ws_place_begin(ws_worker_t *worker, uint32_t priority)
+void ws_place_begin(const ws_worker_t *worker)
 {
-  if (priority > ws_place_priority(worker->pool))
-    ws_hint_store(&ws_sleep_pool(worker->pool)->priority, priority);
+  if (worker->start.priority > ws_place_priority(worker->pool))
+    ws_hint_store(&ws_sleep_pool(worker->pool)->priority, worker->start.priority);
 }

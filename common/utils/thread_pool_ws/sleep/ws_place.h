@@ -7,8 +7,8 @@
 
 #include "ws_sleep_state.h"
 
-/// @brief The worker has started. @param priority  its real-time priority; 0 = another class
-void ws_place_begin(ws_worker_t *worker, uint32_t priority);
+/// @brief The worker has started, in its class.
+void ws_place_begin(const ws_worker_t *worker);
 
 /// @return highest real-time priority of the pool's workers; 0 = none has one. Only a hint
 static inline uint32_t ws_place_priority(const struct ws_pool_s *pool)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_sleep_state.h
-/// The state of this room, for a pool and for a worker: who sleeps, who searches, who may be awake. Private:
-/// other rooms tell events (ws_wake.h, ws_idle.h, ws_budget.h). It lies in bytes of the pool and of the worker,
-/// because a pointer to it would cost each push a load.
+/// The state of this room, for a pool and for a worker: which workers sleep, search, and may be awake.
+/// Private: other rooms tell events (ws_wake.h, ws_idle.h, ws_budget.h). It lies in bytes of the pool and of
+/// the worker, because a pointer to it would cost each push a load.
 ///
 /// Letters as in ws_types.h.
 #ifndef WS_SLEEP_STATE_H

@@ -133,7 +133,7 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
-/// Whom to wake. Best is a worker that got a CPU lately, is not on the caller's CPU, is near, and has a timer
+/// Which worker to wake. Best is a worker that got a CPU lately, is not on the caller's CPU, is near, and has a timer
 /// set. Of several the lowest, so that the same few workers stay warm.
 /// @return its index; NONE; SPARED = there are only workers that would stop the producer
 static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_spare_t spare)
@@ -169,23 +169,28 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_sp
   return best;
 }
 
-/// Wake a claimed worker, and take the time of the call.
-static void call(struct ws_pool_s *pool, ws_here_t here, ws_worker_t *worker, uint32_t cpu)
+/// Wake a claimed worker, and take the time of the call. @return its index
+static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uint32_t cpu)
 {
+  ws_worker_t *worker = pool->worker[index];
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
+  ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
   ws_place_call(worker, here, cpu);
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
   ws_token(worker);
+  if (here.queue)
+    ws_count(&here.queue->count.wakes_sent, 1);
   if (was_rising)
-    return; // its timer has woken it: such a call is cheap
+    return index; // its timer has woken it: such a call is cheap
   const uint64_t cost_ns = ws_os_now_ns() - called_ns;
   const uint64_t mean_ns = ws_stat_load(call_ns);
   const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
   ws_stat_store(call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
+  return index;
 }
 
 /// Pick, claim and wake one worker. @return the worker that was woken; NONE; SPARED
@@ -194,20 +199,13 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_place_note(pool, here, cpu);
   for (;;) {
-    uint32_t picked = pick(pool, cpu, kind, spare);
-    if (picked == SPARED && spare == WS_SPARE_FIRST)
-      picked = pick(pool, cpu, kind, WS_SPARE_NEVER);
-    if (picked == SPARED && reconsiders(pool, here))
-      continue;
-    if (picked >= SPARED)
+    const uint32_t picked = pick(pool, cpu, kind, spare);
+    if (picked == SPARED && (spare == WS_SPARE_FIRST || reconsiders(pool, here)))
+      spare = spare == WS_SPARE_FIRST ? WS_SPARE_NEVER : spare;
+    else if (picked >= SPARED)
       return picked;
-    if (!ws_claim(pool, picked, true))
-      continue;
-    ws_traced_wake(pool->worker[picked], here.worker);
-    call(pool, here, pool->worker[picked], cpu);
-    if (here.queue)
-      ws_count(&here.queue->count.wakes_sent, 1);
-    return picked;
+    else if (ws_claim(pool, picked, true))
+      return call(pool, here, picked, cpu);
   }
 }
 
@@ -282,8 +280,8 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
     ws_queues_trim(&pool->tasks);
 }
 
-// The events. What a branch of ws_decide() reads is known only where a wake is possible: a push while a worker
-// searches, or while none sleeps, costs nothing of this.
+// The events. What a branch of ws_decide() reads is known only where a wake is possible: a push while a
+// worker searches, or while none sleeps, costs nothing of this.
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {

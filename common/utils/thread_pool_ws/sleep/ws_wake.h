@@ -10,9 +10,9 @@
 
 // Events that may wake workers. What each wakes, and why, is ws_decide()'s.
 
-/// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken. The guard
-/// becomes STANDING. Call after a fence that follows the publication of the work. If the kind is a node, a
-/// worker on that node is preferred.
+/// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken. The
+/// guard becomes STANDING. Call after a fence that follows the publication of the work. If the kind is a
+/// node, a worker on that node is preferred.
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
 /// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,
@@ -43,8 +43,8 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 /// @brief Give a claimed worker its token.
 void ws_token(ws_worker_t *worker);
 
-/// Which worker is woken where one would stop the producer: it is pinned to the CPU of the thread outside that
-/// pushed last.
+/// Which worker is woken where one would stop the producer: it is pinned to the CPU of the thread outside
+/// that pushed last.
 typedef enum {
   WS_SPARE_NEVER, ///< any worker
   WS_SPARE_FIRST, ///< such a worker if there is no other

@@ -119,7 +119,8 @@ static void burst_action(const sim_burst_t *burst)
 static uint64_t guard_looks(uint32_t index)
 {
   sim_front->look();
-  return sim_pool[index] ? ws_load_relaxed(&ws_sleep_pool(sim_pool[index])->count.guard_looks) : UINT64_MAX - 1;
+  ws_pool_t *pool = sim_pool[index];
+  return pool ? ws_load_relaxed(&ws_sleep_pool(pool)->count.guard_looks) : UINT64_MAX - 1;
 }
 
 /// Busy, because a timer may come late by more than the guard is stopped for. Ends without it where the guard

@@ -19,7 +19,7 @@
 static bool any_waits(const ws_pool_t *pool)
 {
   return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) || ws_load_relaxed(&ws_sleep_pool(pool)->helpers)
-         || ws_load_relaxed(&pool->idle.waiters);
+         || ws_load_relaxed(&pool->idle_waiters);
 }
 
 _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char *when)
@@ -27,7 +27,7 @@ _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char
   sim_finding("pool %u %s: %u awake, %u searching, %u starved, %u blocked, %u helpers, %u waiting, %u armed",
               index, when, ws_awake(pool), ws_searching(pool), ws_load_relaxed(&ws_sleep_pool(pool)->starved),
               ws_load_relaxed(&ws_sleep_pool(pool)->blocked), ws_load_relaxed(&ws_sleep_pool(pool)->helpers),
-              ws_load_relaxed(&pool->idle.waiters), ws_prewake_armed(pool));
+              ws_load_relaxed(&pool->idle_waiters), ws_prewake_armed(pool));
 }
 
 /// A worker in a mode with timer wakes is armed, but asleep.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_decide.c
+/// ws_decide(): a table of what is known, and what follows.
+#include <stdio.h>
+
+#include "../../../sleep/ws_decide.h"
+#include "../../support/ws_test.h"
+
+#define ALL UINT32_MAX
+
+static void each_cue_wakes_what_the_table_says(void)
+{
+  static const struct {
+    ws_moment_t moment;
+    uint32_t wakes;
+    ws_decided_t why;
+  } rows[] = {
+      // one worker for a task, unless as many work as may
+      {{WS_CUE_TASK, .working = 0, .limit = 8, .queued = 1}, 1, WS_DECIDED_TASK},
+      {{WS_CUE_TASK, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_TASK},
+      {{WS_CUE_TASK, .working = 8, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP},
+      {{WS_CUE_TASK, .working = 9, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP}, // the cap has fallen
+      // the last searcher wakes one for what is left; a woken one two, so that a wide burst has its workers soon
+      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
+      {{WS_CUE_FOUND, .called = true, .working = 1, .limit = 8, .queued = 9}, 2, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .called = true, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .called = true, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .called = true, .working = 8, .limit = 8, .queued = 9}, 0, WS_DECIDED_CAP},
+      // not more than tasks wait for: each searcher takes one
+      {{WS_CUE_FOUND, .called = true, .working = 3, .limit = 8, .searching = 2, .queued = 3},
+       1,
+       WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .called = true, .working = 3, .limit = 8, .searching = 2, .queued = 2},
+       0,
+       WS_DECIDED_ENOUGH},
+      // a hint: until as many search as it wants, and as many as the caller has time for
+      {{WS_CUE_HINT, .limit = 8, .wanted = 6, .calls = 3}, 3, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .wanted = 6, .calls = 3, .searching = 5}, 1, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .wanted = 6, .calls = 3, .searching = 6}, 0, WS_DECIDED_ENOUGH},
+      {{WS_CUE_HINT, .working = 7, .limit = 8, .wanted = 6, .calls = 3}, 1, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .wanted = 0, .calls = 3}, 0, WS_DECIDED_ENOUGH},
+      // the guard: one for each task that waits, whether workers search or not
+      {{WS_CUE_STUCK, .working = 2, .limit = 8, .searching = 2, .queued = 3}, 3, WS_DECIDED_STUCK},
+      {{WS_CUE_STUCK, .working = 2, .limit = 8, .queued = UINT64_C(1) << 40}, 6, WS_DECIDED_STUCK},
+      {{WS_CUE_STUCK, .working = 8, .limit = 8, .queued = 3}, 0, WS_DECIDED_CAP},
+      // a timer: where there is a place and a CPU
+      {{WS_CUE_TIMER, .working = 7, .limit = 8, .may_spin = true}, 1, WS_DECIDED_TIMER},
+      {{WS_CUE_TIMER, .working = 7, .limit = 8}, 0, WS_DECIDED_CAP},
+      {{WS_CUE_TIMER, .working = 8, .limit = 8, .may_spin = true}, 0, WS_DECIDED_CAP},
+      // a stop: all, whatever the cap
+      {{WS_CUE_ALL, .working = 8, .limit = 8}, ALL, WS_DECIDED_ALL},
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const ws_decision_t decision = ws_decide(&rows[i].moment);
+    const bool good = decision.wakes == rows[i].wakes && decision.why == rows[i].why;
+    if (!good)
+      printf("\nrow %u: %u workers, reason %u\n", i, decision.wakes, decision.why);
+    CU_ASSERT_TRUE(good);
+  }
+}
+
+TEST_MAIN("decide", TEST_CASE(each_cue_wakes_what_the_table_says))
