@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_decide.h"
 
 #define COLUMNS 100
 #define WORKERS_SHOWN 8u ///< more of them are shown as a sum
@@ -76,6 +77,18 @@ static void say_total(const out_t *out, const ws_stats_t *total, const ws_worker
   say(out,
       "  placed     %llu moves off a pushing thread's CPU; %llu wakes stopped their caller, %llu left out",
       (ull_t)moves, (ull_t)stops, (ull_t)total->spared_wakes);
+}
+
+/// How often workers were woken, or not, and why.
+static void say_decisions(const out_t *out, const ws_stats_t *total)
+{
+  char text[32 * WS_DECISIONS] = "";
+  size_t used = 0;
+  for (uint32_t why = 0; why < WS_DECISIONS; why++)
+    if (total->decided[why] > 0)
+      used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %llu", used > 0 ? ", " : "",
+                               ws_decided_name((ws_decided_t)why), (ull_t)total->decided[why]);
+  say(out, "  wakes      %s", text);
 }
 
 /// @return what the workers do now
@@ -232,6 +245,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   const ws_spin_t spin = ws_spin_mode(pool);
   say_mode(&out, pool, spin);
   say_total(&out, &total, worker, count);
+  say_decisions(&out, &total);
   say_pattern(&out, spin, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);

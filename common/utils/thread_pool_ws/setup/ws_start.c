@@ -66,7 +66,7 @@ static void *worker_thread(void *worker_arg)
   ws_observe(worker, WS_OBSERVED_START);
   // [edge START acq_rel] what set_up wrote
   if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
-    ws_unblock(worker->pool);
+    ws_worker_goes_on(worker->pool);
     ws_place_begin(worker);
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
@@ -108,10 +108,10 @@ static bool leave_behind(ws_worker_t *worker)
   uint32_t begins = WS_START_BEGINS;
   if (ws_load_acquire(&worker->start.state) == WS_START_DONE) // [edge START acquire]
     return false;
-  ws_block(worker->pool);
+  ws_worker_blocks(worker->pool);
   if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
-  ws_unblock(worker->pool);
+  ws_worker_goes_on(worker->pool);
   // [edge START acquire] it has started just now
   return ws_load_acquire(&worker->start.state) != WS_START_DONE;
 }

@@ -59,10 +59,10 @@ void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief A worker does not run, and does not sleep for want of work: it blocks, or its start is late.
-void ws_block(struct ws_pool_s *pool);
+void ws_worker_blocks(struct ws_pool_s *pool);
 
 /// @brief It goes on.
-void ws_unblock(struct ws_pool_s *pool);
+void ws_worker_goes_on(struct ws_pool_s *pool);
 
 /// @brief Leave the place that was taken last.
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);

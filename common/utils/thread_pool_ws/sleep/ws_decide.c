@@ -41,3 +41,13 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
   }
   return (ws_decision_t){0, WS_DECIDED_ENOUGH};
 }
+
+const char *ws_decided_name(ws_decided_t why)
+{
+  static const char *const names[WS_DECISIONS] = {
+      [WS_DECIDED_TASK] = "task",   [WS_DECIDED_SPREAD] = "spread", [WS_DECIDED_HINT] = "hint",
+      [WS_DECIDED_STUCK] = "stuck", [WS_DECIDED_TIMER] = "timer",   [WS_DECIDED_ALL] = "all",
+      [WS_DECIDED_CAP] = "cap",     [WS_DECIDED_ENOUGH] = "enough",
+  };
+  return names[why];
+}

@@ -37,4 +37,7 @@ typedef struct {
 /// @brief Decide. A pure function of @p moment.
 ws_decision_t ws_decide(const ws_moment_t *moment);
 
+/// @return a few words in English: "task", "cap"
+const char *ws_decided_name(ws_decided_t why);
+
 #endif

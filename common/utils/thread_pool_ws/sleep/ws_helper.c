@@ -57,13 +57,13 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   ws_fill_place(pool, here);
 }
 
-void ws_block(struct ws_pool_s *pool)
+void ws_worker_blocks(struct ws_pool_s *pool)
 {
   ws_add_acq_rel(&ws_sleep_pool(pool)->blocked, 1); // [edge SEARCHING acq_rel]
   ws_hint_add(&ws_process.awake, 0u - 1);
 }
 
-void ws_unblock(struct ws_pool_s *pool)
+void ws_worker_goes_on(struct ws_pool_s *pool)
 {
   ws_sub_acq_rel(&ws_sleep_pool(pool)->blocked, 1); // [edge SEARCHING acq_rel]
   ws_hint_add(&ws_process.awake, 1);
@@ -77,7 +77,7 @@ void ws_blocking_begin(void)
   const uint32_t level = ++self->blocking;
   if (worker && worker->queue.helping.rests_at == 0) {
     worker->queue.helping.rests_at = level;
-    ws_block(worker->pool);
+    ws_worker_blocks(worker->pool);
     ws_fill_place(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
@@ -98,7 +98,7 @@ void ws_blocking_end(void)
   const uint32_t level = self->blocking--;
   if (worker && worker->queue.helping.rests_at == level) {
     worker->queue.helping.rests_at = 0;
-    ws_unblock(worker->pool);
+    ws_worker_goes_on(worker->pool);
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
     if (lane->helping.rests_at == level)

@@ -133,8 +133,8 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
-/// Which worker to wake. Best is a worker that got a CPU lately, is not on the caller's CPU, is near, and has a timer
-/// set. Of several the lowest, so that the same few workers stay warm.
+/// Which worker to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has a
+/// timer set. Of several the lowest, so that the same few workers stay warm.
 /// @return its index; NONE; SPARED = there are only workers that would stop the producer
 static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_spare_t spare)
 {
@@ -212,6 +212,8 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
 ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment)
 {
   const ws_decision_t decision = ws_decide(moment);
+  WS_PROBE(decide, ws_traced_pool(pool), ws_traced_worker(here.worker), ws_decided_name(decision.why),
+           decision.wakes);
   if (here.queue)
     ws_count(&here.queue->count.decided[decision.why], 1);
   else

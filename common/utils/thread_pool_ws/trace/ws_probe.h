@@ -14,8 +14,8 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_2
-#define WS_PROVIDER_NAME "ws_provider_table_2"
+#define WS_PROVIDER_TABLE ws_provider_table_3
+#define WS_PROVIDER_NAME "ws_provider_table_3"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 #define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
@@ -34,6 +34,7 @@
   X(run_begin, WS_EVENT_TASK, pool, worker, func, arg, group) \
   X(run_as, (uintptr_t func, uintptr_t arg), func, arg) \
   X(run_end, (uint32_t pool, int32_t worker, uintptr_t arg), pool, worker, arg) \
+  X(decide, (uint32_t pool, int32_t worker, const char *why, uint32_t wakes), pool, worker, why, wakes) \
   X(wake, (uint32_t pool, int32_t worker, int32_t by), pool, worker, by) \
   X(steal, (uint32_t pool, int32_t worker, int32_t victim), pool, worker, victim) \
   X(complete, (uintptr_t group, uint32_t units), group, units) \

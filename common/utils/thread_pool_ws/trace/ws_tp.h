@@ -46,6 +46,8 @@ TP_OF_CLASS(task, run_begin, TP_TASK)
 TP_EVENT(run_as, (uintptr_t, func, uintptr_t, arg), TP_HEX(func) TP_HEX(arg))
 TP_EVENT(run_end, (uint32_t, pool, int32_t, worker, uintptr_t, arg),
   TP_U32(pool) TP_I32(worker) TP_HEX(arg))
+TP_EVENT(decide, (uint32_t, pool, int32_t, worker, const char *, why, uint32_t, wakes),
+  TP_U32(pool) TP_I32(worker) TP_TEXT(why) TP_U32(wakes))
 TP_EVENT(wake, (uint32_t, pool, int32_t, worker, int32_t, by), TP_U32(pool) TP_I32(worker) TP_I32(by))
 TP_EVENT(steal, (uint32_t, pool, int32_t, worker, int32_t, victim),
   TP_U32(pool) TP_I32(worker) TP_I32(victim))

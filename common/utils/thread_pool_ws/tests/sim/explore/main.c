@@ -2,7 +2,7 @@
 /// @file main.c
 /// ws_sim_explore: scenarios of the shipped core under adversarial schedules and faults.
 ///
-///   ws_sim_explore seed=N           one scenario; prints what it did
+///   ws_sim_explore seed=N [decisions=1]   one scenario; prints what it did, and each decision about wakes
 ///   ws_sim_explore [first=N] [count=N] [seconds=S] [jobs=N] [findings=N] [verbose=1]
 ///
 /// Each is played in a process of its own that begins as the same copy of this one: nothing of one reaches
@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../../sleep/ws_decide.h"
 #include "sim_checks.h"
 #include "sim_event.h"
 #include "sim_libc.h"
@@ -53,6 +54,23 @@ static struct {
 } * shared;
 
 static result_t *result;
+
+static bool logs_decisions;
+
+ws_decision_t __real_ws_decide(const ws_moment_t *moment);
+ws_decision_t __wrap_ws_decide(const ws_moment_t *moment);
+
+ws_decision_t __wrap_ws_decide(const ws_moment_t *moment)
+{
+  static const char *const cues[] = {"task", "found", "hint", "stuck", "timer", "all"};
+  const ws_decision_t decision = __real_ws_decide(moment);
+  if (logs_decisions && sim_self)
+    fprintf(stderr, "%.3f us, thread %u, %s: %llu queued, %u search, %u of %u work: wakes %u, %s\n",
+            (double)sim_self->now_ps / 1e6, sim_self->index + 1, cues[moment->cue],
+            (unsigned long long)moment->queued, moment->searching, moment->working, moment->limit,
+            decision.wakes, ws_decided_name(decision.why));
+  return decision;
+}
 
 static void take_finding(const char *text)
 {
@@ -209,6 +227,7 @@ static int run_all(void)
 static uint64_t one; ///< seed; 0 = none
 
 static const sim_word_t options[] = {{"seed", SIM_WORD_SEED, &one, NULL},
+                                     {"decisions", SIM_WORD_FLAG, &logs_decisions, NULL},
                                      {"first", SIM_WORD_SEED, &wanted.first, NULL},
                                      {"count", SIM_WORD_SEED, &wanted.count, NULL},
                                      {"seconds", SIM_WORD_NUMBER, &wanted.seconds, NULL},

@@ -95,12 +95,14 @@ def replay(arguments: list[str]) -> int:
     words = dict(word.partition("=")[::2] for word in arguments)
     mutants = {one.name: one for one in find_mutants()}
     name = words.get("mutant")
-    if "seed" not in words or not words.keys() <= {"seed", "mutant"} or (name and name not in mutants):
-        print("usage: ci/simulate replay seed=N [mutant=NAME]")
+    known = words.keys() <= {"seed", "mutant", "decisions"}
+    if "seed" not in words or not known or (name and name not in mutants):
+        print("usage: ci/simulate replay seed=N [mutant=NAME] [decisions=1]   each decision about wakes, too")
         return 2
     program = mutants[name].build() if name else program_path(PROGRAM)
     show(program, words["seed"])
-    return subprocess.run([str(program), f"seed={words['seed']}"]).returncode
+    options = [f"{word}={value}" for word, value in words.items() if word != "mutant"]
+    return subprocess.run([str(program), *options]).returncode
 
 
 def scenes(arguments: list[str]) -> int:

@@ -20,7 +20,7 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_TASK, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_TASK},
       {{WS_CUE_TASK, .working = 8, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP},
       {{WS_CUE_TASK, .working = 9, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP}, // the cap has fallen
-      // the last searcher wakes one for what is left; a woken one two, so that a wide burst has its workers soon
+      // the last searcher wakes one for what is left; a woken one two, so a wide burst has its workers soon
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
