@@ -27,8 +27,9 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted);
 /// @brief The worker has found work after a search: learn how long it was without work.
 void ws_spin_found(ws_worker_t *worker);
 
-/// @brief The worker is parked from now on: it leaves its search, gives memory back, and leaves the CPU of a thread
-/// that pushes. @return the time, CLOCK_MONOTONIC
+/// @brief The worker is parked from now on: it leaves its search and the CPU of a pushing thread, and gives
+/// memory back.
+/// @return the time, CLOCK_MONOTONIC
 uint64_t ws_park_begin(ws_worker_t *worker);
 
 /// How a sleep has ended. Times: CLOCK_MONOTONIC.

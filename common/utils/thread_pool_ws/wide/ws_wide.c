@@ -3,7 +3,7 @@
 /// ws_wide.h: how many inboxes, domains and summary words a pool has, and which domain is a worker's.
 #include "ws_wide.h"
 
-#include "../pool/ws_near.h"
+#include "../pool/ws_types.h"
 #include "../tasks/ws_summary.h"
 
 /// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
