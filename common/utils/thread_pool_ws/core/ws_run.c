@@ -8,7 +8,6 @@
 #include "../include/ws_record.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
-#include "../sleep/ws_wake.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 #include "ws_keyed.h"

@@ -13,7 +13,6 @@
 #include "../pool/ws_lane.h"
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
-#include "../sleep/ws_wake.h"
 #include "../tasks/ws_tasks.h"
 #include "ws_fiber_process.h"
 #include "ws_fiber_run.h"

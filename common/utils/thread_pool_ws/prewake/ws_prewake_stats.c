@@ -5,7 +5,6 @@
 /// what it remembers of its sleep, and counts it. A burst that is not late costs a comparison.
 #include "../include/ws_stats.h"
 
-#include "../pool/ws_near.h"
 #include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"
 
