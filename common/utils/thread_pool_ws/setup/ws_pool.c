@@ -61,7 +61,6 @@ static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t inde
   worker->victims = victims;
   worker->prewake = prewake;
   ws_queue_init(&worker->queue, cells, settings->queue_capacity, settings->fifo);
-  worker->queue.of_worker = true;
   worker->inbox.index = index;
   pool->worker[index] = worker;
   ws_tasks_put(&pool->tasks, &worker->queue, index);

@@ -135,7 +135,7 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
     if (pool->tasks.inboxes > 0)
       ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
-    found = ws_inbox_is_full(&worker->inbox) || ws_work_visible(&pool->tasks);
+    found = ws_inbox_is(&worker->inbox, WS_INBOX_FULL) || ws_work_visible(&pool->tasks);
     if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
       ws_os_yield();
       offered_ns = ws_os_now_ns();
@@ -238,7 +238,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
   ws_hint_add(&ws_process.awake, 0u - counted);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
-  if (ws_work_visible(&pool->tasks) || ws_inbox_is_full(&worker->inbox) // it has left it
+  if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // it has left it
       || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index, false))
       return END_WORK;

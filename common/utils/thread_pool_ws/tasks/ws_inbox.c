@@ -227,7 +227,7 @@ uint32_t ws_inbox_watch(ws_tasks_t *tasks)
 
 static bool is_stuck(const ws_inbox_t *inbox)
 {
-  return ws_inbox_is_full(inbox) && ws_expected_load(&inbox->state) == ws_hint_load(&inbox->stuck);
+  return ws_inbox_is(inbox, WS_INBOX_FULL) && ws_expected_load(&inbox->state) == ws_hint_load(&inbox->stuck);
 }
 
 uint32_t ws_inbox_stuck(const ws_tasks_t *tasks)
@@ -251,6 +251,6 @@ uint32_t ws_inbox_count(const ws_tasks_t *tasks)
 {
   uint32_t count = 0;
   for (uint32_t i = 0; i < tasks->inboxes; i++)
-    count += ws_inbox_is_full(tasks->inbox[i]);
+    count += ws_inbox_is(tasks->inbox[i], WS_INBOX_FULL);
   return count;
 }

@@ -143,26 +143,11 @@ static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks, const ws_queue_t 
   return false;
 }
 
-/// @return whether a thread has, or may have, a claim of the caller's inbox; false: it was declined, or is
-///         not open
-/// @threads  the worker
-static inline bool ws_inbox_is_claimed(const ws_inbox_t *inbox)
+/// @return whether an inbox is in the state WS_INBOX_*, or was a moment ago. Its worker relies on KEPT, which
+/// it has set itself, and on AWAY: no thread has a claim of it
+static inline bool ws_inbox_is(const ws_inbox_t *inbox, uint32_t state)
 {
-  const uint64_t word = ws_load_relaxed(&inbox->state); // relaxed: ws_inbox_open and ws_inbox_shut decide
-  return word % WS_INBOX_STATES != WS_INBOX_AWAY;
-}
-
-/// @return whether ws_inbox_shut() or ws_inbox_look() has found a task, which the worker has not begun
-/// @threads  the worker
-static inline bool ws_inbox_is_kept(const ws_inbox_t *inbox)
-{
-  return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == WS_INBOX_KEPT; // relaxed: the worker wrote that
-}
-
-/// @return whether an inbox holds a task, or did a moment ago
-static inline bool ws_inbox_is_full(const ws_inbox_t *inbox)
-{
-  return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == WS_INBOX_FULL; // relaxed: ws_inbox_shut decides
+  return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == state; // relaxed: ws_inbox_shut() decides
 }
 
 #endif

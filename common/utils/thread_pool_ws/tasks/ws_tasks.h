@@ -149,7 +149,6 @@ struct ws_queue_s {
   ws_au32_t in_push; ///< O 1 = its owner pushes, and reads the pool: an end of the pool waits
   uint32_t depth; ///< P tasks on the owner's stack
   uint32_t index; ///< I of ws_tasks_t.queue
-  bool of_worker; ///< I
   ws_summary_bit_t summary_bit;
   ws_outbox_t outbox;
   ws_thief_t thief;

@@ -150,11 +150,11 @@ static bool await_dispatcher(struct ws_pool_s *pool, ws_worker_t *worker, const 
 {
   ws_inbox_t *inbox = &worker->inbox;
   ws_inbox_open(inbox, pool->tasks.domain[ws_wide_domain(worker)].mask);
-  for (uint32_t pause = 1; !ws_inbox_is_full(inbox); pause++) {
+  for (uint32_t pause = 1; !ws_inbox_is(inbox, WS_INBOX_FULL); pause++) {
     if (pause == HOLD_PAUSES)
       ws_complete_due(worker); // it takes as long as the dispatcher does
     if (pause % LOOK_PAUSES == 0
-        && (!is_dispatched(lane) || !ws_inbox_is_claimed(inbox) || ws_os_now_ns() >= until_ns))
+        && (!is_dispatched(lane) || ws_inbox_is(inbox, WS_INBOX_AWAY) || ws_os_now_ns() >= until_ns))
       break;
     ws_pause();
   }
@@ -204,7 +204,7 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_queue_t *own = &worker->queue, *lane = pool->tasks.queue[index];
-  if (ws_inbox_is_claimed(&worker->inbox))
+  if (!ws_inbox_is(&worker->inbox, WS_INBOX_AWAY))
     return false;
   if (!is_dispatched(lane) // then a look would take the line of its top from the dispatcher
       && !ws_memo_holds(&own->thief.memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)

@@ -88,7 +88,7 @@ static void look_for_sleepers(const ws_pool_t *pool, uint32_t index, bool is_cal
 {
   static uint32_t looks[SIM_POOLS_MAX][SIM_WORKERS_MAX];
   for (uint32_t i = 0; i < pool->workers; i++) {
-    const bool sleeps = ws_is_parked(pool, i) && ws_inbox_is_full(&pool->worker[i]->inbox);
+    const bool sleeps = ws_is_parked(pool, i) && ws_inbox_is(&pool->worker[i]->inbox, WS_INBOX_FULL);
     looks[index][i] = sleeps && is_calm ? looks[index][i] + 1 : 0;
     if (looks[index][i] >= FULL_LOOKS)
       sim_finding("left: worker %u of pool %u sleeps, and there is a task in its inbox", i, index);

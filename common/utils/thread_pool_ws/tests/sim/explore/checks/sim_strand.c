@@ -116,7 +116,7 @@ static bool is_handed_to_waiting(const ws_pool_t *pool)
 {
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_inbox_t *inbox = &pool->worker[i]->inbox;
-    if (ws_inbox_is_full(inbox)
+    if (ws_inbox_is(inbox, WS_INBOX_FULL)
         && (ws_load_relaxed(&inbox->gone) || sim_thread[ws_tid(pool->worker[i]) - 1]->state == SIM_READY))
       return true;
   }
