@@ -20,7 +20,6 @@ set(WS_CORE_SOURCES
   pool/ws_lane.c
   pool/ws_near.c
   pool/ws_process.c
-  pool/ws_record.c
   pool/ws_steps.c
   classes/ws_classes.c
   trace/ws_probe.c
@@ -44,8 +43,6 @@ set(WS_CORE_SOURCES
   core/ws_escape.c
   core/ws_group.c
   core/ws_join.c
-  core/ws_key.c
-  core/ws_keyed.c
   core/ws_next.c
   core/ws_push.c
   core/ws_round.c
@@ -56,6 +53,8 @@ set(WS_CORE_SOURCES
   core/ws_worker.c
   wide/ws_dispatch.c
   wide/ws_wide.c
+  skip/ws_key.c
+  skip/ws_record.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c

@@ -5,12 +5,10 @@
 
 #include <limits.h>
 
-#include "../include/ws_record.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
-#include "ws_keyed.h"
 
 const uint64_t ws_root_mixed = 0;
 
@@ -47,20 +45,29 @@ static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
   self->task = outer;
 }
 
-/// Count a task that an abort skips. @return whether @p notice is to run in its place: it has a key, or is a
-/// fiber's
+bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
+{
+  const ws_skip_t *skip = pool->skips;
+  while (skip && skip->func != task->func)
+    skip = skip->next;
+  *notice = *task;
+  if (skip && skip->as_task)
+    notice->func = skip->skip;
+  else if (skip)
+    skip->skip(task->arg);
+  else if (pool->settings.skipped)
+    pool->settings.skipped(pool->settings.skipped_arg, task);
+  return skip && skip->as_task;
+}
+
+/// Count a task that an abort skips. @return whether @p notice is to run in its place
 WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
   const ws_hooks_t *hooks = ws_process_hooks();
   if (hooks && hooks->aborts(task, notice))
     return true; // the fiber has begun, or is counted there
   ws_add_relaxed(&pool->count.skipped, 1); // relaxed: read after the workers have ended
-  const bool keyed = task->func == ws_keyed_run;
-  if (!keyed)
-    ws_skip_report(pool, task);
-  *notice = *task;
-  notice->func = ws_keyed_skip;
-  return keyed;
+  return ws_skip_report(pool, task, notice);
 }
 
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
@@ -158,12 +165,10 @@ void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 
 void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
 {
-  if (!queue) {
+  if (queue) // [edge POOL_IDLE release]
+    ws_store_release(&queue->count.pushed, ws_own_load(&queue->count.pushed) + tasks);
+  else
     ws_add_release(&pool->count.laneless_pushed, tasks); // [edge POOL_IDLE release]
-    return;
-  }
-  const uint64_t pushed = ws_own_load(&queue->count.pushed);
-  ws_store_release(&queue->count.pushed, pushed + tasks); // [edge POOL_IDLE release]
 }
 
 void ws_note_idle(struct ws_pool_s *pool)
@@ -173,28 +178,4 @@ void ws_note_idle(struct ws_pool_s *pool)
     return;
   ws_add_release(&pool->idle_times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
   ws_os_futex_wake(&pool->idle_times, INT_MAX);
-}
-
-// Records (ws_record.h), and the report of a skipped task.
-
-/// In this file only: a copy in another library would have another address.
-static void run_record(void *record_arg)
-{
-  ws_record_t *record = record_arg;
-  record->settle(record, WS_RECORD_RUN);
-}
-
-void (*ws_record_func(void))(void *record)
-{
-  return run_record;
-}
-
-void ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task)
-{
-  if (task->func == run_record) {
-    ws_record_t *record = task->arg;
-    record->settle(record, WS_RECORD_SKIPPED);
-  } else if (pool->settings.skipped) {
-    pool->settings.skipped(pool->settings.skipped_arg, task);
-  }
 }

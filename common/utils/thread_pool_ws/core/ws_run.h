@@ -15,12 +15,10 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 /// @param queue  of the thread that has run them, NULL = it has none
 static inline void ws_count_run(struct ws_pool_s *pool, ws_queue_t *queue, uint32_t tasks)
 {
-  if (!queue) {
+  if (queue) // [edge POOL_IDLE release] what the tasks wrote
+    ws_store_release(&queue->count.run, ws_own_load(&queue->count.run) + tasks);
+  else
     ws_add_release(&pool->count.laneless_run, tasks); // [edge POOL_IDLE release]
-    return;
-  }
-  const uint64_t run = ws_own_load(&queue->count.run);
-  ws_store_release(&queue->count.run, run + tasks); // [edge POOL_IDLE release] what the tasks wrote
 }
 
 /// @brief @p tasks of one group, or of none, have run: complete as many units of the group, and count the
@@ -64,9 +62,9 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 /// stopped.
 void ws_worker_loop(ws_worker_t *worker);
 
-/// @brief Report a task without a key that does not run: settle its record (ws_record.h), or call
-/// settings.skipped.
-WS_FOR_FIBERS void ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task);
+/// @brief Report a task that an abort skips: call what pool->skips has for it, or settings.skipped.
+/// @return whether @p notice is to run in its place
+WS_FOR_FIBERS bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice);
 
 // The root of a thread's queue: the group of the task whose descendants are queued there. A thread that waits
 // for that group may take them (ws_next.c).

@@ -152,7 +152,8 @@ void ws_fiber_run_aborted(void *fiber_arg)
     return;
   }
   ws_add_relaxed(&fiber->pool->count.skipped, 1); // relaxed: read after the workers have ended
-  ws_skip_report(fiber->pool, &fiber->own);
+  ws_task_t notice; // what a fiber may have runs at once
+  ws_skip_report(fiber->pool, &fiber->own, &notice);
   ws_stat_add(&ws_fiber_counters(ws_fiber_thread())->dropped, 1);
   end(fiber);
 }

@@ -111,6 +111,14 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
 ///        any --the process forks--> LOST, in the child: the pool's threads are not there
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
 
+/// What an abort calls for a task with that function, in place of settings.skipped.
+typedef struct ws_skip_s {
+  void (*func)(void *arg);
+  void (*skip)(void *arg);
+  bool as_task; ///< it runs in the task's place: it may push and join
+  const struct ws_skip_s *next;
+} ws_skip_t;
+
 struct ws_pool_s {
   ws_tasks_t tasks; ///< where tasks wait
 
@@ -143,6 +151,7 @@ struct ws_pool_s {
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation
   struct ws_nodes_s *nodes; ///< I private to classes/; NULL = NUMA nodes make no difference
+  const ws_skip_t *skips; ///< I
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL

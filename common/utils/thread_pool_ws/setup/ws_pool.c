@@ -14,6 +14,7 @@
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
+#include "../skip/ws_skip.h"
 #include "../sleep/ws_guard.h"
 #include "../sleep/ws_place.h"
 #include "../tasks/ws_queue.h"
@@ -194,6 +195,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   memset(pool, 0, sizeof(*pool));
   pool->settings = checked;
   pool->requested = checked.workers;
+  pool->skips = &ws_skips;
   pool->id = ws_add_relaxed(&ws_process.pool_ids, 1) + 1; // relaxed: only has to be unique
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);

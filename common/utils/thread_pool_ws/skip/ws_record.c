@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_record.c
-/// ws_record.h: take a block from the shelves of the calling thread (ws_block.h).
+/// ws_record.h: the function of tasks with a record; a block from the shelves of the calling thread
+/// (ws_block.h).
 #include "../include/ws_record.h"
 
-#include "ws_block.h"
-#include "ws_process.h"
+#include "../pool/ws_block.h"
+#include "../pool/ws_process.h"
+#include "ws_skip.h"
+
+/// In this file only: a copy in another library would have another address.
+static void run(void *record_arg)
+{
+  ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_RUN);
+}
+
+static void skip(void *record_arg)
+{
+  ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_SKIPPED);
+}
+
+void (*ws_record_func(void))(void *record)
+{
+  return run;
+}
+
+const ws_skip_t ws_skips_of_records = {run, skip};
 
 static void *make(ws_block_shelf_t *home, size_t bytes)
 {
