@@ -40,17 +40,10 @@ void ws_near_plan(struct ws_pool_s *pool)
 
 void ws_near_moved(ws_worker_t *worker, uint32_t cpu)
 {
-  struct ws_pool_s *pool = worker->pool;
+  const ws_near_pool_t *near = &worker->pool->near;
   ws_hint_store(&worker->near.cpu, cpu);
-  if (pool->near.caches < 2 || cpu == 0 || cpu > WS_CPUS_MAX)
-    return;
-  const uint32_t cache = 1 + pool->near.cache_of_cpu[cpu - 1];
-  if (cache == worker->near.cache)
-    return;
-  if (worker->near.cache > 0)
-    ws_hint_add(&pool->near.at_cache[worker->near.cache - 1], 0u - 1);
-  worker->near.cache = cache;
-  ws_hint_add(&pool->near.at_cache[cache - 1], 1);
+  if (near->caches > 1 && cpu > 0 && cpu <= WS_CPUS_MAX)
+    worker->near.cache = 1 + near->cache_of_cpu[cpu - 1];
 }
 
 uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
@@ -58,14 +51,6 @@ uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
   const bool known = cpu >= 0 && cpu < (int32_t)WS_CPUS_MAX && pool->near.caches > 0
                      && ws_os_cpuset_has(&pool->mask, (uint32_t)cpu);
   return known ? 1 + pool->near.cache_of_cpu[cpu] : 0;
-}
-
-uint32_t ws_near_count(const struct ws_pool_s *pool)
-{
-  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu);
-  if (pool->near.caches < 2 || producer == 0 || producer > WS_CPUS_MAX)
-    return pool->workers;
-  return ws_hint_load(&pool->near.at_cache[pool->near.cache_of_cpu[producer - 1]]);
 }
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)

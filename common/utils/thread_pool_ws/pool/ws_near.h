@@ -12,7 +12,7 @@
 /// @threads  the creator, before there are workers
 void ws_near_plan(struct ws_pool_s *pool);
 
-/// @brief The worker is on @p cpu: CPU + 1. Its cache is counted, too.
+/// @brief The worker is on @p cpu: CPU + 1. 
 /// @threads  the worker
 void ws_near_moved(ws_worker_t *worker, uint32_t cpu);
 
@@ -39,8 +39,5 @@ static inline bool ws_near_stops_producer(const ws_worker_t *worker)
 {
   return worker->cpu >= 0 && ws_producer_on_cpu(worker->pool, worker->cpu);
 }
-
-/// @return workers near the thread outside that pushed last
-uint32_t ws_near_count(const struct ws_pool_s *pool);
 
 #endif

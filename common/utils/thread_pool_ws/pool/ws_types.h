@@ -67,7 +67,6 @@ typedef struct {
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
   /// S 1 = no worker could stop the thread outside that woke one last: its priority
   ws_au32_t producer_holds;
-  ws_au32_t at_cache[WS_CACHES_MAX]; ///< S workers that were last seen there
   uint32_t caches; ///< I last-level caches; 0 = not known
   uint8_t cache_of_cpu[WS_CPUS_MAX]; ///< I
 } ws_near_pool_t;

@@ -155,31 +155,13 @@ static ws_plan_t plan_hint(const ws_worker_t *worker)
                      .late_ns_max = (int64_t)miss_ns};
 }
 
-/// Count one more, if there are fewer than @p limit.
-static bool count_below(ws_au32_t *counter, uint32_t limit)
+/// @return whether the worker may set its timer: no more are set than workers may be awake or are needed
+static bool arm(const struct ws_pool_s *pool, uint32_t needed)
 {
-  if (ws_hint_add(counter, 1) < limit)
+  const uint32_t most = ws_awake_limit(pool);
+  if (ws_hint_add(&pool->prewake->armed, 1) < (most < needed ? most : needed))
     return true;
-  ws_hint_add(counter, 0u - 1);
-  return false;
-}
-
-/// @return whether the worker may set its timer: no more timers are set than workers may be awake or are
-/// needed, and those near the producer come first
-static bool arm(ws_worker_t *worker, uint32_t needed)
-{
-  struct ws_pool_s *pool = worker->pool;
-  ws_au32_t *far = &pool->prewake->armed_far;
-  const uint32_t most = ws_awake_limit(pool), limit = most < needed ? most : needed;
-  const bool is_far = !ws_near_is(pool, worker);
-  const uint32_t near = is_far ? ws_near_count(pool) : 0;
-  worker->prewake->is_far = is_far;
-  if (is_far && (limit <= near || !count_below(far, limit - near)))
-    return false;
-  if (count_below(&pool->prewake->armed, limit))
-    return true;
-  if (is_far)
-    ws_hint_add(far, 0u - 1);
+  ws_hint_add(&pool->prewake->armed, 0u - 1);
   return false;
 }
 
@@ -196,7 +178,7 @@ static ws_late_t set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_
     return WS_LATE_PLACES; // its only CPU is the producer's
   // With more workers than the burst needs, some would usually find no task.
   const uint32_t takers = plan->phase >= 0 ? outlook->phase[plan->phase].takers : 0;
-  return arm(worker, takers > 0 ? takers : pool->workers) ? WS_LATE_WAKE : WS_LATE_PLACES;
+  return arm(pool, takers > 0 ? takers : pool->workers) ? WS_LATE_WAKE : WS_LATE_PLACES;
 }
 
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)

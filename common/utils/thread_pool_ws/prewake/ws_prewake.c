@@ -220,8 +220,6 @@ void ws_prewake_disarm(ws_worker_t *worker)
     return;
   its->is_armed = false;
   ws_hint_add(&worker->pool->prewake->armed, 0u - 1);
-  if (WS_UNLIKELY(its->is_far))
-    ws_hint_add(&worker->pool->prewake->armed_far, 0u - 1);
 }
 
 /// Learn how long the worker took to wake, since @p from_ns.

@@ -154,7 +154,6 @@ struct ws_prewake_worker_s {
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
   bool is_armed; ///< P it is counted in armed
-  bool is_far; ///< P if so, it is counted in armed_far, too
   ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
   ws_late_t unset; ///< P why its sleep has no timer; WS_LATE_WAKE = for no reason of these
   bool found; ///< P it has run a task since
@@ -214,7 +213,6 @@ struct ws_prewake_pool_s {
   ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
   ws_au64_t expected_ns; ///< S time of the burst of the last hint: sleep/ws_hint.c. Only a hint
   ws_au32_t armed; ///< S workers with an alarm
-  ws_au32_t armed_far; ///< S workers with an alarm that are far from the producer
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   // Late starts (ws_prewake_stats.c).
   ws_au64_t started_ns; ///< S arrival of the burst whose start was noted last

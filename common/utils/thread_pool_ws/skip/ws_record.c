@@ -24,7 +24,7 @@ void (*ws_record_func(void))(void *record)
   return run;
 }
 
-const ws_skip_t ws_skips_of_records = {run, skip};
+const ws_skip_t ws_skips_of_records = {.func = run, .skip = skip};
 
 static void *make(ws_block_shelf_t *home, size_t bytes)
 {

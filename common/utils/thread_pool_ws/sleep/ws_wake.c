@@ -255,7 +255,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
 void ws_wake_all(struct ws_pool_s *pool)
 {
   ws_ask(pool, (ws_here_t){0}, &(ws_moment_t){.cue = WS_CUE_ALL});
-  for (uint32_t i = 0; i < pool->workers; i++) {
+  for (uint32_t i = 0; i < pool->workers; i++) { // each once: one that finds no CPU sleeps again
     if (!ws_claim(pool, i, true))
       continue;
     ws_traced_wake(pool->worker[i], NULL);

@@ -102,22 +102,21 @@ static void near_are_those_of_the_same_cache(void)
       ws_store_relaxed(&pool.near.producer_cpu, 0);
     CU_ASSERT_EQUAL(pool.near.caches, rows[i].caches);
     CU_ASSERT_EQUAL(near_mask(), rows[i].near);
-    CU_ASSERT_EQUAL(ws_near_count(&pool), (uint32_t)__builtin_popcount(rows[i].near));
   }
 }
 
-static void a_worker_that_moves_is_counted_there(void)
+static void a_worker_that_moves_is_near_there(void)
 {
   begin(4, 3);
   ws_near_moved(&workers[0], 1 + 7);
-  ws_near_moved(&workers[0], 1 + 7);
-  CU_ASSERT_EQUAL(ws_near_count(&pool), 3);
-  CU_ASSERT_TRUE(ws_near_is(&pool, &workers[0]));
+  CU_ASSERT_EQUAL(near_mask(), 0x31);
+  CU_ASSERT_EQUAL(workers[0].near.cache, 2);
   ws_near_moved(&workers[5], 1 + 1);
-  CU_ASSERT_EQUAL(ws_near_count(&pool), 2);
+  CU_ASSERT_EQUAL(near_mask(), 0x11);
+  CU_ASSERT_EQUAL(workers[5].near.cache, 1);
 }
 
-/// A burst is announced; at most @p most workers may be awake. @return which of them set a timer
+/// A burst is announced; at most @p most workers may be awake. @return how many set a timer
 static uint32_t planned(uint32_t most)
 {
   ws_sleep_pool(&pool)->capped = true;
@@ -126,25 +125,21 @@ static uint32_t planned(uint32_t most)
   ws_store_relaxed(&ws_sleep_pool(&pool)->spin_cpus, CPUS);
   pool.settings.spin_price = 9;
   ws_store_relaxed(&ws_sleep_pool(&pool)->spin_percent, 100);
-  uint32_t mask = 0;
+  uint32_t timers = 0;
   for (uint32_t i = 0; i < WORKERS; i++)
-    mask |= (uint32_t)(ws_prewake_plan(&workers[i], now_ns) != 0) << i;
-  return mask;
+    timers += ws_prewake_plan(&workers[i], now_ns) != 0;
+  return timers;
 }
 
-static void near_ones_wake_first(void)
+static void as_many_timers_as_workers_may_be_awake(void)
 {
   begin(4, 3);
-  CU_ASSERT_EQUAL(planned(2), 0x30); // though the far ones asked before them
-  begin(4, 3);
-  CU_ASSERT_EQUAL(planned(3), 0x31); // one far worker beside them
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 1);
+  CU_ASSERT_EQUAL(planned(2), 2);
+  CU_ASSERT_EQUAL(ws_prewake_armed(&pool), 2);
   for (uint32_t i = 0; i < WORKERS; i++)
     ws_prewake_disarm(&workers[i]);
   CU_ASSERT_EQUAL(ws_prewake_armed(&pool), 0);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.armed_far), 0);
-  begin(0, 3);
-  CU_ASSERT_EQUAL(planned(2), 0x3);
+  CU_ASSERT_EQUAL(planned(3), 3);
 }
 
 static void test_seams(void)
@@ -155,4 +150,4 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "near", TEST_CASE(near_are_those_of_the_same_cache),
-                TEST_CASE(a_worker_that_moves_is_counted_there), TEST_CASE(near_ones_wake_first))
+                TEST_CASE(a_worker_that_moves_is_near_there), TEST_CASE(as_many_timers_as_workers_may_be_awake))
