@@ -61,9 +61,6 @@ PRIVATE = {
     r"\bsummary_bit\.|\bws_summary_bit_t\b": ("tasks/ws_tasks.h", "tasks/ws_summary.h"),
     r"\bthief\.|\bws_thief_t\b": ("tasks/ws_tasks.h", "core/ws_steal.c", "wide/ws_dispatch.c"),
     r"\bround\.": ("core/*",),
-    r"(?:->|\.)dig_(?:turns|reach)\b": ("tasks/ws_dig.c",),
-    r"\bhelping\.": ("sleep/ws_helper.c",),
-    r"(?:->|\.)dispatched\b": ("wide/ws_dispatch.c",),
 }
 STDATOMIC_INCLUDER = "base/ws_atomic.h"
 # Models are programs of their own, for a checker of the C11 memory model. Examples are programs of users.

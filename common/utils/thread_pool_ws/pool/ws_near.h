@@ -12,7 +12,7 @@
 /// @threads  the creator, before there are workers
 void ws_near_plan(struct ws_pool_s *pool);
 
-/// @brief The worker is on @p cpu: CPU + 1. 
+/// @brief The worker is on @p cpu: CPU + 1.
 /// @threads  the worker
 void ws_near_moved(ws_worker_t *worker, uint32_t cpu);
 

@@ -150,4 +150,5 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "near", TEST_CASE(near_are_those_of_the_same_cache),
-                TEST_CASE(a_worker_that_moves_is_near_there), TEST_CASE(as_many_timers_as_workers_may_be_awake))
+                TEST_CASE(a_worker_that_moves_is_near_there),
+                TEST_CASE(as_many_timers_as_workers_may_be_awake))
