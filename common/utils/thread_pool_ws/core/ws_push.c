@@ -290,23 +290,13 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   return count;
 }
 
-static int push_again(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
+bool ws_push_again(struct ws_pool_s *pool, const ws_task_t *task, bool may_run)
 {
   const ws_here_t here = ws_here(pool);
   if (here.queue)
     ws_root_mix(here.queue, task->group);
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
-    return push_any(pool, here, task, false, full);
+    return push_any(pool, here, task, false, may_run ? WS_FULL_GROW : GROW_OR_FAIL) == 0;
   publish(pool, here, task, 1);
-  return 0;
-}
-
-void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task)
-{
-  push_again(pool, task, WS_FULL_GROW);
-}
-
-bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task)
-{
-  return push_again(pool, task, GROW_OR_FAIL) == 0;
+  return true;
 }

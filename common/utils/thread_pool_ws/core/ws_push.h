@@ -12,14 +12,12 @@
 /// @threads   any
 WS_FOR_FIBERS int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task);
 
-/// @brief Push the task of a fiber that continues. The pool takes it in every state and, if the caller's
-/// queue cannot grow, runs it in the push. The pool must not become idle before the call returns.
+/// @brief Push the task of a fiber that continues. The pool takes it in every state. The pool must not become
+/// idle before the call returns.
+/// @param may_run  if the caller's queue cannot grow, the task runs in the push
+/// @return false = the queue is full, there is no memory, and the task must not run here: nothing was pushed
 /// @threads   any
-WS_FOR_FIBERS void ws_push_again(struct ws_pool_s *pool, const ws_task_t *task);
-
-/// @brief As ws_push_again(), but never runs the task.
-/// @return false = the caller's queue is full, and there is no memory: nothing was pushed
-bool ws_try_push_again(struct ws_pool_s *pool, const ws_task_t *task);
+WS_FOR_FIBERS bool ws_push_again(struct ws_pool_s *pool, const ws_task_t *task, bool may_run);
 
 /// @brief The pool has stopped, or did so while a push of the caller was under way, and its workers may be
 /// gone: run or skip all tasks, for no other thread will look. Call after a fence that follows the stop.

@@ -69,18 +69,12 @@ WS_FOR_FIBERS bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t 
 // The root of a thread's queue: the group of the task whose descendants are queued there. A thread that waits
 // for that group may take them (ws_next.c).
 
-/// @return whether the caller has tasks queued that belong to the present root, or to none
-static inline bool ws_root_holds(const ws_queue_t *queue)
-{
-  return ws_deque_size(&queue->deque) != 0;
-}
-
 /// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
 static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 {
   ws_group_t *before = ws_own_load(&queue->root);
   // While the queue holds older tasks it keeps its root: they do not belong to this one.
-  if (!ws_root_holds(queue))
+  if (ws_deque_size(&queue->deque) == 0)
     // [edge ROOT release] before the tasks that will be pushed under it
     ws_store_release(&queue->root, group);
   return before;
@@ -90,7 +84,7 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 /// address. Tasks that it has left in the queue have no root any more.
 static inline void ws_root_end(ws_queue_t *queue)
 {
-  if (ws_own_load(&queue->root) != NULL && ws_root_holds(queue))
+  if (ws_own_load(&queue->root) != NULL && ws_deque_size(&queue->deque) > 0)
     ws_store_release(&queue->root, NULL); // [edge ROOT release] before the group can end
 }
 
@@ -111,7 +105,7 @@ static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
 /// queue, the root stays mixed.
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
-  if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_root_holds(queue))
+  if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_deque_size(&queue->deque) > 0)
     return;
   ws_store_release(&queue->root, before); // [edge ROOT release] what is still queued is below it, too
 }

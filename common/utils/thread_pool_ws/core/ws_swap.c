@@ -72,7 +72,7 @@ static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_tas
 {
   const ws_kind_t kind = ws_classes_kind(pool, task);
   bool made_room = take_oldest(pool, here, kind, next);
-  while (!ws_try_push_again(pool, task)) {
+  while (!ws_push_again(pool, task, false)) {
     if (!made_room)
       return WS_SWAP_NOT; // another thread has taken the oldest task, and memory has not come back
     ws_run_late(pool, here, next); // another thread has used the room
@@ -102,7 +102,7 @@ WS_SELDOM static ws_swap_t queue_again(struct ws_pool_s *pool, ws_here_t here, c
     ws_swap_none(here);
   if (here.queue)
     note_yield(here.queue, copy.func);
-  if (WS_LIKELY(ws_try_push_again(pool, &copy)))
+  if (WS_LIKELY(ws_push_again(pool, &copy, false)))
     return WS_SWAP_RETURN;
   return here.queue ? take_place(pool, here, &copy, next) : WS_SWAP_NOT;
 }

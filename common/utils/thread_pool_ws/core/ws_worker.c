@@ -40,7 +40,7 @@ static bool next(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
   here.worker->was_handed = false;
-  if (WS_UNLIKELY(ws_inbox_has_gone(&here.worker->inbox)))
+  if (WS_UNLIKELY(ws_own_load(&here.worker->inbox.gone)))
     ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!ws_inbox_is(&here.worker->inbox, WS_INBOX_KEPT)))
     return was_served(search, task) || ws_next(search, WS_NEXT_ANY, task);

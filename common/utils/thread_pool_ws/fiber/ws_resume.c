@@ -20,7 +20,7 @@ static void resume_fiber(ws_fiber_t *fiber)
   struct ws_pool_s *pool = fiber->pool;
   const ws_task_t task = fiber->task; // once it is pushed the fiber may run to its end
   ws_stat_store(&fiber->where, WS_FIBER_QUEUED);
-  ws_push_again(pool, &task);
+  ws_push_again(pool, &task, true);
   ws_pool_release(pool);
 }
 

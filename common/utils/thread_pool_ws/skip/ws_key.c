@@ -123,7 +123,8 @@ static void skip_aborted(void *keyed_arg)
   skip(keyed_arg);
 }
 
-const ws_skip_t ws_skips = {run_keyed, skip_aborted, .as_task = true, .next = &ws_skips_of_records};
+const ws_skip_t ws_skips = {
+    .func = run_keyed, .skip = skip_aborted, .as_task = true, .next = &ws_skips_of_records};
 
 // Pushes and cancels.
 

@@ -7,9 +7,7 @@
 
 #include "../pool/ws_types.h"
 
-/// The list of a pool.
-extern const ws_skip_t ws_skips;
-/// Its part for records.
-extern const ws_skip_t ws_skips_of_records;
+/// The list of a pool, and its part for records.
+extern const ws_skip_t ws_skips, ws_skips_of_records;
 
 #endif

@@ -46,18 +46,11 @@ static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
   ws_store_release(&inbox->state, filled_by(own) + state); // [edge INBOX release] the task
 }
 
-static bool take_bit(ws_au64_t *mask, uint32_t index)
-{
-  const uint64_t bit = UINT64_C(1) << (index % 64);
-  // [edge INBOX acq_rel] one thread claims, or the worker itself shuts
-  return ws_and_acq_rel(&mask[index / 64], ~bit) & bit;
-}
-
 void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 {
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
   const bool is_away = state_of(word) == WS_INBOX_AWAY;
-  if (ws_inbox_has_gone(inbox) && (is_away || inbox->mask == mask)) {
+  if (ws_own_load(&inbox->gone) && (is_away || inbox->mask == mask)) {
     // It waits for the thread that still has its claim again.
     ws_store_relaxed(&inbox->gone, 0); // relaxed: at worst that thread keeps its task
     inbox->open = true;
@@ -73,7 +66,8 @@ void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
-  bool tried = false; // to take its bit back
+  const uint64_t bit = UINT64_C(1) << (inbox->index % 64);
+  bool tried = false; // to take it back
   inbox->open = false;
   for (uint32_t pauses = 0; pauses < FILLING_PAUSES; pauses++) {
     const uint64_t word = ws_expected_load(&inbox->state);
@@ -81,7 +75,9 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
       return false;
-    if (!tried && state_of(word) == WS_INBOX_WAITING && take_bit(inbox->mask, inbox->index)) {
+    // [edge INBOX acq_rel] one thread claims, or the worker itself shuts
+    if (!tried && state_of(word) == WS_INBOX_WAITING
+        && (ws_and_acq_rel(&inbox->mask[inbox->index / 64], ~bit) & bit)) {
       release(inbox);
       return false;
     }

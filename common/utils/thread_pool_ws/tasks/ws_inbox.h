@@ -49,14 +49,7 @@ void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 /// @threads  the worker
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
-/// @return whether the caller has left its inbox though a thread had claimed it: ws_inbox_look()
-/// @threads  the worker
-static inline bool ws_inbox_has_gone(const ws_inbox_t *inbox)
-{
-  return ws_own_load(&inbox->gone);
-}
-
-/// @brief Look what has become of an inbox that the caller has left.
+/// @brief Look what has become of an inbox that the caller has left though a thread had claimed it: gone.
 /// @return whether a task was handed over
 /// @threads  the worker
 bool ws_inbox_look(ws_inbox_t *inbox);

@@ -54,14 +54,18 @@ static inline void ws_summary_rest(ws_queue_t *queue)
   ws_and_acq_rel(queue->summary_bit.word, ~ws_summary_mask(queue));
 }
 
+/// @return the bits of the worker's word from the worker's on
+static inline uint64_t ws_summary_from(const ws_tasks_t *tasks, uint32_t worker)
+{
+  // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
+  const uint64_t word = ws_load_relaxed(&tasks->summary[worker / WS_SUMMARY_WORKERS].bits);
+  return word >> (worker % WS_SUMMARY_WORKERS);
+}
+
 /// @return whether the queue of @p worker may hold normal tasks
 static inline bool ws_summary_has(const ws_tasks_t *tasks, uint32_t worker)
 {
-  return tasks->summaries == 0
-         // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
-         || (ws_load_relaxed(&tasks->summary[worker / WS_SUMMARY_WORKERS].bits)
-             >> (worker % WS_SUMMARY_WORKERS))
-                & 1;
+  return tasks->summaries == 0 || (ws_summary_from(tasks, worker) & 1);
 }
 
 /// @return the first queue from @p from on that may hold normal tasks: a worker's, or the first lane
@@ -69,13 +73,9 @@ static inline uint32_t ws_summary_next(const ws_tasks_t *tasks, uint32_t from)
 {
   if (WS_LIKELY(tasks->summaries == 0) || from >= tasks->workers)
     return from;
-  uint32_t word = from / WS_SUMMARY_WORKERS;
-  // relaxed: a hint, or ordered by the caller's fence [PARK_DEKKER]
-  uint64_t bits = ws_load_relaxed(&tasks->summary[word].bits) >> (from % WS_SUMMARY_WORKERS);
-  while (bits == 0 && ++word < tasks->summaries) {
-    from = word * WS_SUMMARY_WORKERS;
-    bits = ws_load_relaxed(&tasks->summary[word].bits); // relaxed: as above
-  }
+  uint64_t bits = ws_summary_from(tasks, from);
+  while (bits == 0 && (from += WS_SUMMARY_WORKERS - from % WS_SUMMARY_WORKERS) < tasks->workers)
+    bits = ws_summary_from(tasks, from);
   return bits == 0 ? tasks->workers : from + (uint32_t)__builtin_ctzll(bits);
 }
 

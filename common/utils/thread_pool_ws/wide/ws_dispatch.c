@@ -53,20 +53,15 @@ static bool is_dispatched(const ws_queue_t *lane)
   return ws_hint_load(&lane->dispatched) != 0;
 }
 
-static uint32_t next_domain(const struct ws_pool_s *pool, uint32_t domain)
-{
-  return domain + 1 < pool->tasks.domains ? domain + 1 : 0;
-}
-
 /// @param at  in and out: the domain to look at first
 static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 {
   ws_claim_t claimed = {0};
   ws_prefetch(&pool->tasks.domain[*at].mask);
-  ws_prefetch(&pool->tasks.domain[next_domain(pool, *at)].mask);
+  ws_prefetch(&pool->tasks.domain[(*at + 1) % pool->tasks.domains].mask);
   for (uint32_t i = 0; i < pool->tasks.domains && claimed.bits == 0; i++) {
     claimed = ws_inbox_claim(&pool->tasks, pool->tasks.domain[*at].mask, most);
-    *at = next_domain(pool, *at);
+    *at = (*at + 1) % pool->tasks.domains;
   }
   return claimed;
 }
