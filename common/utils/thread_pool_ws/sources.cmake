@@ -30,13 +30,13 @@ set(WS_CORE_SOURCES
   prewake/ws_prewake.c
   prewake/ws_prewake_stats.c
   prewake/ws_rhythm.c
+  sleep/ws_affinity.c
   sleep/ws_budget.c
   sleep/ws_decide.c
   sleep/ws_guard.c
   sleep/ws_helper.c
   sleep/ws_hint.c
   sleep/ws_idle.c
-  sleep/ws_place.c
   sleep/ws_wake.c
   observe/ws_report.c
   observe/ws_stats.c

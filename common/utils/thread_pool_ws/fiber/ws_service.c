@@ -11,7 +11,7 @@
 
 #include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
-#include "../sleep/ws_place.h"
+#include "../sleep/ws_affinity.h"
 
 #define PRIORITY_MAX 99u
 
@@ -42,7 +42,7 @@ void ws_service_unpin(void)
 uint32_t ws_service_priority(const ws_fiber_t *fiber)
 {
   if (fiber)
-    return ws_place_priority(fiber->pool);
+    return ws_affinity_priority(fiber->pool);
   int policy;
   struct sched_param param;
   const bool known = pthread_getschedparam(pthread_self(), &policy, &param) == 0;

@@ -15,8 +15,8 @@
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
 #include "../skip/ws_skip.h"
+#include "../sleep/ws_affinity.h"
 #include "../sleep/ws_guard.h"
-#include "../sleep/ws_place.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
@@ -250,7 +250,7 @@ static void *end_thread(void *pool_arg)
   struct ws_pool_s *pool = pool_arg;
   pthread_detach(pthread_self());
   pthread_setname_np(pthread_self(), "ws_end");
-  ws_place_beside_workers(pool);
+  ws_affinity_beside_workers(pool);
   // A stop may have come since: the task called exit(), and other threads do not know. The process ends.
   // relaxed: one caller
   if (ws_load_relaxed(&pool->state) == WS_STOPPED || ws_pool_stop(pool, WS_STOP_DRAIN) >= 0)

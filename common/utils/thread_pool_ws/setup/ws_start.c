@@ -15,8 +15,8 @@
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
+#include "../sleep/ws_affinity.h"
 #include "../sleep/ws_idle.h"
-#include "../sleep/ws_place.h"
 
 static void set_class(ws_worker_t *worker)
 {
@@ -67,7 +67,7 @@ static void *worker_thread(void *worker_arg)
   // [edge START acq_rel] what set_up wrote
   if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
     ws_worker_goes_on(worker->pool);
-    ws_place_begin(worker);
+    ws_affinity_begin(worker);
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
   ws_os_futex_wake(&worker->pool->started, INT_MAX);
@@ -167,7 +167,7 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
       warn_class(pool, worker->start.class_error);
     class_warned |= worker->start.class_error != 0;
     pool->pinned += worker->cpu >= 0;
-    ws_place_begin(worker);
+    ws_affinity_begin(worker);
   }
 }
 

@@ -33,8 +33,8 @@
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
+#include "ws_affinity.h"
 #include "ws_budget.h"
-#include "ws_place.h"
 #include "ws_wake.h"
 
 /// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel
@@ -133,7 +133,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
     if (!ws_searches(worker))
       starved += !ws_os_thread_sleeps(ws_tid(worker));
     else if (ws_search_starved(worker))
-      ws_place_free(worker);
+      ws_affinity_free(worker);
   }
   // [edge PARK_DEKKER fence] stuck, and the end of their search, before the look: pushes relied on them
   ws_fence_seq_cst();
@@ -251,7 +251,7 @@ static void *guard_thread(void *pool_arg)
   const struct sched_param none = {0};
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   ws_os_timer_slack(SLACK_NS);
-  ws_place_beside_workers(pool);
+  ws_affinity_beside_workers(pool);
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);

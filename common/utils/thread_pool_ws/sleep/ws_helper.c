@@ -12,7 +12,7 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
 #include "../tasks/ws_inbox.h"
-#include "ws_place.h"
+#include "ws_affinity.h"
 #include "ws_wake.h"
 
 static void wake_lane(ws_self_t *self, ws_queue_t *lane)
@@ -39,7 +39,7 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
   if (here.queue->helping.pool)
     return false;
   ws_self_t *self = ws_self();
-  ws_place_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  ws_affinity_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
   here.queue->helping.pool = pool;
   here.queue->helping.outer = self->helps;
   self->helps = here.queue;

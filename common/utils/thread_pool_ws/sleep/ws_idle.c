@@ -20,9 +20,9 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "ws_affinity.h"
 #include "ws_budget.h"
 #include "ws_guard.h"
-#include "ws_place.h"
 #include "ws_wake.h"
 
 void ws_idle_begin(ws_worker_t *worker)
@@ -257,7 +257,7 @@ static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
   if (WS_UNLIKELY(stops_caller)) // that thread had to stop
     WS_PROBE(stopped_producer, ws_traced_pool(worker->pool), (int32_t)worker->index,
              (int32_t)its->called_cpu - 1);
-  ws_place_return(worker);
+  ws_affinity_return(worker);
   ws_hint_store(&its->alarm_ns, 0);
   WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index,
            (uint32_t)(end == END_RETRY ? END_RISE : end));
@@ -281,7 +281,7 @@ uint64_t ws_park_begin(ws_worker_t *worker)
   ws_search_leave(worker, WS_STATE_PARKED);
   ws_give_back(pool, &worker->queue);
   ws_observe(worker, WS_OBSERVED_PARK);
-  ws_place_leave(worker);
+  ws_affinity_leave(worker);
   const uint64_t now_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_PARKED, now_ns);
   its->called_ns = 0;

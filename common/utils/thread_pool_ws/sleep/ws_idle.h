@@ -6,7 +6,7 @@
 /// With WS_SPIN_HOT idle workers busy-poll and do not sleep. Its limits:
 /// Budget      Only as many workers of the process are awake as leave a CPU to other threads. The surplus
 ///             parks.
-/// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_place.c) and goes on.
+/// Producers   A worker that finds itself on a producer's CPU parks, moves off (ws_affinity.c) and goes on.
 /// Real-time   A real-time worker sleeps for 0.1 ms in each millisecond. Threads of normal class that share
 ///             its CPU would otherwise never run.
 /// Every sleeping worker of a hot pool has a timer and tries again. So no worker stays asleep while a CPU is

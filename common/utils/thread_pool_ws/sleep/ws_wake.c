@@ -10,8 +10,8 @@
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_wide.h"
+#include "ws_affinity.h"
 #include "ws_budget.h"
-#include "ws_place.h"
 
 // Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
@@ -126,7 +126,7 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
   ws_stat_store(spared, before + 1);
   if (!here.queue || here.worker || before % NOTE_EVERY != 0)
     return false;
-  ws_place_note_priority(pool);
+  ws_affinity_note_priority(pool);
   return ws_hint_load(&pool->near.producer_holds);
 }
 
@@ -177,7 +177,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
-  ws_place_call(worker, here, cpu);
+  ws_affinity_call(worker, here, cpu);
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
@@ -197,7 +197,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
 static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_spare_t spare)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-  ws_place_note(pool, here, cpu);
+  ws_affinity_note(pool, here, cpu);
   for (;;) {
     const uint32_t picked = pick(pool, cpu, kind, spare);
     if (picked == SPARED && (spare == WS_SPARE_FIRST || reconsiders(pool, here)))

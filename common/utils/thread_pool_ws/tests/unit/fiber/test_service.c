@@ -9,7 +9,7 @@
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fd.h"
-#include "../../../sleep/ws_place.h"
+#include "../../../sleep/ws_affinity.h"
 #include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
@@ -75,7 +75,7 @@ static ws_pool_t *pool_of(uint32_t priority)
   ws_store_release(&seeming, priority);
   ws_pool_t *pool = test_pool(2);
   ws_store_release(&seeming, 0); // the threads that push, or help, have no part in it
-  note(ws_place_priority(pool) == priority);
+  note(ws_affinity_priority(pool) == priority);
   return pool;
 }
 

@@ -3,7 +3,7 @@
 /// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
 /// its affinity. The kernel is the test's.
 #define _GNU_SOURCE
-#include "../../../sleep/ws_place.h"
+#include "../../../sleep/ws_affinity.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -59,7 +59,7 @@ static void count_call(pid_t pid)
   ws_worker_t *returns = os.returns;
   os.returns = NULL;
   if (returns)
-    ws_place_return(returns);
+    ws_affinity_return(returns);
   if (os.calls++ == os.taskset_at)
     taskset(os.taskset_to);
 }
@@ -140,7 +140,7 @@ static uint64_t placements(void)
 static void call(ws_here_t here, uint32_t cpu)
 {
   os.of = TID;
-  ws_place_call(&worker, here, cpu);
+  ws_affinity_call(&worker, here, cpu);
   os.of = 0;
 }
 
@@ -151,10 +151,10 @@ static void step(const char *word)
   const uint32_t number = (uint32_t)strtoul(word + 1, NULL, 10);
   switch (*word) {
     case 'L': // it parks
-      ws_place_leave(&worker);
+      ws_affinity_leave(&worker);
       break;
     case 'R': // it wakes
-      ws_place_return(&worker);
+      ws_affinity_return(&worker);
       break;
     case 'C': // a thread outside on a CPU wakes it; so does the guard
       call((ws_here_t){.queue = &lane}, word[1] ? number + 1 : 0);
@@ -164,7 +164,7 @@ static void step(const char *word)
       break;
     case 'F': // the guard lets it run elsewhere
       os.of = TID;
-      ws_place_free(&worker);
+      ws_affinity_free(&worker);
       os.of = 0;
       break;
     case 'T': // an operator says where it may run; after so many calls of its own: on CPU 2
@@ -325,8 +325,8 @@ static void it_follows_at_a_bounded_rate(void)
   const uint64_t end_ns = os.now_ns + UINT64_C(1000000000);
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
     ws_store_relaxed(&pool.near.producer_cpu, os.cpu + 1);
-    ws_place_leave(&worker);
-    ws_place_return(&worker);
+    ws_affinity_leave(&worker);
+    ws_affinity_return(&worker);
   }
   CU_ASSERT_TRUE(placements() > 800 && placements() <= 1000);
 }

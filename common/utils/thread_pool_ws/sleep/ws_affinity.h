@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_place.h
+/// @file ws_affinity.h
 /// On which CPUs workers run, so as not to disturb the threads that push. Preferences only: no wake depends
 /// on them.
-#ifndef WS_PLACE_H
-#define WS_PLACE_H
+#ifndef WS_AFFINITY_H
+#define WS_AFFINITY_H
 
 #include "ws_sleep_state.h"
 
 /// @brief The worker has started, in its class.
-void ws_place_begin(const ws_worker_t *worker);
+void ws_affinity_begin(const ws_worker_t *worker);
 
 /// @return highest real-time priority of the pool's workers; 0 = none has one. Only a hint
-static inline uint32_t ws_place_priority(const struct ws_pool_s *pool)
+static inline uint32_t ws_affinity_priority(const struct ws_pool_s *pool)
 {
   return ws_hint_load(&ws_sleep_pool(pool)->priority);
 }
 
 /// @brief The caller, a thread outside, is about to wake a worker. If workers are real-time or pinned,
 /// remember whether they could stop it.
-void ws_place_note_priority(struct ws_pool_s *pool);
+void ws_affinity_note_priority(struct ws_pool_s *pool);
 
 /// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
-void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
+void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
 
 /// @brief The worker is about to park. If it floats, it leaves the CPU of a thread that pushes, and a normal
-/// worker is kept off that CPU until ws_place_return.
-void ws_place_leave(ws_worker_t *worker);
+/// worker is kept off that CPU until ws_affinity_return.
+void ws_affinity_leave(ws_worker_t *worker);
 
 /// @brief A claimed worker is about to be woken. If it floats, and would stop the caller, it will not run on
 /// the caller's CPU.
 /// @param cpu  CPU + 1 of the caller
-void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
+void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 
 /// @brief The worker is awake again: it may run wherever it could before.
-void ws_place_return(ws_worker_t *worker);
+void ws_affinity_return(ws_worker_t *worker);
 
 /// @brief The worker got no CPU where it may run while it sleeps: let it run elsewhere.
 /// @threads  the guard
-void ws_place_free(ws_worker_t *worker);
+void ws_affinity_free(ws_worker_t *worker);
 
 /// @brief Let the caller, a thread of the pool that is not a worker, run wherever a worker may. It has
 /// inherited the CPUs of the pool's creator, which may be pinned to one CPU and keep that busy.
-void ws_place_beside_workers(const struct ws_pool_s *pool);
+void ws_affinity_beside_workers(const struct ws_pool_s *pool);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_place.c
-/// ws_place.h.
-#include "ws_place.h"
+/// @file ws_affinity.c
+/// ws_affinity.h.
+#include "ws_affinity.h"
 
 #include "../pool/ws_near.h"
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-void ws_place_note_priority(struct ws_pool_s *pool)
+void ws_affinity_note_priority(struct ws_pool_s *pool)
 {
-  const uint32_t highest = ws_place_priority(pool);
+  const uint32_t highest = ws_affinity_priority(pool);
   if (highest == 0 && pool->pinned == 0)
     return;
   const uint32_t own = ws_os_priority();
@@ -18,7 +18,7 @@ void ws_place_note_priority(struct ws_pool_s *pool)
     ws_hint_store(&pool->near.producer_holds, holds);
 }
 
-void ws_place_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
+void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
     ws_hint_store(&here.worker->near.cpu, cpu);
@@ -44,7 +44,7 @@ static bool may_move(ws_worker_t *worker)
 /// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
 /// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
 /// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
-void ws_place_leave(ws_worker_t *worker)
+void ws_affinity_leave(ws_worker_t *worker)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
@@ -66,7 +66,7 @@ void ws_place_leave(ws_worker_t *worker)
 
 /// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
 /// costs the caller less than the worker would, which would run there in its place.
-void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
+void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
@@ -74,23 +74,23 @@ void ws_place_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   if (!here.queue)
     return;
   if (!here.worker)
-    ws_place_note_priority(pool);
+    ws_affinity_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->near.producer_holds));
   if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->near.cpu) == cpu)
     ws_os_confine(&its->confine, ws_tid(worker), cpu - 1);
 }
 
-void ws_place_return(ws_worker_t *worker)
+void ws_affinity_return(ws_worker_t *worker)
 {
   ws_os_unconfine(&ws_sleep_worker(worker)->confine, 0);
 }
 
-void ws_place_free(ws_worker_t *worker)
+void ws_affinity_free(ws_worker_t *worker)
 {
   ws_os_unconfine(&ws_sleep_worker(worker)->confine, ws_tid(worker));
 }
 
-void ws_place_beside_workers(const struct ws_pool_s *pool)
+void ws_affinity_beside_workers(const struct ws_pool_s *pool)
 {
   ws_cpuset_t all, cpus;
   ws_os_process_cpus(&all);
@@ -105,8 +105,8 @@ void ws_place_beside_workers(const struct ws_pool_s *pool)
     ws_os_allow(0, &all);
 }
 
-void ws_place_begin(const ws_worker_t *worker)
+void ws_affinity_begin(const ws_worker_t *worker)
 {
-  if (worker->start.priority > ws_place_priority(worker->pool))
+  if (worker->start.priority > ws_affinity_priority(worker->pool))
     ws_hint_store(&ws_sleep_pool(worker->pool)->priority, worker->start.priority);
 }
