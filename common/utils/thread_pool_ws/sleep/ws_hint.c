@@ -107,9 +107,9 @@ void ws_pool_phase_end(ws_pool_t *pool)
 
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
   ws_hint_store(&its->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
   ws_hint_store(&its->spin, (uint32_t)spin);
