@@ -58,7 +58,7 @@ GoBack(x, p, back) == l' = [l EXCEPT ![x].pc = p, ![x].back = back]
 Keep == s' = s
 Look(x, p) == IF s.sleepers # {} /\ Visible THEN GoBack(x, "post", p) ELSE Go(x, p)
 
-\* ---- ws_post, wake_one, ws_wake_sleeper: any thread. The code calls the guard after the wake; the two are
+\* ---- ws_post, ws_wake, wake_one: any thread. The code calls the guard after the wake; the two are
 \* independent.
 \* A loop that wakes several ends when a wake fails.
 Return(x, woke) ==

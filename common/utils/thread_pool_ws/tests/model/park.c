@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file park.c
-/// Announce, fence, look again, sleep; publish, fence, claim, token (ws_park, ws_wake_sleeper) under the
+/// Announce, fence, look again, sleep; publish, fence, claim, token (ws_park, wake_one) under the
 /// C11 memory model. One producer publishes NT tasks at once and wakes every parked worker that it sees; W
 /// workers take them. A worker that is never woken shows as a thread that waits without end.
 /// -DNO_PFENCE, -DNO_WFENCE: without the producer's, the worker's fence; -DRMW_ONLY: the producer publishes
