@@ -60,7 +60,7 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// Bytes of the state of sleep/ in a pool, and in a worker: private to it (ws_sleep_state.h).
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
-#define WS_SLEEP_WORKER_BYTES (6 * WS_SPACING)
+#define WS_SLEEP_WORKER_BYTES 672
 
 /// Where threads are (ws_near.h): of a pool. Only that file's functions use it.
 typedef struct {
@@ -80,8 +80,8 @@ typedef struct {
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->tasks.queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
-  alignas(WS_SPACING) unsigned char sleep[WS_SLEEP_WORKER_BYTES]; ///< the state of sleep/ for it
-  ws_near_worker_t near; ///< where it is
+  alignas(WS_SPACING) ws_near_worker_t near; ///< where it is: a wake reads that, and what begins the next
+  alignas(8) unsigned char sleep[WS_SLEEP_WORKER_BYTES]; ///< the state of sleep/ for it
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I
   int32_t cpu; ///< I pinned to, -1 = floats

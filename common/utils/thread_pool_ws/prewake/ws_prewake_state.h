@@ -195,7 +195,11 @@ typedef struct {
 
 /// Of a pool. Written once a burst.
 struct ws_prewake_pool_s {
-  ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
+  // Read by each wake; written seldom.
+  alignas(WS_SPACING) ws_au32_t armed; ///< S workers with an alarm
+  ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
+  ws_au64_t expected_ns; ///< S time of the burst of the last hint: sleep/ws_hint.c. Only a hint
+  alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
   /// The pattern of a pool's bursts; under rhythm_lock.
   struct {
     ws_predict_t model;
@@ -210,9 +214,6 @@ struct ws_prewake_pool_s {
   ws_au64_t arrival_ns; ///< S when work last came after a pause
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
-  ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
-  ws_au64_t expected_ns; ///< S time of the burst of the last hint: sleep/ws_hint.c. Only a hint
-  ws_au32_t armed; ///< S workers with an alarm
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
   // Late starts (ws_prewake_stats.c).
   ws_au64_t started_ns; ///< S arrival of the burst whose start was noted last

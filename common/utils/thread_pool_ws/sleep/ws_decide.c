@@ -3,10 +3,6 @@
 /// ws_decide.h.
 #include "ws_decide.h"
 
-/// A woken worker wakes so many others: a burst has its workers after a number of steps that grows with the
-/// logarithm of their number.
-#define SPREAD 2u
-
 static uint32_t least(uint64_t a, uint64_t b)
 {
   return (uint32_t)(a < b ? a : b);
@@ -23,11 +19,9 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
   switch (moment->cue) {
     case WS_CUE_TASK: // one for each task: a worker that finds a task wakes more if more are queued
       return (ws_decision_t){1, WS_DECIDED_TASK};
-    case WS_CUE_FOUND: // pushes relied on the last searcher; a woken one is no longer alone in what it found
-      if (moment->queued <= searching) // each searcher will find one
-        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
-      return (ws_decision_t){least(least(moment->called ? SPREAD : 1, moment->queued - searching), room),
-                             WS_DECIDED_SPREAD};
+    case WS_CUE_FOUND: // each searcher will find a task. One at a time: a call takes as long as a short task
+      return moment->queued > searching ? (ws_decision_t){1, WS_DECIDED_SPREAD}
+                                        : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: // as many as the burst needs, less those that look already
       if (moment->wanted <= searching)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};

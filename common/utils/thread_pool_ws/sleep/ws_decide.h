@@ -19,7 +19,6 @@ typedef enum {
 /// What is known then. A cue sets the fields that its branch of ws_decide() reads.
 typedef struct {
   ws_cue_t cue;
-  bool called; ///< another thread has woken the searcher
   bool may_spin; ///< the process has a CPU for one more worker that spins
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap

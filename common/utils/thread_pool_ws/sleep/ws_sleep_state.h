@@ -91,7 +91,7 @@ enum {
 typedef struct {
   /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of sleepers, cleared by the
   /// worker.
-  alignas(WS_SPACING) ws_au32_t token;
+  ws_au32_t token;
   ws_au32_t state; ///< S WS_STATE_*
   /// Whether the worker gets a CPU.
   struct {
@@ -100,11 +100,11 @@ typedef struct {
     ws_au64_t starved_ns; ///< S when the guard stopped relying on it
     ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
   } watched;
-  uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
-  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
   ws_au64_t alarm_ns; ///< O its timer while it sleeps; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
+  uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
+  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
   uint64_t rose_ns; ///< P when it last woke
   /// How long it spins (ws_budget.h).
   struct {

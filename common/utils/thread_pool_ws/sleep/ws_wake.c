@@ -302,6 +302,10 @@ void ws_fill_place(struct ws_pool_s *pool, ws_here_t here)
     ws_post(pool, here, WS_KIND_NORMAL);
 }
 
+/// A woken worker wakes so many others, where as many tasks are queued: so a burst has its workers after a
+/// number of steps that grows with the logarithm of their number.
+#define SPREAD 2u
+
 void ws_search_found(ws_worker_t *worker)
 {
   if (!ws_searches(worker))
@@ -317,13 +321,15 @@ void ws_search_found(ws_worker_t *worker)
   ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
-  if (!ws_has_sleepers(pool))
-    return;
-  const ws_moment_t moment = {.cue = WS_CUE_FOUND,
-                              .called = called,
-                              .working = ws_working(pool),
-                              .limit = ws_awake_limit(pool),
-                              .searching = ws_searching(pool),
-                              .queued = called ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks)};
-  ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool));
+  for (uint32_t left = called ? SPREAD : 1; left > 0 && ws_has_sleepers(pool); left--) {
+    const uint32_t searching = ws_searching(pool);
+    const ws_moment_t moment = {.cue = WS_CUE_FOUND,
+                                .working = ws_working(pool),
+                                .limit = ws_awake_limit(pool),
+                                .searching = searching,
+                                .queued =
+                                    searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks)};
+    if (ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool)) == 0)
+      return;
+  }
 }

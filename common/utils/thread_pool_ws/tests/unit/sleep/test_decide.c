@@ -20,21 +20,13 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_TASK, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_TASK},
       {{WS_CUE_TASK, .working = 8, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP},
       {{WS_CUE_TASK, .working = 9, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP}, // the cap has fallen
-      // the last searcher wakes one for what is left; a woken one two, so a wide burst has its workers soon
+      // a searcher that has found a task: one, if more tasks wait than workers search for
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
-      {{WS_CUE_FOUND, .called = true, .working = 1, .limit = 8, .queued = 9}, 2, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .called = true, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .called = true, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .called = true, .working = 8, .limit = 8, .queued = 9}, 0, WS_DECIDED_CAP},
-      // not more than tasks wait for: each searcher takes one
-      {{WS_CUE_FOUND, .called = true, .working = 3, .limit = 8, .searching = 2, .queued = 3},
-       1,
-       WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .called = true, .working = 3, .limit = 8, .searching = 2, .queued = 2},
-       0,
-       WS_DECIDED_ENOUGH},
+      {{WS_CUE_FOUND, .working = 8, .limit = 8, .queued = 9}, 0, WS_DECIDED_CAP},
+      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .queued = 3}, 1, WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .queued = 2}, 0, WS_DECIDED_ENOUGH},
       // a hint: until as many search as it wants, and as many as the caller has time for
       {{WS_CUE_HINT, .limit = 8, .wanted = 6, .calls = 3}, 3, WS_DECIDED_HINT},
       {{WS_CUE_HINT, .limit = 8, .wanted = 6, .calls = 3, .searching = 5}, 1, WS_DECIDED_HINT},
