@@ -322,13 +322,11 @@ void ws_search_found(ws_worker_t *worker)
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
   for (uint32_t left = called ? SPREAD : 1; left > 0 && ws_has_sleepers(pool); left--) {
-    const uint32_t searching = ws_searching(pool);
-    const ws_moment_t moment = {.cue = WS_CUE_FOUND,
-                                .working = ws_working(pool),
-                                .limit = ws_awake_limit(pool),
-                                .searching = searching,
-                                .queued =
-                                    searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks)};
+    ws_moment_t moment = {.cue = WS_CUE_FOUND,
+                          .working = ws_working(pool),
+                          .limit = ws_awake_limit(pool),
+                          .searching = ws_searching(pool)};
+    moment.queued = moment.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
     if (ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool)) == 0)
       return;
   }
