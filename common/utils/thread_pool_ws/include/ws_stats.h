@@ -58,7 +58,7 @@ typedef enum {
   WS_DECIDED_STUCK, ///< woken by the guard for tasks that no worker had reached
   WS_DECIDED_TIMER, ///< woken by its own timer
   WS_DECIDED_ALL, ///< all: the pool stopped, or became hot
-  WS_DECIDED_CAP, ///< none: as many workers as may be were awake
+  WS_DECIDED_CAP, ///< none: as many workers as may be were awake, or no CPU was left for one that spins
   WS_DECIDED_ENOUGH, ///< none: the workers that searched were enough
   WS_DECISIONS
 } ws_decided_t;

@@ -20,8 +20,8 @@
 #define STEP_PERMILLE 150u
 /// Two threads need so long for a burst of any kind, because tasks and completions move between their caches.
 #define TOGETHER_NS 2000.
-/// Below this share of bursts that come, no timer is set for a phase, whatever the mode: the bursts have
-/// stopped.
+/// Below this share of bursts that come, a fixed lead sets no timer for a phase: the bursts have stopped. In
+/// the other mode the gate finds that out.
 #define OCCUPANCY_MIN (1. / 16)
 
 ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
@@ -63,7 +63,7 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
     choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
   } while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE);
   if (choice.cost_ns > how->spin_ns_max)
-    choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: no timer wake
+    choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: a timer wake now and then, to try
   return choice;
 }
 
@@ -133,8 +133,7 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
                      .give_up_ns = (uint64_t)(expected_ns + choice.wait_ns),
                      .expected_ns = (uint64_t)expected_ns,
                      .phase = (int32_t)index,
-                     .late_ns_max = ws_window_quantile(how.late, 1000),
-                     .tries = !fixed && !lead->open};
+                     .late_ns_max = ws_window_quantile(how.late, 1000)};
 }
 
 /// A timer wake for the burst whose time a hint has given, if there is one; else rise_ns is 0.
@@ -165,7 +164,8 @@ static bool arm(const struct ws_pool_s *pool, uint32_t needed)
   return false;
 }
 
-/// Set the timer of @p plan. @return WS_LATE_WAKE, or why the worker has none
+/// May the worker have the timer of @p plan? If so it is counted in armed until ws_prewake_disarm().
+/// @return WS_LATE_WAKE, or why it has none: what a late start of its next burst is then because of
 static ws_late_t set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_t *plan)
 {
   const struct ws_pool_s *pool = worker->pool;

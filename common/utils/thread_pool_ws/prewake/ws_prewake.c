@@ -21,7 +21,8 @@
 const size_t ws_prewake_pool_bytes = sizeof(ws_prewake_pool_t);
 const size_t ws_prewake_worker_bytes = sizeof(ws_prewake_worker_t);
 
-/// @return from when on what comes comes after a pause, and not only with the next phase of a slot
+/// @return the time from which on a task counts as the first one after a pause: earlier ones belong to the
+///         slot that has begun
 static uint64_t pause_ns(const struct ws_pool_s *pool)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
@@ -45,7 +46,8 @@ static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
 {
   if (at_ns < pause_ns(pool))
     return;
-  ws_hint_store(&pool->prewake->arrival_ns, at_ns); // read after the burst
+  ws_hint_store(&pool->prewake->arrival_ns,
+                at_ns); // read by each worker that takes its first task of a burst
   ws_stat_store(&pool->prewake->starters, 0);
 }
 
@@ -213,6 +215,7 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
   return its->plan.rise_ns;
 }
 
+/// The number of timers is limited (arm() in ws_plan.c): another worker may set one now.
 void ws_prewake_disarm(ws_worker_t *worker)
 {
   ws_prewake_worker_t *its = worker->prewake;

@@ -142,7 +142,6 @@ typedef struct {
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
   int64_t late_ns_max; ///< how late such bursts came at most, lately
-  bool tries; ///< it is not thought to be worth its cost, and shows whether that is still so
 } ws_plan_t;
 
 /// Of a worker.

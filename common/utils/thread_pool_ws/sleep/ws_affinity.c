@@ -26,8 +26,8 @@ void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
     ws_hint_store(&pool->near.producer_cpu, cpu);
 }
 
-/// Least time between two moves of a worker. Several threads that push from several CPUs would otherwise have
-/// the workers change places all the time.
+/// Least time between two moves of a real-time worker. Several threads that push from several CPUs would
+/// otherwise have the workers change places all the time.
 #define PAUSE_NS UINT64_C(1000000)
 
 static bool may_move(ws_worker_t *worker)

@@ -14,23 +14,23 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
   const uint32_t room = moment->limit > moment->working ? moment->limit - moment->working : 0;
   if (moment->cue == WS_CUE_ALL) // each must look at the pool's state, or at its mode
     return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
-  if (room == 0) // a place that becomes free is an event, and the guard looks for blocked workers
+  if (room == 0) // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
     return (ws_decision_t){0, WS_DECIDED_CAP};
   switch (moment->cue) {
     case WS_CUE_TASK: // one for each task: a worker that finds a task wakes more if more are queued
       return (ws_decision_t){1, WS_DECIDED_TASK};
-    case WS_CUE_FOUND: // each searcher will find a task. One at a time: a call takes as long as a short task
+    case WS_CUE_FOUND: // each searcher will find a task. One at a time: a wake takes as long as a short task
       return moment->queued > searching ? (ws_decision_t){1, WS_DECIDED_SPREAD}
                                         : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: // as many as the burst needs, less those that look already
       if (moment->wanted <= searching)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};
       return (ws_decision_t){least(least(moment->calls, moment->wanted - searching), room), WS_DECIDED_HINT};
-    case WS_CUE_STUCK: // the workers that were woken, or relied on, have no CPU
+    case WS_CUE_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
-    case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on until a push
+    case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
-    case WS_CUE_ALL:
+    case WS_CUE_ALL: // above
       break;
   }
   return (ws_decision_t){0, WS_DECIDED_ENOUGH};

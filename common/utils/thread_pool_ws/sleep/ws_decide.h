@@ -8,20 +8,21 @@
 
 /// What has happened.
 typedef enum {
-  WS_CUE_TASK, ///< a task was pushed, or waits where a place has become free; no worker searches
-  WS_CUE_FOUND, ///< a searcher has found a task: the last one, or one that another thread has woken
+  /// a task was pushed, or a queued one could not have a worker until now. The caller has seen no searcher
+  WS_CUE_TASK,
+  WS_CUE_FOUND, ///< a worker has found a task, and was the last searcher, or was woken by another thread
   WS_CUE_HINT, ///< a hint, or a worker that has woken because of one
   WS_CUE_STUCK, ///< the guard sees tasks that no worker reaches
-  WS_CUE_TIMER, ///< the worker's own timer has fired
+  WS_CUE_TIMER, ///< the worker's own timer has fired: for a burst, or because a hot worker tries again
   WS_CUE_ALL ///< the pool has stopped, or has become hot
 } ws_cue_t;
 
-/// What is known then. A cue sets the fields that its branch of ws_decide() reads.
+/// What is known then. A cue sets working, limit and the fields that its branch of ws_decide() reads.
 typedef struct {
   ws_cue_t cue;
   bool may_spin; ///< the process has a CPU for one more worker that spins
   uint32_t working; ///< workers awake and not blocked
-  uint32_t limit; ///< the cap
+  uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
   uint32_t wanted; ///< workers that the hint wants to search
   uint32_t calls; ///< wakes that the caller has time for
@@ -36,7 +37,7 @@ typedef struct {
 /// @brief Decide. A pure function of @p moment.
 ws_decision_t ws_decide(const ws_moment_t *moment);
 
-/// @return a few words in English: "task", "cap"
+/// @return a word in English: "task", "cap"
 const char *ws_decided_name(ws_decided_t why);
 
 #endif

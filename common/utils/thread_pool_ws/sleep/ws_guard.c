@@ -9,8 +9,8 @@
 ///                 then take a task that is stuck in such a worker's inbox (ws_inbox.h).
 ///
 /// When it becomes dormant, it gives pages of queues that have shrunk back to the kernel. In a pool of one
-/// worker it stands for those pages, and for a wake that would stop the producer. Its thread also looks at
-/// the CPU set and the quota.
+/// worker it is STANDING only for those pages, and for a wake that would stop the producer. Its thread also
+/// looks at the CPU set and the quota.
 ///
 ///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
 ///   STANDING --nothing to see for 10 ms--> DORMANT

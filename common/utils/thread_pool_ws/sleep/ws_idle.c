@@ -33,7 +33,8 @@ void ws_idle_begin(ws_worker_t *worker)
 
 // Hot workers.
 
-/// A real-time worker is awake for at most so long, unless tasks keep it so; then it sleeps for so long.
+/// A hot real-time worker is awake for at most so long, unless tasks keep it awake. Then it sleeps for
+/// REST_NS: ws_idle.h says for which threads.
 #define AWAKE_NS_MAX UINT64_C(900000)
 #define REST_NS UINT64_C(100000)
 /// Between two tries of a pool's sleeping workers.
@@ -187,7 +188,8 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 /// How a sleep has ended. The event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
-/// Another worker may set a timer.
+/// The worker sleeps on without its timer: pick() in ws_wake.c does not prefer it any more, and another
+/// worker may set a timer.
 static void disarm(ws_worker_t *worker)
 {
   ws_hint_store(&ws_sleep_worker(worker)->alarm_ns, 0);
