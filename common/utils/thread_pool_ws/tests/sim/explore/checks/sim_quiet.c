@@ -81,6 +81,10 @@ void sim_quiet_check(ws_pool_t *pool, uint32_t index)
     step_ps += step_ps / 2;
   }
   check_armed(pool, index);
+  if (!is_quiet(pool)) { // a timer has woken a worker meanwhile
+    sim_quiet_check(pool, index);
+    return;
+  }
   check_lanes(pool, index);
   sim_handed_check(pool, index);
 }
