@@ -277,6 +277,8 @@ static void a_push_wakes_the_best_sleeper(void)
     ws_store_relaxed(&ws_sleep_pool(&pool)->shunned, 1);
     ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
     priority = rows[i].priority;
+    if (strcmp(rows[i].sleeper[1], "t") == 0 && ws_prewake_armed(&pool) == 0)
+      continue; // without pre-wake no worker has a timer
     for (uint32_t k = 0; k < TEST_COUNT(rows[i].sleeper); k++)
       describe(&workers[SLEEPERS_FIRST + k], rows[i].sleeper[k]);
     ws_post(&pool, (ws_here_t){.queue = &lane}, rows[i].node ? WS_KIND_NODE + 1 : WS_KIND_NORMAL);
