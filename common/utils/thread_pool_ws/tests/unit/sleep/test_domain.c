@@ -8,6 +8,7 @@
 
 #include "../../../classes/ws_nodes.h"
 #include "../../../pool/ws_process.h"
+#include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
