@@ -49,8 +49,8 @@ typedef struct {
   uint64_t state_ns[WS_WORKER_STATES];
 } ws_worker_stats_t;
 
-/// What was decided when an event could wake a worker, and one slept. A push that sees a worker search for
-/// tasks decides nothing.
+/// What was decided at an event that may wake workers, while at least one slept. If a push sees a worker that
+/// searches, it decides nothing.
 typedef enum {
   WS_DECIDED_TASK, ///< woken for a task that waited
   WS_DECIDED_SPREAD, ///< woken by a worker that had found a task while more were queued

@@ -62,7 +62,7 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
 #define WS_SLEEP_WORKER_BYTES 672
 
-/// Where threads are (ws_near.h): of a pool. Only that file's functions use it.
+/// Where threads are (ws_near.h): of a pool.
 typedef struct {
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
   /// S 1 = no worker could stop the thread outside that woke one last: its priority

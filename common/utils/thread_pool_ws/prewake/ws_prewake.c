@@ -46,8 +46,7 @@ static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
 {
   if (at_ns < pause_ns(pool))
     return;
-  ws_hint_store(&pool->prewake->arrival_ns,
-                at_ns); // read by each worker that takes its first task of a burst
+  ws_hint_store(&pool->prewake->arrival_ns, at_ns); // each worker reads it with its first task of a burst
   ws_stat_store(&pool->prewake->starters, 0);
 }
 

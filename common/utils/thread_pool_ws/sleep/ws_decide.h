@@ -17,7 +17,8 @@ typedef enum {
   WS_CUE_ALL ///< the pool has stopped, or has become hot
 } ws_cue_t;
 
-/// What is known then. A cue sets working, limit and the fields that its branch of ws_decide() reads.
+/// What is known then. Each cue but ALL sets working and limit, and the fields that its own branch of
+/// ws_decide() reads.
 typedef struct {
   ws_cue_t cue;
   bool may_spin; ///< the process has a CPU for one more worker that spins
