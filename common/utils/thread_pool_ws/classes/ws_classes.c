@@ -180,7 +180,7 @@ bool ws_classes_is_near(const struct ws_pool_s *pool, const ws_worker_t *worker,
 {
   if (kind < WS_KIND_NODE)
     return ws_near_is(pool, worker);
-  const uint32_t cpu = ws_hint_load(&worker->near.cpu);
+  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
   return cpu > 0 && ws_nodes_of_cpu(pool->nodes, (int32_t)cpu - 1) == kind - WS_KIND_NODE;
 }
 

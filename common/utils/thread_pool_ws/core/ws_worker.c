@@ -133,6 +133,5 @@ void ws_worker_loop(ws_worker_t *worker)
     const uint64_t rise_ns = ws_prewake_plan(worker, ws_park_begin(worker));
     const ws_slept_t woken = ws_park(worker, counted, rise_ns);
     ws_spin_until(worker, ws_prewake_woken(worker, woken.by, woken.rose_ns, woken.called_ns));
-    ws_hint_pass_on(worker);
   }
 }

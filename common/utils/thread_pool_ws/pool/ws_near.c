@@ -38,14 +38,6 @@ void ws_near_plan(struct ws_pool_s *pool)
   }
 }
 
-void ws_near_moved(ws_worker_t *worker, uint32_t cpu)
-{
-  const ws_near_pool_t *near = &worker->pool->near;
-  ws_hint_store(&worker->near.cpu, cpu);
-  if (near->caches > 1 && cpu > 0 && cpu <= WS_CPUS_MAX)
-    worker->near.cache = 1 + near->cache_of_cpu[cpu - 1];
-}
-
 uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
 {
   const bool known = cpu >= 0 && cpu < (int32_t)WS_CPUS_MAX && pool->near.caches > 0

@@ -12,10 +12,6 @@
 /// @threads  the creator, before there are workers
 void ws_near_plan(struct ws_pool_s *pool);
 
-/// @brief The worker is on @p cpu: CPU + 1.
-/// @threads  the worker
-void ws_near_moved(ws_worker_t *worker, uint32_t cpu);
-
 /// @return 1 + the last-level cache of @p cpu; 0 = not known
 uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu);
 
@@ -24,7 +20,7 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
 {
   if (WS_LIKELY(pool->near.caches < 2))
     return true;
-  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu), cpu = ws_hint_load(&worker->near.cpu);
+  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu), cpu = ws_hint_load(&worker->seen_cpu);
   if (producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX)
     return true;
   return pool->near.cache_of_cpu[producer - 1] == pool->near.cache_of_cpu[cpu - 1];

@@ -60,7 +60,7 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// Bytes of the state of sleep/ in a pool, and in a worker: private to it (ws_sleep_state.h).
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
-#define WS_SLEEP_WORKER_BYTES 672
+#define WS_SLEEP_WORKER_BYTES 656
 
 /// Where threads are (ws_near.h): of a pool.
 typedef struct {
@@ -71,16 +71,11 @@ typedef struct {
   uint8_t cache_of_cpu[WS_CPUS_MAX]; ///< I
 } ws_near_pool_t;
 
-/// Of a worker.
-typedef struct {
-  ws_au32_t cpu; ///< S CPU + 1 where it was last seen; 0 = nowhere yet
-  uint32_t cache; ///< P 1 + the last-level cache where it was last seen; 0 = nowhere yet, or not known
-} ws_near_worker_t;
-
 struct ws_worker_s {
   ws_queue_t queue; ///< first: a worker's queue is pool->tasks.queue[index]
   alignas(WS_SPACING) ws_inbox_t inbox;
-  alignas(WS_SPACING) ws_near_worker_t near; ///< where it is: a wake reads that, and what begins the next
+  /// S CPU + 1 where it was last seen; 0 = nowhere yet. A wake reads that, and what begins sleep[]
+  alignas(WS_SPACING) ws_au32_t seen_cpu;
   alignas(8) unsigned char sleep[WS_SLEEP_WORKER_BYTES]; ///< the state of sleep/ for it
   struct ws_pool_s *pool; ///< I
   uint32_t index; ///< I

@@ -96,20 +96,15 @@ static bool read_report(ws_settings_t *settings, const char *text)
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
-  bool (*read)(ws_settings_t *settings, const char *text); ///< NULL = no text is valid: the setting is gone
+  bool (*read)(ws_settings_t *settings, const char *text);
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
 } entry_t;
-#define GONE NULL, "nothing, this setting is gone", "it has no effect", false
 static const entry_t entries[] = {
     {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
     {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
     {"report", read_report, "0, 1", "no report is printed", false},
-    {"prio", GONE},
-    {"limit", GONE},
-    {"rules", GONE},
 };
-#undef GONE
 #define KNOWN "spin=, spin_cpu_max=, report="
 #define KNOWN_VARIABLES PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "TRACE"
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
@@ -139,7 +134,7 @@ static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *
 {
   char text[TEXT];
   const bool whole = lower(text, trimmed(word));
-  const bool good = entry->read && entry->read(batch->settings, whole ? text : "");
+  const bool good = entry->read(batch->settings, whole ? text : "");
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
     batch->settings->spin = WS_SPIN_OFF;

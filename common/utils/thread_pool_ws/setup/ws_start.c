@@ -13,7 +13,6 @@
 
 #include "../core/ws_run.h"
 #include "../pool/ws_callback.h"
-#include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_affinity.h"
 #include "../sleep/ws_idle.h"
@@ -56,7 +55,7 @@ static void set_up(ws_worker_t *worker)
   worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker);
   ws_deque_touch(&worker->queue.deque);
-  ws_near_moved(worker, (uint32_t)(ws_os_cpu() + 1));
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
 }
 
 static void *worker_thread(void *worker_arg)

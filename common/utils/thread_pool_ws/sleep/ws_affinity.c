@@ -21,7 +21,7 @@ void ws_affinity_note_priority(struct ws_pool_s *pool)
 void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
-    ws_hint_store(&here.worker->near.cpu, cpu);
+    ws_hint_store(&here.worker->seen_cpu, cpu);
   else if (here.queue && ws_hint_load(&pool->near.producer_cpu) != cpu)
     ws_hint_store(&pool->near.producer_cpu, cpu);
 }
@@ -49,7 +49,7 @@ void ws_affinity_leave(ws_worker_t *worker)
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
-  ws_near_moved(worker, (uint32_t)(cpu + 1));
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
   const uint32_t producer_cpu = ws_hint_load(&pool->near.producer_cpu);
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
@@ -61,7 +61,7 @@ void ws_affinity_leave(ws_worker_t *worker)
   if (worker->realtime)
     ws_os_unconfine(&its->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
-  ws_near_moved(worker, (uint32_t)(ws_os_cpu() + 1));
+  ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
 }
 
 /// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
@@ -76,7 +76,7 @@ void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   if (!here.worker)
     ws_affinity_note_priority(pool);
   const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->near.producer_holds));
-  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->near.cpu) == cpu)
+  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
     ws_os_confine(&its->confine, ws_tid(worker), cpu - 1);
 }
 

@@ -23,9 +23,9 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       return moment->queued > searching ? (ws_decision_t){1, WS_DECIDED_SPREAD}
                                         : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: // as many as the burst needs, less those that look already
-      if (moment->wanted <= searching)
+      if (moment->queued <= searching)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};
-      return (ws_decision_t){least(least(moment->calls, moment->wanted - searching), room), WS_DECIDED_HINT};
+      return (ws_decision_t){least(least(moment->calls, moment->queued - searching), room), WS_DECIDED_HINT};
     case WS_CUE_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
     case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on

@@ -22,12 +22,12 @@ typedef enum {
 typedef struct {
   ws_cue_t cue;
   bool may_spin; ///< the process has a CPU for one more worker that spins
+  bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
-  uint32_t wanted; ///< workers that the hint wants to search
   uint32_t calls; ///< wakes that the caller has time for
-  uint64_t queued; ///< tasks, about: at least 1 if there is one
+  uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search
 } ws_moment_t;
 
 typedef struct {

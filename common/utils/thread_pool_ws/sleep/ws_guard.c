@@ -158,11 +158,9 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
       .limit = limit,
       // those woken at the looks before may have no CPU: wake more each time
       .queued = queued > memory->waited ? queued : memory->waited,
+      .may_stop = outside == 0 || memory->waited > SPARED_LOOKS,
   };
-  const bool may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
-  const ws_spare_t spare = ws_spares_producer(pool);
-  ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL,
-          spare == WS_SPARE_ALWAYS && may_stop ? WS_SPARE_FIRST : spare);
+  ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL);
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)

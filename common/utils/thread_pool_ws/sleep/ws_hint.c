@@ -12,39 +12,26 @@
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
-/// A tree of wakes is complete by then.
-#define TREE_NS_MAX 1000000u
+/// A burst whose time is not known or over is expected for so long.
+#define AT_ONCE_NS 1000000u
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-/// Wake sleepers until @p workers search, but at most @p most in this call. @return how many were woken
-static uint32_t wake(struct ws_pool_s *pool, ws_here_t here, uint32_t workers, uint32_t most)
+/// Wake workers until @p workers search, but at most as many as the caller can call until the first one runs:
+/// the pushes of the burst call more.
+static void call_workers(struct ws_pool_s *pool, uint32_t workers)
 {
+  if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
+    return;
+  const ws_here_t here = ws_here_known(pool);
+  ws_note_outside(pool, here); // the thread that announces will push
   const ws_moment_t moment = {.cue = WS_CUE_HINT,
                               .working = ws_working(pool),
                               .limit = ws_awake_limit(pool),
                               .searching = ws_searching(pool),
-                              .wanted = workers,
-                              .calls = most};
-  return ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool));
-}
-
-/// Wakes go in a tree. The caller wakes as many workers as it can call until the first one runs; each of
-/// those wakes two more. The root is as wide as the ratio of this machine's wake latency to the time of a
-/// call (LogP: Karp et al., SPAA 1993).
-static void wake_tree(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns)
-{
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
-    return;
-  const ws_here_t here = ws_here_known(pool);
-  const uint64_t waking_ns = ws_prewake_waking_ns(pool);
-  const uint64_t call_ns = ws_call_ns(pool);
-  const uint64_t root = call_ns > 0 ? waking_ns / call_ns : 0;
-  ws_note_outside(pool, here); // the thread that announces will push
-  ws_hint_store(&its->tree.until_ns, now_ns + TREE_NS_MAX);
-  ws_hint_store(&its->tree.workers, workers);
-  wake(pool, here, workers, root > 1 ? (uint32_t)root : 1);
+                              .queued = workers,
+                              .calls = ws_calls_ahead(pool)};
+  ws_wake(pool, here, &moment, WS_KIND_NORMAL);
 }
 
 /// The burst may come at once, and by @p until_ns.
@@ -52,19 +39,7 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 {
   if (workers > 0)
     ws_prewake_announced(pool, now_ns, until_ns); // before a worker wakes for it
-  wake_tree(pool, workers, now_ns);
-}
-
-void ws_hint_pass_on(ws_worker_t *worker)
-{
-  struct ws_pool_s *pool = worker->pool;
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const uint32_t wanted = ws_hint_load(&its->tree.workers);
-  if (wanted < 2 || ws_sleep_worker(worker)->rose_ns > ws_hint_load(&its->tree.until_ns))
-    return;
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-  if (wake(pool, here, wanted, 2) == 0)
-    ws_hint_store(&its->tree.workers, 0); // no more may be awake
+  call_workers(pool, workers);
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
@@ -84,9 +59,9 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
   ws_traced_hint(pool, workers, at_ns);
   if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX) {
     ws_prewake_expect(pool, at_ns);
-    wake_tree(pool, workers, now_ns);
+    call_workers(pool, workers);
   } else {
-    announce(pool, workers, now_ns, now_ns + TREE_NS_MAX);
+    announce(pool, workers, now_ns, now_ns + AT_ONCE_NS);
   }
 }
 

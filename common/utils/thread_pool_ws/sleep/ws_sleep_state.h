@@ -37,15 +37,10 @@ typedef struct {
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
-  ws_au32_t shunned; ///< S 1 = some worker has been starved since the pool was made
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
   ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
-  struct {
-    ws_au32_t workers; ///< S that a hint wants awake. Only a hint
-    ws_au64_t until_ns; ///< S a later wake is not because of that hint
-  } tree; ///< of wakes: ws_hint.c
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
   ws_au64_t spin_lead_ns; ///< S
@@ -97,8 +92,6 @@ typedef struct {
   struct {
     uint64_t look; ///< P the guard's: number of its last look at which the worker was awake and tasks waited
     uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
-    ws_au64_t starved_ns; ///< S when the guard stopped relying on it
-    ws_au64_t shun_until_ns; ///< O until then other workers are preferred, because it got no CPU; 0 = never
   } watched;
   ws_au64_t alarm_ns; ///< O its timer while it sleeps; 0 = none
   uint64_t called_ns; ///< when it was woken: its claimer, before the token

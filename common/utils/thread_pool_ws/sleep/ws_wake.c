@@ -16,9 +16,6 @@
 // Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
 
-/// A worker that had no CPU for a time is avoided for this multiple of that time.
-#define SHUN_TIMES 8u
-
 /// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
 static void count(ws_worker_t *worker, uint32_t called)
 {
@@ -52,13 +49,8 @@ uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
   const uint32_t state = ws_xchg_acq_rel(&its->state, next); // [edge SEARCHING acq_rel]
   if (WS_LIKELY(state & WS_STATE_RELIED))
     return subtract(pools, state);
-  if (state % WS_STATES == WS_STATE_SEARCHING) { // it had no CPU
+  if (state % WS_STATES == WS_STATE_SEARCHING) // it had no CPU
     ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
-    const uint64_t now_ns = ws_os_now_ns();
-    const uint64_t since_ns = ws_load_relaxed(&its->watched.starved_ns); // relaxed: after the exchange
-    if (now_ns > since_ns)
-      ws_hint_store(&its->watched.shun_until_ns, now_ns + (now_ns - since_ns) * SHUN_TIMES);
-  }
   return 0;
 }
 
@@ -69,7 +61,6 @@ bool ws_search_starved(ws_worker_t *worker)
   const uint32_t relied = ws_expected_load(&its->state);
   if (!(relied & WS_STATE_RELIED))
     return false;
-  ws_store_relaxed(&its->watched.starved_ns, ws_os_now_ns()); // relaxed: published by the CAS
   ws_add_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
   uint32_t state = relied;
   if (!ws_cas_acq_rel(&its->state, &state, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
@@ -77,7 +68,6 @@ bool ws_search_starved(ws_worker_t *worker)
     return false;
   }
   subtract(pools, relied);
-  ws_hint_store(&pools->shunned, 1);
   ws_count(&pools->count.starved_searches, 1);
   return true;
 }
@@ -107,10 +97,10 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(token, 1);
 }
 
-ws_spare_t ws_spares_producer(const struct ws_pool_s *pool)
+uint32_t ws_calls_ahead(const struct ws_pool_s *pool)
 {
-  const bool spares = pool->pinned > 0 && ws_sleep_pool(pool)->watched && ws_outside(pool) > 0;
-  return spares ? WS_SPARE_ALWAYS : WS_SPARE_NEVER;
+  const uint64_t call_ns = ws_call_ns(pool), calls = call_ns > 0 ? ws_prewake_waking_ns(pool) / call_ns : 0;
+  return calls > 1 ? (uint32_t)calls : 1;
 }
 
 /// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
@@ -133,13 +123,12 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
-/// Which worker to wake. Best is one that got a CPU lately, is not on the caller's CPU, is near, and has a
-/// timer set. Of several the lowest, so that the same few workers stay warm.
+/// Which worker to wake. Best is one that is not on the caller's CPU, is near, and has a timer set. Of
+/// several the lowest, so that the same few workers stay warm.
 /// @return its index; NONE; SPARED = there are only workers that would stop the producer
-static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_spare_t spare)
+static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool spares)
 {
   const bool armed = ws_prewake_armed(pool) > 0;
-  const uint64_t now_ns = ws_hint_load(&ws_sleep_pool(pool)->shunned) ? ws_os_now_ns() : 0;
   uint32_t best = NONE, most = 0;
   for (uint32_t word = 0; word < pool->tasks.mask_words; word++) {
     uint64_t mask = ws_load_relaxed(&ws_sleep_pool(pool)->sleepers[word]); // relaxed: ws_claim decides
@@ -147,22 +136,22 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, ws_sp
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
       const ws_sleep_worker_t *its = ws_sleep_worker(worker);
-      if (spare != WS_SPARE_NEVER && ws_near_stops_producer(worker)) {
+      const bool stops = ws_near_stops_producer(worker);
+      if (spares && stops) {
         best = most == 0 ? SPARED : best;
         continue;
       }
-      const bool elsewhere = ws_hint_load(&worker->near.cpu) != cpu;
+      const bool elsewhere = !stops && ws_hint_load(&worker->seen_cpu) != cpu;
       const bool rises = armed && ws_hint_load(&its->alarm_ns) != 0;
-      const bool shunned = now_ns < ws_hint_load(&its->watched.shun_until_ns);
       // to the task's data, or to the thread outside that pushed last
       const bool near =
           kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
-      const uint32_t merit = 1 + 8 * !shunned + 4 * elsewhere + 2 * near + rises;
+      const uint32_t merit = 1 + 4 * elsewhere + 2 * near + rises;
       if (merit > most) {
         most = merit;
         best = index;
       }
-      if (merit == (armed ? 16u : 15u))
+      if (merit == (armed ? 8u : 7u))
         return index;
     }
   }
@@ -194,17 +183,15 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
 }
 
 /// Pick, claim and wake one worker. @return the worker that was woken; NONE; SPARED
-static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, ws_spare_t spare)
+static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_affinity_note(pool, here, cpu);
   for (;;) {
-    const uint32_t picked = pick(pool, cpu, kind, spare);
-    if (picked == SPARED && (spare == WS_SPARE_FIRST || reconsiders(pool, here)))
-      spare = spare == WS_SPARE_FIRST ? WS_SPARE_NEVER : spare;
-    else if (picked >= SPARED)
+    const uint32_t picked = pick(pool, cpu, kind, spares);
+    if (picked >= SPARED && !(picked == SPARED && reconsiders(pool, here)))
       return picked;
-    else if (ws_claim(pool, picked, true))
+    if (picked < SPARED && ws_claim(pool, picked, true))
       return call(pool, here, picked, cpu);
   }
 }
@@ -238,13 +225,15 @@ static bool is_guard_dormant(const struct ws_pool_s *pool)
   return WS_UNLIKELY(ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT);
 }
 
-uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind,
-                 ws_spare_t spare)
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind)
 {
   const ws_decision_t decision = ws_ask(pool, here, moment);
+  // a worker pinned to the CPU of a producer that runs: the guard wakes it later
+  const bool spares =
+      pool->pinned > 0 && ws_sleep_pool(pool)->watched && ws_outside(pool) > 0 && !moment->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
-    if ((last = wake_one(pool, here, kind, spare)) >= SPARED)
+    if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
   if (WS_UNLIKELY(last == SPARED) && moment->queued > 0 && is_guard_dormant(pool))
@@ -290,7 +279,7 @@ void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
   if (!ws_is_searched(pool)) {
     const ws_moment_t moment = {
         .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
-    ws_wake(pool, here, &moment, kind, ws_spares_producer(pool));
+    ws_wake(pool, here, &moment, kind);
   }
   ws_need_guard(pool);
 }
@@ -327,7 +316,7 @@ void ws_search_found(ws_worker_t *worker)
                           .limit = ws_awake_limit(pool),
                           .searching = ws_searching(pool)};
     moment.queued = moment.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
-    if (ws_wake(pool, here, &moment, WS_KIND_NORMAL, ws_spares_producer(pool)) == 0)
+    if (ws_wake(pool, here, &moment, WS_KIND_NORMAL) == 0)
       return;
   }
 }

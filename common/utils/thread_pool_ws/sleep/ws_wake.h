@@ -43,22 +43,10 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 /// @brief Give a claimed worker its token.
 void ws_token(ws_worker_t *worker);
 
-/// Which worker is woken where one would stop the producer: it is pinned to the CPU of the thread outside
-/// that pushed last.
-typedef enum {
-  WS_SPARE_NEVER, ///< any worker
-  WS_SPARE_FIRST, ///< such a worker if there is no other
-  WS_SPARE_ALWAYS ///< no such worker
-} ws_spare_t;
-
 /// @brief Decide about an event, count the decision, and wake workers by it.
 /// @param kind  of the task, if it was pushed
 /// @return how many were woken
-uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind,
-                 ws_spare_t spare);
-
-/// @return WS_SPARE_ALWAYS while the producer runs, and there is a guard to wake that worker later
-ws_spare_t ws_spares_producer(const struct ws_pool_s *pool);
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind);
 
 /// @brief Decide, and count the decision. @p here of the caller; without a queue it is the guard
 ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment);
@@ -66,8 +54,8 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
-/// @brief The calling worker has been woken: if a hint wants more workers awake, wake two.
-void ws_hint_pass_on(ws_worker_t *worker);
+/// @return calls that a thread has time for until the first worker that it calls runs; at least 1
+uint32_t ws_calls_ahead(const struct ws_pool_s *pool);
 
 // Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted
 // worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
@@ -81,8 +69,8 @@ void ws_search_begin(ws_worker_t *worker);
 /// @return the workers of its domain counted before, this one included; 0 if it was not counted any more
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next);
 
-/// @brief The worker gets no CPU: take it off the count, and prefer other workers for some time. The caller
-/// must look at the queues afterwards, in the worker's place.
+/// @brief The worker gets no CPU: take it off the count. The caller must look at the queues afterwards, in
+/// the worker's place.
 /// @return whether it was counted
 /// @threads  the guard
 bool ws_search_starved(ws_worker_t *worker);

@@ -5,8 +5,6 @@
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u
-/// Workers that a thread outside claims at once, at most.
-#define CLAIMS_MAX 16u
 
 static uint32_t state_of(uint64_t word)
 {
@@ -128,11 +126,7 @@ bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
   ws_outbox_t *outbox = &lane->outbox;
   if (outbox->claim.bits != 0)
     return true;
-  const uint32_t twice = 2 * outbox->claimed < CLAIMS_MAX ? 2 * outbox->claimed : CLAIMS_MAX;
-  const uint32_t most = tasks->domains > 0 && outbox->claimed > 0 ? twice : 1;
-  outbox->claim = ws_inbox_claim(tasks, tasks->waiting, most);
-  if (outbox->claim.bits != 0)
-    outbox->claimed = most;
+  outbox->claim = ws_inbox_claim(tasks, tasks->waiting, 1);
   return outbox->claim.bits != 0;
 }
 

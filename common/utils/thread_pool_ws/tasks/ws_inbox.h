@@ -98,7 +98,6 @@ void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *clai
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  lane->outbox.claimed = 0;
   if (WS_UNLIKELY(lane->outbox.claim.bits != 0))
     ws_inbox_decline(tasks, lane, &lane->outbox.claim);
 }

@@ -91,7 +91,6 @@ typedef struct {
 /// What a thread keeps about the inboxes that it fills (ws_inbox.h).
 typedef struct {
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  uint32_t claimed; ///< P lanes: how many workers the owner claimed the last time, at most, in this burst
   ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint64_t stamp; ///< P of the owner's last fill of an inbox

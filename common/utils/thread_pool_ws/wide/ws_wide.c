@@ -36,7 +36,8 @@ uint32_t ws_wide_domain(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
   const uint32_t caches = pool->near.caches > 0 ? pool->near.caches : 1, domains = pool->tasks.domains;
-  const uint32_t cache = worker->near.cache > 0 ? worker->near.cache - 1 : 0;
+  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
+  const uint32_t cache = cpu > 0 && cpu <= WS_CPUS_MAX ? pool->near.cache_of_cpu[cpu - 1] : 0;
   const uint32_t first = cache * domains / caches, end = (cache + 1) * domains / caches;
   return end > first ? first + worker->index % (end - first) : first;
 }

@@ -152,11 +152,6 @@ static void an_invalid_setting_is_no_invalid_list(void)
   CU_ASSERT_EQUAL(applied("-1,spin=soon,-1,spin=auto").spin, WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("entry 2 \"spin=soon\": invalid") == 1);
   CU_ASSERT_EQUAL(applied("-1,spinner,-1").spin, WS_SPIN_OFF);
-  applied("-1,prio=low,limit=foo:1,-1");
-  CU_ASSERT_EQUAL(test_warnings_with("entry 2 \"prio=low\": invalid (valid: nothing, this setting is gone)"),
-                  1);
-  CU_ASSERT_EQUAL(
-      test_warnings_with("entry 3 \"limit=foo:1\": invalid (valid: nothing, this setting is gone)"), 1);
 }
 
 TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),

@@ -13,6 +13,7 @@
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
+#include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -21,6 +22,7 @@
 #define LANE WORKERS
 #define CELLS 8u
 #define NONE UINT32_MAX
+#define FIRST 40u ///< CPU of domain 0; the next one is of domain 1
 /// Workers of domain 0, of domain 1, and those that sleep.
 enum { A, B, C, D, SLEEPERS_FIRST };
 
@@ -33,23 +35,9 @@ static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
 static ws_domain_t domains[DOMAINS];
 
-/// What happens while the clock is read: steps, as below.
-static const char *meanwhile;
-
-static void play(const char *steps);
-
-static uint64_t ws_os_now_ns_seam(void)
-{
-  const char *steps = meanwhile;
-  meanwhile = NULL;
-  if (steps)
-    play(steps);
-  return __real_ws_os_now_ns();
-}
-
 static void moves_to(uint32_t worker, uint32_t domain)
 {
-  workers[worker].near.cache = 1 + domain;
+  ws_store_relaxed(&workers[worker].seen_cpu, 1 + FIRST + domain);
 }
 
 /// @param count  of domains; 0 = the pool is small
@@ -67,6 +55,7 @@ static void begin(uint32_t tasks, uint32_t count)
   pool.tasks.mask_words = 1;
   pool.worker = worker_of;
   pool.near.caches = DOMAINS;
+  pool.near.cache_of_cpu[FIRST + 1] = 1;
   pool.tasks.queue = queue_of;
   pool.tasks.inbox = inbox_of;
   pool.tasks.domain = domains;
@@ -130,7 +119,7 @@ static void play(const char *steps)
         ws_or_acq_rel(&ws_sleep_worker(worker)->state, WS_STATE_CALLED);
         break;
       case 'm': // it moves to the other domain
-        moves_to(worker->index, worker->near.cache == 1);
+        moves_to(worker->index, ws_wide_domain(worker) == 0);
         break;
       case 'c': // it sleeps, and another thread claims it
         ws_claim(&pool, worker->index, false);
@@ -149,47 +138,40 @@ static void searchers_are_counted_and_the_last_one_wakes_another(void)
   static const struct {
     uint32_t domains; ///< 0 = the pool is small
     uint32_t tasks;
-    const char *steps, *meanwhile;
+    const char *steps;
     uint32_t counted[DOMAINS], starved, woken;
   } rows[] = {
       // a searcher is counted once, in its domain; a small pool has one count
-      {2, 0, "sA sA sC sD", NULL, {1, 2}, 0, 0},
-      {2, 0, "sA sC sD lA lC lC", NULL, {0, 1}, 0, 0},
-      {0, 0, "sA sC", NULL, {2, 0}, 0, 0},
+      {2, 0, "sA sA sC sD", {1, 2}, 0, 0},
+      {2, 0, "sA sC sD lA lC lC", {0, 1}, 0, 0},
+      {0, 0, "sA sC", {2, 0}, 0, 0},
       // and taken off where it was counted, also if it has moved
-      {2, 0, "sA sC mA lA", NULL, {0, 1}, 0, 0},
-      {2, 0, "sA sC mA lA sA", NULL, {0, 2}, 0, 0},
+      {2, 0, "sA sC mA lA", {0, 1}, 0, 0},
+      {2, 0, "sA sC mA lA sA", {0, 2}, 0, 0},
       // a sleeper is counted by its claimer, once
-      {2, 0, "mE cE cE", NULL, {0, 1}, 0, 0},
-      {2, 0, "mE cE cE lE", NULL, {0, 0}, 0, 0},
+      {2, 0, "mE cE cE", {0, 1}, 0, 0},
+      {2, 0, "mE cE cE lE", {0, 0}, 0, 0},
       // the last searcher wakes a worker, which is counted, for what is left
-      {2, 1, "sA fA", NULL, {1, 0}, 0, 1},
-      {2, 0, "sA fA", NULL, {0, 0}, 0, 0},
+      {2, 1, "sA fA", {1, 0}, 0, 1},
+      {2, 0, "sA fA", {0, 0}, 0, 0},
       // the last of a domain leaves that to other domains, one of several to the others
-      {2, 5, "sA sC fA", NULL, {0, 1}, 0, 0},
-      {2, 5, "sA sC fA fC", NULL, {1, 0}, 0, 1},
-      {2, 5, "sA sB fA", NULL, {1, 0}, 0, 0},
-      {2, 5, "sA sB fA fB", NULL, {1, 0}, 0, 1},
+      {2, 5, "sA sC fA", {0, 1}, 0, 0},
+      {2, 5, "sA sC fA fC", {1, 0}, 0, 1},
+      {2, 5, "sA sB fA", {1, 0}, 0, 0},
+      {2, 5, "sA sB fA fB", {1, 0}, 0, 1},
       // a worker that was woken wakes two though others search, so a wide burst has its workers soon; but
       // not more than tasks wait
-      {2, 5, "sA sC wA fA", NULL, {2, 1}, 0, 2},
-      {2, 2, "sA sC wA fA", NULL, {1, 1}, 0, 1},
+      {2, 5, "sA sC wA fA", {2, 1}, 0, 2},
+      {2, 2, "sA sC wA fA", {1, 1}, 0, 1},
       // the guard takes a worker off where it was counted, once, and has looked in its place
-      {2, 5, "sA sC mA gA gA", NULL, {0, 1}, 1, 0},
-      {2, 5, "sA sC mA gA fA", NULL, {0, 1}, 0, 0},
-      {2, 5, "sA gA fA", NULL, {0, 0}, 0, 0},
+      {2, 5, "sA sC mA gA gA", {0, 1}, 1, 0},
+      {2, 5, "sA sC mA gA fA", {0, 1}, 0, 0},
+      {2, 5, "sA gA fA", {0, 0}, 0, 0},
       // the worker has a CPU again: it is counted where it is now
-      {2, 0, "sA gA mA sA", NULL, {0, 1}, 0, 0},
-      // the worker goes on while the guard takes it off
-      {2, 0, "sC sD gC", "lC", {0, 1}, 0, 0},
-      {2, 0, "sC sD gC", "lC mC sC", {1, 1}, 0, 0},
-      {2, 0, "sC sD gC lC", "lC mC sC", {0, 1}, 0, 0},
-      {2, 0, "sC sD gC", "lC sC", {0, 1}, 1, 0},
-      {2, 0, "sC sD gC lC", "lC sC", {0, 1}, 0, 0},
+      {2, 0, "sA gA mA sA", {0, 1}, 0, 0},
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(rows[i].tasks, rows[i].domains);
-    meanwhile = rows[i].meanwhile;
     play(rows[i].steps);
     const uint32_t starved = ws_load_relaxed(&ws_sleep_pool(&pool)->starved);
     const bool good = counted(0) == rows[i].counted[0] && counted(1) == rows[i].counted[1]
@@ -230,14 +212,12 @@ static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
 /// Properties of a sleeper, by letters.
 static void describe(ws_worker_t *sleeper, const char *letters)
 {
-  ws_store_relaxed(&sleeper->near.cpu, HERE + 2 + 1);
+  ws_store_relaxed(&sleeper->seen_cpu, HERE + 2 + 1);
   for (; *letters; letters++) {
     if (*letters == 'h') // last seen here
-      ws_store_relaxed(&sleeper->near.cpu, HERE + 1);
+      ws_store_relaxed(&sleeper->seen_cpu, HERE + 1);
     else if (*letters == 'f') // far away
-      ws_store_relaxed(&sleeper->near.cpu, FAR + 1);
-    else if (*letters == 's') // it had no CPU lately
-      ws_store_relaxed(&ws_sleep_worker(sleeper)->watched.shun_until_ns, UINT64_MAX);
+      ws_store_relaxed(&sleeper->seen_cpu, FAR + 1);
     else if (*letters == 't') // it has a timer
       ws_store_relaxed(&ws_sleep_worker(sleeper)->alarm_ns, UINT64_MAX);
     else if (*letters == 'p') // it is pinned to the CPU of the thread that pushes
@@ -259,11 +239,9 @@ static void a_push_wakes_the_best_sleeper(void)
       {{"f", "h", "h", "h"}, 0, 1, 0, 0}, // elsewhere counts for more
       {{"", "t", "", ""}, 0, 1, 0, 1}, // one that rises anyway
       {{"ft", "", "", ""}, 0, 1, 0, 1}, // near counts for more
-      {{"s", "s", "h", "s"}, 0, 1, 0, 2}, // one that got a CPU lately: that counts for most
-      {{"s", "s", "s", "s"}, 0, 1, 0, 0}, // but of those that did not it is one, too
       {{"", "", "f", ""}, 1, 1, 0, 2}, // one on the task's node
       {{"f", "f", "", ""}, 0, 1, 0, 2},
-      {{"p", "ps", "fs", "p"}, 0, 1, 0, 2}, // one that does not stop the thread that pushes
+      {{"p", "p", "f", "p"}, 0, 1, 0, 2}, // one that does not stop the thread that pushes
       {{"p", "p", "p", "p"}, 0, 1, 0, NONE},
       {{"p", "p", "p", "p"}, 0, 0, 0, 0}, // unless that thread needs no CPU,
       {{"p", "p", "p", "p"}, 0, 1, 1, 0}, // or goes before the worker
@@ -275,7 +253,6 @@ static void a_push_wakes_the_best_sleeper(void)
     pool.nodes = &nodes;
     pool.pinned = ws_sleep_pool(&pool)->watched = 1;
     ws_store_relaxed(&prewake.armed, 1);
-    ws_store_relaxed(&ws_sleep_pool(&pool)->shunned, 1);
     ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
     priority = rows[i].priority;
     if (strcmp(rows[i].sleeper[1], "t") == 0 && ws_prewake_armed(&pool) == 0)
@@ -319,7 +296,6 @@ static void the_cap_leaves_cpus_to_threads_outside(void)
 
 static void test_seams(void)
 {
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
   seam.ws_os_cpu = ws_os_cpu_seam;
   seam.ws_os_priority = ws_os_priority_seam;
   seam.sched_setaffinity = sched_setaffinity_seam;

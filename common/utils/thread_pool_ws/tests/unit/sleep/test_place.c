@@ -181,7 +181,7 @@ static void step(const char *word)
       os.cpu = number;
       break;
     case 'V':
-      ws_store_relaxed(&worker.near.cpu, word[1] ? number + 1 : 0);
+      ws_store_relaxed(&worker.seen_cpu, word[1] ? number + 1 : 0);
       break;
     case 'P': // a producer comes to a CPU, or to where the worker is
       ws_store_relaxed(&pool.near.producer_cpu, (word[1] ? number : os.cpu) + 1);
