@@ -47,19 +47,21 @@ typedef struct {
   ws_worker_state_t state; ///< right now; PARKED for the threads outside, and after the pool's stop
   /// [ws_worker_state_t] time in each state, the present one included; 0 for the threads outside
   uint64_t state_ns[WS_WORKER_STATES];
+  uint64_t futile_wakes; ///< times that another thread woke the worker, and it found no task
 } ws_worker_stats_t;
 
 /// What was decided at an event that may wake workers, while at least one slept. If a push sees a worker that
 /// searches, it decides nothing.
 typedef enum {
   WS_DECIDED_TASK, ///< woken for a task that waited
+  WS_DECIDED_AHEAD, ///< woken for a burst, before the workers that were called for it ran
   WS_DECIDED_SPREAD, ///< woken by a worker that had found a task while more were queued
   WS_DECIDED_HINT, ///< woken because of a hint
   WS_DECIDED_STUCK, ///< woken by the guard for tasks that no worker had reached
   WS_DECIDED_TIMER, ///< woken by its own timer
   WS_DECIDED_ALL, ///< all: the pool stopped, or became hot
   WS_DECIDED_CAP, ///< none: as many workers as may be were awake, or no CPU was left for one that spins
-  WS_DECIDED_ENOUGH, ///< none: the workers that searched were enough
+  WS_DECIDED_ENOUGH, ///< none: those that searched or ran tasks would have taken all before it began
   WS_DECISIONS
 } ws_decided_t;
 

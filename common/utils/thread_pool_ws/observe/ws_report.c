@@ -80,15 +80,19 @@ static void say_total(const out_t *out, const ws_stats_t *total, const ws_worker
 }
 
 /// How often workers were woken, or not, and why.
-static void say_decisions(const out_t *out, const ws_stats_t *total)
+static void say_decisions(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
+                          uint32_t count)
 {
   char text[32 * WS_DECISIONS] = "";
   size_t used = 0;
+  uint64_t futile = 0;
+  for (uint32_t i = 0; i < count; i++)
+    futile += worker[i].futile_wakes;
   for (uint32_t why = 0; why < WS_DECISIONS; why++)
     if (total->decided[why] > 0)
       used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %llu", used > 0 ? ", " : "",
                                ws_decided_name((ws_decided_t)why), (ull_t)total->decided[why]);
-  say(out, "  wakes      %s", text);
+  say(out, "  wakes      %s; found no task: %llu", text, (ull_t)futile);
 }
 
 /// @return what the workers do now
@@ -245,7 +249,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   const ws_spin_t spin = ws_spin_mode(pool);
   say_mode(&out, pool, spin);
   say_total(&out, &total, worker, count);
-  say_decisions(&out, &total);
+  say_decisions(&out, &total, worker, count);
   say_pattern(&out, spin, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);

@@ -22,6 +22,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->spin_ns += ws_stat_load(&count->spin_ns);
   stats->growths += ws_stat_load(&count->growths);
   stats->placements += ws_stat_load(&count->placements);
+  stats->futile_wakes += ws_stat_load(&count->futile);
   stats->stopped_callers += ws_stat_load(&count->stopped_callers);
   const uint64_t high_water = ws_stat_load(&queue->deque.high_water);
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;

@@ -60,7 +60,7 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// Bytes of the state of sleep/ in a pool, and in a worker: private to it (ws_sleep_state.h).
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
-#define WS_SLEEP_WORKER_BYTES 656
+#define WS_SLEEP_WORKER_BYTES 664
 
 /// Where threads are (ws_near.h): of a pool.
 typedef struct {

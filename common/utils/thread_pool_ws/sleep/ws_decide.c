@@ -8,6 +8,12 @@ static uint32_t least(uint64_t a, uint64_t b)
   return (uint32_t)(a < b ? a : b);
 }
 
+/// @return whether a worker that is called now will find a task
+static bool needs_more(const ws_moment_t *moment)
+{
+  return moment->queued > moment->taken;
+}
+
 ws_decision_t ws_decide(const ws_moment_t *moment)
 {
   const uint32_t searching = moment->searching;
@@ -17,11 +23,17 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
   if (room == 0) // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
     return (ws_decision_t){0, WS_DECIDED_CAP};
   switch (moment->cue) {
-    case WS_CUE_TASK: // one for each task: a worker that finds a task wakes more if more are queued
-      return (ws_decision_t){1, WS_DECIDED_TASK};
-    case WS_CUE_FOUND: // each searcher will find a task. One at a time: a wake takes as long as a short task
-      return moment->queued > searching ? (ws_decision_t){1, WS_DECIDED_SPREAD}
-                                        : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+    case WS_CUE_TASK:
+      if (searching == 0) // at least one worker looks at each task
+        return (ws_decision_t){1, WS_DECIDED_TASK};
+      // more for a burst, as long as the first one does not run: those that run call more
+      return needs_more(moment) && searching < moment->calls && moment->may_spin
+                 ? (ws_decision_t){1, WS_DECIDED_AHEAD}
+                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+    case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
+      return (searching == 0 && moment->queued > 0) || needs_more(moment)
+                 ? (ws_decision_t){1, WS_DECIDED_SPREAD}
+                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: // as many as the burst needs, less those that look already
       if (moment->queued <= searching)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};
@@ -39,9 +51,9 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
 const char *ws_decided_name(ws_decided_t why)
 {
   static const char *const names[WS_DECISIONS] = {
-      [WS_DECIDED_TASK] = "task",   [WS_DECIDED_SPREAD] = "spread", [WS_DECIDED_HINT] = "hint",
-      [WS_DECIDED_STUCK] = "stuck", [WS_DECIDED_TIMER] = "timer",   [WS_DECIDED_ALL] = "all",
-      [WS_DECIDED_CAP] = "cap",     [WS_DECIDED_ENOUGH] = "enough",
+      [WS_DECIDED_TASK] = "task", [WS_DECIDED_AHEAD] = "ahead", [WS_DECIDED_SPREAD] = "spread",
+      [WS_DECIDED_HINT] = "hint", [WS_DECIDED_STUCK] = "stuck", [WS_DECIDED_TIMER] = "timer",
+      [WS_DECIDED_ALL] = "all",   [WS_DECIDED_CAP] = "cap",     [WS_DECIDED_ENOUGH] = "enough",
   };
   return names[why];
 }

@@ -8,7 +8,8 @@
 
 /// What has happened.
 typedef enum {
-  /// a task was pushed, or a queued one could not have a worker until now. The caller has seen no searcher
+  /// a task was pushed, or a queued one could not have a worker until now, and no worker searches; or a task
+  /// of a burst was pushed while some do
   WS_CUE_TASK,
   WS_CUE_FOUND, ///< a worker has found a task, and was the last searcher, or was woken by another thread
   WS_CUE_HINT, ///< a hint, or a worker that has woken because of one
@@ -17,8 +18,7 @@ typedef enum {
   WS_CUE_ALL ///< the pool has stopped, or has become hot
 } ws_cue_t;
 
-/// What is known then. Each cue but ALL sets working and limit, and the fields that its own branch of
-/// ws_decide() reads.
+/// What is known then.
 typedef struct {
   ws_cue_t cue;
   bool may_spin; ///< the process has a CPU for one more worker that spins
@@ -26,7 +26,10 @@ typedef struct {
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
-  uint32_t calls; ///< wakes that the caller has time for
+  uint32_t calls; ///< wakes that the caller has time for until the first worker runs that it has called
+  /// tasks, about, that others will have taken when a worker that is called now begins: one for each
+  /// searcher, and for each thread at work as many as it runs in the time of a wake
+  uint64_t taken;
   uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search
 } ws_moment_t;
 

@@ -152,14 +152,12 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
   const uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
-  const ws_moment_t moment = {
-      .cue = WS_CUE_STUCK,
-      .working = working - away,
-      .limit = limit,
-      // those woken at the looks before may have no CPU: wake more each time
-      .queued = queued > memory->waited ? queued : memory->waited,
-      .may_stop = outside == 0 || memory->waited > SPARED_LOOKS,
-  };
+  ws_moment_t moment = ws_moment(pool, WS_CUE_STUCK);
+  moment.working = working - away;
+  moment.limit = limit;
+  // those woken at the looks before may have no CPU: wake more each time
+  moment.queued = queued > memory->waited ? queued : memory->waited;
+  moment.may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
   ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL);
 }
 

@@ -25,12 +25,8 @@ static void call_workers(struct ws_pool_s *pool, uint32_t workers)
     return;
   const ws_here_t here = ws_here_known(pool);
   ws_note_outside(pool, here); // the thread that announces will push
-  const ws_moment_t moment = {.cue = WS_CUE_HINT,
-                              .working = ws_working(pool),
-                              .limit = ws_awake_limit(pool),
-                              .searching = ws_searching(pool),
-                              .queued = workers,
-                              .calls = ws_calls_ahead(pool)};
+  ws_moment_t moment = ws_moment(pool, WS_CUE_HINT);
+  moment.queued = workers;
   ws_wake(pool, here, &moment, WS_KIND_NORMAL);
 }
 

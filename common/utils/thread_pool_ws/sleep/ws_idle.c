@@ -157,6 +157,19 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
   return found;
 }
 
+/// The worker has been at work until @p now_ns: learn how long its tasks took.
+static void learn_task(ws_worker_t *worker, uint64_t now_ns)
+{
+  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_au64_t *mean = &ws_sleep_pool(worker->pool)->task_ns;
+  const uint64_t run = ws_own_load(&worker->queue.count.run), tasks = run - its->run;
+  its->run = run;
+  if (tasks == 0)
+    return;
+  const uint64_t each_ns = (now_ns - ws_own_load(&its->spent.since_ns)) / tasks, mean_ns = ws_stat_load(mean);
+  ws_stat_store(mean, mean_ns ? mean_ns - mean_ns / 8 + each_ns / 8 : each_ns);
+}
+
 bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
@@ -164,6 +177,7 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
   uint64_t now_ns = ws_os_now_ns();
   *counted = true;
   if (ran) {
+    learn_task(worker, now_ns);
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     ws_watch_tick(pool, now_ns);
     its->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
@@ -212,10 +226,7 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
-    const ws_moment_t moment = {.cue = WS_CUE_TIMER,
-                                .may_spin = ws_may_spin(pool, 1),
-                                .working = ws_working(pool),
-                                .limit = ws_awake_limit(pool)};
+    const ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
     const ws_here_t here = {.queue = &worker->queue, .worker = worker};
     if (!ws_near_stops_producer(worker) && ws_ask(pool, here, &moment).wakes > 0) {
       if (ws_claim(pool, worker->index, false))
@@ -278,9 +289,11 @@ uint64_t ws_park_begin(ws_worker_t *worker)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
+  const bool was_called = ws_hint_load(&its->state) & WS_STATE_CALLED; // no other thread changes that now
   // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
   // ws_park().
   ws_search_leave(worker, WS_STATE_PARKED);
+  ws_count(&worker->queue.count.futile, was_called);
   ws_give_back(pool, &worker->queue);
   ws_observe(worker, WS_OBSERVED_PARK);
   ws_affinity_leave(worker);

@@ -55,6 +55,7 @@ typedef struct {
   } count;
   alignas(
       WS_SPACING) ws_au64_t call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
+  ws_au64_t task_ns; ///< S time of a task that a worker runs, a mean
   struct {
     ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
     ws_au32_t due; ///< S 1 = it has not looked since
@@ -99,6 +100,7 @@ typedef struct {
   uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
   ws_confine_t confine; ///< while it sleeps: off the producer's CPU
   uint64_t rose_ns; ///< P when it last woke
+  uint64_t run; ///< P tasks that it had run when it was last out of work
   /// How long it spins (ws_budget.h).
   struct {
     uint64_t until_ns; ///< what pre-wake expects

@@ -97,12 +97,6 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(token, 1);
 }
 
-uint32_t ws_calls_ahead(const struct ws_pool_s *pool)
-{
-  const uint64_t call_ns = ws_call_ns(pool), calls = call_ns > 0 ? ws_prewake_waking_ns(pool) / call_ns : 0;
-  return calls > 1 ? (uint32_t)calls : 1;
-}
-
 /// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
 /// system call.
 #define NOTE_EVERY 16u
@@ -271,14 +265,38 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
     ws_queues_trim(&pool->tasks);
 }
 
-// The events. What a branch of ws_decide() reads is known only where a wake is possible: a push while a
-// worker searches, or while none sleeps, costs nothing of this.
+// The events. A moment is built only where a wake is possible: a push while no worker sleeps, or while enough
+// of them search, costs nothing of this.
+
+ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
+{
+  const uint64_t call_ns = ws_call_ns(pool), waking_ns = ws_prewake_waking_ns(pool);
+  const uint64_t task_ns = ws_stat_load(&ws_sleep_pool(pool)->task_ns);
+  ws_moment_t moment = {.cue = cue,
+                        .may_spin = ws_may_spin(pool, 1),
+                        .working = ws_working(pool),
+                        .limit = ws_awake_limit(pool),
+                        .searching = ws_searching(pool)};
+  const uint64_t at_work = 1 + (moment.working > moment.searching ? moment.working - moment.searching : 0);
+  moment.calls = call_ns > 0 && waking_ns > call_ns ? (uint32_t)(waking_ns / call_ns) : 1;
+  moment.taken = moment.searching + (task_ns > 0 ? at_work * waking_ns / task_ns : 0);
+  return moment;
+}
+
+/// A push while workers search. @return whether it is of a burst for which more may be worth a call
+static bool is_burst(const struct ws_pool_s *pool, ws_here_t here)
+{
+  return here.queue && !here.worker && ws_deque_size(&here.queue->deque) > ws_searching(pool);
+}
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (!ws_is_searched(pool)) {
-    const ws_moment_t moment = {
-        .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
+  const bool searched = ws_is_searched(pool);
+  if (!searched || is_burst(pool, here)) {
+    ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
+    moment.searching =
+        searched ? moment.searching : 0; // a later searcher may have looked before the task came
+    moment.queued = searched ? ws_deque_size(&here.queue->deque) : 1;
     ws_wake(pool, here, &moment, kind);
   }
   ws_need_guard(pool);
@@ -311,10 +329,7 @@ void ws_search_found(ws_worker_t *worker)
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
   for (uint32_t left = called ? SPREAD : 1; left > 0 && ws_has_sleepers(pool); left--) {
-    ws_moment_t moment = {.cue = WS_CUE_FOUND,
-                          .working = ws_working(pool),
-                          .limit = ws_awake_limit(pool),
-                          .searching = ws_searching(pool)};
+    ws_moment_t moment = ws_moment(pool, WS_CUE_FOUND);
     moment.queued = moment.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
     if (ws_wake(pool, here, &moment, WS_KIND_NORMAL) == 0)
       return;

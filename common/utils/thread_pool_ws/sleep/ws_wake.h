@@ -54,8 +54,8 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
-/// @return calls that a thread has time for until the first worker that it calls runs; at least 1
-uint32_t ws_calls_ahead(const struct ws_pool_s *pool);
+/// @return what is known now, but for queued and may_stop
+ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
 
 // Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted
 // worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it

@@ -33,7 +33,7 @@ typedef struct {
   ws_au64_t run; ///< O counted after the task has run, with release: [edge POOL_IDLE]
   ws_au64_t stolen, inlined, parks, wakes_sent, spins, spin_ns, growths, placements; ///< O
   ws_au64_t decided[WS_DECISIONS]; ///< O
-  ws_au64_t stopped_callers, hits, lates, misses, unused, capped, preempted; ///< O
+  ws_au64_t stopped_callers, futile, hits, lates, misses, unused, capped, preempted; ///< O
 } ws_counters_t;
 
 typedef struct ws_queue_s ws_queue_t;

@@ -20,13 +20,38 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_TASK, .working = 7, .limit = 8, .queued = 9}, 1, WS_DECIDED_TASK},
       {{WS_CUE_TASK, .working = 8, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP},
       {{WS_CUE_TASK, .working = 9, .limit = 8, .queued = 1}, 0, WS_DECIDED_CAP}, // the cap has fallen
-      // a searcher that has found a task: one, if more tasks wait than workers search for
-      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 1}, 1, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 9}, 1, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
+      // more while the first ones are on their way, if the others will not have taken the burst by then
+      {{WS_CUE_TASK, true, .working = 1, .limit = 8, .searching = 1, .calls = 4, .taken = 1, .queued = 2},
+       1,
+       WS_DECIDED_AHEAD},
+      {{WS_CUE_TASK, true, .working = 1, .limit = 8, .searching = 1, .calls = 4, .taken = 5, .queued = 5},
+       0,
+       WS_DECIDED_ENOUGH},
+      {{WS_CUE_TASK, true, .working = 3, .limit = 8, .searching = 3, .calls = 4, .taken = 5, .queued = 6},
+       1,
+       WS_DECIDED_AHEAD},
+      // as many as the caller can call until the first one runs: those it has called call, too
+      {{WS_CUE_TASK, true, .working = 4, .limit = 8, .searching = 4, .calls = 4, .taken = 4, .queued = 9},
+       0,
+       WS_DECIDED_ENOUGH},
+      // and only where a CPU is left, of all pools' workers
+      {{WS_CUE_TASK, false, .working = 1, .limit = 8, .searching = 1, .calls = 4, .queued = 9},
+       0,
+       WS_DECIDED_ENOUGH},
+      {{WS_CUE_TASK, true, .working = 8, .limit = 8, .searching = 1, .calls = 4, .queued = 9},
+       0,
+       WS_DECIDED_CAP},
+      // a searcher that has found a task: one, if it would find a task
+      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .taken = 2, .queued = 3},
+       1,
+       WS_DECIDED_SPREAD},
+      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .taken = 3, .queued = 3},
+       0,
+       WS_DECIDED_ENOUGH},
       {{WS_CUE_FOUND, .working = 8, .limit = 8, .queued = 9}, 0, WS_DECIDED_CAP},
-      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .queued = 3}, 1, WS_DECIDED_SPREAD},
-      {{WS_CUE_FOUND, .working = 3, .limit = 8, .searching = 2, .queued = 2}, 0, WS_DECIDED_ENOUGH},
+      {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
+      // the last searcher: one for what is left, whatever is foreseen
+      {{WS_CUE_FOUND, .working = 1, .limit = 8, .taken = 90, .queued = 1}, 1, WS_DECIDED_SPREAD},
       // a hint: until as many search as it wants, and as many as the caller has time for
       {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3}, 3, WS_DECIDED_HINT},
       {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3, .searching = 5}, 1, WS_DECIDED_HINT},
