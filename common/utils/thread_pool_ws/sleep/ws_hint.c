@@ -7,7 +7,6 @@
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../trace/ws_traced.h"
-#include "ws_budget.h"
 #include "ws_idle.h"
 #include "ws_wake.h"
 

@@ -71,7 +71,9 @@ WakeOne(x) ==
         THEN Go(x, "call") ELSE Go(x, "searching?")
   \/ /\ At(x, "call") /\ s' = [s EXCEPT !.guard = "standing"] /\ Go(x, "searching?")
   \/ /\ At(x, "searching?") /\ Keep
-     /\ IF s.searching = 0 THEN Go(x, "wake_one") ELSE Return(x, FALSE)
+     /\ \/ s.searching = 0 /\ Go(x, "wake_one")
+        \/ s.searching > 0 /\ Return(x, FALSE)
+        \/ s.searching > 0 /\ x \in P /\ Queued > s.searching /\ Go(x, "wake_one") \* ahead, if that is foreseen to pay
   \/ /\ At(x, "wake_one") /\ Keep
      /\ IF Working < Limit THEN Go(x, "claim") ELSE Return(x, FALSE)
   \/ /\ At(x, "claim")
@@ -113,7 +115,7 @@ Run(w) ==
   \/ /\ At(w, "search") /\ s' = [s EXCEPT !.searching = @ + 1, !.state[w] = "relied"]
      /\ l' = [l EXCEPT ![w].search = "self", ![w].pc = "find"]
   \* ws_search_found: wakes up to two if it was woken, up to one if it was the last, while tasks are more than
-  \* those who search
+  \* those who search; what ws_decide() foresees is left open where some search
   \/ /\ At(w, "found") /\ Leave(w, "running")
      /\ LET wakes == CASE Fault("no_last_wake") -> 0 [] l[w].search = "woken" -> 2
                        [] s.searching = 1 /\ s.state[w] = "relied" -> 1 [] OTHER -> 0
@@ -124,9 +126,10 @@ Run(w) ==
         THEN l' = [l EXCEPT ![w].pc = "enough", ![w].seen = s.searching, ![w].left = @ - 1]
         ELSE l' = [l EXCEPT ![w].pc = "run", ![w].left = 0]
   \/ /\ At(w, "enough") /\ Keep
-     /\ IF Queued > l[w].seen + (IF Fault("counts_itself") THEN 1 ELSE 0)
-        THEN l' = [l EXCEPT ![w].pc = "wake_one", ![w].back = "last", ![w].seen = 0]
-        ELSE l' = [l EXCEPT ![w].pc = "run", ![w].seen = 0, ![w].left = 0]
+     /\ LET others == l[w].seen + (IF Fault("counts_itself") THEN 1 ELSE 0)
+        IN \/ Queued > others /\ l' = [l EXCEPT ![w].pc = "wake_one", ![w].back = "last", ![w].seen = 0]
+           \* the others are foreseen to take all; the last searcher does not rely on that
+           \/ (others > 0 \/ Queued = 0) /\ l' = [l EXCEPT ![w].pc = "run", ![w].seen = 0, ![w].left = 0]
   \/ /\ At(w, "run")
      /\ IF l[w].task = "blocker"
         THEN IF Joins THEN s' = [s EXCEPT !.blocked = @ + 1]
