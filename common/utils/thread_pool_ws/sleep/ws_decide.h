@@ -21,7 +21,7 @@ typedef enum {
 /// What is known then.
 typedef struct {
   ws_cue_t cue;
-  bool may_spin; ///< the process has a CPU for one more worker that spins
+  bool may_spin; ///< the process has a CPU for one more worker that spins, or that may find no task
   bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap: workers that may be awake and not blocked

@@ -157,17 +157,30 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
   return found;
 }
 
-/// The worker has been at work until @p now_ns: learn how long its tasks took.
+/// Pushes read the word: it is written where it changes by more than an eighth.
+static void note(ws_au32_t *word, uint64_t value)
+{
+  const uint64_t before = ws_hint_load(word);
+  if (8 * (value > before ? value - before : before - value) > before)
+    ws_hint_store(word, (uint32_t)value);
+}
+
+/// The worker has been at work until @p now_ns: learn how long its tasks took, and what follows for wakes.
 static void learn_task(ws_worker_t *worker, uint64_t now_ns)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  ws_au64_t *mean = &ws_sleep_pool(worker->pool)->task_ns;
+  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
   const uint64_t run = ws_own_load(&worker->queue.count.run), tasks = run - its->run;
   its->run = run;
   if (tasks == 0)
     return;
-  const uint64_t each_ns = (now_ns - ws_own_load(&its->spent.since_ns)) / tasks, mean_ns = ws_stat_load(mean);
-  ws_stat_store(mean, mean_ns ? mean_ns - mean_ns / 8 + each_ns / 8 : each_ns);
+  const uint64_t newest_ns = 1 + (now_ns - ws_own_load(&its->spent.since_ns)) / tasks;
+  const uint64_t mean_ns = ws_stat_load(&pools->task_ns);
+  const uint64_t task_ns = mean_ns ? mean_ns - mean_ns / 8 + newest_ns / 8 : newest_ns;
+  const uint64_t waking_ns = ws_prewake_waking_ns(worker->pool), call_ns = ws_call_ns(worker->pool);
+  ws_stat_store(&pools->task_ns, task_ns);
+  note(&pools->takes, WS_TAKES_ONE * waking_ns / task_ns);
+  note(&pools->calls, call_ns > 0 ? waking_ns / call_ns : 0);
 }
 
 bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
@@ -226,7 +239,8 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
-    const ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
+    ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
+    moment.may_spin = ws_may_spin(pool, 1);
     const ws_here_t here = {.queue = &worker->queue, .worker = worker};
     if (!ws_near_stops_producer(worker) && ws_ask(pool, here, &moment).wakes > 0) {
       if (ws_claim(pool, worker->index, false))

@@ -15,6 +15,8 @@
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
+#define WS_TAKES_ONE 16u
+
 /// Of a pool.
 typedef struct {
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
@@ -37,6 +39,8 @@ typedef struct {
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
+  ws_au32_t calls; ///< S wakes that a thread can send until the first worker runs, about
+  ws_au32_t takes; ///< S tasks that a thread at work takes in the time of a wake, about; in WS_TAKES_ONE-ths
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks

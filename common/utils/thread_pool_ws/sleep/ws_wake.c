@@ -270,33 +270,28 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 
 ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
 {
-  const uint64_t call_ns = ws_call_ns(pool), waking_ns = ws_prewake_waking_ns(pool);
-  const uint64_t task_ns = ws_stat_load(&ws_sleep_pool(pool)->task_ns);
-  ws_moment_t moment = {.cue = cue,
-                        .may_spin = ws_may_spin(pool, 1),
-                        .working = ws_working(pool),
-                        .limit = ws_awake_limit(pool),
-                        .searching = ws_searching(pool)};
-  const uint64_t at_work = 1 + (moment.working > moment.searching ? moment.working - moment.searching : 0);
-  moment.calls = call_ns > 0 && waking_ns > call_ns ? (uint32_t)(waking_ns / call_ns) : 1;
-  moment.taken = moment.searching + (task_ns > 0 ? at_work * waking_ns / task_ns : 0);
-  return moment;
-}
-
-/// A push while workers search. @return whether it is of a burst for which more may be worth a call
-static bool is_burst(const struct ws_pool_s *pool, ws_here_t here)
-{
-  return here.queue && !here.worker && ws_deque_size(&here.queue->deque) > ws_searching(pool);
+  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const uint32_t working = ws_working(pool), searching = ws_searching(pool);
+  const uint32_t at_work = 1 + (working > searching ? working - searching : 0),
+                 calls = ws_hint_load(&its->calls);
+  return (ws_moment_t){.cue = cue,
+                       .working = working,
+                       .limit = ws_awake_limit(pool),
+                       .searching = searching,
+                       .calls = calls > 1 ? calls : 1,
+                       .taken = searching + (uint64_t)at_work * ws_hint_load(&its->takes) / WS_TAKES_ONE};
 }
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const bool searched = ws_is_searched(pool);
-  if (!searched || is_burst(pool, here)) {
+  const uint64_t own = searched && here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
+  if (!searched || own > ws_searching(pool)) { // a burst
     ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
     moment.searching =
         searched ? moment.searching : 0; // a later searcher may have looked before the task came
-    moment.queued = searched ? ws_deque_size(&here.queue->deque) : 1;
+    moment.queued = searched ? own : 1;
+    moment.may_spin = own > moment.taken && ws_may_spin(pool, 1);
     ws_wake(pool, here, &moment, kind);
   }
   ws_need_guard(pool);

@@ -54,7 +54,7 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
-/// @return what is known now, but for queued and may_stop
+/// @return what is known now, but for queued, may_spin and may_stop
 ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
 
 // Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted

@@ -271,6 +271,45 @@ static void a_push_wakes_the_best_sleeper(void)
   }
 }
 
+/// Tasks are pushed one by one; no worker has begun to run yet.
+static void a_burst_calls_workers_ahead_while_that_pays(void)
+{
+  static const struct {
+    uint32_t tasks;
+    uint32_t takes; ///< tasks that the pushing thread would run in the time of a wake
+    uint32_t calls; ///< that it can make in that time; 0 = not known
+    uint32_t awake; ///< workers of all pools
+    uint32_t woken;
+  } rows[] = {
+      {1, 0, 9, 0, 1},  {2, 0, 9, 0, 2}, {6, 0, 9, 0, 6},
+      {8, 0, 9, 0, 7}, // a CPU is left to the pushing thread
+      {7, 3, 9, 0, 4},  {5, 3, 9, 0, 2}, {4, 3, 9, 0, 1}, // those that would come too late are not called
+      {7, 90, 9, 0, 1}, // but one always is
+      {7, 0, 2, 0, 2},  {7, 0, 0, 0, 1}, // those that are called call the others
+      {7, 0, 9, 4, 3},  {7, 0, 9, 9, 1}, // nor where the workers of other pools have the CPUs
+  };
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    begin(0, 0);
+    ws_sleep_pool_t *its = ws_sleep_pool(&pool);
+    ws_hint_store(&ws_process.awake, rows[i].awake);
+    ws_store_relaxed(&its->spin_cpus, WORKERS);
+    ws_store_relaxed(&its->takes, rows[i].takes * WS_TAKES_ONE);
+    ws_store_relaxed(&its->calls, rows[i].calls);
+    ws_or_acq_rel(&its->sleepers[0], (1 << WORKERS) - 1);
+    for (uint32_t k = 0; k < rows[i].tasks; k++) {
+      ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task}, 1);
+      ws_post(&pool, (ws_here_t){.queue = &lane}, WS_KIND_NORMAL);
+    }
+    uint32_t called = 0;
+    for (uint32_t k = 0; k < WORKERS; k++)
+      called += ws_load_relaxed(&ws_sleep_worker(&workers[k])->token);
+    if (called != rows[i].woken)
+      printf("\nrow %u: %u woken\n", i, called);
+    CU_ASSERT_EQUAL(called, rows[i].woken);
+    end();
+  }
+}
+
 /// As many awake workers as CPUs that threads outside leave, but at least one, and no more than they have
 /// CPUs; all while tasks block, and where no guard could lift the cap.
 static void the_cap_leaves_cpus_to_threads_outside(void)
@@ -302,4 +341,6 @@ static void test_seams(void)
 }
 
 TEST_MAIN_SEAMS(test_seams, "domain", TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another),
-                TEST_CASE(a_push_wakes_the_best_sleeper), TEST_CASE(the_cap_leaves_cpus_to_threads_outside))
+                TEST_CASE(a_push_wakes_the_best_sleeper),
+                TEST_CASE(a_burst_calls_workers_ahead_while_that_pays),
+                TEST_CASE(the_cap_leaves_cpus_to_threads_outside))
