@@ -282,16 +282,25 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
                        .taken = searching + (uint64_t)at_work * ws_hint_load(&its->takes) / WS_TAKES_ONE};
 }
 
+/// A task was pushed while workers search. If it is of a burst, more of them may be worth a call.
+static void post_more(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+{
+  const uint64_t queued = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
+  if (queued <= ws_searching(pool))
+    return;
+  ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
+  moment.queued = queued;
+  moment.may_spin = queued > moment.taken && ws_may_spin(pool, 1);
+  ws_wake(pool, here, &moment, kind);
+}
+
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  const bool searched = ws_is_searched(pool);
-  const uint64_t own = searched && here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
-  if (!searched || own > ws_searching(pool)) { // a burst
-    ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
-    moment.searching =
-        searched ? moment.searching : 0; // a later searcher may have looked before the task came
-    moment.queued = searched ? own : 1;
-    moment.may_spin = own > moment.taken && ws_may_spin(pool, 1);
+  if (ws_is_searched(pool)) {
+    post_more(pool, here, kind);
+  } else { // a later searcher may have looked before the task came: it does not count
+    const ws_moment_t moment = {
+        .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
     ws_wake(pool, here, &moment, kind);
   }
   ws_need_guard(pool);
