@@ -55,8 +55,8 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 /// The samples of a slot are there. Two tasks an antenna follow, of which the pushing thread takes one.
 #define WS_OAI_PREWAKE_RU(ru) ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1)
 
-/// An uplink slot is about to be received, by this thread. One worker: each wake is a call in the way of this
-/// thread, and a worker that is awake when the burst comes wakes the others.
-#define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, 1)
+/// An uplink slot is about to be received, by this thread: as many workers as pay (WS_AS_MANY_AS_PAY). They
+/// begin to wake while it estimates the channel.
+#define WS_OAI_PREWAKE_SLOT(gNB) ws_oai_prewake(&(gNB)->threadPool, ~0u)
 
 #endif

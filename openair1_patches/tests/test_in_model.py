@@ -81,7 +81,7 @@ def test_patched_programs_do_the_same_and_say_what_they_do(new_build: NewBuild, 
     assert phases == slot_of(shape)
     assert [line for line in lines if line.startswith("begin 1 7.2 ")][0] == "begin 1 7.2 0"
     assert not [line for line in lines if " 7.4 " in line]  # a slot without a transmission
-    hints = lines.count("prewake 1")
+    hints = lines.count(f"prewake {2**32 - 1}")  # as many workers as pay
     assert hints > 0 if shape == "A serial" else hints == 8  # of each user's decoding; of each slot
     _, lines = said(build, "softmodem")
     assert "prewake 1" in lines  # the unit with one antenna

@@ -346,12 +346,16 @@ int ws_pool_wait(ws_pool_t *pool);
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
+/// A number of workers for a hint: as many as the calling thread can wake until the first one runs. The
+/// pushes of the burst wake more.
+#define WS_AS_MANY_AS_PAY UINT32_MAX
+
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
 /// then, as always, for spin_ns_max at most. Wakes no more workers than there are CPUs for, but for those
 /// that several threads wake in the same moment. If the tasks come, the time that a sleeping CPU takes to
 /// wake is hidden. If they do not, the spinning was wasted. The predictor takes the call for the arrival
 /// of the burst, unless the pool is at work.
-/// @param workers    number of workers wanted awake, including those that already spin
+/// @param workers    number of workers wanted awake, including those that already spin; WS_AS_MANY_AS_PAY
 /// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
 /// @progress  a futex call for each worker it wakes, and two to move one off the caller's CPU

@@ -3,6 +3,8 @@
 /// ws_decide.h.
 #include "ws_decide.h"
 
+#include "../include/ws_pool.h"
+
 static uint32_t least(uint64_t a, uint64_t b)
 {
   return (uint32_t)(a < b ? a : b);
@@ -34,10 +36,11 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       return (searching == 0 && moment->queued > 0) || needs_more(moment)
                  ? (ws_decision_t){1, WS_DECIDED_SPREAD}
                  : (ws_decision_t){0, WS_DECIDED_ENOUGH};
-    case WS_CUE_HINT: // as many as the burst needs, less those that look already
-      if (moment->queued <= searching)
-        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
-      return (ws_decision_t){least(least(moment->calls, moment->queued - searching), room), WS_DECIDED_HINT};
+    case WS_CUE_HINT: { // as many as the burst needs, less those that look already
+      const uint64_t wanted = moment->queued == WS_AS_MANY_AS_PAY ? moment->calls : moment->queued;
+      return wanted > searching ? (ws_decision_t){least(wanted - searching, room), WS_DECIDED_HINT}
+                                : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+    }
     case WS_CUE_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
     case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on

@@ -30,7 +30,8 @@ typedef struct {
   /// tasks, about, that others will have taken when a worker that is called now begins: one for each
   /// searcher, and for each thread at work as many as it runs in the time of a wake
   uint64_t taken;
-  uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search
+  uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search, or
+  /// WS_AS_MANY_AS_PAY
 } ws_moment_t;
 
 typedef struct {

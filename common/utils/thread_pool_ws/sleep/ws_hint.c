@@ -16,8 +16,7 @@
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-/// Wake workers until @p workers search, but at most as many as the caller can call until the first one runs:
-/// the pushes of the burst call more.
+/// Wake workers until @p workers search.
 static void call_workers(struct ws_pool_s *pool, uint32_t workers)
 {
   if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's

@@ -3,6 +3,7 @@
 /// ws_decide(): a table of what is known, and what follows.
 #include <stdio.h>
 
+#include "../../../include/ws_pool.h"
 #include "../../../sleep/ws_decide.h"
 #include "../../support/ws_test.h"
 
@@ -52,12 +53,16 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
       // the last searcher: one for what is left, whatever is foreseen
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .taken = 90, .queued = 1}, 1, WS_DECIDED_SPREAD},
-      // a hint: until as many search as it wants, and as many as the caller has time for
-      {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3}, 3, WS_DECIDED_HINT},
-      {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3, .searching = 5}, 1, WS_DECIDED_HINT},
-      {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3, .searching = 6}, 0, WS_DECIDED_ENOUGH},
-      {{WS_CUE_HINT, .working = 7, .limit = 8, .queued = 6, .calls = 3}, 1, WS_DECIDED_HINT},
-      {{WS_CUE_HINT, .limit = 8, .queued = 0, .calls = 3}, 0, WS_DECIDED_ENOUGH},
+      // a hint: until as many search as it wants, or as the caller has time for
+      {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3}, 6, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .queued = 6, .searching = 5}, 1, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .queued = 6, .searching = 6}, 0, WS_DECIDED_ENOUGH},
+      {{WS_CUE_HINT, .working = 7, .limit = 8, .queued = 6}, 1, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
+      {{WS_CUE_HINT, .limit = 8, .queued = WS_AS_MANY_AS_PAY, .calls = 3}, 3, WS_DECIDED_HINT},
+      {{WS_CUE_HINT, .limit = 8, .queued = WS_AS_MANY_AS_PAY, .calls = 3, .searching = 3},
+       0,
+       WS_DECIDED_ENOUGH},
       // the guard: one for each task that waits, whether workers search or not
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .searching = 2, .queued = 3}, 3, WS_DECIDED_STUCK},
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .queued = UINT64_C(1) << 40}, 6, WS_DECIDED_STUCK},
