@@ -45,8 +45,8 @@ static bool read_class(const char *name)
 static bool read_arrivals(const char *name)
 {
   static const char *const rhythms[] = {"regular", "exponential", "onoff", "first"};
-  sim_rhythm_t *rhythm = &wanted.arrivals.rhythm;
-  for (*rhythm = SIM_REGULAR; *rhythm <= SIM_FIRST; (*rhythm)++)
+  rhythm_t *rhythm = &wanted.arrivals.rhythm;
+  for (*rhythm = ARRIVALS_REGULAR; *rhythm <= ARRIVALS_FIRST; (*rhythm)++)
     if (strcmp(rhythms[*rhythm], name) == 0)
       return true;
   return false;
@@ -75,7 +75,7 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"warm", SIM_WORD_COUNT, &wanted.warm, NULL},
                                      {"period_us", SIM_WORD_NUMBER, &wanted.period_us, NULL},
                                      {"arrivals", SIM_WORD_CALL, NULL, read_arrivals},
-                                     {"varied", SIM_WORD_FLAG, &wanted.arrivals.varied, NULL},
+                                     {"varied", SIM_WORD_COUNT, &wanted.arrivals.varied, NULL},
                                      {"roam", SIM_WORD_COUNT, &wanted.roam, NULL},
                                      {"host_on_us", SIM_WORD_NUMBER, &wanted.host_on_us, NULL},
                                      {"host_off_us", SIM_WORD_NUMBER, &wanted.host_off_us, NULL},
@@ -157,7 +157,7 @@ static bool is_sane(void)
     fprintf(stderr, "ws_sim_time: nothing to do: slot=, file=, bursts=, producers=\n");
   else if (wanted.producers > SIM_PRODUCERS_MAX || (wanted.producers > 1 && wanted.pool != &bench_backend_ws))
     fprintf(stderr, "ws_sim_time: at most %u producers, several with the ws pool only\n", SIM_PRODUCERS_MAX);
-  else if (wanted.arrivals.rhythm != SIM_REGULAR && wanted.period_us <= 0)
+  else if (wanted.arrivals.rhythm != ARRIVALS_REGULAR && wanted.period_us <= 0)
     fprintf(stderr, "ws_sim_time: irregular arrivals need period_us=\n");
   else if (wanted.nested > 0 && !wanted.pool->fork_join)
     fprintf(stderr, "ws_sim_time: this pool cannot nest\n");
@@ -179,6 +179,7 @@ int main(int argc, char **argv)
   if (!is_sane())
     return 2;
   sim_random_seed(seed);
+  wanted.arrivals.seed = seed;
   sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
   if (profile > 0)
     sim_profile_begin();

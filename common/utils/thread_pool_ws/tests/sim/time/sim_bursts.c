@@ -34,7 +34,7 @@ struct producer_s {
   uint32_t started; ///< tasks of this phase
   uint32_t at_once; ///< of those
   uint32_t first; ///< of its slots, among all
-  sim_arrivals_t arrivals;
+  arrivals_t arrivals;
   sim_ps_t began_ps; ///< its last slot
   sim_ps_t pushed_ps, on_worker_ps, running_ps;
 };
@@ -203,7 +203,7 @@ static uint32_t run_slot(producer_t *self, uint32_t first_phase, int64_t number)
   for (uint32_t phase = first_phase; phase < (next > 0 ? next : plan->phases); phase++) {
     self->on_worker_ps = -1;
     sim_phase_t now = plan->phase[phase];
-    now.count = sim_arrivals_size(&self->arrivals, now.count);
+    now.count = arrivals_size(&self->arrivals, now.count);
     run_phase(self, &now);
     if (number >= 0)
       add_bounds(&now);
@@ -241,7 +241,7 @@ static void slots(void *arg)
   sim_ps_t next_ps = self->began_ps = sim_self->now_ps;
   uint32_t phase = 0;
   for (uint32_t i = 0; i < wanted->warm + wanted->bursts; i++) {
-    next_ps += sim_arrivals_gap(&self->arrivals, wanted->period_us);
+    next_ps += (sim_ps_t)(arrivals_gap(&self->arrivals) * wanted->period_us * 1e6);
     if (next_ps < sim_self->now_ps)
       next_ps = sim_self->now_ps;
     if (wanted->period_us > 0)
@@ -382,7 +382,7 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   for (uint32_t i = 0; i < wanted->producers; i++) {
     run.producer[i].first = i * wanted->bursts;
     run.producer[i].arrivals = wanted->arrivals;
-    sim_arrivals_seed(&run.producer[i].arrivals, sim_random_state + i);
+    run.producer[i].arrivals.seed += i;
   }
   // As the benchmark has it: timers as sharp as they get, all real-time threads of one priority.
   sim_thread_t like = {
