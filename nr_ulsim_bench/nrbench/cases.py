@@ -14,6 +14,10 @@ SHAPES = {  # files of data/, with words for ws-bench
     "ticks": ("shapes/ticks.slots", {"tasks": 36, "period_us": 5700}),
     "groups": ("shapes/groups.slots", {"tasks": 3, "period_us": 1000}),
 }
+IRREGULAR: dict[str, dict[str, object]] = {  # with words for ws-bench
+    "22x28 by chance": {"bursts": "22x28", "arrivals": "exponential"},
+    "22x28 in trains": {"bursts": "22x28", "arrivals": "onoff", "varied": 1},
+}
 
 
 def parse_case(case: str) -> list[tuple[int, float]]:

@@ -90,7 +90,7 @@ static bool parse_noise(const char *text, void *target)
   return false;
 }
 
-_Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4,
+_Static_assert(sizeof(bench_t) == 4 && sizeof(class_t) == 4 && sizeof(work_t) == 4 && sizeof(rhythm_t) == 4,
                "enumerations are written as 32 bits");
 
 static const word_key_t keys[] = {
@@ -106,6 +106,9 @@ static const word_key_t keys[] = {
     {"env", .kind = KEY_FUNC, .parse = parse_env},
     {"bursts", .kind = KEY_FUNC, .parse = request_parse_bursts},
     {"period_us", WORD_NUMBER(request_t, period_us, 0, 10000000)},
+    {"arrivals", WORD_ONE_OF(request_t, arrivals.rhythm, "regular", "exponential", "onoff", "first")},
+    {"varied", WORD_NUMBER(request_t, arrivals.varied, 0, 1)},
+    {"seed", WORD_NUMBER(request_t, arrivals.seed, 0, INT64_MAX)},
     {"period_ns", WORD_NUMBER(request_t, period_ns, 0, 1000000000)},
     {"fan", WORD_NUMBER(request_t, fan, 0, 64)},
     {"slots", WORD_NUMBER(request_t, slots, 1, 1000000)},
@@ -134,6 +137,8 @@ bool request_parse(char *line, request_t *request, report_t *report)
     missing = "bench=stream needs bursts=1xD and period_ns=N";
   else if (request->bench == BENCH_SLOT && request->burst_count == 0)
     missing = "bench=slot needs bursts=NxD, for example bursts=12x6+22x28";
+  else if (request->arrivals.rhythm != ARRIVALS_REGULAR && request->period_us == 0)
+    missing = "irregular arrivals need period_us=N";
   else if (request->bench == BENCH_COLISEUM && request->tasks == 0)
     missing = "bench=coliseum needs tasks=N";
   if (missing)

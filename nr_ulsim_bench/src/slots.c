@@ -35,6 +35,8 @@ typedef struct {
   slot_plan_t plan;
   timed_task_t *work; ///< of the tasks of one phase
   bench_task_t *tasks; ///< point to work
+  arrivals_t arrivals;
+  uint32_t *all_tasks; ///< of each phase; the plan has those of this slot
   uint64_t pushed_tasks;
   uint32_t slots_begun;
   slot_series_t series;
@@ -85,6 +87,7 @@ static uint32_t run_slot(slot_bench_t *bench, uint32_t first)
   const uint64_t begin_ns = clock_now_ns();
   uint32_t i = first, bursts = 0;
   for (; i < plan->phase_count && plan->phases[i].slot == plan->phases[first].slot; i++) {
+    plan->phases[i].task_count = arrivals_size(&bench->arrivals, bench->all_tasks[i]);
     busy_work(plan->phases[i].serial_ns);
     const uint64_t took_ns = plan->phases[i].task_count ? run_burst(bench, &plan->phases[i]) : 0;
     if (took_ns && bursts < BURSTS_SHOWN)
@@ -104,12 +107,12 @@ static uint32_t run_slot(slot_bench_t *bench, uint32_t first)
 /// Slots from the plan, over and over, the producer asleep in between.
 static void run_slots(slot_bench_t *bench, uint32_t slots)
 {
-  const uint64_t period_ns = bench->session->request->period_us * 1000;
+  const double period_ns = (double)bench->session->request->period_us * 1000;
   uint64_t start_ns = clock_now_ns();
   bench->series = (slot_series_t){.makespan_ns = allot(slots, sizeof(uint64_t)),
                                   .ratio_ppm = allot(slots, sizeof(uint64_t))};
   for (uint32_t slot = 0, phase = 0; slot < slots; slot++) {
-    start_ns += period_ns;
+    start_ns += (uint64_t)(arrivals_gap(&bench->arrivals) * period_ns);
     const uint64_t now_ns = clock_now_ns();
     if (start_ns < now_ns) {
       bench->series.late_slots++;
@@ -153,6 +156,9 @@ static void prepare_tasks(slot_bench_t *bench)
   const uint32_t most = bench->plan.tasks_max;
   bench->work = allot(most, sizeof bench->work[0]);
   bench->tasks = allot(most, sizeof bench->tasks[0]);
+  bench->all_tasks = allot(bench->plan.phase_count, sizeof bench->all_tasks[0]);
+  for (uint32_t i = 0; i < bench->plan.phase_count; i++)
+    bench->all_tasks[i] = bench->plan.phases[i].task_count;
   for (uint32_t i = 0; i < most; i++)
     bench->tasks[i] = (bench_task_t){.func = run_timed, .arg = &bench->work[i]};
 }
@@ -167,7 +173,8 @@ void measure_slots(session_t *session)
 {
   const request_t *const request = session->request;
   report_t *const report = session->report;
-  slot_bench_t bench = {.session = session, .pushed_tasks = threads_run_tasks()};
+  slot_bench_t bench = {
+      .session = session, .arrivals = request->arrivals, .pushed_tasks = threads_run_tasks()};
   if (!slot_plan_make(&bench.plan, request, report))
     return;
   prepare_tasks(&bench);

@@ -8,6 +8,7 @@ from machine_tree import CPUS, tuned
 from made_up import nrbench
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
+from nrbench.cases import IRREGULAR
 from nrbench.engine import Request
 from nrbench.parts import lives, prewake, scale, scan
 from nrbench.parts.pools import BUDGET_S, PARTS, QUICK_BUDGET_S, steps_of
@@ -55,6 +56,13 @@ def test_shapes_of_slots_are_measured_beside_no_pool_and_others():
     found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=replay" in s.words}
     names = ("ws", "alone", "mutex-per-worker")
     assert found == {(case, name) for case in ("ticks", "groups") for name in names}
+
+
+def test_irregular_slots_are_measured_beside_no_pool_and_others():
+    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=slot" in s.words}
+    names = ("ws", "alone", "mutex-per-worker")
+    irregular = {(case, name) for case, name in found if case in IRREGULAR}
+    assert irregular == {(case, name) for case in IRREGULAR for name in names}
 
 
 def test_every_round_holds_the_same_measurements_in_another_order():

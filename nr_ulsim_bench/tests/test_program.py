@@ -59,6 +59,20 @@ def test_a_hog_runs_beside_the_measurement_and_ends_with_it(driver):
     assert answer.get("slots") == 5
 
 
+def test_slots_may_come_by_chance_in_varied_sizes(driver):
+    words = ["bench=slot", "backend=alone", "bursts=20x5", "period_us=100", "slots=300", "limit_s=20"]
+    work = {}
+    for arrivals in ("regular", "exponential", "onoff", "first"):
+        more = [f"arrivals={arrivals}", "varied=1", "seed=3"]
+        answers = [driver.ask([*words, *more]) for _ in range(2)]
+        assert answers[0]["work_s"] == answers[1]["work_s"]  # of one seed
+        work[arrivals] = answers[0]["work_s"] / 300 * 1e6
+    assert all(abs(us - 62.5) < 4 for us in work.values())  # 5 to 20 tasks
+    assert len(set(work.values())) > 1
+    refused = driver.ask([*words, "arrivals=first", "period_us=0"])
+    assert refused["error"] == "request: irregular arrivals need period_us=N"
+
+
 def test_slots_in_which_a_pool_settles_do_not_count(driver):
     words = ["bench=slot", "backend=alone", "bursts=2x0.5", "warm=3", "slots=2", "limit_s=20"]
     answer = driver.ask(words)

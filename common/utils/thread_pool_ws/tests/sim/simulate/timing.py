@@ -17,6 +17,8 @@ from simulate.program import Job, print_line, run_jobs
 from simulate.workload import KNOWN, WorkloadError, default_period_us, workload_words
 
 POOLS = ("ws", "mutex-queue", "mutex-per-worker")
+NAMED = ("pool", "class", "workers", "producers", "seed", "arrivals", "varied")
+ARRIVALS = ("regular", "exponential", "onoff", "first")
 CLASSES = ("other", "rr", "rrall")
 LIMIT_S = 3600.0
 
@@ -66,8 +68,8 @@ def some_of(known: Sequence[str]) -> Callable[[str], list[str]]:
 def burst_job(
     machine: Machine, label: dict[str, Any], period_us: float, spin: str = "auto", **more: object
 ) -> Job:
-    """The label has the setting: pool, workload, class, workers, producers, seed."""
-    settings = {key: label[key] for key in ("pool", "class", "workers", "producers", "seed") if key in label}
+    """The label has the setting: workload, and of NAMED what is not as usual."""
+    settings = {key: label[key] for key in NAMED if key in label}
     words = [f"{key}={value}" for key, value in (settings | more).items()]
     words += [*machine.words, *workload_words(label["workload"]), f"period_us={period_us:g}"]
     # hot is one of the benchmark's settings, the others are the pool's own
@@ -80,7 +82,8 @@ def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) ->
     if period_us is None:
         threads = label["workers"] + (options.producers if label["pool"] == "ws" else 0)
         period_us = default_period_us(label["workload"], min(machine.cpus, threads), options.producers)
-    more = {"spin": options.spin, "producers": options.producers, "period_us": period_us}
+    more = {key: getattr(options, key) for key in ("spin", "producers", "arrivals")}
+    more |= {"varied": int(options.sizes == "varied"), "period_us": period_us}
     numbers = {key: getattr(options, key) for key in ("bursts", "warm", "seed", "profile")}
     return burst_job(machine, label | more, period_us, options.spin, **numbers)
 
@@ -158,6 +161,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     spins = ("auto", "off", "hot")
     add("--spin", choices=spins, default="auto", help="pre-wake, or workers that never sleep")
     add("--period-us", type=float, help="0: no pause. Default: 500, or 1.4 x the work per thread")
+    rhythms = "exponential gaps, trains with silences between, or each slot after half a period to 1.5"
+    add("--arrivals", choices=ARRIVALS, default="regular", help=rhythms)
+    add("--sizes", choices=("all", "varied"), default="all", help="varied: a quarter of the tasks to all")
     add("--bursts", type=int, default=400, help="slots that are measured")
     add("--warm", type=int, default=800, help="slots before those")
     add("--seed", type=int, default=1)

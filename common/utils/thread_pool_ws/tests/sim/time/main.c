@@ -42,6 +42,16 @@ static bool read_class(const char *name)
   return wanted.classes != SIM_OTHER || strcmp(name, "other") == 0;
 }
 
+static bool read_arrivals(const char *name)
+{
+  static const char *const rhythms[] = {"regular", "exponential", "onoff", "first"};
+  rhythm_t *rhythm = &wanted.arrivals.rhythm;
+  for (*rhythm = ARRIVALS_REGULAR; *rhythm <= ARRIVALS_FIRST; (*rhythm)++)
+    if (strcmp(rhythms[*rhythm], name) == 0)
+      return true;
+  return false;
+}
+
 static bool read_slot(const char *text)
 {
   return sim_plan_from_text(&wanted.plan, text);
@@ -64,6 +74,8 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"bursts", SIM_WORD_COUNT, &wanted.bursts, NULL},
                                      {"warm", SIM_WORD_COUNT, &wanted.warm, NULL},
                                      {"period_us", SIM_WORD_NUMBER, &wanted.period_us, NULL},
+                                     {"arrivals", SIM_WORD_CALL, NULL, read_arrivals},
+                                     {"varied", SIM_WORD_COUNT, &wanted.arrivals.varied, NULL},
                                      {"roam", SIM_WORD_COUNT, &wanted.roam, NULL},
                                      {"host_on_us", SIM_WORD_NUMBER, &wanted.host_on_us, NULL},
                                      {"host_off_us", SIM_WORD_NUMBER, &wanted.host_off_us, NULL},
@@ -133,6 +145,8 @@ static void print_series(sim_series_t *series)
   printf("\"full_us\": %.3f, \"wakes\": %.3f, \"preempted\": %.4f, \"cpu_us\": %.3f, \"tasks_per_s\": %.0f",
          percentile(series->full_us, series->slots, 0.5), series->wakes / slots, series->preempted / slots,
          series->busy_us / slots, series->tasks / series->wall_us * 1e6);
+  printf(", \"gaps_us\": [%.3f, %.3f, %.3f]", percentile(series->gap_us, series->slots, 0.1),
+         percentile(series->gap_us, series->slots, 0.5), percentile(series->gap_us, series->slots, 0.9));
   print_swaps();
   printf("}\n");
 }
@@ -143,6 +157,8 @@ static bool is_sane(void)
     fprintf(stderr, "ws_sim_time: nothing to do: slot=, file=, bursts=, producers=\n");
   else if (wanted.producers > SIM_PRODUCERS_MAX || (wanted.producers > 1 && wanted.pool != &bench_backend_ws))
     fprintf(stderr, "ws_sim_time: at most %u producers, several with the ws pool only\n", SIM_PRODUCERS_MAX);
+  else if (wanted.arrivals.rhythm != ARRIVALS_REGULAR && wanted.period_us <= 0)
+    fprintf(stderr, "ws_sim_time: irregular arrivals need period_us=\n");
   else if (wanted.nested > 0 && !wanted.pool->fork_join)
     fprintf(stderr, "ws_sim_time: this pool cannot nest\n");
   else
@@ -163,6 +179,7 @@ int main(int argc, char **argv)
   if (!is_sane())
     return 2;
   sim_random_seed(seed);
+  wanted.arrivals.seed = seed;
   sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
   if (profile > 0)
     sim_profile_begin();

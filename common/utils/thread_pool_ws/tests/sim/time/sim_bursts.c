@@ -34,6 +34,8 @@ struct producer_s {
   uint32_t started; ///< tasks of this phase
   uint32_t at_once; ///< of those
   uint32_t first; ///< of its slots, among all
+  arrivals_t arrivals;
+  sim_ps_t began_ps; ///< its last slot
   sim_ps_t pushed_ps, on_worker_ps, running_ps;
 };
 
@@ -200,16 +202,21 @@ static uint32_t run_slot(producer_t *self, uint32_t first_phase, int64_t number)
   sim_ps_t start_ps = -1;
   for (uint32_t phase = first_phase; phase < (next > 0 ? next : plan->phases); phase++) {
     self->on_worker_ps = -1;
-    run_phase(self, &plan->phase[phase]);
+    sim_phase_t now = plan->phase[phase];
+    now.count = arrivals_size(&self->arrivals, now.count);
+    run_phase(self, &now);
     if (number >= 0)
-      add_bounds(&plan->phase[phase]);
+      add_bounds(&now);
     if (start_ps < 0 && self->on_worker_ps >= 0)
       start_ps = self->on_worker_ps - self->pushed_ps;
   }
+  const sim_ps_t gap_ps = begin_ps - self->began_ps;
+  self->began_ps = begin_ps;
   if (number < 0)
     return next;
   const uint32_t at = self->first + (uint32_t)number;
   run.series->makespan_us[at] = (double)(sim_self->now_ps - begin_ps) / 1e6;
+  run.series->gap_us[at] = (double)gap_ps / 1e6;
   run.series->start_us[at] = (double)start_ps / 1e6;
   run.series->full_us[at] = (double)(self->running_ps - self->pushed_ps) / 1e6;
   return next;
@@ -231,12 +238,13 @@ static void slots(void *arg)
 {
   producer_t *self = arg;
   const sim_bursts_t *wanted = run.wanted;
-  const sim_ps_t period_ps = (sim_ps_t)(wanted->period_us * 1e6);
-  sim_ps_t next_ps = sim_self->now_ps;
+  sim_ps_t next_ps = self->began_ps = sim_self->now_ps;
   uint32_t phase = 0;
   for (uint32_t i = 0; i < wanted->warm + wanted->bursts; i++) {
-    next_ps = next_ps + period_ps > sim_self->now_ps ? next_ps + period_ps : sim_self->now_ps;
-    if (period_ps > 0)
+    next_ps += (sim_ps_t)(arrivals_gap(&self->arrivals) * wanted->period_us * 1e6);
+    if (next_ps < sim_self->now_ps)
+      next_ps = sim_self->now_ps;
+    if (wanted->period_us > 0)
       sim_sleep_until(next_ps);
     if (i == wanted->warm)
       begin_measuring();
@@ -360,7 +368,8 @@ static bool prepare_series(const sim_bursts_t *wanted, sim_series_t *series)
   series->makespan_us = calloc(series->slots, sizeof(double));
   series->start_us = calloc(series->slots, sizeof(double));
   series->full_us = calloc(series->slots, sizeof(double));
-  return series->makespan_us && series->start_us && series->full_us;
+  series->gap_us = calloc(series->slots, sizeof(double));
+  return series->makespan_us && series->start_us && series->full_us && series->gap_us;
 }
 
 bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
@@ -370,8 +379,11 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   sim_disturb_reset();
   if (!prepare_series(wanted, series))
     return false;
-  for (uint32_t i = 0; i < wanted->producers; i++)
+  for (uint32_t i = 0; i < wanted->producers; i++) {
     run.producer[i].first = i * wanted->bursts;
+    run.producer[i].arrivals = wanted->arrivals;
+    run.producer[i].arrivals.seed += i;
+  }
   // As the benchmark has it: timers as sharp as they get, all real-time threads of one priority.
   sim_thread_t like = {
       .class = wanted->classes == SIM_RR_ALL ? SIM_REALTIME : SIM_FAIR, .priority = PRIORITY, .slack_ns = 1};

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arrivals.h"
 #include "bench_backend.h"
 #include "sim_plan.h"
 
@@ -23,6 +24,7 @@ typedef struct {
   uint32_t producers; ///< each pushes and joins slots of its own; more than one: the ws pool only
   sim_plan_t plan;
   uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
+  arrivals_t arrivals; ///< of the first; the seed of each further one is the next number
   double period_us; ///< between two slots of a producer; 0 = the next one follows at once
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
   double host_on_us,
@@ -36,6 +38,7 @@ typedef struct {
   double *makespan_us; ///< first push to return of the last join, with the producer's serial work
   double *start_us; ///< first push to the first task that starts on a worker; < 0: none did
   double *full_us; ///< first push of the last phase until so many tasks have started as can run at once
+  double *gap_us; ///< since the slot before began
   uint32_t slots;
   double work_us, bound_us, tasks; ///< sums over the slots; bound: on all CPUs
   double whole_us; ///< the same sum in whole tasks, on one CPU for each thread that runs tasks

@@ -133,9 +133,9 @@ SLOT_ROWS: tuple[Row, ...] = (
     ("CPU time / work", "cpu_per_work", 2),
 )
 BURST_ROWS = SLOT_ROWS[6:10]
-HEAD = """SIMULATED: no figure here was measured on such a machine. Of the machine files only vm-2-amd is
-calibrated; these are made of published values and estimates. A curve shows how the pool's own work grows with
-the number of CPUs.
+HEAD = """SIMULATED: no figure here was measured on such a machine. Of the machine files only vm-2-amd and
+vm-16-intel are calibrated; these are made of published values and estimates. A curve shows how the pool's own
+work grows with the number of CPUs.
 p50, p99: makespan of a slot, from the first push to the return of the last join.
 bound: the longest task, or the work on all CPUs.
 whole tasks: the CPU that is free first takes the next task; for equal tasks ceil(tasks / CPUs) x a task.
