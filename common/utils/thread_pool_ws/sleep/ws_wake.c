@@ -282,15 +282,16 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
                        .taken = searching + (uint64_t)at_work * ws_hint_load(&its->takes) / WS_TAKES_ONE};
 }
 
-/// A task was pushed while workers search. If it is of a burst, more of them may be worth a call.
+/// A task was pushed while workers search. If it is of a burst, more of them may be worth a call: for its
+/// tasks but one, which the caller will run itself.
 static void post_more(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  const uint64_t queued = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
-  if (queued <= ws_searching(pool))
+  const uint64_t size = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
+  if (size <= 1 + ws_searching(pool))
     return;
   ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
-  moment.queued = queued;
-  moment.may_spin = queued > moment.taken && ws_may_spin(pool, 1);
+  moment.queued = size - 1;
+  moment.may_spin = size - 1 > moment.taken && ws_may_spin(pool, 1);
   ws_wake(pool, here, &moment, kind);
 }
 

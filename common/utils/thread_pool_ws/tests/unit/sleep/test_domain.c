@@ -20,7 +20,7 @@
 #define WORKERS 8u
 #define DOMAINS 2u
 #define LANE WORKERS
-#define CELLS 8u
+#define CELLS 16u
 #define NONE UINT32_MAX
 #define FIRST 40u ///< CPU of domain 0; the next one is of domain 1
 /// Workers of domain 0, of domain 1, and those that sleep.
@@ -281,12 +281,14 @@ static void a_burst_calls_workers_ahead_while_that_pays(void)
     uint32_t awake; ///< workers of all pools
     uint32_t woken;
   } rows[] = {
-      {1, 0, 9, 0, 1},  {2, 0, 9, 0, 2}, {6, 0, 9, 0, 6},
-      {8, 0, 9, 0, 7}, // a CPU is left to the pushing thread
-      {7, 3, 9, 0, 4},  {5, 3, 9, 0, 2}, {4, 3, 9, 0, 1}, // those that would come too late are not called
-      {7, 90, 9, 0, 1}, // but one always is
-      {7, 0, 2, 0, 2},  {7, 0, 0, 0, 1}, // those that are called call the others
-      {7, 0, 9, 4, 3},  {7, 0, 9, 9, 1}, // nor where the workers of other pools have the CPUs
+      // one for each task but the one that the pushing thread will run
+      {1, 0, 9, 0, 1}, {2, 0, 9, 0, 1}, {3, 0, 9, 0, 2},
+      {7, 0, 9, 0, 6}, {9, 0, 9, 0, 7}, // a CPU is left to that thread
+      {8, 3, 9, 0, 4}, // those that would come too late are not called
+      {6, 3, 9, 0, 2}, {5, 3, 9, 0, 1}, {8, 90, 9, 0, 1}, // but one always is
+      {8, 0, 2, 0, 2}, // those that are called call the others
+      {8, 0, 0, 0, 1}, {8, 0, 9, 4, 3}, // nor where the workers of other pools have the CPUs
+      {8, 0, 9, 9, 1},
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(0, 0);
