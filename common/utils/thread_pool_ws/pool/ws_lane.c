@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.c
-/// ws_lane.h: claim, inherit, remember.
+/// ws_lane.h: take, inherit, remember.
 #include "ws_lane.h"
 
 #include "../tasks/ws_inbox.h"
@@ -47,7 +47,7 @@ static bool has_ended(uint64_t owner, uint64_t id)
 }
 
 /// Claim a lane without an owner, with @p ended also one whose owner has ended without freeing it.
-static ws_queue_t *claim(ws_self_t *self, struct ws_pool_s *pool, bool ended)
+static ws_queue_t *take_lane(ws_self_t *self, struct ws_pool_s *pool, bool ended)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
@@ -71,11 +71,11 @@ static ws_queue_t *inherit(ws_self_t *self, struct ws_pool_s *pool)
   if (now_ns - ws_hint_load(&pool->inherited_ns) < INHERIT_EVERY_NS)
     return NULL;
   ws_hint_store(&pool->inherited_ns, now_ns);
-  return claim(self, pool, true);
+  return take_lane(self, pool, true);
 }
 
 /// Claim a lane that was never claimed. @return NULL = there is none
-static ws_queue_t *add(ws_self_t *self, struct ws_pool_s *pool)
+static ws_queue_t *new_lane(ws_self_t *self, struct ws_pool_s *pool)
 {
   ws_queue_t *lane = NULL;
   pthread_mutex_lock(&pool->lane_lock);
@@ -99,8 +99,8 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
   for (uint32_t i = pool->workers; i < queues; i++)
     if (ws_load_relaxed(&pool->tasks.queue[i]->owner) == id) // relaxed: this thread wrote it
       return remember(self, pool, pool->tasks.queue[i]);
-  ws_queue_t *lane = claim(self, pool, false);
+  ws_queue_t *lane = take_lane(self, pool, false);
   if (!lane && queues < pool->workers + pool->settings.lanes)
-    lane = add(self, pool);
+    lane = new_lane(self, pool);
   return lane ? lane : inherit(self, pool);
 }

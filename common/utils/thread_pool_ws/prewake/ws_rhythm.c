@@ -55,7 +55,7 @@ static void publish(ws_prewake_pool_t *its, uint32_t permille)
 }
 
 /// Copy the words [first, end).
-static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
+static void copy_words(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
 {
   for (size_t i = first; i < end; i++) {
     const uint64_t word = ws_load_relaxed(&its->outlook[i]); // relaxed: void if the sequence has changed
@@ -65,7 +65,7 @@ static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outl
 
 void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook)
 {
-  copy(its, 0, words_of(0), outlook);
+  copy_words(its, 0, words_of(0), outlook);
 }
 
 bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook)
@@ -77,7 +77,7 @@ bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *out
     if (before % 2 == 0) {
       ws_rhythm_glance(its, outlook);
       if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
-        copy(its, words_of(0), words_of(outlook->phases), outlook);
+        copy_words(its, words_of(0), words_of(outlook->phases), outlook);
       ws_fence_seq_cst_loads(); // [edge OUTLOOK fence] the words before the second look
       if (ws_load_relaxed(&its->outlook_sequence) == before) // relaxed: after the fence
         return true;

@@ -131,7 +131,7 @@ bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
 }
 
 /// @return the inbox of the next worker of a claim that has bits
-static ws_inbox_t *next(const ws_tasks_t *tasks, ws_claim_t *claim)
+static ws_inbox_t *next_inbox(const ws_tasks_t *tasks, ws_claim_t *claim)
 {
   const uint32_t index = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
   claim->bits &= claim->bits - 1;
@@ -146,7 +146,7 @@ static inline bool has_left(const ws_tasks_t *tasks, const ws_claim_t *claim, co
          && ws_load_relaxed(&inbox->gone); // relaxed: see above
 }
 
-static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
+static bool take_full(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 {
   if (state_of(word) != WS_INBOX_FULL || !move(inbox, word, WS_INBOX_TAKEN))
     return false;
@@ -157,7 +157,7 @@ static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 
 bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
 {
-  ws_inbox_t *inbox = next(tasks, claim);
+  ws_inbox_t *inbox = next_inbox(tasks, claim);
   if (has_left(tasks, claim, inbox)) {
     settle(inbox, own, WS_INBOX_AWAY);
     return false;
@@ -169,13 +169,13 @@ bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, 
   // and state
   ws_fence_light(ws_hint_load(&tasks->light));
   ws_task_t kept;
-  return !has_left(tasks, claim, inbox) || !take(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
+  return !has_left(tasks, claim, inbox) || !take_full(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
 }
 
 void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim)
 {
   while (claim->bits != 0)
-    settle(next(tasks, claim), own, WS_INBOX_AWAY);
+    settle(next_inbox(tasks, claim), own, WS_INBOX_AWAY);
 }
 
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task)
@@ -186,13 +186,13 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
   return state_of(word) == WS_INBOX_FULL
          // relaxed: if it is another task's, the state has changed, too
-         && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take(inbox, word, task);
+         && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take_full(inbox, word, task);
 }
 
 bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task)
 {
   for (uint32_t i = 0; i < tasks->inboxes; i++)
-    if (take(tasks->inbox[i], ws_expected_load(&tasks->inbox[i]->state), task))
+    if (take_full(tasks->inbox[i], ws_expected_load(&tasks->inbox[i]->state), task))
       return true;
   return false;
 }
@@ -232,7 +232,7 @@ uint32_t ws_inbox_stuck(const ws_tasks_t *tasks)
 bool ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task)
 {
   for (uint32_t i = 0; ws_load_relaxed(&tasks->stuck) > 0 && i < tasks->inboxes; i++) // relaxed: as above
-    if (is_stuck(tasks->inbox[i]) && take(tasks->inbox[i], ws_hint_load(&tasks->inbox[i]->stuck), task))
+    if (is_stuck(tasks->inbox[i]) && take_full(tasks->inbox[i], ws_hint_load(&tasks->inbox[i]->stuck), task))
       return true;
   return false;
 }

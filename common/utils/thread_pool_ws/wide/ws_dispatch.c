@@ -175,7 +175,7 @@ static void forget(struct ws_pool_s *pool, uint32_t lane)
 }
 
 /// Take a task of the lane, as its dispatcher or from one.
-static bool take(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_queue_t *lane = pool->tasks.queue[index];
@@ -209,7 +209,7 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
     ws_spin_found(worker); // pushes rely on searchers, and this one may wait
     ws_search_found(worker);
   }
-  if (!take(worker, index, task)) {
+  if (!take_of_lane(worker, index, task)) {
     ws_complete_due(worker); // the search goes on elsewhere
     return false;
   }
