@@ -81,7 +81,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     return false;
   }
   note_push(pool, here); // before the worker counts itself among those that take of this burst
-  if (!ws_inbox_claim_more(&pool->tasks, queue))
+  if (!ws_inbox_reserve_more(&pool->tasks, queue))
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
@@ -93,8 +93,8 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
         ws_run_left(pool, here);
       return true;
     }
-    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
-  } while (ws_inbox_claim_more(&pool->tasks, queue));
+    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were reserved with it, too
+  } while (ws_inbox_reserve_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
   announce_tasks(pool, here, WS_KIND_NORMAL);
   return true;

@@ -81,17 +81,17 @@ typedef struct {
   enum { WS_SUMMARY_NONE, WS_SUMMARY_CLEAR, WS_SUMMARY_SET } state; ///< P
 } ws_summary_bit_t;
 
-/// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
+/// Workers that a thread has reserved, and owes a task or a word that there is none (ws_inbox.h).
 typedef struct {
   uint64_t bits; ///< workers 64 * word + i for each bit i
   uint32_t word;
-  uint64_t left; ///< what tasks->left was before the claim
-} ws_claim_t;
+  uint64_t left; ///< what tasks->left was before
+} ws_reserved_t;
 
 /// What a thread keeps about the inboxes that it fills (ws_inbox.h).
 typedef struct {
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
+  ws_reserved_t reserved; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint64_t stamp; ///< P of the owner's last fill of an inbox
 } ws_outbox_t;
@@ -171,8 +171,8 @@ enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_T
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, which fill of which thread was the last
   ws_aptr_t group; ///< S of the task: readable without taking the task
-  ws_task_t task; ///< plain: owned by the thread that has claimed it, or has moved the state last
-  ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has claimed it
+  ws_task_t task; ///< plain: owned by the thread that has reserved it, or has moved the state last
+  ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has reserved it
   uint32_t index; ///< I the worker
   ws_au64_t *mask; ///< P the mask that has, or had, the worker's bit
   bool open; ///< P the worker waits for a task in it
@@ -214,7 +214,7 @@ typedef struct {
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
-  /// S times that a worker has left its inbox though a thread had claimed it
+  /// S times that a worker has left its inbox though a thread had reserved it
   alignas(WS_SPACING) ws_au64_t left;
   /// S 1 + the lane whose tasks a worker dispatches, or did last; 0 = none, or it was empty then. Only a hint
   alignas(WS_SPACING) ws_au32_t dispatching;

@@ -9,7 +9,6 @@
 ///   domains        the workers of a cache, or of a part of it, have a mask and a count of searchers of their
 ///                  own
 ///   summary words  a search reads a bit for each worker's queue, and not a line of each (tasks/ws_summary.h)
-///   claims         a thread outside claims several workers that spin at once
 #ifndef WS_WIDE_H
 #define WS_WIDE_H
 
