@@ -18,8 +18,8 @@
 #include "ws_escape.h"
 #include "ws_next.h"
 
-/// In a wide pool, if the worker has no task of its own: one from a dispatcher. The search that ends a round
-/// is for others first. @return whether there was one
+/// In a pool with domains, if the worker has no task of its own: one from a dispatcher. The search that ends
+/// a round is for others first. @return whether there was one
 static inline bool was_served(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;

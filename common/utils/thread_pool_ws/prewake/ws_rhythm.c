@@ -140,7 +140,7 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
     ws_hint_store(&its->lowered, lowered - 1); // a fall at the same time may get lost: the next one lowers it
     ws_stat_add(&its->level_changes, 1);
   }
-  // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
+  // Last: with many workers it takes microseconds, and other workers plan with what was published.
   if (is_new && before >= 0 && outlook->arrived.phase >= 0)
     ws_window_add(&its->rhythm.takers[before], takers_of(pool, before_ns));
   ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt

@@ -3,8 +3,8 @@
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
 /// thread, and all places), ws_dig.h (what a wait takes from deques), ws_shared.h, ws_inbox.h.
 ///
-/// Place     The deque of a thread's queue, or a queue that all threads share. In wide pools a worker's inbox
-///           may hold a task, too.
+/// Place     The deque of a thread's queue, or a queue that all threads share. If the pool has inboxes, these
+///           may hold tasks, too.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 ///           owner's thread only. S any thread, atomic.
 #ifndef WS_TASKS_H
@@ -74,7 +74,7 @@ enum {
   WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
 };
 
-/// A queue's bit in a summary word (ws_summary.h). NONE: the queue has none, of a lane or in a small pool.
+/// A queue's bit in a summary word (ws_summary.h). NONE: it has none: a lane's, or no summaries.
 /// CLEAR --the owner pushes--> SET --its queue is empty and it searches elsewhere--> CLEAR
 typedef struct {
   ws_au64_t *word; ///< I
@@ -198,9 +198,9 @@ typedef struct {
   ws_inbox_t **inbox; ///< I [inboxes]
   ws_summary_t *summary; ///< I [summaries]
   ws_domain_t *domain; ///< I [domains]
-  uint32_t inboxes; ///< I 0 = the pool is small: no task is handed to a worker
-  uint32_t domains; ///< I 0 = the pool is small: no worker dispatches
-  uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
+  uint32_t inboxes; ///< I 0 = none: no task is handed to a worker
+  uint32_t domains; ///< I 0 = none: no worker dispatches
+  uint32_t summaries; ///< I 0 = none: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
   uint32_t mask_words; ///< I of waiting, and of the sleepers, in use
