@@ -260,7 +260,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     // Spin, if the thread has a lane: the last tasks run elsewhere, and mostly end soon.
     if (join.helps && spin(&join))
       continue;
-    if (WS_UNLIKELY(join.search.lost)) { // no other thread need run what is left: the wait comes again
+    if (WS_UNLIKELY(join.search.retry)) { // no other thread need run what is left: the wait comes again
       ws_os_yield(); // a thread of its priority may have that to do for which the others yield
       continue;
     }

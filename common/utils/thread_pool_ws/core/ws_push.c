@@ -85,7 +85,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
-  ws_need_guard(pool); // before, too: the caller may lose its CPU after the fill
+  ws_need_guard(pool); // before, too: the caller may be preempted after the fill
   do {
     if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, task))) {
       ws_need_guard(pool); // the worker may get no CPU

@@ -148,7 +148,7 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
 static void end_workers(struct ws_pool_s *pool)
 {
   // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
-  // has ended has lost its number.
+  // has ended has no number.
   for (uint32_t i = 0; i < pool->workers; i++)
     if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
       ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);

@@ -148,7 +148,7 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
 static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
-  // The clock may have lost whole periods in a pause: it goes on from the closest multiple.
+  // The clock may have missed whole periods in a pause: it goes on from the closest multiple.
   const double error_ns = remainder_ns((double)at_ns - phase->next_ns, phase->period_ns);
   ws_mean_follow(&phase->error_ns, fabs(error_ns));
   // Its period stays close to the pattern's, or half of that could fit as well.

@@ -137,7 +137,7 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
   const uint32_t lowered = ws_hint_load(&its->lowered);
   if (lowered != 0 && now_ns >= ws_hint_load(&its->clean_ns)) { // a time without trouble is over
     ws_hint_store(&its->clean_ns, now_ns + ws_hint_load(&its->span_ns));
-    ws_hint_store(&its->lowered, lowered - 1); // a fall at the same time may get lost: the next one lowers it
+    ws_hint_store(&its->lowered, lowered - 1); // a fall may be overwritten: the next one lowers it
     ws_stat_add(&its->level_changes, 1);
   }
   // Last: with many workers it takes microseconds, and other workers plan with what was published.

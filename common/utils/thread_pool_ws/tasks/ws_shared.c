@@ -8,7 +8,7 @@
 #include "../os/ws_os.h"
 
 #define NONE WS_INDEX_NONE
-/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU.
+/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder is preempted.
 /// Sleepers get the lock one after the other, and each handover would cost two switches.
 #define LOCK_PAUSES 64u
 

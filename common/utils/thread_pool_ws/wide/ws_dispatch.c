@@ -14,9 +14,9 @@
 ///            while they are handed tasks, the dispatcher puts these tasks into its own queue, and younger
 ///            tasks may begin first.
 /// Bounds     A worker waits for WAIT_NS_MAX at most, and then dispatches itself. So no worker depends on a
-///            dispatcher that has lost its CPU. The guard finds a task that was handed to a worker without a
+///            dispatcher that is preempted. The guard finds a task that was handed to a worker without a
 ///            CPU (ws_inbox.h). A dispatcher hands out HANDED_MAX tasks at most before it runs one. If it
-///            loses its CPU, TAKEN_MAX tasks at most wait for it.
+///            is preempted, TAKEN_MAX tasks at most wait for it.
 /// Not used   While tasks lie in queues that all threads share, for tiny tasks, and by workers with tasks of
 ///            their own.
 /// Domains    Workers that wait set their bits in the mask of their domain, so that they do not all contend
@@ -87,7 +87,7 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
 {
   ws_task_t tasks[TAKEN_MAX];
   uint32_t kept = 0, taken = TAKEN_MAX;
-  ws_need_guard(pool); // before, too: the caller may lose its CPU after a fill
+  ws_need_guard(pool); // before, too: the caller may be preempted after a fill
   while (reserved->bits != 0 && kept == 0 && taken == TAKEN_MAX) {
     taken = take_some(here, lane, (uint32_t)__builtin_popcountll(reserved->bits), tasks);
     for (uint32_t i = 0; i < taken; i++)
