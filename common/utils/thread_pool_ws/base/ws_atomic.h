@@ -42,8 +42,8 @@ typedef struct {
 #define ws_cas_seq_cst(a, expected, x)                                                                       \
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
 
-/// A preference, a setting or an estimate: a stale or a lost value costs time, and never a task, a wake or a
-/// wrong result.
+/// A preference, a setting or an estimate: a stale or overwritten value costs time, and never a task, a wake
+/// or a wrong result.
 #define ws_hint_load(a) ws_load_relaxed(a)
 #define ws_hint_store(a, x) ws_store_relaxed(a, x)
 #define ws_hint_add(a, x) ws_add_relaxed(a, x)

@@ -32,7 +32,7 @@ static const char *name_of(const goal_t *goal)
   return goal->event ? "ws_pool_await" : goal->until_ns != 0 ? "ws_group_wait_until" : "ws_group_wait";
 }
 
-static inline bool is_late(const goal_t *goal)
+static inline bool is_overdue(const goal_t *goal)
 {
   return goal->until_ns != 0 && ws_os_now_ns() >= goal->until_ns;
 }
@@ -103,7 +103,7 @@ static inline void complete_units(join_t *join)
 
 /// Run the task that was taken. Tasks of the group from the own deque are completed together. Inline as
 /// help_until().
-__attribute__((always_inline)) static inline void run(join_t *join, const goal_t *goal)
+__attribute__((always_inline)) static inline void run_taken(join_t *join, const goal_t *goal)
 {
   ws_task_t *task = &join->task;
   struct ws_pool_s *pool = join->search.pool;
@@ -138,7 +138,7 @@ static bool spin(join_t *join)
       if (is_reached(join->goal))
         return true;
       if (ws_next_elsewhere(&join->search, &join->task)) {
-        run(join, join->goal);
+        run_taken(join, join->goal);
         return true;
       }
       ws_pause();
@@ -230,7 +230,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.cancel = in_task ? PTHREAD_CANCEL_DISABLE : ws_cancel_disable();
   if (pool && !join.search.here.queue)
     require_threads(pool, goal);
-  while (!is_reached(goal) && !is_late(goal)) {
+  while (!is_reached(goal) && !is_overdue(goal)) {
     if (WS_UNLIKELY(has_pool && !join.search.here.queue)) {
       join.search.here = ws_here_known(pool); // it may have got a lane in a task
       join.wait.queue = NULL;
@@ -240,7 +240,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 
     // Help: run tasks of the goal until none is left. Other threads may run some of them meanwhile.
     bool ran = false;
-    while (has_pool && needs_more(&join, goal) && !is_late(goal)) {
+    while (has_pool && needs_more(&join, goal) && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
       if (WS_UNLIKELY(join.wait.hid)) {
         ws_fill_place(pool, join.search.here); // a worker may have gone to sleep meanwhile
@@ -248,7 +248,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
       }
       if (!found)
         break;
-      run(&join, goal);
+      run_taken(&join, goal);
       ran = true;
       if (WS_UNLIKELY(!join.helps))
         break; // see above
@@ -260,7 +260,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     // Spin, if the thread has a lane: the last tasks run elsewhere, and mostly end soon.
     if (join.helps && spin(&join))
       continue;
-    if (WS_UNLIKELY(join.search.lost)) { // no other thread need run what is left: the wait comes again
+    if (WS_UNLIKELY(join.search.retry)) { // no other thread need run what is left: the wait comes again
       ws_os_yield(); // a thread of its priority may have that to do for which the others yield
       continue;
     }
@@ -281,7 +281,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     ws_cancel_restore(join.cancel);
 }
 
-__attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, const goal_t *goal)
+__attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *pool, const goal_t *goal)
 {
   ws_not_observing(name_of(goal));
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
@@ -299,19 +299,19 @@ __attribute__((always_inline)) static inline void wait(struct ws_pool_s *pool, c
 
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)
 {
-  wait(pool, &(goal_t){.tag = group, .group = group});
+  wait_for(pool, &(goal_t){.tag = group, .group = group});
 }
 
 int ws_group_wait_until(ws_group_t *group, struct ws_pool_s *pool, uint64_t deadline_ns)
 {
   const uint64_t until_ns = ws_os_until(deadline_ns);
   if (until_ns == 0 || ws_os_now_ns() < until_ns)
-    wait(pool, &(goal_t){.tag = group, .group = group, .until_ns = until_ns});
+    wait_for(pool, &(goal_t){.tag = group, .group = group, .until_ns = until_ns});
   return ws_group_done(group) ? 0 : -ETIMEDOUT;
 }
 
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event)
 {
   WS_REQUIRE(event && event->ready && event->sleep, "ws_pool_await", "event, its ready or its sleep is NULL");
-  wait(pool, &(goal_t){.tag = tag, .event = event});
+  wait_for(pool, &(goal_t){.tag = tag, .event = event});
 }

@@ -51,7 +51,7 @@ static inline void end_push(ws_queue_t *queue)
 }
 
 /// Note that a thread outside pushes, and after a pause also the time.
-static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
+static void note_push(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
   if (WS_UNLIKELY(ws_hint_load(&pool->quiet))) // a missed pause is seen by the worker
@@ -60,9 +60,9 @@ static void note_arrival(struct ws_pool_s *pool, ws_here_t here)
 
 /// Tasks of a kind were published: see that a thread runs them. A call, which pays: inlined into a push it
 /// takes fewer instructions, and empty tasks beside one thief take 1.45 times as long (2 CPUs, Zen).
-__attribute__((noinline)) static void announce(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+__attribute__((noinline)) static void announce_tasks(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  note_arrival(pool, here);
+  note_push(pool, here);
   // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
@@ -80,12 +80,12 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     ws_inbox_give_back(&pool->tasks, queue);
     return false;
   }
-  note_arrival(pool, here); // before the worker counts itself among those that take of this burst
-  if (!ws_inbox_claim_more(&pool->tasks, queue))
+  note_push(pool, here); // before the worker counts itself among those that take of this burst
+  if (!ws_inbox_reserve_more(&pool->tasks, queue))
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
-  ws_need_guard(pool); // before, too: the caller may lose its CPU after the fill
+  ws_need_guard(pool); // before, too: the caller may be preempted after the fill
   do {
     if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, task))) {
       ws_need_guard(pool); // the worker may get no CPU
@@ -93,10 +93,10 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
         ws_run_left(pool, here);
       return true;
     }
-    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were claimed with it, too
-  } while (ws_inbox_claim_more(&pool->tasks, queue));
+    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were reserved with it, too
+  } while (ws_inbox_reserve_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
-  announce(pool, here, WS_KIND_NORMAL);
+  announce_tasks(pool, here, WS_KIND_NORMAL);
   return true;
 }
 
@@ -114,13 +114,13 @@ static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue
 }
 
 /// Move @p count tasks into the caller's queue, which has room for them, and announce them.
-static void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
+static void push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
   ws_queue_t *queue = here.queue;
   ws_traced_push(pool, here, tasks, count);
   ws_count_pushed(pool, queue, count);
   ws_queue_push(queue, tasks, count);
-  announce(pool, here, WS_KIND_NORMAL);
+  announce_tasks(pool, here, WS_KIND_NORMAL);
 }
 
 /// Push a task into the pool-wide queue of a kind. @return false = there is no room
@@ -132,7 +132,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, here.queue, 1);
   ws_shared_end(&pool->tasks, kind, task, here.queue, here.queue ? ws_wait_since(here.queue->wait) : NULL);
-  announce(pool, here, kind);
+  announce_tasks(pool, here, kind);
   return true;
 }
 
@@ -175,7 +175,7 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   if (!queued && is_own) {
     shrink_now_and_then(pool, here.queue, 1);
     if ((queued = ws_queue_room(here.queue, grow)))
-      publish(pool, here, task, 1);
+      push_own(pool, here, task, 1);
   }
   here.queue ? end_push(here.queue) : ws_pool_release(pool);
   if (queued)
@@ -220,7 +220,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
         && hand_over(pool, here, task))) {
     shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
-    publish(pool, here, task, 1);
+    push_own(pool, here, task, 1);
   }
   end_push(here.queue);
   return 0;
@@ -277,7 +277,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     if (pushed < count)
       shrink_now_and_then(pool, here.queue, count - pushed);
     if (pushed < count && WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {
-      publish(pool, here, tasks + pushed, count - pushed);
+      push_own(pool, here, tasks + pushed, count - pushed);
       pushed = count;
     }
     end_push(here.queue);
@@ -297,6 +297,6 @@ bool ws_push_again(struct ws_pool_s *pool, const ws_task_t *task, bool may_run)
     ws_root_mix(here.queue, task->group);
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, false, may_run ? WS_FULL_GROW : GROW_OR_FAIL) == 0;
-  publish(pool, here, task, 1);
+  push_own(pool, here, task, 1);
   return true;
 }

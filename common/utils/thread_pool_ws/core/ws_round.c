@@ -68,7 +68,7 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 }
 
 /// Another thread may have taken the task meanwhile: then the next of the same place is taken.
-static bool take(const ws_search_t *search, ws_task_t *task)
+static bool take_from_place(const ws_search_t *search, ws_task_t *task)
 {
   struct ws_pool_s *pool = search->pool;
   const ws_here_t here = search->here;
@@ -100,12 +100,12 @@ bool ws_tick(ws_search_t *search, ws_task_t *task)
   }
   if (is_own_turn(tasks, own)) {
     ws_round_cut(own); // the next search is for others
-    if (take(search, task))
+    if (take_from_place(search, task))
       return true;
   }
   const bool stopped = has_stops(own);
   ws_round_begin(own);
-  if (!seek(tasks, own) || !take(search, task))
+  if (!seek(tasks, own) || !take_from_place(search, task))
     return false;
   if (stopped)
     shorten(own);

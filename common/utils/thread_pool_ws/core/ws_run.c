@@ -33,7 +33,7 @@ ws_pool_t *ws_pool_if_inside(ws_pool_t *pool)
   return self->runs_in == pool || (self->worker && self->worker->pool == pool) ? pool : NULL;
 }
 
-static inline void call(struct ws_pool_s *pool, const ws_task_t *task)
+static inline void call_task(struct ws_pool_s *pool, const ws_task_t *task)
 {
   WS_NOTHING_ESCAPES();
   ws_self_t *self = ws_self();
@@ -79,7 +79,7 @@ void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
     task = &notice;
   }
   queue->depth++;
-  call(pool, task);
+  call_task(pool, task);
   queue->depth--;
 }
 
@@ -115,7 +115,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     self->laneless = &inside;
   struct ws_pool_s *const ran_in = self->runs_in;
   self->runs_in = pool;
-  call(pool, task);
+  call_task(pool, task);
   self->runs_in = ran_in;
   if (here.queue)
     here.queue->depth--;

@@ -55,7 +55,7 @@ void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @return whether the calling thread is inside a task of @p pool. Works with and without a lane: the thread
-///         may have claimed a lane since it began the task
+///         may have taken a lane since it began the task
 bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief The loop of a worker's thread, which ws_start.c makes: find, run, spin, park, until the pool has

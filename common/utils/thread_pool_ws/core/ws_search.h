@@ -21,7 +21,7 @@ typedef struct {
   ws_filter_t filter;
   uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
   bool from_own; ///< out, of a wait: the task lay in the own deque, and belongs to its root (ws_run.h)
-  bool lost; ///< out, of a wait: others were quicker, and tasks below it may be left (ws_steal_below())
+  bool retry; ///< out, of a wait: others were quicker, and tasks below it may be left (ws_steal_below())
 } ws_search_t;
 
 #endif

@@ -68,7 +68,7 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
     if (WS_UNLIKELY(own->thief.late_pauses > 0) && (owes || !stand_aside(here, queue)))
       return false;
     const ws_steal_t result = ws_deque_steal(&queue->deque, &own->thief.memo, task);
-    if (WS_LIKELY(result != WS_STEAL_LOST)) {
+    if (WS_LIKELY(result != WS_STEAL_RETRY)) {
       own->thief.late_pauses /= 4;
       return result == WS_STEAL_GOT;
     }
@@ -148,7 +148,7 @@ bool ws_steal_below(ws_search_t *search, ws_task_t *task)
   struct ws_pool_s *pool = search->pool;
   const ws_wait_t *wait = search->wait;
   const uint32_t queues = ws_queue_count(&pool->tasks);
-  search->lost = false;
+  search->retry = false;
   for (uint32_t i = ws_summary_next(&pool->tasks, 0); i < queues; i = ws_summary_next(&pool->tasks, i + 1)) {
     ws_queue_t *queue = pool->tasks.queue[i];
     // relaxed: a guess, wants_below() decides
@@ -157,7 +157,7 @@ bool ws_steal_below(ws_search_t *search, ws_task_t *task)
     ws_steal_memo_t memo = {0};
     below_t below = {.queue = queue, .wait = wait};
     const ws_steal_t result = ws_deque_steal_wanted(&queue->deque, &memo, wants_below, &below, task);
-    search->lost |= result == WS_STEAL_LOST;
+    search->retry |= result == WS_STEAL_RETRY;
     if (result != WS_STEAL_GOT)
       continue;
     ws_traced_steal(pool, search->here, (int32_t)i);

@@ -119,7 +119,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   return idle;
 }
 
-static int wait(ws_pool_t *pool, uint64_t until_ns)
+static int wait_checked(ws_pool_t *pool, uint64_t until_ns)
 {
   ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
   if (!pool)
@@ -137,18 +137,18 @@ static int wait(ws_pool_t *pool, uint64_t until_ns)
 
 int ws_pool_wait(ws_pool_t *pool)
 {
-  return wait(pool, 0);
+  return wait_checked(pool, 0);
 }
 
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
 {
-  return wait(pool, ws_os_until(deadline_ns));
+  return wait_checked(pool, ws_os_until(deadline_ns));
 }
 
 static void end_workers(struct ws_pool_s *pool)
 {
   // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
-  // has ended has lost its number.
+  // has ended has no number.
   for (uint32_t i = 0; i < pool->workers; i++)
     if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
       ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);

@@ -18,8 +18,8 @@
 #include "ws_escape.h"
 #include "ws_next.h"
 
-/// In a wide pool, if the worker has no task of its own: one from a dispatcher. The search that ends a round
-/// is for others first. @return whether there was one
+/// In a pool with domains, if the worker has no task of its own: one from a dispatcher. The search that ends
+/// a round is for others first. @return whether there was one
 static inline bool was_served(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
@@ -36,7 +36,7 @@ static inline bool was_served(ws_search_t *search, ws_task_t *task)
 }
 
 /// Take the task that was handed to the worker, one from a dispatcher, or search.
-static bool next(ws_search_t *search, ws_task_t *task)
+static bool find_once(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
   here.worker->was_handed = false;
@@ -68,15 +68,15 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them
 /// (ws_steal.c): they are made, and the worker searches once more.
-static inline bool find(ws_search_t *search, ws_task_t *task)
+static inline bool find_task(ws_search_t *search, ws_task_t *task)
 {
   ws_worker_t *worker = search->here.worker;
-  if (WS_LIKELY(next(search, task)))
+  if (WS_LIKELY(find_once(search, task)))
     return true;
   if (worker->due.tasks == 0)
     return false;
   ws_complete_due(worker);
-  return next(search, task);
+  return find_once(search, task);
 }
 
 /// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
@@ -88,7 +88,7 @@ static bool run_all(ws_worker_t *worker)
   ws_search_t search = {.pool = pool, .here = here, .filter = WS_NEXT_ANY};
   ws_task_t task;
   bool ran = false;
-  for (; find(&search, &task); ran = true) {
+  for (; find_task(&search, &task); ran = true) {
     if (ws_searches(worker)) {
       ws_spin_found(worker);
       ws_search_found(worker);

@@ -312,7 +312,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 /// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
 ///            runs the task or allocates. Where the worker sleeps on the caller's CPU, two calls more move it
 ///            off (sched_setaffinity). Allocates only in these cases, and may then take a lock or wait up
-///            to 1 ms: a full queue grows; a thread's first push to a pool claims its lane; the first push of
+///            to 1 ms: a full queue grows; a thread's first push to a pool takes its lane; the first push of
 ///            a priority, or of a hint for a node, maps its queue. A push to a queue that all threads share
 ///            locks it for a few stores, with priority inheritance
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);

@@ -26,7 +26,7 @@ typedef enum {
 /// @brief Begin a phase of the calling thread: event symbol_processing_begin or ulsch_decoding_begin.
 /// A thread has one phase of a kind at a time. A second begin before the end is recorded as an event, too:
 /// - in the same slot (several transport blocks that are decoded together) the phase goes on;
-/// - in another slot a new phase begins: the end of the old one was lost.
+/// - in another slot a new phase begins: the end of the old one is missing.
 /// While a thread waits in a phase, the tasks that it runs must not begin a phase of the same kind.
 /// @param phase  one of the above; other values are ignored
 /// @param frame  system frame number

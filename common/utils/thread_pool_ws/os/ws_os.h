@@ -120,7 +120,7 @@ typedef struct {
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
-/// since (taskset, a cpuset). A change between this function's check and its system call is lost.
+/// since (taskset, a cpuset). A change between this function's check and its system call is undone.
 /// If another thread confines it at that moment, that thread undoes it before it returns.
 /// @threads  any
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);

@@ -20,7 +20,7 @@ static uint64_t destroy_chain(void *block)
 
 /// Called once for each block that is still in use when the shelf's owner has ended, and with all by the
 /// owner.
-static void settle(ws_block_shelf_t *shelf, uint64_t blocks)
+static void settle_shelf(ws_block_shelf_t *shelf, uint64_t blocks)
 {
   if (ws_add_acq_rel(&shelf->out, blocks) + blocks == 0) // [edge BLOCKS acq_rel] each use before the end
     ws_os_lines_free(shelf);
@@ -35,7 +35,7 @@ void ws_blocks_end(void)
     if (!shelf)
       continue;
     void *back = ws_xchg_acq_rel(&shelf->returned, shelf); // [edge BLOCKS acq_rel]
-    settle(shelf, shelf->made - destroy_chain(shelf->mine) - destroy_chain(back));
+    settle_shelf(shelf, shelf->made - destroy_chain(shelf->mine) - destroy_chain(back));
   }
 }
 
@@ -46,7 +46,7 @@ __attribute__((noinline)) static void give_back(ws_block_shelf_t *home, void *bl
   do {
     if (head == home) { // CLOSED
       ws_os_lines_free(ws_block_home(block));
-      settle(home, (uint64_t)-1);
+      settle_shelf(home, (uint64_t)-1);
       return;
     }
     *ws_block_next(block) = head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.c
-/// ws_lane.h: claim, inherit, remember.
+/// ws_lane.h: take, inherit, remember.
 #include "ws_lane.h"
 
 #include "../tasks/ws_inbox.h"
@@ -26,7 +26,7 @@ static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t
 {
   lane->depth = 0;
   ws_store_relaxed(&lane->in_push, 0); // relaxed: of an owner that was ended
-  ws_inbox_give_back(&pool->tasks, lane); // claims of an owner that was ended
+  ws_inbox_give_back(&pool->tasks, lane); // reserved by an owner that was ended
   lane->helping = (ws_helping_t){0};
   lane->wait = NULL;
   // The group of the task in which the owner was ended: another may have its address by now. Tasks that the
@@ -39,20 +39,20 @@ static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t
 }
 
 /// The id of an owner holds the kernel's number of the thread, so lane and thread are read together. Another
-/// thread may have that number by now: then the lane stays claimed until that thread has ended, too, or looks
+/// thread may have that number by now: then the lane stays taken until that thread has ended, too, or looks
 /// for a lane itself. @param id  of the caller
 static bool has_ended(uint64_t owner, uint64_t id)
 {
   return ws_tid_of(owner) == ws_tid_of(id) || !ws_os_thread_exists(ws_tid_of(owner));
 }
 
-/// Claim a lane without an owner, with @p ended also one whose owner has ended without freeing it.
-static ws_queue_t *claim(ws_self_t *self, struct ws_pool_s *pool, bool ended)
+/// Take a lane without an owner, with @p ended also one whose owner has ended without freeing it.
+static ws_queue_t *take_lane(ws_self_t *self, struct ws_pool_s *pool, bool ended)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
   for (uint32_t i = pool->workers; i < queues; i++) {
     ws_queue_t *lane = pool->tasks.queue[i];
-    // [edge LANE_OWNER acquire] of the claim; has_ended()'s system call orders what the owner did after it
+    // [edge LANE_OWNER acquire] of the take; has_ended()'s system call orders what the owner did after it
     uint64_t owner = ws_load_acquire(&lane->owner);
     if (owner != 0 && !(ended && has_ended(owner, self->id)))
       continue;
@@ -71,11 +71,11 @@ static ws_queue_t *inherit(ws_self_t *self, struct ws_pool_s *pool)
   if (now_ns - ws_hint_load(&pool->inherited_ns) < INHERIT_EVERY_NS)
     return NULL;
   ws_hint_store(&pool->inherited_ns, now_ns);
-  return claim(self, pool, true);
+  return take_lane(self, pool, true);
 }
 
-/// Claim a lane that was never claimed. @return NULL = there is none
-static ws_queue_t *add(ws_self_t *self, struct ws_pool_s *pool)
+/// Take a lane that no thread has had. @return NULL = there is none
+static ws_queue_t *new_lane(ws_self_t *self, struct ws_pool_s *pool)
 {
   ws_queue_t *lane = NULL;
   pthread_mutex_lock(&pool->lane_lock);
@@ -99,8 +99,8 @@ ws_queue_t *ws_lane_find(struct ws_pool_s *pool)
   for (uint32_t i = pool->workers; i < queues; i++)
     if (ws_load_relaxed(&pool->tasks.queue[i]->owner) == id) // relaxed: this thread wrote it
       return remember(self, pool, pool->tasks.queue[i]);
-  ws_queue_t *lane = claim(self, pool, false);
+  ws_queue_t *lane = take_lane(self, pool, false);
   if (!lane && queues < pool->workers + pool->settings.lanes)
-    lane = add(self, pool);
+    lane = new_lane(self, pool);
   return lane ? lane : inherit(self, pool);
 }

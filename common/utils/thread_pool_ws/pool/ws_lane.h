@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lane.h
-/// The queue of the calling thread. A worker of the pool has its own; any other thread claims a lane at its
+/// The queue of the calling thread. A worker of the pool has its own; any other thread takes a lane at its
 /// first push and keeps it until it ends.
 #ifndef WS_LANE_H
 #define WS_LANE_H
 
 #include "ws_process.h"
 
-/// @brief Find, or claim, the calling thread's lane when it is not in the thread's cache. @return NULL when
+/// @brief Find, or take, the calling thread's lane when it is not in the thread's cache. @return NULL when
 /// none is free, or the pool is lost by a fork
 WS_FOR_FIBERS ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @return the calling thread's queue and worker in @p pool, if they are in the thread's cache. Claims
+/// @return the calling thread's queue and worker in @p pool, if they are in the thread's cache. Takes
 ///         nothing
 static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
 {
@@ -24,7 +24,7 @@ static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
   return (ws_here_t){0};
 }
 
-/// @return the calling thread's queue and worker in @p pool. A thread without a queue claims a lane
+/// @return the calling thread's queue and worker in @p pool. A thread without a queue takes a lane
 static inline ws_here_t ws_here(struct ws_pool_s *pool)
 {
   ws_here_t here = ws_here_known(pool);

@@ -16,7 +16,7 @@ ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,
 _Thread_local ws_self_t ws_self_state;
 
 /// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
-static void end_thread(void *unused)
+static void free_lanes(void *unused)
 {
   (void)unused;
   ws_blocks_end();
@@ -41,7 +41,7 @@ bool ws_process_see_end(ws_self_t *self)
 {
   pthread_mutex_lock(&ws_process.lock);
   if (ws_process.key_state == WS_KEY_UNKNOWN)
-    ws_process.key_state = pthread_key_create(&ws_process.key, end_thread) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
+    ws_process.key_state = pthread_key_create(&ws_process.key, free_lanes) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
   const bool is_told = ws_process.key_state == WS_KEY_MADE
                        && pthread_setspecific(ws_process.key, self) == 0; // any value but NULL
   pthread_mutex_unlock(&ws_process.lock);

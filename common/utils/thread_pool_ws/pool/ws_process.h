@@ -26,7 +26,7 @@ typedef struct {
 /// A task that a thread has begun in a pool where it had no lane, inline or late. Lies on its stack.
 typedef struct ws_laneless_s {
   uint64_t pool; ///< id
-  ws_queue_t *lane; ///< the lane that the thread has claimed since, with this task in its depth; NULL = none
+  ws_queue_t *lane; ///< the lane that the thread has taken since, with this task in its depth; NULL = none
   struct ws_laneless_s *outer; ///< the one around it, of any pool; NULL = none
 } ws_laneless_t;
 

@@ -69,7 +69,7 @@ static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, d
   return arrivals[index] - (usual_late_ns > 0 ? (uint64_t)usual_late_ns : 0);
 }
 
-static void add(ws_pattern_t *pattern, uint64_t last_ns, double occupancy)
+static void add_burst(ws_pattern_t *pattern, uint64_t last_ns, double occupancy)
 {
   uint32_t i = pattern->bursts++;
   for (; i > 0 && pattern->burst[i - 1].last_ns > last_ns; i--)
@@ -95,7 +95,7 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
       continue;
     *pattern = (ws_pattern_t){.period_ns = period_ns[m]};
     for (uint32_t i = count - m; i < count; i++)
-      add(pattern, usual_ns(arrivals, i, m, period_ns[m]), 1);
+      add_burst(pattern, usual_ns(arrivals, i, m, period_ns[m]), 1);
     return true;
   }
   return false;
@@ -178,7 +178,7 @@ static bool find_on_grid(const uint64_t *arrivals, uint32_t count, ws_pattern_t 
     if (best > 1 && occupancy[r] < 0.25)
       continue;
     const uint32_t back = (cell[count - 1] + best - r) % best; // cells since it was due
-    add(pattern, arrivals[count - 1] - (uint64_t)(back * cell_ns), occupancy[r]);
+    add_burst(pattern, arrivals[count - 1] - (uint64_t)(back * cell_ns), occupancy[r]);
   }
   return pattern->bursts > 0;
 }

@@ -54,7 +54,7 @@ static double remainder_ns(double x, double period_ns)
   return x - (double)(int64_t)(periods + (periods < 0 ? -0.5 : 0.5)) * period_ns;
 }
 
-static void lock(ws_predict_t *model, const ws_pattern_t *pattern)
+static void lock_on(ws_predict_t *model, const ws_pattern_t *pattern)
 {
   const double period_ns = pattern->period_ns;
   model->period_ns = period_ns;
@@ -104,7 +104,7 @@ static bool is_doubtful(const ws_predict_t *model)
 }
 
 /// Look for a pattern when none is known, or when the known one does not fit well enough.
-static void look(ws_predict_t *model)
+static void look_for_pattern(ws_predict_t *model)
 {
   if (model->until_look > 0) {
     model->until_look--;
@@ -114,7 +114,7 @@ static void look(ws_predict_t *model)
     return;
   ws_pattern_t pattern;
   if (ws_period_find(model->arrival_ns, model->arrivals, &pattern) && is_new(model, &pattern))
-    lock(model, &pattern);
+    lock_on(model, &pattern);
   else if (model->phases == 0)
     model->look_every = LOOK_EVERY;
   else if (model->look_every < LOOK_EVERY_MAX)
@@ -148,7 +148,7 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
 static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
-  // The clock may have lost whole periods in a pause: it goes on from the closest multiple.
+  // The clock may have missed whole periods in a pause: it goes on from the closest multiple.
   const double error_ns = remainder_ns((double)at_ns - phase->next_ns, phase->period_ns);
   ws_mean_follow(&phase->error_ns, fabs(error_ns));
   // Its period stays close to the pattern's, or half of that could fit as well.
@@ -202,7 +202,7 @@ ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)
   if (model->phases > 0 && model->stray > STRAYS_MAX) // the pattern is over: only this arrival counts
     *model = (ws_predict_t){.locks = model->locks};
   model->arrival_ns[model->arrivals++] = at_ns;
-  look(model);
+  look_for_pattern(model);
   return arrived;
 }
 

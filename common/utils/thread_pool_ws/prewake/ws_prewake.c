@@ -95,8 +95,8 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns)
   } else { // it is the first task that the worker takes of a burst
     const uint64_t arrival_ns = ws_hint_load(&pools->arrival_ns);
     its->follow = 0;
-    // ws_rhythm.c counts these workers after the burst. If each worker changed a common counter here, the
-    // workers of a wide pool would wait for each other.
+    // ws_rhythm.c counts these workers after the burst. If each worker changed a common counter here, many
+    // workers would wait for each other.
     its->burst = 1 - its->burst;
     ws_stat_store(&its->taken[its->burst].arrival_ns, arrival_ns);
     ws_stat_store(&its->taken[its->burst].tasks, 1);

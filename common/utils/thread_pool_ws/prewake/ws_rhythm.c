@@ -55,7 +55,7 @@ static void publish(ws_prewake_pool_t *its, uint32_t permille)
 }
 
 /// Copy the words [first, end).
-static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
+static void copy_words(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
 {
   for (size_t i = first; i < end; i++) {
     const uint64_t word = ws_load_relaxed(&its->outlook[i]); // relaxed: void if the sequence has changed
@@ -65,7 +65,7 @@ static void copy(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outl
 
 void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook)
 {
-  copy(its, 0, words_of(0), outlook);
+  copy_words(its, 0, words_of(0), outlook);
 }
 
 bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook)
@@ -77,7 +77,7 @@ bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *out
     if (before % 2 == 0) {
       ws_rhythm_glance(its, outlook);
       if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
-        copy(its, words_of(0), words_of(outlook->phases), outlook);
+        copy_words(its, words_of(0), words_of(outlook->phases), outlook);
       ws_fence_seq_cst_loads(); // [edge OUTLOOK fence] the words before the second look
       if (ws_load_relaxed(&its->outlook_sequence) == before) // relaxed: after the fence
         return true;
@@ -137,10 +137,10 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
   const uint32_t lowered = ws_hint_load(&its->lowered);
   if (lowered != 0 && now_ns >= ws_hint_load(&its->clean_ns)) { // a time without trouble is over
     ws_hint_store(&its->clean_ns, now_ns + ws_hint_load(&its->span_ns));
-    ws_hint_store(&its->lowered, lowered - 1); // a fall at the same time may get lost: the next one lowers it
+    ws_hint_store(&its->lowered, lowered - 1); // a fall may be overwritten: the next one lowers it
     ws_stat_add(&its->level_changes, 1);
   }
-  // Last: in a wide pool it takes microseconds, and other workers plan with what was published.
+  // Last: with many workers it takes microseconds, and other workers plan with what was published.
   if (is_new && before >= 0 && outlook->arrived.phase >= 0)
     ws_window_add(&its->rhythm.takers[before], takers_of(pool, before_ns));
   ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt

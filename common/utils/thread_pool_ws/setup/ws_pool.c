@@ -155,7 +155,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
     ws_hint_store(&pool->tasks.light, 0);
 }
 
-static int set_up(struct ws_pool_s *pool)
+static int set_up_pool(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
   if (!cpu)
@@ -201,7 +201,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
   ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
   pthread_mutex_init(&pool->lane_lock, NULL);
-  const int result = set_up(pool);
+  const int result = set_up_pool(pool);
   if (result < 0) {
     free_pool(pool);
     return result;

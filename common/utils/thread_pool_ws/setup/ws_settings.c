@@ -41,7 +41,7 @@ void ws_settings_init(ws_settings_t *settings, size_t bytes)
 }
 
 /// Copy a caller's settings, of another size maybe; fields that the caller's lack get their defaults.
-static int copy(ws_settings_t *own, const ws_settings_t *given)
+static int copy_settings(ws_settings_t *own, const ws_settings_t *given)
 {
   ws_settings_default(own);
   if (given->size < BYTES_MIN) { // the other fields may not be set: not even given->warn
@@ -122,7 +122,7 @@ static bool stack_suffices(const ws_settings_t *settings)
 
 int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given)
 {
-  if (copy(settings, given) < 0 || !are_in_range(settings))
+  if (copy_settings(settings, given) < 0 || !are_in_range(settings))
     return -EINVAL;
   if (settings->core_count > 0 && !settings->cores) {
     ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);

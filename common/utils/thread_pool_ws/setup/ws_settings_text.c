@@ -110,7 +110,7 @@ static const entry_t entries[] = {
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
-static const entry_t *find(word_t word, bool mistyped)
+static const entry_t *find_entry(word_t word, bool mistyped)
 {
   char name[TEXT];
   lower(name, word);
@@ -155,7 +155,7 @@ int ws_settings_entry(ws_settings_t *settings, const char *name, const char *tex
 {
   name = name ? name : "";
   const size_t length = strlen(name);
-  const entry_t *entry = settings ? find((word_t){name, name + length}, false) : NULL;
+  const entry_t *entry = settings ? find_entry((word_t){name, name + length}, false) : NULL;
   if (entry)
     return apply_text(&(batch_t){settings, false}, entry, name, length, text ? text : "");
   if (settings)
@@ -177,8 +177,8 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text)
 static int apply_listed(batch_t *batch, word_t word, const char *place)
 {
   const char *equals = memchr(word.begin, '=', (size_t)(word.end - word.begin));
-  const entry_t *named = equals ? find(trimmed((word_t){word.begin, equals}), false) : NULL;
-  const entry_t *entry = named ? named : find(word, true);
+  const entry_t *named = equals ? find_entry(trimmed((word_t){word.begin, equals}), false) : NULL;
+  const entry_t *entry = named ? named : find_entry(word, true);
   const word_t value = {named ? equals + 1 : word.end, word.end}; // of a mistyped name: empty, so invalid
   return entry ? apply(batch, entry, value, place, named ? entry->valid : KNOWN) : -ENOENT;
 }
@@ -216,7 +216,7 @@ void ws_settings_environment(ws_settings_t *settings)
     const char *name = *next, *equals = name + strcspn(name, "=");
     if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)
       continue;
-    const entry_t *entry = find((word_t){name + prefix, equals}, false);
+    const entry_t *entry = find_entry((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);
     if (!entry) // without a warning it would have no effect, silently
       ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " KNOWN_VARIABLES ")",

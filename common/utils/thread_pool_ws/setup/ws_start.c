@@ -39,7 +39,7 @@ static void read_class(ws_worker_t *worker)
 }
 
 /// Runs on the worker's thread, before its first task.
-static void set_up(ws_worker_t *worker)
+static void set_up_worker(ws_worker_t *worker)
 {
   ws_self_t *self = ws_self();
   self->worker = worker;
@@ -61,9 +61,9 @@ static void set_up(ws_worker_t *worker)
 static void *worker_thread(void *worker_arg)
 {
   ws_worker_t *worker = worker_arg;
-  set_up(worker);
+  set_up_worker(worker);
   ws_observe(worker, WS_OBSERVED_START);
-  // [edge START acq_rel] what set_up wrote
+  // [edge START acq_rel] what set_up_worker wrote
   if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
     ws_worker_goes_on(worker->pool);
     ws_affinity_begin(worker);

@@ -25,7 +25,7 @@
 #define CANCELLED (UINT64_C(1) << 63)
 
 /// A word of a key or of a task: plain in C++, so the atomic type is laid over it.
-static ws_au64_t *word_of(const uint64_t *plain)
+static ws_au64_t *word_at(const uint64_t *plain)
 {
   return (ws_au64_t *)(void *)(uintptr_t)plain;
 }
@@ -39,7 +39,7 @@ static uint32_t epoch_in(uint64_t live)
 /// @return the epoch in which the task was pushed
 static uint32_t epoch_of(const ws_keyed_t *task)
 {
-  return (uint32_t)ws_load_relaxed(word_of(&task->state)); // relaxed: set by the push
+  return (uint32_t)ws_load_relaxed(word_at(&task->state)); // relaxed: set by the push
 }
 
 /// The group of the tasks of an epoch that are queued. After its last completion the key may be gone.
@@ -60,7 +60,7 @@ static uint64_t count_in(uint64_t cancelled, uint32_t epoch)
 /// has come first
 static bool leave(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *live = word_of(&key->live);
+  ws_au64_t *live = word_at(&key->live);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire] what the canceller wrote
     if (epoch_in(seen) != epoch)
@@ -72,7 +72,7 @@ static bool leave(ws_key_t *key, uint32_t epoch)
 
 static void count_cancelled(ws_key_t *key, uint32_t epoch)
 {
-  ws_au64_t *cancelled = word_of(&key->cancelled[epoch % WS_KEY_EPOCHS]);
+  ws_au64_t *cancelled = word_at(&key->cancelled[epoch % WS_KEY_EPOCHS]);
   uint64_t seen = ws_expected_load(cancelled), next;
   do {
     if ((int32_t)(epoch_in(seen) - epoch) > 0)
@@ -86,11 +86,11 @@ static bool starts(ws_keyed_t *task)
 {
   uint64_t state = epoch_of(task);
   const uint32_t epoch = (uint32_t)state;
-  return ws_cas_acq_rel(word_of(&task->state), &state, state | TAKEN) // [edge KEY_EPOCH acq_rel]
+  return ws_cas_acq_rel(word_at(&task->state), &state, state | TAKEN) // [edge KEY_EPOCH acq_rel]
          && leave(task->key, epoch);
 }
 
-static void skip(const ws_keyed_t *keyed)
+static void skip_keyed(const ws_keyed_t *keyed)
 {
   const uint32_t epoch = epoch_of(keyed);
   ws_key_t *key = keyed->key; // on_cancel may free the task
@@ -106,7 +106,7 @@ static void run_keyed(void *keyed_arg)
 {
   ws_keyed_t *keyed = keyed_arg;
   if (!starts(keyed)) {
-    skip(keyed);
+    skip_keyed(keyed);
     return;
   }
   void (*func)(void *) = keyed->func;
@@ -120,7 +120,7 @@ static void run_keyed(void *keyed_arg)
 static void skip_aborted(void *keyed_arg)
 {
   starts(keyed_arg); // so that a cancel does not count it
-  skip(keyed_arg);
+  skip_keyed(keyed_arg);
 }
 
 const ws_skip_t ws_skips = {
@@ -138,14 +138,14 @@ void ws_key_init(ws_key_t *key)
 static void count_into_epoch(ws_keyed_t *task)
 {
   ws_key_t *key = task->key;
-  ws_au64_t *live = word_of(&key->live);
+  ws_au64_t *live = word_at(&key->live);
   for (;;) {
     uint64_t seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
     const uint32_t epoch = epoch_in(seen);
     ws_group_add(queued_in(key, epoch), 1);
     while (epoch_in(seen) == epoch)
       if (ws_cas_acq_rel(live, &seen, seen + 1)) { // [edge KEY_EPOCH acq_rel]
-        ws_init_store(word_of(&task->state), (uint64_t)epoch);
+        ws_init_store(word_at(&task->state), (uint64_t)epoch);
         return;
       }
     ws_group_complete(queued_in(key, epoch), 1);
@@ -178,7 +178,7 @@ int ws_pool_push_keyed(ws_pool_t *pool, ws_keyed_t *task)
 /// @return the word of the epoch that is over
 static uint64_t end_epoch(ws_key_t *key, bool *crowded)
 {
-  ws_au64_t *live = word_of(&key->live);
+  ws_au64_t *live = word_at(&key->live);
   uint64_t seen, next;
   do {
     seen = ws_load_acquire(live); // [edge KEY_EPOCH acquire]
@@ -203,7 +203,7 @@ int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task)
   uint64_t state = epoch_of(task);
   const uint32_t epoch = (uint32_t)state;
   // [edge KEY_EPOCH acq_rel]
-  if (!ws_cas_acq_rel(word_of(&task->state), &state, state | CANCELLED))
+  if (!ws_cas_acq_rel(word_at(&task->state), &state, state | CANCELLED))
     return state & CANCELLED ? -EALREADY : -EBUSY;
   return leave(key, epoch) ? 0 : -EALREADY;
 }
@@ -271,5 +271,5 @@ int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key)
       ws_group_wait(queued, NULL);
   }
   // relaxed: after the waits, which order it
-  return (int64_t)count_in(ws_load_relaxed(word_of(&key->cancelled[epoch % WS_KEY_EPOCHS])), epoch);
+  return (int64_t)count_in(ws_load_relaxed(word_at(&key->cancelled[epoch % WS_KEY_EPOCHS])), epoch);
 }

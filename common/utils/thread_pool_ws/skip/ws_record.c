@@ -9,22 +9,22 @@
 #include "ws_skip.h"
 
 /// In this file only: a copy in another library would have another address.
-static void run(void *record_arg)
+static void run_record(void *record_arg)
 {
   ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_RUN);
 }
 
-static void skip(void *record_arg)
+static void skip_record(void *record_arg)
 {
   ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_SKIPPED);
 }
 
 void (*ws_record_func(void))(void *record)
 {
-  return run;
+  return run_record;
 }
 
-const ws_skip_t ws_skips_of_records = {.func = run, .skip = skip};
+const ws_skip_t ws_skips_of_records = {.func = run_record, .skip = skip_record};
 
 static void *make(ws_block_shelf_t *home, size_t bytes)
 {

@@ -64,7 +64,7 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
 
 /// Make sure that no thread gives back, or will give back, pages that the owner is about to use.
 /// @return false = a trim is under way, and does not end
-static bool claim_pages(ws_deque_t *deque)
+static bool keep_pages(ws_deque_t *deque)
 {
   for (bool waited = false;; waited = true) {
     uint32_t loose = ws_load_acquire(&deque->loose); // [edge DEQ_LOOSE acquire] a trim that has ended
@@ -84,7 +84,7 @@ static bool claim_pages(ws_deque_t *deque)
 
 bool ws_deque_grow(ws_deque_t *deque)
 {
-  ws_ring_t *next = claim_pages(deque) ? next_ring(deque) : NULL;
+  ws_ring_t *next = keep_pages(deque) ? next_ring(deque) : NULL;
   if (!next)
     return false;
   const ws_ring_t *ring = ws_own_load(&deque->ring);

@@ -68,7 +68,7 @@ typedef struct {
   uint64_t takes;
 } ws_steal_memo_t;
 
-typedef enum { WS_STEAL_EMPTY, WS_STEAL_LOST, WS_STEAL_GOT } ws_steal_t;
+typedef enum { WS_STEAL_EMPTY, WS_STEAL_RETRY, WS_STEAL_GOT } ws_steal_t;
 
 /// @param cells  capacity zeroed cells, capacity a power of two; stays the caller's
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity);
@@ -254,7 +254,7 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
   uint64_t index;
   if (!ws_deque_steal_peek(deque, memo, task, &index))
     return WS_STEAL_EMPTY;
-  return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_LOST;
+  return ws_deque_steal_commit(deque, index) ? WS_STEAL_GOT : WS_STEAL_RETRY;
 }
 
 /// Tries of a thief. Each one that fails is a task that another thread has got, so the pool moves on. But the
@@ -267,7 +267,7 @@ typedef bool ws_wanted_t(const ws_task_t *task, uint64_t index, void *arg);
 
 /// @brief Steal the oldest task if it is wanted: again while other threads are quicker, but not without end.
 /// @param wants  NULL = any is
-/// @return WS_STEAL_EMPTY = there is none, or it is not wanted; WS_STEAL_LOST = others were quicker each
+/// @return WS_STEAL_EMPTY = there is none, or it is not wanted; WS_STEAL_RETRY = others were quicker each
 /// time, and tasks may be left: the caller looks once more before it sleeps
 static inline ws_steal_t ws_deque_steal_wanted(ws_deque_t *deque, ws_steal_memo_t *memo, ws_wanted_t *wants,
                                                void *arg, ws_task_t *task)
@@ -279,7 +279,7 @@ static inline ws_steal_t ws_deque_steal_wanted(ws_deque_t *deque, ws_steal_memo_
     if (ws_deque_steal_commit(deque, index))
       return WS_STEAL_GOT;
   }
-  return WS_STEAL_LOST;
+  return WS_STEAL_RETRY;
 }
 
 /// @return whether it has stolen the oldest task

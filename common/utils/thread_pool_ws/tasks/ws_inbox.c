@@ -37,7 +37,7 @@ static uint64_t filled_by(const ws_queue_t *own)
   return ((uint64_t)own->index << 48) + own->outbox.stamp;
 }
 
-/// The caller has claimed the inbox. Without a look at the state: that would wait for the worker's line.
+/// The caller has reserved the inbox. Without a look at the state: that would wait for the worker's line.
 static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
 {
   own->outbox.stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
@@ -49,7 +49,7 @@ void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] its last owner is done with it
   const bool is_away = state_of(word) == WS_INBOX_AWAY;
   if (ws_own_load(&inbox->gone) && (is_away || inbox->mask == mask)) {
-    // It waits for the thread that still has its claim again.
+    // It waits again for the thread that still has it reserved.
     ws_store_relaxed(&inbox->gone, 0); // relaxed: at worst that thread keeps its task
     inbox->open = true;
   }
@@ -73,7 +73,7 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
       return false;
-    // [edge INBOX acq_rel] one thread claims, or the worker itself shuts
+    // [edge INBOX acq_rel] one thread reserves, or the worker itself shuts
     if (!tried && state_of(word) == WS_INBOX_WAITING
         && (ws_and_acq_rel(&inbox->mask[inbox->index / 64], ~bit) & bit)) {
       release(inbox);
@@ -82,7 +82,7 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
     tried = true;
     ws_pause();
   }
-  // A thread has claimed the inbox, and may have no CPU: the worker waits no longer.
+  // A thread has reserved the inbox, and may have no CPU: the worker waits no longer.
   ws_store_relaxed(&inbox->gone, 1); // relaxed: published with the count
   ws_add_acq_rel(&tasks->left, 1); // [edge LEFT_DEKKER acq_rel]
   ws_fence_seq_cst_after_rmw(); // [edge LEFT_DEKKER fence] left before the last look
@@ -94,7 +94,7 @@ bool ws_inbox_look(ws_inbox_t *inbox)
   const uint64_t word = ws_expected_load(&inbox->state);
   const bool full = state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT);
   if (full || state_of(word) == WS_INBOX_AWAY)
-    ws_store_relaxed(&inbox->gone, 0); // relaxed: the claim is settled
+    ws_store_relaxed(&inbox->gone, 0); // relaxed: it is not reserved any more
   return full;
 }
 
@@ -104,49 +104,49 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task)
   release(inbox);
 }
 
-ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
+ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
 {
-  // [edge LEFT_DEKKER acquire] before the claim: what changes it later may be a worker of the claim
+  // [edge LEFT_DEKKER acquire] first: what changes it later may be a worker that is reserved
   const uint64_t left = ws_load_acquire(&tasks->left);
   for (uint32_t word = 0; word < tasks->mask_words; word++) {
     for (uint64_t waiting; (waiting = ws_hint_load(&mask[word])) != 0;) {
       uint64_t wanted = 0;
       for (uint32_t i = 0; waiting != 0 && i < most; i++, waiting &= waiting - 1)
         wanted |= waiting & -waiting;
-      wanted &= ws_and_acq_rel(&mask[word], ~wanted); // [edge INBOX acq_rel] one thread claims
+      wanted &= ws_and_acq_rel(&mask[word], ~wanted); // [edge INBOX acq_rel] one thread reserves
       if (wanted != 0) // else others were quicker
-        return (ws_claim_t){.bits = wanted, .word = word, .left = left};
+        return (ws_reserved_t){.bits = wanted, .word = word, .left = left};
     }
   }
-  return (ws_claim_t){0};
+  return (ws_reserved_t){0};
 }
 
-bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane)
+bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane)
 {
   ws_outbox_t *outbox = &lane->outbox;
-  if (outbox->claim.bits != 0)
+  if (outbox->reserved.bits != 0)
     return true;
-  outbox->claim = ws_inbox_claim(tasks, tasks->waiting, 1);
-  return outbox->claim.bits != 0;
+  outbox->reserved = ws_inbox_reserve(tasks, tasks->waiting, 1);
+  return outbox->reserved.bits != 0;
 }
 
-/// @return the inbox of the next worker of a claim that has bits
-static ws_inbox_t *next(const ws_tasks_t *tasks, ws_claim_t *claim)
+/// @return the inbox of the next worker that is reserved; there is one
+static ws_inbox_t *next_inbox(const ws_tasks_t *tasks, ws_reserved_t *reserved)
 {
-  const uint32_t index = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
-  claim->bits &= claim->bits - 1;
+  const uint32_t index = 64 * reserved->word + (uint32_t)__builtin_ctzll(reserved->bits);
+  reserved->bits &= reserved->bits - 1;
   return tasks->inbox[index];
 }
 
-/// @return whether a worker of the claim may have left, and the one of @p inbox has
-static inline bool has_left(const ws_tasks_t *tasks, const ws_claim_t *claim, const ws_inbox_t *inbox)
+/// @return whether a worker that is reserved may have left, and the one of @p inbox has
+static inline bool has_left(const ws_tasks_t *tasks, const ws_reserved_t *reserved, const ws_inbox_t *inbox)
 {
   // [edge LEFT_DEKKER acquire] gone
-  return WS_UNLIKELY(ws_load_acquire(&tasks->left) != claim->left)
+  return WS_UNLIKELY(ws_load_acquire(&tasks->left) != reserved->left)
          && ws_load_relaxed(&inbox->gone); // relaxed: see above
 }
 
-static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
+static bool take_full(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 {
   if (state_of(word) != WS_INBOX_FULL || !move(inbox, word, WS_INBOX_TAKEN))
     return false;
@@ -155,10 +155,10 @@ static bool take(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
   return true;
 }
 
-bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
+bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved, const ws_task_t *task)
 {
-  ws_inbox_t *inbox = next(tasks, claim);
-  if (has_left(tasks, claim, inbox)) {
+  ws_inbox_t *inbox = next_inbox(tasks, reserved);
+  if (has_left(tasks, reserved, inbox)) {
     settle(inbox, own, WS_INBOX_AWAY);
     return false;
   }
@@ -169,13 +169,13 @@ bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, 
   // and state
   ws_fence_light(ws_hint_load(&tasks->light));
   ws_task_t kept;
-  return !has_left(tasks, claim, inbox) || !take(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
+  return !has_left(tasks, reserved, inbox) || !take_full(inbox, filled_by(own) + WS_INBOX_FULL, &kept);
 }
 
-void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim)
+void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved)
 {
-  while (claim->bits != 0)
-    settle(next(tasks, claim), own, WS_INBOX_AWAY);
+  while (reserved->bits != 0)
+    settle(next_inbox(tasks, reserved), own, WS_INBOX_AWAY);
 }
 
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task)
@@ -186,13 +186,13 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
   const uint64_t word = ws_load_acquire(&inbox->state); // [edge INBOX acquire] the group
   return state_of(word) == WS_INBOX_FULL
          // relaxed: if it is another task's, the state has changed, too
-         && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take(inbox, word, task);
+         && ws_group_is(ws_load_relaxed(&inbox->group), group, false) && take_full(inbox, word, task);
 }
 
 bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task)
 {
   for (uint32_t i = 0; i < tasks->inboxes; i++)
-    if (take(tasks->inbox[i], ws_expected_load(&tasks->inbox[i]->state), task))
+    if (take_full(tasks->inbox[i], ws_expected_load(&tasks->inbox[i]->state), task))
       return true;
   return false;
 }
@@ -232,7 +232,7 @@ uint32_t ws_inbox_stuck(const ws_tasks_t *tasks)
 bool ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task)
 {
   for (uint32_t i = 0; ws_load_relaxed(&tasks->stuck) > 0 && i < tasks->inboxes; i++) // relaxed: as above
-    if (is_stuck(tasks->inbox[i]) && take(tasks->inbox[i], ws_hint_load(&tasks->inbox[i]->stuck), task))
+    if (is_stuck(tasks->inbox[i]) && take_full(tasks->inbox[i], ws_hint_load(&tasks->inbox[i]->stuck), task))
       return true;
   return false;
 }

@@ -10,23 +10,21 @@
 ///            dispatcher (wide/ws_dispatch.c). Any thread may take a task that has lain in an inbox for too
 ///            long.
 /// Invariant  AWAY --the worker opens, then sets its bit in a mask--> WAITING
-///            WAITING --a thread has claimed the bit and written a task--> FULL
+///            WAITING --a thread has reserved it and written a task--> FULL
 ///            WAITING --that thread has none: it declines--> AWAY
 ///            WAITING --the worker takes its bit back--> AWAY
 ///            FULL --the worker shuts--> KEPT --it begins the task--> AWAY
-///            FULL --another thread claims it--> TAKEN --task read--> AWAY
+///            FULL --another thread takes it--> TAKEN --task read--> AWAY
 ///            One thread takes a bit, and fills or declines once. Until then it alone writes the state: with
 ///            plain stores, because a read-modify-write would wait for the worker's cache line.
-/// Claims     In a wide pool a thread outside takes the bits of several workers at once: one
-///            read-modify-write of a line for which all workers contend. Their number doubles within a burst.
-///            It may keep them from one push to the next. It declines the rest when it waits, runs a task,
-///            ends, or has a task that it cannot hand over.
+/// Reserve    A thread takes a worker's bit: then it is the inbox's filler. A dispatcher takes several at
+///            once: one read-modify-write of a line for which all workers contend. It declines the rest when
+///            it has no more tasks.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
-///            itself in tasks->left. The claimer reads that count before the claim, and before and after a
-///            fill: if it has changed since the claim, the claimer looks whether the worker has gone, and
-///            keeps its task.
-/// Fences     [edge LEFT_DEKKER] The claimer's fence between its fill and its second look is light where the
-///            kernel offers membarrier(2): then a fill that is still in the claimer's store buffer can miss a
+///            itself in tasks->left. The filler reads that count before it reserves, and before and after a
+///            fill: if it has changed, the filler looks whether the worker has gone, and keeps its task.
+/// Fences     [edge LEFT_DEKKER] The filler's fence between its fill and its second look is light where the
+///            kernel offers membarrier(2): then a fill that is still in the filler's store buffer can miss a
 ///            worker that leaves. That worker finds the task at its next search, or before it sleeps; if it
 ///            runs a long task, the guard finds it. The guard and a stop have heavy fences
 ///            (ws_os_fence_heavy), so they miss no fill.
@@ -49,7 +47,7 @@ void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 /// @threads  the worker
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
-/// @brief Look what has become of an inbox that the caller has left though a thread had claimed it: gone.
+/// @brief Look what has become of an inbox that the caller has left though a thread had reserved it: gone.
 /// @return whether a task was handed over
 /// @threads  the worker
 bool ws_inbox_look(ws_inbox_t *inbox);
@@ -60,22 +58,22 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 
 /// @return up to @p most workers that wait, which the caller must give tasks or decline; no bits = there are
 ///         none
-ws_claim_t ws_inbox_claim(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
+ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 
-/// @return whether @p lane has claimed a worker that spins. If it has none it claims some
+/// @return whether @p lane has reserved a worker that spins. If it has none it reserves one
 /// @threads  the owner of the lane: outside of the pool, in no task
-bool ws_inbox_claim_more(ws_tasks_t *tasks, ws_queue_t *lane);
+bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane);
 
-/// @brief Hand a task, which counts as pushed, to the next worker of a claim that has bits.
+/// @brief Hand a task, which counts as pushed, to the next worker that is reserved; there is one.
 /// @param own  the caller's queue
 /// @return false = that worker does not wait any more: the caller keeps the task
-bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved, const ws_task_t *task);
 
-/// @brief ws_inbox_give() to a worker that the lane has claimed.
+/// @brief ws_inbox_give() to a worker that the lane has reserved.
 /// @threads  the owner of the lane
 static inline bool ws_inbox_hand(const ws_tasks_t *tasks, ws_queue_t *lane, const ws_task_t *task)
 {
-  const bool given = ws_inbox_give(tasks, lane, &lane->outbox.claim, task);
+  const bool given = ws_inbox_give(tasks, lane, &lane->outbox.reserved, task);
   lane->outbox.handed |= given;
   return given;
 }
@@ -92,14 +90,14 @@ static inline void ws_inbox_forget(ws_queue_t *lane)
   lane->outbox.handed = false;
 }
 
-/// @brief There are no tasks for the rest of a claim.
-void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim);
+/// @brief There are no tasks for the rest of those that are reserved.
+void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved);
 
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  if (WS_UNLIKELY(lane->outbox.claim.bits != 0))
-    ws_inbox_decline(tasks, lane, &lane->outbox.claim);
+  if (WS_UNLIKELY(lane->outbox.reserved.bits != 0))
+    ws_inbox_decline(tasks, lane, &lane->outbox.reserved);
 }
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
@@ -123,11 +121,11 @@ uint32_t ws_inbox_stuck(const ws_tasks_t *tasks);
 /// @return tasks in inboxes
 uint32_t ws_inbox_count(const ws_tasks_t *tasks);
 
-/// @return whether a worker that spins has an open inbox, or the owner of @p lane has claimed one. Only a
+/// @return whether a worker that spins has an open inbox, or the owner of @p lane has reserved one. Only a
 /// hint
 static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks, const ws_queue_t *lane)
 {
-  if (lane->outbox.claim.bits != 0)
+  if (lane->outbox.reserved.bits != 0)
     return true;
   for (uint32_t i = 0; i < tasks->mask_words; i++)
     if (ws_hint_load(&tasks->waiting[i]))
@@ -136,7 +134,7 @@ static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks, const ws_queue_t 
 }
 
 /// @return whether an inbox is in the state WS_INBOX_*, or was a moment ago. Its worker relies on KEPT, which
-/// it has set itself, and on AWAY: no thread has a claim of it
+/// it has set itself, and on AWAY: no thread has it reserved
 static inline bool ws_inbox_is(const ws_inbox_t *inbox, uint32_t state)
 {
   return ws_load_relaxed(&inbox->state) % WS_INBOX_STATES == state; // relaxed: ws_inbox_shut() decides

@@ -8,7 +8,7 @@
 #include "../os/ws_os.h"
 
 #define NONE WS_INDEX_NONE
-/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder has lost the CPU.
+/// Pauses before a thread sleeps for a lock: it is held for less, unless its holder is preempted.
 /// Sleepers get the lock one after the other, and each handover would cost two switches.
 #define LOCK_PAUSES 64u
 
@@ -19,7 +19,7 @@ struct ws_shared_cell_s {
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
-static void lock(ws_shared_t *shared)
+static void lock_shared(ws_shared_t *shared)
 {
   for (uint32_t pauses = 0; pauses < LOCK_PAUSES; pauses++) {
     if (pthread_mutex_trylock(&shared->lock) == 0)
@@ -77,7 +77,7 @@ static bool has_room(ws_shared_t *shared, bool grow)
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
 {
   ws_shared_t *shared = &tasks->shared[kind];
-  lock(shared);
+  lock_shared(shared);
   if (has_room(shared, grow))
     return true;
   pthread_mutex_unlock(&shared->lock);
@@ -121,7 +121,7 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
     if (!(wait->kinds >> kind & 1))
       continue;
     ws_shared_t *shared = &tasks->shared[kind];
-    lock(shared);
+    lock_shared(shared);
     ws_index_rename(&shared->by_wait, (uintptr_t)wait, (uintptr_t)since);
     pthread_mutex_unlock(&shared->lock);
   }
@@ -181,7 +181,7 @@ static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other
 }
 
 /// The holder of the lock. @return the oldest cell that the wait may take
-static uint32_t look(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind)
+static uint32_t find_oldest(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind)
 {
   uint32_t at = ws_index_oldest(&shared->by_wait, (uintptr_t)wait);
   at = older_of(shared, at, oldest_of(shared, wait, kind, false));
@@ -201,8 +201,8 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_
   }
   if (!ws_shared_holds(tasks, kind) || (wait && 2 * ws_hint_load(&shared->pushes) == wait->looked[kind]))
     return false;
-  lock(shared);
-  const uint32_t at = wait ? look(shared, wait, kind) : ws_own_load(&shared->oldest);
+  lock_shared(shared);
+  const uint32_t at = wait ? find_oldest(shared, wait, kind) : ws_own_load(&shared->oldest);
   if (at != NONE)
     take_at(tasks, shared, at, task);
   pthread_mutex_unlock(&shared->lock);
@@ -214,7 +214,7 @@ void ws_shared_sift(ws_tasks_t *tasks, ws_wanted_t *takes, void *arg)
   for (ws_kind_t kind = 0; kind < tasks->kinds && ws_shared_count(tasks) > 0; kind++) {
     ws_shared_t *shared = &tasks->shared[kind];
     ws_task_t task;
-    lock(shared);
+    lock_shared(shared);
     for (uint32_t at = ws_own_load(&shared->oldest), next; at != NONE; at = next) {
       next = shared->cell[at].newer;
       if (takes(&shared->cell[at].task, at, arg))

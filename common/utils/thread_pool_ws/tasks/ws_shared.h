@@ -17,8 +17,8 @@
 ///            cancel that waits for a look at each task.
 /// Count      tasks->shared_tasks is never below the number of tasks in all lists. While it is 0, searches
 ///            look at none of these queues. It only saves looks: the lists decide whether a worker may sleep.
-///            A thread may lose its CPU between count and list, and a real-time worker that trusted the count
-///            would keep that CPU.
+///            A thread may be preempted between count and list, and a real-time worker that trusted the count
+///            would keep the CPU.
 /// @threads   any, for all functions but the first and the last
 #ifndef WS_SHARED_H
 #define WS_SHARED_H

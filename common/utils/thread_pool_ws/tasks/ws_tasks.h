@@ -3,8 +3,8 @@
 /// All state of the places where tasks of a pool wait. Read this first, then ws_queue.h (the deque of one
 /// thread, and all places), ws_dig.h (what a wait takes from deques), ws_shared.h, ws_inbox.h.
 ///
-/// Place     The deque of a thread's queue, or a queue that all threads share. In wide pools a worker's inbox
-///           may hold a task, too.
+/// Place     The deque of a thread's queue, or a queue that all threads share. If the pool has inboxes, these
+///           may hold tasks, too.
 /// Letters   Before a field's comment: I set at init, then read only. O its owner writes, all read. P its
 ///           owner's thread only. S any thread, atomic.
 #ifndef WS_TASKS_H
@@ -74,24 +74,24 @@ enum {
   WS_OLDEST_NEXT = 2 ///< its next search: a fiber has yielded to the others
 };
 
-/// A queue's bit in a summary word (ws_summary.h). NONE: the queue has none, of a lane or in a small pool.
+/// A queue's bit in a summary word (ws_summary.h). NONE: it has none: a lane's, or no summaries.
 /// CLEAR --the owner pushes--> SET --its queue is empty and it searches elsewhere--> CLEAR
 typedef struct {
   ws_au64_t *word; ///< I
   enum { WS_SUMMARY_NONE, WS_SUMMARY_CLEAR, WS_SUMMARY_SET } state; ///< P
 } ws_summary_bit_t;
 
-/// Workers that a thread has claimed, and owes a task or a word that there is none (ws_inbox.h).
+/// Workers that a thread has reserved, and owes a task or a word that there is none (ws_inbox.h).
 typedef struct {
   uint64_t bits; ///< workers 64 * word + i for each bit i
   uint32_t word;
-  uint64_t left; ///< what tasks->left was before the claim
-} ws_claim_t;
+  uint64_t left; ///< what tasks->left was before
+} ws_reserved_t;
 
 /// What a thread keeps about the inboxes that it fills (ws_inbox.h).
 typedef struct {
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
-  ws_claim_t claim; ///< P lanes: workers that wait for the owner's next tasks
+  ws_reserved_t reserved; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint64_t stamp; ///< P of the owner's last fill of an inbox
 } ws_outbox_t;
@@ -171,8 +171,8 @@ enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_T
 typedef struct {
   ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, which fill of which thread was the last
   ws_aptr_t group; ///< S of the task: readable without taking the task
-  ws_task_t task; ///< plain: owned by the thread that has claimed it, or has moved the state last
-  ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has claimed it
+  ws_task_t task; ///< plain: owned by the thread that has reserved it, or has moved the state last
+  ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has reserved it
   uint32_t index; ///< I the worker
   ws_au64_t *mask; ///< P the mask that has, or had, the worker's bit
   bool open; ///< P the worker waits for a task in it
@@ -198,9 +198,9 @@ typedef struct {
   ws_inbox_t **inbox; ///< I [inboxes]
   ws_summary_t *summary; ///< I [summaries]
   ws_domain_t *domain; ///< I [domains]
-  uint32_t inboxes; ///< I 0 = the pool is small: no task is handed to a worker
-  uint32_t domains; ///< I 0 = the pool is small: no worker dispatches
-  uint32_t summaries; ///< I 0 = the pool is small: searches look at each queue
+  uint32_t inboxes; ///< I 0 = none: no task is handed to a worker
+  uint32_t domains; ///< I 0 = none: no worker dispatches
+  uint32_t summaries; ///< I 0 = none: searches look at each queue
   ws_au32_t queues; ///< S entries of queue that were ever in use [edge LANE_TABLE]
   uint32_t workers; ///< I queues that are workers'
   uint32_t mask_words; ///< I of waiting, and of the sleepers, in use
@@ -214,7 +214,7 @@ typedef struct {
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
-  /// S times that a worker has left its inbox though a thread had claimed it
+  /// S times that a worker has left its inbox though a thread had reserved it
   alignas(WS_SPACING) ws_au64_t left;
   /// S 1 + the lane whose tasks a worker dispatches, or did last; 0 = none, or it was empty then. Only a hint
   alignas(WS_SPACING) ws_au32_t dispatching;

@@ -24,7 +24,7 @@ static void warn(const char *value, const char *why)
 }
 
 /// @return whether the variable asks for the provider
-static bool is_wanted(const char *value)
+static bool is_asked_for(const char *value)
 {
   const bool is_on = value && strcmp(value, "1") == 0;
   if (value && !is_on && strcmp(value, "") != 0 && strcmp(value, "0") != 0)
@@ -50,16 +50,16 @@ static const ws_provider_t *load(const char *value)
 }
 #endif
 
-static void find(void)
+static void find_provider(void)
 {
   const ws_provider_t *table = NULL;
   const char *value = secure_getenv(VARIABLE);
 #ifdef WS_LTTNG
   table = dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME); // preloaded
-  if (!table && is_wanted(value))
+  if (!table && is_asked_for(value))
     table = load(value);
 #else
-  if (is_wanted(value))
+  if (is_asked_for(value))
     warn(value, "this library was built without LTTng");
 #endif
   // [edge PROVIDER release] what the dynamic linker has written
@@ -69,7 +69,7 @@ static void find(void)
 void ws_provider_find(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, find);
+  pthread_once(&once, find_provider);
 }
 
 // The events of a phase: here, so that the tests of the patches can look between them and ws_traced.c.

@@ -14,9 +14,9 @@
 ///            while they are handed tasks, the dispatcher puts these tasks into its own queue, and younger
 ///            tasks may begin first.
 /// Bounds     A worker waits for WAIT_NS_MAX at most, and then dispatches itself. So no worker depends on a
-///            dispatcher that has lost its CPU. The guard finds a task that was handed to a worker without a
+///            dispatcher that is preempted. The guard finds a task that was handed to a worker without a
 ///            CPU (ws_inbox.h). A dispatcher hands out HANDED_MAX tasks at most before it runs one. If it
-///            loses its CPU, TAKEN_MAX tasks at most wait for it.
+///            is preempted, TAKEN_MAX tasks at most wait for it.
 /// Not used   While tasks lie in queues that all threads share, for tiny tasks, and by workers with tasks of
 ///            their own.
 /// Domains    Workers that wait set their bits in the mask of their domain, so that they do not all contend
@@ -37,7 +37,7 @@
 #define HANDED_MAX 64u
 /// Of these, that it takes before it hands them out.
 #define TAKEN_MAX 4u
-/// Workers that it claims at once.
+/// Workers that it reserves at once.
 #define AT_ONCE_MAX 16u
 /// Time that a worker waits for dispatchers, at most.
 #define WAIT_NS_MAX 64000u
@@ -54,16 +54,16 @@ static bool is_dispatched(const ws_queue_t *lane)
 }
 
 /// @param at  in and out: the domain to look at first
-static ws_claim_t claim(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
+static ws_reserved_t reserve_workers(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 {
-  ws_claim_t claimed = {0};
+  ws_reserved_t reserved = {0};
   ws_prefetch(&pool->tasks.domain[*at].mask);
   ws_prefetch(&pool->tasks.domain[(*at + 1) % pool->tasks.domains].mask);
-  for (uint32_t i = 0; i < pool->tasks.domains && claimed.bits == 0; i++) {
-    claimed = ws_inbox_claim(&pool->tasks, pool->tasks.domain[*at].mask, most);
+  for (uint32_t i = 0; i < pool->tasks.domains && reserved.bits == 0; i++) {
+    reserved = ws_inbox_reserve(&pool->tasks, pool->tasks.domain[*at].mask, most);
     *at = (*at + 1) % pool->tasks.domains;
   }
-  return claimed;
+  return reserved;
 }
 
 /// Take the oldest tasks, all before the first is given: a steal would wait for the caller's stores to arrive
@@ -82,20 +82,20 @@ static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_ta
 
 /// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more. If
 /// there were several, the others are in the caller's own queue
-static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_claim_t *claimed,
+static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_reserved_t *reserved,
                      ws_task_t *task)
 {
   ws_task_t tasks[TAKEN_MAX];
   uint32_t kept = 0, taken = TAKEN_MAX;
-  ws_need_guard(pool); // before, too: the caller may lose its CPU after a fill
-  while (claimed->bits != 0 && kept == 0 && taken == TAKEN_MAX) {
-    taken = take_some(here, lane, (uint32_t)__builtin_popcountll(claimed->bits), tasks);
+  ws_need_guard(pool); // before, too: the caller may be preempted after a fill
+  while (reserved->bits != 0 && kept == 0 && taken == TAKEN_MAX) {
+    taken = take_some(here, lane, (uint32_t)__builtin_popcountll(reserved->bits), tasks);
     for (uint32_t i = 0; i < taken; i++)
-      if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, claimed, &tasks[i])))
+      if (WS_UNLIKELY(!ws_inbox_give(&pool->tasks, here.queue, reserved, &tasks[i])))
         tasks[kept++] = tasks[i];
   }
   ws_need_guard(pool); // a worker may get no CPU
-  ws_inbox_decline(&pool->tasks, here.queue, claimed);
+  ws_inbox_decline(&pool->tasks, here.queue, reserved);
   if (kept > 0)
     *task = tasks[0];
   if (WS_UNLIKELY(kept > 1)) {
@@ -127,13 +127,13 @@ static bool dispatch(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
     const uint32_t most = wanted(lane, left);
     if (most == 0)
       break;
-    ws_deque_prefetch(&lane->deque, most); // they come while the caller claims
-    ws_claim_t claimed = claim(pool, most, &at);
-    if (claimed.bits == 0)
+    ws_deque_prefetch(&lane->deque, most); // they come while the caller reserves
+    ws_reserved_t reserved = reserve_workers(pool, most, &at);
+    if (reserved.bits == 0)
       break;
-    left -= (uint32_t)__builtin_popcountll(claimed.bits);
+    left -= (uint32_t)__builtin_popcountll(reserved.bits);
     here.queue->thief.memo.deque = NULL; // others take what it remembers
-    if (hand_out(pool, here, lane, &claimed, task))
+    if (hand_out(pool, here, lane, &reserved, task))
       return true;
   }
   return ws_deque_steal_one(&lane->deque, &here.queue->thief.memo, task);
@@ -175,7 +175,7 @@ static void forget(struct ws_pool_s *pool, uint32_t lane)
 }
 
 /// Take a task of the lane, as its dispatcher or from one.
-static bool take(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
 {
   struct ws_pool_s *pool = worker->pool;
   ws_queue_t *lane = pool->tasks.queue[index];
@@ -209,7 +209,7 @@ static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
     ws_spin_found(worker); // pushes rely on searchers, and this one may wait
     ws_search_found(worker);
   }
-  if (!take(worker, index, task)) {
+  if (!take_of_lane(worker, index, task)) {
     ws_complete_due(worker); // the search goes on elsewhere
     return false;
   }

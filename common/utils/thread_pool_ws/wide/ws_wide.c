@@ -8,16 +8,16 @@
 
 /// Pools with fewer workers have no inboxes. Simulated, a slot of as many tasks as threads takes 1 to 2 %
 /// longer without them on 4 CPUs, 9 % on 6, 16 % on 8 and 30 % on 12; others take as long.
-#define INBOX_WORKERS_MIN 4u
+#define INBOXES_FROM 4u
 /// Pools with fewer workers have no domains, and no dispatchers.
-#define DOMAINS_WORKERS_MIN 16u
+#define DOMAINS_FROM 16u
 /// Workers of one domain, about; WS_DOMAINS_MAX bounds their number, because a dispatcher looks at all of
 /// them.
 #define DOMAIN_WORKERS 8u
-/// Pools with no more workers have no summaries. Simulated, nested fib takes 8 % longer with them on 28 CPUs
+/// Pools with fewer workers have no summaries. Simulated, nested fib takes 8 % longer with them on 28 CPUs
 /// of a Xeon, as long on 32 of an EPYC, 6 % less on 72 of a Grace, and a quarter of the time on 128 of an
 /// EPYC.
-#define WORKERS_WITHOUT 32u
+#define SUMMARIES_FROM 33u
 
 static uint32_t parts(uint32_t workers, uint32_t each)
 {
@@ -26,10 +26,10 @@ static uint32_t parts(uint32_t workers, uint32_t each)
 
 void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
 {
-  tasks->inboxes = workers < INBOX_WORKERS_MIN ? 0 : workers;
-  const uint32_t domains = workers < DOMAINS_WORKERS_MIN ? 0 : parts(workers, DOMAIN_WORKERS);
+  tasks->inboxes = workers < INBOXES_FROM ? 0 : workers;
+  const uint32_t domains = workers < DOMAINS_FROM ? 0 : parts(workers, DOMAIN_WORKERS);
   tasks->domains = domains < WS_DOMAINS_MAX ? domains : WS_DOMAINS_MAX;
-  tasks->summaries = workers > WORKERS_WITHOUT ? parts(workers, WS_SUMMARY_WORKERS) : 0;
+  tasks->summaries = workers < SUMMARIES_FROM ? 0 : parts(workers, WS_SUMMARY_WORKERS);
 }
 
 uint32_t ws_wide_domain(const ws_worker_t *worker)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wide.h
 /// What only pools of many workers do. A plug-in: the other rooms use this header, and nothing else of it.
-/// ws_wide_null.c links in place of ws_wide.c and ws_dispatch.c. A pool of up to 3 workers has none of this.
-/// docs/decisions/018 has the figures.
+/// ws_wide_null.c links in place of ws_wide.c and ws_dispatch.c. ws_wide.c says from how many
+/// workers on a pool has which, docs/decisions/018 has the figures.
 ///
 ///   inboxes        a thread outside hands a task to a worker that spins (tasks/ws_inbox.h)
 ///   dispatcher     one worker takes the tasks of a lane for others (ws_dispatch.c)
 ///   domains        the workers of a cache, or of a part of it, have a mask and a count of searchers of their
 ///                  own
 ///   summary words  a search reads a bit for each worker's queue, and not a line of each (tasks/ws_summary.h)
-///   claims         a thread outside claims several workers that spin at once
 #ifndef WS_WIDE_H
 #define WS_WIDE_H
 
@@ -28,7 +27,7 @@ void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers);
 /// @brief ws_domain_of() in a pool that has domains.
 uint32_t ws_wide_domain(const struct ws_worker_s *worker);
 
-/// @return the worker's domain, of those of its last-level cache; 0 in a small pool
+/// @return the worker's domain, of those of its last-level cache; 0 in a pool without domains
 /// @threads  the worker, or one that has claimed it while it sleeps
 static inline uint32_t ws_domain_of(const ws_tasks_t *tasks, const struct ws_worker_s *worker)
 {

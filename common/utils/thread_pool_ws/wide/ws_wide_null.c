@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_wide_null.c
-/// ws_wide.h for pools of few workers: links in place of ws_wide.c and ws_dispatch.c. Every pool is small,
-/// without inboxes.
+/// ws_wide.h for pools of few workers: links in place of ws_wide.c and ws_dispatch.c. No pool has
+/// inboxes, domains or summary words.
 #include "ws_wide.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

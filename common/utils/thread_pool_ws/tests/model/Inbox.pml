@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The inbox of a worker that waits: tasks/ws_inbox.c, core/ws_push.c (hand_over), wide/ws_dispatch.c,
 // core/ws_join.c (help_handed), sleep/ws_idle.c, sleep/ws_guard.c, core/ws_push.c (ws_run_left). Workers
-// open their inboxes, each in one of two masks, and shut them again. Two threads claim workers, one or both
-// at once, with one read-modify-write. They fill an inbox, and keep the other claim for the next task or
+// open their inboxes, each in one of two masks, and shut them again. Two threads reserve workers, one or both
+// at once, with one read-modify-write. They fill an inbox, and keep the other one for the next task or
 // decline it. One of them takes tasks back that were not begun, as a join does. The task itself is a plain
 // word, which is read and written in steps of its own.
 //
-// Without options the claimers have fences, and there is no guard. A worker runs a long task, or sleeps,
-// after it has left an inbox. Then its claimer must have kept the task.
-// -DLIGHT: the claimers have light fences. A fill stays in the claimer's store buffer (pend) until a later
-// step. A heavy fence empties the buffers of both claimers, one after the other. The fills of one claimer may
+// Without options the fillers have fences, and there is no guard. A worker runs a long task, or sleeps,
+// after it has left an inbox. Then its filler must have kept the task.
+// -DLIGHT: the fillers have light fences. A fill stays in the filler's store buffer (pend) until a later
+// step. A heavy fence empties the buffers of both fillers, one after the other. The fills of one filler may
 // leave its buffer in any order, which is weaker than x86. AWAY does not wait there: only the worker acts on
 // it.
 // -DGUARD: a guard marks what it sees at two looks and becomes dormant, and a thread takes what is marked.
@@ -19,24 +19,24 @@
 // a word has the number of its fill only while it is FULL. The look before sleep is in a mutant only: a
 // worker that sleeps does what one with a long task does.
 //
-// Checked: one thread at a time has a claim, and uses the plain word; each task runs once, and none is lost;
+// Checked: one thread at a time reserves an inbox and uses its word; each task runs once, none is lost;
 // a thread takes only its own tasks back; a worker has no bit when it opens its inbox; with -DGUARD a guard
 // that stays dormant has missed nothing.
 // Mutants:
-//   FILL_BLIND       the claimer does not look at left after its fill
-//   LEFT_LATE        the claimer reads left after its claim
+//   FILL_BLIND       the filler does not look at left after its fill
+//   LEFT_LATE        the filler reads left after it has reserved
 //   GONE_LATE        the worker sets gone after it has counted itself, and looked
 //   NO_LEAVE_LOOK    the worker does not look after it has counted itself
 //   LIGHT            without a guard
-//   FIRST_BLIND      the claimer does not look at left before its fill. It passes: that look saves work
+//   FIRST_BLIND      the filler does not look at left before its fill. It passes: that look saves work
 //   NO_STAMP         states that are FULL are alike
-//   OPEN_ANYHOW      the worker opens its inbox though it is claimed
+//   OPEN_ANYHOW      the worker opens its inbox though it is reserved
 //   MOVES            an open inbox gets its bit in another mask, and the old one stays
 //   KEPT_NOT         the worker takes the task without a change of the state
-//   AGAIN            the claim is a look and a store
-//   NO_DECLINE       a thread forgets the rest of its claim
+//   AGAIN            a thread reserves by a look and a store
+//   NO_DECLINE       a thread forgets the rest of what it has reserved
 //   NO_PARK_LOOK     the worker sleeps without a look: a task lies in its inbox
-//   NO_CALL          GUARD: the claimer does not call the guard
+//   NO_CALL          GUARD: the filler does not call the guard
 //   DORMANT_BLIND    GUARD: the guard does not look when it has become dormant
 //   DORMANT_LIGHT    GUARD: the guard's fence is not heavy
 //   TAKE_BLIND       GUARD: a thread takes what is marked without a compare-and-swap
@@ -44,7 +44,7 @@
 //   NO_STOP_LOOK     STOP: the stop does not look at inboxes
 //   NO_LATE_LOOK     STOP: a late pusher does not look at inboxes. It passes: workers end before the stop's
 //                    heavy fence. So a fill after that fence sees that its worker has gone
-//   NO_LOOKS         STOP: NO_LATE_LOOK, and the claimer does not look after its fill
+//   NO_LOOKS         STOP: NO_LATE_LOOK, and the filler does not look after its fill
 #ifdef NO_LOOKS
 #define NO_LATE_LOOK
 #define FILL_BLIND
@@ -56,7 +56,7 @@
 #define LEAVES 1
 #endif
 #ifndef TASKS
-#define TASKS 2              // of the first claimer
+#define TASKS 2              // of the first filler
 #endif
 #ifndef OTHERS
 #define OTHERS 1             // of the second one
@@ -80,14 +80,14 @@
 #endif
 
 byte word[WORKERS];
-byte pend[WORKERS];          // the claimer's store that is in its buffer
+byte pend[WORKERS];          // the filler's store that is in its buffer
 bool gone[WORKERS];
 byte left;                   // counts as in the code
 byte bits[2];                // the masks
 byte task[WORKERS];          // plain
 byte group[WORKERS];
 bool used[WORKERS];          // a thread reads or writes the plain word
-bool claimed[WORKERS];
+bool has_filler[WORKERS];
 byte ran, refused, ended, workers_ended;
 #ifdef GUARD
 byte seen[WORKERS], stuck[WORKERS];
@@ -154,17 +154,17 @@ end:
   od
 }
 
-// ---- a claimer
+// ---- a filler
 
 inline next()
 {
-  atomic { w = (claim & 1 -> 0 : 1); claim = claim & (3 - BIT(w)) }
+  atomic { w = (reserved & 1 -> 0 : 1); reserved = reserved & (3 - BIT(w)) }
 }
 
 inline settle()
 {
-  assert(claimed[w] && pend[w] == NONE && word[w] == WAITING);
-  claimed[w] = false
+  assert(has_filler[w] && pend[w] == NONE && word[w] == WAITING);
+  has_filler[w] = false
 }
 inline settle_full()
 {
@@ -188,14 +188,14 @@ inline settle_away()
 inline decline_all()
 {
   do
-  :: claim != 0 ->
+  :: reserved != 0 ->
      next();
 #ifdef NO_DECLINE
-     claimed[w] = false
+     has_filler[w] = false
 #else
      settle_away()
 #endif
-  :: claim == 0 -> break
+  :: reserved == 0 -> break
   od
 }
 
@@ -208,7 +208,7 @@ inline has_left()
   fi
 }
 
-inline claim_more()
+inline reserve_more()
 {
   if
   :: in = 0
@@ -218,22 +218,22 @@ inline claim_more()
   left_before = left;
 #endif
 #ifdef AGAIN
-  claim = bits[in];
+  reserved = bits[in];
 #endif
   atomic {
 #ifndef AGAIN
     if
-    :: claim = bits[in]
-    :: claim = bits[in] & 1
-    :: claim = bits[in] & 2
+    :: reserved = bits[in]
+    :: reserved = bits[in] & 1
+    :: reserved = bits[in] & 2
     fi;
 #endif
-    bits[in] = bits[in] & (3 - claim);
-    assert((claim & 1) == 0 || !claimed[0]);
-    claimed[0] = claimed[0] || (claim & 1);
+    bits[in] = bits[in] & (3 - reserved);
+    assert((reserved & 1) == 0 || !has_filler[0]);
+    has_filler[0] = has_filler[0] || (reserved & 1);
 #if WORKERS > 1
-    assert((claim & 2) == 0 || !claimed[1]);
-    claimed[1] = claimed[1] || (claim & 2);
+    assert((reserved & 2) == 0 || !has_filler[1]);
+    has_filler[1] = has_filler[1] || (reserved & 2);
 #endif
     in = 0
   };
@@ -276,7 +276,7 @@ inline give()
     answer = false;
     moved = false;
     filled = 0;
-    left_before = (claim == 0 -> 0 : left_before)
+    left_before = (reserved == 0 -> 0 : left_before)
   }
 }
 
@@ -322,7 +322,7 @@ inline take_back()
 
 proctype outside(bit me)
 {
-  byte i, mine, in, claim, w, own, left_before, filled, what;
+  byte i, mine, in, reserved, w, own, left_before, filled, what;
   bool answer, moved, given;
   for (i : 0 .. (me == 0 -> TASKS : OTHERS) - 1) {
     mine = i + TASKS * me;
@@ -336,13 +336,13 @@ proctype outside(bit me)
 #endif
     do
     :: given -> break
-    :: !given && claim == 0 ->
-       claim_more();
+    :: !given && reserved == 0 ->
+       reserve_more();
        if
-       :: claim == 0 -> finish(mine); break // in the thread's own queue
+       :: reserved == 0 -> finish(mine); break // in the thread's own queue
        :: else
        fi
-    :: !given && claim != 0 ->
+    :: !given && reserved != 0 ->
        give();
        if
        :: given ->
@@ -366,7 +366,7 @@ proctype outside(bit me)
     od;
     if
     :: decline_all()
-    :: claim != 0
+    :: reserved != 0
     fi;
     if
     :: me == 0 -> take_back()

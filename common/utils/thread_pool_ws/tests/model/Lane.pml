@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanes of a pool (pool/ws_lane.c, leave() of pool/ws_process.c): a thread claims a free lane, takes a new one
+// Lanes (pool/ws_lane.c, free_lanes() of pool/ws_process.c): a thread takes a free lane, brings a new one
 // into use, or inherits one of a thread that was ended before it could free it. The kernel gives the number of
 // an ended thread to a later one. Sequentially consistent: the orders of the accesses are checked by
 // handover.c.
 //
 // Checked: a lane has one user at a time; a lane in the table is set up; two lanes never share an entry.
-// Mutants: CLAIM_SPLIT (a free lane is claimed by a load and a store), FREE_EARLY (a thread frees its lane
+// Mutants: TAKE_SPLIT (a free lane is taken by a load and a store), FREE_EARLY (a thread frees its lane
 // before its last use), TABLE_EARLY (queues before the lane's fields), NO_LOCK (two threads take the same lane
-// into use), INHERIT_BLIND (without a look whether the owner's thread exists), READ_AGAIN (the claim compares
+// into use), INHERIT_BLIND (without a look whether the owner's thread exists), READ_AGAIN (the take compares
 // with a later owner), NO_NUMBER (an owner is the kernel's number only, not its own as well).
 #ifndef THREADS
 #define THREADS 3
@@ -36,14 +36,14 @@ inline cas_owner(lane, from)
   }
 }
 
-inline claim_free()
+inline take_free()
 {
   i = 0;
   do
   :: i < table && mine == 0 ->
      if
      :: owner[i] == 0 ->
-#ifdef CLAIM_SPLIT
+#ifdef TAKE_SPLIT
         owner[i] = id;
         mine = i + 1
 #else
@@ -127,7 +127,7 @@ proctype thread()
 #endif
   }
   table = queues;
-  claim_free();
+  take_free();
   if
   :: mine == 0 && table < LANES -> add()
   :: else

@@ -5,7 +5,7 @@
 // consistent: the orders of the accesses are checked by loose.c.
 //
 // Checked: what the owner has written to a big ring stays until it shrinks; one thread trims at a time.
-// Mutants: TRIM_SPLIT (a trim claims the pages by a load and a store), GROW_BLIND (a growth does not claim
+// Mutants: TRIM_SPLIT (a trim takes the pages by a load and a store), GROW_BLIND (a growth does not take
 // them), GROW_LOADS (it does by a load and a store), GROW_ANYHOW (it goes on beside a trim), NONE_EARLY (a
 // trim says that it has ended before it gives the pages back), SHRINK_EARLY (the pages are marked before the
 // last write).

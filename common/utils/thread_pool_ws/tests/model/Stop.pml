@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop against a push that is under way: core/ws_push.c (announce, ws_run_left), core/ws_wait.c
+// Stop against a push that is under way: core/ws_push.c (announce_tasks, ws_run_left), core/ws_wait.c
 // (ws_pool_stop), core/ws_run.c, core/ws_worker.c. Two pushing threads, one worker, one stopping thread.
 // Plain stores (a pusher's publication, the state STOPPED) pass a store buffer of one entry each, as on
 // x86. Parking is Park.tla's matter: here the worker simply waits until it sees work or STOPPED. It may end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bit of a worker's queue in a word that searches read in place of the queue: tasks/ws_summary.h,
-// core/ws_push.c (publish, announce), core/ws_steal.c, tasks/ws_queue.c (ws_work_visible), sleep/ws_idle.c.
-// One worker owns a queue: it pushes tasks from tasks, takes some of them, and clears the bit when it
-// searches elsewhere. It may also wait until others have run what it pushed. Other workers find, search
+// core/ws_push.c (push_own, announce_tasks), core/ws_steal.c, tasks/ws_queue.c (ws_work_visible),
+// sleep/ws_idle.c. One worker owns a queue: it pushes tasks from tasks, takes some of them, and clears the
+// bit when it searches elsewhere. It may also wait until others have run what it pushed. Other workers find, search
 // and park. The owner's publication passes a store buffer, as on x86: a read-modify-write and a fence
 // wait until it is empty. A take is one step (Deque.pml has its steps). A look reads the bit and then the
 // queue. The guard, which would repair a lost wake, is left out.

@@ -15,8 +15,8 @@
 #ifndef SEEN
 #define SEEN memory_order_acquire // what the second thread reads before them
 #endif
-#ifndef CLAIM
-#define CLAIM memory_order_acq_rel
+#ifndef TAKE
+#define TAKE memory_order_acq_rel
 #endif
 #ifndef TABLE
 #define TABLE memory_order_release
@@ -44,7 +44,7 @@ static void *second(void *index)
     return index;
   assert(data[0] == 1);
   if (atomic_load_explicit(&owner, RELAXED) == 0
-      && atomic_compare_exchange_strong_explicit(&owner, &nobody, 2, CLAIM, RELAXED)) {
+      && atomic_compare_exchange_strong_explicit(&owner, &nobody, 2, TAKE, RELAXED)) {
     assert(data[1] >= 1);
     data[1]++;
     atomic_store_explicit(&owner, 0, PUBLISH);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file inbox.c
 /// The shipped tasks/ws_inbox.c under the C11 memory model (GenMC). A worker opens and shuts its inbox OPENS
-/// times. CLAIMERS threads claim it, and give it a task each. The first one takes its task back if it can
+/// times. FILLERS threads reserve it, and give it a task each. The first one takes its task back if it can
 /// (-DBACK), or declines instead (-DDECLINE). With -DSTUCK another thread marks what it sees at two looks,
 /// and takes it. Each task runs once, wherever it ends. No thread looks later: a task that is still in the
 /// inbox when the worker has left is lost here.
 /// -DGUARD: a guard becomes dormant meanwhile (GUARD_DEKKER). -DSTOP: the pool stops meanwhile (STOP_DEKKER).
-/// In these two no worker acts: the inbox has been claimed before. run_genmc makes mutants by editing a copy
+/// In these two no worker acts: the inbox has been reserved before. run_genmc makes mutants by editing a copy
 /// of the sources. The steps' order: Inbox.pml.
 ///
 /// Mutants that pass: "left add relaxed", "left seen relaxed", "gone after left": the two fences of
-/// LEFT_DEKKER order gone as well. Where the claimer's fence is light, these orders save looks of the guard.
-/// "left first relaxed": the claim releases, so it comes after the load. "fill first blind": the look before
+/// LEFT_DEKKER order gone as well. Where the filler's fence is light, these orders save looks of the guard.
+/// "left first relaxed": to reserve releases, so it comes after the load. "fill first blind": the look before
 /// the fill saves work.
 ///
-/// Light fences (-DPOINT=0..3, with -DGUARD or -DSTOP): the claimer's own fence is none. The heavy fence is
+/// Light fences (-DPOINT=0..3, with -DGUARD or -DSTOP): the filler's own fence is none. The heavy fence is
 /// what membarrier(2) does: each thread executes a fence at some point between the begin and the end of the
-/// call. POINT is where the claimer does: 0 = before the fill, 1 = between the fill and the look at left,
+/// call. POINT is where the filler does: 0 = before the fill, 1 = between the fill and the look at left,
 /// 2 = between that and the look at the guard or the state, 3 = after it.
 #include <assert.h>
 #include <pthread.h>
@@ -50,16 +50,16 @@ static void fence_here(int point);
 #ifndef OPENS
 #define OPENS 1
 #endif
-#ifndef CLAIMERS
-#define CLAIMERS 1
+#ifndef FILLERS
+#define FILLERS 1
 #endif
 
 static ws_tasks_t tasks;
 static ws_au64_t mask;
 static ws_inbox_t inbox, *inboxes[1] = {&inbox};
-static ws_queue_t own[CLAIMERS];
-static int payload[CLAIMERS]; // plain: a race on it is an error
-static ws_au32_t ran[CLAIMERS];
+static ws_queue_t own[FILLERS];
+static int payload[FILLERS]; // plain: a race on it is an error
+static ws_au32_t ran[FILLERS];
 
 static void run_task(const ws_task_t *task)
 {
@@ -70,7 +70,7 @@ static void run_task(const ws_task_t *task)
 
 static ws_au32_t begun, fenced;
 
-/// The claimer's part of a heavy fence.
+/// The filler's part of a heavy fence.
 static void fence_here(int point)
 {
 #ifdef POINT
@@ -106,14 +106,14 @@ static void make_task(long i, ws_task_t *task)
 
 #if defined(GUARD) || defined(STOP)
 static ws_au32_t guard, stopped; // guard: 1 = standing
-static ws_claim_t claim;
+static ws_reserved_t reserved;
 
-static void *claimer(void *unused)
+static void *filler(void *unused)
 {
   ws_task_t task;
   make_task(0, &task);
   fence_here(0);
-  assert(ws_inbox_give(&tasks, &own[0], &claim, &task)); // the worker does not leave
+  assert(ws_inbox_give(&tasks, &own[0], &reserved, &task)); // the worker does not leave
   fence_here(2);
 #ifdef GUARD
   if (ws_load_relaxed(&guard) == 0) {
@@ -151,8 +151,8 @@ static void run(void)
   pthread_t thread[2];
   ws_store_relaxed(&guard, 1);
   ws_inbox_open(&inbox, &mask);
-  claim = ws_inbox_claim(&tasks, &mask, 1);
-  pthread_create(&thread[0], NULL, claimer, NULL);
+  reserved = ws_inbox_reserve(&tasks, &mask, 1);
+  pthread_create(&thread[0], NULL, filler, NULL);
   pthread_create(&thread[1], NULL, other, NULL);
   pthread_join(thread[0], NULL);
   pthread_join(thread[1], NULL);
@@ -164,20 +164,20 @@ static void run(void)
 }
 
 #else
-static void *claimer(void *index)
+static void *filler(void *index)
 {
   const long i = (long)index;
   ws_task_t task;
   make_task(i, &task);
-  ws_claim_t claim = ws_inbox_claim(&tasks, &mask, 1);
+  ws_reserved_t reserved = ws_inbox_reserve(&tasks, &mask, 1);
 #ifdef DECLINE
   if (i == 0) {
-    ws_inbox_decline(&tasks, &own[i], &claim);
+    ws_inbox_decline(&tasks, &own[i], &reserved);
     run_task(&task);
     return NULL;
   }
 #endif
-  if (claim.bits == 0 || !ws_inbox_give(&tasks, &own[i], &claim, &task))
+  if (reserved.bits == 0 || !ws_inbox_give(&tasks, &own[i], &reserved, &task))
     run_task(&task);
 #ifdef BACK
   if (i == 0 && ws_inbox_take_back(&tasks, &own[i], (ws_group_t *)(void *)&own[i], &task)) {
@@ -213,22 +213,22 @@ static void *worker(void *unused)
 
 static void run(void)
 {
-  pthread_t thread[CLAIMERS + 1 + LOOKERS];
-  pthread_create(&thread[CLAIMERS], NULL, worker, NULL);
+  pthread_t thread[FILLERS + 1 + LOOKERS];
+  pthread_create(&thread[FILLERS], NULL, worker, NULL);
   if (LOOKERS > 0)
-    pthread_create(&thread[CLAIMERS + LOOKERS], NULL, looker, NULL);
-  for (long i = 0; i < CLAIMERS; i++)
-    pthread_create(&thread[i], NULL, claimer, (void *)i);
-  for (int i = 0; i <= CLAIMERS + LOOKERS; i++)
+    pthread_create(&thread[FILLERS + LOOKERS], NULL, looker, NULL);
+  for (long i = 0; i < FILLERS; i++)
+    pthread_create(&thread[i], NULL, filler, (void *)i);
+  for (int i = 0; i <= FILLERS + LOOKERS; i++)
     pthread_join(thread[i], NULL);
-  for (int i = 0; i < CLAIMERS; i++)
+  for (int i = 0; i < FILLERS; i++)
     assert(ws_load_relaxed(&ran[i]) == 1);
 }
 #endif
 
 int main(void)
 {
-  for (uint32_t i = 0; i < CLAIMERS; i++)
+  for (uint32_t i = 0; i < FILLERS; i++)
     own[i].index = i + 1;
   tasks.inbox = inboxes;
   tasks.inboxes = 1;

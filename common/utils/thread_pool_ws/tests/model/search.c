@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file search.c
 /// The last searcher's rule (ws_search_found) under the C11 memory model. Each of SEARCHERS workers has just
-/// claimed a task, and they are the only searchers. They are counted in different domains, with -DSAME in
+/// taken a task, and they are the only searchers. They are counted in different domains, with -DSAME in
 /// one. Another worker is parked. P publishes one more task, and wakes no worker if it sees a searcher in any
 /// domain. The last searcher of a domain looks, unless another domain has searchers. It wakes a worker if the
 /// task is queued. The tasks of the searchers do not end before P's task has run, so that a missing wake

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file queues.c
 /// Scenes: the queues that all threads of a pool share (for high and low priority, and for threads without a
-/// lane), the tasks that a waiting worker is handed, and the queues of a wide pool.
+/// lane), the tasks that a waiting worker is handed, and the queues of many workers.
 #include "scene.h"
 
 // clang-format off
@@ -87,7 +87,7 @@ SCENES("queues",
    "busy: push a in=g; block; gate; unblock\n"
    "push busy 69; until entered 69; wait g alone; is ran a 69; let 69; settle\n"
    "push busy 69; until entered 138; wait g alone; is ran a 138; push a; until ran a 139"},
-  {"nested_tasks_run_once_in_a_wide_pool",
+  {"nested_tasks_run_once_on_40_workers",
    "pool workers=40\n"
    "root: push inner 2 in=a; push inner 2 in=b; wait b; wait a\n"
    "inner: push leaf 3; push last 2 in=c; wait c\n"

@@ -23,10 +23,10 @@
 #define STOP_PS_MAX (20 * SIM_PS_PER_MS)
 #define AWAIT_SHARE 0.2
 
-bool __real_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane);
-bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
-bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task);
+bool __real_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool __wrap_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *to, const ws_task_t *task);
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *to, const ws_task_t *task);
 bool __real_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 bool __wrap_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 
@@ -69,23 +69,23 @@ static void await_stop(const ws_pool_t *pool)
 }
 
 /// The task does not count as pushed yet: a stop does not wait for it.
-bool __wrap_ws_inbox_claim_more(const ws_tasks_t *tasks, ws_queue_t *lane)
+bool __wrap_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  const bool claimed = __real_ws_inbox_claim_more(tasks, lane);
-  const bool may_await = claimed && sim_scene->hand_stalls > 0 && sim_scene->stops_early;
+  const bool reserved = __real_ws_inbox_reserve_more(tasks, lane);
+  const bool may_await = reserved && sim_scene->hand_stalls > 0 && sim_scene->stops_early;
   const ws_pool_t *pool = may_await ? pool_of(tasks) : NULL;
   if (pool && sim_self->now_ps + STOP_PS_MAX > sim_stop_ps && sim_fault_happens(AWAIT_SHARE))
     await_stop(pool);
-  return claimed;
+  return reserved;
 }
 
-bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_claim_t *claim, const ws_task_t *task)
+bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *to, const ws_task_t *task)
 {
   const ws_pool_t *pool = pool_of(tasks);
   if (pool)
-    sim_handed_check_fill(pool, claim);
+    sim_handed_check_fill(pool, to);
   stop_soon(FILL_STEPS);
-  return __real_ws_inbox_give(tasks, own, claim, task);
+  return __real_ws_inbox_give(tasks, own, to, task);
 }
 
 bool __wrap_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task)

@@ -360,7 +360,7 @@ static void special_spinners(sim_scenario_t *scenario)
   }
 }
 
-/// Singly, by threads that mostly do not wait: they keep their claims from one push to the next.
+/// Singly, by threads that mostly do not wait: they keep what they have reserved from one push to the next.
 static void handovers_action(sim_action_t *action)
 {
   sim_burst_t *burst = &action->burst;
@@ -388,7 +388,7 @@ static void dispatch_action(sim_action_t *action)
   action->burst.every = between(1, 3);
 }
 
-/// A dispatcher claims several workers only where several wait at once.
+/// A dispatcher reserves several workers only where several wait at once.
 static void widen(sim_machine_t *machine)
 {
   if (machine->cpus >= 4)

@@ -96,7 +96,7 @@ def add_swaps(result: dict[str, Any]) -> None:
         sums[0] += tries
         sums[1] += lost
     result["swaps"] = swaps
-    steals = [counts for name, counts in swaps.items() if "steal" in name or "claim" in name]
+    steals = [counts for name, counts in swaps.items() if "steal" in name]
     if steals:
         result["steals_lost"] = sum(lost for _, lost in steals)
         result["steals"] = sum(tries for tries, _ in steals) - result["steals_lost"]

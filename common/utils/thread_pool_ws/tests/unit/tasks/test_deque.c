@@ -166,7 +166,7 @@ static void a_thief_that_is_always_too_late_gives_up(void)
   begin(64);
   put(16);
   put(16);
-  CU_ASSERT_EQUAL(ws_deque_steal_wanted(&deque, &memo[0], wants_too_late, &stolen, &task), WS_STEAL_LOST);
+  CU_ASSERT_EQUAL(ws_deque_steal_wanted(&deque, &memo[0], wants_too_late, &stolen, &task), WS_STEAL_RETRY);
   CU_ASSERT_EQUAL(stolen, WS_STEAL_TRIES);
   CU_ASSERT_EQUAL(ws_deque_size(&deque), 32 - WS_STEAL_TRIES);
 }

@@ -9,17 +9,17 @@
 #include "sim_record.h"
 #include "sim_thread.h"
 
-// sim_handed.c: what threads hand to each other is not left lying: tasks in inboxes, claims of workers, and
+// sim_handed.c: what threads hand to each other is not left lying: tasks in inboxes, reserved workers, and
 // counts of searchers.
 
 /// @brief Of a pool whose workers sleep or have ended.
 void sim_handed_check(const ws_pool_t *pool, uint32_t index);
 
-/// @brief A thread is about to fill the inbox of the next worker of its claim.
-void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim);
+/// @brief A thread is about to fill the inbox of the next worker that it has reserved.
+void sim_handed_check_fill(const ws_pool_t *pool, const ws_reserved_t *reserved);
 
 /// @brief Of a pool that runs: may a worker that sleeps be given a task, and does a thread that sleeps in a
-/// wait have claims? @param is_calm  no thread is kept from what it is about to do
+/// wait have workers reserved? @param is_calm  no thread is kept from what it is about to do
 void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm);
 
 /// @return whether the searchers of each domain are none

@@ -26,43 +26,43 @@ static bool waits_in_domain(const ws_pool_t *pool, uint32_t worker)
   return false;
 }
 
-static bool claims(const ws_claim_t *claim, uint32_t worker)
+static bool holds(const ws_reserved_t *reserved, uint32_t worker)
 {
-  return claim->word == worker / 64 && (claim->bits >> (worker % 64)) % 2 == 1;
+  return reserved->word == worker / 64 && (reserved->bits >> (worker % 64)) % 2 == 1;
 }
 
-/// @return the claim of a lane's owner that has the worker; NULL = none has
-static const ws_claim_t *claim_of(const ws_pool_t *pool, uint32_t worker)
+/// @return what the lane's owner has reserved that has the worker; NULL = none has
+static const ws_reserved_t *reserved_with(const ws_pool_t *pool, uint32_t worker)
 {
   for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++)
-    if (claims(&pool->tasks.queue[i]->outbox.claim, worker))
-      return &pool->tasks.queue[i]->outbox.claim;
+    if (holds(&pool->tasks.queue[i]->outbox.reserved, worker))
+      return &pool->tasks.queue[i]->outbox.reserved;
   return NULL;
 }
 
-/// A worker that sleeps or has ended may have an inbox that waits only if it has left it, and its claimer can
+/// A worker that sleeps or has ended may have an inbox that waits only if it has left it, and its filler can
 /// see that.
 static void check_left(const ws_pool_t *pool, uint32_t index, uint32_t worker)
 {
   const ws_inbox_t *inbox = &pool->worker[worker]->inbox;
-  const ws_claim_t *claim = claim_of(pool, worker);
+  const ws_reserved_t *reserved = reserved_with(pool, worker);
   if (ws_load_relaxed(&inbox->state) % WS_INBOX_STATES != WS_INBOX_WAITING)
     return;
   if (!ws_load_relaxed(&inbox->gone))
     sim_finding("left: worker %u of pool %u sleeps, and has not left its inbox", worker, index);
-  if (claim && claim->left == ws_load_relaxed(&pool->tasks.left))
-    sim_finding("left: worker %u of pool %u has left its inbox, and its claimer cannot see that", worker,
+  if (reserved && reserved->left == ws_load_relaxed(&pool->tasks.left))
+    sim_finding("left: worker %u of pool %u has left its inbox, and its filler cannot see that", worker,
                 index);
 }
 
-/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has claimed the worker.
+/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has reserved the worker.
 static void check_inbox(const ws_pool_t *pool, uint32_t index, uint32_t worker)
 {
   const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[worker]->inbox.state) % WS_INBOX_STATES);
-  if (state != WS_INBOX_AWAY && (state != WS_INBOX_WAITING || !claim_of(pool, worker)))
+  if (state != WS_INBOX_AWAY && (state != WS_INBOX_WAITING || !reserved_with(pool, worker)))
     sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, worker, state);
   if (has_bit(pool->tasks.waiting, worker) || waits_in_domain(pool, worker))
-    sim_finding("pool %u: worker %u does not wait, and may be claimed", index, worker);
+    sim_finding("pool %u: worker %u does not wait, and may be reserved", index, worker);
   check_left(pool, index, worker);
 }
 
@@ -75,10 +75,10 @@ void sim_handed_check(const ws_pool_t *pool, uint32_t index)
       sim_finding("pool %u: queue %u has a dispatcher for good", index, i);
 }
 
-void sim_handed_check_fill(const ws_pool_t *pool, const ws_claim_t *claim)
+void sim_handed_check_fill(const ws_pool_t *pool, const ws_reserved_t *reserved)
 {
-  const uint32_t worker = 64 * claim->word + (uint32_t)__builtin_ctzll(claim->bits);
-  if (ws_is_parked(pool, worker) && claim->left == ws_load_relaxed(&pool->tasks.left))
+  const uint32_t worker = 64 * reserved->word + (uint32_t)__builtin_ctzll(reserved->bits);
+  if (ws_is_parked(pool, worker) && reserved->left == ws_load_relaxed(&pool->tasks.left))
     sim_finding("left: worker %u sleeps, and who fills its inbox cannot see that it has left", worker);
 }
 
@@ -104,11 +104,11 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
   for (uint32_t i = pool->workers; is_calm && i < ws_load_relaxed(&pool->tasks.queues); i++) {
     const ws_queue_t *lane = pool->tasks.queue[i];
     const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-    if (tid <= 0 && lane->outbox.claim.bits != 0)
-      sim_finding("claims: lane %u of pool %u is free, and has claimed workers", i - pool->workers, index);
-    if (tid > 0 && lane->helping.pool == pool && lane->outbox.claim.bits != 0
+    if (tid <= 0 && lane->outbox.reserved.bits != 0)
+      sim_finding("reserved: lane %u of pool %u is free, and has reserved workers", i - pool->workers, index);
+    if (tid > 0 && lane->helping.pool == pool && lane->outbox.reserved.bits != 0
         && sim_thread[tid - 1]->state == SIM_ASLEEP)
-      sim_finding("claims: the thread of lane %u of pool %u sleeps in a wait, and has claimed workers",
+      sim_finding("reserved: the thread of lane %u of pool %u sleeps in a wait, and has reserved workers",
                   i - pool->workers, index);
   }
 }
