@@ -51,7 +51,7 @@ typedef struct {
   const goal_t *goal;
   ws_task_t task; ///< that runs, or ran last
   bool helps; ///< wait is the thread's innermost
-  bool is_helper; ///< it has taken a helper's place
+  bool is_helper; ///< it has taken a helper's seat
   uint32_t units; ///< tasks of the group that have run and are not completed
   int cancel; ///< whether the thread could be cancelled before
   ws_wait_t wait; ///< search.wait
@@ -243,7 +243,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     while (has_pool && needs_more(&join, goal) && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
       if (WS_UNLIKELY(join.wait.hid)) {
-        ws_fill_place(pool, join.search.here); // a worker may have gone to sleep meanwhile
+        ws_fill_seat(pool, join.search.here); // a worker may have gone to sleep meanwhile
         join.wait.hid = false;
       }
       if (!found)

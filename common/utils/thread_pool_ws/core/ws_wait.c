@@ -105,7 +105,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(&search, until_ns))
       continue;
-    ws_blocking_begin(); // also the place that a worker has in its own pool
+    ws_blocking_begin(); // also the seat that a worker has in its own pool
     sleep_until_idle(pool, until_ns);
     ws_blocking_end();
   }

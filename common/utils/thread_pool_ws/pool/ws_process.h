@@ -33,7 +33,7 @@ typedef struct ws_laneless_s {
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
-  uint32_t awake_places; ///< helper places that do not rest; not counted for a worker
+  uint32_t awake_seats; ///< helper seats that do not rest; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none

@@ -2,9 +2,9 @@
 /// @file ws_budget.h
 /// Budgets: how many workers may be awake, how many may spin, and for how long one worker may spin.
 ///
-/// Places (ws_helper.c): on which pools' account the calling thread uses a CPU. A worker has a place in its
+/// Seats (ws_helper.c): on which pools' account the calling thread uses a CPU. A worker has a seat in its
 /// own pool. A thread that runs tasks of another pool while it waits there, a helper, has one in each such
-/// pool. A place is awake or rests. All places of a thread rest while the thread sleeps, or blocks, in any
+/// pool. A seat is awake or rests. All seats of a thread rest while the thread sleeps, or blocks, in any
 /// pool; each pool may then wake another worker.
 #ifndef WS_BUDGET_H
 #define WS_BUDGET_H
@@ -53,9 +53,9 @@ int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 /// but a third of the spin is charged at least.
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 
-/// @brief Take a place in @p pool. A worker of it, a thread without a lane, and a thread that has a place
+/// @brief Take a seat in @p pool. A worker of it, a thread without a lane, and a thread that has a seat
 /// there already take none. Workers that the caller has claimed (ws_inbox.h) are declined.
-/// @return whether the caller took a place, and must call ws_helper_end()
+/// @return whether the caller took a seat, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief A worker does not run, and does not sleep for want of work: it blocks, or its start is late.
@@ -64,7 +64,7 @@ void ws_worker_blocks(struct ws_pool_s *pool);
 /// @brief It goes on.
 void ws_worker_goes_on(struct ws_pool_s *pool);
 
-/// @brief Leave the place that was taken last.
+/// @brief Leave the seat that was taken last.
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 
 /// @return whether a thread that waits in @p pool may spin: one CPU is left for the tasks that it waits for

@@ -2,11 +2,11 @@
 /// @file ws_helper.c
 /// ws_budget.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
 ///
-/// Nesting   A thread's helper places form a list, the innermost first, through its lanes. A blocking section
-///           puts the awake places to rest when it begins, and wakes the same places when it ends. So
-///           sections may nest, and may contain new places.
-/// Counters  Each place is counted once in pool->helpers while it is awake, and a thread that is not a worker
-///           once in the process's count of helpers while any of its places is awake.
+/// Nesting   A thread's helper seats form a list, the innermost first, through its lanes. A blocking section
+///           puts the awake seats to rest when it begins, and wakes the same seats when it ends. So
+///           sections may nest, and may contain new seats.
+/// Counters  Each seat is counted once in pool->helpers while it is awake, and a thread that is not a worker
+///           once in the process's count of helpers while any of its seats is awake.
 #include "ws_budget.h"
 
 #include "../pool/ws_process.h"
@@ -19,7 +19,7 @@ static void wake_lane(ws_self_t *self, ws_queue_t *lane)
 {
   lane->helping.rests_at = 0;
   ws_add_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
-  if (!self->worker && self->awake_places++ == 0)
+  if (!self->worker && self->awake_seats++ == 0)
     ws_hint_add(&ws_process.helpers, 1);
 }
 
@@ -27,7 +27,7 @@ static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
 {
   lane->helping.rests_at = level;
   ws_sub_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
-  if (!self->worker && --self->awake_places == 0)
+  if (!self->worker && --self->awake_seats == 0)
     ws_hint_add(&ws_process.helpers, 0u - 1);
 }
 
@@ -54,7 +54,7 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   if (here.queue->helping.rests_at == 0)
     rest_lane(self, here.queue, 1);
   here.queue->helping.pool = NULL;
-  ws_fill_place(pool, here);
+  ws_fill_seat(pool, here);
 }
 
 void ws_worker_blocks(struct ws_pool_s *pool)
@@ -78,14 +78,14 @@ void ws_blocking_begin(void)
   if (worker && worker->queue.helping.rests_at == 0) {
     worker->queue.helping.rests_at = level;
     ws_worker_blocks(worker->pool);
-    ws_fill_place(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+    ws_fill_seat(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
     if (lane->helping.rests_at != 0)
       continue;
     rest_lane(self, lane, level);
     ws_hint_store(&ws_sleep_pool(lane->helping.pool)->outside, 0); // the next push sets it
-    ws_fill_place(lane->helping.pool, (ws_here_t){0});
+    ws_fill_seat(lane->helping.pool, (ws_here_t){0});
   }
 }
 

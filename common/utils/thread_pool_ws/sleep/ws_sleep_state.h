@@ -25,7 +25,7 @@ typedef struct {
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
   /// S workers of each domain that search, and claimed workers, which will search. Pushes wake no worker
-  /// while one of these is not 0. A small pool uses the first. In a wide one all workers that find tasks at
+  /// while one of these is not 0. Without domains the first. With many workers all those that find tasks at
   /// once would contend for one line.
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.

@@ -44,7 +44,7 @@ typedef struct ws_wait_s {
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
   bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
-  bool hid; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_place()
+  bool hid; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_seat()
   bool has_looked; ///< looked and passed are set
   const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
@@ -117,9 +117,9 @@ typedef struct {
 
 /// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
 typedef struct {
-  struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's place there, else NULL
-  ws_queue_t *outer; ///< P the lane of the helper's place that the owner took before, in another pool
-  uint32_t rests_at; ///< P number of the blocking section that put the place to rest; 0 = it is awake
+  struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's seat there, else NULL
+  ws_queue_t *outer; ///< P the lane of the helper's seat that the owner took before, in another pool
+  uint32_t rests_at; ///< P number of the blocking section that put the seat to rest; 0 = it is awake
 } ws_helping_t;
 
 /// A queue that all threads share (ws_shared.h). Letter L: under the lock.
