@@ -36,11 +36,11 @@ CASES: tuple[tuple[str, ...], ...] = (
     ("shim/tpool.c", "void pushTpool(tpool_t *t, notifiedFIFO_elt_t *e);\n"),
     ("tests/contract/test_push.c", "task_ans_t answer;\n"),
     ("setup/ws_pool.c", "int tasks, answers, pool_threads;\n"),
-    ("core/ws_join.c", "// lane->outbox.handed\nint x = lane->outbox.handed;\n", "2 member"),
+    ("core/ws_join.c", "// lane->outbox.reserved\nint x = lane->outbox.reserved;\n", "2 member"),
     ("core/ws_join.c", "ws_outbox_t *one;\n", "1 member"),
     ("core/ws_join.c", "const bool given = ws_inbox_hand(&lane->outbox);\n"),
-    ("tasks/ws_inbox.c", "int x = lane->outbox.handed;\n"),
-    ("tests/sim/ws_check.c", "int x = lane->outbox.handed;\n"),
+    ("tasks/ws_inbox.c", "int x = lane->outbox.reserved;\n"),
+    ("tests/sim/ws_check.c", "int x = lane->outbox.reserved;\n"),
 )
 A, B, C = (f'#include "ws_{name}.h"\n' for name in "abc")
 

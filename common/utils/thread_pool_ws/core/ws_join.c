@@ -198,6 +198,7 @@ static inline void tidy(struct ws_pool_s *pool)
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
   if (!here.queue)
     return;
+  ws_inbox_give_back(&pool->tasks, here.queue);
   if (WS_UNLIKELY(here.queue->deque.level > 0))
     ws_give_back(pool, here.queue);
 }

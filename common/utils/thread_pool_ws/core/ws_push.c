@@ -76,24 +76,25 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 {
   ws_queue_t *queue = here.queue;
   if (here.worker || queue->depth > 0 || ws_deque_size(&queue->deque) > 0
-      || !ws_deque_has_room(&queue->deque, 1))
+      || !ws_deque_has_room(&queue->deque, 1)) {
+    ws_inbox_give_back(&pool->tasks, queue);
     return false;
+  }
   note_push(pool, here); // before the worker counts itself among those that take of this burst
-  ws_reserved_t reserved = ws_inbox_reserve(&pool->tasks, pool->tasks.waiting, 1);
-  if (reserved.bits == 0)
+  if (!ws_inbox_reserve_more(&pool->tasks, queue))
     return false;
   ws_traced_push(pool, here, task, 1);
   ws_count_pushed(pool, queue, 1);
   ws_need_guard(pool); // before, too: the caller may be preempted after the fill
   do {
-    if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, &reserved, task))) {
+    if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, task))) {
       ws_need_guard(pool); // the worker may get no CPU
       if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence of the fill
         ws_run_left(pool, here);
       return true;
     }
-    reserved = ws_inbox_reserve(&pool->tasks, pool->tasks.waiting, 1); // that worker has left
-  } while (reserved.bits != 0);
+    ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were reserved with it, too
+  } while (ws_inbox_reserve_more(&pool->tasks, queue));
   ws_queue_push(queue, task, 1);
   announce_tasks(pool, here, WS_KIND_NORMAL);
   return true;
@@ -166,6 +167,8 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
   const ws_kind_t kind = ws_classes_kind(pool, task);
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
   here.queue ? begin_push(here.queue) : ws_pool_hold(pool);
+  if (here.queue)
+    ws_inbox_give_back(&pool->tasks, here.queue); // no worker will get this task
   bool queued =
       (!is_own || behind)
       && push_shared(pool, here, task, kind, behind && kind == WS_KIND_NORMAL ? pool->tasks.grows : grow);
@@ -214,7 +217,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   if (WS_UNLIKELY(has_kind || behind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, behind, full);
   begin_push(here.queue);
-  if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks)) && hand_over(pool, here, task))) {
+  if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
+        && hand_over(pool, here, task))) {
     shrink_now_and_then(pool, here.queue, 1); // any ring has room for one task, if the one in use has
     push_own(pool, here, task, 1);
   }
@@ -265,9 +269,11 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   uint32_t pushed = 0;
   if (WS_LIKELY(pool->workers > 0 && here.queue && sorted == 0)) {
     begin_push(here.queue);
-    while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks)
+    while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
            && hand_over(pool, here, &tasks[pushed]))
       pushed++;
+    if (pushed > 0)
+      ws_inbox_give_back(&pool->tasks, here.queue);
     if (pushed < count)
       shrink_now_and_then(pool, here.queue, count - pushed);
     if (pushed < count && WS_LIKELY(ws_deque_has_room(&here.queue->deque, count - pushed))) {

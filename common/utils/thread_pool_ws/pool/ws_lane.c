@@ -3,6 +3,7 @@
 /// ws_lane.h: take, inherit, remember.
 #include "ws_lane.h"
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 
 /// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
@@ -25,6 +26,7 @@ static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t
 {
   lane->depth = 0;
   ws_store_relaxed(&lane->in_push, 0); // relaxed: of an owner that was ended
+  ws_inbox_give_back(&pool->tasks, lane); // reserved by an owner that was ended
   lane->helping = (ws_helping_t){0};
   lane->wait = NULL;
   // The group of the task in which the owner was ended: another may have its address by now. Tasks that the

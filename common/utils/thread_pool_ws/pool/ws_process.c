@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_block.h"
 
@@ -26,6 +27,7 @@ static void free_lanes(void *unused)
     for (uint32_t i = pool->workers; i < queues; i++) {
       if (ws_load_relaxed(&pool->tasks.queue[i]->owner) != id) // relaxed: this thread wrote it
         continue;
+      ws_inbox_give_back(&pool->tasks, pool->tasks.queue[i]);
       ws_queue_shrink(&pool->tasks, pool->tasks.queue[i]);
       // [edge LANE_OWNER release] the deque's owner-only fields
       ws_store_release(&pool->tasks.queue[i]->owner, 0);

@@ -11,6 +11,7 @@
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
+#include "../tasks/ws_inbox.h"
 #include "ws_affinity.h"
 #include "ws_wake.h"
 
@@ -34,6 +35,7 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
 {
   if (here.worker || !here.queue)
     return false;
+  ws_inbox_give_back(&pool->tasks, here.queue); // it runs tasks, or sleeps: that may take long
   if (here.queue->helping.pool)
     return false;
   ws_self_t *self = ws_self();

@@ -121,6 +121,15 @@ ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_
   return (ws_reserved_t){0};
 }
 
+bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane)
+{
+  ws_outbox_t *outbox = &lane->outbox;
+  if (outbox->reserved.bits != 0)
+    return true;
+  outbox->reserved = ws_inbox_reserve(tasks, tasks->waiting, 1);
+  return outbox->reserved.bits != 0;
+}
+
 /// @return the inbox of the next worker that is reserved; there is one
 static ws_inbox_t *next_inbox(const ws_tasks_t *tasks, ws_reserved_t *reserved)
 {

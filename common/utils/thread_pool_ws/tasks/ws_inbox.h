@@ -60,16 +60,20 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 ///         none
 ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 
+/// @return whether @p lane has reserved a worker that spins. If it has none it reserves one
+/// @threads  the owner of the lane: outside of the pool, in no task
+bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane);
+
 /// @brief Hand a task, which counts as pushed, to the next worker that is reserved; there is one.
 /// @param own  the caller's queue
 /// @return false = that worker does not wait any more: the caller keeps the task
 bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved, const ws_task_t *task);
 
-/// @brief ws_inbox_give() by a push to @p lane.
-static inline bool ws_inbox_hand(const ws_tasks_t *tasks, ws_queue_t *lane, ws_reserved_t *reserved,
-                                 const ws_task_t *task)
+/// @brief ws_inbox_give() to a worker that the lane has reserved.
+/// @threads  the owner of the lane
+static inline bool ws_inbox_hand(const ws_tasks_t *tasks, ws_queue_t *lane, const ws_task_t *task)
 {
-  const bool given = ws_inbox_give(tasks, lane, reserved, task);
+  const bool given = ws_inbox_give(tasks, lane, &lane->outbox.reserved, task);
   lane->outbox.handed |= given;
   return given;
 }
@@ -88,6 +92,13 @@ static inline void ws_inbox_forget(ws_queue_t *lane)
 
 /// @brief There are no tasks for the rest of those that are reserved.
 void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved);
+
+/// @brief The owner of @p lane waits, or ends: it pushes no more now.
+static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
+{
+  if (WS_UNLIKELY(lane->outbox.reserved.bits != 0))
+    ws_inbox_decline(tasks, lane, &lane->outbox.reserved);
+}
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
 /// at one worker. @param lane  the caller's queue
@@ -110,9 +121,12 @@ uint32_t ws_inbox_stuck(const ws_tasks_t *tasks);
 /// @return tasks in inboxes
 uint32_t ws_inbox_count(const ws_tasks_t *tasks);
 
-/// @return whether a worker that spins has an open inbox. Only a hint
-static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks)
+/// @return whether a worker that spins has an open inbox, or the owner of @p lane has reserved one. Only a
+/// hint
+static inline bool ws_inbox_is_wanted(const ws_tasks_t *tasks, const ws_queue_t *lane)
 {
+  if (lane->outbox.reserved.bits != 0)
+    return true;
   for (uint32_t i = 0; i < tasks->mask_words; i++)
     if (ws_hint_load(&tasks->waiting[i]))
       return true;

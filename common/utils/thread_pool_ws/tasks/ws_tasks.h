@@ -91,6 +91,7 @@ typedef struct {
 /// What a thread keeps about the inboxes that it fills (ws_inbox.h).
 typedef struct {
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
+  ws_reserved_t reserved; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint64_t stamp; ///< P of the owner's last fill of an inbox
 } ws_outbox_t;

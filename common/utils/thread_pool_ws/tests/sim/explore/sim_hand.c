@@ -23,8 +23,8 @@
 #define STOP_PS_MAX (20 * SIM_PS_PER_MS)
 #define AWAIT_SHARE 0.2
 
-ws_reserved_t __real_ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
-ws_reserved_t __wrap_ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
+bool __real_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane);
+bool __wrap_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane);
 bool __real_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *to, const ws_task_t *task);
 bool __wrap_ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *to, const ws_task_t *task);
 bool __real_ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
@@ -68,13 +68,12 @@ static void await_stop(const ws_pool_t *pool)
     sim_work(100 * SIM_PS_PER_NS);
 }
 
-/// The task of a push does not count as pushed yet: a stop does not wait for it.
-ws_reserved_t __wrap_ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most)
+/// The task does not count as pushed yet: a stop does not wait for it.
+bool __wrap_ws_inbox_reserve_more(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
-  const ws_reserved_t reserved = __real_ws_inbox_reserve(tasks, mask, most);
-  const bool by_push = reserved.bits != 0 && mask == tasks->waiting;
-  const ws_pool_t *pool =
-      by_push && sim_scene->hand_stalls > 0 && sim_scene->stops_early ? pool_of(tasks) : NULL;
+  const bool reserved = __real_ws_inbox_reserve_more(tasks, lane);
+  const bool may_await = reserved && sim_scene->hand_stalls > 0 && sim_scene->stops_early;
+  const ws_pool_t *pool = may_await ? pool_of(tasks) : NULL;
   if (pool && sim_self->now_ps + STOP_PS_MAX > sim_stop_ps && sim_fault_happens(AWAIT_SHARE))
     await_stop(pool);
   return reserved;

@@ -26,21 +26,40 @@ static bool waits_in_domain(const ws_pool_t *pool, uint32_t worker)
   return false;
 }
 
-/// A worker that sleeps or has ended may have an inbox that waits only if it has left it.
+static bool holds(const ws_reserved_t *reserved, uint32_t worker)
+{
+  return reserved->word == worker / 64 && (reserved->bits >> (worker % 64)) % 2 == 1;
+}
+
+/// @return what the lane's owner has reserved that has the worker; NULL = none has
+static const ws_reserved_t *reserved_with(const ws_pool_t *pool, uint32_t worker)
+{
+  for (uint32_t i = pool->workers; i < ws_load_relaxed(&pool->tasks.queues); i++)
+    if (holds(&pool->tasks.queue[i]->outbox.reserved, worker))
+      return &pool->tasks.queue[i]->outbox.reserved;
+  return NULL;
+}
+
+/// A worker that sleeps or has ended may have an inbox that waits only if it has left it, and its filler can
+/// see that.
 static void check_left(const ws_pool_t *pool, uint32_t index, uint32_t worker)
 {
   const ws_inbox_t *inbox = &pool->worker[worker]->inbox;
+  const ws_reserved_t *reserved = reserved_with(pool, worker);
   if (ws_load_relaxed(&inbox->state) % WS_INBOX_STATES != WS_INBOX_WAITING)
     return;
   if (!ws_load_relaxed(&inbox->gone))
     sim_finding("left: worker %u of pool %u sleeps, and has not left its inbox", worker, index);
+  if (reserved && reserved->left == ws_load_relaxed(&pool->tasks.left))
+    sim_finding("left: worker %u of pool %u has left its inbox, and its filler cannot see that", worker,
+                index);
 }
 
-/// The inbox of a worker that sleeps or has ended can be opened again.
+/// The inbox of a worker that sleeps or has ended can be opened again, unless a lane has reserved the worker.
 static void check_inbox(const ws_pool_t *pool, uint32_t index, uint32_t worker)
 {
   const uint32_t state = (uint32_t)(ws_load_relaxed(&pool->worker[worker]->inbox.state) % WS_INBOX_STATES);
-  if (state != WS_INBOX_AWAY)
+  if (state != WS_INBOX_AWAY && (state != WS_INBOX_WAITING || !reserved_with(pool, worker)))
     sim_finding("pool %u: the inbox of worker %u is in state %u for good", index, worker, state);
   if (has_bit(pool->tasks.waiting, worker) || waits_in_domain(pool, worker))
     sim_finding("pool %u: worker %u does not wait, and may be reserved", index, worker);
@@ -82,6 +101,16 @@ void sim_handed_look(const ws_pool_t *pool, uint32_t index, bool is_calm)
     if (ws_is_parked(pool, i))
       check_left(pool, index, i);
   look_for_sleepers(pool, index, is_calm);
+  for (uint32_t i = pool->workers; is_calm && i < ws_load_relaxed(&pool->tasks.queues); i++) {
+    const ws_queue_t *lane = pool->tasks.queue[i];
+    const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
+    if (tid <= 0 && lane->outbox.reserved.bits != 0)
+      sim_finding("reserved: lane %u of pool %u is free, and has reserved workers", i - pool->workers, index);
+    if (tid > 0 && lane->helping.pool == pool && lane->outbox.reserved.bits != 0
+        && sim_thread[tid - 1]->state == SIM_ASLEEP)
+      sim_finding("reserved: the thread of lane %u of pool %u sleeps in a wait, and has reserved workers",
+                  i - pool->workers, index);
+  }
 }
 
 bool sim_handed_is_none_searched(const ws_pool_t *pool)

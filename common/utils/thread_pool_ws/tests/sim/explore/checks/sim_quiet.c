@@ -65,6 +65,8 @@ static void check_lanes(const ws_pool_t *pool, uint32_t index)
     const int32_t tid = ws_tid_of(owner);
     if (owner != 0 && sim_thread[tid - 1]->state == SIM_ENDED)
       sim_finding("pool %u: the lane of thread %d, which has ended, is not free", index, tid);
+    if (owner == 0 && pool->tasks.queue[i]->outbox.reserved.bits != 0)
+      sim_finding("pool %u: a lane that is free has reserved workers", index);
   }
 }
 
