@@ -5,6 +5,8 @@
 
 /// How many pauses a worker waits for a thread that has taken its bit.
 #define FILLING_PAUSES 16u
+/// Workers that a thread outside reserves at once, at most.
+#define RESERVED_MAX 16u
 
 static uint32_t state_of(uint64_t word)
 {
@@ -126,7 +128,11 @@ bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane)
   ws_outbox_t *outbox = &lane->outbox;
   if (outbox->reserved.bits != 0)
     return true;
-  outbox->reserved = ws_inbox_reserve(tasks, tasks->waiting, 1);
+  const uint32_t twice = 2 * outbox->last < RESERVED_MAX ? 2 * outbox->last : RESERVED_MAX;
+  const uint32_t most = tasks->domains > 0 && outbox->last > 0 ? twice : 1;
+  outbox->reserved = ws_inbox_reserve(tasks, tasks->waiting, most);
+  if (outbox->reserved.bits != 0)
+    outbox->last = most;
   return outbox->reserved.bits != 0;
 }
 

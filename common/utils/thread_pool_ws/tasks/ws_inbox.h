@@ -17,9 +17,11 @@
 ///            FULL --another thread takes it--> TAKEN --task read--> AWAY
 ///            One thread takes a bit, and fills or declines once. Until then it alone writes the state: with
 ///            plain stores, because a read-modify-write would wait for the worker's cache line.
-/// Reserve    A thread takes a worker's bit: then it is the inbox's filler. A dispatcher takes several at
-///            once: one read-modify-write of a line for which all workers contend. It declines the rest when
-///            it has no more tasks.
+/// Reserve    A thread takes a worker's bit: then it is the inbox's filler. A dispatcher, and a thread outside
+///            in a pool with domains, takes several at once: one read-modify-write of a line for which all
+///            workers contend. Their number doubles within a burst. A thread outside may keep them from one
+///            push to the next. It declines the rest when it waits, runs a task, ends, or has a task that it
+///            cannot hand over.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
 ///            itself in tasks->left. The filler reads that count before it reserves, and before and after a
 ///            fill: if it has changed, the filler looks whether the worker has gone, and keeps its task.
@@ -60,7 +62,7 @@ void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 ///         none
 ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 
-/// @return whether @p lane has reserved a worker that spins. If it has none it reserves one
+/// @return whether @p lane has reserved a worker that spins. If it has none it reserves some
 /// @threads  the owner of the lane: outside of the pool, in no task
 bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane);
 
@@ -96,6 +98,7 @@ void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *r
 /// @brief The owner of @p lane waits, or ends: it pushes no more now.
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
+  lane->outbox.last = 0;
   if (WS_UNLIKELY(lane->outbox.reserved.bits != 0))
     ws_inbox_decline(tasks, lane, &lane->outbox.reserved);
 }

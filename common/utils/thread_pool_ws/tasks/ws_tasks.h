@@ -92,6 +92,7 @@ typedef struct {
 typedef struct {
   bool handed; ///< P lanes: the owner has handed tasks to workers since its last join
   ws_reserved_t reserved; ///< P lanes: workers that wait for the owner's next tasks
+  uint32_t last; ///< P lanes: how many workers the owner reserved the last time, at most, in this burst
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
   uint64_t stamp; ///< P of the owner's last fill of an inbox
 } ws_outbox_t;
