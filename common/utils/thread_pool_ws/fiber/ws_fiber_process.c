@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../os/ws_os.h"
+#include "ws_pages.h"
 
 ws_fiber_process_t ws_fiber_process = {.once = PTHREAD_ONCE_INIT, .fiber_once = PTHREAD_ONCE_INIT};
 
@@ -46,7 +47,7 @@ static uint64_t guards_max(void)
 /// @return the class of the smallest stacks: ws_stack.h, "Size"
 static uint32_t class_least(void)
 {
-  const size_t frames = 4 * ws_os_signal_frame_bytes();
+  const size_t frames = 4 * ws_pages_signal_frame();
   const size_t bytes = frames > ws_os_page_bytes() ? frames : ws_os_page_bytes();
   uint32_t size_class = 0;
   while (((size_t)WS_STACK_BYTES_LEAST << size_class) < bytes && size_class < WS_STACK_CLASSES - 1)

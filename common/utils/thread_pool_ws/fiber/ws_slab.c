@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../os/ws_os.h"
+#include "ws_pages.h"
 
 /// Bytes of one mapping, about, and stacks in it at most: a slab's word has a bit for each.
 #define SLAB_BYTES (4u << 20)
@@ -52,7 +53,7 @@ static ws_slab_t *make(uint32_t size_class)
   slab->slot_bytes = ((size_t)WS_STACK_BYTES_LEAST << size_class) + WS_FIBER_GUARD_BYTES;
   slab->slots = (uint32_t)(SLAB_BYTES / slab->slot_bytes);
   slab->slots = slab->slots < 1 ? 1 : slab->slots > SLAB_STACKS_MAX ? SLAB_STACKS_MAX : slab->slots;
-  slab->memory = ws_os_reserve(slab->slots * slab->slot_bytes);
+  slab->memory = ws_pages_reserve(slab->slots * slab->slot_bytes);
   if (!slab->memory) {
     free(slab);
     return NULL;
@@ -79,7 +80,7 @@ static void discard(ws_slab_t *slab)
 static bool open_without_guard(char *slot, size_t bytes)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
-  if (!ws_os_open_pages(slot, bytes))
+  if (!ws_pages_open(slot, bytes))
     return false;
   process->unguarded++;
   if (!process->warned)
@@ -97,7 +98,7 @@ static bool open_at(char *slot, const ws_slab_t *slab, ws_stack_t *stack)
   const ws_fiber_process_t *process = &ws_fiber_process;
   stack->low = slot + WS_FIBER_GUARD_BYTES;
   stack->guarded = process->stacks - process->unguarded < process->guards_max
-                   && ws_os_open_pages(stack->low, ws_stack_bytes(stack));
+                   && ws_pages_open(stack->low, ws_stack_bytes(stack));
   return stack->guarded || open_without_guard(slot, slab->slot_bytes);
 }
 
@@ -127,8 +128,8 @@ bool ws_slab_close(const ws_stack_t *stack)
   ws_slab_t *slab = stack->slab;
   char *place = stack->low - WS_FIBER_GUARD_BYTES;
   pthread_mutex_unlock(&process->stack_lock); // the place stays in use, and so does the slab
-  const bool closed = stack->guarded ? ws_os_close_pages(stack->low, ws_stack_bytes(stack))
-                                     : ws_os_close_pages(place, slab->slot_bytes);
+  const bool closed = stack->guarded ? ws_pages_close(stack->low, ws_stack_bytes(stack))
+                                     : ws_pages_close(place, slab->slot_bytes);
   pthread_mutex_lock(&process->stack_lock);
   if (!closed)
     return false;

@@ -163,17 +163,4 @@ void ws_os_unmap(void *memory, size_t bytes);
 /// Give the pages back, keep the addresses: they read as zero from now on. @return 0 or -errno
 int ws_os_release_pages(void *memory, size_t bytes);
 
-// Addresses for the stacks of fibers.
-
-/// Most bytes that the kernel puts on a stack for a signal handler; 0 = unknown.
-size_t ws_os_signal_frame_bytes(void);
-
-/// Page-aligned addresses without memory and without access, never for huge pages. @return NULL if there are
-/// none
-void *ws_os_reserve(size_t bytes);
-/// Allow access to a part of them: zeroed memory. @return false = no memory, or too many mappings
-bool ws_os_open_pages(void *memory, size_t bytes);
-/// Make them again what ws_os_reserve() returned. @return false = too many mappings; nothing has changed
-bool ws_os_close_pages(void *memory, size_t bytes);
-
 #endif

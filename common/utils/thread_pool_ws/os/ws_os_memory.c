@@ -6,14 +6,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
 #define PAGES_AT_ONCE 256u
 
 size_t ws_os_page_bytes(void)
@@ -68,38 +64,6 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
 void ws_os_small_pages(void *memory, size_t bytes)
 {
   madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
-}
-
-size_t ws_os_signal_frame_bytes(void)
-{
-  return getauxval(AT_MINSIGSTKSZ);
-}
-
-/// Not mapped for writing at any time: after mlockall(MCL_FUTURE) all of it would be in memory.
-static void *reserve(void *memory, size_t bytes, int flags)
-{
-  flags |= MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  memory = mmap(memory, bytes, PROT_NONE, flags, -1, 0);
-  if (memory == MAP_FAILED)
-    return NULL;
-  madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
-  return memory;
-}
-
-void *ws_os_reserve(size_t bytes)
-{
-  return reserve(NULL, bytes, 0);
-}
-
-bool ws_os_open_pages(void *memory, size_t bytes)
-{
-  return mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0;
-}
-
-/// Pages that have had memory would stay a mapping of their own after mprotect(): so they are mapped anew.
-bool ws_os_close_pages(void *memory, size_t bytes)
-{
-  return reserve(memory, bytes, MAP_FIXED) != NULL;
 }
 
 #define NODE_NUMBERS 1024u

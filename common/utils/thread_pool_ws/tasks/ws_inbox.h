@@ -17,11 +17,11 @@
 ///            FULL --another thread takes it--> TAKEN --task read--> AWAY
 ///            One thread takes a bit, and fills or declines once. Until then it alone writes the state: with
 ///            plain stores, because a read-modify-write would wait for the worker's cache line.
-/// Reserve    A thread takes a worker's bit: then it is the inbox's filler. A dispatcher, and a thread outside
-///            in a pool with domains, takes several at once: one read-modify-write of a line for which all
-///            workers contend. Their number doubles within a burst. A thread outside may keep them from one
-///            push to the next. It declines the rest when it waits, runs a task, ends, or has a task that it
-///            cannot hand over.
+/// Reserve    A thread takes a worker's bit: then it is the inbox's filler. A dispatcher, and a thread
+///            outside in a pool with domains, takes several at once: one read-modify-write of a line for
+///            which all workers contend. Their number doubles within a burst. A thread outside may keep them
+///            from one push to the next. It declines the rest when it waits, runs a task, ends, or has a task
+///            that it cannot hand over.
 /// Leaving    A worker that waits no longer for the thread that has its bit sets `gone`, and then counts
 ///            itself in tasks->left. The filler reads that count before it reserves, and before and after a
 ///            fill: if it has changed, the filler looks whether the worker has gone, and keeps its task.

@@ -120,12 +120,12 @@ static void *map(size_t bytes)
 
 static void *reserve(size_t bytes)
 {
-  return has_no(ADDRESSES) ? NULL : __real_ws_os_reserve(bytes);
+  return has_no(ADDRESSES) ? NULL : __real_ws_pages_reserve(bytes);
 }
 
 static bool open_pages(void *memory, size_t bytes)
 {
-  return !has_no(PAGES) && __real_ws_os_open_pages(memory, bytes);
+  return !has_no(PAGES) && __real_ws_pages_open(memory, bytes);
 }
 
 static int create_thread(pthread_t *thread, void *(*func)(void *), void *arg)
@@ -198,8 +198,8 @@ __attribute__((constructor)) static void set_seams(void)
   seam.ws_blocking_begin = begin_block;
   seam.ws_blocking_end = end_block;
   seam.ws_os_map = map;
-  seam.ws_os_reserve = reserve;
-  seam.ws_os_open_pages = open_pages;
+  seam.ws_pages_reserve = reserve;
+  seam.ws_pages_open = open_pages;
   seam.ws_os_thread_create = create_thread;
   seam.epoll_create1 = create_epoll;
 }

@@ -80,11 +80,11 @@
   V(ws_lot_unpark, (const void *address, uint32_t count, ws_woken_t on_woken, void *arg),                    \
     (address, count, on_woken, arg))                                                                         \
   V(ws_mutex_unlock, (ws_mutex_t * mutex), (mutex))                                                          \
-  X(bool, ws_os_close_pages, (void *memory, size_t bytes), (memory, bytes))                                  \
-  X(bool, ws_os_open_pages, (void *memory, size_t bytes), (memory, bytes))                                   \
+  X(bool, ws_pages_close, (void *memory, size_t bytes), (memory, bytes))                                     \
+  X(bool, ws_pages_open, (void *memory, size_t bytes), (memory, bytes))                                      \
   X(size_t, ws_os_page_bytes, (void), ())                                                                    \
-  X(void *, ws_os_reserve, (size_t bytes), (bytes))                                                          \
-  X(size_t, ws_os_signal_frame_bytes, (void), ())
+  X(void *, ws_pages_reserve, (size_t bytes), (bytes))                                                       \
+  X(size_t, ws_pages_signal_frame, (void), ())
 
 #define WS_SEAM_REAL(result, name, parameters, arguments) result __real_##name parameters;
 #define WS_SEAM_REAL_VOID(name, parameters, arguments) void __real_##name parameters;

@@ -20,7 +20,7 @@ static size_t ws_os_page_bytes_seam(void)
 
 static size_t ws_os_signal_frame_bytes_seam(void)
 {
-  return frame_bytes ? frame_bytes : __real_ws_os_signal_frame_bytes();
+  return frame_bytes ? frame_bytes : __real_ws_pages_signal_frame();
 }
 
 static bool refuses; ///< to close stacks
@@ -29,7 +29,7 @@ static uint32_t refused;
 static bool ws_os_close_pages_seam(void *memory, size_t bytes)
 {
   refused += refuses;
-  return !refuses && __real_ws_os_close_pages(memory, bytes);
+  return !refuses && __real_ws_pages_close(memory, bytes);
 }
 
 /// So slow that no stack is idle for long.
@@ -217,8 +217,8 @@ static void test_least(void)
 static void test_seams(void)
 {
   seam.ws_os_page_bytes = ws_os_page_bytes_seam;
-  seam.ws_os_signal_frame_bytes = ws_os_signal_frame_bytes_seam;
-  seam.ws_os_close_pages = ws_os_close_pages_seam;
+  seam.ws_pages_signal_frame = ws_os_signal_frame_bytes_seam;
+  seam.ws_pages_close = ws_os_close_pages_seam;
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 

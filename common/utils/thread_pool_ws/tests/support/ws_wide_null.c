@@ -2,7 +2,7 @@
 /// @file ws_wide_null.c
 /// ws_wide.h for pools of few workers: links in place of ws_wide.c and ws_dispatch.c. No pool has
 /// inboxes, domains or summary words.
-#include "ws_wide.h"
+#include "../../wide/ws_wide.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -2,11 +2,11 @@
 /// @file ws_prewake_null.c
 /// ws_prewake.h without pre-wake: links in place of the other sources of this room. A worker that runs out of
 /// work spins for spin_ns_max, and sleeps until a push wakes it.
-#include "../include/ws_stats.h"
+#include "../../include/ws_stats.h"
 
 #include <string.h>
 
-#include "ws_prewake.h"
+#include "../../prewake/ws_prewake.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" // the events that do nothing
 

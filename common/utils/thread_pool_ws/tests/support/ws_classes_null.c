@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_classes_null.c
 /// ws_classes.h without classes: links in place of the other source of this room.
-#include "ws_classes.h"
+#include "../../classes/ws_classes.h"
 
-#include "../pool/ws_near.h"
+#include "../../pool/ws_near.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
