@@ -145,26 +145,6 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
 }
 
-const char *ws_late_name(ws_late_t cause)
-{
-  static const char *const names[WS_LATE_CAUSES] = {
-      [WS_LATE_BURST_EARLY] = "burst early",
-      [WS_LATE_BURST_LATE] = "burst later than seen",
-      [WS_LATE_GAVE_UP] = "gave up early",
-      [WS_LATE_PAUSE] = "after a pause",
-      [WS_LATE_NO_PATTERN] = "not expected",
-      [WS_LATE_LEVEL] = "pre-wake off",
-      [WS_LATE_PLACES] = "no place among the awake",
-      [WS_LATE_CAP] = "no CPU time left",
-      [WS_LATE_TIMER] = "timer late",
-      [WS_LATE_BUSY_CPU] = "woke on the pushing thread's CPU",
-      [WS_LATE_CPU_TAKEN] = "CPU taken",
-      [WS_LATE_CALL] = "called late",
-      [WS_LATE_WAKE] = "woken by the push",
-  };
-  return (uint32_t)cause < WS_LATE_CAUSES ? names[cause] : NULL;
-}
-
 #define CAUSES_SHOWN 3u
 
 /// The causes of late starts, the most frequent first.
