@@ -118,6 +118,12 @@ static inline void run(tpool *pool, job_t job)
     run_elsewhere(pool, job);
 }
 
+/// A task stands for its job: one that adds others does not push itself.
+static uintptr_t func_of(const ws_task_t *task)
+{
+  return (uintptr_t)job_of(task).func;
+}
+
 /// The core's task.
 static void begin_job(void *arg)
 {
@@ -160,6 +166,7 @@ static int create_core(tpool *pool, uint32_t threads, uint32_t buffer)
   settings.name = "tpool";
   settings.workers = threads;
   settings.fifo = true;
+  settings.func_of = func_of;
   settings.observer = observe;
   settings.observer_arg = pool;
   settings.skipped = drop_job;

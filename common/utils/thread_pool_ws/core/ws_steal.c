@@ -3,6 +3,7 @@
 /// ws_steal.h.
 #include "ws_steal.h"
 
+#include "../tasks/ws_shared.h"
 #include "../tasks/ws_summary.h"
 #include "../trace/ws_traced.h"
 
@@ -121,7 +122,8 @@ bool ws_steal(ws_search_t *search, ws_task_t *task)
     return true;
   if (steal_elsewhere(pool, here, task))
     return true;
-  ws_make_no_haste(pool, own);
+  if (ws_shared_count(&pool->tasks) == 0) // else these, which come after, would wait for each look
+    ws_make_no_haste(pool, own);
   return steal_from(pool, here, last, task);
 }
 

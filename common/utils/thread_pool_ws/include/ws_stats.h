@@ -54,8 +54,7 @@ typedef struct {
 /// searches, it decides nothing.
 typedef enum {
   WS_DECIDED_TASK, ///< woken for a task that waited
-  WS_DECIDED_AHEAD, ///< woken for a burst, before the workers that were called for it ran
-  WS_DECIDED_SPREAD, ///< woken by a worker that had found a task while more were queued
+  WS_DECIDED_SPREAD, ///< woken for a burst: by a push while workers searched, or by one that had found a task
   WS_DECIDED_HINT, ///< woken because of a hint
   WS_DECIDED_STUCK, ///< woken by the guard for tasks that no worker had reached
   WS_DECIDED_TIMER, ///< woken by its own timer

@@ -30,7 +30,7 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
         return (ws_decision_t){1, WS_DECIDED_TASK};
       // more for a burst, as long as the first one does not run: those that run call more
       return needs_more(moment) && searching < moment->calls && moment->may_spin
-                 ? (ws_decision_t){1, WS_DECIDED_AHEAD}
+                 ? (ws_decision_t){1, WS_DECIDED_SPREAD}
                  : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
       return (searching == 0 && moment->queued > 0) || needs_more(moment)
@@ -54,9 +54,9 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
 const char *ws_decided_name(ws_decided_t why)
 {
   static const char *const names[WS_DECISIONS] = {
-      [WS_DECIDED_TASK] = "task", [WS_DECIDED_AHEAD] = "ahead", [WS_DECIDED_SPREAD] = "spread",
-      [WS_DECIDED_HINT] = "hint", [WS_DECIDED_STUCK] = "stuck", [WS_DECIDED_TIMER] = "timer",
-      [WS_DECIDED_ALL] = "all",   [WS_DECIDED_CAP] = "cap",     [WS_DECIDED_ENOUGH] = "enough",
+      [WS_DECIDED_TASK] = "task",   [WS_DECIDED_SPREAD] = "spread", [WS_DECIDED_HINT] = "hint",
+      [WS_DECIDED_STUCK] = "stuck", [WS_DECIDED_TIMER] = "timer",   [WS_DECIDED_ALL] = "all",
+      [WS_DECIDED_CAP] = "cap",     [WS_DECIDED_ENOUGH] = "enough",
   };
   return names[why];
 }

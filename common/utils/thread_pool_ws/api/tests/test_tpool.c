@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "../../tasks/ws_shared.h"
+
 #define JOBS 500u
 
 /// All threads stand in gates, so no job begins: the buffer takes its size, and not one job more.
@@ -251,6 +253,45 @@ static void a_helper_of_two_pools(void)
   CU_ASSERT_EQUAL(test_value(&ran), 3);
 }
 
+static ws_au64_t shared_pushes;
+
+bool __real_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
+bool __wrap_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
+
+bool __wrap_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
+{
+  ws_stat_add(&shared_pushes, 1);
+  return __real_ws_shared_begin(tasks, kind, grow);
+}
+
+static void add_ten(void *pool)
+{
+  for (uint32_t i = 0; i < 10; i++)
+    tpool_add(pool, test_empty_task, NULL);
+}
+
+static void add_own(void *pool_arg)
+{
+  static uint32_t calls;
+  if (calls++ == 0)
+    tpool_add(pool_arg, add_own, pool_arg);
+}
+
+/// A job that adds itself goes behind the others, by a queue that all threads share. One that adds other jobs
+/// does not.
+static void jobs_that_a_job_adds_are_its_threads(void)
+{
+  tpool *pool = tpool_create(1, 50);
+  CU_ASSERT_EQUAL(tpool_add(pool, add_ten, pool), 0);
+  CU_ASSERT_EQUAL(tpool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&shared_pushes), 0);
+  CU_ASSERT_EQUAL(tpool_add(pool, add_own, pool), 0);
+  CU_ASSERT_EQUAL(tpool_wait(pool), 0);
+  CU_ASSERT_EQUAL(test_value(&shared_pushes), 1);
+  tpool_destroy(pool);
+}
+
 TEST_MAIN("tpool", TEST_CASE(buffer_holds_its_size), TEST_CASE(tasks_of_other_pools_run_it_themselves),
           TEST_CASE(counts_working_threads), TEST_CASE(jobs_of_one_thread_begin_in_order),
-          TEST_CASE(jobs_use_their_own_pool), TEST_CASE(a_helper_of_two_pools))
+          TEST_CASE(jobs_use_their_own_pool), TEST_CASE(a_helper_of_two_pools),
+          TEST_CASE(jobs_that_a_job_adds_are_its_threads))

@@ -24,13 +24,13 @@ static void each_cue_wakes_what_the_table_says(void)
       // more while the first ones are on their way, if the others will not have taken the burst by then
       {{WS_CUE_TASK, true, .working = 1, .limit = 8, .searching = 1, .calls = 4, .taken = 1, .queued = 2},
        1,
-       WS_DECIDED_AHEAD},
+       WS_DECIDED_SPREAD},
       {{WS_CUE_TASK, true, .working = 1, .limit = 8, .searching = 1, .calls = 4, .taken = 5, .queued = 5},
        0,
        WS_DECIDED_ENOUGH},
       {{WS_CUE_TASK, true, .working = 3, .limit = 8, .searching = 3, .calls = 4, .taken = 5, .queued = 6},
        1,
-       WS_DECIDED_AHEAD},
+       WS_DECIDED_SPREAD},
       // as many as the caller can call until the first one runs: those it has called call, too
       {{WS_CUE_TASK, true, .working = 4, .limit = 8, .searching = 4, .calls = 4, .taken = 4, .queued = 9},
        0,
