@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define WS_VERSION_MAJOR 0
-#define WS_VERSION_MINOR 1
+#define WS_VERSION_MINOR 2
 #define WS_VERSION_PATCH 0
 /// The version as one number, for comparisons: 1.2.3 is 10203.
 #define WS_VERSION_NUMBER (WS_VERSION_MAJOR * 10000 + WS_VERSION_MINOR * 100 + WS_VERSION_PATCH)

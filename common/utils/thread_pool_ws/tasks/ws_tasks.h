@@ -207,11 +207,12 @@ typedef struct {
   uint32_t mask_words; ///< I of waiting, and of the sleepers, in use
   bool grows; ///< I full queues grow (WS_FULL_GROW)
   uint32_t kinds; ///< I kinds that the pool has, the normal one included
-  ws_au32_t shared_tasks; ///< S tasks in all queues that threads share
   ws_au32_t loose; ///< S 1 = some queue may have pages to give back
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones
 
+  /// S tasks in all queues that threads share: written by each of their pushes and takes
+  alignas(WS_SPACING) ws_au32_t shared_tasks;
   /// S bit w: worker w spins, and waits for a task from outside. The thread that takes the bit may fill its
   /// inbox.
   alignas(WS_SPACING) ws_au64_t waiting[WS_MASK_WORDS];
