@@ -20,10 +20,10 @@ typedef struct {
   uint32_t varied; ///< 1 = a burst has a quarter of its tasks to all of them
   uint32_t left; ///< of the train
   uint64_t seed; ///< goes on with each draw (splitmix64)
-} arrivals_t;
+} slot_arrivals_t;
 
 /// @return a number of [0, 1)
-static inline double arrivals_draw(arrivals_t *arrivals)
+static inline double arrivals_draw(slot_arrivals_t *arrivals)
 {
   uint64_t z = arrivals->seed += UINT64_C(0x9E3779B97F4A7C15);
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -32,7 +32,7 @@ static inline double arrivals_draw(arrivals_t *arrivals)
 }
 
 /// @return periods from one slot to the next
-static inline double arrivals_gap(arrivals_t *arrivals)
+static inline double arrivals_gap(slot_arrivals_t *arrivals)
 {
   if (arrivals->rhythm == ARRIVALS_EXPONENTIAL)
     return -log(1 - arrivals_draw(arrivals));
@@ -45,7 +45,7 @@ static inline double arrivals_gap(arrivals_t *arrivals)
 }
 
 /// @return of a burst's tasks, how many come
-static inline uint32_t arrivals_size(arrivals_t *arrivals, uint32_t tasks)
+static inline uint32_t arrivals_size(slot_arrivals_t *arrivals, uint32_t tasks)
 {
   const uint32_t least = (tasks + 3) / 4;
   return arrivals->varied ? least + (uint32_t)(arrivals_draw(arrivals) * (tasks - least + 1)) : tasks;

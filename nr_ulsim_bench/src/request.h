@@ -52,7 +52,7 @@ typedef struct {
   burst_t bursts[REQUEST_BURSTS_MAX]; ///< slot: chained in one slot
   uint32_t burst_count;
   uint64_t period_us; ///< slot, replay
-  arrivals_t arrivals; ///< slot, replay
+  slot_arrivals_t arrivals; ///< slot, replay
   uint64_t period_ns; ///< stream: from one task to the next
   uint32_t fan; ///< stream: tasks that each of its tasks pushes
   uint32_t slots; ///< slot, replay, wake: repetitions that count

@@ -35,7 +35,7 @@ typedef struct {
   slot_plan_t plan;
   timed_task_t *work; ///< of the tasks of one phase
   bench_task_t *tasks; ///< point to work
-  arrivals_t arrivals;
+  slot_arrivals_t arrivals;
   uint32_t *all_tasks; ///< of each phase; the plan has those of this slot
   uint64_t pushed_tasks;
   uint32_t slots_begun;

@@ -34,7 +34,7 @@ struct producer_s {
   uint32_t started; ///< tasks of this phase
   uint32_t at_once; ///< of those
   uint32_t first; ///< of its slots, among all
-  arrivals_t arrivals;
+  slot_arrivals_t arrivals;
   sim_ps_t began_ps; ///< its last slot
   sim_ps_t pushed_ps, on_worker_ps, running_ps;
 };

@@ -24,7 +24,7 @@ typedef struct {
   uint32_t producers; ///< each pushes and joins slots of its own; more than one: the ws pool only
   sim_plan_t plan;
   uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
-  arrivals_t arrivals; ///< of the first; the seed of each further one is the next number
+  slot_arrivals_t arrivals; ///< of the first; the seed of each further one is the next number
   double period_us; ///< between two slots of a producer; 0 = the next one follows at once
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
   double host_on_us,
