@@ -191,14 +191,22 @@ static void wait_for_other(const place_t *at, const ws_au32_t *number, uint64_t 
 
 // Tasks.
 
+static bool belongs(const node_t *node, const goal_t *goal);
+
+/// @return whether the task has run in a wait of a task that belongs to the goal, or in a wait inside that
+static bool ran_inside(const node_t *node, const goal_t *goal)
+{
+  return node->inside && (belongs(node->inside, goal) || ran_inside(node->inside, goal));
+}
+
 /// @return whether a task may run in a wait: it is the goal's, or was pushed by one that may, or by one that
-///         ran in a wait of such a task. A task that carried a tag of this address for another goal, and has
+///         ran inside such a task. A task that carried a tag of this address for another goal, and has
 ///         completed that, perhaps has not returned yet (ws_group_tag())
 static bool belongs(const node_t *node, const goal_t *goal)
 {
   return node
          && (node->goal_id == goal->id || (node->has_tag && node->goal == goal) || belongs(node->parent, goal)
-             || (node->parent && belongs(node->parent->inside, goal)));
+             || (node->parent && ran_inside(node->parent, goal)));
 }
 
 static void acts(const place_t *at, uint64_t *random, uint32_t budget);
