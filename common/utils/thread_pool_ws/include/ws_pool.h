@@ -346,8 +346,8 @@ int ws_pool_wait(ws_pool_t *pool);
 /// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
-/// A number of workers for a hint: as many as the calling thread can wake until the first one runs. The
-/// pushes of the burst wake more.
+/// A number of workers for a hint: as many as the calling thread can wake until the first one runs; one until
+/// the pool has measured that. The pushes of the burst wake more.
 #define WS_AS_MANY_AS_PAY UINT32_MAX
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
@@ -369,7 +369,7 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 /// Otherwise as ws_pool_prewake(). Works in every mode; the predictor learns from it only if it means now.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
-/// @brief Begin a phase of bursts that follow each other: wake workers until @p workers are awake. Until
+/// @brief Begin a phase of bursts that follow each other: wake workers as ws_pool_prewake() does. Until
 /// ws_pool_phase_end() a worker that runs out of work spins, within spin_cpu_max_percent and the CPUs that
 /// are free. If several phases overlap, they end with the last ws_pool_phase_end().
 /// @threads   any

@@ -50,8 +50,8 @@ typedef struct {
   uint64_t futile_wakes; ///< times that another thread woke the worker, and it found no task
 } ws_worker_stats_t;
 
-/// What was decided at an event that may wake workers, while at least one slept. If a push sees a worker that
-/// searches, it decides nothing.
+/// What was decided at an event that may wake workers, while at least one slept. A push that sees a worker
+/// that searches decides only if its thread has queued three tasks or more.
 typedef enum {
   WS_DECIDED_TASK, ///< woken for a task that waited
   WS_DECIDED_SPREAD, ///< woken for a burst: by a push while workers searched, or by one that had found a task
@@ -60,7 +60,7 @@ typedef enum {
   WS_DECIDED_TIMER, ///< woken by its own timer
   WS_DECIDED_ALL, ///< all: the pool stopped, or became hot
   WS_DECIDED_CAP, ///< none: as many workers as may be were awake, or no CPU was left for one that spins
-  WS_DECIDED_ENOUGH, ///< none: those that searched or ran tasks would have taken all before it began
+  WS_DECIDED_ENOUGH, ///< none: others would have taken all tasks before it began, or those called call more
   WS_DECISIONS
 } ws_decided_t;
 

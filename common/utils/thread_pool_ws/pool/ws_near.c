@@ -29,7 +29,7 @@ void ws_near_plan(struct ws_pool_s *pool)
     while (cache < pool->near.caches && first[cache] != mine)
       cache++;
     if (mine < 0 || cache == WS_CACHES_MAX) { // caches that are not known do not help
-      pool->near.caches = 0;
+      pool->near = (ws_near_pool_t){0};
       return;
     }
     if (cache == pool->near.caches)

@@ -54,7 +54,7 @@ int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 
 /// @brief Take a seat in @p pool. A worker of it, a thread without a lane, and a thread that has a seat
-/// there already take none. Workers that the caller has claimed (ws_inbox.h) are declined.
+/// there already take none. Workers that the caller has reserved (ws_inbox.h) are declined.
 /// @return whether the caller took a seat, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 

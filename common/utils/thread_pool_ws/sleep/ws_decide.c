@@ -11,7 +11,7 @@ static uint32_t least(uint64_t a, uint64_t b)
 }
 
 /// @return whether a worker that is called now will find a task
-static bool needs_more(const ws_moment_t *moment)
+static bool will_find(const ws_moment_t *moment)
 {
   return moment->queued > moment->taken;
 }
@@ -28,12 +28,12 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
     case WS_CUE_TASK:
       if (searching == 0) // at least one worker looks at each task
         return (ws_decision_t){1, WS_DECIDED_TASK};
-      // more for a burst, as long as the first one does not run: those that run call more
-      return needs_more(moment) && searching < moment->calls && moment->may_spin
-                 ? (ws_decision_t){1, WS_DECIDED_SPREAD}
-                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      // more for a burst, until the first worker runs that was called: it calls others, too
+      if (!will_find(moment) || searching >= moment->calls)
+        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_SPREAD} : (ws_decision_t){0, WS_DECIDED_CAP};
     case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
-      return (searching == 0 && moment->queued > 0) || needs_more(moment)
+      return (searching == 0 && moment->queued > 0) || will_find(moment)
                  ? (ws_decision_t){1, WS_DECIDED_SPREAD}
                  : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: { // as many as the burst needs, less those that look already

@@ -12,7 +12,7 @@ typedef enum {
   /// of a burst was pushed while some do
   WS_CUE_TASK,
   WS_CUE_FOUND, ///< a worker has found a task, and was the last searcher, or was woken by another thread
-  WS_CUE_HINT, ///< a hint, or a worker that has woken because of one
+  WS_CUE_HINT, ///< a hint
   WS_CUE_STUCK, ///< the guard sees tasks that no worker reaches
   WS_CUE_TIMER, ///< the worker's own timer has fired: for a burst, or because a hot worker tries again
   WS_CUE_ALL ///< the pool has stopped, or has become hot
@@ -26,7 +26,7 @@ typedef struct {
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
-  uint32_t calls; ///< wakes that the caller has time for until the first worker runs that it has called
+  uint32_t calls; ///< that the caller can make until the first worker runs that it has called
   /// tasks, about, that others will have taken when a worker that is called now begins: one for each
   /// searcher, and for each thread at work as many as it runs in the time of a wake
   uint64_t taken;

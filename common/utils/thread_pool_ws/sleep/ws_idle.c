@@ -158,7 +158,7 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
 }
 
 /// Pushes read the word: it is written where it changes by more than an eighth.
-static void note(ws_au32_t *word, uint64_t value)
+static void store_if_changed(ws_au32_t *word, uint64_t value)
 {
   const uint64_t before = ws_hint_load(word);
   if (8 * (value > before ? value - before : before - value) > before)
@@ -166,21 +166,21 @@ static void note(ws_au32_t *word, uint64_t value)
 }
 
 /// The worker has been at work until @p now_ns: learn how long its tasks took, and what follows for wakes.
-static void learn_task(ws_worker_t *worker, uint64_t now_ns)
+static void learn_task_time(ws_worker_t *worker, uint64_t now_ns)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
   const uint64_t run = ws_own_load(&worker->queue.count.run), tasks = run - its->run;
   its->run = run;
   if (tasks == 0)
-    return;
+    return; // another worker has counted them
   const uint64_t newest_ns = 1 + (now_ns - ws_own_load(&its->spent.since_ns)) / tasks;
   const uint64_t mean_ns = ws_stat_load(&pools->task_ns);
   const uint64_t task_ns = mean_ns ? mean_ns - mean_ns / 8 + newest_ns / 8 : newest_ns;
   const uint64_t waking_ns = ws_prewake_waking_ns(worker->pool), call_ns = ws_call_ns(worker->pool);
   ws_stat_store(&pools->task_ns, task_ns);
-  note(&pools->takes, WS_TAKES_ONE * waking_ns / task_ns);
-  note(&pools->calls, call_ns > 0 ? waking_ns / call_ns : 0);
+  store_if_changed(&pools->tasks_a_wake, WS_WAKE_PARTS * waking_ns / task_ns);
+  store_if_changed(&pools->calls_a_wake, call_ns > 0 ? waking_ns / call_ns : 0);
 }
 
 bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
@@ -190,7 +190,7 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
   uint64_t now_ns = ws_os_now_ns();
   *counted = true;
   if (ran) {
-    learn_task(worker, now_ns);
+    learn_task_time(worker, now_ns);
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     ws_watch_tick(pool, now_ns);
     its->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);

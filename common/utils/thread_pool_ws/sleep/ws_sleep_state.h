@@ -15,7 +15,8 @@
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
 
-#define WS_TAKES_ONE 16u
+/// So small tasks_a_wake can be: tasks may last longer than a wake.
+#define WS_WAKE_PARTS 16u
 
 /// Of a pool.
 typedef struct {
@@ -24,9 +25,9 @@ typedef struct {
   /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
   /// asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
-  /// S workers of each domain that search, and claimed workers, which will search. Pushes wake no worker
-  /// while one of these is not 0. Without domains the first. With many workers all those that find tasks at
-  /// once would contend for one line.
+  /// S workers of each domain that search, and claimed workers, which will search. A push wakes no worker
+  /// while one of these is not 0, but for a burst. Without domains the first. With many workers all those
+  /// that find tasks at once would contend for one line.
   /// Legal: too high for a moment; counting a worker that has no CPU, while the guard stands.
   /// Illegal: counting one that will not look again.
   struct {
@@ -39,8 +40,8 @@ typedef struct {
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
   ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
-  ws_au32_t calls; ///< S wakes that a thread can send until the first worker runs, about
-  ws_au32_t takes; ///< S tasks that a thread at work takes in the time of a wake, about; in WS_TAKES_ONE-ths
+  ws_au32_t calls_a_wake; ///< S calls that a thread can make until the first worker runs that it has called
+  ws_au32_t tasks_a_wake; ///< S tasks that a thread runs in the time of a wake, in 1/WS_WAKE_PARTS
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks

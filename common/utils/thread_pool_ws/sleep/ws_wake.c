@@ -117,8 +117,8 @@ static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
-/// Which worker to wake. Best is one that is not on the caller's CPU, is near, and has a timer set. Of
-/// several the lowest, so that the same few workers stay warm.
+/// Which worker to wake. Best is one that does not stop the producer, is not on the caller's CPU,
+/// is near, and has a timer set. Of several the lowest, so that the same few workers stay warm.
 /// @return its index; NONE; SPARED = there are only workers that would stop the producer
 static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool spares)
 {
@@ -135,17 +135,17 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool 
         best = most == 0 ? SPARED : best;
         continue;
       }
-      const bool elsewhere = !stops && ws_hint_load(&worker->seen_cpu) != cpu;
+      const bool elsewhere = ws_hint_load(&worker->seen_cpu) != cpu;
       const bool rises = armed && ws_hint_load(&its->alarm_ns) != 0;
       // to the task's data, or to the thread outside that pushed last
       const bool near =
           kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
-      const uint32_t merit = 1 + 4 * elsewhere + 2 * near + rises;
+      const uint32_t merit = 1 + 8 * !stops + 4 * elsewhere + 2 * near + rises;
       if (merit > most) {
         most = merit;
         best = index;
       }
-      if (merit == (armed ? 8u : 7u))
+      if (merit == (armed ? 16u : 15u))
         return index;
     }
   }
@@ -230,7 +230,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
-  if (WS_UNLIKELY(last == SPARED) && moment->queued > 0 && is_guard_dormant(pool))
+  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT && is_guard_dormant(pool))
     call_guard(pool);
   return woken;
 }
@@ -272,38 +272,41 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
 {
   const ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);
-  const uint32_t at_work = 1 + (working > searching ? working - searching : 0),
-                 calls = ws_hint_load(&its->calls);
+  const uint32_t calls = ws_hint_load(&its->calls_a_wake);
+  // a thread that pushes will run tasks, too
+  const uint64_t at_work = (working > searching ? working - searching : 0) + (cue == WS_CUE_TASK);
   return (ws_moment_t){.cue = cue,
                        .working = working,
                        .limit = ws_awake_limit(pool),
                        .searching = searching,
                        .calls = calls > 1 ? calls : 1,
-                       .taken = searching + (uint64_t)at_work * ws_hint_load(&its->takes) / WS_TAKES_ONE};
+                       .taken = searching + at_work * ws_hint_load(&its->tasks_a_wake) / WS_WAKE_PARTS};
 }
 
-/// A task was pushed while workers search. If it is of a burst, more of them may be worth a call: for its
-/// tasks but one, which the caller will run itself.
-static void post_more(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
+/// Tasks were pushed while workers search. If they are of a burst, one more worker may be worth a call: for
+/// its tasks but one, which the caller will run itself. @return whether one was called
+static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const uint64_t size = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
-  if (size <= 1 + ws_searching(pool))
-    return;
+  if (size <= 2 || size <= 1 + ws_searching(pool))
+    return false;
   ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
   moment.queued = size - 1;
   moment.may_spin = size - 1 > moment.taken && ws_may_spin(pool, 1);
-  ws_wake(pool, here, &moment, kind);
+  return ws_wake(pool, here, &moment, kind) > 0;
 }
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  if (ws_is_searched(pool)) {
-    post_more(pool, here, kind);
-  } else { // a later searcher may have looked before the task came: it does not count
+  bool more = ws_is_searched(pool);
+  if (!more) {
+    // searching is left 0: a worker that began to search since may have looked before the task came
     const ws_moment_t moment = {
         .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
-    ws_wake(pool, here, &moment, kind);
+    more = ws_wake(pool, here, &moment, kind) > 0;
   }
+  while (more) // several for a batch
+    more = call_ahead(pool, here, kind);
   ws_need_guard(pool);
 }
 

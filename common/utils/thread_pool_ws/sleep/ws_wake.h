@@ -10,9 +10,9 @@
 
 // Events that may wake workers. What each wakes, and why, is ws_decide()'s.
 
-/// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken. The
-/// guard becomes STANDING. Call after a fence that follows the publication of the work. If the kind is a
-/// node, a worker on that node is preferred.
+/// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken; of a
+/// burst in the caller's own queue more. The guard becomes STANDING. Call after a fence that follows the
+/// publication of the work. If the kind is a node, a worker on that node is preferred.
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
 /// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,
@@ -57,8 +57,8 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 /// @return what is known now, but for queued, may_spin and may_stop
 ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
 
-// Which workers pushes rely on. A push wakes no worker while a worker searches, so a counted
-// worker must look at every queue. A counted worker may get no CPU: the guard then stops relying on it
+// Which workers pushes rely on. A push need not wake a worker while one searches, so a counted worker must
+// look at every queue. A counted worker may get no CPU: the guard then stops relying on it
 // (PARK.md, "A searcher without a CPU").
 
 /// @brief Count the calling worker in pool->searching, unless it is counted. A worker that the guard has

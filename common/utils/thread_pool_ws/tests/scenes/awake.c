@@ -78,7 +78,14 @@ SCENES("awake",
    "note; prewake 0; sleep 500us; is more wakes_sent 0"},
   {"a_worker_that_a_hint_has_woken_looks_and_sleeps_again",
    "simulated cpus=4; pool workers=3 spin=off; " ALL_SLEEP
-   "note; prewake 3; until workers_awake 3; " ALL_SLEEP "is more parks 3"},
+   "note; prewake 3; until workers_awake 3; " ALL_SLEEP "is more parks 3; is more futile_wakes 3"},
+  {"a_worker_that_a_push_has_woken_finds_its_task",
+   "simulated cpus=2; pool workers=1 spin=off; " ALL_SLEEP
+   "note; push task; until ran task 1; " ALL_SLEEP "is more wakes_sent 1; is more futile_wakes 0"},
+  {"a_hint_for_as_many_as_pay_wakes_as_many_as_its_thread_can_call",
+   "simulated cpus=4; pool workers=3 spin=off; push task; settle; " ALL_SLEEP
+   "note; prewake 4294967295; sleep 500us; is more wakes_sent >= 1; " ALL_SLEEP
+   "is more wakes_sent <= 3; is more futile_wakes >= 1"},
   {"a_push_wakes_no_worker_where_a_hint_has_woken_one",
    "simulated cpus=2; pool workers=1 spin=off; push task; settle; " ALL_SLEEP
    "note; prewake 1; until workers_awake 1; sleep 200us; prewake 1; push task; is more wakes_sent 1; settle"},

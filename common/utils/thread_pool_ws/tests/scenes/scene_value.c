@@ -112,12 +112,13 @@ bool scene_counter(ws_pool_t *pool, const char *name, bool more, int64_t *count)
   {                                                                                                          \
 #name, offsetof(ws_worker_stats_t, name), sizeof(((ws_worker_stats_t *)0)->name), true                   \
   }
-  static const counter_t known[] = {
-      TOTAL(workers),       TOTAL(workers_active),   TOTAL(workers_awake),    TOTAL(lanes_used),
-      TOTAL(queued_tasks),  TOTAL(queue_bytes),      TOTAL(cancelled_tasks),  TOTAL(skipped_tasks),
-      TOTAL(guard_looks),   TOTAL(starved_searches), TOTAL(spared_wakes),     WORKER(run_tasks),
-      WORKER(stolen_tasks), WORKER(inline_tasks),    WORKER(parks),           WORKER(wakes_sent),
-      WORKER(spins),        WORKER(growths),         WORKER(high_water_tasks)};
+  static const counter_t known[] = {TOTAL(workers),           TOTAL(workers_active), TOTAL(workers_awake),
+                                    TOTAL(lanes_used),        TOTAL(queued_tasks),   TOTAL(queue_bytes),
+                                    TOTAL(cancelled_tasks),   TOTAL(skipped_tasks),  TOTAL(guard_looks),
+                                    TOTAL(starved_searches),  TOTAL(spared_wakes),   WORKER(run_tasks),
+                                    WORKER(stolen_tasks),     WORKER(inline_tasks),  WORKER(parks),
+                                    WORKER(wakes_sent),       WORKER(spins),         WORKER(growths),
+                                    WORKER(high_water_tasks), WORKER(futile_wakes)};
   counted_t now;
   read_counters(pool, &now);
   for (uint32_t i = 0; i < COUNT(known); i++) {

@@ -38,7 +38,7 @@ static void each_cue_wakes_what_the_table_says(void)
       // and only where a CPU is left, of all pools' workers
       {{WS_CUE_TASK, false, .working = 1, .limit = 8, .searching = 1, .calls = 4, .queued = 9},
        0,
-       WS_DECIDED_ENOUGH},
+       WS_DECIDED_CAP},
       {{WS_CUE_TASK, true, .working = 8, .limit = 8, .searching = 1, .calls = 4, .queued = 9},
        0,
        WS_DECIDED_CAP},
@@ -53,7 +53,7 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .queued = 0}, 0, WS_DECIDED_ENOUGH},
       // the last searcher: one for what is left, whatever is foreseen
       {{WS_CUE_FOUND, .working = 1, .limit = 8, .taken = 90, .queued = 1}, 1, WS_DECIDED_SPREAD},
-      // a hint: until as many search as it wants, or as the caller has time for
+      // a hint: until as many search as it wants
       {{WS_CUE_HINT, .limit = 8, .queued = 6, .calls = 3}, 6, WS_DECIDED_HINT},
       {{WS_CUE_HINT, .limit = 8, .queued = 6, .searching = 5}, 1, WS_DECIDED_HINT},
       {{WS_CUE_HINT, .limit = 8, .queued = 6, .searching = 6}, 0, WS_DECIDED_ENOUGH},
@@ -67,7 +67,7 @@ static void each_cue_wakes_what_the_table_says(void)
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .searching = 2, .queued = 3}, 3, WS_DECIDED_STUCK},
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .queued = UINT64_C(1) << 40}, 6, WS_DECIDED_STUCK},
       {{WS_CUE_STUCK, .working = 8, .limit = 8, .queued = 3}, 0, WS_DECIDED_CAP},
-      // a timer: where there is a place and a CPU
+      // a timer: where there is a seat and a CPU
       {{WS_CUE_TIMER, .working = 7, .limit = 8, .may_spin = true}, 1, WS_DECIDED_TIMER},
       {{WS_CUE_TIMER, .working = 7, .limit = 8}, 0, WS_DECIDED_CAP},
       {{WS_CUE_TIMER, .working = 8, .limit = 8, .may_spin = true}, 0, WS_DECIDED_CAP},

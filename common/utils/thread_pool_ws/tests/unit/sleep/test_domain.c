@@ -295,8 +295,8 @@ static void a_burst_calls_workers_ahead_while_that_pays(void)
     ws_sleep_pool_t *its = ws_sleep_pool(&pool);
     ws_hint_store(&ws_process.awake, rows[i].awake);
     ws_store_relaxed(&its->spin_cpus, WORKERS);
-    ws_store_relaxed(&its->takes, rows[i].takes * WS_TAKES_ONE);
-    ws_store_relaxed(&its->calls, rows[i].calls);
+    ws_store_relaxed(&its->tasks_a_wake, rows[i].takes * WS_WAKE_PARTS);
+    ws_store_relaxed(&its->calls_a_wake, rows[i].calls);
     ws_or_acq_rel(&its->sleepers[0], (1 << WORKERS) - 1);
     for (uint32_t k = 0; k < rows[i].tasks; k++) {
       ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task}, 1);
