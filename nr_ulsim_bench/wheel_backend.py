@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PEP 517: setuptools, which by itself builds a wheel beside the sources. These may be read-only: a container's
-mount, a checkout of another user's. Here it builds in a temporary folder."""
+"""PEP 517: setuptools, which by itself builds a wheel beside the sources. These may be read-only: a
+container's mount, a checkout of another user's. Here it builds in a temporary folder."""
 
 from __future__ import annotations
 

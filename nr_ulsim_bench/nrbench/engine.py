@@ -206,7 +206,9 @@ class Part:
         assert self.plan
         with interrupted_by_signals():
             plan = self.plan(request).drawn(request.seed)
-            session: Session[Line] = Session(request.out / self.results, json.dumps)
+            session: Session[Line] = Session(
+                request.out / self.results, json.dumps, fails=lambda line: line.get("error")
+            )
             first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
             request.out.mkdir(parents=True, exist_ok=True)
             session.path.write_text(json.dumps(first) + "\n")

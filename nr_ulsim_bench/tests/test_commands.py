@@ -120,6 +120,7 @@ def test_a_sweep_that_is_killed_loses_no_run(sweep, tmp_path):
         ("crash", "crash: ended by SIGABRT"),
         ("undecoded", "failed: not decoded: 100 of 100 slots in their first round"),
         ("hang", "hang: no end within 60 s; killed"),
+        ("negative", "unparsable: figures.rx_us: Input should be greater than or equal to 0"),
     ],
 )
 def test_runs_that_fail_are_named_and_the_rest_goes_on(sweep, tmp_path, monkeypatch, what, said):
@@ -133,7 +134,7 @@ def test_runs_that_fail_are_named_and_the_rest_goes_on(sweep, tmp_path, monkeypa
     limit_when(monkeypatch, hangs)
     answer = nrbench(*sweep(2, "--limit", "60", fails={"-C2": what}), status=1)
     assert f"quick:prb273-mcs25 new auto 2 threads: {said}" in answer
-    assert "2 of 8 runs gave no figures" in answer
+    assert "2 of 8 runs gave no figures" in answer and " 1 failed  quick:" in answer
     assert Counter(run["status"] for run in lines(tmp_path / "out" / "runs.ndjson"))["ok"] == 6
 
 

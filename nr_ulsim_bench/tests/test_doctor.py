@@ -67,7 +67,7 @@ CASES = [
     ("kinds of cores", {f"{DEVICES}_core/cpus": "0-5", f"{DEVICES}_atom/cpus": "6-7"}, GOOD, "one"),
     ("kinds of cores", every("cpu_capacity", "1024") | {f"{CPU}/cpu3/cpu_capacity": "446"}, WARN,
      "capacity 1024: CPUs 2,4-5; capacity 446: CPU 3"),
-    ("frequency limit", SPEED | {f"{CPU}/cpu4/cpufreq/scaling_max_freq": "1200000"}, WARN, "1200 of 3600 MHz"),
+    ("frequency limit", SPEED | {f"{CPU}/cpu4/cpufreq/scaling_max_freq": "1200000"}, WARN, "1200 of 3600"),
     ("frequency limit", SPEED | {f"{CPU}/cpu6/cpufreq/scaling_max_freq": "1200000"}, GOOD, "none below"),
     ("vm.stat_interval", {"/proc/sys/vm/stat_interval": "9"}, NOTE, "9 s"),
     ("vm.stat_interval", {"/proc/sys/vm/stat_interval": "10"}, GOOD, "10 s"),

@@ -4,15 +4,20 @@ what may stand in one table, and the page."""
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
+from golden_files import ROOT
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 
 from nrbench.sweep.record import Run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 VOID = {"meta", "img", "br"}
+OLD_RUNS = ROOT / "docs" / "results" / "2-cores-sweep-v2.3.0.ndjson"
 BUILD = run("new", 0, 1)["build"]
 
 
@@ -278,3 +283,15 @@ def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
     assert len(rows(tmp_path)) == 2 * 63
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Slowest cases" in page.texts["h3"] and "slides / c62" in page.texts["td"]
+
+
+@pytest.mark.parametrize("words", [("compare", OLD_RUNS, OLD_RUNS), ("doctor", "--quick")])
+def test_a_reader_that_has_gone_is_no_slower_time(tmp_path, words):
+    """1 is a result of both commands."""
+    read, write_end = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "nrbench", *map(str, words)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
+    done = subprocess.run(command, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (141, "")
