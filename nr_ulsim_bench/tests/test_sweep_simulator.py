@@ -176,3 +176,18 @@ def test_the_version_comes_from_the_sources_that_were_built(tmp_path):
     build = find(folder, "--old").build
     assert build.oai == "v2.2.0" and len(build.commit) == 40
     assert find(folder / "nr_ulsim", "--old", oai="develop").build.oai == "develop"
+
+
+def test_options_of_a_build_have_no_paths(tmp_path):
+    folder = a_program(tmp_path / "build", "")
+    cache = "CMAKE_BUILD_TYPE:STRING=Release\nCMAKE_C_COMPILER:FILEPATH=/opt/a/gcc\nAVX512:BOOL=OFF\n"
+    (folder / "CMakeCache.txt").write_text(
+        cache + "CMAKE_C_FLAGS:STRING=-O2 -I/opt/a\nCMAKE_CXX_FLAGS:STRING=\n"
+    )
+    options = {
+        "AVX512": "OFF",
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_C_COMPILER": "gcc",
+        "CMAKE_C_FLAGS": "-O2",
+    }
+    assert find(folder, "--new").build.options == options

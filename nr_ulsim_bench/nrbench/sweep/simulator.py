@@ -26,6 +26,9 @@ PROGRAM = "nr_ulsim"
 MODULES = ("ldpc", "dfts", "params_libconfig")  # that it loads when it runs, by the names of their targets
 BELOW = ("build", "cmake_targets/ran_build/build")  # where it is built, below OAI's sources and other folders
 LOADER = re.compile(r"\[LOADER\][^\n]*\bnot loaded\b[^\n]*")  # what OAI prints of a module
+OPTION = re.compile(
+    r"^(CMAKE_BUILD_TYPE|CMAKE_C_COMPILER|CMAKE_C(?:XX)?_FLAGS|AVX\w+|SANITIZE_\w+):\w+=(.+)$", re.MULTILINE
+)
 SIDES = (
     "--old takes a build of OAI with its own pool. --new takes another build folder, configured with "
     "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=…/thread_pool_ws.cmake"
@@ -71,14 +74,23 @@ class Simulator:
 Builds = Mapping[str, Simulator]  # by the option that names them: old, new
 
 
+def _cache(folder: Path) -> str:
+    """Of the build folder in which it lies."""
+    caches = (above / "CMakeCache.txt" for above in (folder, *folder.parents))
+    return next((cache.read_text(errors="replace") for cache in caches if cache.is_file()), "")
+
+
 def _sources(folder: Path) -> Path | None:
-    """OAI's sources by the build folder's cache, if they are a checkout of their own."""
-    for cache in (above / "CMakeCache.txt" for above in (folder, *folder.parents)):
-        if cache.is_file():
-            text = cache.read_text(errors="replace")
-            found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", text, re.MULTILINE)
-            return Path(found[1]) if found and (Path(found[1]) / ".git").exists() else None
-    return None
+    """OAI's by the build folder's cache, if they are a checkout of their own."""
+    found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", _cache(folder), re.MULTILINE)
+    return Path(found[1]) if found and (Path(found[1]) / ".git").exists() else None
+
+
+def _options(folder: Path) -> dict[str, str]:
+    """Of a compiler its name, of flags those without a path."""
+    given = OPTION.findall(_cache(folder))
+    found = {name: Path(value).name if "COMPILER" in name else value for name, value in given}
+    return {name: re.sub(r"\S*/\S*\s*", "", value).strip() for name, value in sorted(found.items())}
 
 
 def find(
@@ -106,6 +118,7 @@ def find(
         oai=oai or git(sources, "describe", "--tags", "--always", "--dirty"),
         commit=git(sources, "rev-parse", "HEAD"),
         sha256=sha256_of_program(program),
+        options=_options(program.parent),
     )
     return Simulator(program, build, modules)
 
