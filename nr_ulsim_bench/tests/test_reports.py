@@ -5,6 +5,7 @@ what may stand in one table, and the page."""
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -307,13 +308,23 @@ def test_builds_that_differ_in_more_than_the_pool_are_named(report, tmp_path):
     assert "more than the pool" not in report(built("old", times, release) + built("new", times, release))
 
 
-@pytest.mark.parametrize("words", [("compare", OLD_RUNS, OLD_RUNS), ("doctor", "--quick")])
-def test_a_reader_that_has_gone_is_no_slower_time(tmp_path, words):
-    """1 is a result of both commands."""
+PROGRAM, PREFLIGHT = ("-m", "nrbench"), (ROOT / "ci" / "oai-preflight",)
+
+
+@pytest.mark.parametrize(
+    "words, status",
+    [
+        ((*PROGRAM, "compare", OLD_RUNS, OLD_RUNS), 141),
+        ((*PROGRAM, "doctor", "--quick"), 141),
+        ((*PREFLIGHT, "--help"), -signal.SIGPIPE),
+    ],
+)
+def test_a_reader_that_has_gone_is_no_result(tmp_path, words, status):
+    """1 is one of each of these."""
     read, write_end = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "nrbench", *map(str, words)]
+    command = [sys.executable, *map(str, words)]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
     done = subprocess.run(command, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
-    assert (done.returncode, done.stderr) == (141, "")
+    assert (done.returncode, done.stderr) == (status, "")
