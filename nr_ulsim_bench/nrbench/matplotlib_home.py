@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Iterator
 
 from nrbench.scratch import scratch_folder
@@ -17,8 +16,8 @@ def matplotlib_apart() -> Iterator[None]:
     A folder for its list of fonts: its own may not be writable, which it complains about, and a report's is
     the user's. Who has set MPLCONFIGDIR is obeyed. Import inside what imports matplotlib."""
     with scratch_folder("matplotlib") as folder:
-        home = Path(os.environ.get("MPLCONFIGDIR", folder)).absolute()
-        ours = {"MPLBACKEND": "Agg", "MPLCONFIGDIR": str(home)}
+        home = os.path.abspath(os.environ.get("MPLCONFIGDIR", folder))
+        ours = {"MPLBACKEND": "Agg", "MPLCONFIGDIR": home}
         before = {name: os.environ.get(name) for name in ours}
         (folder / "matplotlibrc").touch()
         os.environ |= ours

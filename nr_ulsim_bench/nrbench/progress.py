@@ -46,8 +46,8 @@ class Progress:
         if self.elapsed_s - self.last_shown >= LOG_PERIOD_S or self.done == self.count or is_first:
             self.last_shown = self.elapsed_s
             share = f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %"
-            failures = f"{self.failed} failed  " if self.failed else ""
-            print(f"{share}  {self._times()}  {failures}{what}"[:110], file=self.out, flush=True)
+            what = f"{self.failed} failed  {what}" if self.failed else what
+            print(f"{share}  {self._times()}  {what}"[:110], file=self.out, flush=True)
 
     def __enter__(self) -> Progress:
         return self

@@ -22,7 +22,7 @@ from nrbench.host import is_busy
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
          "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
-GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed", "no result")
+GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed")
 
 
 class Column(NamedTuple):

@@ -234,6 +234,16 @@ def test_prewake_in_one_environment_and_scenario(programs, tmp_path):
     assert asked.count("\n") == 1 and wanted in asked and "measure_ms=500" in asked
 
 
+def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
+    for part in ("lives", "scan"):
+        words = ("run", "--only", part, "--quick", "--class", "other", "--program", programs / "ws-bench")
+        said = nrbench(*words, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "quantiles over the lives" not in said
+    in_order = [page.index(text) for text in (">scan</h3>", ">lives</h3>", "no CPU for", "alone</th>")]
+    assert in_order == sorted(in_order)
+
+
 def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):
     install(programs, "ws-bench", at={"4": "interrupt"})
     words = ("run", "--only", "lives", "--quick", "--class", "other", "--program", programs / "ws-bench")
