@@ -138,4 +138,4 @@ def test_the_command_for_tuned_runs_as_this_one_was_started(tmp_path, monkeypatc
 def test_a_cluster_names_no_governor_that_is_not_there():
     about = {"cpu": "Some CPU", "cores": 2, "kernel": "6.8", "governor": None}
     host = {"name": "a", "host": about, "worst": "warn", "quiet": {"answer": "yes"}, "findings": []}
-    assert "Linux 6.8, no frequency governor is visible; worst" in "\n".join(across.table([host]))
+    assert "Linux 6.8, governor not visible; worst" in "\n".join(across.table([host]))
