@@ -7,28 +7,50 @@
 # a package of its own, too, which programs need only for traces. With WS_TSAN_LIBRARY=ON also thread_pool_ws::tsan, a
 # static library with thread sanitizer that holds all of these: find_package(thread_pool_ws COMPONENTS tsan).
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 set(ws_templates ${CMAKE_CURRENT_LIST_DIR}/install)
 set(ws_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/thread_pool_ws)
 
-install(TARGETS thread_pool_ws thread_pool_ws_shared EXPORT thread_pool_ws
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+# ws_install_libraries(<library> <component> <component for development>)   An export set for each of the two: where a
+# distribution has removed the static library, thread_pool_wsConfig.cmake goes without its set.
+function(ws_install_libraries library component development)
+  install(TARGETS ${library}_shared EXPORT ${library}_shared
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${development})
+  install(TARGETS ${library} EXPORT ${library}_static
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${development})
+  foreach(kind IN ITEMS shared static)
+    install(EXPORT ${library}_${kind} NAMESPACE thread_pool_ws:: FILE ${library}_${kind}Targets.cmake
+      DESTINATION ${ws_config_dir} COMPONENT ${development})
+  endforeach()
+endfunction()
+
+# Sets <out> to a folder of an installation as the .pc files name it: below their prefix, or absolute.
+function(ws_pc_folder out folder)
+  if(NOT IS_ABSOLUTE "${folder}")
+    set(folder "\${prefix}/${folder}")
+  endif()
+  set(${out} "${folder}" PARENT_SCOPE)
+endfunction()
+
+ws_install_libraries(thread_pool_ws runtime development)
 if(TARGET thread_pool_ws_lttng)
   install(TARGETS thread_pool_ws_lttng
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lttng NAMELINK_SKIP)
 endif()
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/
-  DESTINATION include/thread_pool_ws COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(EXPORT thread_pool_ws NAMESPACE thread_pool_ws:: FILE thread_pool_wsTargets.cmake
-  DESTINATION ${ws_config_dir} COMPONENT development)
+  DESTINATION ${WS_INSTALL_INCLUDE} COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 configure_package_config_file(${ws_templates}/thread_pool_wsConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
-  INSTALL_DESTINATION ${ws_config_dir})
+  INSTALL_DESTINATION ${ws_config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
   COMPATIBILITY SameMajorVersion) # as the SONAME; CONTRIBUTING.md, Versions
-file(RELATIVE_PATH WS_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # wherever it is installed
+set(WS_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}") # wherever it is installed
+  file(RELATIVE_PATH WS_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  set(WS_PC_PREFIX "\${pcfiledir}/${WS_PC_PREFIX}")
+endif()
+ws_pc_folder(WS_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+ws_pc_folder(WS_PC_INCLUDEDIR "${WS_INSTALL_INCLUDE}")
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake
@@ -38,11 +60,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws.pc
 
 # ws_install_part(<part>)   the libraries thread_pool_ws_<part>, with files for find_package and pkg-config
 function(ws_install_part part)
-  install(TARGETS thread_pool_ws_${part} thread_pool_ws_${part}_shared EXPORT thread_pool_ws_${part}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part} NAMELINK_COMPONENT ${part}_development
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}_development)
-  install(EXPORT thread_pool_ws_${part} NAMESPACE thread_pool_ws:: FILE thread_pool_ws_${part}Targets.cmake
-    DESTINATION ${ws_config_dir} COMPONENT ${part}_development)
+  ws_install_libraries(thread_pool_ws_${part} ${part} ${part}_development)
   configure_file(${ws_templates}/thread_pool_ws_${part}.pc.in thread_pool_ws_${part}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_ws_${part}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${part}_development)
@@ -51,12 +69,12 @@ endfunction()
 if(TARGET thread_pool_ws_api)
   ws_install_part(api)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
-    DESTINATION include/thread_pool_ws/api COMPONENT api_development FILES_MATCHING PATTERN "*.h"
+    DESTINATION ${WS_INSTALL_INCLUDE}/api COMPONENT api_development FILES_MATCHING PATTERN "*.h"
     PATTERN private EXCLUDE PATTERN tests EXCLUDE PATTERN examples EXCLUDE)
 endif()
 if(TARGET thread_pool_ws_fiber)
   install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/fiber/gdb/ws_fibers.py
-    DESTINATION share/thread_pool_ws/gdb COMPONENT fiber_development)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/thread_pool_ws/gdb COMPONENT fiber_development)
   set(WS_PC_FIBER_LIBRARY "${WS_FIBER_LIBRARY}")
   if(NOT WS_FIBER_LIBRARY MATCHES "^[-/]")
     set(WS_PC_FIBER_LIBRARY "-l${WS_FIBER_LIBRARY}")

@@ -8,7 +8,7 @@ set(ws_exactly "(= ${PROJECT_VERSION})")
 # ws_package_documents(<component> <package>)   what Debian wants in each package: a licence, a list of changes
 function(ws_package_documents component package)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/copyright ${CMAKE_CURRENT_BINARY_DIR}/changelog.gz
-    DESTINATION share/doc/${package} COMPONENT ${component})
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
 endfunction()
 
 # ws_package_control(<component> <package> <out>)   sets <out> to files of control for a shared library: which package a
@@ -38,10 +38,19 @@ macro(ws_package component package what)
   endif()
 endmacro()
 
+# Sets <out> to a folder of the installation as a script of install(CODE) names it.
+function(ws_installed out folder)
+  if(NOT IS_ABSOLUTE "${folder}")
+    set(folder "\${CMAKE_INSTALL_PREFIX}/${folder}")
+  endif()
+  set(${out} "\$ENV{DESTDIR}${folder}" PARENT_SCOPE)
+endfunction()
+
 # ws_package_strip(<component>)   as Debian wants it, archives have names in packages, and no lines
 function(ws_package_strip component)
   if(WS_DEBIAN AND CMAKE_STRIP)
-    install(CODE "file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/*.a\")
+    ws_installed(archives "${CMAKE_INSTALL_LIBDIR}")
+    install(CODE "file(GLOB archives \"${archives}/*.a\")
       execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug --remove-section=.comment
         --enable-deterministic-archives \${archives})"
       COMPONENT ${component})
@@ -79,7 +88,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   endif()
 endif()
 if(NOT WS_DEBIAN)
-  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/thread_pool_ws COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 endif()
 
 ws_package_library(runtime ${ws_name} "C and C++ programs push bursts of short tasks and wait for them.")

@@ -17,15 +17,16 @@ else()
     COMMAND ${CMAKE_COMMAND} -E echo "thread_pool_ws: doxygen was not found: apt install doxygen, and configure again"
     COMMAND ${CMAKE_COMMAND} -E false)
 endif()
-set(ws_reference_doc share/doc/thread_pool_ws)
+set(ws_reference_doc ${CMAKE_INSTALL_DOCDIR})
 if(WS_DEBIAN)
-  set(ws_reference_doc share/doc/libthread-pool-ws-dev)
+  set(ws_reference_doc ${CMAKE_INSTALL_DATAROOTDIR}/doc/libthread-pool-ws-dev)
 endif()
 install(DIRECTORY ${WS_REFERENCE}/html DESTINATION ${ws_reference_doc} COMPONENT development OPTIONAL)
-install(DIRECTORY ${WS_REFERENCE}/man/man3 DESTINATION share/man COMPONENT development OPTIONAL
+install(DIRECTORY ${WS_REFERENCE}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development OPTIONAL
   FILES_MATCHING PATTERN "ws_*.3" PATTERN "ws_v1*" EXCLUDE PATTERN "*.hpp.3" EXCLUDE) # of C++ there is HTML
 if(WS_DEBIAN)
-  install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man3/ws_*.3\")
+  ws_installed(ws_man "${CMAKE_INSTALL_MANDIR}")
+  install(CODE "file(GLOB pages \"${ws_man}/man3/ws_*.3\")
     if(pages)
       execute_process(COMMAND \"${ws_gzip}\" -9nf \${pages})
     endif()" COMPONENT development)

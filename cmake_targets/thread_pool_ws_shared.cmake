@@ -15,10 +15,11 @@ set_target_properties(thread_pool_ws_shared PROPERTIES OUTPUT_NAME thread_pool_w
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 target_include_directories(thread_pool_ws_shared PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:include/thread_pool_ws>)
+  $<INSTALL_INTERFACE:${WS_INSTALL_INCLUDE}>)
 # nodelete: a plugin that is unloaded may leave blocks (pool/ws_block.h), and a thread that has just freed a pool
 target_link_libraries(thread_pool_ws_shared PRIVATE
-  -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive -Wl,-z,nodelete
-  -Wl,--version-script=${ws_exports}) # the tracepoints' own symbols stay inside
+  -Wl,--whole-archive $<BUILD_INTERFACE:thread_pool_ws> -Wl,--no-whole-archive -Wl,-z,nodelete)
+# the tracepoints' own symbols stay inside
+target_link_options(thread_pool_ws_shared PRIVATE "-Wl,--version-script=${ws_exports}")
 set_target_properties(thread_pool_ws_shared PROPERTIES LINK_DEPENDS ${ws_exports})
 target_link_libraries(thread_pool_ws_shared PUBLIC Threads::Threads)

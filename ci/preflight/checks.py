@@ -30,7 +30,8 @@ PACKAGES = {
     "git": "git", "GTest": "libgtest-dev", "benchmark": "libbenchmark-dev", "numa": "libnuma-dev",
 }  # fmt: skip
 # Functions of OAI's build_helper for what no package has: Debian's asn1c is too old, and may its SIMDE be.
-FROM_SOURCE = {"asn1c": "install_asn1c_from_source", "SIMDE": "install_simde_from_source"}
+SIMDE_SOURCE, VRTSIM = "install_simde_from_source", "SIMDE of vrtsim"
+FROM_SOURCE = {"asn1c": "install_asn1c_from_source", "SIMDE": SIMDE_SOURCE, VRTSIM: SIMDE_SOURCE}
 NEW_SIMDE = "simde_mm512_cvtps_epi32"  # only vrtsim calls it
 
 
@@ -93,8 +94,7 @@ def minimum_cmake(tree: Tree) -> tuple[int, ...]:
     for here in tree.each("cmake_minimum_required"):
         if here.file == tree.root / "CMakeLists.txt":
             # Of "3.16...4.0" the first.
-            numbers = re.match(r"\d+(\.\d+)*", " ".join(here.command.values("VERSION")))
-            if numbers:
+            if numbers := re.match(r"\d+(\.\d+)*", " ".join(here.command.values("VERSION"))):
                 wanted = max(wanted, tuple(int(n) for n in numbers[0].split(".")))
     return wanted
 
@@ -105,16 +105,14 @@ def check_tools(tree: Tree) -> Iterator[Row]:
     need = f"{host.dotted(wanted)} is needed"
     yield row(have >= wanted, "cmake", f"{host.dotted(have)}, {need}" if cmake else f"none, {need}",
               "apt install cmake, or pip install cmake for a newer one")  # fmt: skip
-    for what, variable, names, package in (
-        ("C compiler", "CC", COMPILERS, "gcc"),
-        ("C++ compiler", "CXX", ("c++", "g++", "clang++"), "g++"),
+    cxx = ("c++", "g++", "clang++")
+    for what, path, none, package in (
+        ("C compiler", compiler("CC", *COMPILERS), f"none of {', '.join(COMPILERS)}", "gcc"),
+        ("C++ compiler", compiler("CXX", *cxx), f"none of {', '.join(cxx)}", "g++"),
+        ("ninja or make", which("ninja", "ninja-build", "make"), "neither", "ninja-build"),
+        ("pkg-config", which("pkg-config", "pkgconf"), "none", "pkg-config"),
     ):
-        path = compiler(variable, *names)
-        yield row(path is not None, what, path or f"none of {', '.join(names)}", f"apt install {package}")
-    maker = which("ninja", "ninja-build", "make")
-    yield row(maker is not None, "ninja or make", maker or "neither", "apt install ninja-build")
-    config = which("pkg-config", "pkgconf")
-    yield row(config is not None, "pkg-config", config or "none", "apt install pkg-config")
+        yield row(path is not None, what, path or none, f"apt install {package}")
     git = which("git")
     yield row(git is not None, "git", git or "none: OAI's version will be unknown", install("git"), "note")
 
@@ -166,11 +164,9 @@ def check_asn1c(tree: Tree, build_dir: Path | None) -> Iterator[Row]:
         return
     remedy = f"{by_oai(tree)}, or -DASN1C_EXEC=<path> (here: ASN1C_EXEC=<path> before)"
     path = asn1c_path(build_dir)
-    if path is None:
-        yield Row("missing", "asn1c", "not in PATH nor /opt/asn1c/bin", remedy)
-        return
-    if which(path) is None:
-        yield Row("missing", "asn1c", f"{path} (ASN1C_EXEC): no such program, or not executable", remedy)
+    if path is None or which(path) is None:
+        named = path and f"{path} (ASN1C_EXEC): no such program, or not executable"
+        yield Row("missing", "asn1c", named or "not in PATH nor /opt/asn1c/bin", remedy)
         return
     # OAI takes exit status 1, "no grammar given", for yes.
     refused = [option for option in options if run(path, option)[0] != 1]
@@ -268,12 +264,12 @@ def check_simde(tree: Tree) -> Iterator[Row]:
         cc = compiler("CC", *COMPILERS)
         lacking = [h for h in headers if not host.has_header(cc, h) and not (tree.root / h).exists()]
         remedy = f"{install('simde')}, or {by_oai(tree)}"
-        used = NEW_SIMDE in read(tree.root / "radio" / "vrtsim" / "vrtsim.c")
-        if used and host.has_avx512() and not host.headers_have(cc, "simde/x86/avx512/*.h", NEW_SIMDE):
-            remedy = by_oai(tree) if lacking else f"{by_oai(tree)}, or -DAVX512=OFF"
-            lacking.append(f"{NEW_SIMDE}, which vrtsim calls on a CPU with AVX-512")
         detail = f"lacks {', '.join(lacking)}" if lacking else f"{len(headers)} headers, all there"
         yield row(not lacking, "SIMDE", detail, remedy)
+        used = NEW_SIMDE in read(tree.root / "radio" / "vrtsim" / "vrtsim.c")
+        if used and host.has_avx512() and not host.headers_have(cc, "simde/x86/avx512/*.h", NEW_SIMDE):
+            detail = f"lacks {NEW_SIMDE}, which vrtsim calls on a CPU with AVX-512"
+            yield Row("note", VRTSIM, detail, f"{by_oai(tree)}, or -DAVX512=OFF; or build without vrtsim")
 
 
 def linked_by(tree: Tree) -> dict[str, set[str]]:
@@ -304,13 +300,11 @@ def check_linked(tree: Tree) -> Iterator[Row]:
 
 def check_programs(tree: Tree) -> Iterator[Row]:
     """Programs that custom commands of the build call."""
-    wanted = {}
-    targets = tree.targets()
+    wanted, targets = {}, tree.targets()
     for here in tree.each("add_custom_command"):
-        args = here.command.args
-        names = [args[at + 1] for at, arg in enumerate(args[:-1]) if arg == "COMMAND"]
-        for name in names:
-            if re.fullmatch(r"[\w.+-]+", name) and name not in targets and not here.conditions:
+        for word, name in zip(here.command.args, here.command.args[1:]):
+            called = word == "COMMAND" and re.fullmatch(r"[\w.+-]+", name) and not here.conditions
+            if called and name not in targets:
                 wanted[name] = here.file
     for name, file in sorted(wanted.items()):
         path = which(name)

@@ -36,6 +36,8 @@ SIMDE = {"oai/openair1/PHY/sse_intrin.h": "#include <simde/x86/avx2.h>\n"}
 SCTP = {"oai/cmake_targets/tools/MODULES/Findsctp.cmake": FIND_SCTP}
 HELPER = 'check_supported_distribution() {\n  case "$x" in\n    "debian11") return 0 ;;\n  esac\n}\n'
 DEBIAN = {"oai/cmake_targets/tools/build_helper": HELPER, "etc/os-release": 'ID=debian\nVERSION_ID="12"\n'}
+DPKG = f'case "{" ".join(ALL_PACKAGES[1:-1])}" in *"$2"*) echo Status: install ok installed ;; esac'
+RUNS = "add_executable(nr_ulsim a.c)\n"
 ALL = f"apt install {' '.join(ALL_PACKAGES)} "
 VRTSIM = {
     **SIMDE, "bin/include/simde/x86/avx2.h": "", "proc/cpuinfo": "flags : fpu avx512f\n",
@@ -50,12 +52,10 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     ("add_library(thread-pool ${OPENAIR_DIR}/common/utils/threadPool/thread-pool.c)\n", {},
      ("missing target 2 of thread-pool, UTIL",)),
     # Programs of the host, each with its remedy.
-    ("", {"bin/cmake": None}, ("missing cmake none, 3.16 is needed -> apt install cmake",)),
-    ("", {"bin/cc": None}, ("missing C compiler none of cc, gcc, clang -> apt install gcc",)),
-    ("", {"bin/c++": None}, ("missing C++ compiler",)),
-    ("", {"bin/ninja": None}, ("missing ninja or make neither",)),
-    ("", {"bin/pkg-config": None}, ("missing pkg-config",)),
-    ("", {"bin/git": None}, ("note git none",)),
+    ("", {f"bin/{name}": None for name in ("cmake", "cc", "c++", "ninja", "pkg-config", "git")}, (
+        "missing cmake none, 3.16 is needed -> apt install cmake", "missing pkg-config", "note git none",
+        "missing C compiler none of cc, gcc, clang -> apt install gcc", "missing C++ compiler none of c++,",
+        "missing ninja or make neither")),
     ("cmake_minimum_required(VERSION 3.28...4.0)\n", {}, ("missing cmake 3.25.1, 3.28 is needed",)),
     ("", {"bin/cmake": "echo cmake version 3.14.4"}, ("missing cmake 3.14.4, 3.16 is needed",)),
     # Packages: of pkg-config, of the tree's own find modules, linked, included.
@@ -79,8 +79,9 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
       "not ready: 1 missing")),
     ("", SIMDE, ("missing SIMDE lacks simde/x86/avx2.h -> apt install libsimde-dev",)),
     ("", {**SIMDE, "bin/include/simde/x86/avx2.h": ""}, ()),
-    ("", VRTSIM, ("missing SIMDE lacks simde_mm512_cvtps_epi32, which vrtsim calls on a CPU with AVX-512 -> "
-                  "cd cmake_targets && ./build_oai -I, or -DAVX512=OFF",)),
+    (f"{RUNS}add_library(vrtsim MODULE a.c)\n", {**VRTSIM, "oai/a.c": ""}, (
+        "note SIMDE of vrtsim lacks simde_mm512_cvtps_epi32, which vrtsim calls on a CPU with AVX-512 -> cd "
+        "cmake_targets && ./build_oai -I, or -DAVX512=OFF;", "--target nr_ulsim build_oai", "but vrtsim")),
     ("", {**VRTSIM, "bin/include/simde/x86/avx512/cvt.h": "simde_mm512_cvtps_epi32 (simde__m512 a) {"}, ()),
     ("", {**VRTSIM, "proc/cpuinfo": "flags : fpu avx2\n"}, ()),
     # Systems on which build_oai -I stops; nothing of it where all is there.
@@ -88,6 +89,8 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
         "missing", f"refuses this system (debian12). In its place, as root: {ALL}# all that is missing cd",
         "cd TOP/oai/cmake_targets && OPENAIR_DIR=TOP/oai bash -c '. tools/build_helper; "
         "install_simde_from_source' apt install coccinelle", "-> see below, or -DAVX512=OFF")),
+    (MODULES, {**DEBIAN, "bin/dpkg": DPKG}, (
+        "missing", f"as root: apt install automake libblas-dev libssl-dev {ALL_PACKAGES[-1]} # all")),
     (MODULES, {**DEBIAN, "etc/os-release": "ID=debian\nVERSION_ID=11\n"}, ("missing", "!refuses")),
     (MODULES, {**DEBIAN, "etc/os-release": "ID=gentoo\n"}, ("missing", "!refuses")),
     (MODULES, {**DEBIAN, "+openssl": "", "+blas": ""}, ("!refuses", "!build_helper")),
@@ -106,9 +109,9 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     (f"add_subdirectory({T})\n", {**T_FILES, f"oai/{T}/genids.c": "", "bin/xxd": None},
      (f"missing xxd called by {T}/CMakeLists.txt -> apt install xxd",)),
     # In a folder that OAI's .gitignore lists, cmake_targets/*/build/; what programs load is named.
-    ("add_executable(nr_ulsim a.c)\nadd_library(vrtsim MODULE a.c)\nadd_library(params_yaml MODULE a.c)\n",
+    (f"{RUNS}add_library(vrtsim MODULE a.c)\nadd_library(params_yaml MODULE a.c)\n",
      {"oai/a.c": ""}, ("--target nr_ulsim params_yaml vrtsim build_oai: ",)),
-    ("add_executable(nr_ulsim a.c)\nadd_library(ldpc MODULE a.c)\n", {"oai/a.c": ""}, (
+    (f"{RUNS}add_library(ldpc MODULE a.c)\n", {"oai/a.c": ""}, (
         "cmake: cmake -G Ninja -S TOP/oai -B TOP/oai/cmake_targets/ws/build -D",
         "&& cmake --build TOP/oai/cmake_targets/ws/build --target nr_ulsim ldpc build_oai: ",
         "./build_oai -d ws --gNB --nrUE -P -w SIMU --ninja --cmake-opt -D")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Iterable, Iterator, Sequence
 
@@ -46,7 +47,7 @@ class Replay(Part):
 
     def shown(self, out: Path) -> list[Section]:
         note = f"Recorded slots of nr_ulsim on this machine: {self.name}/report.html"
-        return [Section(self.name, [Table("", [], [], [note])])]
+        return [Section("replay: recorded slots of nr_ulsim", [Table("", [], [], [note])])]
 
 
 REPLAY = Replay("replay", lambda results: ())
@@ -80,7 +81,11 @@ def run(request: Request) -> int:
             measured.append(part.results)
             yield from part.shown(asked.out)
             if statuses[-1] == INTERRUPTED:
-                return
+                break
+        others = [part for part in ALL if request.only and part.results not in measured]
+        with redirect_stdout(StringIO()):  # on the page: what earlier calls have left there
+            for part in (part for part in others if (request.out / part.results).is_file()):
+                yield from part.shown(request.out)
 
     _write(request.out, measured, sections(), has_screen=not request.only and len(parts) > 1)
     return max(statuses)

@@ -15,6 +15,7 @@ from nrbench import bench
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
+from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.options import Given, Program, command_of
 from nrbench.parts import lives, prewake
 from nrbench.parts.pools import PARTS
@@ -149,10 +150,11 @@ def report(
     if not files:
         bench.report_again(out or Path("out"))
         return
-    from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
-
     out = out or Path("out/report")
-    names = report_files(files, out, threshold)
+    with matplotlib_apart():
+        from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
+
+        names = report_files(files, out, threshold)
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 

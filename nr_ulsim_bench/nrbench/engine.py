@@ -168,7 +168,7 @@ def plain(items: Sequence[Item]) -> str:
 
 
 def tables_of(items: Sequence[Item]) -> Iterator[Table]:
-    """A report as tables of a page. A text is a note of the table before."""
+    """A report as tables of a page, its verdicts first. A text is a note of the table before."""
     made = [Table("", [], [], [])]
     for item in items:
         if isinstance(item, Table):
@@ -179,7 +179,9 @@ def tables_of(items: Sequence[Item]) -> Iterator[Table]:
             made[-1].rows.append(list(item))
         else:
             made.append(Table("Verdicts", plain_columns("verdict", "check"), [list(item)], []))
-    yield from (one for one in made if one.title or one.rows or one.notes)
+    first, *rest = made
+    ordered = [first, *sorted(rest, key=lambda one: one.title != "Verdicts")]
+    yield from (one for one in ordered if one.title or one.rows or one.notes)
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,9 @@ class Part:
         assert self.plan
         with interrupted_by_signals():
             plan = self.plan(request).drawn(request.seed)
-            session: Session[Line] = Session(request.out / self.results, json.dumps)
+            session: Session[Line] = Session(
+                request.out / self.results, json.dumps, fails=lambda line: line.get("error")
+            )
             first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
             request.out.mkdir(parents=True, exist_ok=True)
             session.path.write_text(json.dumps(first) + "\n")

@@ -160,6 +160,19 @@ def nodes(system: System) -> dict[str, Cpus]:
     return {name: cpus for name in names if (cpus := system.cpus(f"{folder}/{name}/cpulist"))}
 
 
+def kinds_of_cores(system: System, cpus: Cpus) -> dict[str, Cpus]:
+    """Those that these CPUs have, the fastest first; empty where the kernel names none."""
+    intel = {
+        "performance cores": "/sys/devices/cpu_core/cpus",
+        "efficiency cores": "/sys/devices/cpu_atom/cpus",
+    }
+    found = {name: cpus & (system.cpus(file) or NO_CPUS) for name, file in intel.items()}
+    capacity = {cpu: system.number(f"{CPU}/cpu{cpu}/cpu_capacity") for cpu in cpus}
+    for value in sorted(filter(None, set(capacity.values())), reverse=True):
+        found[f"capacity {value}"] = frozenset(cpu for cpu in cpus if capacity[cpu] == value)
+    return {name: of for name, of in found.items() if of}
+
+
 # Frequency, idle states
 
 

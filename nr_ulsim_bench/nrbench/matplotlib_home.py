@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where matplotlib keeps its settings and its list of fonts while a report is drawn."""
+"""What matplotlib reads while a report is drawn: no settings of the user's."""
 
 from __future__ import annotations
 
@@ -12,14 +12,26 @@ from nrbench.scratch import scratch_folder
 
 @contextmanager
 def matplotlib_apart() -> Iterator[None]:
-    """A folder for the time being: its own may not be writable, which it complains about, and a report's
-    is the user's. Who has set MPLCONFIGDIR is obeyed. Import matplotlib inside."""
-    if "MPLCONFIGDIR" in os.environ:
-        yield
-        return
+    """Imports matplotlib with its own settings, and not those of MPLBACKEND, MATPLOTLIBRC or a matplotlibrc.
+    A folder for its list of fonts: its own may not be writable, which it complains about, and a report's is
+    the user's. Who has set MPLCONFIGDIR is obeyed. Import inside what imports matplotlib."""
     with scratch_folder("matplotlib") as folder:
-        os.environ["MPLCONFIGDIR"] = str(folder)
+        home = os.path.abspath(os.environ.get("MPLCONFIGDIR", folder))
+        ours = {"MPLBACKEND": "Agg", "MPLCONFIGDIR": home}
+        before = {name: os.environ.get(name) for name in ours}
+        (folder / "matplotlibrc").touch()
+        os.environ |= ours
         try:
+            here = os.open(".", os.O_RDONLY)
+            os.chdir(folder)  # where it looks for settings first
+            try:
+                import matplotlib  # noqa: F401
+            finally:
+                os.fchdir(here)
+                os.close(here)
             yield
         finally:
-            del os.environ["MPLCONFIGDIR"]
+            for name, value in before.items():
+                del os.environ[name]
+                if value is not None:
+                    os.environ[name] = value

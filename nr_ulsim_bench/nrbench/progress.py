@@ -25,7 +25,7 @@ class Progress:
     def __init__(self, count: int, planned_s: float, out: TextIO | None = None) -> None:
         self.count, self.planned_s, self.out = count, planned_s, out or sys.stderr
         self.begin, self.last_shown = time.monotonic(), -LOG_PERIOD_S
-        self.done, self.done_planned_s = 0, 0.0
+        self.done, self.failed, self.done_planned_s = 0, 0, 0.0
         self.interrupted = False
 
     @property
@@ -38,13 +38,15 @@ class Progress:
         left_s *= elapsed_s / self.done_planned_s if self.done_planned_s > 0 else 1
         return f"elapsed {clock_text(elapsed_s)}  left {clock_text(left_s)}"
 
-    def step(self, planned_s: float, what: str, count: int = 1) -> None:
-        """Something is done that was planned to take so long."""
+    def step(self, planned_s: float, what: str, count: int = 1, failed: int = 0) -> None:
+        """Something is done that was planned to take so long. The first failure is shown at once."""
+        is_first, self.failed = failed > self.failed == 0, self.failed + failed
         self.done += count
         self.done_planned_s += planned_s
-        if self.elapsed_s - self.last_shown >= LOG_PERIOD_S or self.done == self.count:
+        if self.elapsed_s - self.last_shown >= LOG_PERIOD_S or self.done == self.count or is_first:
             self.last_shown = self.elapsed_s
             share = f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %"
+            what = f"{self.failed} failed  {what}" if self.failed else what
             print(f"{share}  {self._times()}  {what}"[:110], file=self.out, flush=True)
 
     def __enter__(self) -> Progress:

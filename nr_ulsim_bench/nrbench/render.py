@@ -22,7 +22,7 @@ from nrbench.host import is_busy
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
          "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
-GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed", "no result")
+GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed")
 
 
 class Column(NamedTuple):
@@ -94,13 +94,19 @@ def parts(table: Table) -> Iterator[RenderableType]:
     yield Text()
 
 
-def console() -> Console:
+class Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the process with status 1. The command has a status of its own for that."""
+        raise BrokenPipeError
+
+
+def console() -> Terminal:
     """For the tables: as wide as the terminal, within reason."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± must not end the report
-    found = Console(highlight=False)
+    found = Terminal(highlight=False)
     width = min(max(found.width, WIDTH_MIN), WIDTH_MAX) if found.is_terminal else WIDTH
-    return Console(highlight=False, width=width)
+    return Terminal(highlight=False, width=width)
 
 
 def to_text(shown: Iterable[RenderableType], width: int = WIDTH) -> str:

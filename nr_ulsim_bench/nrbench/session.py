@@ -175,6 +175,7 @@ class Session(Generic[LineT]):
     path: Path
     to_text: Callable[[LineT], str]  # a line of the results, without its end
     lines: list[LineT] = field(default_factory=list)  # those that are there; it grows
+    fails: Callable[[LineT], object] = lambda line: ""  # whether a line counts as failed while it runs
     taken: list[LineT] = field(default_factory=list)  # by this call
     planned: int = 0  # lines
     done: int = 0
@@ -213,7 +214,8 @@ class Session(Generic[LineT]):
                         for line in lines:
                             self.add(line)
                         count = 1 if lane.counts_steps else len(lines)
-                        progress.step(step.seconds, lane.text(step), count)
+                        failed = sum(map(bool, map(self.fails, lines)))
+                        progress.step(step.seconds, lane.text(step), count, failed)
                     except MachineLost as error:
                         lost.append(lane.name)
                         say(f"{lane.name}: left out: {error}")

@@ -36,7 +36,8 @@ def install(folder: Path, *names: str, **behaviour: object) -> Path:
     """Puts the programs into a folder.
 
     @param behaviour  pool="new" (of nr_ulsim and the softmodems); backends=[...] (that ws-bench has);
-                      fails={"a word that it is asked": "crash", "hang", "undecoded" or an error};
+                      fails={"a word that it is asked": "crash", "hang", "undecoded",
+                      "negative" or an error};
                       at={"5": "interrupt" or "kill"} (at the fifth run, the program that asks)
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +148,7 @@ def nr_ulsim(asked: Asked) -> None:
         parts = {name: us / computing + delay_us * threads**0.5 for name, us in parts.items()}
     asked.key += f" {is_new} {spin}"
     parts = {name: asked.near(us, name) for name, us in parts.items()}
-    rx = sum(parts.values()) + 180 * share
+    rx = (-1 if asked.wrong() == "negative" else 1) * (sum(parts.values()) + 180 * share)
     bad = asked.wrong() == "undecoded"
     end = "Num RB:\t273" if bad else "PUSCH test OK"
     print(OUTPUT.format(rx=rx, pusch=rx - parts["decoding"], errors=bad * n, n=n, end=end, **parts))

@@ -120,6 +120,7 @@ def test_a_sweep_that_is_killed_loses_no_run(sweep, tmp_path):
         ("crash", "crash: ended by SIGABRT"),
         ("undecoded", "failed: not decoded: 100 of 100 slots in their first round"),
         ("hang", "hang: no end within 60 s; killed"),
+        ("negative", "unparsable: figures.rx_us: Input should be greater than or equal to 0"),
     ],
 )
 def test_runs_that_fail_are_named_and_the_rest_goes_on(sweep, tmp_path, monkeypatch, what, said):
@@ -133,7 +134,7 @@ def test_runs_that_fail_are_named_and_the_rest_goes_on(sweep, tmp_path, monkeypa
     limit_when(monkeypatch, hangs)
     answer = nrbench(*sweep(2, "--limit", "60", fails={"-C2": what}), status=1)
     assert f"quick:prb273-mcs25 new auto 2 threads: {said}" in answer
-    assert "2 of 8 runs gave no figures" in answer
+    assert "2 of 8 runs gave no figures" in answer and " 1 failed  quick:" in answer
     assert Counter(run["status"] for run in lines(tmp_path / "out" / "runs.ndjson"))["ok"] == 6
 
 
@@ -231,6 +232,16 @@ def test_prewake_in_one_environment_and_scenario(programs, tmp_path):
     asked = (programs / "asked").read_text()
     wanted = "slot_us=500 pattern=DDU jitter_us=5 bursts=12x6 drift_ppm=50 class=rrall pin=1 inject_us=30"
     assert asked.count("\n") == 1 and wanted in asked and "measure_ms=500" in asked
+
+
+def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
+    for part in ("lives", "scan"):
+        words = ("run", "--only", part, "--quick", "--class", "other", "--program", programs / "ws-bench")
+        said = nrbench(*words, "--out", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "quantiles over the lives" not in said
+    in_order = [page.index(text) for text in (">scan</h3>", ">lives</h3>", "no CPU for", "alone</th>")]
+    assert in_order == sorted(in_order)
 
 
 def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):

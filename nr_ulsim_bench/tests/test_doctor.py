@@ -44,6 +44,9 @@ def cores(*groups):
     return {f"{CPU}/cpu{cpu}/{name}": group for group in groups for cpu in parse_cpus(group)}
 
 
+GROUP, DEVICES = "/sys/fs/cgroup/user.slice", "/sys/devices/cpu"
+MASKED = {f"{CPU}/isolated": "", "/proc/self/status": "Cpus_allowed_list:\t2-6\n"}
+SPEED = every("cpufreq/scaling_max_freq", "3600000") | every("cpufreq/cpuinfo_max_freq", "3600000")
 CASES = [
     ("isolcpus", {f"{CPU}/isolated": "2-3"}, WARN, "set for CPUs 2-3; these lack it: CPUs 4-5"),
     ("isolcpus", {"/proc/cmdline": "isolcpus=managed_irq,2-5", f"{CPU}/isolated": ""}, WARN,
@@ -56,6 +59,16 @@ CASES = [
     ("CPU quota", {"/sys/fs/cgroup/user.slice/cpu.max": "800000 100000"}, GOOD, "does not limit the 8"),
     ("CPUs", {f"{CPU}/online": "0-4"}, BAD, "CPUs 5 are not online"),
     ("CPUs", {"/proc/self/status": "Cpus_allowed_list:\t0-3\n"}, NOTE, "CPUs 4-5 are outside"),
+    ("CPUs", MASKED, NOTE, "may use 5 of 8 CPUs, 2-6, by its affinity mask"),
+    ("CPUs", MASKED | {f"{GROUP}/cpuset.cpus.effective": "2-6"}, NOTE, "by its control group's cpuset 2-6"),
+    ("CPUs", {"/proc/self/status": "Cpus_allowed_list:\t0-1,6-7\n"}, NOTE, "outside"),  # the isolated ones
+    ("kinds of cores", {f"{DEVICES}_core/cpus": "0-3", f"{DEVICES}_atom/cpus": "4-7"}, WARN,
+     "performance cores: CPUs 2-3; efficiency cores: CPUs 4-5"),
+    ("kinds of cores", {f"{DEVICES}_core/cpus": "0-5", f"{DEVICES}_atom/cpus": "6-7"}, GOOD, "one"),
+    ("kinds of cores", every("cpu_capacity", "1024") | {f"{CPU}/cpu3/cpu_capacity": "446"}, WARN,
+     "capacity 1024: CPUs 2,4-5; capacity 446: CPU 3"),
+    ("frequency limit", SPEED | {f"{CPU}/cpu4/cpufreq/scaling_max_freq": "1200000"}, WARN, "1200 of 3600"),
+    ("frequency limit", SPEED | {f"{CPU}/cpu6/cpufreq/scaling_max_freq": "1200000"}, GOOD, "none below"),
     ("vm.stat_interval", {"/proc/sys/vm/stat_interval": "9"}, NOTE, "9 s"),
     ("vm.stat_interval", {"/proc/sys/vm/stat_interval": "10"}, GOOD, "10 s"),
     ("load", {"/proc/loadavg": "2.0 1 1 1/1 1"}, GOOD, "2 over one minute"),
@@ -90,6 +103,9 @@ CASES = [
     ("NUMA", {"/sys/devices/system/node/node1/cpulist": "8-9"}, GOOD, "of 2"),
 ]  # fmt: skip
 REMEDIES = {
+    ("real-time class", BAD): "sudo setcap cap_sys_nice+ep",
+    ("kinds of cores", WARN): "choose CPUs of one kind: --cpus 2",
+    ("frequency limit", WARN): "now: cpupower -c 4 frequency-set -u 3600MHz",
     ("isolcpus", WARN): "boot: isolcpus=managed_irq,domain,2-5",
     ("interrupts", WARN): "always: sudo",
     ("irqbalance", WARN): "now: systemctl stop irqbalance",
@@ -104,6 +120,15 @@ def test_what_is_seen(tmp_path, check, changes, level, seen):
     assert finding.level is level and seen in finding.seen
     if (check, level) in REMEDIES:
         assert finding.do[0].startswith(REMEDIES[check, level])
+
+
+def test_a_right_that_is_there_is_no_remedy(tmp_path, monkeypatch):
+    monkeypatch.setattr("nrbench.host.realtime_possible", lambda system: False)
+    finding = one(tmp_path, "real-time class")
+    assert "in spite of CAP_SYS_NICE" in finding.seen
+    assert finding.why.startswith("OAI silently") and [do[:23] for do in finding.do] == [
+        "boot: rt_group_sched=0 "
+    ]
 
 
 @pytest.mark.parametrize(

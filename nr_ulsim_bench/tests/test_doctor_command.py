@@ -4,12 +4,17 @@
 import configparser
 import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import machine_tree
 import pytest
 from test_doctor_machines import MACHINES, doctor, tree
 
+import nrbench
+from nrbench.doctor import across
 from nrbench.system import CPU
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "doctor.md"
@@ -113,3 +118,24 @@ def test_hosts_of_a_cluster_are_examined(tmp_path):
     hosts = json.loads(done.stdout)["hosts"]
     assert [(one["name"], one["worst"]) for one in hosts] == [("a", "warn"), ("b", "bad")]
     assert all(len(one["findings"]) > 20 for one in hosts)
+
+
+def test_the_command_for_tuned_runs_as_this_one_was_started(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(Path(nrbench.__file__).with_name("__main__.py"))])
+    system = machine_tree.tuned(tmp_path / "root", {"/proc/irq/24/smp_affinity_list": "0-7"})
+    findings = json.loads(doctor("--root", system.root, "--quick", "--json", "--cpus", "2-5").output)[
+        "findings"
+    ]
+    (line,) = {do for one in findings for do in one["do"] if "--tuned" in do}
+    command = shlex.split(line.removeprefix("always: sudo ").partition(" && ")[0])
+    command[command.index("/etc/tuned/nrbench")] = str(tmp_path / "profile")
+    done = subprocess.run(
+        [*command, "--root", str(system.root)], env={}, cwd="/", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "profile" / "tuned.conf").is_file()
+
+
+def test_a_cluster_names_no_governor_that_is_not_there():
+    about = {"cpu": "Some CPU", "cores": 2, "kernel": "6.8", "governor": None}
+    host = {"name": "a", "host": about, "worst": "warn", "quiet": {"answer": "yes"}, "findings": []}
+    assert "Linux 6.8, governor not visible; worst" in "\n".join(across.table([host]))

@@ -64,6 +64,7 @@ def machine(request, tmp_path, monkeypatch):
     def run(*words):
         return doctor("--root", tree(tmp_path / "root", about).root, "--cpus", about["cpus"], *wakes, *words)
 
+    monkeypatch.setattr(sys, "argv", ["/opt/a b/nrbench", *sys.argv[1:]])
     program = tmp_path / "ws-wakes"
     lines = "\n".join(json.dumps(line if "error" in line else WAKE | line) for line in about.get("wakes", []))
     program.write_text(f"#!{sys.executable}\nprint({lines!r})\n")

@@ -39,6 +39,15 @@ def test_a_log_gets_a_line_now_and_then_and_at_the_end(clock):
     assert lines[-1] == "  100/100 100 %  elapsed 1:40  left 0:00  step 99"
 
 
+def test_failures_are_counted_as_they_come(clock):
+    out = io.StringIO()
+    bar = Progress(9, 9.0, out)
+    for failed in (0, 1, 1):
+        bar.step(1, "step", failed=failed)
+        clock[0] += 1
+    assert [line.split("  ")[-2] for line in out.getvalue().splitlines()] == ["left 0:00", "1 failed"]
+
+
 @pytest.mark.parametrize("seconds, text", [(0, "0:00"), (59.9, "0:59"), (3599, "59:59"), (3723, "1:02:03")])
 def test_times_are_written_as_on_a_clock(seconds, text):
     assert clock_text(seconds) == text

@@ -4,15 +4,21 @@ what may stand in one table, and the page."""
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
+from golden_files import ROOT
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 
 from nrbench.sweep.record import Run
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 VOID = {"meta", "img", "br"}
+OLD_RUNS = ROOT / "docs" / "results" / "2-cores-sweep-v2.3.0.ndjson"
 BUILD = run("new", 0, 1)["build"]
 
 
@@ -278,3 +284,47 @@ def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
     assert len(rows(tmp_path)) == 2 * 63
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Slowest cases" in page.texts["h3"] and "slides / c62" in page.texts["td"]
+
+
+def built(pool, rx, options, **changes):
+    """Runs of a build, and its runs without threads."""
+    line = "thread_pool_ws 0.1.0: shape B2, pool gNB" if pool == "new" else None
+    of = run(pool, 0, 1)["build"] | {"options": options, "pool": line}
+    inline = [
+        one | {"pool": "inline", "spin": None} for one in runs(pool, *rx, threads=0, build=of, **changes)
+    ]
+    return runs(pool, *rx, build=of, **changes) + inline
+
+
+def test_builds_that_differ_in_more_than_the_pool_are_named(report, tmp_path):
+    release = {"CMAKE_BUILD_TYPE": "Release", "CMAKE_C_COMPILER": "gcc"}
+    debug = {"CMAKE_BUILD_TYPE": "Debug", "CMAKE_C_COMPILER": "gcc", "AVX512": "ON"}
+    times, slower = (9, 9.1, 9.2, 9, 9.1), (11, 11.1, 11.2, 11, 11.1)
+    said = report(built("old", times, debug) + built("new", slower, release))
+    assert "differ in more than the pool: CMAKE_BUILD_TYPE Debug / Release; AVX512 ON / not set" in said
+    assert "without threads the new build takes 1.220 [1.217, 1.222] times as long as the old one" in said
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "pool thread_pool_ws 0.1.0" in page and "CMake CMAKE_BUILD_TYPE=Release" in page
+    assert "more than the pool" not in report(built("old", times, release) + built("new", times, release))
+
+
+PROGRAM, PREFLIGHT = ("-m", "nrbench"), (ROOT / "ci" / "oai-preflight",)
+
+
+@pytest.mark.parametrize(
+    "words, status",
+    [
+        ((*PROGRAM, "compare", OLD_RUNS, OLD_RUNS), 141),
+        ((*PROGRAM, "doctor", "--quick"), 141),
+        ((*PREFLIGHT, "--help"), -signal.SIGPIPE),
+    ],
+)
+def test_a_reader_that_has_gone_is_no_result(tmp_path, words, status):
+    """1 is one of each of these."""
+    read, write_end = os.pipe()
+    os.close(read)
+    command = [sys.executable, *map(str, words)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
+    done = subprocess.run(command, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (status, "")

@@ -78,3 +78,13 @@ def test_a_report_that_is_killed_leaves_nothing_for_long(temporary, monkeypatch)
         (folder,) = temporary.iterdir()
         assert folder.name.startswith(PREFIX) and os.environ["MPLCONFIGDIR"] == str(folder)
     assert "MPLCONFIGDIR" not in os.environ and list(temporary.iterdir()) == []
+
+
+def test_matplotlib_has_no_settings_of_the_user(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nbackend: no-such\n")
+    user = {"MPLBACKEND": "module://no_such", "MATPLOTLIBRC": str(tmp_path), "MPLCONFIGDIR": "."}
+    runs = ROOT.parent / "docs" / "results" / "2-cores-sweep-v2.3.0.ndjson"
+    command = [sys.executable, "-m", "nrbench", "report", str(runs), "--out", "out"]
+    environment = os.environ | user | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "out" / "report.html").is_file()

@@ -93,7 +93,7 @@ def test_a_program_that_does_not_come_as_far_is_not_refused(sweep, tmp_path):
 
 
 def test_modules_that_a_failing_program_lacks_are_named(sweep, tmp_path):
-    folder = a_program(tmp_path / "c", "sys.exit('cannot open libldpc.so')")
+    folder = a_program(tmp_path / "c", "sys.exit('[LOADER] library libldpc.so is not loaded: no file')")
     (folder / "libdfts.so").touch()
     said = one_line(sweep(OAI, None, "--new", folder).output)
     assert (
@@ -101,6 +101,7 @@ def test_modules_that_a_failing_program_lacks_are_named(sweep, tmp_path):
         in said
     )
     assert f"cmake --build {folder} --target ldpc params_libconfig" in said
+    assert f"{folder}/nr_ulsim fails: [LOADER] library libldpc.so is not loaded: no file" in said
 
 
 def test_the_program_is_asked_with_few_slots(sweep, tmp_path):

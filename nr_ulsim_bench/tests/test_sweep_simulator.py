@@ -90,6 +90,11 @@ def test_one_of_several_that_fails_spoils_them_all(tmp_path):
         ),
         ("print('Unknown option'); sys.exit(3)", "failed", "exit status 3. Last line: Unknown option"),
         ("sys.exit(0)", "unparsable", "no SNR point was completed"),
+        (
+            "print('[LOADER] library libdfts.so is not loaded: no\\nbye'); sys.exit(1)",
+            "failed",
+            r"status 1. \[LOADER\] library libdfts.so is not loaded: no. Last line: bye",
+        ),
         (printing("v2.3.0-new-not-decoded.txt"), "failed", "not decoded: "),
         (printing("v2.3.0-new-killed.txt"), "unparsable", "interrupted|cut off|no SNR point"),
         (printing("v2.3.0-old-2-threads.txt", "sys.exit(1)"), "failed", "exit status 1 after its statistics"),
@@ -145,12 +150,14 @@ def test_the_program_sees_its_folder_its_options_and_only_the_settings_of_the_sw
             "it holds no nr_ulsim; build it: cmake --build .* --target nr_ulsim ldpc dfts params_libconfig",
         ),
         ("text/nr_ulsim", "not a program that may be run"),
+        ("above", "it holds no nr_ulsim; --new .*/above/build does"),
     ],
 )
 def test_a_path_that_is_no_build_is_named(tmp_path, name, error):
     for folder in ("empty", "text"):
         (tmp_path / folder).mkdir()
     (tmp_path / "text" / "nr_ulsim").write_text("no program")
+    a_program(tmp_path / "above" / "build", "")
     with pytest.raises(BuildError, match=f"--new {tmp_path / name}: {error}"):
         find(tmp_path / name, "--new")
 
@@ -169,3 +176,18 @@ def test_the_version_comes_from_the_sources_that_were_built(tmp_path):
     build = find(folder, "--old").build
     assert build.oai == "v2.2.0" and len(build.commit) == 40
     assert find(folder / "nr_ulsim", "--old", oai="develop").build.oai == "develop"
+
+
+def test_options_of_a_build_have_no_paths(tmp_path):
+    folder = a_program(tmp_path / "build", "")
+    cache = "CMAKE_BUILD_TYPE:STRING=Release\nCMAKE_C_COMPILER:FILEPATH=/opt/a/gcc\nAVX512:BOOL=OFF\n"
+    (folder / "CMakeCache.txt").write_text(
+        cache + "CMAKE_C_FLAGS:STRING=-O2 -I/opt/a\nCMAKE_CXX_FLAGS:STRING=\n"
+    )
+    options = {
+        "AVX512": "OFF",
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_C_COMPILER": "gcc",
+        "CMAKE_C_FLAGS": "-O2",
+    }
+    assert find(folder, "--new").build.options == options

@@ -73,7 +73,7 @@ def sweep(plan: Plan) -> int:
     check_way(str(options.cluster))
     with results_of(options.out, RUNS, options.fresh) as path:
         earlier = of_sweep.earlier_runs(path, name, plan.settings(at_once=1))
-        session = Session(path, Run.model_dump_json, earlier)
+        session = Session(path, Run.model_dump_json, earlier, of_sweep.failure)
 
         def lane_of(machine: Machine, there: There, builds: dict[str, Simulator]) -> Lane[of_sweep.Step, Run]:
             return plan.sweep(name, machine.host, builds, there).lane(session.lines, side_by_side=True)

@@ -46,7 +46,8 @@ def table(hosts: list[dict[str, Any]]) -> Iterator[str]:
         if "error" in about:
             yield f"{about['name']}: not examined: {about['error']}"
             continue
-        machine = "{cpu}, {cores} CPUs, Linux {kernel}, governor {governor}".format_map(about["host"])
+        governor = about["host"]["governor"] or "not visible"
+        machine = "{cpu}, {cores} CPUs, Linux {kernel}".format_map(about["host"]) + f", governor {governor}"
         yield f"{about['name']}: {machine}; worst: {about['worst']}; {QUESTION} {about['quiet']['answer']}"
         for finding in about["findings"]:
             if finding["level"] in SHOWN:

@@ -15,6 +15,7 @@ SHALLOW_US = 10  # an exit latency that no slot minds
 # Drivers whose "powersave" follows the load; with others it is the lowest frequency.
 DYNAMIC_DRIVERS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
 STEAL_BAD, STEAL_WARN, BUSY_WARN, POLLS = 0.02, 0.002, 0.1, 0.9  # shares of time
+WITHOUT = "Without CAP_SYS_NICE "
 VIRTUAL = "the host of this virtual machine decides"
 
 
@@ -24,11 +25,12 @@ def real_time_class(target: Target) -> Seen:
     if possible and capable:
         return good(f"allowed at {host.OAI_PRIORITY} (CAP_SYS_NICE)")
     if possible:
-        return warn(f"allowed by RLIMIT_RTPRIO {limit}, but not by CAP_SYS_NICE, which OAI checks")
+        text = f"allowed by RLIMIT_RTPRIO {limit}, but not by CAP_SYS_NICE, which OAI checks"
+        return warn(text, when=WITHOUT, nice="nice")
     if capable:
         reason = "in spite of CAP_SYS_NICE: the control group's budget, or a filter of system calls"
-        return bad(f"refused, {reason}", group="rt_group_sched=0")
-    return bad(f"refused (RLIMIT_RTPRIO {limit})")
+        return bad(f"refused, {reason}", when="", group="rt_group_sched=0")
+    return bad(f"refused (RLIMIT_RTPRIO {limit})", when=WITHOUT, nice="nice")
 
 
 def real_time_throttling(target: Target) -> Seen:
@@ -63,7 +65,12 @@ def cpus(target: Target) -> Seen:
         return bad(f"CPUs {format_cpus(off)} are not online")
     if outside := target.cpus - mask:
         text = f"CPUs {format_cpus(outside)} are outside this process's affinity mask {format_cpus(mask)}"
-        return (bad if outside - facts.cpuset(target.system) else note)(text)
+        return (bad if outside - facts.cpuset(target.system) else note)(text, wanted=target.names)
+    if left_out := online - mask - facts.isolated(target.system):
+        cpuset = facts.cpuset(target.system)
+        what = f"control group's cpuset {format_cpus(cpuset)}" if left_out - cpuset else "affinity mask"
+        text = f"this process may use {len(mask)} of {len(online)} CPUs, {format_cpus(mask)}, by its {what}"
+        return note(text, give="AllowedCPUs=" if left_out - cpuset else "CPUAffinity=")
     return good(f"{target.names}, all of them in this process's affinity mask")
 
 
@@ -119,6 +126,32 @@ def smt(target: Target) -> Seen:
     idle = frozenset().union(*cores) - target.cpus - {0}  # which cannot be taken offline
     values = {"off": "; ".join(f"echo 0 > {CPU}/cpu{cpu}/online" for cpu in sorted(idle))} if idle else {}
     return warn(text, **values)
+
+
+def kinds_of_cores(target: Target) -> Seen:
+    """Of hybrid CPUs: Intel's have lists, ARM's capacities."""
+    kinds = facts.kinds_of_cores(target.system, target.cpus)
+    if len(kinds) < 2:
+        return good("one" if kinds else "one, as far as the kernel shows")
+    text = "; ".join(f"{name}: {target.where(cpus)}" for name, cpus in kinds.items())
+    return warn(text, first=format_cpus(next(iter(kinds.values()))))
+
+
+def frequency_limit(target: Target) -> Seen:
+    system, limits = target.system, {}
+    for cpu in sorted(target.cpus):
+        names = ("scaling_max_freq", "cpuinfo_max_freq")
+        now, most = (system.number(f"{CPU}/cpu{cpu}/cpufreq/{name}") for name in names)
+        if now and most:
+            limits[cpu] = now // 1000, most // 1000
+    if not limits:
+        raise Unseen(VIRTUAL if facts.is_virtual(system) else "no cpufreq driver is visible")
+    capped = {cpu: limit for cpu, limit in limits.items() if limit[0] < limit[1]}
+    if not capped:
+        return good("none below the CPUs' own")
+    now_mhz, most_mhz = min(capped.values())
+    text = f"{target.where(capped)}: {now_mhz} of {most_mhz} MHz"
+    return warn(text, capped=format_cpus(capped), most_mhz=most_mhz)
 
 
 def interrupts(target: Target) -> Seen:

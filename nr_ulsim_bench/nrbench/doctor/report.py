@@ -9,12 +9,12 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from nrbench import host
 from nrbench.doctor.checks import QUESTION, examine, quiet
 from nrbench.doctor.target import Level, Target
+from nrbench.render import Terminal
 
 STYLES = {"?": "dim", "good": "green", "note": "cyan", "warn": "yellow", "bad": "bold red"}
 INDENT = " " * 5
@@ -35,7 +35,7 @@ def answer(target: Target, measure: bool) -> dict[str, Any]:
     }
 
 
-def _print(console: Console, text: Text, indent: str = "") -> None:
+def _print(console: Terminal, text: Text, indent: str = "") -> None:
     """Wraps here, because rich leaves blanks at the ends of the lines that it wraps."""
     for line in text.wrap(console, console.width - len(indent)):
         line.rstrip()
@@ -44,7 +44,7 @@ def _print(console: Console, text: Text, indent: str = "") -> None:
 
 def show(answer: dict[str, Any]) -> None:
     """A remedy may be a command to paste: it is never wrapped."""
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+    console = Terminal(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
     machine = "{label}, Linux {kernel}".format_map(answer["host"])
     _print(console, Text(f"{machine}. CPUs of the workers: {answer['cpus']}"))
     for area, findings in groupby(answer["findings"], key=lambda finding: finding["area"]):

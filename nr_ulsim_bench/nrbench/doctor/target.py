@@ -5,6 +5,8 @@ check sees of it."""
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nrbench import facts
 from nrbench.facts import Thread, Ticks
+from nrbench.places import ROOT
 from nrbench.system import CPU, Cpus, System, format_cpus
 
 T = TypeVar("T")
@@ -59,6 +62,14 @@ def visible(value: T | None, reason: str) -> T:
     return value
 
 
+def this_program() -> str:
+    """As it was started, and as sudo runs it: that looks neither where a virtual environment has its programs
+    nor at PYTHONPATH."""
+    if (program := Path(sys.argv[0]).absolute()).name == "nrbench":
+        return shlex.quote(str(program))
+    return f"env PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)} -m nrbench"
+
+
 class Second(NamedTuple):
     """What happened within a second."""
 
@@ -93,8 +104,7 @@ class Target:
         found = {"cpus": self.names, "each": each, "cpu": CPU}
         if not self.others:
             return found | {"leave": "leave a CPU to the rest of the system: --cpus"}
-        # With its full path, because sudo does not look where a virtual environment has its programs.
-        write = f'sudo "$(command -v nrbench)" doctor --cpus {self.names} --tuned /etc/tuned/nrbench'
+        write = f"sudo {this_program()} doctor --cpus {self.names} --tuned /etc/tuned/nrbench"
         tuned = f"{write} && sudo tuned-adm profile nrbench"
         flags = "managed_irq,domain," if facts.kernel_number(self.system) >= MANAGED_IRQ_SINCE else ""
         isolcpus = f"isolcpus={flags}{self.names}"  # without domain, flags leave other threads there

@@ -53,8 +53,8 @@ def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
 
 
 def _by_spin(variant: str) -> tuple[int, str]:
-    """Off before auto before all others, as the settings come in tables."""
-    return {"off": 0, "auto": 1}.get(variant.rpartition(" ")[2], 2), variant
+    """Auto, the default, before off before all others, as the settings come in tables."""
+    return {"auto": 0, "off": 1}.get(variant.rpartition(" ")[2], 2), variant
 
 
 def _roles(kind: str, pools: Mapping[str, str]) -> Frame:

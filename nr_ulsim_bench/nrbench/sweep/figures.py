@@ -21,7 +21,7 @@ class Figure(NamedTuple):
 
 
 # In the order of tables.
-MAIN = (Figure(SYMBOLS, "symbol processing"), Figure(DECODING, "ULSCH decoding"), Figure(RX, "whole RX"))
+MAIN = (Figure(RX, "whole RX"), Figure(SYMBOLS, "symbol processing"), Figure(DECODING, "ULSCH decoding"))
 # Of nr_ulsim, where the version prints them; of recorded slots, where the file has the phase.
 OTHERS = tuple(f"{name}_us" for name in (
     "rx_std", "rx_median", "rx_q1", "rx_q3", "rx_p99", "rx_max",

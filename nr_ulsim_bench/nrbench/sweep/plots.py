@@ -48,7 +48,7 @@ def _palette(of: Frame) -> dict[str, Any]:
     """Ours in reds, the old one black, bounds grey."""
     others = iter(sns.color_palette("tab10", of["variant"].nunique()))
     ours = list(of.loc[of["ours"], "variant"].unique())
-    known = dict(zip(reversed(ours), OURS * len(ours))) | {of["baseline"].iloc[0]: "black"}
+    known = dict(zip(ours, OURS * len(ours))) | {of["baseline"].iloc[0]: "black"}
     found = {variant: known.get(variant) or next(others) for variant in of["variant"].unique()}
     return found | {"bound": GREY, "parallel bound": "#bbbbbb"}
 

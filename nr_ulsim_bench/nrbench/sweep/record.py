@@ -31,6 +31,7 @@ class Build(Strict):
     commit: str | None = None  # of OAI's sources, if they are a git checkout
     sha256: str  # of the program and the libraries beside it, first twelve hex digits
     pool: str | None = None  # the line that the pool prints about itself; OAI's own prints none
+    options: dict[str, str] = {}  # of CMake, that decide about times; without paths
 
 
 class What(Strict):

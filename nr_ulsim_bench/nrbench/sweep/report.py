@@ -18,7 +18,7 @@ from nrbench.record import ResultsError
 from nrbench.sweep import plots, tables
 from nrbench.sweep.cells import OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
-from nrbench.sweep.facts import build_text, host_facts, mixtures
+from nrbench.sweep.facts import build_text, builds_apart, host_facts, mixtures
 from nrbench.sweep.hosts import hosts_table, pooled
 from nrbench.sweep.runs import Runs, read
 from nrbench.table import Frame
@@ -79,7 +79,14 @@ def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content
     cells = cells_of(runs, check_threshold(threshold))
     cases = [of for _, of in cells.table.groupby("number")]
     rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
-    found = [*wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs), *mixtures(runs), *rest]
+    found = [
+        *wrong_pools(runs.settings),
+        *_busy(runs),
+        *_merge_notes(runs),
+        *mixtures(runs),
+        *builds_apart(runs),
+        *rest,
+    ]
     return Content(runs, cells, cases, pooled(cells.table, threshold), [*warnings, *found])
 
 

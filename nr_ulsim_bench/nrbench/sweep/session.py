@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Sequence
 
+from pydantic import ValidationError
+
 from nrbench.host import commit
 from nrbench.matplotlib_home import matplotlib_apart
-from nrbench.record import Host, ResultsError
+from nrbench.record import Host, ResultsError, first_error
 from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import RUNS, Build, Kind, Run, Setting, What, identity, read_runs
@@ -74,15 +76,24 @@ class Sweep:
         return [self.run_of(setting, step.round, fields) for setting, fields in taken]
 
     def run_of(self, setting: Setting, repeat: int, taken: Taken) -> Run:
-        return Run(
-            kind=self.kind,
-            sweep=self.id,
-            repeat=repeat,
-            host=self.host,
-            bench_commit=commit(Path(__file__).parent),
-            **setting.model_dump(include=set(What.model_fields)),
-            **{"began": now(), "build": Build(sha256=setting.program), **taken},
-        )
+        """A figure that no record holds, such as a time below 0, is a failure of its run."""
+
+        def made(taken: Taken) -> Run:
+            return Run(
+                kind=self.kind,
+                sweep=self.id,
+                repeat=repeat,
+                host=self.host,
+                bench_commit=commit(Path(__file__).parent),
+                **setting.model_dump(include=set(What.model_fields)),
+                **{"began": now(), "build": Build(sha256=setting.program), **taken},
+            )
+
+        try:
+            return made(taken)
+        except ValidationError as error:
+            kept = {name: taken[name] for name in ("began", "build") if name in taken}
+            return made(kept | {"status": "unparsable", "error": first_error(error)})
 
 
 def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
@@ -101,7 +112,7 @@ def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Ru
 
 def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Step, Run]]:
     """On this machine; what is left is announced."""
-    session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings))
+    session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings), fails=failure)
     lane = sweep.lane(session.lines)
     session.announce(f"{len(sweep.settings)} settings", [lane])
     return session, lane

@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from statistics import fmean
 from typing import Iterable, Mapping, NamedTuple, Sequence
 
@@ -23,6 +24,11 @@ from nrbench.sweep.session import Taken, now
 
 PROGRAM = "nr_ulsim"
 MODULES = ("ldpc", "dfts", "params_libconfig")  # that it loads when it runs, by the names of their targets
+BELOW = ("build", "cmake_targets/ran_build/build")  # where it is built, below OAI's sources and other folders
+LOADER = re.compile(r"\[LOADER\][^\n]*\bnot loaded\b[^\n]*")  # what OAI prints of a module
+OPTION = re.compile(
+    r"^(CMAKE_BUILD_TYPE|CMAKE_C_COMPILER|CMAKE_C(?:XX)?_FLAGS|AVX\w+|SANITIZE_\w+):\w+=(.+)$", re.MULTILINE
+)
 SIDES = (
     "--old takes a build of OAI with its own pool. --new takes another build folder, configured with "
     "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=…/thread_pool_ws.cmake"
@@ -68,14 +74,23 @@ class Simulator:
 Builds = Mapping[str, Simulator]  # by the option that names them: old, new
 
 
+def _cache(folder: Path) -> str:
+    """Of the build folder in which it lies."""
+    caches = (above / "CMakeCache.txt" for above in (folder, *folder.parents))
+    return next((cache.read_text(errors="replace") for cache in caches if cache.is_file()), "")
+
+
 def _sources(folder: Path) -> Path | None:
-    """OAI's sources by the build folder's cache, if they are a checkout of their own."""
-    for cache in (above / "CMakeCache.txt" for above in (folder, *folder.parents)):
-        if cache.is_file():
-            text = cache.read_text(errors="replace")
-            found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", text, re.MULTILINE)
-            return Path(found[1]) if found and (Path(found[1]) / ".git").exists() else None
-    return None
+    """OAI's by the build folder's cache, if they are a checkout of their own."""
+    found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", _cache(folder), re.MULTILINE)
+    return Path(found[1]) if found and (Path(found[1]) / ".git").exists() else None
+
+
+def _options(folder: Path) -> dict[str, str]:
+    """Of a compiler its name, of flags those without a path."""
+    given = OPTION.findall(_cache(folder))
+    found = {name: Path(value).name if "COMPILER" in name else value for name, value in given}
+    return {name: re.sub(r"\S*/\S*\s*", "", value).strip() for name, value in sorted(found.items())}
 
 
 def find(
@@ -89,7 +104,10 @@ def find(
     """
     program = path / name if path.is_dir() else path
     if not program.exists():
-        command = f"cmake --build {path} --target {' '.join([name, *modules])}"
+        there = next((below for each in BELOW if ((below := path / each) / name).exists()), None)
+        if there:
+            raise BuildError(f"{option} {path}: it holds no {name}; {option} {there} does")
+        command = f"cmake --build {quote(str(path))} --target {' '.join([name, *modules])}"
         why = f"it holds no {name}; build it: {command}" if path.is_dir() else "no such file or folder"
         raise BuildError(f"{option} {path}: {why}")
     if not program.is_file() or not os.access(program, os.X_OK):
@@ -100,14 +118,21 @@ def find(
         oai=oai or git(sources, "describe", "--tags", "--always", "--dirty"),
         commit=git(sources, "rev-parse", "HEAD"),
         sha256=sha256_of_program(program),
+        options=_options(program.parent),
     )
     return Simulator(program, build, modules)
+
+
+def not_loaded(ended: Ended) -> str:
+    """What it printed of a module that it could not load."""
+    found = LOADER.search(ended.output)
+    return f"{found[0].strip()}. " if found else ""
 
 
 def _judged(ended: Ended, setting: Setting, build: Build) -> Taken:
     """A run that did not decode went through more rounds and iterations: its times are not comparable."""
     taken: Taken = {"build": build, "status": "failed"}
-    last = f"Last line: {ended.last_line}"
+    last = f"{not_loaded(ended)}Last line: {ended.last_line}"
     if ended.hung:
         return taken | {"status": "hang", "error": f"no end within {setting.limit_s:.0f} s; killed. {last}"}
     if ended.signal_name == "SIGXFSZ":
@@ -186,6 +211,7 @@ class Tried(NamedTuple):
     is_known: bool  # it came as far as that line, if it has one
     pool: str | None  # the line of thread_pool_ws
     refused: str = ""  # by the loader: what it said
+    module: str = ""  # the same of a module
 
 
 def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str, Tried]:
@@ -199,7 +225,7 @@ def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str
             pool = pool_of(ended.output)
             is_known = pool is not None or ended.exit_code == 0
             refused = ended.last_line if ended.exit_code == NOT_LOADED else ""
-            found[side] = Tried(ended.signal_name, is_known, pool, refused)
+            found[side] = Tried(ended.signal_name, is_known, pool, refused, not_loaded(ended))
     return found
 
 
@@ -220,8 +246,10 @@ def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
         absent = builds[side].absent_modules()
         if absent and not one.is_known:
             libraries = ", ".join(f"lib{name}.so" for name in absent)
-            build = f"cmake --build {builds[side].folder} --target {' '.join(absent)}"
+            build = f"cmake --build {quote(str(builds[side].folder))} --target {' '.join(absent)}"
             say(f"--{side} {builds[side].program} fails. It loads {libraries}, not found beside it: {build}")
+        if one.module and not one.is_known:
+            say(f"--{side} {builds[side].program} fails: {one.module}")
     known = {side: one.pool for side, one in tried.items() if one.is_known}
     if any(is_wrong(side, pool) for side, pool in known.items()):
         each = (f"--{side} {builds[side].program} has {pool or OAI_POOL}" for side, pool in known.items())

@@ -4,9 +4,13 @@
 #ifndef WS_BLOCK_HPP
 #define WS_BLOCK_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <cstddef>
 #include <new>
 #include <utility>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_except.hpp"
 

@@ -21,8 +21,12 @@
 #ifndef WS_CHANNEL_HPP
 #define WS_CHANNEL_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <memory>
 #include <optional>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_sync.hpp"
 

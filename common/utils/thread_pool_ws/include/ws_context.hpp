@@ -22,10 +22,14 @@
 #ifndef WS_CONTEXT_HPP
 #define WS_CONTEXT_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_except.hpp"
 #include "ws_fd.h"
@@ -65,7 +69,7 @@ class context {
 
   /// @brief Let other tasks run until a descriptor is ready: ws_fd_wait_until().
   /// @return events that are ready, or a negative error number, as there
-  int wait_fd(int fd, std::uint32_t events, clock::time_point until = clock::time_point::max()) noexcept
+  int wait_fd(int fd, std::uint32_t events, clock::time_point until = (clock::time_point::max)()) noexcept
   {
     return ws_fd_wait_until(fd, events, detail::nanoseconds_of(until.time_since_epoch()));
   }

@@ -41,7 +41,11 @@
 #error "ws_coroutine.hpp needs C++20's coroutines (with GCC 10 also -fcoroutines)"
 #endif
 
+#include "ws_macros_off.hpp"
+
 #include <coroutine>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_group.hpp"
 #include "ws_promise.hpp"

@@ -5,12 +5,16 @@
 #ifndef WS_EXCEPT_HPP
 #define WS_EXCEPT_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <system_error>
 #include <utility>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_record.h"
 

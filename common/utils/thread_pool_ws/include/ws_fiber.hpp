@@ -4,9 +4,13 @@
 #ifndef WS_FIBER_HPP
 #define WS_FIBER_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <functional>
 #include <memory>
 #include <thread>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_context.hpp"
 #include "ws_local.h"

@@ -34,8 +34,12 @@
 #ifndef WS_FUTURE_HPP
 #define WS_FUTURE_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <future>
 #include <optional>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_key.hpp"
 #include "ws_record.hpp"

@@ -19,6 +19,8 @@
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" // clang, in inline functions
 #endif
 
 struct ws_pool_s;
@@ -120,6 +122,7 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 int ws_group_wait_until(ws_group_t *group, struct ws_pool_s *pool, uint64_t deadline_ns);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 #pragma GCC visibility pop

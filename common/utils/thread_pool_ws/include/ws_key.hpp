@@ -13,8 +13,12 @@
 #ifndef WS_KEY_HPP
 #define WS_KEY_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <atomic>
 #include <cstdint>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_except.hpp"
 

@@ -13,6 +13,8 @@
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" // clang, in inline functions
 #endif
 
 /// @return the hint for a node of that number; WS_NODE_ANY for a negative one, which ws_node_of() returns on
@@ -35,6 +37,7 @@ uint32_t ws_node_count(void);
 int32_t ws_node_of(const void *address);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 #pragma GCC visibility pop

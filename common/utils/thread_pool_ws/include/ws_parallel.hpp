@@ -9,7 +9,11 @@
 #ifndef WS_PARALLEL_HPP
 #define WS_PARALLEL_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <optional>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_pool_owner.hpp"
 #include "ws_reduce.h"

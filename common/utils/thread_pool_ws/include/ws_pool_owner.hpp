@@ -4,8 +4,12 @@
 #ifndef WS_POOL_OWNER_HPP
 #define WS_POOL_OWNER_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <cstring>
 #include <memory>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_future.hpp"
 

@@ -10,7 +10,11 @@
 #ifndef WS_PROMISE_HPP
 #define WS_PROMISE_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <memory>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_pool_owner.hpp"
 

@@ -12,6 +12,8 @@
 #ifndef WS_STOP_HPP
 #define WS_STOP_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <type_traits>
 
 #include "ws_except.hpp"
@@ -29,6 +31,8 @@
 #include <mutex>
 #include <thread>
 #endif
+
+#include "ws_macros_on.hpp"
 
 namespace ws {
 inline namespace WS_CXX_MODE {

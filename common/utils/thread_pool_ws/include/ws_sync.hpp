@@ -22,10 +22,14 @@
 #ifndef WS_SYNC_HPP
 #define WS_SYNC_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_except.hpp"
 #include "ws_fiber.h"
@@ -355,7 +359,7 @@ class counting_semaphore {
   counting_semaphore(const counting_semaphore &) = delete;
   counting_semaphore &operator=(const counting_semaphore &) = delete;
 
-  static constexpr std::ptrdiff_t max() noexcept { return WS_SEM_UNITS_MAX; }
+  static constexpr std::ptrdiff_t(max)() noexcept { return WS_SEM_UNITS_MAX; }
 
   /// @brief Give @p units: first to the oldest waits. More than max() in all end the process with a message.
   void release(std::ptrdiff_t units = 1) noexcept { ws_sem_post(&native_, checked(units)); }
@@ -395,7 +399,7 @@ class latch {
   latch(const latch &) = delete;
   latch &operator=(const latch &) = delete;
 
-  static constexpr std::ptrdiff_t max() noexcept { return INT32_MAX; }
+  static constexpr std::ptrdiff_t(max)() noexcept { return INT32_MAX; }
 
   /// @param count  0 .. what is left. Another number ends the process with a message
   void count_down(std::ptrdiff_t count = 1) noexcept
@@ -419,7 +423,7 @@ class latch {
  private:
   static std::uint32_t checked(std::ptrdiff_t count, const char *call) noexcept
   {
-    if (count < 0 || count > max())
+    if (count < 0 || count > (max)())
       detail::misused(call, "the number is below 0, or too large");
     return static_cast<std::uint32_t>(count);
   }
@@ -457,7 +461,7 @@ class barrier {
   barrier(const barrier &) = delete;
   barrier &operator=(const barrier &) = delete;
 
-  static constexpr std::ptrdiff_t max() noexcept { return PTRDIFF_MAX; }
+  static constexpr std::ptrdiff_t(max)() noexcept { return PTRDIFF_MAX; }
 
   /// @brief Arrive without waiting. @param count  1 .. what is missing in this phase. Another number ends the
   /// process with a message

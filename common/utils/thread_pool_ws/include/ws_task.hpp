@@ -4,9 +4,13 @@
 #ifndef WS_TASK_HPP
 #define WS_TASK_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <cstddef>
 #include <type_traits>
 #include <utility>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_block.hpp"
 #include "ws_context.hpp"

@@ -5,9 +5,13 @@
 #ifndef WS_TIME_HPP
 #define WS_TIME_HPP
 
+#include "ws_macros_off.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <type_traits>
+
+#include "ws_macros_on.hpp"
 
 #include "ws_except.hpp"
 
@@ -26,7 +30,7 @@ std::uint64_t nanoseconds_of(const std::chrono::duration<Rep, Period> &time) noe
   const std::chrono::duration<double> seconds = time; // cannot overflow
   if (!(seconds.count() > 0))
     return 0;
-  if (seconds >= std::chrono::duration<double>(nanoseconds::max()))
+  if (seconds >= std::chrono::duration<double>((nanoseconds::max)()))
     return NO_DEADLINE;
   return static_cast<std::uint64_t>(std::chrono::ceil<nanoseconds>(time).count());
 }

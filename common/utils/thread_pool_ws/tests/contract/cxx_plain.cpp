@@ -4,6 +4,10 @@
 #if !defined(CONTRACT_OURS)
 #include <atomic> // theirs includes it where templates are not allowed
 #endif
+#if defined(CONTRACT_OURS) && !defined(CONTRACT_SHAPE_A)
+#include "thread-pool.h"
+using counter_t = _Atomic(int); // by that header alone, as in OAI's newest tree
+#endif
 #if !defined(CONTRACT_SHAPE_A)
 #include "task_ans.h"
 #endif

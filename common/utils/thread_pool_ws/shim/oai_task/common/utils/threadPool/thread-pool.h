@@ -6,6 +6,14 @@
 #ifndef THREAD_POOL_H
 #define THREAD_POOL_H
 
+#ifdef __cplusplus
+extern "C++" { // callers include this header inside extern "C"
+#include <atomic>
+}
+#ifndef _Atomic // OAI's newest tree defines it in this header, too
+#define _Atomic(X) std::atomic<X>
+#endif
+#endif
 #include <malloc.h>
 #include <pthread.h>
 #include <stdalign.h>
