@@ -222,3 +222,22 @@ def test_functions_have_names_where_the_file_is_still_the_same(tool):
     assert [row["name"] for row in tool.summary()["functions"]] == ["Py_BytesMain"]
     os.utime(tool.trace / "metadata", (1, 1))  # recorded before the file was made
     assert [row["name"] for row in tool.summary()["functions"]] == [hex(address + 0x10000)]
+
+
+# What belongs together
+
+
+def test_a_task_belongs_to_the_push_of_its_own_group(tool):
+    """Two threads push the same function with the same argument; the task pushed last runs first."""
+    tasks = [(100, 7, {"pool": 1, "worker": -1, "func": 0x1000, "arg": 0, "group": 7})]
+    tasks += [(101, 8, tasks[0][2] | {"group": 8})]
+    lines = [line(at, tid, "push", **task) for at, (tid, _, task) in enumerate(tasks)]
+    lines += [line(at + 10, tid, "join_begin", **task) for at, (tid, _, task) in enumerate(tasks)]
+    for at, (tid, _, task) in zip((20, 100), reversed(tasks)):
+        lines += [line(at, 200, "run_begin", **task), line(at + 9, 200, "run_end", **task)]
+        lines += [line(at + 10, tid, "join_end", **task)]
+    (tool.trace / "lines").write_text("".join(lines))
+    (bursts,) = tool.summary()["phases"]
+    assert (bursts["count"], bursts["tasks"]) == (2, 2)
+    assert bursts["start_lag"]["max_us"] == 0.1 and bursts["duration"]["max_us"] == 0.11
+    assert bursts["duration"]["mean_us"] == pytest.approx((0.110 + 0.029) / 2)

@@ -118,7 +118,7 @@ class Walk:
         self.frames: list[Frame] = []
         self.spans: list[Span] = []
         self.slots: defaultdict[str, list[Slot]] = defaultdict(list)  # of the same numbers
-        self.pending: defaultdict[tuple[int, int, int], deque[Frame]] = defaultdict(deque)  # not yet run
+        self.pending: defaultdict[tuple[int, ...], deque[Frame]] = defaultdict(deque)  # not yet run
         self._threads = {tid: Thread() for tid in set(self.tid)}
         self._joined: set[int] = set()  # groups that have been waited for
         self._done: dict[int, int] = {}  # the last count-down of a group
@@ -245,7 +245,7 @@ class Walk:
         task = Frame(event.pool, event.func, event.arg, event.group, now, thread.owner())
         if task.owner is None and not thread.stack:
             task.owner = self._burst(thread, now, task)
-        self.pending[task.pool, task.func, task.arg].append(task)
+        self.pending[task.pool, task.func, task.arg, task.group].append(task)
         if (owner := task.owner) is not None:
             owner.outstanding += 1
             owner.not_begun += 1
@@ -253,7 +253,7 @@ class Walk:
 
     def _run_begin(self, thread: Thread, now: int, event: Any) -> None:
         task = Frame(event.pool, event.func, event.arg, event.group)
-        pushed = self.pending[task.pool, task.func, task.arg]
+        pushed = self.pending[task.pool, task.func, task.arg, task.group]
         while pushed and task.push < 0:  # first in, first out
             first = pushed.popleft()
             if self.epoch[first.push] == self.epoch[now]:  # else it may have been run among lost events
