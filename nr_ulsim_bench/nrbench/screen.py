@@ -59,8 +59,10 @@ class Contest:
         return ratios
 
     def ratio(self, rival: str, figure: str) -> Ratio | None:
-        of = self.ratios(figure)[rival].dropna().items() if rival else ()
-        return over_rounds((number, ratio) for (_, number), ratio in of)
+        if not rival:
+            return None
+        of = self.ratios(figure)[rival].dropna()
+        return over_rounds(zip(of.index.get_level_values("round"), of))
 
     def best(self, figure: str, name: str = "") -> str:
         """The rival against which this pool does worst. @param name  one pool"""
