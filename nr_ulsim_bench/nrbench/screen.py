@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The screen with which ci/bench ends: how this pool compares on this machine, in some ratios.
 
-A ratio is the median over cases and rounds. A round of a case has one value: this pool's ÷ the other's."""
+A ratio is of medians of rounds, over their cases. A round of a case has one value: this pool's ÷ the
+other's."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Collection, Iterator, Sequence
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
 from nrbench.engine import Item, table
-from nrbench.judge import CONFIDENCE, EQUAL, UNKNOWN, Interval, Ratio, judge, typical
+from nrbench.judge import CONFIDENCE, EQUAL, ROUNDS_MIN, UNKNOWN, Interval, Ratio, judge, over_rounds
 from nrbench.parts.lives import AUTO, lives_of
 from nrbench.parts.pools import CLASS_TEXT
 from nrbench.parts.pools_judge import FIB_CASES
@@ -58,7 +59,10 @@ class Contest:
         return ratios
 
     def ratio(self, rival: str, figure: str) -> Ratio | None:
-        return typical(self.ratios(figure)[rival].dropna().tolist()) if rival else None
+        if not rival:
+            return None
+        of = self.ratios(figure)[rival].dropna()
+        return over_rounds(zip(of.index.get_level_values("round"), of))
 
     def best(self, figure: str, name: str = "") -> str:
         """The rival against which this pool does worst. @param name  one pool"""
@@ -74,7 +78,7 @@ def _recorded(runs: Sequence[Run]) -> Ratio | None:
     for run in (run for run in runs if run.status == "ok" and run.spin in (None, "auto")):
         found.setdefault(run.pool, {})[run.case, run.threads, run.repeat] = run.figures[RX]
     old, new = (found.get(name, {}) for name in OLD_AND_NEW)
-    return typical([new[key] / old[key] for key in new if key in old])
+    return over_rounds((key[-1], new[key] / old[key]) for key in new if key in old)
 
 
 def _worst_life(own: Sequence[Line]) -> Ratio | None:
@@ -127,7 +131,8 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     rows = [_cells(*row) for row in _rows(slots, jobs, runs, own)]
     yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
     yield ""
-    yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}; {UNKNOWN}: the repeats do not tell"
+    yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}"
+    yield f"{UNKNOWN}: the rounds do not tell, or are fewer than {ROUNDS_MIN} (--rounds)"
     yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
     yield from busy_lines(host)
     yield f"tables, verdicts and plots: {out / PAGE}; as text: {out / TABLES}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from part_runs import PROGRAMS, ask, is_gone, until
+from trace_tools import events_of
 
 from nrbench import driver
 from nrbench import host as machine
@@ -295,17 +296,16 @@ def test_a_recorded_slot_has_its_phases_and_every_task():
     with tracecost.recording() as recording:
         (answer,) = driver.ask(PROGRAMS / "ws-bench", words, 600, **WANTED)
         recording.stop()
-        events = list(Trace(recording.out).events())
+        events = events_of(Trace(recording.out))
     assert "error" not in answer and not asker.look()["recorded"]
     if recording.losses and recording.losses.events:
         pytest.skip("the buffers were full: the machine is busy")
-    of_slots = list(dropwhile(lambda event: event["kind"] != "phase_begin", events))
+    of_slots = list(dropwhile(lambda event: event["kind"] != "symbol_processing_begin", events))
     counts = Counter(event["kind"] for event in of_slots)
-    slots = Counter(event["text"] for event in of_slots if event["kind"] == "phase_begin")
-    assert slots["symbol_processing"] == slots["ulsch_decoding"] >= 25
-    assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17 * slots["symbol_processing"]
-    phases = [event for event in events if event["text"] == "symbol_processing"]
-    ends = [event for event in phases if event["kind"] == "phase_end"]
-    assert all(event["tasks"] == 12 for event in ends)
-    assert (ends[-1]["frame"], ends[-1]["slot"]) == (1, 4)
+    slots = counts["symbol_processing_begin"]
+    assert slots == counts["ulsch_decoding_begin"] >= 25
+    assert counts["push"] == counts["run_begin"] == counts["run_end"] == 17 * slots
+    ends = [event for event in events if event["kind"] == "symbol_processing_end"]
+    assert all(event["worker"] == 12 for event in ends)  # a phase's columns: reader.ALSO
+    assert (ends[-1]["func"], ends[-1]["arg"]) == (1, 4)
     assert not recording.out.exists()

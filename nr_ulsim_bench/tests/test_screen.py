@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The screen with which ci/bench ends, word for word, of a short run on 2 CPUs beside compilers (screen/)."""
 
+import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nrbench import bench
 from nrbench.engine import Part, Request, plain
+from nrbench.judge import judge, over_rounds
 from nrbench.render import Section, Table
 from nrbench.screen import LIVES, PAGE, POOLS, REPLAY, TABLES, screen
+from nrbench.stats import read_lines
 
 RECORDED = Path(__file__).parent / "screen"
 ALL = (LIVES, POOLS, REPLAY)
@@ -17,16 +21,17 @@ SCREEN = """\
 This pool on AMD EPYC, 2 cores, Linux 6.18.44-fc-v669, commit a252c8f9ff11, load 4.44 at the start
 
                                                               median [95% interval]  this pool is
-recorded slots of nr_ulsim ÷ the sketch of OAI's pool             0.71 [0.64, 1.08]     not known
-slots ÷ the sketch of OAI's pool                                  0.51 [0.43, 0.79]        faster
-slots ÷ the best other pool, mutex-per-worker 2w                  0.51 [0.43, 0.79]        faster
-slots ÷ no pool                                                   0.55 [0.19, 0.80]        faster
-many small jobs ÷ the best other pool, glib 2w                                 1.06     not known
-CPU time of slots ÷ the sketch of OAI's pool                      0.96 [0.90, 1.01]     not known
-CPU time of slots ÷ the best other pool, mutex-per-worker 2w      0.96 [0.90, 1.01]     not known
+recorded slots of nr_ulsim ÷ the sketch of OAI's pool                          0.73     not known
+slots ÷ the sketch of OAI's pool                                  0.50 [0.47, 0.71]        faster
+slots ÷ the best other pool, mutex-per-worker 2w                  0.50 [0.47, 0.71]        faster
+slots ÷ no pool                                                   0.55 [0.53, 0.55]        faster
+many small jobs ÷ the best other pool, glib 2w                    1.06 [0.59, 1.19]     not known
+CPU time of slots ÷ the sketch of OAI's pool                      0.96 [0.92, 0.97]        faster
+CPU time of slots ÷ the best other pool, mutex-per-worker 2w      0.96 [0.92, 0.97]        faster
 worst of 8 lives ÷ no pool                                                     1.02          same
 
-below 1: this pool takes less; same: within 3%; not known: the repeats do not tell
+below 1: this pool takes less; same: within 3%
+not known: the rounds do not tell, or are fewer than 6 (--rounds)
 slots and jobs: all threads in the normal class
 note: load 4.44 at the start: the figures show other programs, too
 tables, verdicts and plots: out/report.html; as text: out/tables.txt
@@ -39,6 +44,9 @@ def out(tmp_path, monkeypatch):
     (tmp_path / "out" / "replay").mkdir(parents=True)
     for name in ALL:
         shutil.copy(RECORDED / Path(name).name, tmp_path / "out" / name)
+    with (tmp_path / "out" / POOLS).open("a") as file:  # its three rounds once more: six tell something
+        for line in read_lines(RECORDED / POOLS)[1:]:
+            file.write(json.dumps(line | {"round": line["round"] + 3}) + "\n")
     return Path("out")
 
 
@@ -88,3 +96,35 @@ def test_what_was_not_measured_is_not_known(out):
     assert sum("not measured" in line for line in lines) == 8
     assert sum(line.endswith("not known") for line in lines) == 7
     assert list(screen(out / "nowhere", ALL)) == []
+
+
+# Verdicts
+
+
+def verdict(ratios):
+    """@param ratios  a row a case, a column a round"""
+    ratio = over_rounds((number, value) for of_case in ratios for number, value in enumerate(of_case))
+    return judge(ratio.interval, 0).word
+
+
+@pytest.mark.parametrize("cases, rounds", [(1, 6), (3, 6), (8, 12)])
+@pytest.mark.parametrize("of_round, of_value", [(0, 0.05), (0.1, 0.05)])
+def test_equal_pools_have_a_verdict_in_one_run_of_twenty_at_most(cases, rounds, of_round, of_value):
+    """However much of the noise a whole round shares."""
+    drawn = np.random.default_rng(7)
+    noise = drawn.normal(0, of_value, (400, cases, rounds)) + drawn.normal(0, of_round, (400, 1, rounds))
+    assert sum(verdict(one) in ("faster", "slower") for one in np.exp(noise)) <= 20
+    assert verdict(np.exp(noise[0]) * 0.01) == "faster" and verdict(np.exp(noise[0]) * 100) == "slower"
+
+
+def test_cases_do_not_count_as_rounds():
+    """Eight cases in three rounds, all half as long: three rounds do not tell."""
+    assert verdict(np.full((8, 3), 0.5)) == "not known"
+    assert verdict(np.full((8, 6), 0.5)) == "faster"
+
+
+def test_a_round_without_all_cases_does_not_count():
+    ratios = [(number, ratio) for number in range(6) for ratio in (0.5, 0.6)]
+    assert over_rounds(ratios).interval is not None
+    assert over_rounds(ratios[1:]).interval is None
+    assert over_rounds([]) is None

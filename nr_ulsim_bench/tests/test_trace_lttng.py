@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from trace_tools import events_of
 
 from nrbench.trace.reader import Trace
 from nrbench.trace.record import running
@@ -153,6 +154,42 @@ def test_every_kind_of_event_is_recorded_and_counted(tmp_path):
     assert summary["lost_events"] == 0 and summary["warnings"] == []
 
 
+@pytest.mark.gate
+def test_a_burst_has_the_tasks_of_its_own_group(tmp_path):
+    """Two threads push tasks that are alike but for their group, and tasks push them, too."""
+    program = compiled(Path(__file__).parent / "trace/groups.c", tmp_path)
+    record(tmp_path / "t", *SMALL, "--", program, 50, env=BESIDE)
+    summary = report(tmp_path / "t", "--process", program.name)
+    assert summary["lost_events"] == 0
+    assert sorted((of["count"], of["missing"], of["tasks_each"]) for of in summary["phases"]) == [
+        (50, 0, 8),
+        (50, 0, 30),
+    ]
+    assert all(of["start_lag"]["count"] == of["tasks"] for of in summary["phases"])
+
+
+@pytest.mark.gate
+def test_where_events_were_lost_nothing_stays_open(tmp_path):
+    proto = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+    program = compiled(Path(__file__).parent / "trace/groups.c", tmp_path)
+    answer = record(tmp_path / "t", "--subbuf-kib", "4", "--", program, 5000, env=BESIDE)
+    if "were LOST" not in answer.stderr:
+        pytest.skip("the machine is idle: nothing was lost")
+    summary = report(tmp_path / "t", "--process", program.name)
+    assert all(of["tasks_each"] in (None, 8, 30) for of in summary["phases"])  # what is shown is whole
+    assert sum(of["missing"] for of in summary["phases"]) > 0
+    run(TOOL, "export", tmp_path / "t", "--perfetto", tmp_path / "file")
+    still: dict[int, list[str]] = defaultdict(list)
+    for event in (
+        packet.track_event for packet in proto.Trace.FromString((tmp_path / "file").read_bytes()).packet
+    ):
+        if event.type == proto.TrackEvent.TYPE_SLICE_BEGIN:
+            still[event.track_uuid].append(event.name)
+        elif event.type == proto.TrackEvent.TYPE_SLICE_END:
+            still[event.track_uuid].pop()
+    assert {name for names in still.values() for name in names} <= {"asleep"}
+
+
 def test_a_task_of_an_interface_has_the_users_function(tmp_path):
     """Three tasks of the example on ws_sched: they all call add_up."""
     program = compiled(MODULE / "api/examples/ws_sched.c", tmp_path, "_api")
@@ -266,7 +303,7 @@ def test_libraries_that_are_loaded_later_have_names(tmp_path):
         recorder.send_signal(signal.SIGINT)
         recorder.wait(300)
         program.stdin.close()
-    events = [event for event in Trace(tmp_path / "t").events() if event["pid"] == program.pid]
+    events = [event for event in events_of(Trace(tmp_path / "t")) if event["pid"] == program.pid]
     images = {event["text"] for event in events if event["kind"] == "bin_info"}
     assert {Path(image).name for image in images} >= {PROVIDER.name, "libbench_glib.so"}
 
@@ -356,7 +393,7 @@ def test_every_event_is_where_it_has_to_be(tmp_path, work, workers):
     words = ["backend=ws", f"workers={workers}", *BENCHES[work]]
     record(tmp_path / "trace", "--", bench(tmp_path), *words)
     order, trace = Order(), Trace(tmp_path / "trace")
-    events, seen = list(trace.events()), order.seen
+    events, seen = events_of(trace), order.seen
     # Not what else runs.
     own = {event["pid"] for event in events if event["kind"] == "procname" and event["text"] == NAME}
     for event in events:

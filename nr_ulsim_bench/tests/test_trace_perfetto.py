@@ -37,16 +37,21 @@ class Exported:
         self.flows: dict[int, list[tuple[str, str, int]]] = defaultdict(list)  # how, track, time
         open_slices: dict[str, list[tuple[str, int]]] = defaultdict(list)
         last_ns = 0
+        (self.clock,) = (packet.clock_snapshot for packet in packets if packet.HasField("clock_snapshot"))
+        self.arguments: set[tuple[str, tuple[tuple[str, int], ...]]] = set()
         for packet in packets:
             if not packet.HasField("track_event"):
                 continue
             assert packet.timestamp >= last_ns and packet.trusted_packet_sequence_id
+            assert packet.timestamp_clock_id == self.clock.primary_trace_clock == 3  # CLOCK_MONOTONIC
             now = last_ns = packet.timestamp
             event = packet.track_event
             track = self.name(event.track_uuid)
             within = open_slices[event.track_uuid]
             if event.type == BEGIN:
                 within.append((event.name, now))
+                about = tuple((one.name, one.int_value) for one in event.debug_annotations)
+                self.arguments.add((event.name, about))
             elif event.type == END:
                 name, begin = within.pop()  # there is one
                 self.slices.append(Slice(track, name, begin, now, len(within)))
@@ -88,6 +93,9 @@ def test_a_slot_with_a_woken_worker(tool):
     ]
     assert found.counters["p: queued"] == [(1100, 1), (1150, 2), (1210, 1), (1330, 0)]
     assert found.counters["p: awake"] == [(50, 0), (1310, 1)]
+    assert ("0x1000", (("cpu", 0),)) in found.arguments
+    assert ("symbol_processing 7.3", (("frame", 7), ("slot", 3), ("id", 0))) in found.arguments
+    assert ("p worker 0", "late: timer late", 1700) in found.instants
 
 
 def test_threads_and_processes_are_described(tool):
@@ -162,7 +170,12 @@ def test_one_slot_alone(tool):
     tool.take("path")
     every, found = Exported(tool), Exported(tool, "--slot", "3.3")
     assert [name for name, _, _ in found.of("slots")] == ["1.3", "2.3", "3.3", "4.3"]  # 20 us around it
-    assert 0 < len(found.slices) < len(every.slices) and set(found.slices) <= set(every.slices)
+    first, last = 31_000 - 20_000, 31_310 + 20_000  # of what is shown
+    cut = {
+        one._replace(begin=max(one.begin, first), end=one.end and min(one.end, last)) for one in every.slices
+    }
+    assert 0 < len(found.slices) < len(every.slices) and set(found.slices) <= cut
+    assert ("asleep", first, 11_080) in found.of("p worker 0")
     assert Exported(tool, "--slot", "3.3#0").slices == found.slices
     error = tool.error("export", tool.trace, "--perfetto", tool.trace / "x", "--slot", "9.9")
     assert "no such slot or burst; there are 0.3, 1.3, 2.3, 3.3, 4.3 ..." in error
@@ -174,3 +187,19 @@ def test_a_file_that_cannot_be_written(tool):
     tool.take("path")
     error = tool.error("export", tool.trace, "--perfetto", "/dev/null/x")
     assert error == "tpool-ws-trace: /dev/null/x: Not a directory\n"
+
+
+def test_times_are_those_of_the_clock_of_a_kernel_trace(tool):
+    """LTTng's metadata say by how much CLOCK_MONOTONIC lags behind the epoch."""
+    tool.take("woken_worker")
+    (tool.trace / "metadata").write_text("clock { name = monotonic; freq = 1000000000; offset = 1000; };")
+    (tool.trace / "lines").write_text((tool.trace / "lines").read_text().replace("[0.00000", "[0.00001"))
+    found = Exported(tool)
+    assert found.of("slots") == [("7.3", 10_000, 10_600)]
+    clocks = {one.clock_id: one.timestamp for one in found.clock.clocks}
+    assert clocks[1] - clocks[3] == 1000
+
+
+def test_nothing_stays_open_where_events_were_lost(tool):
+    tool.take("lost")
+    assert [one.name for one in Exported(tool).slices if one.end is None] == []

@@ -222,3 +222,68 @@ def test_functions_have_names_where_the_file_is_still_the_same(tool):
     assert [row["name"] for row in tool.summary()["functions"]] == ["Py_BytesMain"]
     os.utime(tool.trace / "metadata", (1, 1))  # recorded before the file was made
     assert [row["name"] for row in tool.summary()["functions"]] == [hex(address + 0x10000)]
+
+
+# What belongs together
+
+
+def test_a_task_belongs_to_the_push_of_its_own_group(tool):
+    """Two threads push the same function with the same argument; the task pushed last runs first."""
+    tasks = [(100, 7, {"pool": 1, "worker": -1, "func": 0x1000, "arg": 0, "group": 7})]
+    tasks += [(101, 8, tasks[0][2] | {"group": 8})]
+    lines = [line(at, tid, "push", **task) for at, (tid, _, task) in enumerate(tasks)]
+    lines += [line(at + 10, tid, "join_begin", **task) for at, (tid, _, task) in enumerate(tasks)]
+    for at, (tid, _, task) in zip((20, 100), reversed(tasks)):
+        lines += [line(at, 200, "run_begin", **task), line(at + 9, 200, "run_end", **task)]
+        lines += [line(at + 10, tid, "join_end", **task)]
+    (tool.trace / "lines").write_text("".join(lines))
+    (bursts,) = tool.summary()["phases"]
+    assert (bursts["count"], bursts["tasks"]) == (2, 2)
+    assert bursts["start_lag"]["max_us"] == 0.1 and bursts["duration"]["max_us"] == 0.11
+    assert bursts["duration"]["mean_us"] == pytest.approx((0.110 + 0.029) / 2)
+
+
+def burst(begin_ns: int, lost: bool = False) -> str:
+    """Thread 100 pushes two tasks and runs them while it waits. @param lost  all after the first has begun"""
+    tasks = [{"pool": 1, "worker": -1, "func": 0x1000, "arg": arg, "group": 7} for arg in (0, 1)]
+    steps = [("push", task) for task in tasks] + [("join_begin", tasks[0])]
+    for task in tasks:
+        steps += [("run_begin", task), ("run_end", task)]
+    steps = [*steps, ("join_end", tasks[0])][: 4 if lost else 8]
+    return "".join(line(begin_ns + 10 * at, 100, kind, **of) for at, (kind, of) in enumerate(steps))
+
+
+def test_lost_events_end_what_a_thread_was_in(tool):
+    """The end of a task that ran while its thread waited is lost. The next burst may have begun before; those
+    after it are whole again, and each is counted once."""
+    stretch = "WARNING: Tracer discarded 9 events between [0.000001045] and [0.001000000] in trace 't'\n"
+    bursts = [
+        burst(0),
+        burst(1000, lost=True),
+        stretch,
+        *map(burst, (2_000_000, 3_000_000, 3_001_000, 3_002_000)),
+    ]
+    (tool.trace / "lines").write_text("".join(bursts))
+    (found,) = tool.summary()["phases"]
+    assert (found["count"], found["missing"], found["tasks"]) == (4, 2, 8)
+
+
+def test_a_burst_that_a_short_loss_cuts_is_left_out_once(tool):
+    torn = burst(1000).splitlines(keepends=True)
+    torn[1] = torn[3] = (
+        "WARNING: Tracer discarded 1 events between [0.000001005] and [0.000001015] in trace 't'\n"
+    )
+    (tool.trace / "lines").write_text("".join([burst(0), *torn, burst(3000)]))
+    (found,) = tool.summary()["phases"]
+    assert (found["count"], found["missing"]) == (2, 1)
+
+
+def test_processes_of_one_id_in_two_containers_are_two(tool):
+    lines = [
+        burst(at).replace("vtid = 100", f"vtid = 100, pid_ns = {space}") for at, space in ((0, 8), (500, 9))
+    ]
+    (tool.trace / "lines").write_text("".join(lines))
+    assert [(phase["count"], phase["name"]) for phase in tool.summary()["phases"]] == [
+        (1, "process[1] of PID namespace 8 0x1000 in pool 1"),
+        (1, "process[1] of PID namespace 9 0x1000 in pool 1"),
+    ]

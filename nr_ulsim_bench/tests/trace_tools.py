@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nrbench.trace.cli import program
+from nrbench.trace.reader import KINDS, Trace
 
 CASES = Path(__file__).parent / "trace"
 BABELTRACE = """#!/bin/sh
@@ -32,6 +33,17 @@ def line(time_ns: int, tid: int, name: str, pid: int = 1, **fields: object) -> s
     time = f"{time_ns // 10**9}.{time_ns % 10**9:09}"
     context = f"{{ cpu_id = 0 }}, {{ vpid = {pid}, vtid = {tid} }}"
     return f"[{time}] host oai_tpool_ws:{name}: {context}, {{ {payload} }}\n"
+
+
+def events_of(trace: Trace) -> list[dict]:
+    """Those that the report reads, in order of time: all their columns, and the texts of rare ones."""
+    found = []
+    for pid, _, table, notes in trace.processes():
+        texts = {note["place"]: note["text"] for note in notes}
+        for place, event in enumerate(table.to_dict("records")):
+            of = {"pid": pid, "kind": KINDS[event["kind"]], "text": texts.get(place, "")}
+            found.append(event | of)
+    return sorted(found, key=lambda event: event["time"])
 
 
 class Tool:

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from nrbench.trace.process import Process
-from nrbench.trace.reader import Trace
-from nrbench.trace.walk import RUNNING, WAITING, Span, Walk
+from nrbench.trace.reader import KINDS, Trace
+from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
 Summary = dict[str, Any]
 PATH_PARTS = ("serial", "push", "wake", "find", "run", "finish")
-CALLS = ("push", "wake")
+CALLS = (KIND_OF["push"], KIND_OF["wake"])
+RUN_BEGIN, JOIN_BEGIN, JOIN_END = (KIND_OF[kind] for kind in ("run_begin", "join_begin", "join_end"))
 COUNTED = {"pushes": "push", "runs": "run_begin", "steals": "steal", "parks": "park", "wakes": "wake"}
 QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
@@ -47,8 +48,9 @@ def critical_path(walk: Walk, span: Span, workers: Container[int]) -> Counter[st
     ns, pushed = Counter[str](), None
     at, now_ns, begin_ns = span.end, walk.time[span.end], walk.time[span.begin]
     while now_ns > begin_ns and at >= 0:
-        if walk.kind[at] == "run_begin" and walk.was_in[at] != RUNNING:
-            pushed = walk.cause.get(at, pushed)  # the push of the task that the path comes through
+        if walk.kind[at] == RUN_BEGIN and walk.was_in[at] != RUNNING:
+            cause = walk.cause(at)
+            pushed = pushed if cause is None else cause  # of the task that the path comes through
         is_worker = walk.tid[at] != walk.tid[span.end] and walk.tid[at] in workers
         part, at = step(walk, at, is_worker, pushed)
         since_ns = max(walk.time[at] if at >= 0 else begin_ns, begin_ns)
@@ -59,35 +61,41 @@ def critical_path(walk: Walk, span: Span, workers: Container[int]) -> Counter[st
 
 def step(walk: Walk, at: int, is_worker: bool, pushed: int | None) -> tuple[str, int]:
     """What happened until an event, and the event before from which on it did."""
-    kind, was_in, prev, cause = walk.kind[at], walk.was_in[at], walk.prev[at], walk.cause.get(at)
+    kind, was_in, prev, cause = walk.kind[at], walk.was_in[at], walk.prev[at], walk.cause(at)
     # Whether something of another thread came later than what this one did before.
     is_other = cause is not None and walk.tid[cause] != walk.tid[at] and cause > prev
     if was_in == RUNNING:
         return "run", prev
-    if kind == "run_begin":  # after it was pushed, and after its thread had come to look for one
+    if kind == RUN_BEGIN:  # after it was pushed, and after its thread had come to look for one
         return "find", cause if cause is not None and is_other else prev
-    if kind == "unpark":  # a thread woke the worker; or its own timer, too late for the push
+    if kind == KIND_OF["unpark"]:  # a thread woke the worker; or its own timer, too late for the push
         cause = pushed if cause is None else cause
         return "wake", prev if cause is None or cause > at else cause
-    if kind == "join_end":  # because the last of its tasks did, on whatever thread
+    if kind == JOIN_END:  # because the last of its tasks did, on whatever thread
         if cause is not None and cause < 0:  # it still runs
             return "run", ~cause
         if cause is None or not is_other:
             return "finish", prev
         # A task may have ended before, and say so for several at once.
-        says = walk.kind[cause] == "complete" and walk.was_in[cause] != RUNNING and walk.prev[cause] >= 0
+        says = (
+            walk.kind[cause] == KIND_OF["complete"]
+            and walk.was_in[cause] != RUNNING
+            and walk.prev[cause] >= 0
+        )
         return "finish", walk.prev[cause] if says else cause
     if was_in == WAITING or is_worker:
         return "find", prev
     # The phase's thread neither ran a task nor waited. From a push to its next push, wake or wait it pushes.
-    pushing = prev >= 0 and walk.kind[prev] in CALLS and kind in (*CALLS, "join_begin")
+    pushing = prev >= 0 and walk.kind[prev] in CALLS and kind in (*CALLS, JOIN_BEGIN)
     return "push" if pushing else "serial", prev
 
 
 def phase_summary(process: Process, kind: Any) -> Summary:
     """Of a kind of phase or burst. Those are counted of which all events are in the trace."""
-    walk, tasks = process.walk, process.tasks_of.get(kind, process.tasks[:0])
+    walk = process.walk
     of_kind = [span for span in walk.spans if span.kind == kind]
+    numbers = walk.kinds()[[span.number for span in of_kind]]
+    tasks = process.tasks[process.tasks.kind == max(numbers)] if max(numbers) >= 0 else process.tasks[:0]
     spans = [span for span in of_kind if span.is_valid]
     count = len(spans)
     path = sum((critical_path(walk, span, process.workers) for span in spans), Counter[str]())
@@ -114,12 +122,14 @@ def phase_summary(process: Process, kind: Any) -> Summary:
 
 
 def pool_summary(process: Process, pool: int) -> Summary:
-    events = process.events[process.events.pool == pool]
-    kinds = events.kind.value_counts()
-    unparks = events[events.kind == "unpark"].by_timer.clip(upper=2).value_counts()
-    wakes, time = process.walk.wakes, np.array(process.walk.time)
+    is_own = process.events.pool == pool
+    kinds = process.events.kind[is_own].value_counts().rename(dict(enumerate(KINDS)))
+    by_timer = process.events.by_timer[is_own & process.is_of("unpark")]
+    unparks = by_timer.clip(upper=2).value_counts()
+    wakes, time = process.walk.wakes, np.asarray(process.walk.time)
     wakes = wakes[wakes.pool == pool]
-    lates = events[events.kind == "late"].rename(columns={"text": "cause"})
+    found = [(note["text"], note["late_ns"]) for note in process.notes["late"] if note["pool"] == pool]
+    lates, about = pd.DataFrame(found, columns=["cause", "late_ns"]), process.started.get(pool)
     late = lates.groupby("cause").late_ns.agg(count="count", median_us="median", max_us="max")
     late[["median_us", "max_us"]] /= 1e3
     late = late.assign(share=late["count"] / len(lates)).sort_values("count", ascending=False, kind="stable")
@@ -128,8 +138,8 @@ def pool_summary(process: Process, pool: int) -> Summary:
         "pid": process.pid,
         "pool": pool,
         "workers": process.worker_count(pool),
-        "cpus": getattr(process.started.get(pool), "cpus", None),
-        "worker_cpus": getattr(process.started.get(pool), "worker_cpus", None),
+        "cpus": about and about["cpus"],
+        "worker_cpus": about and about["worker_cpus"],
         **{key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()},
         "unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)},
         "wake_latency": distribution(time[wakes.up] - time[wakes.sent]),
@@ -174,7 +184,9 @@ def summarize(trace: Trace, processes: Sequence[Process]) -> Summary:
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
         "slots": sum(window.kind == "slot" for window in windows),
-        "longest_slot": slot and slot._asdict() | {"duration_us": slot.duration_ns / 1e3},
+        "longest_slot": slot
+        and {key: value for key, value in slot._asdict().items() if key != "about"}
+        | {"duration_us": slot.duration_ns / 1e3},
         "lost_events": sum(one.number or 0 for one in trace.lost if one.what == "event"),
         "lost_packets": sum(one.number or 0 for one in trace.lost if one.what == "packet"),
         "lost_stretches": len(trace.lost),

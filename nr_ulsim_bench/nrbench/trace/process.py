@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
-from operator import attrgetter
 from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.reader import Trace, rows
+from nrbench.trace.reader import KINDS, Event, Events, Trace
 from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Walk
 
@@ -31,6 +31,7 @@ class Window(NamedTuple):
     begin_ns: int
     end_ns: int
     is_valid: bool  # all its events are in the trace
+    about: dict[str, int]
 
     @property
     def duration_ns(self) -> int:
@@ -40,16 +41,20 @@ class Window(NamedTuple):
 class Process:
     """@param recorded  s of the epoch: an image that has changed since then has other functions"""
 
-    def __init__(self, pid: int, events: pd.DataFrame, recorded: float) -> None:
-        self.pid, self.events, self.recorded = pid, events, recorded
-        self.name = "".join(self.of("procname").text[-1:])
-        self.label = f"{self.name or 'process'}[{pid}]"
+    def __init__(self, events: Events, recorded: float) -> None:
+        self.pid, self.events, self.recorded = events.pid, events.table, recorded
+        self.notes: defaultdict[str, list[Event]] = defaultdict(list)  # by kind
+        for note in events.notes:
+            self.notes[note["kind"]].append(note)
+        self.name = "".join(note["text"] for note in self.notes["procname"][-1:])
+        self.label = f"{self.name or 'process'}[{self.pid}]"
+        self.namespace = events.namespace
         self.alone = True  # no other process is in the trace
         self.windows: list[Window] = []
-        images = self.of("bin_info")
         # Base address, size in memory, file, whether it is position independent.
-        self.images = [*zip(images.baddr, images.memsz, images.text, images.is_pic)]
-        self.started: dict[int, Any] = {event.pool: event for event in rows(self.of("pool_start"))}
+        images = self.notes["bin_info"]
+        self.images = [(of["baddr"], of["memsz"], of["text"], of["is_pic"]) for of in images]
+        self.started = {note["pool"]: note for note in self.notes["pool_start"]}
         self.pools = sorted(self.of(*NAMES_POOL).pool.unique().tolist())
         # Threads of workers: an event says which worker a thread is.
         known = self.of("unpark", "park", "run_begin")
@@ -57,19 +62,25 @@ class Process:
         self.seen = known.groupby("pool").worker.nunique().to_dict()  # workers of a pool
         last = known.groupby("tid").last()
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.pool, last.worker)))
-        self.walk = Walk(events)
-        self.frames = frames_of(self.walk)
-        self.tasks = self.frames[self.frames.pool != WAITS]
-        self.tasks_of: dict[Any, pd.DataFrame] = dict(iter(self.tasks.groupby("kind", sort=False)))
+        del known, last
+        self.walk = Walk(self.events)
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        return tasks_of(self.walk)
 
     def of(self, *kinds: str) -> pd.DataFrame:
-        """The events of these kinds."""
-        found: pd.DataFrame = self.events[self.events.kind.isin(kinds)]
+        """Places, threads and workers of the events of these kinds."""
+        names = ["kind", "time", "tid", "pool", "worker"]
+        found: pd.DataFrame = self.events.loc[self.is_of(*kinds), names].reset_index(names="place")
         return found
+
+    def is_of(self, *kinds: str) -> pd.Series[bool]:
+        return self.events.kind.isin([KINDS.index(kind) for kind in kinds])
 
     def worker_count(self, pool: int) -> int:
         started = self.started.get(pool)  # None: before the recording
-        return int(started.workers if started else self.seen.get(pool, 0))
+        return int(started["workers"]) if started else self.seen.get(pool, 0)
 
     def whole(self, text: str) -> str:
         """With the process, where there are several."""
@@ -79,8 +90,8 @@ class Process:
         """With the number where the name alone does not tell which."""
         if pool == NO_POOL:
             return "no pool"
-        names = [event.text for event in self.started.values()]
-        name = getattr(self.started.get(pool), "text", "")
+        names = [note["text"] for note in self.started.values()]
+        name = self.started[pool]["text"] if pool in self.started else ""
         return f"{name} (pool {pool})" if names.count(name) > 1 else name or f"pool {pool}"
 
     def kind_label(self, kind: Any) -> str:
@@ -92,6 +103,8 @@ class Process:
 
     def function(self, address: int) -> str:
         """The function at an address; the address if there is no telling."""
+        if not address:
+            return "unknown"
         for base, size, path, is_pic in self.images:
             if base <= address < base + size:
                 found = function_at(path, address - base if is_pic else address, self.recorded)
@@ -99,20 +112,20 @@ class Process:
         return hex(address)
 
 
-def frames_of(walk: Walk) -> pd.DataFrame:
-    """A row for each task that ran and each wait; `kind` is that of the span in whose figures it counts.
-    Times in ns, -1 where a push, an end or other events are not in the trace."""
-    names = ["kind", "pool", "func", "push", "begin", "end", "inner_ns", "is_ended"]
-    frames: pd.DataFrame = pd.DataFrame(map(attrgetter(*names), walk.frames), columns=names)
-    time, epoch, tid = (np.array([*of, -1]) for of in (walk.time, walk.epoch, walk.tid))
-    begin, end, push = (frames[name].to_numpy(dtype=np.int64) for name in ("begin", "end", "push"))
-    is_ended = frames.is_ended.to_numpy(dtype=bool)
-    frames["tid"] = tid[begin]
-    frames["time"] = np.where(is_ended, time[end] - time[begin], -1)
-    frames["own"] = (frames.time - frames.inner_ns).where(is_ended & (epoch[begin] == epoch[end]), -1)
-    frames["lag"] = np.where(push >= 0, time[begin] - time[push], -1)
-    frames["is_stolen"] = (push >= 0) & (tid[begin] != tid[push])
-    return frames
+def tasks_of(walk: Walk) -> pd.DataFrame:
+    """A row for each task that ran; `kind` is that of the span in whose figures it counts, by its first
+    number. Times in ns, -1 where a push, an end or other events are not in the trace."""
+    found: pd.DataFrame = walk.table[walk.table.pool != WAITS]
+    time, epoch, tid = (np.asarray(of) for of in (walk.time, walk.epoch, walk.tid))
+    begin, end, push = (found[name].to_numpy() for name in ("begin", "end", "push"))
+    is_ended, is_pushed = found.is_ended.to_numpy(), push >= 0
+    found = found[["pool", "func", "push", "begin"]].assign(kind=walk.kinds()[found.owner])
+    found["time"] = np.where(is_ended, time[end] - time[begin], -1)
+    is_whole = is_ended & (epoch[begin] == epoch[end])
+    found["own"] = np.where(is_whole, found.time - walk.table.inner_ns[found.index], -1)
+    found["lag"] = np.where(is_pushed, time[begin] - time[push], -1)
+    found["is_stolen"] = is_pushed & (tid[begin] != tid[push])
+    return found
 
 
 def windows_of(process: Process) -> Iterator[Window]:
@@ -120,19 +133,17 @@ def windows_of(process: Process) -> Iterator[Window]:
     time, numbers = process.walk.time, count()
     for slot in (slot for slots in process.walk.slots.values() for slot in slots if slot.end >= 0):
         times = time[slot.begin], time[slot.end]
-        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid)
+        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about)
     for span in process.walk.spans:
         times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
         kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{next(numbers)}")
-        yield Window(kind, label, name, process.pid, *times, span.is_valid)
+        about = span.slot.about | {"id": span.id} if span.slot else {"tasks": span.tasks}
+        yield Window(kind, label, name, process.pid, *times, span.is_valid, about)
 
 
 def read(trace: Trace, wanted: str | None) -> list[Process]:
     """In order of their first events. @param wanted  name or id of the processes; None = all"""
-    processes = [
-        Process(int(str(pid)), events, trace.recorded)
-        for pid, events in trace.table().groupby("pid", sort=False)
-    ]
+    processes = [Process(events, trace.recorded) for events in trace.processes()]
     with_pool = [process for process in processes if process.pools]
     if not with_pool:
         why = "the program was built without tracing, does not use the pool, or another session was recorded"
@@ -144,6 +155,9 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     if not chosen:
         there = ", ".join(process.label for process in with_pool)
         raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {there}")
+    for process in chosen:
+        if sum(other.pid == process.pid for other in chosen) > 1:
+            process.label += f" of PID namespace {process.namespace}"
     every = [image for process in processes for image in process.images]
     for process in chosen:
         process.alone = len(chosen) == 1

@@ -141,7 +141,7 @@ class Session:
         steps = (
             f"enable-channel {CHANNEL} --buffers-uid {size}",
             f"enable-event --channel={CHANNEL} {','.join(EVENTS)}",
-            f"add-context --channel={CHANNEL} --type=vpid --type=vtid",
+            f"add-context --channel={CHANNEL} --type=vpid --type=vtid --type=pid_ns",
         )
         try:
             for step, *words in map(str.split, steps):

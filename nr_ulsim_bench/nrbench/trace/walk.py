@@ -7,14 +7,16 @@ An event is named by its place in the table of events, so a place is also a time
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.reader import rows
+from nrbench.trace.reader import CHUNK, KINDS
+from nrbench.trace.reader import PHASES as NAMES
 
 AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wrap after 10.24 s
 GAP_NS = 100_000  # after all tasks of an unjoined burst have run, a push this much later starts another
@@ -23,16 +25,23 @@ WAITS = -1  # in the place of a pool
 
 # What a thread is in: the top of its stack.
 IDLE, RUNNING, WAITING = range(3)
-ENDS = {"run_end": RUNNING, "join_end": WAITING}  # also where the begin is not in the trace
-AWAKE = ("push", "join_begin", "phase_begin")  # no thread that waits does that
-SLEEP = ("wake", "unpark", "park")
-FOLLOWED = (*AWAKE, *ENDS, *SLEEP, "run_begin", "run_as", "complete", "phase_end")
+KIND_OF = {kind: code for code, kind in enumerate(KINDS)}
+FOLLOWED = "push run_begin run_as run_end complete join_begin join_end wake park unpark".split()
+PARK, UNPARK, WAKE = (KIND_OF[kind] for kind in ("park", "unpark", "wake"))
+PHASE_BEGINS, PHASE_ENDS = ({KIND_OF[f"{name}_{part}"]: name for name in NAMES} for part in ("begin", "end"))
+PHASES = PHASE_BEGINS | PHASE_ENDS
+ENDS = {KIND_OF["run_end"]: RUNNING, KIND_OF["join_end"]: WAITING}  # also of what begins before the trace
+AWAKE = {KIND_OF["push"], KIND_OF["join_begin"], *PHASE_BEGINS}  # no thread that waits does that
+NO_CAUSE = -(1 << 31)
+FRAME = dict(owner="i4", pool="i4", func="i8", push="i4", begin="i4", end="i4", inner_ns="i8", is_ended="?")
+Task = tuple[int, int, int, int]  # pool, func, arg, group; of a phase 0, frame, slot, id
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
     """A task that runs, or a wait: it is on the stack of its thread."""
 
+    state: int  # RUNNING or WAITING
     pool: int  # or WAITS
     func: int  # of a task of an interface on the pool, as soon as it is known: the one that it calls
     arg: int  # of a wait: its group
@@ -40,14 +49,7 @@ class Frame:
     push: int = -1
     owner: Span | None = None
     begin: int = -1
-    end: int = -1
     inner_ns: int = 0  # of what it runs or waits for
-    is_ended: bool = False  # its end is in the trace
-
-    @property
-    def kind(self) -> Any:
-        """Of the span in whose figures it counts."""
-        return self.owner.kind if self.owner and self.owner.is_valid else None
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +58,7 @@ class Slot:
 
     name: str  # FRAME.SLOT and, from the second of that name, #n
     begin: int
+    about: dict[str, int]  # frame and slot
     end: int = -1
     ended: set[tuple[str, int]] = field(default_factory=set)  # phases
     is_valid: bool = True  # all its events are in the trace
@@ -68,6 +71,7 @@ class Span:
 
     kind: Any  # what shares its figures: the name of a phase; pool and function of a burst
     begin: int
+    number: int  # of the tasks that count in its figures
     depth: int
     pushed_before: int
     slot: Slot | None = None  # of a phase; a burst has none
@@ -86,13 +90,21 @@ class Span:
 class Thread:
     stack: list[Frame] = field(default_factory=list)
     pushed: int = 0
+    last: int = -1  # event
+    is_sure: bool = True  # where its next burst begins: not after lost events
+    is_worker: bool = False
+    phase_before: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     phases: dict[str, Span] = field(default_factory=dict)  # open, by name; the last begun at the end
     bursts: dict[tuple[int, int], Span] = field(default_factory=dict)  # open
 
     def in_what(self) -> int:
-        if not self.stack:
-            return IDLE
-        return WAITING if self.stack[-1].pool == WAITS else RUNNING
+        return self.stack[-1].state if self.stack else IDLE
+
+    def is_phase(self, name: str, is_begin: bool, slot: tuple[int, ...]) -> bool:
+        """Not one that begins again before its end, for another transport block of the same slot, nor one
+        whose begin is not in the trace."""
+        before, self.phase_before[name] = self.phase_before.get(name), slot if is_begin else None
+        return before != slot if is_begin else before is not None
 
     def owner(self) -> Span | None:
         """The phase that what it does now is for: its own if begun in this task, else its task's."""
@@ -106,68 +118,119 @@ class Walk:
     """What the threads of a process did, by one walk through its events."""
 
     def __init__(self, events: pd.DataFrame) -> None:
-        self.events = followed(events)
-        self.time: list[int] = self.events.time.tolist()
-        self.kind: list[str] = self.events.kind.tolist()
-        self.tid: list[int] = self.events.tid.tolist()
-        self.epoch: list[int] = self.events.epoch.tolist()
-        self.prev: list[int] = self.events.groupby("tid").place.shift(fill_value=-1).tolist()
-        self.was_in = [IDLE] * len(self.events)  # what the thread was in before
-        self.wakes = wakes(self.events)
-        self.cause: dict[int, int] = dict(zip(self.wakes.up, self.wakes.sent))  # what it waited for
-        self.frames: list[Frame] = []
+        self.events, count = events, len(events)
+        self.time, self.kind, self.tid, self.epoch, self._worker, self._by_timer = (
+            events[name].to_numpy().data  # its elements are Python's numbers
+            for name in ("time", "kind", "tid", "epoch", "worker", "by_timer")
+        )
+        self.prev = array("i", [-1]) * count  # the thread's event before
+        self.was_in = bytearray(count)  # what the thread was in before
+        self._cause = array("i", [NO_CAUSE]) * count  # what it waited for
+        self._wakes = array("q")  # pool, call, first event of the worker
+        self._frames = array("q")
+        self._owners: list[Span] = []
         self.spans: list[Span] = []
         self.slots: defaultdict[str, list[Slot]] = defaultdict(list)  # of the same numbers
-        self.pending: defaultdict[tuple[int, int, int], deque[Frame]] = defaultdict(deque)  # not yet run
-        self._threads = {tid: Thread() for tid in set(self.tid)}
+        self.pending: defaultdict[Task, deque[Frame]] = defaultdict(deque)  # not yet run
+        self.threads: defaultdict[int, Thread] = defaultdict(Thread)
+        self._sleep: dict[tuple[int, int], int] = {}  # the last event of a worker's sleep
         self._joined: set[int] = set()  # groups that have been waited for
+        self._torn: dict[int, Span] = {}  # of groups: bursts of which events were lost
         self._done: dict[int, int] = {}  # the last count-down of a group
         self._ran: dict[int, int] = {}  # the last task of a group that ended
         self._last_ended: int | None = None  # of both, of any group
         self._follow()
+        self.wakes = pd.DataFrame(np.array(self._wakes).reshape(-1, 3), columns=["pool", "sent", "up"])
+        frames = np.asarray(self._frames).reshape(-1, len(FRAME))
+        order = np.argsort(frames[:, [*FRAME].index("begin")])
+        self.table = pd.DataFrame({name: frames[order, at].astype(size)
+                                   for at, (name, size) in enumerate(FRAME.items())}, copy=False)  # fmt: skip
+        self._frames = array("q")
+
+    @property
+    def frames(self) -> Iterator[Any]:
+        """Tasks that ran, and waits, in order of their begin."""
+        return iter(self.table.itertuples())
+
+    def cause(self, at: int) -> int | None:
+        return cause if (cause := self._cause[at]) != NO_CAUSE else None
+
+    def kinds(self) -> np.ndarray:
+        """Of each owner: the first of its kind, -1 if events of it are missing."""
+        first = dict[Any, int]()
+        found = (first.setdefault(of.kind, of.number) if of.is_valid else -1 for of in self._owners)
+        return np.array([*found, -1])
 
     def _follow(self) -> None:
-        handlers = {kind: getattr(self, f"_{kind}", None) for kind in FOLLOWED}
-        for now, event in enumerate(rows(self.events)):
-            thread = self._threads[event.tid]
-            self._heal(thread, now, event.kind)
-            self.was_in[now] = ENDS.get(event.kind, thread.in_what())
-            if handler := handlers[event.kind]:
-                handler(thread, now, event)
-        for thread in self._threads.values():
+        handlers = {KIND_OF[kind]: getattr(self, f"_{kind}") for kind in FOLLOWED}
+        handlers |= dict.fromkeys(PHASES, self._phase)
+        names, before = ("pool", "func", "arg", "group", "kind", "tid", "epoch"), self.epoch[0]
+        for first in range(0, len(self.events), CHUNK):
+            columns = [self.events[name].to_numpy()[first : first + CHUNK].tolist() for name in names]
+            for now, (kind, tid, epoch, task) in enumerate(zip(*columns[4:], zip(*columns[:4])), first):
+                if epoch != before:
+                    self._lose(now)
+                    before = epoch
+                if (handler := handlers.get(kind)) is None:
+                    continue
+                thread = self.threads[tid]
+                if kind in PHASES and not thread.is_phase(PHASES[kind], kind in PHASE_BEGINS, task[1:3]):
+                    continue
+                if thread.stack:
+                    self._heal(thread, now, kind)
+                self.prev[now], thread.last = thread.last, now
+                self.was_in[now] = ENDS.get(kind) or (thread.stack[-1].state if thread.stack else IDLE)
+                handler(thread, now, task)
+        for thread in self.threads.values():
+            for frame in thread.stack:
+                self._keep(frame, -1, False)
             for span in (*thread.bursts.values(), *thread.phases.values()):
                 if span.slot is None and span.end < 0 and span.outstanding == 0:
                     span.end = span.last_ran
                 self._close(span)
         self.spans.sort(key=lambda span: (span.end < 0, span.end))
 
-    def _enter(self, thread: Thread, now: int, frame: Frame) -> None:
-        frame.begin = now
-        thread.stack.append(frame)
-        self.frames.append(frame)
+    def _lose(self, now: int) -> None:
+        """Events were lost: all threads leave what they were in, and what is open is left out."""
+        for thread in self.threads.values():
+            self._cut(thread, now, 0)
+            for burst in thread.bursts.values():
+                if burst.end < 0:
+                    burst.end, burst.is_valid = now, False
+                    burst.last_ran = max(burst.last_ran, thread.last)
+                    self._torn |= dict.fromkeys(burst.groups, burst)
+                self._close(burst)
+            thread.bursts.clear()
+            thread.is_sure = False
+        self.pending.clear()
 
-    def _leave(self, thread: Thread, now: int, is_wait: bool, arg: int) -> Frame | None:
+    def _keep(self, frame: Frame, end: int, is_ended: bool) -> None:
+        owner = frame.owner.number if frame.owner else -1
+        of = (owner, frame.pool, frame.func, frame.push, frame.begin, end, frame.inner_ns, is_ended)
+        self._frames.extend(of)
+
+    def _leave(self, thread: Thread, now: int, state: int, arg: int) -> Frame | None:
         """Take the innermost such task or wait off the stack, and what is left on top of it: its end was
         lost. None = there is none."""
         for depth, frame in reversed([*enumerate(thread.stack)]):
-            if (frame.pool == WAITS, frame.arg) == (is_wait, arg):
-                self._cut(thread, now, depth)
-                frame.is_ended = True
+            if frame.state == state and frame.arg == arg:
+                self._cut(thread, now, depth + 1)
+                self._cut(thread, now, depth, True)
                 return frame
         return None
 
-    def _cut(self, thread: Thread, now: int, depth: int) -> None:
+    def _cut(self, thread: Thread, now: int, depth: int, is_ended: bool = False) -> None:
         while len(thread.stack) > depth:
             frame = thread.stack.pop()
-            frame.end = now
+            self._keep(frame, now, is_ended)
             if thread.stack:
                 thread.stack[-1].inner_ns += self.time[now] - self.time[frame.begin]
 
-    def _heal(self, thread: Thread, now: int, kind: str) -> None:
+    def _heal(self, thread: Thread, now: int, kind: int) -> None:
         """If a thread that waits seems to do something, or one in a task to park, an end was lost."""
         while kind in AWAKE and thread.in_what() == WAITING:
             self._cut(thread, now, len(thread.stack) - 1)
-        if kind == "park" and thread.in_what() == RUNNING:
+        if kind == PARK and thread.in_what() == RUNNING:
             self._cut(thread, now, 0)
 
     # Phases and bursts
@@ -182,29 +245,34 @@ class Walk:
                 span.slot.end = span.end
                 span.slot.ended.add((span.kind, span.id))
 
-    def _phase_begin(self, thread: Thread, now: int, event: Any) -> None:
-        if open := thread.phases.pop(event.text, None):
-            self._close(open)
-        phase = Span(event.text, now, len(thread.stack), thread.pushed, self._slot(now, event), event.id)
-        thread.phases[event.text] = phase
+    def _span(self, thread: Thread, kind: Any, begin: int, slot: Slot | None = None, id: int = -1) -> Span:
+        depth, number = len(thread.stack), len(self._owners)
+        self._owners.append(Span(kind, begin, number, depth, thread.pushed, slot, id, last_ran=begin))
+        return self._owners[-1]
 
-    def _slot(self, now: int, event: Any) -> Slot:
+    def _phase(self, thread: Thread, now: int, task: Task) -> None:
+        name, (_, frame, slot, id) = PHASES[self.kind[now]], task
+        open = thread.phases.pop(name, None)
+        if open and self.kind[now] not in PHASE_BEGINS:
+            open.end = now
+            open.is_valid = thread.pushed - open.pushed_before == self._worker[now]  # its number of tasks
+        if open:
+            self._close(open)
+        if self.kind[now] in PHASE_BEGINS:
+            of = self._slot(now, name, {"frame": frame, "slot": slot}, id)
+            thread.phases[name] = self._span(thread, name, now, of, id)
+
+    def _slot(self, now: int, phase: str, about: dict[str, int], id: int) -> Slot:
         """That the phase is of. One that begins again starts the next slot of these numbers, even while
         others of it are open: a simulator repeats one slot, and the end of a phase may be lost."""
-        name = f"{event.frame}.{event.slot}"
+        name = f"{about['frame']}.{about['slot']}"
         slots = self.slots[name]
         last = slots[-1] if slots else None
-        if last and (event.text, event.id) not in last.ended:
+        if last and (phase, id) not in last.ended:
             if self.time[now] - self.time[max(last.begin, last.end)] <= AGAIN_NS:
                 return last
-        slots.append(Slot(f"{name}#{len(slots)}" if slots else name, now))
+        slots.append(Slot(f"{name}#{len(slots)}" if slots else name, now, about))
         return slots[-1]
-
-    def _phase_end(self, thread: Thread, now: int, event: Any) -> None:
-        phase = thread.phases.pop(event.text)
-        phase.end = now
-        phase.is_valid = thread.pushed - phase.pushed_before == event.tasks
-        self._close(phase)
 
     def _burst(self, thread: Thread, now: int, task: Frame) -> Span:
         """The burst that a task belongs to, pushed at the bottom of a thread.
@@ -215,15 +283,22 @@ class Walk:
         long pause between two pushes, of a thread that lost its CPU, is then part of the burst.
         """
         kind = (task.pool, task.func)
+        if not thread.is_sure and (torn := self._torn.get(task.group)):
+            is_near = self.time[now] - self.time[torn.last_ran] <= GAP_NS
+            torn.last_ran = now
+            if is_near:  # the lost stretch is short
+                return torn
         if burst := thread.bursts.get(kind):
             is_over = burst.outstanding == 0 and self.time[now] - self.time[burst.last_ran] > GAP_NS
             if burst.end < 0 and is_over and self._joined.isdisjoint(burst.groups):
                 burst.end = burst.last_ran
             if burst.end >= 0:
                 self._close(thread.bursts.pop(kind))
-        burst = thread.bursts.setdefault(kind, Span(kind, now, 0, thread.pushed, last_ran=now))
-        burst.groups.add(task.group)
-        return burst
+        if kind not in thread.bursts:
+            thread.bursts[kind] = self._span(thread, kind, now)
+            thread.bursts[kind].is_valid = thread.is_sure
+        thread.bursts[kind].groups.add(task.group)
+        return thread.bursts[kind]
 
     def _end_bursts(self, now: int, pool: int, group: int) -> None:
         """A wait returned: for a group or, 0, for the whole pool; pool 0 is any.
@@ -231,63 +306,78 @@ class Walk:
         A counted group is done then. Of others tasks may still run that have said that they are done, or that
         the next wait is for.
         """
-        for burst in (burst for thread in self._threads.values() for burst in thread.bursts.values()):
+        for burst in (burst for thread in self.threads.values() for burst in thread.bursts.values()):
             if group in burst.groups if group else pool in (0, burst.kind[0]):
                 is_done = burst.outstanding == 0 or (group in self._done and burst.not_begun == 0)
-                is_lost = self.epoch[burst.begin] != self.epoch[now]
-                if not burst.is_done and (is_done or is_lost or (group and burst.not_begun == 0)):
-                    burst.end, burst.is_done = now, is_done or is_lost
+                if not burst.is_done and (is_done or (group and burst.not_begun == 0)):
+                    burst.end, burst.is_done = now, is_done
 
     # Tasks and waits
 
-    def _push(self, thread: Thread, now: int, event: Any) -> None:
+    def _push(self, thread: Thread, now: int, task: Task) -> None:
         thread.pushed += 1
-        task = Frame(event.pool, event.func, event.arg, event.group, now, thread.owner())
-        if task.owner is None and not thread.stack:
-            task.owner = self._burst(thread, now, task)
-        self.pending[task.pool, task.func, task.arg].append(task)
-        if (owner := task.owner) is not None:
+        frame = Frame(RUNNING, *task, now, thread.owner())
+        if frame.owner is None and not thread.stack and not thread.is_worker:
+            frame.owner = self._burst(thread, now, frame)
+        self.pending[task].append(frame)
+        if (owner := frame.owner) is not None:
             owner.outstanding += 1
             owner.not_begun += 1
             owner.tasks += 1
 
-    def _run_begin(self, thread: Thread, now: int, event: Any) -> None:
-        task = Frame(event.pool, event.func, event.arg, event.group)
-        pushed = self.pending[task.pool, task.func, task.arg]
-        while pushed and task.push < 0:  # first in, first out
-            first = pushed.popleft()
-            if self.epoch[first.push] == self.epoch[now]:  # else it may have been run among lost events
-                task, self.cause[now] = first, first.push
-        self._enter(thread, now, task)
-        if task.owner is not None:
-            task.owner.not_begun -= 1
+    def _run_begin(self, thread: Thread, now: int, task: Task) -> None:
+        frame = Frame(RUNNING, *task)
+        if pushed := self.pending.get(task):
+            frame = pushed.popleft()  # first in, first out
+            self._cause[now] = frame.push
+            if not pushed:
+                del self.pending[task]
+        frame.begin = now
+        thread.stack.append(frame)
+        if frame.owner is not None:
+            frame.owner.not_begun -= 1
 
-    def _run_as(self, thread: Thread, now: int, event: Any) -> None:
+    def _run_as(self, thread: Thread, _: int, task: Task) -> None:
         if thread.in_what() == RUNNING:
-            thread.stack[-1].func = event.func
+            thread.stack[-1].func = task[1]
 
-    def _run_end(self, thread: Thread, now: int, event: Any) -> None:
-        task = self._leave(thread, now, False, event.arg)
-        if task is None:
+    def _run_end(self, thread: Thread, now: int, task: Task) -> None:
+        frame = self._leave(thread, now, RUNNING, task[2])
+        if frame is None:
             return  # it began before the trace did
-        self._ran[task.group] = self._last_ended = now
-        if task.owner is not None:
-            task.owner.outstanding -= 1
-            task.owner.last_ran = now
+        self._ran[frame.group] = self._last_ended = now
+        if frame.owner is not None:
+            frame.owner.outstanding -= 1
+            frame.owner.last_ran = now
 
-    def _complete(self, thread: Thread, now: int, event: Any) -> None:
-        self._done[event.group] = self._last_ended = now
+    def _complete(self, _: Thread, now: int, task: Task) -> None:
+        self._done[task[3]] = self._last_ended = now
 
-    def _join_begin(self, thread: Thread, now: int, event: Any) -> None:
-        self._enter(thread, now, Frame(WAITS, 0, event.group, event.group))
+    def _join_begin(self, thread: Thread, now: int, task: Task) -> None:
+        thread.stack.append(Frame(WAITING, WAITS, 0, task[3], task[3], begin=now))
 
-    def _join_end(self, thread: Thread, now: int, event: Any) -> None:
-        self._leave(thread, now, True, event.group)
-        if (ended := self._what_ended(event.group)) is not None:
-            self.cause[now] = ended
-        if event.group:
-            self._joined.add(event.group)
-        self._end_bursts(now, event.pool, event.group)
+    def _join_end(self, thread: Thread, now: int, task: Task) -> None:
+        pool, group = task[0], task[3]
+        self._leave(thread, now, WAITING, group)
+        if (ended := self._what_ended(group)) is not None:
+            self._cause[now] = ended
+        if group:
+            self._joined.add(group)
+            self._torn.pop(group, None)
+        thread.is_sure |= not thread.stack
+        self._end_bursts(now, pool, group)
+
+    def _wake(self, thread: Thread, now: int, task: Task) -> None:
+        """A call, or what the worker does in its sleep."""
+        before = self._sleep.get(key := (task[0], self._worker[now]), now)
+        self._sleep[key] = now
+        thread.is_worker |= self.kind[now] != WAKE
+        is_called = self.kind[now] == UNPARK and self._by_timer[now] == 0 and self.kind[before] == WAKE
+        if is_called and self.epoch[before] == self.epoch[now]:
+            self._cause[now] = before
+            self._wakes.extend((task[0], before, now))
+
+    _park = _unpark = _wake
 
     def _what_ended(self, group: int) -> int | None:
         """What a wait that returns has waited for: the group's count that went down last, or its last task.
@@ -300,34 +390,6 @@ class Walk:
         ran = self._ran.get(group)
         if group in self._done:
             return max(self._done[group], ran or 0)
-        running = [thread.stack[-1] for thread in self._threads.values() if thread.in_what() == RUNNING]
+        running = [thread.stack[-1] for thread in self.threads.values() if thread.in_what() == RUNNING]
         begins = [frame.begin for frame in running if frame.group == group]
         return ~min(begins) if begins else ran
-
-
-def followed(events: pd.DataFrame) -> pd.DataFrame:
-    """The events that say what a thread does, with their places.
-
-    A phase that begins again before its end, for another transport block of the same slot, begins once.
-    Phases whose begin is not in the trace are left out.
-    """
-    events = events[events.kind.isin(FOLLOWED)]
-    phases = events[events.text != ""]
-    before = phases.groupby(["tid", "text"])[["kind", "frame", "slot"]].shift()
-    is_open, is_begin = before.kind == "phase_begin", phases.kind == "phase_begin"
-    again = is_begin & is_open & (before.frame == phases.frame) & (before.slot == phases.slot)
-    is_left_out = again | (~is_begin & ~is_open)
-    events = events.drop(phases.index[is_left_out]).reset_index(drop=True)
-    found: pd.DataFrame = events.assign(place=np.arange(len(events)))
-    return found
-
-
-def wakes(events: pd.DataFrame) -> pd.DataFrame:
-    """Calls that woke a worker: the places of the call and of the worker's first event."""
-    sleep = events[events.kind.isin(SLEEP)]
-    before = sleep.groupby(["pool", "worker"])
-    is_woken = (sleep.kind == "unpark") & (sleep.by_timer == 0) & (before.kind.shift() == "wake")
-    is_woken &= before.epoch.shift() == sleep.epoch
-    sent = before.place.shift(fill_value=-1)
-    found: pd.DataFrame = pd.DataFrame({"pool": sleep.pool, "sent": sent, "up": sleep.place})[is_woken]
-    return found
