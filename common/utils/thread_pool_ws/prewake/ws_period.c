@@ -36,6 +36,7 @@ static void sort(double *values, uint32_t count)
   }
 }
 
+/// Sorts the values, at least one. @return the upper one of two in the middle
 static double median(double *values, uint32_t count)
 {
   sort(values, count);

@@ -22,8 +22,8 @@ const size_t ws_prewake_pool_bytes = sizeof(ws_prewake_pool_t);
 const size_t ws_prewake_worker_bytes = sizeof(ws_prewake_worker_t);
 
 /// @return the time from which on a task counts as the first one after a pause: earlier ones belong to the
-///         slot that has begun
-static uint64_t pause_ns(const struct ws_pool_s *pool)
+///         burst that has begun
+static uint64_t pause_over_ns(const struct ws_pool_s *pool)
 {
   const uint64_t bound_ns = pool->settings.spin_ns_max;
   const uint64_t out_of_work_ns = ws_hint_load(&pool->prewake->out_of_work_ns);
@@ -34,7 +34,7 @@ static uint64_t pause_ns(const struct ws_pool_s *pool)
 
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  const uint64_t from_ns = pause_ns(pool);
+  const uint64_t from_ns = pause_over_ns(pool);
   if (now_ns < from_ns)
     return from_ns;
   if (!ws_hint_load(&pool->quiet)) // a missed one is seen by the worker that finds the task
@@ -42,9 +42,10 @@ uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns)
   return UINT64_MAX;
 }
 
+/// A burst begins at @p at_ns, unless the task belongs to the one before.
 static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
 {
-  if (at_ns < pause_ns(pool))
+  if (at_ns < pause_over_ns(pool))
     return;
   ws_hint_store(&pool->prewake->arrival_ns, at_ns); // each worker reads it with its first task of a burst
   ws_stat_store(&pool->prewake->starters, 0);
@@ -224,14 +225,14 @@ void ws_prewake_disarm(ws_worker_t *worker)
   ws_hint_add(&worker->pool->prewake->armed, 0u - 1);
 }
 
-/// Learn how long the worker took to wake, since @p from_ns.
+/// Learn how long the worker took to wake. @param from_ns  the call, or the time of its timer
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {
   ws_prewake_worker_t *its = worker->prewake;
   ws_prewake_pool_t *pools = worker->pool->prewake;
   const uint64_t slept_ns = its->rose_ns - its->slept_ns;
   const int64_t waking_ns = its->rose_ns > from_ns ? (int64_t)(its->rose_ns - from_ns) : 0;
-  uint32_t gap = 0; // see WS_WAKE_GAPS
+  uint32_t gap = 0; // by how long it slept: below 0.25, 1, 4, 16 ms, longer
   for (uint64_t bound_ns = 250000; slept_ns >= bound_ns && gap < WS_WAKE_GAPS - 1; bound_ns *= 4)
     gap++;
   ws_histogram_add(&its->woken[by][gap], (uint64_t)waking_ns);

@@ -30,7 +30,8 @@ void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 /// otherwise have the workers change places all the time.
 #define PAUSE_NS UINT64_C(1000000)
 
-static bool may_move(ws_worker_t *worker)
+/// @return whether the worker tries to move now; the next try comes PAUSE_NS later
+static bool begins_move(ws_worker_t *worker)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const uint64_t now_ns = ws_os_now_ns();
@@ -54,7 +55,7 @@ void ws_affinity_leave(ws_worker_t *worker)
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
-  if (worker->realtime && !(moves && may_move(worker)))
+  if (worker->realtime && !(moves && begins_move(worker)))
     return;
   if (ws_os_confine(&its->confine, 0, producer_cpu - 1) < 0)
     return;

@@ -215,9 +215,10 @@ void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
   ws_os_futex_wake(&its->guard, 1);
 }
 
-/// The CPUs of this thread, which is not pinned, are those of the process; the pool may have others, to which
-/// its workers are pinned. The CPUs that this thread has lost since its start are missing.
-static void count_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
+/// Set spin_cpus: the pool's CPUs less those that this thread has lost since its start (watch->cpus), at most
+/// the quota (UINT32_MAX = none). The pool may have CPUs that this thread has not, as its workers are pinned
+/// there.
+static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
 {
   const uint32_t now = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();
   if (now == 0 || watch->cpus == 0)
@@ -237,7 +238,7 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   watch->throttled = ws_os_throttled();
   if (watch->throttled > before)
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
-  count_cpus(pool, watch);
+  update_spin_cpus(pool, watch);
 }
 
 static void *guard_thread(void *pool_arg)

@@ -40,6 +40,7 @@ void ws_idle_begin(ws_worker_t *worker)
 /// Between two tries of a pool's sleeping workers.
 #define RETRY_NS UINT64_C(4000000)
 
+/// Of a hot worker, which busy-polls: threads of normal class that share its CPU would otherwise never run.
 static bool needs_rest(const ws_worker_t *worker, uint64_t now_ns)
 {
   return worker->realtime && now_ns - ws_sleep_worker(worker)->rose_ns >= AWAKE_NS_MAX;

@@ -101,8 +101,9 @@ void ws_token(ws_worker_t *worker)
 /// system call.
 #define NOTE_EVERY 16u
 
-/// All workers that could be woken would stop the producer. @return whether to pick once more: its class is
-/// such that none would
+/// All workers that could be woken would stop the producer. Now and then the producer, a thread outside that
+/// pushes, has its priority read again (near.producer_holds). @return whether to pick once more: it goes
+/// before the workers, so none would stop it
 static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_au64_t *spared = &ws_sleep_pool(pool)->count.spared_wakes;
