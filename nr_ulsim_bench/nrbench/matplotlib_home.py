@@ -13,8 +13,8 @@ from nrbench.scratch import scratch_folder
 @contextmanager
 def matplotlib_apart() -> Iterator[None]:
     """Imports matplotlib with its own settings, and not those of MPLBACKEND, MATPLOTLIBRC or a matplotlibrc.
-    A folder for its list of fonts: its own may not be writable, which it complains about, and a report's is
-    the user's. Who has set MPLCONFIGDIR is obeyed. Import inside what imports matplotlib."""
+    Its list of fonts goes to a folder of this call, because a user's home may not be writable. A user's
+    MPLCONFIGDIR stays. Import matplotlib inside this context."""
     with scratch_folder("matplotlib") as folder:
         home = os.path.abspath(os.environ.get("MPLCONFIGDIR", folder))
         ours = {"MPLBACKEND": "Agg", "MPLCONFIGDIR": home}

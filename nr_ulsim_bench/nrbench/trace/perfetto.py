@@ -57,7 +57,7 @@ class Export:
         return self.names.setdefault(text, len(self.names))
 
     def add(self, **fields: Any) -> None:
-        """Events of the file: numbers, or arrays of them. What is not named is 0."""
+        """Adds events: a number or an array for each column. A column that is not named is 0."""
         arrays = np.broadcast_arrays(np.atleast_1d(fields["time"]), *(fields.get(name, 0) for name in ROW))
         for (name, size), array in zip(ROW.items(), arrays[1:]):
             self.columns[name].append(array.astype(size))

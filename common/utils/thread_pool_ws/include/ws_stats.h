@@ -50,8 +50,8 @@ typedef struct {
   uint64_t futile_wakes; ///< times that another thread woke the worker, and it found no task
 } ws_worker_stats_t;
 
-/// What was decided at an event that may wake workers, while at least one slept. A push that sees a worker
-/// that searches decides only if its thread has queued three tasks or more.
+/// The decision at an event that may wake workers, while at least one sleeps. If a worker searches already, a
+/// push makes a decision only when its thread has three tasks queued or more.
 typedef enum {
   WS_DECIDED_TASK, ///< woken for a task that waited
   WS_DECIDED_SPREAD, ///< woken for a burst: by a push while workers searched, or by one that had found a task

@@ -293,7 +293,7 @@ static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
     return false;
   ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
   moment.queued = size - 1;
-  moment.may_spin = size - 1 > moment.taken && ws_may_spin(pool, 1);
+  moment.may_spin = moment.queued > moment.taken && ws_may_spin(pool, 1); // its line travels: only if needed
   return ws_wake(pool, here, &moment, kind) > 0;
 }
 

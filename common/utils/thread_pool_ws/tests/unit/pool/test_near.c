@@ -22,6 +22,7 @@ static ws_worker_t *worker_of[WORKERS];
 static ws_prewake_pool_t prewake;
 static ws_prewake_worker_t worker_prewake[WORKERS];
 static uint32_t cpus_a_cache; ///< 0 = the system does not say
+static uint32_t known = CPUS; ///< CPUs of which it says
 static int32_t level; ///< of the last-level cache
 static uint64_t now_ns;
 
@@ -31,7 +32,7 @@ static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
   int index;
   if (cpus_a_cache == 0
       || sscanf(path, "/sys/devices/system/cpu/cpu%u/cache/index%d/shared_cpu_list", &cpu, &index) != 2
-      || index != level)
+      || index != level || cpu >= known)
     return false;
   const unsigned first = cpu / cpus_a_cache * cpus_a_cache;
   snprintf(text, bytes, "%u-%u\n", first, first + cpus_a_cache - 1);
@@ -90,17 +91,19 @@ static void near_are_those_of_the_same_cache(void)
     uint32_t cpus_a_cache;
     int32_t level;
     bool pushed; ///< by the producer
-    uint32_t caches, near;
-  } rows[] = {{4, 3, true, 2, 0x30}, // on CPUs 4 and 5
-              {2, 2, true, 4, 0}, // no third level
-              {0, 3, true, 0, 0x3f}, // all are near where it is not known
-              {8, 3, true, 1, 0x3f},
-              {4, 3, false, 2, 0x3f}};
+    uint32_t caches, near, known;
+  } rows[] = {{4, 3, true, 2, 0x30, CPUS}, // on CPUs 4 and 5
+              {2, 2, true, 4, 0, CPUS}, // no third level
+              {0, 3, true, 0, 0x3f, CPUS}, // all are near where it is not known
+              {4, 3, true, 0, 0x3f, CPUS - 1}, // nor of the last CPU only
+              {8, 3, true, 1, 0x3f, CPUS},     {4, 3, false, 2, 0x3f, CPUS}};
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    known = rows[i].known;
     begin(rows[i].cpus_a_cache, rows[i].level);
     if (!rows[i].pushed)
       ws_store_relaxed(&pool.near.producer_cpu, 0);
     CU_ASSERT_EQUAL(pool.near.caches, rows[i].caches);
+    CU_ASSERT_TRUE(pool.near.cache_of_cpu[5] == 0 || pool.near.caches > 0); // read as it is: ws_wide_domain()
     CU_ASSERT_EQUAL(near_mask(), rows[i].near);
   }
 }
