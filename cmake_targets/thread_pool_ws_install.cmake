@@ -23,10 +23,10 @@ function(ws_install_libraries library component development)
   endforeach()
 endfunction()
 
-# Sets <out> to a folder of an installation as the .pc files name it: below their prefix, or absolute.
-function(ws_pc_folder out folder)
+# Sets <out> to a folder of an installation: below <prefix>, or absolute.
+function(ws_folder_below out prefix folder)
   if(NOT IS_ABSOLUTE "${folder}")
-    set(folder "\${prefix}/${folder}")
+    set(folder "${prefix}/${folder}")
   endif()
   set(${out} "${folder}" PARENT_SCOPE)
 endfunction()
@@ -49,8 +49,8 @@ if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}") # wherever it is installed
   file(RELATIVE_PATH WS_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   set(WS_PC_PREFIX "\${pcfiledir}/${WS_PC_PREFIX}")
 endif()
-ws_pc_folder(WS_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
-ws_pc_folder(WS_PC_INCLUDEDIR "${WS_INSTALL_INCLUDE}")
+ws_folder_below(WS_PC_LIBDIR "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
+ws_folder_below(WS_PC_INCLUDEDIR "\${prefix}" "${WS_INSTALL_INCLUDE}")
 configure_file(${ws_templates}/thread_pool_ws.pc.in thread_pool_ws.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/thread_pool_wsConfigVersion.cmake

@@ -38,19 +38,11 @@ macro(ws_package component package what)
   endif()
 endmacro()
 
-# Sets <out> to a folder of the installation as a script of install(CODE) names it.
-function(ws_installed out folder)
-  if(NOT IS_ABSOLUTE "${folder}")
-    set(folder "\${CMAKE_INSTALL_PREFIX}/${folder}")
-  endif()
-  set(${out} "\$ENV{DESTDIR}${folder}" PARENT_SCOPE)
-endfunction()
-
 # ws_package_strip(<component>)   as Debian wants it, archives have names in packages, and no lines
 function(ws_package_strip component)
   if(WS_DEBIAN AND CMAKE_STRIP)
-    ws_installed(archives "${CMAKE_INSTALL_LIBDIR}")
-    install(CODE "file(GLOB archives \"${archives}/*.a\")
+    ws_folder_below(archives "\${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_LIBDIR}")
+    install(CODE "file(GLOB archives \"\$ENV{DESTDIR}${archives}/*.a\")
       execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug --remove-section=.comment
         --enable-deterministic-archives \${archives})"
       COMPONENT ${component})

@@ -25,8 +25,8 @@ install(DIRECTORY ${WS_REFERENCE}/html DESTINATION ${ws_reference_doc} COMPONENT
 install(DIRECTORY ${WS_REFERENCE}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development OPTIONAL
   FILES_MATCHING PATTERN "ws_*.3" PATTERN "ws_v1*" EXCLUDE PATTERN "*.hpp.3" EXCLUDE) # of C++ there is HTML
 if(WS_DEBIAN)
-  ws_installed(ws_man "${CMAKE_INSTALL_MANDIR}")
-  install(CODE "file(GLOB pages \"${ws_man}/man3/ws_*.3\")
+  ws_folder_below(ws_man "\${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_MANDIR}")
+  install(CODE "file(GLOB pages \"\$ENV{DESTDIR}${ws_man}/man3/ws_*.3\")
     if(pages)
       execute_process(COMMAND \"${ws_gzip}\" -9nf \${pages})
     endif()" COMPONENT development)
