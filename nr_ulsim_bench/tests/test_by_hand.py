@@ -317,6 +317,16 @@ def test_the_share_of_good_lives(said, good, word):
     assert line[-5:] == "none slower than no pool".split()
 
 
+@pytest.mark.parametrize("us, word, slower", [(100, "met", "none"), (106, "missed", 20)])
+def test_lives_that_no_timer_foresees_are_compared_with_no_pool_only(said, us, word, slower):
+    taken = []
+    for case, own_us in (("4x20", 40), ("4x20 by chance", us)):
+        taken += lives(*[own_us] * 20, case=case)
+        taken += [*lives(40, pool="hot", case=case), *lives(100, pool="none", case=case)]
+    (line, *_) = said("lives", [host(20, missing={}, skipped={}), *taken], f"{word}  20 of 20 lives")
+    assert line[-5:] == f"{slower} slower than no pool".split()
+
+
 def test_a_life_without_a_result_is_not_good(said):
     broken = lives(0)[0]
     broken = {key: broken[key] for key in ("bench", "case", "class", "noise", "pool")} | {

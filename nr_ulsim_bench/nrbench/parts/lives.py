@@ -20,7 +20,12 @@ from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chose
 from nrbench.judge import MET, MISSED, NO_GOAL, NONE, UNKNOWN
 from nrbench.stats import Line, Results
 
-CASES = ("12x6", "4x20")
+BY_CHANCE = "4x20 by chance"  # no timer foresees its slots: they are compared with those without a pool only
+CASES = {
+    "12x6": words(bursts="12x6"),
+    "4x20": words(bursts="4x20"),
+    BY_CHANCE: words(bursts="4x20", arrivals="exponential"),
+}
 AUTO, HOT, NO_POOL = "auto", "hot", "none"
 POOLS: dict[str, tuple[str, tuple[str, ...]]] = {  # titles and words
     AUTO: ("ws", words(backend=OWN)),
@@ -85,7 +90,7 @@ def step(case: str, sched_class: str, noise: str, pool: str) -> Step:
     labels: Line = {"bench": "lives", "case": case, "class": sched_class, "noise": noise, "pool": pool}
     title, of_pool = POOLS[pool]
     times = words(period_us=PERIOD_US, warm=WARM, slots=SLOTS, limit_s=LIMIT_S)
-    given = (*words(bench="slot", workers=1, class_=sched_class, bursts=case), *times)
+    given = (*words(bench="slot", workers=1, class_=sched_class), *CASES[case], *times)
     seconds = (WARM + SLOTS) * PERIOD_US * 1e-6 + PROCESS_S
     text = f"{case} {sched_class} {noise} {title}"
     return Step(labels, (*of_pool, *given, *NOISES[noise].words), seconds, text)
@@ -114,15 +119,17 @@ def plan(request: Request) -> Plan:
 def lives_of(results: Results) -> Iterator[Line]:
     """Of each pool beside each noise: its lives, those that are good and those that are slow."""
     found = results.by("case", "class", "noise")
-    for case, sched_class, noise in sorted(found, key=lambda at: (CLASSES.index(at[1]), CASES.index(at[0]))):
+    in_order = sorted(found, key=lambda at: (CLASSES.index(at[1]), [*CASES].index(at[0])))
+    for case, sched_class, noise in in_order:
         by = found[case, sched_class, noise].by("pool")
         p50s = {pool: [line["makespan_p50_us"] for line in of.lines] for pool, of in by.items()}
         medians = {pool: statistics.median(times) for pool, times in p50s.items() if times}
         hot, alone = medians.get(HOT, 0.0), medians.get(NO_POOL, math.inf)
         for pool in (pool for pool in POOLS if pool in by):
             yield {
-                "title": f"{case} {sched_class} {POOLS[pool][0]}", "class": sched_class, "noise": noise,
-                "pool": pool, "lines": by[pool].lines, "lives": len(by[pool].all), "p50s": p50s[pool],
+                "title": f"{case} {sched_class} {POOLS[pool][0]}", "case": case, "class": sched_class,
+                "noise": noise, "pool": pool,
+                "lines": by[pool].lines, "lives": len(by[pool].all), "p50s": p50s[pool],
                 "hot": hot, "good": sum(us <= GOOD * hot for us in p50s[pool]),
                 "alone": alone, "slower": sum(us > SLOWER * alone for us in p50s[pool]),
             }  # fmt: skip
@@ -166,7 +173,9 @@ def verdicts(own: Sequence[Line], cores: int) -> Iterator[Verdict]:
     found, every, judged = list[Verdict](), Counter[str](), Counter[str]()
     for sched_class, (name, noise) in itertools.product(CLASSES, NOISES.items()):
         here = [one for one in own if (one["class"], one["noise"]) == (sched_class, name)]
-        counts = Counter({of: sum(one[of] for one in here) for of in ("lives", "good", "slower")})
+        foreseen = [one for one in here if one["case"] != BY_CHANCE]
+        counts = Counter({of: sum(one[of] for one in foreseen) for of in ("lives", "good")})
+        counts["slower"] = sum(one["slower"] for one in here)
         if here:
             goal = goal_of(noise, sched_class, cores)
             every, judged = every + counts, judged + counts if goal else judged
