@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ws_target_warnings(<target>): the warnings that every target of this project builds without, as errors under WS_WERROR.
+# ws_target_warnings(<target>): the warnings that every target of this project builds without, as errors under WS_WERROR;
+# with the flags of the folder's WS_WARNINGS.
 #
 # Left out on purpose: -Wconversion. Ring indices wrap and are masked on every line of a queue; the casts it asks for
 # would hide the arithmetic that a reader has to check.
@@ -8,7 +9,7 @@ include_guard(GLOBAL)
 
 function(ws_target_warnings target)
   set(both -Wall -Wextra -Wshadow -Wundef -Wpointer-arith -Wwrite-strings -Wcast-align -Wformat=2
-           -Wimplicit-fallthrough -Wdouble-promotion)
+           -Wimplicit-fallthrough -Wdouble-promotion ${WS_WARNINGS})
   set(c_only -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
   set(cxx_only -Wnon-virtual-dtor -Woverloaded-virtual)
   set(gcc_only -Wduplicated-cond -Wduplicated-branches -Wlogical-op)

@@ -24,7 +24,6 @@ static void note(int result)
 
 static void begin_man(int threads, int unused)
 {
-  (void)unused;
   init_task_manager(&play.man, (uint32_t)threads);
 }
 

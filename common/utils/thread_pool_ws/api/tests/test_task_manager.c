@@ -27,13 +27,11 @@ static void clean(void *index_arg)
 
 static void never(void *unused)
 {
-  (void)unused;
   ws_add_relaxed(&ending.ran, 1);
 }
 
 static bool is_empty(void *unused)
 {
-  (void)unused;
   return test_stats(ending.man.pool).queued_tasks == 0;
 }
 

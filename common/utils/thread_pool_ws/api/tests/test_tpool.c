@@ -131,7 +131,6 @@ static void expect_turn(void *index)
 
 static void add_in_order(void *unused)
 {
-  (void)unused;
   for (uintptr_t i = 0; i < JOBS; i++)
     if (tpool_try_add(order.pool, expect_turn, (void *)i) != 0)
       ws_add_relaxed(&order.wrong, 1);
@@ -174,7 +173,6 @@ static struct {
 
 static void count_deep(void *unused)
 {
-  (void)unused;
   deep.working = tpool_count_working_threads(deep.outer);
   deep.nested = tpool_wait(deep.outer);
 }
@@ -182,7 +180,6 @@ static void count_deep(void *unused)
 /// It fills the buffer and adds one more, which then runs inside it. The thread counts once.
 static void use_outer(void *unused)
 {
-  (void)unused;
   deep.waited = tpool_wait(deep.outer);
   deep.shut = tpool_shutdown_now(deep.outer, NULL, NULL);
   deep.filled = tpool_try_add(deep.outer, test_count_task, &deep.ran);
@@ -194,7 +191,6 @@ static void use_outer(void *unused)
 
 static void wait_for_inner(void *unused)
 {
-  (void)unused;
   tpool_try_add(deep.inner, use_outer, NULL);
   tpool_wait(deep.inner);
   sem_post(&deep.over);

@@ -41,7 +41,6 @@ TEST_WRAP(void, ws_pool_destroy, (ws_pool_t * core))
 
 static bool is_aborted(void *unused)
 {
-  (void)unused;
   ws_pool_t *core = ws_load_acquire(&stopped);
   return core && ws_load_acquire(&core->state) != WS_RUNNING; // all that an abort sets is set
 }

@@ -75,8 +75,6 @@ typedef struct {
 static void drop(void *ending_arg, void (*func)(void *), void *arg)
 {
   ending_t *ending = ending_arg;
-  (void)func;
-  (void)arg;
   ws_add_relaxed(&ending->calls, 1);
   tpool_wait(ending->other);
 }

@@ -76,7 +76,6 @@ static struct {
 
 static void post_inside(void *unused)
 {
-  (void)unused;
   seen.posted = post_up_to(CAPACITY_MAX, &seen.error);
   test_gate_task(&held.gate);
 }
@@ -107,7 +106,6 @@ static struct {
 
 static void *post_some(void *unused)
 {
-  (void)unused;
   const uint32_t first = ws_add_relaxed(&crowd.next, 1) * EACH;
   for (uint32_t i = first; i < first + EACH; i++) {
     const int error = sched_post(held.sched, &full.task[i]);
@@ -177,7 +175,6 @@ static void count_and_sometimes_post(void *ran_arg)
 
 static void *post_at_random(void *unused)
 {
-  (void)unused;
   uint64_t random = ws_add_relaxed(&stress.seed, UINT64_C(1) << 32);
   for (uint32_t i = 0; i < STRESS_POSTS; i++) {
     post_any(&random);

@@ -58,7 +58,6 @@ void batch_complete(batch_t *batch, uint32_t count)
 
 void batch_end(batch_t *batch, tpool_t *pool)
 {
-  (void)pool;
 #ifdef CONTRACT_SHAPE_B1
   join_task_ans(batch->answer, batch->count);
 #else

@@ -40,7 +40,6 @@ static int leave_with_running_jobs(const char *workers)
 
 static void leave_from_here(void *unused)
 {
-  (void)unused;
   exit(STATUS);
 }
 

@@ -16,7 +16,6 @@
 
 static void spend_time(void *unused)
 {
-  (void)unused;
   for (volatile uint32_t i = 0; i < 1000; i++)
     ;
 }

@@ -20,7 +20,6 @@ static struct {
 bool contract_ours_only(const char *why)
 {
 #ifdef CONTRACT_OURS
-  (void)why;
   return true;
 #else
   if (getenv("CONTRACT_ALL"))
@@ -73,7 +72,6 @@ void contract_end(tpool_t *pool)
   if (CONTRACT_TASKS) // a pool of shape A may be used after its end: its memory must stay
     free(pool);
 #else
-  (void)pool;
 #endif
 }
 

@@ -12,7 +12,6 @@ static ws_au64_t ran;
 
 static bool all_ran(void *unused)
 {
-  (void)unused;
   return test_value(&ran) == TASKS;
 }
 

@@ -174,7 +174,6 @@ static ws_au64_t sum;
 static void add_block(void *unused, void *block, uint32_t index)
 {
   uint64_t of_block = index;
-  (void)unused;
   for (uint32_t i = 0; i < BLOCK_BYTES; i++)
     of_block += ((const unsigned char *)block)[i];
   ws_add_relaxed(&sum, of_block);

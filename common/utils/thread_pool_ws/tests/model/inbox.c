@@ -80,7 +80,6 @@ static void fence_here(int point)
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   ws_store_release(&fenced, 1);
 #else
-  (void)point;
 #endif
 }
 

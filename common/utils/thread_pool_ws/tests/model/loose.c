@@ -22,26 +22,14 @@
 
 static void *ws_os_map(size_t bytes)
 {
-  (void)bytes;
   return NULL;
 }
-static void ws_os_unmap(void *memory, size_t bytes)
-{
-  (void)memory;
-  (void)bytes;
-}
+static void ws_os_unmap(void *memory, size_t bytes) {}
 static int ws_os_futex_wait(ws_au32_t *word, uint32_t value, uint64_t timeout_ns)
 {
-  (void)word;
-  (void)value;
-  (void)timeout_ns;
   return 0; // the time is up
 }
-static void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
-{
-  (void)word;
-  (void)count;
-}
+static void ws_os_futex_wake(ws_au32_t *word, uint32_t count) {}
 static int ws_os_release_pages(void *memory, size_t bytes);
 #include <string.h>
 #define memset(memory, value, bytes) ((void)0) // all is 0 from the start

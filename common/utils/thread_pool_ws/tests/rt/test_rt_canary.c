@@ -33,7 +33,6 @@ static void *canary(void *count_arg)
 /// A task of about 5 us of computing.
 static void compute(void *unused)
 {
-  (void)unused;
   for (uint32_t i = 0; i < 1000; i++)
     __asm__ volatile("" ::: "memory");
 }

@@ -12,7 +12,6 @@ static ws_pool_t *pool;
 
 static void push_four(void *unused)
 {
-  (void)unused;
   ws_group_t group;
   ws_group_init(&group, 4);
   for (uint32_t i = 0; i < 4; i++)
@@ -31,7 +30,6 @@ static void burst(void (*func)(void *))
 
 static int count_one_allocation(void *unused)
 {
-  (void)unused;
   count_begin();
   void *volatile memory = malloc(10);
   free(memory);
@@ -51,7 +49,6 @@ static void the_count_itself_works(void)
 
 static int count_finding_a_period(void *unused)
 {
-  (void)unused;
   uint64_t arrivals[WS_ARRIVALS];
   ws_pattern_t pattern;
   for (uint32_t i = 0; i < WS_ARRIVALS; i++)

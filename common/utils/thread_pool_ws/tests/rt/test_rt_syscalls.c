@@ -52,8 +52,6 @@ static int *forbidden;
 
 static void stop_child(int signal_number, siginfo_t *info, void *context)
 {
-  (void)signal_number;
-  (void)context;
   *forbidden = info->si_syscall;
   _exit(CHILD_FORBIDDEN);
 }
@@ -70,7 +68,6 @@ static ws_pool_t *pool;
 
 static void push_three(void *unused)
 {
-  (void)unused;
   ws_group_t group;
   ws_group_init(&group, 3);
   for (uint32_t i = 0; i < 3; i++)

@@ -153,7 +153,6 @@ void fiber_seam_begin(void)
 
 void seam_clock(scene_words_t words)
 {
-  (void)words;
   ws_store_release(&fiber_seam.zero_ns, now_ns());
   ws_store_release(&ahead_ns, 0);
   ws_store_relaxed(&fiber_seam.reads, 0);

@@ -16,7 +16,6 @@ static const scene_t *apart;
 
 static int play_in_child(void *unused)
 {
-  (void)unused;
   return scene_play(apart) ? 1 : CHILD_GOOD;
 }
 

@@ -244,7 +244,6 @@ static void settle_record(ws_record_t *record, int why)
 /// Of tasks that an abort skips.
 static void skip_task(void *unused, const ws_task_t *task)
 {
-  (void)unused;
   run_t *run = task->arg;
   if ((ws_current_task() && !run->is_fiber) || run->record.settle)
     scene_fail("%s is skipped inside a task, or has a record", run->task->name);
@@ -396,7 +395,6 @@ static void let(scene_words_t words)
 
 static void observe(void *unused, const ws_observation_t *seen)
 {
-  (void)unused;
   if (seen->what == WS_OBSERVED_STOP)
     ws_add_release(&scene.ended, 1);
 }
@@ -562,20 +560,17 @@ static void start_thread(scene_words_t words)
 
 static void join(scene_words_t words)
 {
-  (void)words;
   while (scene.threads > 0)
     pthread_join(scene.thread[--scene.threads], NULL);
 }
 
 static void block(scene_words_t words)
 {
-  (void)words;
   ws_blocking_begin();
 }
 
 static void unblock(scene_words_t words)
 {
-  (void)words;
   ws_blocking_end();
 }
 
@@ -608,7 +603,6 @@ static void mark(scene_words_t words)
 
 static void forget(scene_words_t words)
 {
-  (void)words;
   ws_store_relaxed(&scene.order, 0);
 }
 
@@ -710,10 +704,7 @@ static void stand(scene_words_t words)
     nap(POLL_NS);
 }
 
-static void nothing(scene_words_t words)
-{
-  (void)words;
-}
+static void nothing(scene_words_t words) {}
 
 static const scene_operation_t operations[] = {
     {"push", push, 1,

@@ -29,10 +29,7 @@ static void rest(uint32_t times)
   usleep(20u << (times < 10 ? times : 10));
 }
 
-static void begins(uint32_t pool)
-{
-  (void)pool;
-}
+static void begins(uint32_t pool) {}
 
 static void wrong(const char *what)
 {

@@ -428,10 +428,7 @@ static void destroy(void *ender)
   ws_pool_destroy(((ender_t *)ender)->pool);
 }
 
-static void do_nothing(void *unused)
-{
-  (void)unused;
-}
+static void do_nothing(void *unused) {}
 
 static void end_own_pool(uint32_t tree, uint64_t *random)
 {

@@ -5,8 +5,6 @@
 
 #include "../../pool/ws_near.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 void ws_classes_plan(struct ws_pool_s *pool, const int32_t *cpu)
 {
   pool->tasks.kinds = WS_KIND_NORMAL + 1;

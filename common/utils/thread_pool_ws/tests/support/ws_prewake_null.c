@@ -8,8 +8,6 @@
 
 #include "../../prewake/ws_prewake.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" // the events that do nothing
-
 // Not 0: the memory of a pool without workers and lanes would be empty, and no mapping.
 const size_t ws_prewake_pool_bytes = 1, ws_prewake_worker_bytes = 0;
 

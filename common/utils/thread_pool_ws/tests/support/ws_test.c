@@ -48,7 +48,6 @@ static void describe(ws_pool_t *pool)
 static void bark(int signal_number)
 {
   static bool again;
-  (void)signal_number;
   dprintf(2, "\nWATCHDOG: %s: %s does not end\n", running.suite, running.test);
   for (uint32_t i = 0; i < POOLS_MAX; i++)
     if (running.pool[i])
@@ -170,7 +169,6 @@ int test_main(const char *suite, const test_case_t *cases, size_t count)
 
 static void keep_warning(void *unused, const char *message)
 {
-  (void)unused;
   if (test_warnings.count < TEST_WARNINGS_MAX)
     snprintf(test_warnings.text[test_warnings.count], sizeof(test_warnings.text[0]), "%s", message);
   test_warnings.count++;

@@ -27,10 +27,7 @@ void test_count_task(void *counter)
   ws_add_relaxed((ws_au64_t *)counter, 1);
 }
 
-void test_empty_task(void *unused)
-{
-  (void)unused;
-}
+void test_empty_task(void *unused) {}
 
 uint64_t test_value(const ws_au64_t *counter)
 {
@@ -150,7 +147,6 @@ static ws_au32_t sends;
 
 static void handle(int unused)
 {
-  (void)unused;
   ws_add_relaxed(&handled, ws_worker_index() >= 0);
 }
 

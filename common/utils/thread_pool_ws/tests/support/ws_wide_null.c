@@ -4,8 +4,6 @@
 /// inboxes, domains or summary words.
 #include "../../wide/ws_wide.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
 void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
 {
   tasks->inboxes = tasks->domains = tasks->summaries = 0;

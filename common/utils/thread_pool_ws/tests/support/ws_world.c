@@ -53,14 +53,11 @@ static bool ws_may_spin_seam(const struct ws_pool_s *seen, uint32_t more)
 
 static bool ws_process_awake_leave_seam(uint32_t limit)
 {
-  (void)limit;
   return !world.may;
 }
 
 static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
 {
-  (void)seen;
-  (void)cpu;
   return world.producer_here || (world.comes_ns != 0 && world.now_ns >= world.comes_ns);
 }
 

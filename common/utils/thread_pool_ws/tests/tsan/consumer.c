@@ -28,14 +28,12 @@ static long observed[4];
 
 static void observe(void *unused, const ws_observation_t *seen)
 {
-  (void)unused;
   if (seen->what == WS_OBSERVED_START)
     observed[seen->worker] = 1;
 }
 
 static void skipped(void *count, const ws_task_t *task)
 {
-  (void)count;
   ((job_t *)task->arg)->out = -1;
 }
 

@@ -24,14 +24,12 @@ static void await_flag(void)
 
 static void write_first(void *unused)
 {
-  (void)unused;
   shared = 1;
   raise_flag();
 }
 
 static void write_second(void *unused)
 {
-  (void)unused;
   await_flag();
   shared = 2;
 }

@@ -42,7 +42,6 @@ static sim_thread_t *thread_of(pthread_t id)
 
 int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*func)(void *), void *arg)
 {
-  (void)attr;
   sim_step(sim_ps(sim_machine.create_ns));
   if (sim_fault_happens(sim_fault.create_share))
     return EAGAIN;
@@ -102,8 +101,6 @@ int __wrap_pthread_getschedparam(pthread_t id, int *policy, struct sched_param *
 
 int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
-  (void)how;
-  (void)set;
   if (before)
     sigemptyset(before);
   return 0;
@@ -127,7 +124,6 @@ int __wrap_pthread_key_delete(pthread_key_t key)
 
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 {
-  (void)key;
   sim_self->key = (void *)value;
   return 0;
 }

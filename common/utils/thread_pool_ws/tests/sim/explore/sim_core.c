@@ -40,11 +40,7 @@ static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*fu
   return 0;
 }
 
-static void be_silent(void *unused, const char *message)
-{
-  (void)unused;
-  (void)message;
-}
+static void be_silent(void *unused, const char *message) {}
 
 static int create(ws_pool_t **pool, const ws_settings_t *settings, bool confined)
 {

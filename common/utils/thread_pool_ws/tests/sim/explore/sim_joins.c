@@ -63,9 +63,6 @@ static void wrong(const char *what)
 
 static void play(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
 {
-  (void)burst;
-  (void)pool;
-  (void)depth;
   static ws_joins_host_t host = {.push = push, .work = work, .rest = rest, .begins = begins, .wrong = wrong};
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     host.pool[i] = sim_pool[i];
@@ -83,7 +80,6 @@ static void stop(uint32_t index)
 
 static void destroy(uint32_t index, bool stopped)
 {
-  (void)stopped;
   ws_pool_destroy(sim_pool[index]);
   sim_pool[index] = NULL;
 }
@@ -95,11 +91,7 @@ static void end(void)
     sim_cost_check(count.tasks, count.waits);
 }
 
-static void hint(const sim_burst_t *burst, bool begins_now)
-{
-  (void)burst;
-  (void)begins_now;
-}
+static void hint(const sim_burst_t *burst, bool begins_now) {}
 
 static void do_nothing(void) {}
 

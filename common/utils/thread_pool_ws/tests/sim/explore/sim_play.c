@@ -243,8 +243,6 @@ static void change_masks(void *outside_arg, sim_ps_t now_ps)
 
 static void count_throttled(void *unused, sim_ps_t now_ps)
 {
-  (void)unused;
-  (void)now_ps;
   sim_throttled++;
 }
 

@@ -147,7 +147,6 @@ static bool is_chosen(const char *table, const char *scene, char **words)
 
 int main(int count, char **words)
 {
-  (void)count;
   scene_machine_operations = machine_operations;
   uint64_t first = 1, seeds = 20;
   const sim_word_t options[] = {

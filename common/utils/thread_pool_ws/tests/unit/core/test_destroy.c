@@ -27,7 +27,6 @@ static void destroy_at_exit(void)
 
 static void exit_75(void *unused)
 {
-  (void)unused;
   exit(75);
 }
 
@@ -73,7 +72,6 @@ static void destroy_it(void *pool)
 /// The pool and its threads stay, and the warning says so.
 static int end_without_thread(void *unused)
 {
-  (void)unused;
   ws_au64_t ran = {0};
   ws_pool_t *pool = test_pool(1);
   ws_store_release(&no_threads, 1);

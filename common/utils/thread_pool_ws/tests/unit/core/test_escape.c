@@ -13,7 +13,6 @@ static test_gate_t gate;
 
 static void end_the_thread(void *unused)
 {
-  (void)unused;
   pthread_exit(NULL);
 }
 
@@ -68,7 +67,6 @@ static ws_au64_t ran, after_wait;
 
 static void ask_for_cancellation(void *unused)
 {
-  (void)unused;
   pthread_cancel(pthread_self());
   pthread_testcancel();
   ws_add_relaxed(&ran, 1);
@@ -95,7 +93,6 @@ static void wait_for_two(void)
 
 static void wait_in_a_task(void *unused)
 {
-  (void)unused;
   wait_for_two();
   pthread_testcancel(); // not yet
 }
@@ -158,13 +155,11 @@ static void a_worker_is_not_cancelled(void)
 
 static bool never(void *unused)
 {
-  (void)unused;
   return false;
 }
 
 static void sleep_until_cancelled(void *unused)
 {
-  (void)unused;
   ws_add_relaxed(&ran, 1);
   pause(); // a cancellation point
 }
@@ -178,7 +173,6 @@ static void *await_without_end(void *unused)
 
 static bool has_begun(void *unused)
 {
-  (void)unused;
   return test_value(&ran) > 0;
 }
 

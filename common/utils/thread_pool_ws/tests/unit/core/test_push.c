@@ -67,7 +67,6 @@ static void without_memory_the_push_runs_the_task(void)
 
 static bool has_released_pages(void *unused)
 {
-  (void)unused;
   return test_value(&released_bytes) > 0 && test_stats(pool).queue_bytes == 0;
 }
 

@@ -64,7 +64,6 @@ static inline void note(bool good)
 
 static inline void set_value(void *unused)
 {
-  (void)unused;
   ws_store_release(&scene.value, 1);
 }
 
@@ -75,7 +74,6 @@ static inline void push_fiber(void (*func)(void *), const void *arg, ws_group_t 
 
 static inline void wait_for_latch(void *unused)
 {
-  (void)unused;
   note(ws_latch_wait(&scene.latch) == 0);
 }
 

@@ -41,7 +41,6 @@ __asm__(".text\n"
 
 fcontext_t make_fcontext(void *stack_top, size_t size, void (*func)(transfer_t))
 {
-  (void)size;
   // The function begins as if it were called: its return address, 0, lies just below a multiple of 16.
   uint64_t *context = (uint64_t *)stack_top - WORDS - 1;
   memset(context, 0, (WORDS + 1) * sizeof(*context));

@@ -21,7 +21,6 @@ __attribute__((noinline)) static void wait_deep_inside(uint32_t depth)
 
 static void wait_for_all(void *unused)
 {
-  (void)unused;
   wait_deep_inside(3);
 }
 

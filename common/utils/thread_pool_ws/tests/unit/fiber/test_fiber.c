@@ -132,7 +132,6 @@ static const ws_local_t sets_first = {.end = set_first};
 /// Its values are those that it has set last.
 static void leave_value(void *unused)
 {
-  (void)unused;
   int own;
   note(ws_local_get(&first) == NULL && ws_local_get(&second) == NULL);
   note(ws_local_set(&second, &own) == 0 && ws_local_set(&sets_first, &own) == 0);
@@ -157,7 +156,6 @@ static void test_values_of_fibers(void)
 /// A plain task, and a thread, have the thread's value.
 static void use_worker_value(void *unused)
 {
-  (void)unused;
   note(!ws_fiber_self());
   const uintptr_t count = (uintptr_t)ws_local_get(&second);
   note(ws_local_set(&second, (void *)(count + 1)) == 0); // NOLINT: a number in place of an address

@@ -15,7 +15,6 @@ static void run_one(void)
 
 static int raise_default(void *unused)
 {
-  (void)unused;
   run_one();
   raise(SIGSEGV);
   return 0;
@@ -23,7 +22,6 @@ static int raise_default(void *unused)
 
 static int raise_ignored(void *unused)
 {
-  (void)unused;
   signal(SIGSEGV, SIG_IGN);
   run_one();
   raise(SIGSEGV);
@@ -43,7 +41,6 @@ enum { INTERRUPTED_FIBERS = 8, TURNS = 100 };
 
 static void yield_and_sleep(void *unused)
 {
-  (void)unused;
   for (uint32_t i = 0; i < TURNS; i++) {
     note(ws_yield());
     note(ws_sleep_ns(1000) == 0);

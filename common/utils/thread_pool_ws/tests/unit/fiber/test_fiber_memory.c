@@ -45,7 +45,6 @@ static pthread_key_t late_key;
 
 static void push_late(void *unused)
 {
-  (void)unused;
   push_fiber(set_value, NULL, NULL);
 }
 
@@ -60,7 +59,6 @@ static void *push_at_end(void *value)
 /// No stack is made beyond those that exist.
 static int threads_push_at_end(void *unused)
 {
-  (void)unused;
   fiber_never_trim();
   pthread_key_create(&late_key, push_late);
   scene_begin(1);
@@ -115,7 +113,6 @@ static void get_stacks(ws_stack_t stack[STACKS])
 /// idle ones go back, also if others of their slab are in use.
 static int trim_around(void *unused)
 {
-  (void)unused;
   scene_begin(1);
   const uint32_t before = mappings();
   ws_stack_t stack[STACKS];
@@ -140,7 +137,6 @@ static int trim_around(void *unused)
 /// The kernel refuses, for it has too many mappings: the stacks stay, are tried again later, and can be used.
 static int trim_refused(void *unused)
 {
-  (void)unused;
   scene_begin(1);
   ws_stack_t stack[STACKS];
   for (uint32_t round = 0; round < 2; round++) {
@@ -169,7 +165,6 @@ static ws_au32_t least_bytes; ///< of the stacks that fibers have found
 /// The guard ends where the stack begins.
 static void check_stack(void *unused)
 {
-  (void)unused;
   const ws_stack_t *stack = &ws_fiber_here()->stack;
   note(stack->guarded && (size_t)(stack->low - stack->slab->memory) % page_bytes == 0);
   note(ws_stack_guards(stack, stack->low - 1) && !ws_stack_guards(stack, stack->low));

@@ -51,7 +51,6 @@ static int mincore_seam(void *memory, size_t bytes, unsigned char *in_memory)
 /// Park many fibers. Each stack has few pages in memory, by the kernel's own count.
 static int park_many(void *unused)
 {
-  (void)unused;
   scene_begin(2);
   for (uint32_t i = 0; i < PARKED; i++)
     push_fiber(wait_for_latch, NULL, NULL);
@@ -94,7 +93,6 @@ static uint32_t recurse(volatile uint32_t *below)
 
 static void overflow(void *unused)
 {
-  (void)unused;
   volatile uint32_t zero = 0;
   ws_store_relaxed(&scene.value, recurse(&zero));
 }
@@ -102,7 +100,6 @@ static void overflow(void *unused)
 /// The far end of a frame that is larger than the stack: no byte between is touched.
 static void jump(void *unused)
 {
-  (void)unused;
   static volatile size_t far = WS_FIBER_GUARD_BYTES / 2;
   volatile char *frame = __builtin_alloca(WS_FIBER_STACK_BYTES_MIN + far);
   for (uint32_t i = 0; i < 2 * WS_FIBER_STACK_BYTES_MIN; i += 8)
@@ -112,7 +109,6 @@ static void jump(void *unused)
 
 static bool is_written(void *unused)
 {
-  (void)unused;
   return ws_load_relaxed(&scene.value) == 'x';
 }
 
@@ -151,7 +147,6 @@ static void test_overflow(void)
 /// Write to the lowest word of the own stack, as an overflow would.
 static void spoil(void *unused)
 {
-  (void)unused;
   const ws_fiber_t *fiber = ws_fiber_here();
   *(volatile uint64_t *)(void *)fiber->stack.low = 1;
   ws_yield();
@@ -173,7 +168,6 @@ static void test_overflow_unguarded(void)
 /// Its variables are its own.
 static void keep(void *unused)
 {
-  (void)unused;
   static volatile size_t few = 4096;
   volatile char *mine = __builtin_alloca(few);
   for (size_t i = 0; i < few; i++)
@@ -186,7 +180,6 @@ static void keep(void *unused)
 /// What a frame writes beyond its stack meets no other stack, also where no stack has a guard.
 static int jump_unguarded(void *unused)
 {
-  (void)unused;
   const ws_fiber_options_t options = {.stack_bytes = WS_FIBER_STACK_BYTES_MIN};
   map_count_max = "0";
   scene_begin(1);
@@ -212,7 +205,6 @@ static void count_fault(int number, siginfo_t *info, void *context)
 
 static void fault(void *unused)
 {
-  (void)unused;
   ws_add_relaxed(&faults, 1);
   raise(SIGSEGV);
 }
@@ -220,7 +212,6 @@ static void fault(void *unused)
 /// A fault that is no overflow goes to the handler that the program had.
 static int chain(void *unused)
 {
-  (void)unused;
   const struct sigaction action = {.sa_sigaction = count_fault, .sa_flags = SA_SIGINFO};
   sigaction(SIGSEGV, &action, NULL);
   scene_begin(1);
@@ -236,7 +227,6 @@ static void test_chain(void)
 
 static void use_half(void *unused)
 {
-  (void)unused;
   static volatile size_t half = WS_FIBER_STACK_BYTES / 2;
   const size_t bytes = half; // no constant: else the memory may be split, or lie on a sanitizer's stack
   volatile char *used = __builtin_alloca(bytes);
@@ -249,7 +239,6 @@ static void use_half(void *unused)
 /// mapped until then, also if its last stack is closed meanwhile.
 static int count_while_closing(void *unused)
 {
-  (void)unused;
   fiber_never_trim();
   scene_begin(1);
   ws_group_init(&scene.group, 100);

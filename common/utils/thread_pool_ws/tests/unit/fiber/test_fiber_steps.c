@@ -24,13 +24,11 @@ static uint32_t calls;
 
 static void count_call(ws_step_t *step)
 {
-  (void)step;
   calls++;
 }
 
 static void call_later(ws_step_t *step)
 {
-  (void)step;
   ws_step_t last = {.call = count_call};
   ws_step_next(&last);
   note(calls == 0);
@@ -41,7 +39,6 @@ static void call_later(ws_step_t *step)
 
 static void queue_for_the_next(void *unused)
 {
-  (void)unused;
   calls = 0;
   ws_step_t first = {.call = call_later}, alone = {.call = count_call};
   ws_step_run(&first);
@@ -62,7 +59,6 @@ static ws_au32_t event_is_ready;
 
 static void end_waits(ws_step_t *step)
 {
-  (void)step;
   ws_sem_post(&sem, 1);
   ws_group_complete(&group, 1);
   ws_store_release(&event_is_ready, 1);
@@ -79,7 +75,6 @@ static void call_deeper(ws_step_t *step)
 
 static void wait_deep(void *unused)
 {
-  (void)unused;
   sem = (ws_sem_t)WS_SEM_INIT(0);
   ws_group_init(&group, 1);
   ws_store_release(&event_is_ready, 0);
@@ -99,13 +94,11 @@ static void wait_group(void)
 
 static bool event_ready(void *unused)
 {
-  (void)unused;
   return ws_load_acquire(&event_is_ready);
 }
 
 static void event_sleep(void *unused)
 {
-  (void)unused;
   note(ws_load_acquire(&event_is_ready)); // it would sleep without end
   ws_store_release(&event_is_ready, 1);
 }
@@ -136,7 +129,6 @@ static void test_before_waits(void)
 
 static void yield_until_set(void *unused)
 {
-  (void)unused;
   while (!ws_load_acquire(&scene.value))
     note(ws_yield());
 }
@@ -159,7 +151,6 @@ static void park_and_call_next(ws_step_t *step)
 
 static void run_parking_chain(void *unused)
 {
-  (void)unused;
   for (uint32_t i = 0; i < STEPS; i++)
     chain[i] = (numbered_t){.step = {.call = park_and_call_next}, .index = i};
   ws_step_run(&chain[0].step);
@@ -173,7 +164,6 @@ static bool have_parked(void *count)
 
 static void run_inside_a_thread_of_steps(void *unused)
 {
-  (void)unused;
   calls = 0;
   ws_step_t step = {.call = count_call};
   ws_step_run(&step); // at once, however many steps the thread has

@@ -155,7 +155,6 @@ static void test_random_order(void)
 
 static bool may_always(void *unused)
 {
-  (void)unused;
   return true;
 }
 

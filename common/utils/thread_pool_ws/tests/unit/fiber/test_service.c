@@ -81,7 +81,6 @@ static ws_pool_t *pool_of(uint32_t priority)
 
 static void nap(void *unused)
 {
-  (void)unused;
   note(ws_sleep_ns(1) == 0); // may be over before it begins
   note(ws_sem_wait_until(&(ws_sem_t)WS_SEM_INIT(0), 1) == -ETIMEDOUT);
 }
@@ -110,7 +109,6 @@ static int end(bool good)
 /// The service has the normal class, and rises with higher pools: one above each.
 static int rise(void *unused)
 {
-  (void)unused;
   static const uint32_t priority[] = {0, 0, 50, 30, 50, 98, 99, 0};
   static const uint32_t changes_then[] = {1, 1, 2, 2, 2, 3, 4, 4};
   const ws_service_t *alarm = &ws_fiber_process.alarm;
@@ -124,7 +122,6 @@ static int rise(void *unused)
 /// The first wait is that of a real-time pool: the service does not begin with another class.
 static int begin_high(void *unused)
 {
-  (void)unused;
   const ws_service_t *alarm = &ws_fiber_process.alarm;
   const bool good = wait_in(50, nap, NULL) == 0 && wait_in(0, nap, NULL) == 0;
   return end(good && changes_of(alarm) == 1 && is_change(0, alarm, SCHED_FIFO, 51, 0));
@@ -133,7 +130,6 @@ static int begin_high(void *unused)
 /// The system allows no more than the pool's own priority, then less than that: one warning in all.
 static int be_refused(void *unused)
 {
-  (void)unused;
   const ws_service_t *alarm = &ws_fiber_process.alarm;
   ws_store_release(&allowed, 50);
   bool good = wait_in(50, nap, NULL) == 1 && test_warnings_with("ws_alarm") == 1;
@@ -147,7 +143,6 @@ static int be_refused(void *unused)
 /// The service for descriptors rises with pools, and with threads outside that wait themselves.
 static int rise_by_descriptors(void *unused)
 {
-  (void)unused;
   int ends[2];
   const ws_service_t *reactor = &ws_fiber_process.reactor_thread;
   if (pipe(ends) != 0)

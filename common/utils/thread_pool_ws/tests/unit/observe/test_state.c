@@ -111,7 +111,6 @@ static ws_au32_t woken_state; ///< 1 + state of the worker when it was woken las
 
 static void note_state(void *unused, const ws_observation_t *seen)
 {
-  (void)unused;
   if (seen->what == WS_OBSERVED_UNPARK)
     ws_store_release(&woken_state, 1 + ws_load_relaxed(&ws_sleep_worker(pool->worker[0])->spent.state));
 }

@@ -47,7 +47,6 @@ static void pauses_that_fill_an_iteration(void)
 
 static void *init_and_relax(void *unused)
 {
-  (void)unused;
   ws_relax_init();
   ws_relax();
   return NULL;

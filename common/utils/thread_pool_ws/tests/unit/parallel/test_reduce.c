@@ -70,7 +70,6 @@ static void combine(void *factor, void *left, const void *right_arg)
 {
   segment_t *segment = left;
   const segment_t *right = right_arg;
-  (void)factor;
   append(segment, right->first, right->end);
   segment->sum += right->sum;
 }
@@ -170,7 +169,6 @@ static void a_pool_that_is_aborted_meanwhile(void)
 
 static void count(void *unused, uint64_t first, uint64_t end, void *sum)
 {
-  (void)unused;
   *(uint64_t *)sum += end - first;
 }
 
@@ -332,7 +330,6 @@ static ws_au32_t over;
 
 static bool is_over(void *unused)
 {
-  (void)unused;
   return ws_load_relaxed(&over) != 0;
 }
 

@@ -24,7 +24,6 @@ static bool refuse;
 
 static void ws_classes_plan_seam(struct ws_pool_s *of, const int32_t *cpu)
 {
-  (void)cpu;
   of->tasks.kinds = WS_KIND_NODE + 2;
   of->nodes = calloc(1, sizeof(*of->nodes)); // freed with the pool
   *of->nodes = (ws_nodes_t){.count = 2,

@@ -149,7 +149,6 @@ static void lanes_of_the_last_round_are_inherited(void)
 
 static int push_without_keys(void *unused)
 {
-  (void)unused;
   pthread_key_t key;
   while (pthread_key_create(&key, NULL) == 0)
     continue;
@@ -190,7 +189,6 @@ static int pthread_key_delete_seam(pthread_key_t key)
 
 static int push_and_exit(void *unused)
 {
-  (void)unused;
   ws_pool_t *pool = test_pool(1);
   test_push(pool, test_empty_task, NULL, NULL);
   test_destroy(pool);
@@ -218,14 +216,12 @@ TEST_BEFORE_SANITIZER static int pthread_key_create_seam(pthread_key_t *key, voi
 
 static int exit_at_once(void *unused)
 {
-  (void)unused;
   exit(CHILD_HAS_EXITED);
 }
 
 /// The thread's first push makes the key, under the process's lock.
 static int fork_in_first_push(void *unused)
 {
-  (void)unused;
   ws_au64_t count = {0};
   pusher_t pusher = {.pool = test_pool(1), .count = &count, .tasks = 1};
   test_gate_init(&key_gate);

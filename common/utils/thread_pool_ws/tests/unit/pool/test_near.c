@@ -41,7 +41,6 @@ static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 
 static bool ws_os_cpuset_has_seam(const ws_cpuset_t *set, uint32_t cpu)
 {
-  (void)set;
   return cpu < CPUS;
 }
 

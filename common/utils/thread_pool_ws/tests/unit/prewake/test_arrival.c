@@ -182,7 +182,6 @@ static int64_t takers_of_phase(uint32_t phase)
 
 static void three_find(uint32_t number, uint64_t at_ns)
 {
-  (void)number;
   for (uint32_t i = 0; i < 3; i++)
     finds(i, at_ns);
 }
@@ -204,7 +203,6 @@ static void one_finds(uint32_t number, uint64_t at_ns)
 
 static void two_find_and_one_takes_more(uint32_t number, uint64_t at_ns)
 {
-  (void)number;
   finds(0, at_ns);
   finds(1, at_ns);
   ws_prewake_took_more(&workers[1]);
@@ -212,7 +210,6 @@ static void two_find_and_one_takes_more(uint32_t number, uint64_t at_ns)
 
 static void all_take_much_more(uint32_t number, uint64_t at_ns)
 {
-  (void)number;
   for (uint32_t i = 0; i < WORKERS; i++) {
     finds(i, at_ns);
     ws_prewake_took_more(&workers[i]);
@@ -234,11 +231,7 @@ static void the_first_finds_the_next_phase(uint32_t number, uint64_t at_ns)
 }
 
 /// The thread that pushes has run all tasks itself.
-static void none_finds(uint32_t number, uint64_t at_ns)
-{
-  (void)number;
-  (void)at_ns;
-}
+static void none_finds(uint32_t number, uint64_t at_ns) {}
 
 /// Whether a worker learns of a burst before others have found tasks of it, or after. Of tasks that had to
 /// wait, a worker more could have run each, if the pool has it.

@@ -73,7 +73,6 @@ static void *wait_in(void *what)
 
 static void wait_as_fiber(void *unused)
 {
-  (void)unused;
   ws_cancel_use(&fiber.token);
   ws_sem_wait_until(&fiber.of_fiber, test_now_ns() + UINT64_C(3600000000000));
 }
@@ -81,7 +80,6 @@ static void wait_as_fiber(void *unused)
 static void read_as_fiber(void *unused)
 {
   char byte;
-  (void)unused;
   ws_cancel_use(&fiber.token);
   ws_fd_read(fiber.ends[0], &byte, 1, WS_SYNC_NO_DEADLINE);
 }
@@ -95,7 +93,6 @@ static uint64_t parked(void)
 
 static bool is_parked(void *unused)
 {
-  (void)unused;
   return parked() == 2;
 }
 

@@ -22,7 +22,6 @@ enum { HAS_WORKED = 42 };
 /// A pool of its own, used and destroyed. @return HAS_WORKED if all tasks have run
 static int use_own_pool(void *unused)
 {
-  (void)unused;
   ws_pool_t *own = test_pool(3);
   const bool good = runs_hundred(own);
   test_destroy(own);
@@ -37,7 +36,6 @@ static void *sleep_a_little(void *unused)
 
 static int use_threads_and_exit(void *unused)
 {
-  (void)unused;
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 8; i++)
     test_spawn(&threads, sleep_a_little, NULL);
@@ -90,7 +88,6 @@ static int leave_parents(void *unused)
 /// The child is inside no pool: the hold that its worker did not need is not missed.
 static int end_hold(void *unused)
 {
-  (void)unused;
   ws_pool_release(parents);
   return HAS_WORKED;
 }
@@ -119,13 +116,11 @@ static bool ran_after;
 
 static void fork_step(ws_step_t *step)
 {
-  (void)step;
   forked = test_fork();
 }
 
 static void note_step(ws_step_t *step)
 {
-  (void)step;
   ran_after = true;
 }
 
@@ -165,7 +160,6 @@ static void a_child_of_a_helper_has_pools(void)
 
 static int look_at_counts(void *unused)
 {
-  (void)unused;
   if (ws_hint_load(&ws_process.awake) != 0 || ws_hint_load(&ws_process.helpers) != 0)
     return 1;
   return ws_tid_of(ws_process_enroll(ws_self())) == ws_os_tid() ? HAS_WORKED : 2;
@@ -186,7 +180,6 @@ static void a_child_counts_anew(void)
 
 static int fork_once_more(void *unused)
 {
-  (void)unused;
   parents = test_pool(2);
   const int result = test_in_child(leave_parents, NULL);
   test_destroy(parents);

@@ -72,13 +72,11 @@ static bool is_never(void *unused)
 
 static void count_element(void *unused, uint64_t first, uint64_t end, void *result)
 {
-  (void)unused;
   *(uint64_t *)result += end - first;
 }
 
 static void add_counts(void *unused, void *left, const void *right)
 {
-  (void)unused;
   *(uint64_t *)left += *(const uint64_t *)right;
 }
 
@@ -91,8 +89,6 @@ static uint64_t reduce(void)
 
 static void scan_one(void *count, void *unused, uint32_t index)
 {
-  (void)unused;
-  (void)index;
   ++*(uint64_t *)count;
 }
 
@@ -112,11 +108,7 @@ static int use_own_pool(void)
   return good ? 0 : 1;
 }
 
-static void no_line(void *unused, const char *text)
-{
-  (void)unused;
-  (void)text;
-}
+static void no_line(void *unused, const char *text) {}
 
 enum { NOW, SOON, PHASE, HOT };
 
@@ -181,7 +173,6 @@ static void try_core(void)
 
 static bool others_sleep(void *unused)
 {
-  (void)unused;
   return test_others_sleep();
 }
 

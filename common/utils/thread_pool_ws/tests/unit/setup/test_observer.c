@@ -90,7 +90,6 @@ static uint32_t names_kept;
 
 static void rename_and_pin_to_last(void *unused, const ws_observation_t *observation)
 {
-  (void)unused;
   char name[16] = "", expected[16];
   cpu_set_t last;
   pthread_getname_np(pthread_self(), name, sizeof(name));
@@ -136,7 +135,6 @@ static uint32_t misuse;
 
 static void misuse_at_start(void *unused, const ws_observation_t *observation)
 {
-  (void)unused;
   ws_group_t group;
   ws_group_init(&group, 0);
   if (observation->what != WS_OBSERVED_START)

@@ -156,7 +156,6 @@ static uint64_t blocked_in_program(void)
 /// creator's
 static int look_as_child(void *unused)
 {
-  (void)unused;
   sigset_t set;
   int blocked = prctl(PR_GET_TIMERSLACK) == SLACK_NS ? 0 : 10;
   sigprocmask(SIG_BLOCK, NULL, &set);

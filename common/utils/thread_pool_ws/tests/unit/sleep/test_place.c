@@ -75,7 +75,6 @@ static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 
 static int sched_setaffinity_seam(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
-  (void)bytes;
   count_call(pid);
   uint64_t cpus;
   memcpy(&cpus, set, sizeof(cpus));

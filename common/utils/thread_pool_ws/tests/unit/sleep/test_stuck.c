@@ -32,7 +32,6 @@ static void renew(void *pool)
 
 static bool is_renewed(void *unused)
 {
-  (void)unused;
   return test_value(&renewed) > 0;
 }
 

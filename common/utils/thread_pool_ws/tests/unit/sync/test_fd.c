@@ -124,7 +124,6 @@ static void test_accept(void)
 
 static void check_bad_input(void *unused)
 {
-  (void)unused;
   char byte;
   FILE *file = tmpfile();
   const int regular = fileno(file), closed = fcntl(regular, F_DUPFD, UNUSED_FD);

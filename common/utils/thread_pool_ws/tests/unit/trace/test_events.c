@@ -275,7 +275,6 @@ static bool has_run(void *arg)
 
 static void rest(void *unused)
 {
-  (void)unused;
   test_sleep_ms(1);
 }
 
@@ -341,7 +340,6 @@ static void a_steal_names_the_lane_that_was_pushed_to(void)
 /// The middle ones of four, which are waited for, lie under the newest.
 static void bury(void *unused)
 {
-  (void)unused;
   ws_group_init(&scene.inner, 2);
   push_told(0, &scene.group);
   push_told(1, &scene.inner);
@@ -366,7 +364,6 @@ static void a_steal_of_what_a_join_moved_says_so(void)
 /// The worker has a task in its queue, and stands: only who waits can take it.
 static void stand_over_a_task(void *unused)
 {
-  (void)unused;
   test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   test_gate_task(&scene.gate);
 }
@@ -438,7 +435,6 @@ static void a_join_is_told_from_call_to_return(void)
 /// In a worker of another pool.
 static void push_and_join(void *unused)
 {
-  (void)unused;
   push_told(0, &scene.group);
   ws_group_wait(&scene.group, scene.pool); // it runs the task itself
 }

@@ -75,7 +75,6 @@ static void end(void)
 /// Every worker can be woken, and none looks any more.
 static bool is_at_rest(void *unused)
 {
-  (void)unused;
   bool rest = ws_awake(scene.pool) == 0 && ws_searching(scene.pool) == 0;
   for (uint32_t i = 0; rest && i < scene.pool->workers; i++)
     rest = ws_os_thread_sleeps(ws_tid(scene.pool->worker[i])); // it looks once more after it has set its bit
@@ -141,7 +140,6 @@ static void a_wake_is_told_before_the_call(void)
 /// The other worker has to be woken for it.
 static void have_another_run(void *unused)
 {
-  (void)unused;
   test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
   test_gate_task(&scene.gate);
 }
@@ -197,7 +195,6 @@ static void who_sees_work_before_it_sleeps_says_so(void)
 
 static bool has_risen(void *unused)
 {
-  (void)unused;
   return recorder_count_with("unpark", F_HOW, 1) > 0;
 }
 
@@ -240,8 +237,6 @@ static void a_hint_is_one_event_of_what_was_hinted(void)
 
 static int two_threads(void *create_arg, uint32_t index, int32_t cpu, void *(*func)(void *arg), void *arg)
 {
-  (void)create_arg;
-  (void)cpu;
   pthread_t thread;
   return index < 2 ? pthread_create(&thread, NULL, func, arg) : EAGAIN;
 }

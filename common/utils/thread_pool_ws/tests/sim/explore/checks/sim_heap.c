@@ -98,7 +98,6 @@ bool sim_heap_is_live(const void *memory)
 
 static void take_fault(int number, siginfo_t *info, void *unused)
 {
-  (void)unused;
   size_t page = page_of(info->si_addr);
   while (page < PAGES && page > 0 && heap.state[page] == INSIDE)
     page--;

@@ -38,7 +38,6 @@ static void arm_answers(goal_t *goal)
 
 static void complete(goal_t *goal, uint32_t task)
 {
-  (void)task;
   if (goal->end != SIM_END_TAG)
     completed_task_ans(goal->answers);
   else if (__atomic_fetch_sub(&goal->left, 1, __ATOMIC_ACQ_REL) == 1)
@@ -165,7 +164,6 @@ static void push_one(sim_record_t *record, bool is_last)
     return;
   }
 #endif
-  (void)is_last;
   if (record->burst->by == SIM_BY_TRY && threads == 0)
     task.func(task.args);
   else

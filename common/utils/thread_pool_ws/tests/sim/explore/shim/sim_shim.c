@@ -78,11 +78,7 @@ bool sim_shim_is_made(uint32_t index)
   return is_made[index];
 }
 
-void sim_shim_destroy(uint32_t index, bool stopped)
-{
-  (void)index;
-  (void)stopped;
-}
+void sim_shim_destroy(uint32_t index, bool stopped) {}
 
 void threadCreate(pthread_t *thread, void *(*func)(void *), void *arg, char *name, int affinity, int priority)
 {
