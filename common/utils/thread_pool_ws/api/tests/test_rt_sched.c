@@ -89,7 +89,7 @@ static int count_from_the_start(void *workers)
   return test_value(&crowd.refused) == 0 && test_value(&crowd.ran) == wanted ? count : LOST;
 }
 
-static void no_memory_after_the_start(void)
+TEST_CASE(no_memory_after_the_start)
 {
   for (uint32_t workers = 1; workers <= 4; workers += 3) {
     const int code = test_in_child(count_from_the_start, &workers);
@@ -99,4 +99,4 @@ static void no_memory_after_the_start(void)
   }
 }
 
-TEST_MAIN("rt_sched", TEST_CASE(no_memory_after_the_start))
+TEST_MAIN("rt_sched")

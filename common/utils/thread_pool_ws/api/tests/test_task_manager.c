@@ -44,7 +44,7 @@ static void stand(void *unused)
     async_task_manager(&ending.man, (task_t){.args = (void *)(uintptr_t)TASKS, .func = never});
 }
 
-static void free_cleans_or_drops_what_never_ran(void)
+TEST_CASE(free_cleans_or_drops_what_never_ran)
 {
   static const struct {
     void (*clean)(void *);
@@ -128,7 +128,7 @@ static void use_wrongly(void)
   free_task_manager(&man, NULL);
 }
 
-static void invalid_use_ends_the_process(void)
+TEST_CASE(invalid_use_ends_the_process)
 {
   for (uint32_t i = 0; i < TEST_COUNT(misuses); i++) {
     misuse = misuses[i].misuse;
@@ -136,5 +136,4 @@ static void invalid_use_ends_the_process(void)
   }
 }
 
-TEST_MAIN("task_manager", TEST_CASE(free_cleans_or_drops_what_never_ran),
-          TEST_CASE(invalid_use_ends_the_process))
+TEST_MAIN("task_manager")

@@ -12,7 +12,7 @@
 #define JOBS 500u
 
 /// All threads stand in gates, so no job begins: the buffer takes its size, and not one job more.
-static void buffer_holds_its_size(void)
+TEST_CASE(buffer_holds_its_size)
 {
   static const int buffers[] = {1, 2, 50, 3000, TPOOL_BUFFER_MAX};
   for (uint32_t threads = 1; threads <= 3; threads += 2) {
@@ -65,7 +65,7 @@ static void visit(void *visitor_arg)
   visitor->worked_after = tpool_count_working_threads(visitor->full);
 }
 
-static void tasks_of_other_pools_run_it_themselves(void)
+TEST_CASE(tasks_of_other_pools_run_it_themselves)
 {
   test_full_t full;
   CU_ASSERT_FATAL(test_fill(&full, 2));
@@ -93,7 +93,7 @@ static void *wait_for_all(void *pool)
   return (void *)(intptr_t)tpool_wait(pool);
 }
 
-static void counts_working_threads(void)
+TEST_CASE(counts_working_threads)
 {
   test_gate_t gate;
   test_gate_init(&gate);
@@ -137,7 +137,7 @@ static void add_in_order(void *unused)
 }
 
 /// Of a thread outside, and of a job. One thread runs them: this one only waits for the last.
-static void jobs_of_one_thread_begin_in_order(void)
+TEST_CASE(jobs_of_one_thread_begin_in_order)
 {
   for (uint32_t inside = 0; inside <= 1; inside++) {
     memset(&order, 0, sizeof order);
@@ -196,7 +196,7 @@ static void wait_for_inner(void *unused)
   sem_post(&deep.over);
 }
 
-static void jobs_use_their_own_pool(void)
+TEST_CASE(jobs_use_their_own_pool)
 {
   for (uint32_t nests = 0; nests <= 1; nests++) {
     memset(&deep, 0, sizeof deep);
@@ -222,7 +222,7 @@ static void jobs_use_their_own_pool(void)
 }
 
 /// A thread adds to one pool and then runs jobs of another: each pool keeps its places.
-static void a_helper_of_two_pools(void)
+TEST_CASE(a_helper_of_two_pools)
 {
   test_gate_t gate[2];
   tpool *pool[2];
@@ -275,7 +275,7 @@ static void add_own(void *pool_arg)
 
 /// A job that adds itself goes behind the others, by a queue that all threads share. One that adds other jobs
 /// does not.
-static void jobs_that_a_job_adds_are_its_threads(void)
+TEST_CASE(jobs_that_a_job_adds_are_its_threads)
 {
   tpool *pool = tpool_create(1, 50);
   CU_ASSERT_EQUAL(tpool_add(pool, add_ten, pool), 0);
@@ -287,7 +287,4 @@ static void jobs_that_a_job_adds_are_its_threads(void)
   tpool_destroy(pool);
 }
 
-TEST_MAIN("tpool", TEST_CASE(buffer_holds_its_size), TEST_CASE(tasks_of_other_pools_run_it_themselves),
-          TEST_CASE(counts_working_threads), TEST_CASE(jobs_of_one_thread_begin_in_order),
-          TEST_CASE(jobs_use_their_own_pool), TEST_CASE(a_helper_of_two_pools),
-          TEST_CASE(jobs_that_a_job_adds_are_its_threads))
+TEST_MAIN("tpool")

@@ -128,7 +128,24 @@ static void end_a_busy_pool(late_t *late, ending_t *ending, bool is_shut)
   test_gate_destroy(&late->gate);
 }
 
-static void shutdown_now_reports_queued_jobs(void)
+static void destroy_it(void *pool)
+{
+  tpool_destroy(pool);
+}
+
+static void destroy_inside(void)
+{
+  tpool *pool = tpool_create(1, 1);
+  tpool_add(pool, destroy_it, pool);
+  tpool_wait(pool);
+}
+
+TEST_CASE(destroy_in_a_job_ends_the_process)
+{
+  CU_ASSERT(dies_with(destroy_inside, "tpool_destroy(): called inside a job of pool"));
+}
+
+TEST_CASE(shutdown_now_reports_queued_jobs)
 {
   for (uint32_t is_shut = 0; is_shut <= 1; is_shut++) { // an orderly shutdown has come before
     late_t late;
@@ -153,7 +170,7 @@ static void shutdown_now_reports_queued_jobs(void)
 }
 
 /// The shutdown returns while the job stands in its gate, and the buffer is full.
-static void shutdown_does_not_wait(void)
+TEST_CASE(shutdown_does_not_wait)
 {
   for (uint32_t waits = 0; waits <= 1; waits++) {
     test_full_t full;
@@ -215,7 +232,7 @@ static void destroy_now(test_full_t *full, test_threads_t *adders)
   CU_ASSERT_EQUAL(ws_load_relaxed(&early), 0);
 }
 
-static void blocked_adders_return(void)
+TEST_CASE(blocked_adders_return)
 {
   for (uint32_t row = 0; row < TEST_COUNT(ends); row++) {
     test_full_t full;
@@ -275,7 +292,7 @@ static bool has_run(void *again)
 }
 
 /// A job may begin the shutdown, which refuses its further adds; so does a destroy, and ends.
-static void jobs_that_add_are_refused(void)
+TEST_CASE(jobs_that_add_are_refused)
 {
   for (uint32_t shuts = 0; shuts <= 1; shuts++) {
     again_t again = {.pool = tpool_create(2, 3), .shuts = shuts, .result = {1}};
@@ -290,23 +307,4 @@ static void jobs_that_add_are_refused(void)
   }
 }
 
-static void destroy_it(void *pool)
-{
-  tpool_destroy(pool);
-}
-
-static void destroy_inside(void)
-{
-  tpool *pool = tpool_create(1, 1);
-  tpool_add(pool, destroy_it, pool);
-  tpool_wait(pool);
-}
-
-static void destroy_in_a_job_ends_the_process(void)
-{
-  CU_ASSERT(dies_with(destroy_inside, "tpool_destroy(): called inside a job of pool"));
-}
-
-TEST_MAIN("tpool_end", TEST_CASE(destroy_in_a_job_ends_the_process),
-          TEST_CASE(shutdown_now_reports_queued_jobs), TEST_CASE(shutdown_does_not_wait),
-          TEST_CASE(blocked_adders_return), TEST_CASE(jobs_that_add_are_refused))
+TEST_MAIN("tpool_end")

@@ -119,7 +119,7 @@ static void shut_down_during_an_add(tpool *other)
 
 /// The thread that drops a job does so in its push. It may run a job of another pool, whose worker stands:
 /// both pools keep their places.
-static void shutdown_knows_adds_under_way(void)
+TEST_CASE(shutdown_knows_adds_under_way)
 {
   shut_down_during_an_add(NULL);
   test_gate_t gate;
@@ -137,4 +137,4 @@ static void shutdown_knows_adds_under_way(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&lates), 0); // all stood until they were let go
 }
 
-TEST_MAIN("tpool_late", TEST_CASE(shutdown_knows_adds_under_way))
+TEST_MAIN("tpool_late")

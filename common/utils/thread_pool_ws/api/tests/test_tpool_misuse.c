@@ -47,7 +47,7 @@ static bool is_refused(int threads, int buffer, int error)
   return tpool_create(threads, buffer) == NULL && errno == error;
 }
 
-static void invalid_arguments_are_refused(void)
+TEST_CASE(invalid_arguments_are_refused)
 {
   static const int sizes[][2] = {{0, 1}, {-1, 1}, {TPOOL_THREADS_MAX + 1, 1},
                                  {1, 0}, {1, -1}, {1, TPOOL_BUFFER_MAX + 1}};
@@ -70,7 +70,7 @@ static void invalid_arguments_are_refused(void)
 }
 
 /// Each allocation of the interface fails once.
-static void no_memory(void)
+TEST_CASE(no_memory)
 {
   tpool *pool = NULL;
   uint32_t failures = 0;
@@ -86,12 +86,11 @@ static void no_memory(void)
   tpool_destroy(pool);
 }
 
-static void no_threads(void)
+TEST_CASE(no_threads)
 {
   refuses_threads = true;
   CU_ASSERT(is_refused(2, 5, EAGAIN));
   refuses_threads = false;
 }
 
-TEST_MAIN("tpool_misuse", TEST_CASE(invalid_arguments_are_refused), TEST_CASE(no_memory),
-          TEST_CASE(no_threads))
+TEST_MAIN("tpool_misuse")

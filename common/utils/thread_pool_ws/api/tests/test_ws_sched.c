@@ -36,7 +36,7 @@ TEST_WRAP(int, ws_pool_push, (ws_pool_t * pool, ws_task_t task))
   return refuses_push ? -EAGAIN : __real_ws_pool_push(pool, task);
 }
 
-static void a_task_in_use_is_refused(void)
+TEST_CASE(a_task_in_use_is_refused)
 {
   ws_au64_t ran = {0};
   hold(1, 4);
@@ -72,7 +72,7 @@ static void note_letter(void *letter)
 }
 
 /// The highest priority first. A letter's place in the alphabet is its priority.
-static void fini_runs_what_is_posted(void)
+TEST_CASE(fini_runs_what_is_posted)
 {
   static char posted[] = "acbcab";
   static const ws_priority_t priority[] = {WS_PRIORITY_LOW, WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH};
@@ -96,7 +96,7 @@ static void wait_and_end_inside(void *sched)
   inside[1] = sched_fini(sched);
 }
 
-static void waits_inside_a_task_are_refused(void)
+TEST_CASE(waits_inside_a_task_are_refused)
 {
   ws_sched_t *sched = sched_init(1, 1);
   CU_ASSERT_PTR_NOT_NULL_FATAL(sched);
@@ -120,7 +120,7 @@ static int start_error(uint32_t workers, uint32_t capacity)
 }
 
 /// Each mapping of a start fails once, and each thread.
-static void too_little_is_told_at_the_start(void)
+TEST_CASE(too_little_is_told_at_the_start)
 {
   uint32_t maps = 0;
   for (maps_left = 0; start_error(2, 8) == ENOMEM; maps_left = maps)
@@ -135,7 +135,7 @@ static void too_little_is_told_at_the_start(void)
 }
 
 /// None of that uses up the only place.
-static void bad_input_is_refused(void)
+TEST_CASE(bad_input_is_refused)
 {
   static const uint32_t sizes[][2] = {{0, 1}, {1025, 1}, {1, 0}, {1, WS_SCHED_CAPACITY_MAX + 1}};
   for (uint32_t i = 0; i < TEST_COUNT(sizes); i++)
@@ -166,7 +166,7 @@ static void bad_input_is_refused(void)
 }
 
 /// The queue that threads without one share may refuse a task that has a place.
-static void a_refused_post_keeps_no_place(void)
+TEST_CASE(a_refused_post_keeps_no_place)
 {
   ws_au64_t ran = {0};
   ws_sched_task_t task;
@@ -183,6 +183,4 @@ static void a_refused_post_keeps_no_place(void)
   CU_ASSERT_EQUAL(test_value(&ran), 1);
 }
 
-TEST_MAIN("ws_sched", TEST_CASE(a_task_in_use_is_refused), TEST_CASE(fini_runs_what_is_posted),
-          TEST_CASE(waits_inside_a_task_are_refused), TEST_CASE(too_little_is_told_at_the_start),
-          TEST_CASE(bad_input_is_refused), TEST_CASE(a_refused_post_keeps_no_place))
+TEST_MAIN("ws_sched")

@@ -48,7 +48,7 @@ static uint32_t post_up_to(uint32_t count, int *error)
   return posted;
 }
 
-static void exactly_the_capacity(void)
+TEST_CASE(exactly_the_capacity)
 {
   static const uint32_t capacity[] = {1, 2, 3, 4, 5, 17, 64, 130};
   for (uint32_t c = 0; c < TEST_COUNT(capacity); c++)
@@ -80,7 +80,7 @@ static void post_inside(void *unused)
   test_gate_task(&held.gate);
 }
 
-static void exactly_the_capacity_from_a_task(void)
+TEST_CASE(exactly_the_capacity_from_a_task)
 {
   ws_sched_task_t poster;
   hold_for(1, 40);
@@ -115,7 +115,7 @@ static void *post_some(void *unused)
   return NULL;
 }
 
-static void exactly_the_capacity_from_more_threads_than_lanes(void)
+TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes)
 {
   const uint32_t capacity = THREADS * EACH - 7;
   memset(&crowd, 0, sizeof crowd);
@@ -198,7 +198,7 @@ static void expect_places(uint32_t capacity)
   test_gate_destroy(&gate);
 }
 
-static void random_posts_are_neither_lost_nor_doubled(void)
+TEST_CASE(random_posts_are_neither_lost_nor_doubled)
 {
   static const uint32_t capacity[] = {1, 7, 64};
   for (uint32_t c = 0; c < TEST_COUNT(capacity); c++) {
@@ -227,7 +227,7 @@ static void random_posts_are_neither_lost_nor_doubled(void)
   }
 }
 
-static void the_place_is_free_before_the_task_is_complete(void)
+TEST_CASE(the_place_is_free_before_the_task_is_complete)
 {
   ws_au64_t ran = {0};
   ws_sched_task_t task;
@@ -251,7 +251,7 @@ static void *help_yourself(void *task)
 }
 
 /// The last of the threads that have queues of their own helps. The others have posted and stay.
-static void the_last_lane_helps(void)
+TEST_CASE(the_last_lane_helps)
 {
   memset(&crowd, 0, sizeof crowd);
   test_gate_init(&crowd.gate);
@@ -271,7 +271,4 @@ static void the_last_lane_helps(void)
   test_gate_destroy(&crowd.gate);
 }
 
-TEST_MAIN("ws_sched_full", TEST_CASE(exactly_the_capacity), TEST_CASE(exactly_the_capacity_from_a_task),
-          TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes),
-          TEST_CASE(random_posts_are_neither_lost_nor_doubled),
-          TEST_CASE(the_place_is_free_before_the_task_is_complete), TEST_CASE(the_last_lane_helps))
+TEST_MAIN("ws_sched_full")

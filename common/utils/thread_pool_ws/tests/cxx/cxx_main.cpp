@@ -5,5 +5,9 @@
 
 int main()
 {
-  return test_main("cxx", cases_of_program().data(), cases_of_program().size());
+  static test_suite_t suite = {"cxx", nullptr, nullptr, nullptr};
+  for (test_case_t &one : cases_of_program())
+    test_add_case(&suite, &one);
+  test_add(&suite);
+  return test_run(0, nullptr);
 }

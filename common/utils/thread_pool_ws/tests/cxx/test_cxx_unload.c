@@ -15,7 +15,7 @@ static void note_end(void)
 }
 
 /// Twice: a library that was built anew in between would be loaded.
-static void dlclose_unloads(void)
+TEST_CASE(dlclose_unloads)
 {
   for (int i = 0; i < 2; i++) {
     ws_store_release(&workers_ended, 0);
@@ -30,4 +30,4 @@ static void dlclose_unloads(void)
   }
 }
 
-TEST_MAIN("cxx_unload", TEST_CASE(dlclose_unloads))
+TEST_MAIN("cxx_unload")

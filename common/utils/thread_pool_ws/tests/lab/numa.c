@@ -88,7 +88,7 @@ static uint32_t from_environment(const char *name, uint32_t otherwise)
   return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
-static void the_nodes_are_known(void)
+TEST_CASE(the_nodes_are_known)
 {
   create();
   CU_ASSERT_EQUAL(ws_node_count(), from_environment("WS_LAB_NODES", ws_node_count()));
@@ -117,7 +117,7 @@ static void check_ring(const ws_queue_t *queue, int32_t node)
   check_node("the end of the ring", cells + CAPACITY * sizeof(ws_cell_t) - 1, node);
 }
 
-static void a_workers_ring_lies_on_its_node(void)
+TEST_CASE(a_workers_ring_lies_on_its_node)
 {
   create();
   for (uint32_t i = 0; i < workers; i++)
@@ -134,7 +134,7 @@ static void *push_once(void *cpu)
   return NULL;
 }
 
-static void a_lanes_ring_lies_on_its_first_threads_node(void)
+TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node)
 {
   uint32_t cpu = (uint32_t)core[workers - 1];
   create();
@@ -144,7 +144,7 @@ static void a_lanes_ring_lies_on_its_first_threads_node(void)
   test_destroy(pool);
 }
 
-static void a_nodes_queue_lies_there(void)
+TEST_CASE(a_nodes_queue_lies_there)
 {
   create();
   for (uint32_t i = 0; i < workers; i++) {
@@ -180,7 +180,7 @@ static void add_block(void *unused, void *block, uint32_t index)
 }
 
 /// Blocks on every node, also on one that has no CPU.
-static void a_scan_of_all_nodes(void)
+TEST_CASE(a_scan_of_all_nodes)
 {
   static void *block[BLOCKS];
   for (uint32_t i = 0; i < BLOCKS; i++)
@@ -210,10 +210,8 @@ static void skip_unless_possible(void)
 
 int main(void)
 {
-  static const test_case_t cases[] = {TEST_CASE(a_workers_ring_lies_on_its_node),
-                                      TEST_CASE(the_nodes_are_known),
-                                      TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node),
-                                      TEST_CASE(a_nodes_queue_lies_there), TEST_CASE(a_scan_of_all_nodes)};
   skip_unless_possible();
-  return test_main("lab numa", cases, TEST_COUNT(cases));
+  return test_run(0, NULL);
 }
+
+TEST_MAIN("lab numa")

@@ -79,7 +79,7 @@ static bool canaries_live(ws_pool_t *pool)
   return true;
 }
 
-static void a_normal_thread_goes_on(void)
+TEST_ALONE(a_normal_thread_goes_on)
 {
   const struct sched_param realtime = {.sched_priority = 20}, none = {0};
   test_threads_t threads = {0};
@@ -104,4 +104,4 @@ static void a_normal_thread_goes_on(void)
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
 }
 
-TEST_MAIN("rt_canary", TEST_ALONE(a_normal_thread_goes_on))
+TEST_MAIN("rt_canary")

@@ -36,7 +36,7 @@ static int count_one_allocation(void *unused)
   return count_end();
 }
 
-static void the_count_itself_works(void)
+TEST_CASE(the_count_itself_works)
 {
   if (TEST_SANITIZED) {
     printf("(skipped: the sanitizer owns malloc) ");
@@ -61,7 +61,7 @@ static int count_finding_a_period(void *unused)
 
 /// Workers that have run out of work look for the period of the bursts. Whether they do so in the test below
 /// depends on when it gets the CPU.
-static void no_memory_to_find_a_period(void)
+TEST_CASE(no_memory_to_find_a_period)
 {
   CU_ASSERT_EQUAL(test_in_child(count_finding_a_period, NULL), 0);
 }
@@ -83,7 +83,7 @@ static int count_after_warm_up(void *workers)
   return count;
 }
 
-static void no_memory_after_warm_up(void)
+TEST_CASE(no_memory_after_warm_up)
 {
   for (uint32_t workers = 1; workers <= 4; workers++) {
     const int code = test_in_child(count_after_warm_up, &workers);
@@ -93,5 +93,4 @@ static void no_memory_after_warm_up(void)
   }
 }
 
-TEST_MAIN("rt_memory", TEST_CASE(the_count_itself_works), TEST_CASE(no_memory_to_find_a_period),
-          TEST_CASE(no_memory_after_warm_up))
+TEST_MAIN("rt_memory")

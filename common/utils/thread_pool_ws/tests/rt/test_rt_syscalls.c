@@ -175,13 +175,13 @@ static void check(int (*body)(void *), child_t child)
   CU_ASSERT_EQUAL(code, child.misbehaves ? CHILD_FORBIDDEN : 0);
 }
 
-static void the_filter_itself_works(void)
+TEST_CASE(the_filter_itself_works)
 {
   check(behave, (child_t){.workers = 1, .misbehaves = true});
 }
 
 /// Pushing and joining only wakes; running and parking is futex and scheduling only.
-static void no_other_system_call(void)
+TEST_CASE(no_other_system_call)
 {
   for (uint32_t workers = 1; workers <= 8; workers *= 2) {
     check(push_strictly, (child_t){.workers = workers});
@@ -189,4 +189,4 @@ static void no_other_system_call(void)
   }
 }
 
-TEST_MAIN("rt_syscalls", TEST_CASE(the_filter_itself_works), TEST_CASE(no_other_system_call))
+TEST_MAIN("rt_syscalls")

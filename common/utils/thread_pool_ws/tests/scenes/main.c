@@ -55,10 +55,12 @@ static void add_suite(const scene_table_t *table)
   test_case_t *cases = calloc(table->count, sizeof(*cases));
   if (!suite || !cases)
     abort();
-  *suite = (test_suite_t){.name = table->name, .cases = cases};
-  for (size_t i = 0; i < table->count; i++)
+  suite->name = table->name;
+  for (size_t i = 0; i < table->count; i++) {
+    cases[i] = (test_case_t){table->scene[i].name, run_scene, false, 0, NULL};
     if (!scene_is_simulated(&table->scene[i]))
-      cases[suite->count++] = (test_case_t){table->scene[i].name, run_scene, false};
+      test_add_case(suite, &cases[i]);
+  }
   test_add(suite);
 }
 

@@ -55,7 +55,7 @@ static const struct {
     {6, NO_TAG, 0, 0, 20, false, false},
 };
 
-static void trust_is_earned_and_lost(void)
+TEST_CASE(trust_is_earned_and_lost)
 {
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     const void *own = rows[i].is_own ? &answer[rows[i].completed] : NULL;
@@ -75,7 +75,7 @@ static void *many_run(void *unused)
   return unused;
 }
 
-static void several_threads(void)
+TEST_CASE(several_threads)
 {
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 4; i++)
@@ -85,7 +85,7 @@ static void several_threads(void)
   CU_ASSERT_FALSE(ws_tpool_trusts(function(8)));
 }
 
-static void functions_beyond_the_table_are_not_trusted(void)
+TEST_CASE(functions_beyond_the_table_are_not_trusted)
 {
   uint32_t trusted = 0;
   for (uintptr_t number = 100; number < 300; number++) {
@@ -96,5 +96,4 @@ static void functions_beyond_the_table_are_not_trusted(void)
   CU_ASSERT_TRUE(ws_tpool_trusts(function(1)));
 }
 
-TEST_MAIN("task_ans_trust", TEST_CASE(trust_is_earned_and_lost), TEST_CASE(several_threads),
-          TEST_CASE(functions_beyond_the_table_are_not_trusted))
+TEST_MAIN("task_ans_trust")

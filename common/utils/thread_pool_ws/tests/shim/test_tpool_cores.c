@@ -26,7 +26,7 @@ TEST_WRAP(int, pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cp
   return __real_pthread_setaffinity_np(thread, bytes, set);
 }
 
-static void no_thread_goes_to_a_core_to_try_it(void)
+TEST_CASE(no_thread_goes_to_a_core_to_try_it)
 {
   char text[256];
   const int32_t cores[] = {-1, (int32_t)test_cpu(0)};
@@ -42,7 +42,7 @@ static void no_thread_goes_to_a_core_to_try_it(void)
   CU_ASSERT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-static void a_core_that_is_not_there_is_found(void)
+TEST_CASE(a_core_that_is_not_there_is_found)
 {
   const int32_t core = (int32_t)test_cpu(0);
   const int32_t cores[] = {core, -1, core, CPU_SETSIZE - 1, INT32_MAX};
@@ -52,7 +52,7 @@ static void a_core_that_is_not_there_is_found(void)
   CU_ASSERT_EQUAL(ws_tpool_cores_bad(cores, 0), -1);
 }
 
-static void the_cores_that_are_there_are_named(void)
+TEST_CASE(the_cores_that_are_there_are_named)
 {
   char text[256], first[16];
   ws_tpool_cores_text(text, sizeof(text));
@@ -61,5 +61,4 @@ static void the_cores_that_are_there_are_named(void)
   CU_ASSERT_EQUAL(strspn(text, "0123456789,-"), strlen(text));
 }
 
-TEST_MAIN("tpool_cores", TEST_CASE(no_thread_goes_to_a_core_to_try_it),
-          TEST_CASE(a_core_that_is_not_there_is_found), TEST_CASE(the_cores_that_are_there_are_named))
+TEST_MAIN("tpool_cores")

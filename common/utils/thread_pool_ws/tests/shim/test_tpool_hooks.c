@@ -59,7 +59,7 @@ static tpool_t open_pool(const char *params)
   return tpool;
 }
 
-static void a_hint_is_about_its_place(void)
+TEST_CASE(a_hint_is_about_its_place)
 {
   tpool_t tpool = open_pool("-1,-1");
   CU_ASSERT_EQUAL(hint(&tpool), 1);
@@ -71,14 +71,14 @@ static void a_hint_is_about_its_place(void)
   abortTpool(&tpool);
 }
 
-static void no_pool_takes_no_hint(void)
+TEST_CASE(no_pool_takes_no_hint)
 {
   tpool_t closed = open_pool("-1"), inline_only = open_pool("n"), unborn = {0};
   abortTpool(&closed);
   CU_ASSERT_EQUAL(hint(NULL) + hint(&closed) + hint(&unborn) + hint(&inline_only), 0);
 }
 
-static void who_switched_pre_wake_off_gets_no_hint(void)
+TEST_CASE(who_switched_pre_wake_off_gets_no_hint)
 {
   tpool_t by_list = open_pool("-1,spin=off");
   setenv("TPOOL_WS_SPIN", "off", 1);
@@ -91,7 +91,7 @@ static void who_switched_pre_wake_off_gets_no_hint(void)
   abortTpool(&both);
 }
 
-static void phases_reach_the_trace(void)
+TEST_CASE(phases_reach_the_trace)
 {
   ws_oai_phase_end(WS_OAI_DECODING); // a slot without any: the trace ignores it
   ws_oai_phase_begin(WS_OAI_DECODING, 7, 3, 5);
@@ -101,5 +101,4 @@ static void phases_reach_the_trace(void)
   CU_ASSERT_STRING_EQUAL(traced, "-1;+1 7.3 5;+0 1023.19 6;-0;-1;");
 }
 
-TEST_MAIN("tpool_hooks", TEST_CASE(a_hint_is_about_its_place), TEST_CASE(no_pool_takes_no_hint),
-          TEST_CASE(who_switched_pre_wake_off_gets_no_hint), TEST_CASE(phases_reach_the_trace))
+TEST_MAIN("tpool_hooks")

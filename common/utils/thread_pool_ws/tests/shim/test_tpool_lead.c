@@ -119,7 +119,7 @@ static void in_a_thread(void *(*body)(void *), const row_t *row)
   test_join(&threads);
 }
 
-static void sites_that_wake(void)
+TEST_CASE(sites_that_wake)
 {
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     const row_t *row = &rows[i];
@@ -145,7 +145,7 @@ static void *closed(void *unused)
   return unused;
 }
 
-static void a_closed_pool_is_left_alone(void)
+TEST_CASE(a_closed_pool_is_left_alone)
 {
   const ws_tpool_t before = first;
   first.pool = NULL; // nothing to free
@@ -155,4 +155,4 @@ static void a_closed_pool_is_left_alone(void)
   first = before;
 }
 
-TEST_MAIN("tpool_lead", TEST_CASE(sites_that_wake), TEST_CASE(a_closed_pool_is_left_alone))
+TEST_MAIN("tpool_lead")

@@ -39,7 +39,7 @@ static bool refuses(const char *text, const char *said)
   return result == -EINVAL && test_warnings_with(said) == 1 && params.cores == NULL;
 }
 
-static void lists(void)
+TEST_CASE(lists)
 {
   CU_ASSERT_TRUE(gives("", 0, NULL, false));
   CU_ASSERT_TRUE(gives("n", 0, NULL, true));
@@ -51,7 +51,7 @@ static void lists(void)
   CU_ASSERT_TRUE(gives(",+5,, -1 ,007,", 3, (int32_t[]){5, -1, 7}, false));
 }
 
-static void bad_entries_are_named(void)
+TEST_CASE(bad_entries_are_named)
 {
   CU_ASSERT_TRUE(refuses("1,x,2", "entry 2 \"x\""));
   CU_ASSERT_TRUE(refuses("-3", "entry 1 \"-3\" is below -1"));
@@ -72,7 +72,7 @@ static void bad_entries_are_named(void)
   CU_ASSERT_TRUE(test_warnings.count == 3 && test_warnings_with("entry 4 \"-2\" is below") == 1);
 }
 
-static void a_long_entry_is_cut_in_the_message(void)
+TEST_CASE(a_long_entry_is_cut_in_the_message)
 {
   char text[2000];
   memset(text, 'z', sizeof(text) - 1);
@@ -81,7 +81,7 @@ static void a_long_entry_is_cut_in_the_message(void)
   CU_ASSERT_EQUAL(test_warnings_with("zzz\" is not a core's number, -1 or n"), 1);
 }
 
-static void floating(void)
+TEST_CASE(floating)
 {
   ws_tpool_params_t params = prepared();
   CU_ASSERT_EQUAL(ws_tpool_params_float(&params, 0), 0);
@@ -105,14 +105,14 @@ static bool shows(const char *text, size_t bytes, const char *shown)
   return strlen(out) < bytes && strcmp(out, shown) == 0;
 }
 
-static void a_list_in_short(void)
+TEST_CASE(a_list_in_short)
 {
   CU_ASSERT_TRUE(shows("n", 64, "") && shows("7", 64, "7") && shows("2,3,-1", 64, "2,3,-1"));
   CU_ASSERT_TRUE(shows("-1,-1,-1,-1", 64, "-1 x4") && shows("1,spin=auto,1,2,2,-1", 64, "1 x2,2 x2,-1"));
   CU_ASSERT_TRUE(shows("1023,1022,1021,1020,1019", 32, "1023,1022,1021,..."));
 }
 
-static void entries_are_numbered_as_they_stand(void)
+TEST_CASE(entries_are_numbered_as_they_stand)
 {
   ws_tpool_params_t params = prepared();
   CU_ASSERT_EQUAL_FATAL(ws_tpool_params_read(&params, ",4,n,spin=off,-1,,9"), 0);
@@ -132,7 +132,7 @@ static ws_settings_t applied(const char *text)
 }
 
 /// The entries themselves: tests/unit/setup/test_config.c.
-static void settings_anywhere_beside_the_cores(void)
+TEST_CASE(settings_anywhere_beside_the_cores)
 {
   ws_settings_t settings = applied("-1,-1");
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && settings.spin_cpu_max_percent == 33);
@@ -147,14 +147,11 @@ static void settings_anywhere_beside_the_cores(void)
 }
 
 /// The process goes on.
-static void an_invalid_setting_is_no_invalid_list(void)
+TEST_CASE(an_invalid_setting_is_no_invalid_list)
 {
   CU_ASSERT_EQUAL(applied("-1,spin=soon,-1,spin=auto").spin, WS_SPIN_OFF);
   CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("entry 2 \"spin=soon\": invalid") == 1);
   CU_ASSERT_EQUAL(applied("-1,spinner,-1").spin, WS_SPIN_OFF);
 }
 
-TEST_MAIN("tpool_params", TEST_CASE(lists), TEST_CASE(bad_entries_are_named),
-          TEST_CASE(a_long_entry_is_cut_in_the_message), TEST_CASE(floating), TEST_CASE(a_list_in_short),
-          TEST_CASE(entries_are_numbered_as_they_stand), TEST_CASE(settings_anywhere_beside_the_cores),
-          TEST_CASE(an_invalid_setting_is_no_invalid_list))
+TEST_MAIN("tpool_params")

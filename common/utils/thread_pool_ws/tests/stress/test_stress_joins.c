@@ -52,7 +52,7 @@ static void play(uint64_t seed)
     test_destroy(host.pool[i]);
 }
 
-static void random_joins_end(void)
+TEST_CASE(random_joins_end)
 {
   const char *seconds = getenv("WS_STRESS_SECONDS");
   const uint64_t first = test_seed(),
@@ -65,4 +65,4 @@ static void random_joins_end(void)
   }
 }
 
-TEST_MAIN("stress_joins", TEST_CASE(random_joins_end))
+TEST_MAIN("stress_joins")

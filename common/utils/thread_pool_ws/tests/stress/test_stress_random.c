@@ -254,7 +254,7 @@ static void play_one_round(uint64_t *random)
   }
 }
 
-static void random_operations_balance(void)
+TEST_CASE(random_operations_balance)
 {
   const char *seconds = getenv("WS_STRESS_SECONDS");
   const uint64_t end_ns = test_now_ns() + (seconds ? (uint64_t)(atof(seconds) * 1e9) : 0);
@@ -264,7 +264,7 @@ static void random_operations_balance(void)
 }
 
 /// By a thread outside, and by a worker.
-static void joins_a_thousand_deep(void)
+TEST_CASE(joins_a_thousand_deep)
 {
   for (uint32_t i = 0; i < 6; i++) {
     ws_settings_t settings = test_settings(1 + i % 2);
@@ -282,4 +282,4 @@ static void joins_a_thousand_deep(void)
   }
 }
 
-TEST_MAIN("stress_random", TEST_CASE(random_operations_balance), TEST_CASE(joins_a_thousand_deep))
+TEST_MAIN("stress_random")

@@ -72,11 +72,20 @@ static void watch(const char *test)
 static struct {
   test_suite_t *first, **end;
   test_suite_t *suite; ///< that runs
-  size_t next; ///< case of it
+  const test_case_t *test; ///< of it, that comes next; NULL = none
   bool alone;
   int words;
   char **word; ///< names that were chosen
 } plan = {.end = &plan.first};
+
+void test_add_case(test_suite_t *suite, test_case_t *test)
+{
+  test_case_t **at = &suite->first;
+  while (*at && (*at)->line <= test->line)
+    at = &(*at)->next;
+  test->next = *at;
+  *at = test;
+}
 
 void test_add(test_suite_t *suite)
 {
@@ -105,15 +114,13 @@ static bool is_chosen(const test_suite_t *suite, const test_case_t *test)
 /// CUnit calls functions without an argument: it calls this one for each chosen case, in their order.
 static void next_case(void)
 {
-  while (plan.next == plan.suite->count || !is_chosen(plan.suite, &plan.suite->cases[plan.next])) {
-    if (plan.next == plan.suite->count) {
+  while (!plan.test || !is_chosen(plan.suite, plan.test)) {
+    if (!plan.test)
       plan.suite = plan.suite->next;
-      plan.next = 0;
-    } else {
-      plan.next++;
-    }
+    plan.test = plan.test ? plan.test->next : plan.suite->first;
   }
-  const test_case_t *test = &plan.suite->cases[plan.next++];
+  const test_case_t *test = plan.test;
+  plan.test = test->next;
   running.suite = plan.suite->name;
   watch(test->name);
   if (test_seams_reset)
@@ -135,17 +142,18 @@ int test_run(int count, char **words)
   plan.word = words;
   plan.alone = getenv("WS_TEST_ALONE") != NULL;
   plan.suite = plan.first;
+  plan.test = plan.first ? plan.first->first : NULL;
   if (CU_initialize_registry() != CUE_SUCCESS)
     return 1;
   uint32_t chosen = 0;
   for (const test_suite_t *suite = plan.first; suite; suite = suite->next) {
     CU_pSuite registered = NULL;
-    for (size_t i = 0; i < suite->count; i++) {
-      if (!is_chosen(suite, &suite->cases[i]))
+    for (const test_case_t *test = suite->first; test; test = test->next) {
+      if (!is_chosen(suite, test))
         continue;
       if (!registered)
         registered = CU_add_suite(suite->name, NULL, NULL);
-      if (!registered || !CU_add_test(registered, suite->cases[i].name, next_case))
+      if (!registered || !CU_add_test(registered, test->name, next_case))
         return 1;
       chosen++;
     }
@@ -157,14 +165,6 @@ int test_run(int count, char **words)
   const bool failed = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() != chosen;
   CU_cleanup_registry();
   return failed ? 1 : 0;
-}
-
-int test_main(const char *suite, const test_case_t *cases, size_t count)
-{
-  static test_suite_t only;
-  only = (test_suite_t){.name = suite, .cases = cases, .count = count};
-  test_add(&only);
-  return test_run(0, NULL);
 }
 
 static void keep_warning(void *unused, const char *message)

@@ -59,59 +59,68 @@ int test_deadline_s(void);
   result __wrap_##name parameters;                                                                           \
   result __wrap_##name parameters
 
-typedef struct {
+typedef struct test_case_s {
   const char *name;
   void (*run)(void);
   bool is_alone;
+  int line; ///< of the file
+  struct test_case_s *next;
 } test_case_t;
-
-#define TEST_CASE(function)                                                                                  \
-  {                                                                                                          \
-#function, function, false                                                                               \
-  }
-/// A case that asserts a choice of the scheduler, or what happens within a window of real time. It is not in
-/// the gate: ctest has the program once more as <program>_alone, label alone, which runs these cases only,
-/// with nothing else beside it (WS_TEST_ALONE=1).
-#define TEST_ALONE(function)                                                                                 \
-  {                                                                                                          \
-#function, function, true                                                                                \
-  }
-#define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/// Sets what is in the seam (ws_seam.h) to the real functions; NULL = this program has no seam.
-extern void (*test_seams_reset)(void);
 
 /// The cases of one file.
 typedef struct test_suite_s {
   const char *name;
   void (*seams)(void); ///< sets what these cases have in the seam (ws_seam.h); may be NULL
-  const test_case_t *cases;
-  size_t count;
+  test_case_t *first;
   struct test_suite_s *next;
 } test_suite_t;
 
-/// @brief The program has this suite, too. Called before main().
+/// @brief The suite has this case, too, behind those of lower or the same line: a compiler may change the
+/// order of constructors. Called before test_run(), as the next one.
+void test_add_case(test_suite_t *suite, test_case_t *test);
+/// @brief The program has this suite, too.
 void test_add(test_suite_t *suite);
 /// @brief Run the cases under the watchdog: those of TEST_CASE, or with WS_TEST_ALONE=1 those of TEST_ALONE.
 /// @param words  names of suites or cases: only these; none = all
 /// @return the exit status of the program; 77 if no case is to run
 int test_run(int count, char **words);
-/// @brief test_add() and test_run() of all, for a program that has one suite and a main() of its own.
-int test_main(const char *suite, const test_case_t *cases, size_t count);
+
+#ifndef __cplusplus
+/// The suite of a file: TEST_MAIN("deque"), or with functions in the seam TEST_MAIN_SEAMS(my_seams, "deque").
+/// The main() of support/ws_test_main.c runs all of the program's files.
+static test_suite_t test_suite __attribute__((unused));
+#define TEST_MAIN(name) TEST_MAIN_SEAMS(NULL, name)
+#define TEST_MAIN_SEAMS(its_seams, its_name)                                                                 \
+  __attribute__((constructor)) static void test_add_suite(void)                                              \
+  {                                                                                                          \
+    test_suite.name = its_name;                                                                              \
+    test_suite.seams = its_seams;                                                                            \
+    test_add(&test_suite);                                                                                   \
+  }
+
+/// A case of the file's suite, in whose order they run: TEST_CASE(it_works) { ... }
+#define TEST_CASE(function) TEST_CASE_OF(function, false)
+/// A case that asserts a choice of the scheduler, or what happens within a window of real time. It is not in
+/// the gate: ctest has the program once more as <program>_alone, label alone, which runs these cases only,
+/// with nothing else beside it (WS_TEST_ALONE=1).
+#define TEST_ALONE(function) TEST_CASE_OF(function, true)
+#define TEST_CASE_OF(function, is_alone)                                                                     \
+  static void function(void);                                                                                \
+  __attribute__((constructor)) static void test_add_##function(void)                                         \
+  {                                                                                                          \
+    static test_case_t this_case = {#function, function, is_alone, __LINE__, NULL};                          \
+    test_add_case(&test_suite, &this_case);                                                                  \
+  }                                                                                                          \
+  static void function(void)
+#endif
+#define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/// Sets what is in the seam (ws_seam.h) to the real functions; NULL = this program has no seam.
+extern void (*test_seams_reset)(void);
 
 /// @return the names of what runs
 const char *test_suite_name(void);
 const char *test_case_name(void);
-
-/// The suite of a file. The main() of support/ws_test_main.c runs all of the program's files.
-#define TEST_MAIN(suite, ...) TEST_MAIN_SEAMS(NULL, suite, __VA_ARGS__)
-#define TEST_MAIN_SEAMS(seams, suite, ...)                                                                   \
-  __attribute__((constructor)) static void test_add_suite(void)                                              \
-  {                                                                                                          \
-    static const test_case_t cases[] = {__VA_ARGS__};                                                        \
-    static test_suite_t this_suite = {suite, seams, cases, TEST_COUNT(cases), NULL};                         \
-    test_add(&this_suite);                                                                                   \
-  }
 
 /// @brief Settings with @p workers workers and small queues; warnings go to the test's log.
 ws_settings_t test_settings(uint32_t workers);

@@ -10,7 +10,7 @@
 #define FIRST_NS 128u
 #define END_NS 1073741824u ///< 2^30
 
-static void buckets_join_without_gaps(void)
+TEST_CASE(buckets_join_without_gaps)
 {
   uint64_t start_ns = FIRST_NS;
   for (uint32_t bucket = 0; bucket < WS_HISTOGRAM_BUCKETS; bucket++) {
@@ -23,7 +23,7 @@ static void buckets_join_without_gaps(void)
   CU_ASSERT_EQUAL(start_ns, END_NS);
 }
 
-static void what_is_beyond_counts_at_the_ends(void)
+TEST_CASE(what_is_beyond_counts_at_the_ends)
 {
   CU_ASSERT_EQUAL(ws_histogram_bucket(0), 0);
   CU_ASSERT_EQUAL(ws_histogram_bucket(1), 0);
@@ -39,7 +39,7 @@ static int compare(const void *left, const void *right)
 }
 
 /// Values between the ends, as many short as long ones.
-static void quantiles_are_right_to_within_an_eighth(void)
+TEST_CASE(quantiles_are_right_to_within_an_eighth)
 {
   enum { VALUES = 5001 };
   static uint64_t value[VALUES];
@@ -64,7 +64,7 @@ static void quantiles_are_right_to_within_an_eighth(void)
   CU_ASSERT_EQUAL(ws_histogram_quantile(&sum, 4000), ws_histogram_quantile(&sum, 1000));
 }
 
-static void sums_of_several(void)
+TEST_CASE(sums_of_several)
 {
   static ws_histogram_t fast, slow;
   ws_histogram_sum_t sum = {0};
@@ -80,7 +80,7 @@ static void sums_of_several(void)
   CU_ASSERT_EQUAL(ws_histogram_bucket(ws_histogram_quantile(&sum, 991) - 1), ws_histogram_bucket(1000000));
 }
 
-static void a_full_bucket_stays_full(void)
+TEST_CASE(a_full_bucket_stays_full)
 {
   static ws_histogram_t histogram;
   ws_au32_t *count = &histogram.count[ws_histogram_bucket(5000)];
@@ -95,6 +95,4 @@ static void a_full_bucket_stays_full(void)
   CU_ASSERT_TRUE(ws_histogram_quantile(&sum, 999) > 5000);
 }
 
-TEST_MAIN("histogram", TEST_CASE(buckets_join_without_gaps), TEST_CASE(what_is_beyond_counts_at_the_ends),
-          TEST_CASE(quantiles_are_right_to_within_an_eighth), TEST_CASE(sums_of_several),
-          TEST_CASE(a_full_bucket_stays_full))
+TEST_MAIN("histogram")

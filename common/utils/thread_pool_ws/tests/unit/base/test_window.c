@@ -75,7 +75,7 @@ static int64_t any_sample(uint64_t *state)
   }
 }
 
-static void as_a_plain_list_of_the_last(void)
+TEST_CASE(as_a_plain_list_of_the_last)
 {
   uint64_t state = test_seed();
   uint32_t wrong = 0;
@@ -100,7 +100,7 @@ static void as_a_plain_list_of_the_last(void)
   CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void nothing_is_known(void)
+TEST_CASE(nothing_is_known)
 {
   const ws_window_t window = {0};
   CU_ASSERT_EQUAL(ws_window_quantile(&window, 500), 0);
@@ -110,4 +110,4 @@ static void nothing_is_known(void)
   CU_ASSERT_TRUE(ws_window_reached(&window, 1000) <= 0);
 }
 
-TEST_MAIN("window", TEST_CASE(as_a_plain_list_of_the_last), TEST_CASE(nothing_is_known))
+TEST_MAIN("window")

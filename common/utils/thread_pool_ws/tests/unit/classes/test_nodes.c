@@ -41,7 +41,7 @@ static uint32_t of_number(uint32_t number)
 }
 
 /// What a pool makes of a number of a node that a task names.
-static void numbers_of_nodes(void)
+TEST_CASE(numbers_of_nodes)
 {
   static const struct {
     uint32_t count, step; ///< of the machine's nodes
@@ -73,7 +73,7 @@ static void numbers_of_nodes(void)
 
 /// A ring, in which the distance of opposite ones is greatest; one whose distances are not known, and one
 /// whose firmware calls each node far from itself.
-static void the_nearest_come_first(void)
+TEST_CASE(the_nearest_come_first)
 {
   static const struct {
     uint32_t count, distances; ///< 0 = as in a ring, 1 = not known, 2 = far from itself
@@ -97,7 +97,7 @@ static void the_nearest_come_first(void)
 }
 
 /// Node 1 has memory only, and the process may not use node 4. The nearest others serve them.
-static void a_node_without_workers_is_served_by_the_nearest(void)
+TEST_CASE(a_node_without_workers_is_served_by_the_nearest)
 {
   static const uint32_t index[] = {0, 1, 1, 2, 2, 3}; // 3 is as near to 4 as 5
   begin(6, 8); // numbers 0, 8, 16, 24, 32, 40
@@ -119,5 +119,4 @@ static void a_node_without_workers_is_served_by_the_nearest(void)
   CU_ASSERT_TRUE(nodes.count == 1 && of_number(1) == WS_NODE_NONE);
 }
 
-TEST_MAIN("nodes", TEST_CASE(numbers_of_nodes), TEST_CASE(the_nearest_come_first),
-          TEST_CASE(a_node_without_workers_is_served_by_the_nearest))
+TEST_MAIN("nodes")

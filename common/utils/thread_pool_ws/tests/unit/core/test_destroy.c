@@ -58,7 +58,7 @@ static int exit_in_task(void *how_arg)
 }
 
 /// The status is the program's, wherever the task runs.
-static void at_exit(void)
+TEST_CASE(at_exit)
 {
   for (int how = ON_WORKER; how < EXITS; how++)
     CU_ASSERT_EQUAL(test_in_child(exit_in_task, &how), 75);
@@ -82,7 +82,7 @@ static int end_without_thread(void *unused)
   return test_value(&ran) == 1 && test_warnings_with("The pool and its threads stay") == 1 ? 3 : 1;
 }
 
-static void without_a_thread(void)
+TEST_CASE(without_a_thread)
 {
   CU_ASSERT_EQUAL(test_in_child(end_without_thread, NULL), 3);
 }
@@ -142,7 +142,7 @@ static int push_and_be_late(void *lanes_arg)
   return test_sem_wait(&is_gone) ? 3 : 6;
 }
 
-static void a_pool_outlives_the_push_of_its_last_task(void)
+TEST_CASE(a_pool_outlives_the_push_of_its_last_task)
 {
   for (uint32_t lanes = 0; lanes < 2; lanes++)
     CU_ASSERT_EQUAL(test_in_child(push_and_be_late, &lanes), 3);
@@ -156,5 +156,4 @@ static void test_seams(void)
   seam.ws_os_thread_create = ws_os_thread_create_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "destroy", TEST_CASE(at_exit), TEST_CASE(without_a_thread),
-                TEST_CASE(a_pool_outlives_the_push_of_its_last_task))
+TEST_MAIN_SEAMS(test_seams, "destroy")

@@ -51,7 +51,7 @@ static void end_a_thread(void)
     ws_group_wait(&group, place == IN_WORKER ? NULL : pool);
 }
 
-static void the_process_ends(void)
+TEST_CASE(the_process_ends)
 {
 #if !defined(__x86_64__) && !defined(__aarch64__) // ws_escape.h: elsewhere the thread ends
   return;
@@ -120,7 +120,7 @@ static void stop_the_other(void)
 }
 
 /// The thread runs all tasks of the wait or of its pushes, or ends the pool, and ends then.
-static void a_thread_is_cancelled_after_its_call(void)
+TEST_CASE(a_thread_is_cancelled_after_its_call)
 {
   static void (*const calls[])(void) = {wait_for_two, wait_for_one_that_waits, stop_the_other, push_two};
   for (size_t i = 0; i < TEST_COUNT(calls); i++) {
@@ -138,7 +138,7 @@ static void a_thread_is_cancelled_after_its_call(void)
   }
 }
 
-static void a_worker_is_not_cancelled(void)
+TEST_CASE(a_worker_is_not_cancelled)
 {
   ws_group_t group;
   begin(1);
@@ -193,7 +193,7 @@ static void *push_and_wait(void *unused)
 }
 
 /// It leaves no place behind, and the next thread can wait in its lane.
-static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
+TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event)
 {
   begin(1);
   ran = after_wait = (ws_au64_t){0};
@@ -211,5 +211,4 @@ static void a_thread_is_cancelled_as_it_sleeps_for_an_event(void)
   end();
 }
 
-TEST_MAIN("escape", TEST_CASE(the_process_ends), TEST_CASE(a_thread_is_cancelled_after_its_call),
-          TEST_CASE(a_worker_is_not_cancelled), TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event))
+TEST_MAIN("escape")

@@ -15,7 +15,7 @@
 
 #define INVALID(call) CU_ASSERT_EQUAL(call, -EINVAL)
 
-static void settings_and_texts(void)
+TEST_CASE(settings_and_texts)
 {
   ws_settings_t settings = test_settings(1);
   ws_pool_t *pool = (void *)&pool; // must be set to NULL
@@ -37,7 +37,7 @@ static void settings_and_texts(void)
   CU_ASSERT_EQUAL(test_warnings.count, 2);
 }
 
-static void pools_that_are_null(void)
+TEST_CASE(pools_that_are_null)
 {
   const ws_task_t task = {.func = test_empty_task};
   ws_key_t key;
@@ -59,7 +59,7 @@ static void pools_that_are_null(void)
   ws_pool_release(NULL);
 }
 
-static void wrong_tasks(void)
+TEST_CASE(wrong_tasks)
 {
   ws_au64_t count = {0};
   ws_key_t key;
@@ -94,7 +94,7 @@ static void wrong_tasks(void)
   ws_trace_run(NULL, NULL);
 }
 
-static void statistics_without_a_pool(void)
+TEST_CASE(statistics_without_a_pool)
 {
   ws_pool_t *pool = test_pool(1);
   ws_stats_t stats = {0};
@@ -148,7 +148,7 @@ static void release_without_a_hold(void)
 }
 
 /// Counts that overflow must not look small: a group would be done, and its waiter never wake.
-static void messages_name_the_call(void)
+TEST_CASE(messages_name_the_call)
 {
   for (row = 0; row < TEST_COUNT(group_row); row++)
     CU_ASSERT(dies_with(use_group, group_row[row].message));
@@ -177,7 +177,7 @@ static int create_with_stack(void *bytes)
   return 0;
 }
 
-static void stacks_that_are_too_small(void)
+TEST_CASE(stacks_that_are_too_small)
 {
   size_t bytes[] = {16384, 32768, WS_STACK_BYTES_MIN - 4096, 2 * WS_STACK_BYTES_MIN};
   for (uint32_t i = 0; i < 4 - TEST_SANITIZED; i++) { // sanitizers need more than the last
@@ -186,6 +186,4 @@ static void stacks_that_are_too_small(void)
   }
 }
 
-TEST_MAIN("misuse", TEST_CASE(settings_and_texts), TEST_CASE(pools_that_are_null), TEST_CASE(wrong_tasks),
-          TEST_CASE(statistics_without_a_pool), TEST_CASE(messages_name_the_call),
-          TEST_CASE(stacks_that_are_too_small))
+TEST_MAIN("misuse")

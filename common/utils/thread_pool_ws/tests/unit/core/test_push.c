@@ -47,7 +47,7 @@ static void push(ws_priority_t priority)
       ws_pool_push(pool, (ws_task_t){.func = test_count_task, .arg = &count, .priority = priority}), 0);
 }
 
-static void without_memory_the_push_runs_the_task(void)
+TEST_CASE(without_memory_the_push_runs_the_task)
 {
   for (ws_priority_t priority = WS_PRIORITY_NORMAL; priority <= WS_PRIORITY_LOW; priority++) {
     begin();
@@ -89,7 +89,7 @@ static int play(void *way_arg)
   return good ? 0 : 1;
 }
 
-static void pages_go_back_to_the_kernel(void)
+TEST_CASE(pages_go_back_to_the_kernel)
 {
   for (int way = 0; way < WAYS; way++)
     CU_ASSERT_EQUAL(test_in_child(play, &way), 0);
@@ -101,5 +101,4 @@ static void test_seams(void)
   seam.ws_os_release_pages = ws_os_release_pages_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "push", TEST_CASE(without_memory_the_push_runs_the_task),
-                TEST_CASE(pages_go_back_to_the_kernel))
+TEST_MAIN_SEAMS(test_seams, "push")

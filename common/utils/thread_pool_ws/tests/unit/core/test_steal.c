@@ -16,7 +16,7 @@ static uint64_t clock_seam(void)
   return now_ns += 100;
 }
 
-static void a_thief_waits_unless_shared_tasks_do(void)
+TEST_CASE(a_thief_waits_unless_shared_tasks_do)
 {
   static struct ws_pool_s pool;
   static ws_queue_t own, lane, *queues[] = {&own, &lane};
@@ -46,4 +46,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = clock_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "steal", TEST_CASE(a_thief_waits_unless_shared_tasks_do))
+TEST_MAIN_SEAMS(test_seams, "steal")

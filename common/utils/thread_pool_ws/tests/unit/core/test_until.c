@@ -37,7 +37,7 @@ static void complete_it(void)
 
 /// With a lane, without help in a pool, and in a pool without workers; completed at the deadline: the group
 /// is complete; a deadline that comes while the thread spins.
-static void a_wait_ends_at_its_deadline(void)
+TEST_CASE(a_wait_ends_at_its_deadline)
 {
   ws_pool_t *pool = test_pool(1), *none = test_pool(0);
   const struct {
@@ -72,4 +72,4 @@ static void test_seams(void)
   seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "until", TEST_CASE(a_wait_ends_at_its_deadline))
+TEST_MAIN_SEAMS(test_seams, "until")

@@ -51,7 +51,7 @@ static inline int child_result(bool good)
 
 /// A case that is a process of its own.
 #define CHILD_CASE(name, body)                                                                               \
-  static void name(void)                                                                                     \
+  TEST_CASE(name)                                                                                            \
   {                                                                                                          \
     CU_ASSERT_EQUAL(test_in_child(body, NULL), CHILD_GOOD);                                                  \
   }

@@ -29,7 +29,7 @@ static bool is_sound(const ws_alarm_heap_t *heap)
 }
 
 /// Waits in and out of the heap in a random order, some of them with equal deadlines; then all by their time.
-static void test_heap(void)
+TEST_CASE(test_heap)
 {
   ws_alarm_heap_t heap = {0};
   uint64_t random = test_seed();
@@ -70,7 +70,7 @@ static void add_without_memory(ws_alarm_heap_t *heap, ws_waiter_t *waiter)
 }
 
 /// What many waits have needed goes back when few are left, even if there was no memory for a smaller heap.
-static void test_heap_memory(void)
+TEST_CASE(test_heap_memory)
 {
   ws_alarm_heap_t heap = {0};
   memset(waits, 0, sizeof waits);
@@ -100,4 +100,4 @@ static void test_seams(void)
   seam.ws_os_map = ws_os_map_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "alarm", TEST_CASE(test_heap), TEST_CASE(test_heap_memory))
+TEST_MAIN_SEAMS(test_seams, "alarm")

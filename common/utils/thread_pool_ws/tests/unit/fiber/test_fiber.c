@@ -20,7 +20,7 @@ static void use_stack(void *bytes_arg)
 }
 
 /// The stacks are counted while they are in use: free ones may be closed at any time.
-static void test_stack_sizes(void)
+TEST_CASE(test_stack_sizes)
 {
   static const uint32_t sizes[] = {WS_FIBER_STACK_BYTES_MIN, 65536, 100000, 1 << 20,
                                    WS_FIBER_STACK_BYTES_MAX};
@@ -60,7 +60,7 @@ static void check_pushes(ws_pool_t *pool, const push_t *push, size_t count)
 }
 
 /// A tag for a group and a group for a tag are refused: each switch would complete, or write beside, a unit.
-static void test_bad_input(void)
+TEST_CASE(test_bad_input)
 {
   ws_group_t *const group = &scene.group, *const tag = ws_group_tag(group),
                     *const weak = ws_group_weak_tag(group);
@@ -140,7 +140,7 @@ static void leave_value(void *unused)
   note(ws_local_get(&second) == &own && ws_caller_id() == ws_fiber_self());
 }
 
-static void test_values_of_fibers(void)
+TEST_CASE(test_values_of_fibers)
 {
   CU_ASSERT_PTR_NULL(ws_fiber_self());
   CU_ASSERT_PTR_NULL(ws_local_get(&first));
@@ -169,7 +169,7 @@ static void *have_thread_value(void *unused)
   return unused;
 }
 
-static void test_values_of_threads(void)
+TEST_CASE(test_values_of_threads)
 {
   scene_begin(1);
   ws_store_relaxed(&ends, 0);
@@ -188,5 +188,4 @@ static void test_values_of_threads(void)
   scene_end();
 }
 
-TEST_MAIN("fiber", TEST_CASE(test_stack_sizes), TEST_CASE(test_bad_input), TEST_CASE(test_values_of_fibers),
-          TEST_CASE(test_values_of_threads))
+TEST_MAIN("fiber")

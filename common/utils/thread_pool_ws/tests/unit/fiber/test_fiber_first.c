@@ -30,7 +30,7 @@ static int raise_ignored(void *unused)
 }
 
 /// A SIGSEGV that a program sends does what it did before there were fibers.
-static void test_sent_signal(void)
+TEST_CASE(test_sent_signal)
 {
   const int by_default = test_in_child(raise_default, NULL);
   CU_ASSERT(TEST_SANITIZED ? by_default != 0 : by_default == 128 + SIGSEGV);
@@ -56,7 +56,7 @@ static void switch_and_sleep(void)
 }
 
 /// Handlers run on the stacks of fibers, while these switch, and while their workers sleep.
-static void test_handlers_on_workers(void)
+TEST_CASE(test_handlers_on_workers)
 {
   scene_begin(2);
   CU_ASSERT_TRUE(test_interrupt(scene.pool, 0, switch_and_sleep));
@@ -64,4 +64,4 @@ static void test_handlers_on_workers(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_first", TEST_CASE(test_sent_signal), TEST_CASE(test_handlers_on_workers))
+TEST_MAIN("fiber_first")

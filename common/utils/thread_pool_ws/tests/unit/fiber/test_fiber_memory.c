@@ -201,7 +201,7 @@ static int use_machine(void *machine_arg)
 
 /// With pages of 64 KiB the guard lies directly below the smallest stack, too. A handler that interrupts a
 /// fiber finds room: the CPU's registers may take 11 KiB.
-static void test_least(void)
+TEST_CASE(test_least)
 {
   machine_t machines[] = {
       {65536, 1, 65536}, {4096, 11 * 1024, 65536}, {4096, 4096, WS_FIBER_STACK_BYTES_MIN}};
@@ -217,5 +217,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "fiber_memory", TEST_CASE(test_threads_end), TEST_CASE(test_trim_around),
-                TEST_CASE(test_trim_refused), TEST_CASE(test_least))
+TEST_MAIN_SEAMS(test_seams, "fiber_memory")

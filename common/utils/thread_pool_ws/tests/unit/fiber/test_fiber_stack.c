@@ -79,7 +79,7 @@ static void park_unguarded(void)
     abort(); // for dies_with()
 }
 
-static void test_unguarded(void)
+TEST_CASE(test_unguarded)
 {
   CU_ASSERT(dies_with(park_unguarded, "100 stacks of fibers have guard pages; further ones have none"));
 }
@@ -138,7 +138,7 @@ static void check_overflow(void (*func)(void *))
 }
 
 /// A frame that is larger than a page does not step over the guard, either.
-static void test_overflow(void)
+TEST_CASE(test_overflow)
 {
   check_overflow(overflow);
   check_overflow(jump);
@@ -160,7 +160,7 @@ static void run_spoil(void)
   ws_pool_wait(scene.pool);
 }
 
-static void test_overflow_unguarded(void)
+TEST_CASE(test_overflow_unguarded)
 {
   CU_ASSERT(dies_with(run_spoil, "fiber \"fiber\" has overflowed its stack of 131072 bytes"));
 }
@@ -220,7 +220,7 @@ static int chain(void *unused)
   return 0;
 }
 
-static void test_chain(void)
+TEST_CASE(test_chain)
 {
   CU_ASSERT_EQUAL(test_in_child(chain, NULL), 7);
 }
@@ -269,6 +269,4 @@ static void test_seams(void)
   seam.mincore = mincore_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "fiber_stack", TEST_CASE(test_many), TEST_CASE(test_unguarded),
-                TEST_CASE(test_overflow), TEST_CASE(test_overflow_unguarded), TEST_CASE(test_jump_unguarded),
-                TEST_CASE(test_chain), TEST_CASE(test_count))
+TEST_MAIN_SEAMS(test_seams, "fiber_stack")

@@ -46,7 +46,7 @@ static void queue_for_the_next(void *unused)
   note(calls == 2);
 }
 
-static void test_next(void)
+TEST_CASE(test_next)
 {
   on_both(queue_for_the_next);
 }
@@ -118,7 +118,7 @@ static void wait_yielding(void)
   note(event_ready(NULL));
 }
 
-static void test_before_waits(void)
+TEST_CASE(test_before_waits)
 {
   void (*const waits[])(void) = {wait_sem, wait_group, wait_event, wait_yielding};
   for (uint32_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
@@ -170,7 +170,7 @@ static void run_inside_a_thread_of_steps(void *unused)
   note(calls == 1);
 }
 
-static void test_parks(void)
+TEST_CASE(test_parks)
 {
   scene_begin(3);
   sem = (ws_sem_t)WS_SEM_INIT(0);
@@ -201,7 +201,7 @@ static void help_with_fiber(ws_step_t *step)
   ws_group_wait(&fibers, scene.pool); // this thread may run it
 }
 
-static void test_fiber_has_its_own(void)
+TEST_CASE(test_fiber_has_its_own)
 {
   scene_begin(1);
   numbered_t first = {.step = {.call = help_with_fiber}, .index = WS_STEPS_NESTED_MAX};
@@ -210,5 +210,4 @@ static void test_fiber_has_its_own(void)
   scene_end();
 }
 
-TEST_MAIN("fiber_steps", TEST_CASE(test_next), TEST_CASE(test_before_waits), TEST_CASE(test_parks),
-          TEST_CASE(test_fiber_has_its_own))
+TEST_MAIN("fiber_steps")

@@ -76,7 +76,7 @@ static void check_ways(bool alike, uint32_t longest_max, uint32_t mean_max)
   free(waits);
 }
 
-static void test_ways(void)
+TEST_CASE(test_ways)
 {
   check_ways(false, 14, 8);
   check_ways(true, WS_LOT_DEPTH_MAX, WS_LOT_DEPTH_MAX);
@@ -147,7 +147,7 @@ static void check_random(bool alike)
   CU_ASSERT_PTR_NULL(root);
 }
 
-static void test_random_order(void)
+TEST_CASE(test_random_order)
 {
   check_random(false);
   check_random(true);
@@ -181,7 +181,7 @@ static void keep_settled(void *settled, uint32_t woken, bool more)
 }
 
 /// Waits for two addresses stand one after the other in one bucket: a wake takes the oldest of its address.
-static void test_wakes(void)
+TEST_CASE(test_wakes)
 {
   static const struct {
     uint32_t address, count, woken;
@@ -203,4 +203,4 @@ static void test_wakes(void)
   }
 }
 
-TEST_MAIN("lot_queue", TEST_CASE(test_ways), TEST_CASE(test_random_order), TEST_CASE(test_wakes))
+TEST_MAIN("lot_queue")

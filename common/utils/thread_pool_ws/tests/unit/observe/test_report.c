@@ -96,7 +96,7 @@ static bool is_complete(void)
   return complete;
 }
 
-static void a_pool_that_ran(void)
+TEST_CASE(a_pool_that_ran)
 {
   ws_pool_t *pool = test_pool(3);
   ws_au64_t count = {0};
@@ -123,7 +123,7 @@ static void a_pool_that_ran(void)
 }
 
 /// Without workers, and with more than have lines of their own.
-static void any_number_of_workers(void)
+TEST_CASE(any_number_of_workers)
 {
   ws_pool_t *none = test_pool(0), *many = test_pool(20);
   for (uint32_t round = 0; round < 2; round++) {
@@ -138,7 +138,7 @@ static void any_number_of_workers(void)
   test_destroy(many);
 }
 
-static void each_mode_is_named(void)
+TEST_CASE(each_mode_is_named)
 {
   static const char *const named[] = {
       [WS_SPIN_OFF] = "off",
@@ -180,7 +180,7 @@ static const ws_prewake_stats_t some_stats = {
     .wake[WS_WAKE_TIMER][4] = {.wakes = 99, .p50_ns = 11100, .p99_ns = 22200},
 };
 
-static void what_prewake_says_is_shown(void)
+TEST_CASE(what_prewake_says_is_shown)
 {
   static const struct {
     const char *head, *text;
@@ -204,7 +204,7 @@ static void what_prewake_says_is_shown(void)
   end_given(pool);
 }
 
-static void the_state_fits_the_mode(void)
+TEST_CASE(the_state_fits_the_mode)
 {
   static const struct {
     ws_spin_t spin;
@@ -225,7 +225,7 @@ static void the_state_fits_the_mode(void)
   end_given(pool);
 }
 
-static void no_number_breaks_the_page(void)
+TEST_CASE(no_number_breaks_the_page)
 {
   ws_prewake_stats_t most;
   memset(&most, 0xff, sizeof(most));
@@ -246,7 +246,7 @@ static void stop_twice(void)
   test_destroy(pool); // stopped already: says nothing again
 }
 
-static void printed_at_the_stop_if_asked_for(void)
+TEST_CASE(printed_at_the_stop_if_asked_for)
 {
   static char text[8192];
   reports = true;
@@ -263,7 +263,4 @@ static void test_seams(void)
   seam.ws_pool_prewake_stats_sized = ws_pool_prewake_stats_sized_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "report", TEST_CASE(a_pool_that_ran), TEST_CASE(any_number_of_workers),
-                TEST_CASE(each_mode_is_named), TEST_CASE(what_prewake_says_is_shown),
-                TEST_CASE(the_state_fits_the_mode), TEST_CASE(no_number_breaks_the_page),
-                TEST_CASE(printed_at_the_stop_if_asked_for))
+TEST_MAIN_SEAMS(test_seams, "report")

@@ -66,7 +66,7 @@ static int32_t pass(void)
 }
 
 /// Also the first one, which may be there before the worker has looked for one.
-static void a_task_makes_its_worker_busy(void)
+TEST_CASE(a_task_makes_its_worker_busy)
 {
   test_gate_t gate;
   test_gate_init(&gate);
@@ -95,7 +95,7 @@ static void a_task_makes_its_worker_busy(void)
 }
 
 /// A worker that busy-polls looks for tasks.
-static void a_worker_that_spins_is_switching(void)
+TEST_CASE(a_worker_that_spins_is_switching)
 {
   if (test_cpus() < 2) {
     printf("(skipped: one CPU, so no worker spins) ");
@@ -116,7 +116,7 @@ static void note_state(void *unused, const ws_observation_t *seen)
 }
 
 /// A worker that has been woken has no task yet.
-static void a_worker_that_wakes_is_switching(void)
+TEST_CASE(a_worker_that_wakes_is_switching)
 {
   ws_settings_t settings = test_settings(1);
   settings.spin = WS_SPIN_OFF;
@@ -131,7 +131,7 @@ static void a_worker_that_wakes_is_switching(void)
 }
 
 /// The sum of the states is the worker's age.
-static void the_states_add_up(void)
+TEST_CASE(the_states_add_up)
 {
   create(1, WS_SPIN_AUTO);
   CU_ASSERT_TRUE(test_until_quiet(pool)); // no other thread looks at the clock between these two
@@ -161,6 +161,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "state", TEST_CASE(a_task_makes_its_worker_busy),
-                TEST_CASE(a_worker_that_spins_is_switching), TEST_CASE(a_worker_that_wakes_is_switching),
-                TEST_CASE(the_states_add_up))
+TEST_MAIN_SEAMS(test_seams, "state")

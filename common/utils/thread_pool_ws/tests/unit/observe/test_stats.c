@@ -29,7 +29,7 @@ static void *read_on(void *reader_arg)
   return NULL;
 }
 
-static void counters_add_up(void)
+TEST_CASE(counters_add_up)
 {
   reader_t reader = {.pool = test_pool(3)};
   ws_au64_t count = {0};
@@ -56,4 +56,4 @@ static void counters_add_up(void)
   test_destroy(reader.pool);
 }
 
-TEST_MAIN("stats", TEST_CASE(counters_add_up))
+TEST_MAIN("stats")

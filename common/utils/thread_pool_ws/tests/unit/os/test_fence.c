@@ -55,7 +55,7 @@ static uint32_t calls(void)
   return 100 * ws_load_relaxed(&registrations) + ws_load_relaxed(&barriers);
 }
 
-static void the_kernel_is_asked_once(void)
+TEST_CASE(the_kernel_is_asked_once)
 {
   static const struct {
     uint32_t answer;
@@ -89,7 +89,7 @@ static bool is_light(uint32_t workers)
 }
 
 /// A pool of one worker has no guard that would make the heavy ones.
-static void pools_have_light_fences_if_there_are_heavy_ones(void)
+TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones)
 {
   begin(REFUSED);
   CU_ASSERT_FALSE(is_light(4));
@@ -106,5 +106,4 @@ static void pools_have_light_fences_if_there_are_heavy_ones(void)
   CU_ASSERT_EQUAL(test_value(&count), 300);
 }
 
-TEST_MAIN("fence", TEST_CASE(the_kernel_is_asked_once),
-          TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones))
+TEST_MAIN("fence")

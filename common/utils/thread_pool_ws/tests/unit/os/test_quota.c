@@ -36,7 +36,7 @@ static uint32_t read_quota(const file_t *fake)
   return cpus;
 }
 
-static void cpus_of_a_quota(void)
+TEST_CASE(cpus_of_a_quota)
 {
   static const struct {
     uint32_t cpus; ///< UINT32_MAX = as many as there are
@@ -72,7 +72,7 @@ static void cpus_of_a_quota(void)
     CU_ASSERT_EQUAL(read_quota(rows[i].file), rows[i].cpus);
 }
 
-static void damaged_texts(void)
+TEST_CASE(damaged_texts)
 {
   static char long_line[9000];
   memset(long_line, 'a', sizeof(long_line) - 1);
@@ -94,7 +94,7 @@ static void damaged_texts(void)
   }
 }
 
-static void how_often_it_was_used_up(void)
+TEST_CASE(how_often_it_was_used_up)
 {
   static const file_t fake[] = {{CGROUP, "4:cpu,cpuacct:/a\n0::/b\n"},
                                 {FS "cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 5\n"},
@@ -115,5 +115,4 @@ static void test_seams(void)
   seam.ws_os_read = ws_os_read_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "quota", TEST_CASE(cpus_of_a_quota), TEST_CASE(damaged_texts),
-                TEST_CASE(how_often_it_was_used_up))
+TEST_MAIN_SEAMS(test_seams, "quota")

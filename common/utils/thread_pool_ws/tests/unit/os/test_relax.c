@@ -30,7 +30,7 @@ static int measure(void *wanted_arg)
   return ws_relax_pauses() == wanted->pauses ? 0 : 1;
 }
 
-static void pauses_that_fill_an_iteration(void)
+TEST_CASE(pauses_that_fill_an_iteration)
 {
   static measure_t wanted[] = {
       {64 * 100, 1},   {64 * 47, 2}, // 140 cycles at 3 GHz
@@ -52,7 +52,7 @@ static void *init_and_relax(void *unused)
   return NULL;
 }
 
-static void many_threads_measure_once(void)
+TEST_CASE(many_threads_measure_once)
 {
   test_threads_t threads = {0};
   for (uint32_t i = 0; i < 8; i++)
@@ -66,5 +66,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "relax", TEST_CASE(pauses_that_fill_an_iteration),
-                TEST_CASE(many_threads_measure_once))
+TEST_MAIN_SEAMS(test_seams, "relax")

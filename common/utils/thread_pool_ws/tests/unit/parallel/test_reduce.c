@@ -105,7 +105,7 @@ static bool reduces(ws_pool_t *pool, uint64_t first, uint64_t end)
 }
 
 /// Also at the end of the numbers, and of an empty range.
-static void each_range_and_grain(void)
+TEST_CASE(each_range_and_grain)
 {
   static const uint64_t counts[] = {0, 1, 2, 3, 7, 64, 1000, 4097}, grains[] = {0, 1, 2, 3, 100, UINT64_MAX};
   for (uint32_t workers = 0; workers <= 3; workers++) {
@@ -126,7 +126,7 @@ static void each_range_and_grain(void)
 static ws_pool_t *outer_pool;
 
 /// The caller runs what the pool does not take. A pool that is stopped: tests/cxx/test_cxx_parallel.cpp.
-static void a_pool_that_is_full(void)
+TEST_CASE(a_pool_that_is_full)
 {
   ws_settings_t settings = test_settings(1);
   settings.full = WS_FULL_FAIL;
@@ -151,7 +151,7 @@ static void add_after_an_abort(void *factor_arg, uint64_t first, uint64_t end, v
 }
 
 /// An abort skips queued halves: the caller runs them.
-static void a_pool_that_is_aborted_meanwhile(void)
+TEST_CASE(a_pool_that_is_aborted_meanwhile)
 {
   outer_pool = test_pool(1);
   test_gate_init(&gate);
@@ -177,7 +177,7 @@ static void add_counts(void *unused, void *left, const void *right)
   count(unused, 0, *(const uint64_t *)right, left);
 }
 
-static void without_a_neutral_value_pieces_begin_with_zero(void)
+TEST_CASE(without_a_neutral_value_pieces_begin_with_zero)
 {
   const ws_reduce_t how = {.piece = count, .combine = add_counts, .bytes = sizeof(uint64_t), .grain = 10};
   ws_pool_t *pool = test_pool(2);
@@ -188,7 +188,7 @@ static void without_a_neutral_value_pieces_begin_with_zero(void)
   test_destroy(pool);
 }
 
-static void wrong_arguments(void)
+TEST_CASE(wrong_arguments)
 {
   segment_t result = nothing;
   ws_reduce_t wrong[] = {sum_of, sum_of, sum_of, sum_of};
@@ -205,7 +205,7 @@ static void wrong_arguments(void)
 
 /// Pieces take 10 us or more, and where that leaves many of them, each thread gets about 32. Each is called
 /// in two parts, the first of which is timed.
-static void the_grain_follows_the_cost(void)
+TEST_CASE(the_grain_follows_the_cost)
 {
   static const struct {
     uint64_t element_ns, count, longest_min, longest_max;
@@ -226,7 +226,7 @@ static void the_grain_follows_the_cost(void)
 }
 
 /// A range of fewer elements than a probe needs, or of few for each thread: long elements are single pieces.
-static void long_elements_of_a_small_range(void)
+TEST_CASE(long_elements_of_a_small_range)
 {
   static const uint64_t counts[] = {2, 3, 12, 22, 63};
   for (uint32_t workers = 1; workers <= 7; workers += 2) {
@@ -246,7 +246,7 @@ static void long_elements_of_a_small_range(void)
 }
 
 /// There short elements cost fewer than two pushes for each thread.
-static void short_elements_of_a_small_range(void)
+TEST_CASE(short_elements_of_a_small_range)
 {
   for (uint32_t workers = 1; workers <= 7; workers++) {
     ws_pool_t *pool = test_pool(workers);
@@ -279,7 +279,7 @@ static void *reduce_range(void *range_arg)
 }
 
 /// As many pieces as there are threads begin before one has ended: nothing is measured before.
-static void a_small_range_runs_on_all_threads(void)
+TEST_CASE(a_small_range_runs_on_all_threads)
 {
   static const range_t cases[] = {{.count = 12}, {.count = 22}, {.count = 63}};
   for (uint32_t workers = 1; workers <= 11; workers += 5)
@@ -311,7 +311,7 @@ static void add_uneven(void *unused, uint64_t first, uint64_t end, void *result)
 }
 
 /// Elements that begin short: a thread that meets a long one divides what is left.
-static void a_piece_may_turn_out_long(void)
+TEST_CASE(a_piece_may_turn_out_long)
 {
   ws_pool_t *pool = test_pool(1);
   for (uint64_t from = 0; from <= 8; from++) {
@@ -341,7 +341,7 @@ static void add_and_end(void *unused, uint64_t first, uint64_t end, void *result
 
 /// The first piece ends the reduction: the halves that were pushed before it are not divided. The only worker
 /// stands in a gate.
-static void what_is_over_is_not_divided(void)
+TEST_CASE(what_is_over_is_not_divided)
 {
   ws_pool_t *pool = test_pool(1);
   test_gate_init(&gate);
@@ -369,9 +369,4 @@ static void test_seams(void)
   seam.ws_pool_push = ws_pool_push_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "reduce", TEST_CASE(each_range_and_grain), TEST_CASE(a_pool_that_is_full),
-                TEST_CASE(a_pool_that_is_aborted_meanwhile),
-                TEST_CASE(without_a_neutral_value_pieces_begin_with_zero), TEST_CASE(wrong_arguments),
-                TEST_CASE(the_grain_follows_the_cost), TEST_CASE(long_elements_of_a_small_range),
-                TEST_CASE(short_elements_of_a_small_range), TEST_CASE(a_small_range_runs_on_all_threads),
-                TEST_CASE(a_piece_may_turn_out_long), TEST_CASE(what_is_over_is_not_divided))
+TEST_MAIN_SEAMS(test_seams, "reduce")

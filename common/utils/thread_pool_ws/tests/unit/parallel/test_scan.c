@@ -80,7 +80,7 @@ static void scan(ws_pool_t *pool, uint32_t count, bool no_hints)
 
 /// Without hints if none are wanted, or the kernel does not tell. The caller scans what the pool does not
 /// take.
-static void each_block_on_its_node(void)
+TEST_CASE(each_block_on_its_node)
 {
   static const struct {
     bool no_hints, refuse;
@@ -108,7 +108,7 @@ static void each_block_on_its_node(void)
 }
 
 /// An abort skips queued blocks: the caller scans them.
-static void a_pool_that_is_aborted_meanwhile(void)
+TEST_CASE(a_pool_that_is_aborted_meanwhile)
 {
   ws_pool_t *pool = test_pool(1);
   test_gate_init(&gate);
@@ -122,7 +122,7 @@ static void a_pool_that_is_aborted_meanwhile(void)
   test_gate_destroy(&gate);
 }
 
-static void wrong_arguments(void)
+TEST_CASE(wrong_arguments)
 {
   ws_pool_t *pool = test_pool(1);
   const ws_scan_t how = {.block = block, .count = 1, .scan = scan_block};
@@ -143,5 +143,4 @@ static void test_seams(void)
   seam.ws_pool_push = ws_pool_push_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "scan", TEST_CASE(each_block_on_its_node),
-                TEST_CASE(a_pool_that_is_aborted_meanwhile), TEST_CASE(wrong_arguments))
+TEST_MAIN_SEAMS(test_seams, "scan")

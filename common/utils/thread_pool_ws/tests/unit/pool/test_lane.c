@@ -40,38 +40,117 @@ static void *push_and_end(void *pusher_arg)
   return NULL; // its tasks stay in its lane
 }
 
-static pthread_key_t late_key;
-
-static void push_late(void *pusher_arg)
+static bool gets_a_lane(void *pusher_arg)
 {
-  push_and_end(pusher_arg);
+  pusher_t *pusher = pusher_arg;
+  ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if no thread had looked lately
+  pusher->lane = NULL;
+  in_a_thread(push_and_end, pusher);
+  return pusher->lane != NULL;
 }
 
-static void *set_late_push(void *pusher_arg)
-{
-  pthread_setspecific(late_key, pusher_arg);
-  return push_and_end(pusher_arg);
-}
+// Before the process makes its key: the cases with a child.
 
-/// A destructor of the thread's own data pushes after the thread has left its lane.
-static void push_from_a_thread_that_ends(void)
+static int push_without_keys(void *unused)
 {
+  pthread_key_t key;
+  while (pthread_key_create(&key, NULL) == 0)
+    continue;
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(1);
-  settings.lanes = 1;
-  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
-  pthread_key_create(&late_key, push_late);
-  for (uint32_t i = 0; i < 20; i++)
-    in_a_thread(set_late_push, &pusher);
-  CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 80);
-  CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
-  pthread_key_delete(late_key);
-  test_destroy(pusher.pool);
+  settings.lanes = 2;
+  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 5};
+  for (uint32_t i = 0; i < 10; i++)
+    in_a_thread(push_and_end, &pusher);
+  if (ws_pool_wait(pusher.pool) != 0 || test_value(&count) != 50)
+    return 1;
+  return test_until(gets_a_lane, &pusher) ? 0 : 2;
 }
 
+/// The child of such a process ends in _exit, where clang's ThreadSanitizer fails about every second time.
+TEST_CASE(host_without_a_free_key)
+{
+#ifdef __clang__
+  if (TEST_SANITIZED) {
+    printf("(skipped: clang's sanitizers) ");
+    return;
+  }
+#endif
+  CU_ASSERT_EQUAL(test_in_child(push_without_keys, NULL), 0);
+}
+
+enum { KEY_WAS_DELETED = 42 };
+
+static bool end_at_delete;
+
+static int pthread_key_delete_seam(pthread_key_t key)
+{
+  const int result = __real_pthread_key_delete(key);
+  if (end_at_delete)
+    _exit(result == 0 ? KEY_WAS_DELETED : 1);
+  return result;
+}
+
+static int push_and_exit(void *unused)
+{
+  ws_pool_t *pool = test_pool(1);
+  test_push(pool, test_empty_task, NULL, NULL);
+  test_destroy(pool);
+  end_at_delete = true;
+  exit(0);
+}
+
+/// The destructor of the library, which an unload runs as well, gives the key back.
+TEST_CASE(key_ends_with_the_library)
+{
+  CU_ASSERT_EQUAL(test_in_child(push_and_exit, NULL), KEY_WAS_DELETED);
+}
+
+enum { CHILD_HAS_EXITED = 43 };
+
+static test_gate_t key_gate;
+static bool stand_in_create;
+
+TEST_BEFORE_SANITIZER static int pthread_key_create_seam(pthread_key_t *key, void (*destructor)(void *))
+{
+  if (stand_in_create)
+    test_gate_task(&key_gate);
+  return __real_pthread_key_create(key, destructor);
+}
+
+static int exit_at_once(void *unused)
+{
+  exit(CHILD_HAS_EXITED);
+}
+
+/// The thread's first push makes the key, under the process's lock.
+static int fork_in_first_push(void *unused)
+{
+  ws_au64_t count = {0};
+  pusher_t pusher = {.pool = test_pool(1), .count = &count, .tasks = 1};
+  test_gate_init(&key_gate);
+  stand_in_create = true;
+  test_threads_t threads = {0};
+  test_spawn(&threads, push_and_end, &pusher);
+  if (!test_gate_await(&key_gate, 1))
+    return 1;
+  const int result = test_in_child(exit_at_once, NULL);
+  test_gate_let(&key_gate, 1);
+  test_join(&threads);
+  test_destroy(pusher.pool);
+  return result;
+}
+
+/// A child that only exits does not wait for a lock of a thread that it does not have.
+TEST_CASE(forked_child_exits)
+{
+  CU_ASSERT_EQUAL(test_in_child(fork_in_first_push, NULL), CHILD_HAS_EXITED);
+}
+
+static pthread_key_t late_key;
+
 /// The heir of a lane that has grown gets it, and touches it, at its first size.
-static void lane_is_inherited_at_its_first_size(void)
+TEST_CASE(lane_is_inherited_at_its_first_size)
 {
   ws_au64_t count = {0};
   test_gate_t gate;
@@ -117,17 +196,8 @@ static bool is_last_round_usable(void)
   return !TEST_SANITIZED;
 }
 
-static bool gets_a_lane(void *pusher_arg)
-{
-  pusher_t *pusher = pusher_arg;
-  ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if no thread had looked lately
-  pusher->lane = NULL;
-  in_a_thread(push_and_end, pusher);
-  return pusher->lane != NULL;
-}
-
 /// More threads than lanes end without freeing theirs, one after the other: the next ones inherit them.
-static void lanes_of_the_last_round_are_inherited(void)
+TEST_CASE(lanes_of_the_last_round_are_inherited)
 {
   if (!is_last_round_usable())
     return;
@@ -147,100 +217,32 @@ static void lanes_of_the_last_round_are_inherited(void)
   test_destroy(late.pool);
 }
 
-static int push_without_keys(void *unused)
+static void push_late(void *pusher_arg)
 {
-  pthread_key_t key;
-  while (pthread_key_create(&key, NULL) == 0)
-    continue;
+  push_and_end(pusher_arg);
+}
+
+static void *set_late_push(void *pusher_arg)
+{
+  pthread_setspecific(late_key, pusher_arg);
+  return push_and_end(pusher_arg);
+}
+
+/// A destructor of the thread's own data pushes after the thread has left its lane.
+TEST_CASE(push_from_a_thread_that_ends)
+{
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(1);
-  settings.lanes = 2;
-  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 5};
-  for (uint32_t i = 0; i < 10; i++)
-    in_a_thread(push_and_end, &pusher);
-  if (ws_pool_wait(pusher.pool) != 0 || test_value(&count) != 50)
-    return 1;
-  return test_until(gets_a_lane, &pusher) ? 0 : 2;
-}
-
-/// The child of such a process ends in _exit, where clang's ThreadSanitizer fails about every second time.
-static void host_without_a_free_key(void)
-{
-#ifdef __clang__
-  if (TEST_SANITIZED) {
-    printf("(skipped: clang's sanitizers) ");
-    return;
-  }
-#endif
-  CU_ASSERT_EQUAL(test_in_child(push_without_keys, NULL), 0);
-}
-
-enum { KEY_WAS_DELETED = 42 };
-
-static bool end_at_delete;
-
-static int pthread_key_delete_seam(pthread_key_t key)
-{
-  const int result = __real_pthread_key_delete(key);
-  if (end_at_delete)
-    _exit(result == 0 ? KEY_WAS_DELETED : 1);
-  return result;
-}
-
-static int push_and_exit(void *unused)
-{
-  ws_pool_t *pool = test_pool(1);
-  test_push(pool, test_empty_task, NULL, NULL);
-  test_destroy(pool);
-  end_at_delete = true;
-  exit(0);
-}
-
-/// The destructor of the library, which an unload runs as well, gives the key back.
-static void key_ends_with_the_library(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(push_and_exit, NULL), KEY_WAS_DELETED);
-}
-
-enum { CHILD_HAS_EXITED = 43 };
-
-static test_gate_t key_gate;
-static bool stand_in_create;
-
-TEST_BEFORE_SANITIZER static int pthread_key_create_seam(pthread_key_t *key, void (*destructor)(void *))
-{
-  if (stand_in_create)
-    test_gate_task(&key_gate);
-  return __real_pthread_key_create(key, destructor);
-}
-
-static int exit_at_once(void *unused)
-{
-  exit(CHILD_HAS_EXITED);
-}
-
-/// The thread's first push makes the key, under the process's lock.
-static int fork_in_first_push(void *unused)
-{
-  ws_au64_t count = {0};
-  pusher_t pusher = {.pool = test_pool(1), .count = &count, .tasks = 1};
-  test_gate_init(&key_gate);
-  stand_in_create = true;
-  test_threads_t threads = {0};
-  test_spawn(&threads, push_and_end, &pusher);
-  if (!test_gate_await(&key_gate, 1))
-    return 1;
-  const int result = test_in_child(exit_at_once, NULL);
-  test_gate_let(&key_gate, 1);
-  test_join(&threads);
+  settings.lanes = 1;
+  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
+  pthread_key_create(&late_key, push_late);
+  for (uint32_t i = 0; i < 20; i++)
+    in_a_thread(set_late_push, &pusher);
+  CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
+  CU_ASSERT_EQUAL(test_value(&count), 80);
+  CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
+  pthread_key_delete(late_key);
   test_destroy(pusher.pool);
-  return result;
-}
-
-/// A child that only exits does not wait for a lock of a thread that it does not have.
-static void forked_child_exits(void)
-{
-  CU_ASSERT_EQUAL(test_in_child(fork_in_first_push, NULL), CHILD_HAS_EXITED);
 }
 
 static void test_seams(void)
@@ -249,6 +251,4 @@ static void test_seams(void)
   seam.pthread_key_create = pthread_key_create_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "lane", TEST_CASE(host_without_a_free_key), TEST_CASE(forked_child_exits),
-                TEST_CASE(key_ends_with_the_library), TEST_CASE(lane_is_inherited_at_its_first_size),
-                TEST_CASE(lanes_of_the_last_round_are_inherited), TEST_CASE(push_from_a_thread_that_ends))
+TEST_MAIN_SEAMS(test_seams, "lane")

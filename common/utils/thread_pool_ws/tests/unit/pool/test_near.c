@@ -84,7 +84,7 @@ static uint32_t near_mask(void)
   return mask;
 }
 
-static void near_are_those_of_the_same_cache(void)
+TEST_CASE(near_are_those_of_the_same_cache)
 {
   static const struct {
     uint32_t cpus_a_cache;
@@ -107,7 +107,7 @@ static void near_are_those_of_the_same_cache(void)
   }
 }
 
-static void a_worker_that_moves_is_near_there(void)
+TEST_CASE(a_worker_that_moves_is_near_there)
 {
   begin(4, 3);
   ws_store_relaxed(&workers[0].seen_cpu, 1 + 7);
@@ -131,7 +131,7 @@ static uint32_t planned(uint32_t most)
   return timers;
 }
 
-static void as_many_timers_as_workers_may_be_awake(void)
+TEST_CASE(as_many_timers_as_workers_may_be_awake)
 {
   begin(4, 3);
   CU_ASSERT_EQUAL(planned(2), 2);
@@ -149,6 +149,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "near", TEST_CASE(near_are_those_of_the_same_cache),
-                TEST_CASE(a_worker_that_moves_is_near_there),
-                TEST_CASE(as_many_timers_as_workers_may_be_awake))
+TEST_MAIN_SEAMS(test_seams, "near")

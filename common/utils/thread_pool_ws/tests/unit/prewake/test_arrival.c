@@ -74,7 +74,7 @@ static void take(const step_t *step)
 }
 
 /// Those who have started count from a new arrival on.
-static void what_is_the_arrival_of_a_burst(void)
+TEST_CASE(what_is_the_arrival_of_a_burst)
 {
   static const step_t rows[][3] = {
       // no pause has been noted
@@ -109,7 +109,7 @@ static void what_is_the_arrival_of_a_burst(void)
 
 /// A worker has been idle for some time, while a burst was handed to others. It need not ask again once there
 /// is a pause, which begins when the last work ends. Before that a push reads no clock.
-static void an_idle_worker_reports_a_pause_when_there_is_one(void)
+TEST_CASE(an_idle_worker_reports_a_pause_when_there_is_one)
 {
   static const struct {
     uint64_t out_of_work_ns, at_ns, again_ns;
@@ -140,7 +140,7 @@ static void finds(uint32_t worker, uint64_t at_ns)
 }
 
 /// The first of a burst notes how late it is, also if others find tasks of the burst before it has done so.
-static void one_worker_notes_when_a_burst_began(void)
+TEST_CASE(one_worker_notes_when_a_burst_began)
 {
   begin();
   for (uint32_t i = 0; i < 3; i++)
@@ -235,7 +235,7 @@ static void none_finds(uint32_t number, uint64_t at_ns) {}
 
 /// Whether a worker learns of a burst before others have found tasks of it, or after. Of tasks that had to
 /// wait, a worker more could have run each, if the pool has it.
-static void workers_that_took_tasks_of_a_burst_are_counted(void)
+TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted)
 {
   static const struct {
     void (*burst)(uint32_t number, uint64_t at_ns);
@@ -256,7 +256,7 @@ static void workers_that_took_tasks_of_a_burst_are_counted(void)
 }
 
 /// Bursts of one and of three takers, by turns, after gaps that are unlike.
-static void each_phase_has_its_takers(void)
+TEST_CASE(each_phase_has_its_takers)
 {
   begin();
   uint64_t at_ns = FIRST_NS;
@@ -274,7 +274,4 @@ static void each_phase_has_its_takers(void)
   CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.outlook.arrived.phase), 11);
 }
 
-TEST_MAIN("arrival", TEST_CASE(what_is_the_arrival_of_a_burst),
-          TEST_CASE(an_idle_worker_reports_a_pause_when_there_is_one),
-          TEST_CASE(one_worker_notes_when_a_burst_began),
-          TEST_CASE(workers_that_took_tasks_of_a_burst_are_counted), TEST_CASE(each_phase_has_its_takers))
+TEST_MAIN("arrival")

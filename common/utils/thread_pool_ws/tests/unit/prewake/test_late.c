@@ -81,7 +81,7 @@ static bool is_the_cause(const row_t *row, ws_late_t unset, ws_late_t cause)
   return starts(after(0), 40000, cause);
 }
 
-static void the_cause_follows_from_the_facts(void)
+TEST_CASE(the_cause_follows_from_the_facts)
 {
   static const row_t rows[] = {
       {WS_LATE_WAKE, false, false, 0, 39000, 500, 0, 0, PERIOD_NS, PERIOD_NS},
@@ -104,7 +104,7 @@ static void the_cause_follows_from_the_facts(void)
     CU_ASSERT_TRUE(is_the_cause(&rows[1], why, why));
 }
 
-static void every_cause_has_a_name(void)
+TEST_CASE(every_cause_has_a_name)
 {
   for (uint32_t i = 0; i < WS_LATE_CAUSES; i++) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(ws_late_name((ws_late_t)i));
@@ -115,7 +115,7 @@ static void every_cause_has_a_name(void)
 }
 
 /// The bound settles where one in ten is above, whatever the size of the times.
-static void one_in_ten_is_above_the_bound(void)
+TEST_CASE(one_in_ten_is_above_the_bound)
 {
   enum { LEARN = 20000, COUNT = 20000 };
   for (uint64_t scale_ns = 1000; scale_ns <= 10000000; scale_ns *= 100) {
@@ -132,7 +132,7 @@ static void one_in_ten_is_above_the_bound(void)
 }
 
 /// All starts alike: the bound stays beside them, and at most one in ten counts as late.
-static void equal_starts_are_seldom_late(void)
+TEST_CASE(equal_starts_are_seldom_late)
 {
   uint32_t above = 0;
   begin();
@@ -144,7 +144,7 @@ static void equal_starts_are_seldom_late(void)
 
 /// Bursts of a pool whose workers set no timer. The first start is never late: there is none before with
 /// which it could be compared.
-static void a_pool_counts_them(void)
+TEST_CASE(a_pool_counts_them)
 {
   enum { BURSTS = 10 };
   ws_settings_t settings = test_settings(2);
@@ -173,6 +173,4 @@ static void test_seams(void)
   seam.ws_os_cpu = first_cpu;
 }
 
-TEST_MAIN_SEAMS(test_seams, "late", TEST_CASE(the_cause_follows_from_the_facts),
-                TEST_CASE(every_cause_has_a_name), TEST_CASE(one_in_ten_is_above_the_bound),
-                TEST_CASE(equal_starts_are_seldom_late), TEST_CASE(a_pool_counts_them))
+TEST_MAIN_SEAMS(test_seams, "late")

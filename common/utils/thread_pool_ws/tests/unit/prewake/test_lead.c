@@ -124,7 +124,7 @@ static double least_cost(const trial_t *from)
 
 /// The whole decision: whether to set a timer, how early, how long to wait; also for bursts that do not all
 /// come.
-static void a_timer_wake_is_worth_it(void)
+TEST_CASE(a_timer_wake_is_worth_it)
 {
   uint64_t random = series_seed();
   double ratios = 0, worst_loss = 0;
@@ -163,7 +163,7 @@ static bool opens(double waking_us, double jitter_us, double occupancy, double p
   return ws_lead_gate(&trial.lead, &choice);
 }
 
-static void the_gate(void)
+TEST_CASE(the_gate)
 {
   static const struct {
     double waking_us, jitter_us, occupancy, price;
@@ -180,7 +180,7 @@ static void the_gate(void)
                     rows[i].opens);
 }
 
-static void no_timer_for_a_burst_that_is_over_at_once(void)
+TEST_CASE(no_timer_for_a_burst_that_is_over_at_once)
 {
   static const struct {
     double length_us, call_us;
@@ -198,7 +198,7 @@ static void no_timer_for_a_burst_that_is_over_at_once(void)
   }
 }
 
-static void who_finds_nothing_stays_asleep(void)
+TEST_CASE(who_finds_nothing_stays_asleep)
 {
   CU_ASSERT_TRUE(opens(50, 5, 1, 5));
   ws_lead_choice_t choice;
@@ -220,7 +220,7 @@ static void who_finds_nothing_stays_asleep(void)
   CU_ASSERT_TRUE(bursts < 64);
 }
 
-static void the_gate_has_inertia(void)
+TEST_CASE(the_gate_has_inertia)
 {
   static const int64_t gain_ns[] = {99, 101, -99, -101, 99};
   static const bool opens_at[] = {false, true, true, false, false};
@@ -231,7 +231,7 @@ static void the_gate_has_inertia(void)
   }
 }
 
-static void no_more_cpu_than_allowed(void)
+TEST_CASE(no_more_cpu_than_allowed)
 {
   uint64_t random = series_seed();
   for (uint32_t i = 0; i < MACHINES; i++) {
@@ -249,7 +249,7 @@ static void no_more_cpu_than_allowed(void)
 }
 
 /// A timer that was learnt from before there were enough samples must not keep pushes from filling them up.
-static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
+TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes)
 {
   ws_lead_t lead = {0};
   ws_lead_learn(&lead, 20000, true, true, true);
@@ -260,7 +260,4 @@ static void few_samples_of_a_timer_are_filled_up_by_pushes(void)
   CU_ASSERT_EQUAL(lead.early.count, WS_LEAD_SAMPLES_MIN); // from now on timers only
 }
 
-TEST_MAIN("lead", TEST_CASE(few_samples_of_a_timer_are_filled_up_by_pushes),
-          TEST_CASE(a_timer_wake_is_worth_it), TEST_CASE(the_gate),
-          TEST_CASE(no_timer_for_a_burst_that_is_over_at_once), TEST_CASE(who_finds_nothing_stays_asleep),
-          TEST_CASE(the_gate_has_inertia), TEST_CASE(no_more_cpu_than_allowed))
+TEST_MAIN("lead")

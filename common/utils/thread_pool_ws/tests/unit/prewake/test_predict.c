@@ -82,7 +82,7 @@ static void settle(const char *slots, int64_t jitter_ns, uint64_t seed)
 }
 
 /// Known after few bursts, and then as exactly as the jitter allows.
-static void as_exactly_as_the_jitter_allows(void)
+TEST_CASE(as_exactly_as_the_jitter_allows)
 {
   for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
     memset(&model, 0, sizeof(model));
@@ -101,7 +101,7 @@ static void as_exactly_as_the_jitter_allows(void)
 
 /// Whatever the clock's time: in a double its nanoseconds are not lost. The radio's clock is another: the
 /// prediction neither lags nor runs away.
-static void uptime_and_drift_leave_no_bias(void)
+TEST_CASE(uptime_and_drift_leave_no_bias)
 {
   static const struct {
     const char *pattern;
@@ -130,7 +130,7 @@ static void uptime_and_drift_leave_no_bias(void)
   }
 }
 
-static void another_pattern(void)
+TEST_CASE(another_pattern)
 {
   for (uint32_t from = 0; from < TEST_COUNT(pattern); from++) {
     for (uint32_t to = 0; to < TEST_COUNT(pattern); to++) {
@@ -148,7 +148,7 @@ static void another_pattern(void)
 
 /// The phase jumps, or nothing comes for a while and then all goes on: whether in step or not, whether a
 /// prediction was asked for meanwhile.
-static void jumps_and_pauses(void)
+TEST_CASE(jumps_and_pauses)
 {
   static const struct {
     int64_t shift_ns;
@@ -181,7 +181,7 @@ static void jumps_and_pauses(void)
   }
 }
 
-static void who_stays_away_is_not_expected(void)
+TEST_CASE(who_stays_away_is_not_expected)
 {
   settle("DDDSUUDDSU", JITTER_NS, series_seed());
   double before = 1;
@@ -202,7 +202,7 @@ static void who_stays_away_is_not_expected(void)
 }
 
 /// A fifth of the bursts is missing.
-static void how_often_each_comes(void)
+TEST_CASE(how_often_each_comes)
 {
   for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
     memset(&model, 0, sizeof(model));
@@ -229,7 +229,7 @@ static void how_often_each_comes(void)
 }
 
 /// Bursts that follow from one whose clock jitters are predicted from it, not from their own clock.
-static void what_follows_from_each_other(void)
+TEST_CASE(what_follows_from_each_other)
 {
   memset(&model, 0, sizeof(model));
   series = series_of("DDU", 50 * US, series_seed());
@@ -256,7 +256,7 @@ static void what_follows_from_each_other(void)
 }
 
 /// Poisson arrivals: at most a handful of starts look like a pattern for a moment, and that is over soon.
-static void bursts_at_random_have_no_pattern(void)
+TEST_CASE(bursts_at_random_have_no_pattern)
 {
   uint64_t random = series_seed();
   uint32_t locks = 0, locked = 0, expected = 0;
@@ -277,7 +277,7 @@ static void bursts_at_random_have_no_pattern(void)
 }
 
 /// Every slot becomes every n-th: the grid of before still explains all of them, but too much else.
-static void too_fine_a_grid_is_left(void)
+TEST_CASE(too_fine_a_grid_is_left)
 {
   static const uint32_t every[] = {2, 3, 5, 8, 12};
   for (uint32_t i = 0; i < TEST_COUNT(every); i++) {
@@ -328,7 +328,7 @@ static double found(const char *slots, double present, uint32_t jitter_ns, uint3
 
 /// One slot in ten is missing in the last pattern: with much jitter hardly told from a slot that comes nine
 /// times in ten.
-static void patterns_with_jitter_and_missing_bursts(void)
+TEST_CASE(patterns_with_jitter_and_missing_bursts)
 {
   static const char *const nearly_full = "UUUUUUUUUD";
   for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
@@ -342,7 +342,7 @@ static void patterns_with_jitter_and_missing_bursts(void)
 }
 
 /// However they fall, what is found lies within what was given.
-static void any_times_give_a_sound_pattern_or_none(void)
+TEST_CASE(any_times_give_a_sound_pattern_or_none)
 {
   uint64_t random = test_seed();
   uint32_t unsound = 0, none = 0;
@@ -366,9 +366,4 @@ static void any_times_give_a_sound_pattern_or_none(void)
   CU_ASSERT_TRUE(none > 4000);
 }
 
-TEST_MAIN("predict", TEST_CASE(too_fine_a_grid_is_left), TEST_CASE(as_exactly_as_the_jitter_allows),
-          TEST_CASE(uptime_and_drift_leave_no_bias), TEST_CASE(jumps_and_pauses), TEST_CASE(another_pattern),
-          TEST_CASE(who_stays_away_is_not_expected), TEST_CASE(how_often_each_comes),
-          TEST_CASE(what_follows_from_each_other), TEST_CASE(bursts_at_random_have_no_pattern),
-          TEST_CASE(patterns_with_jitter_and_missing_bursts),
-          TEST_CASE(any_times_give_a_sound_pattern_or_none))
+TEST_MAIN("predict")

@@ -4,7 +4,7 @@
 #include "../../../prewake/ws_prewake.h"
 #include "../../support/ws_world.h"
 
-static void at_the_time_announced(void)
+TEST_CASE(at_the_time_announced)
 {
   world_begin(WS_SPIN_OFF);
   for (uint32_t i = 0; i < 20; i++)
@@ -20,7 +20,7 @@ static void at_the_time_announced(void)
 
 /// A call that announces a time in the future is not the arrival of a burst. The others are: a time that has
 /// passed, or is a mistake, is now.
-static void which_hints_announce(void)
+TEST_CASE(which_hints_announce)
 {
   for (uint32_t hint = 0; hint < 6; hint++) {
     world_begin(WS_SPIN_OFF);
@@ -38,7 +38,7 @@ static void which_hints_announce(void)
 }
 
 /// For each burst of a pattern the worker is awake, and spins for a tenth of the time at most.
-static void auto_wakes_after_a_few_bursts(void)
+TEST_CASE(auto_wakes_after_a_few_bursts)
 {
   static const char *const patterns[] = {"U", "DDDSUUDDSU", "DDDDDDDDUU"};
   for (uint32_t i = 0; i < TEST_COUNT(patterns); i++) {
@@ -59,7 +59,7 @@ static void auto_wakes_after_a_few_bursts(void)
   }
 }
 
-static void no_more_bursts(void)
+TEST_CASE(no_more_bursts)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -72,7 +72,7 @@ static void no_more_bursts(void)
 
 /// Where no timer wakes the worker ahead of a burst: in mode off; where wakes are short and bursts come at
 /// random; and without a share of the CPU for it: then the timer fires when the burst comes, not before.
-static void where_none_wakes_ahead(void)
+TEST_CASE(where_none_wakes_ahead)
 {
   static const struct {
     ws_spin_t spin;
@@ -94,7 +94,7 @@ static void where_none_wakes_ahead(void)
 }
 
 /// Even for a fixed lead no timer is set when no bursts come.
-static void fixed_stops_when_bursts_do(void)
+TEST_CASE(fixed_stops_when_bursts_do)
 {
   world_begin(WS_SPIN_FIXED);
   CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_FIXED, 30 * US), 0);
@@ -109,7 +109,7 @@ static void fixed_stops_when_bursts_do(void)
   CU_ASSERT_TRUE(rises > 0 && rises < 200);
 }
 
-static void fixed_wakes_when_told(void)
+TEST_CASE(fixed_wakes_when_told)
 {
   static const uint64_t leads_ns[] = {0, 30 * US, 100 * US};
   for (uint32_t i = 0; i < TEST_COUNT(leads_ns); i++) {
@@ -129,7 +129,7 @@ static bool plans(void)
   return planned;
 }
 
-static void a_new_mode_holds_at_once(void)
+TEST_CASE(a_new_mode_holds_at_once)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -158,7 +158,7 @@ static uint32_t rises_of(series_t *series, uint32_t bursts)
 
 /// Ten lost bursts, ten late ones in a row, a jump of the clock: soon after, the worker is awake for each
 /// burst.
-static void a_disturbance_is_over_soon(void)
+TEST_CASE(a_disturbance_is_over_soon)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -181,7 +181,7 @@ static void a_disturbance_is_over_soon(void)
 }
 
 /// Its timer would stop the producer just before the burst.
-static void pinned_to_the_producers_cpu(void)
+TEST_CASE(pinned_to_the_producers_cpu)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -193,7 +193,7 @@ static void pinned_to_the_producers_cpu(void)
   CU_ASSERT_TRUE(plans());
 }
 
-static void hot_leaves_no_debt(void)
+TEST_CASE(hot_leaves_no_debt)
 {
   world_begin(WS_SPIN_HOT);
   world_spun_in(1000 * MS);
@@ -203,9 +203,4 @@ static void hot_leaves_no_debt(void)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
-TEST_MAIN_SEAMS(world_seams, "rise", TEST_CASE(at_the_time_announced), TEST_CASE(which_hints_announce),
-                TEST_CASE(auto_wakes_after_a_few_bursts), TEST_CASE(where_none_wakes_ahead),
-                TEST_CASE(no_more_bursts), TEST_CASE(fixed_wakes_when_told),
-                TEST_CASE(fixed_stops_when_bursts_do), TEST_CASE(a_new_mode_holds_at_once),
-                TEST_CASE(pinned_to_the_producers_cpu), TEST_CASE(a_disturbance_is_over_soon),
-                TEST_CASE(hot_leaves_no_debt))
+TEST_MAIN_SEAMS(world_seams, "rise")

@@ -64,7 +64,7 @@ static const char *next_text(const char **list, char text[128])
 
 /// A mistyped name of a setting has the effect of an invalid text, and a valid entry after it changes
 /// nothing. An entry that an earlier version had is named, and the others have their effect.
-static void lists(void)
+TEST_CASE(lists)
 {
   static const struct {
     const char *list;
@@ -114,7 +114,7 @@ static void lists(void)
   }
 }
 
-static void entries(void)
+TEST_CASE(entries)
 {
   ws_settings_t settings = fresh();
   CU_ASSERT_EQUAL(ws_settings_list(&settings, NULL, NULL, NULL), -EINVAL);
@@ -129,7 +129,7 @@ static void entries(void)
 }
 
 /// A warning shows up to 40 bytes of the text.
-static void wrong_modes_are_off_and_said(void)
+TEST_CASE(wrong_modes_are_off_and_said)
 {
   static const char wrong[] =
       "| |\n|,|=|0|1|on|hot|of|offf|off off|off,|auto:|auto:5|autoo|aut|au to|fixed|fixed:|fixed: |fixed: 40"
@@ -155,7 +155,7 @@ static void wrong_modes_are_off_and_said(void)
   }
 }
 
-static void wrong_percentages(void)
+TEST_CASE(wrong_percentages)
 {
   const char *at = "| |-1|+5|101|5%|5.0|5 5|0x5|ten|1e1|4294967296|4294967306|18446744073709551626|5,";
   char text[128];
@@ -181,7 +181,7 @@ static ws_settings_t environment(const char *spin, const char *cpu_max, const ch
   return settings;
 }
 
-static void variables(void)
+TEST_CASE(variables)
 {
   static const struct {
     const char *spin, *cpu_max, *report;
@@ -202,7 +202,7 @@ static void variables(void)
   }
 }
 
-static void mistyped_names_are_warned_about(void)
+TEST_CASE(mistyped_names_are_warned_about)
 {
   static const char *const others[] = {
       "TPOOL_WS_SPINN",    "TPOOL_WS_",      "TPOOL_W",
@@ -218,7 +218,7 @@ static void mistyped_names_are_warned_about(void)
   CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_RULES: unknown"), 1);
 }
 
-static void not_read_with_more_rights_than_the_user(void)
+TEST_CASE(not_read_with_more_rights_than_the_user)
 {
   privileged = true;
   const ws_settings_t settings = environment("auto", "100", "1");
@@ -226,7 +226,7 @@ static void not_read_with_more_rights_than_the_user(void)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && !settings.report);
 }
 
-static void defaults_do_not_read_it(void)
+TEST_CASE(defaults_do_not_read_it)
 {
   setenv("TPOOL_WS_SPIN", "off", 1);
   setenv("TPOOL_WS_REPORT", "1", 1);
@@ -242,7 +242,4 @@ static void test_seams(void)
   seam.getauxval = getauxval_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "config", TEST_CASE(lists), TEST_CASE(entries),
-                TEST_CASE(wrong_modes_are_off_and_said), TEST_CASE(wrong_percentages), TEST_CASE(variables),
-                TEST_CASE(mistyped_names_are_warned_about),
-                TEST_CASE(not_read_with_more_rights_than_the_user), TEST_CASE(defaults_do_not_read_it))
+TEST_MAIN_SEAMS(test_seams, "config")

@@ -44,7 +44,7 @@ static int use_threads_and_exit(void *unused)
 }
 
 /// Also where the library was built with LTTng, whose destructor cancels threads that a child does not have.
-static void a_child_that_uses_threads_exits(void)
+TEST_CASE(a_child_that_uses_threads_exits)
 {
   CU_ASSERT_EQUAL(test_in_child(use_threads_and_exit, NULL), HAS_WORKED);
   ws_pool_t *pool = test_pool(2);
@@ -99,7 +99,7 @@ static void hold_task(void *status)
   ws_pool_release(parents);
 }
 
-static void a_child_of_a_worker_ends_a_hold(void)
+TEST_CASE(a_child_of_a_worker_ends_a_hold)
 {
   int status = 0;
   ws_group_t group;
@@ -124,7 +124,7 @@ static void note_step(ws_step_t *step)
   ran_after = true;
 }
 
-static void a_step_that_forks_returns_in_the_child(void)
+TEST_CASE(a_step_that_forks_returns_in_the_child)
 {
   ws_step_t forks = {.call = fork_step}, after = {.call = note_step};
   ws_pool_t *pool = test_pool(1);
@@ -144,7 +144,7 @@ static void fork_task(void *status)
 
 /// The worker stands: the places and counts of the thread that helps are the parent's. Forks of tasks on
 /// workers: test_fork_calls.c.
-static void a_child_of_a_helper_has_pools(void)
+TEST_CASE(a_child_of_a_helper_has_pools)
 {
   test_gate_t gate;
   ws_group_t group, held;
@@ -167,7 +167,7 @@ static int look_at_counts(void *unused)
 
 /// Counts of threads that are not there would keep the child's workers from spinning, and a thread under its
 /// old number could lose its lane while it lives.
-static void a_child_counts_anew(void)
+TEST_CASE(a_child_counts_anew)
 {
   test_gate_t gate;
   ws_group_t group;
@@ -186,7 +186,7 @@ static int fork_once_more(void *unused)
   return result;
 }
 
-static void a_child_of_a_child_has_pools(void)
+TEST_CASE(a_child_of_a_child_has_pools)
 {
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(test_in_child(fork_once_more, NULL), HAS_WORKED);
@@ -243,7 +243,7 @@ TEST_BEFORE_SANITIZER int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info
 }
 
 /// A pool of two workers makes four calls: the look at the libraries, two workers, and the guard.
-static void forks_wait_for_calls_that_lock(void)
+TEST_CASE(forks_wait_for_calls_that_lock)
 {
   if (TEST_SANITIZED) { // a child may inherit a lock of the sanitizer's allocator
     printf("(skipped: a sanitizer) ");
@@ -275,12 +275,7 @@ int main(void)
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
 #endif
-  static const test_case_t cases[] = {TEST_CASE(a_child_that_uses_threads_exits),
-                                      TEST_CASE(a_child_of_a_helper_has_pools),
-                                      TEST_CASE(a_child_of_a_worker_ends_a_hold),
-                                      TEST_CASE(a_step_that_forks_returns_in_the_child),
-                                      TEST_CASE(a_child_counts_anew),
-                                      TEST_CASE(a_child_of_a_child_has_pools),
-                                      TEST_CASE(forks_wait_for_calls_that_lock)};
-  return test_main("fork", cases, TEST_COUNT(cases));
+  return test_run(0, NULL);
 }
+
+TEST_MAIN("fork")

@@ -212,14 +212,14 @@ static void try_all(void)
 #endif
 }
 
-static void in_a_child_of_a_thread(void)
+TEST_CASE(in_a_child_of_a_thread)
 {
   begin();
   try_all();
   end();
 }
 
-static void in_a_child_of_a_task(void)
+TEST_CASE(in_a_child_of_a_task)
 {
   begin();
   stand_run(&core.stand, try_all);
@@ -227,7 +227,7 @@ static void in_a_child_of_a_task(void)
 }
 
 #ifdef WS_TEST_API
-static void in_a_child_of_a_job(void)
+TEST_CASE(in_a_child_of_a_job)
 {
   begin();
   stand_run(&api.job, try_all);
@@ -236,7 +236,7 @@ static void in_a_child_of_a_job(void)
 #endif
 
 #ifdef WS_TEST_FIBER
-static void in_a_child_of_a_fiber(void)
+TEST_CASE(in_a_child_of_a_fiber)
 {
   begin();
   stand_run(&fiber.stand, try_all);
@@ -250,15 +250,7 @@ int main(void)
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
 #endif
-  static const test_case_t cases[] = {
-      TEST_CASE(in_a_child_of_a_thread),
-      TEST_CASE(in_a_child_of_a_task),
-#ifdef WS_TEST_API
-      TEST_CASE(in_a_child_of_a_job),
-#endif
-#ifdef WS_TEST_FIBER
-      TEST_CASE(in_a_child_of_a_fiber),
-#endif
-  };
-  return test_main("fork_calls", cases, TEST_COUNT(cases));
+  return test_run(0, NULL);
 }
+
+TEST_MAIN("fork_calls")

@@ -65,7 +65,7 @@ static bool all_sleep(void *pool)
   return test_stats(pool).workers_awake == 0;
 }
 
-static void events_come_in_order(void)
+TEST_CASE(events_come_in_order)
 {
   for (uint32_t round = 0; round < 20; round++) {
     ws_pool_t *pool = create(WORKERS, observe);
@@ -113,7 +113,7 @@ static void count_cpus(void *count)
 
 /// The thread has its name when the observer is called. It keeps the name and the affinity that the observer
 /// gives it, over sleeps.
-static void an_observer_may_rename_and_pin(void)
+TEST_CASE(an_observer_may_rename_and_pin)
 {
   ws_pool_t *pool = create(1, rename_and_pin_to_last);
   for (uint32_t i = 0; i < 20; i++) {
@@ -154,7 +154,7 @@ static void create_misused(void)
 }
 #endif
 
-static void misuse_ends_the_process(void)
+TEST_CASE(misuse_ends_the_process)
 {
 #ifdef NDEBUG
   printf("(skipped: checked in builds without NDEBUG) ");
@@ -167,5 +167,4 @@ static void misuse_ends_the_process(void)
 #endif
 }
 
-TEST_MAIN("observer", TEST_CASE(events_come_in_order), TEST_CASE(an_observer_may_rename_and_pin),
-          TEST_CASE(misuse_ends_the_process))
+TEST_MAIN("observer")

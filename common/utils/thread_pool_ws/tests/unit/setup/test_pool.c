@@ -24,7 +24,7 @@ static void refuse(const char *field, const ws_settings_t *settings)
     refuse(#field, &settings);                                                                               \
   } while (0)
 
-static void values_out_of_range_are_named(void)
+TEST_CASE(values_out_of_range_are_named)
 {
   REFUSE(workers, WS_WORKERS_MAX + 1);
   REFUSE(workers, UINT32_MAX);
@@ -56,7 +56,7 @@ static ws_stats_t try_pool(const ws_settings_t *settings)
 }
 
 /// And a priority is ignored where it means nothing.
-static void bounds_are_allowed(void)
+TEST_CASE(bounds_are_allowed)
 {
   static const struct {
     uint32_t queue_capacity, lanes; ///< a capacity is rounded up
@@ -82,7 +82,7 @@ static void bounds_are_allowed(void)
   ws_pool_destroy(NULL);
 }
 
-static void defaults_are_those_of_the_header(void)
+TEST_CASE(defaults_are_those_of_the_header)
 {
   ws_settings_t settings;
   memset(&settings, 0xa5, sizeof(settings));
@@ -99,7 +99,7 @@ static void defaults_are_those_of_the_header(void)
   CU_ASSERT_EQUAL(settings.spin, WS_SPIN_AUTO);
 }
 
-static void a_wrong_mode_changes_nothing(void)
+TEST_CASE(a_wrong_mode_changes_nothing)
 {
   ws_settings_t settings = test_settings(2);
   settings.spin = WS_SPIN_FIXED;
@@ -126,7 +126,7 @@ static void a_wrong_mode_changes_nothing(void)
 }
 
 /// With and without a list of cores.
-static void pinned_workers(void)
+TEST_CASE(pinned_workers)
 {
   static const int32_t wrong[5] = {100000, 0, 0, -1, -7};
   static const struct {
@@ -171,7 +171,7 @@ typedef struct {
   char more[MORE];
 } newer_settings_t;
 
-static void settings_of_a_newer_caller(void)
+TEST_CASE(settings_of_a_newer_caller)
 {
   newer_settings_t newer;
   memset(&newer, MARK, sizeof(newer));
@@ -189,7 +189,7 @@ static void settings_of_a_newer_caller(void)
   CU_ASSERT_EQUAL(test_warnings_with("this version of the library does not have"), 1);
 }
 
-static void settings_that_were_not_set_up(void)
+TEST_CASE(settings_that_were_not_set_up)
 {
   ws_settings_t none;
   memset(&none, 0, sizeof(none)); // prints a line on stderr: warn may not be set either
@@ -235,7 +235,7 @@ static void take_stats(const ws_pool_t *pool, size_t bytes)
   }
 }
 
-static void statistics_of_other_sizes(void)
+TEST_CASE(statistics_of_other_sizes)
 {
   struct {
     ws_prewake_stats_t stats;
@@ -257,7 +257,4 @@ static void statistics_of_other_sizes(void)
   CU_ASSERT_EQUAL(ws_version(), WS_VERSION_NUMBER);
 }
 
-TEST_MAIN("pool", TEST_CASE(values_out_of_range_are_named), TEST_CASE(bounds_are_allowed),
-          TEST_CASE(defaults_are_those_of_the_header), TEST_CASE(a_wrong_mode_changes_nothing),
-          TEST_CASE(pinned_workers), TEST_CASE(settings_of_a_newer_caller),
-          TEST_CASE(settings_that_were_not_set_up), TEST_CASE(statistics_of_other_sizes))
+TEST_MAIN("pool")

@@ -57,7 +57,7 @@ static void ws_os_unmap_seam(void *memory, size_t bytes)
 }
 
 /// Memory that ends at each of the mappings.
-static void reserved_memory_is_given_back(void)
+TEST_CASE(reserved_memory_is_given_back)
 {
   const uint64_t before = test_value(&mapped_bytes);
   ws_settings_t settings = test_settings(3);
@@ -112,7 +112,7 @@ static int take_classes(void *is_nobody_arg)
   return right ? 0 : 1;
 }
 
-static void real_time_class_with_and_without_the_privilege(void)
+TEST_CASE(real_time_class_with_and_without_the_privilege)
 {
   for (uint32_t is_nobody = 0; is_nobody < 2; is_nobody++) {
     const int code = test_in_child(take_classes, &(bool){is_nobody});
@@ -164,7 +164,7 @@ static int host_thread(void *host_arg, uint32_t index, int32_t cpu, void *(*func
   return 0;
 }
 
-static void host_creates_the_threads(void)
+TEST_CASE(host_creates_the_threads)
 {
   for (uint32_t may_pin = 0; may_pin < 2; may_pin++) {
     host_t host = {.fails_at = UINT32_MAX, .holds = UINT32_MAX, .may_pin = may_pin};
@@ -190,7 +190,7 @@ static void host_creates_the_threads(void)
 
 /// Whether the kernel refuses the next one, or the host. All memory is given back, also that of queues that
 /// grew.
-static void as_many_workers_as_threads_can_be_had(void)
+TEST_CASE(as_many_workers_as_threads_can_be_had)
 {
   const uint64_t before = test_value(&mapped_bytes);
   for (uint32_t k = 0; k <= 7; k++) {
@@ -227,7 +227,7 @@ static void *open_gate(void *host_arg)
 }
 
 /// It joins late, or has none until the pool ends.
-static void a_worker_without_a_cpu(void)
+TEST_CASE(a_worker_without_a_cpu)
 {
   for (uint32_t joins = 0; joins < 2; joins++) {
     host_t host = {.fails_at = UINT32_MAX, .holds = 1};
@@ -262,6 +262,4 @@ static void test_seams(void)
   seam.ws_os_unmap = ws_os_unmap_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "start", TEST_CASE(a_worker_without_a_cpu), TEST_CASE(host_creates_the_threads),
-                TEST_CASE(real_time_class_with_and_without_the_privilege),
-                TEST_CASE(as_many_workers_as_threads_can_be_had), TEST_CASE(reserved_memory_is_given_back))
+TEST_MAIN_SEAMS(test_seams, "start")

@@ -73,24 +73,6 @@ static int32_t thread_called(const char *name)
   return test_until(has_as_many, &called) ? called.tid : 0;
 }
 
-static void threads_carry_their_names(void)
-{
-  char name[] = "a_very_long_name_of_a_pool";
-  CU_ASSERT_TRUE(are_called("ws_guard", 0)); // of the cases before
-  ws_settings_t settings = test_settings(101);
-  settings.name = name;
-  settings.queue_capacity = 4;
-  ws_pool_t *pool = test_create(&settings);
-  memset(name, 'x', sizeof(name) - 1); // the pool must not need it any more
-  CU_ASSERT_TRUE(are_called("a_very_long_na0", 1));
-  CU_ASSERT_TRUE(are_called("a_very_long_n99", 1));
-  CU_ASSERT_TRUE(are_called("a_very_long_100", 1));
-  CU_ASSERT_TRUE(are_called("ws_guard", 1));
-  test_destroy(pool);
-  CU_ASSERT_TRUE(are_called("a_very_long_na0", 0));
-  CU_ASSERT_TRUE(are_called("ws_guard", 0));
-}
-
 static bool blocks(int32_t tid, int signal_number)
 {
   char text[256] = "";
@@ -110,7 +92,7 @@ static bool block_one(int signal_number, sigset_t *before)
 }
 
 /// As threads that the creator makes. Creation returns when all have started, so nothing of this is a race.
-static void workers_block_what_their_creator_blocks(void)
+TEST_CASE(workers_block_what_their_creator_blocks)
 {
   sigset_t before;
   CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
@@ -123,7 +105,7 @@ static void workers_block_what_their_creator_blocks(void)
 }
 
 /// And it preempts no worker: a thread of class BATCH.
-static void no_handler_runs_on_the_guard(void)
+TEST_CASE(no_handler_runs_on_the_guard)
 {
   ws_pool_t *pool = test_pool(2);
   const int32_t guard = thread_called("ws_guard");
@@ -178,7 +160,7 @@ static void fork_task(void *forked_arg)
 
 /// The creator blocks one signal, and has a timer slack of its own. A program that popen() starts has the
 /// same mask, and the worker's slack.
-static void a_child_is_as_the_creator(void)
+TEST_CASE(a_child_is_as_the_creator)
 {
   const int before_ns = prctl(PR_GET_TIMERSLACK);
   sigset_t before;
@@ -198,7 +180,7 @@ static void a_child_is_as_the_creator(void)
 }
 
 /// A pinned creator must not keep the guard from the CPU that a blocked worker leaves free.
-static void the_guard_may_run_beside_the_workers(void)
+TEST_CASE(the_guard_may_run_beside_the_workers)
 {
   if (test_cpus() < 2) {
     printf("(skipped: one CPU) ");
@@ -222,6 +204,22 @@ static void the_guard_may_run_beside_the_workers(void)
   sched_setaffinity(0, sizeof(all), &all);
 }
 
-TEST_MAIN("threads", TEST_CASE(workers_block_what_their_creator_blocks),
-          TEST_CASE(no_handler_runs_on_the_guard), TEST_CASE(a_child_is_as_the_creator),
-          TEST_CASE(the_guard_may_run_beside_the_workers), TEST_CASE(threads_carry_their_names))
+TEST_CASE(threads_carry_their_names)
+{
+  char name[] = "a_very_long_name_of_a_pool";
+  CU_ASSERT_TRUE(are_called("ws_guard", 0)); // of the cases before
+  ws_settings_t settings = test_settings(101);
+  settings.name = name;
+  settings.queue_capacity = 4;
+  ws_pool_t *pool = test_create(&settings);
+  memset(name, 'x', sizeof(name) - 1); // the pool must not need it any more
+  CU_ASSERT_TRUE(are_called("a_very_long_na0", 1));
+  CU_ASSERT_TRUE(are_called("a_very_long_n99", 1));
+  CU_ASSERT_TRUE(are_called("a_very_long_100", 1));
+  CU_ASSERT_TRUE(are_called("ws_guard", 1));
+  test_destroy(pool);
+  CU_ASSERT_TRUE(are_called("a_very_long_na0", 0));
+  CU_ASSERT_TRUE(are_called("ws_guard", 0));
+}
+
+TEST_MAIN("threads")

@@ -77,7 +77,7 @@ static ws_cpuset_t set_of(const uint32_t *cpu, uint32_t count)
 
 /// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
 /// further.
-static void each_step_uses_every_cpu(void)
+TEST_CASE(each_step_uses_every_cpu)
 {
   static const uint32_t cpu[] = {2, 3, 5, 7, 11, 13, 17, 19};
   for (uint32_t count = 1; count <= 8; count++) {
@@ -101,7 +101,7 @@ static void each_step_uses_every_cpu(void)
   }
 }
 
-static void cpus_that_count(void)
+TEST_CASE(cpus_that_count)
 {
   static const uint32_t cpu[] = {0, 1, 2, 3};
   static const int32_t inside[] = {0, -1, 3}, outside[] = {9, 9, 1500, 0};
@@ -121,7 +121,7 @@ static void cpus_that_count(void)
 
 /// CPUs 0 to 3 have two last-level caches, of the even CPUs and of the odd ones. CPU 5 is not in the mask, so
 /// its cache is not known.
-static void victims_of_the_same_cache_come_first(void)
+TEST_CASE(victims_of_the_same_cache_come_first)
 {
   enum { WORKERS = 7 };
   static const uint32_t cpu[] = {0, 1, 2, 3};
@@ -153,7 +153,7 @@ static void victims_of_the_same_cache_come_first(void)
       CU_ASSERT_EQUAL(victims[i][k], (i + 1 + k) % WORKERS);
 }
 
-static void machine_with_over_1024_cpus(void)
+TEST_CASE(machine_with_over_1024_cpus)
 {
   far_cpu = 1500;
   ws_settings_t settings = test_settings(2);
@@ -171,7 +171,7 @@ static void machine_with_over_1024_cpus(void)
 }
 
 /// The kernel refuses to name the process's CPUs: a pool works with the online ones, and says so once.
-static void cpus_that_are_refused(void)
+TEST_CASE(cpus_that_are_refused)
 {
   static const struct {
     int error;
@@ -211,7 +211,7 @@ static bool read_machine(const file_t *of)
 }
 
 /// Numbers with gaps, CPUs in several ranges and beyond those known, and a node that has memory only.
-static void nodes_cpus_and_distances(void)
+TEST_CASE(nodes_cpus_and_distances)
 {
   static const file_t lists[] = {{"node/online", "0,2-3\n"},
                                  {"node/node0/cpulist", "0-3,8-11\n"},
@@ -236,7 +236,7 @@ static void nodes_cpus_and_distances(void)
 }
 
 /// A node without a distance is far. Without any, all are alike.
-static void distances_that_are_missing(void)
+TEST_CASE(distances_that_are_missing)
 {
   static const file_t lists[] = {{"node/online", "0-2\n"},
                                  {"node/node0/cpulist", "0\n"},
@@ -254,7 +254,7 @@ static void distances_that_are_missing(void)
   }
 }
 
-static void more_nodes_than_are_looked_at(void)
+TEST_CASE(more_nodes_than_are_looked_at)
 {
   static char name[WS_MACHINE_NODES_MAX][25];
   static file_t lists[WS_MACHINE_NODES_MAX + 2] = {{"node/online", "0-1023\n"}};
@@ -288,7 +288,7 @@ static void plan_nodes(const file_t *of, uint32_t workers, uint64_t mask, const 
 }
 
 /// Where its workers may run: on the mask's CPUs, and where they are pinned, also outside the mask.
-static void mask_and_pins_decide(void)
+TEST_CASE(mask_and_pins_decide)
 {
   static const int32_t of_one[] = {2, 3}, outside[] = {2, 7}, one_floats[] = {7, -1};
   static const struct {
@@ -309,7 +309,7 @@ static void mask_and_pins_decide(void)
 }
 
 /// The machine counts as one node, with a warning if the list names more.
-static void files_that_cannot_be_read(void)
+TEST_CASE(files_that_cannot_be_read)
 {
   static const file_t none[] = {{NULL, NULL}};
   static const file_t no_cpus[] = {{"node/online", "0-1\n"}, {"node/node0/cpulist", "0-1\n"}, {NULL, NULL}};
@@ -335,7 +335,7 @@ static void ws_os_prefer_node_seam(void *memory, size_t bytes, uint32_t node)
 }
 
 /// The pool's nodes are the machine's 1, 2 and 3.
-static void a_nodes_queue_has_its_memory_there(void)
+TEST_CASE(a_nodes_queue_has_its_memory_there)
 {
   static const int32_t core[] = {2, 4, 6, 7};
   ws_settings_t settings = test_settings(4);
@@ -350,7 +350,7 @@ static void a_nodes_queue_has_its_memory_there(void)
   files = NULL; // the guard reads, too
 }
 
-static void hints_and_counts_of_nodes(void)
+TEST_CASE(hints_and_counts_of_nodes)
 {
   CU_ASSERT_EQUAL(ws_node_hint(-ENOENT), WS_NODE_ANY);
   CU_ASSERT_EQUAL(ws_node_hint(0), 1);
@@ -370,7 +370,7 @@ static void hints_and_counts_of_nodes(void)
 
 /// The kernel's answers, which it may refuse in a container; for more pages than one system call asks for,
 /// too. Of each page another byte is asked for.
-static void where_memory_lies(void)
+TEST_CASE(where_memory_lies)
 {
   enum { PAGES = 600 };
   static void *address[PAGES];
@@ -408,10 +408,4 @@ static void test_seams(void)
   seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "topo", TEST_CASE(each_step_uses_every_cpu), TEST_CASE(cpus_that_count),
-                TEST_CASE(victims_of_the_same_cache_come_first), TEST_CASE(machine_with_over_1024_cpus),
-                TEST_CASE(cpus_that_are_refused), TEST_CASE(nodes_cpus_and_distances),
-                TEST_CASE(distances_that_are_missing), TEST_CASE(more_nodes_than_are_looked_at),
-                TEST_CASE(mask_and_pins_decide), TEST_CASE(files_that_cannot_be_read),
-                TEST_CASE(a_nodes_queue_has_its_memory_there), TEST_CASE(hints_and_counts_of_nodes),
-                TEST_CASE(where_memory_lies))
+TEST_MAIN_SEAMS(test_seams, "topo")

@@ -9,7 +9,7 @@
 
 #define ALL UINT32_MAX
 
-static void each_cue_wakes_what_the_table_says(void)
+TEST_CASE(each_cue_wakes_what_the_table_says)
 {
   static const struct {
     ws_moment_t moment;
@@ -83,4 +83,4 @@ static void each_cue_wakes_what_the_table_says(void)
   }
 }
 
-TEST_MAIN("decide", TEST_CASE(each_cue_wakes_what_the_table_says))
+TEST_MAIN("decide")

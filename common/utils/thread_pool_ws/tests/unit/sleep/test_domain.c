@@ -133,7 +133,7 @@ static void play(const char *steps)
   }
 }
 
-static void searchers_are_counted_and_the_last_one_wakes_another(void)
+TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another)
 {
   static const struct {
     uint32_t domains; ///< 0 = the pool is small
@@ -222,7 +222,7 @@ static void describe(ws_worker_t *sleeper, const char *letters)
   }
 }
 
-static void a_push_wakes_the_best_sleeper(void)
+TEST_CASE(a_push_wakes_the_best_sleeper)
 {
   static const struct {
     const char *sleeper[WORKERS - SLEEPERS_FIRST];
@@ -269,7 +269,7 @@ static void a_push_wakes_the_best_sleeper(void)
 }
 
 /// Tasks are pushed one by one; no worker has begun to run yet.
-static void a_burst_calls_workers_ahead_while_that_pays(void)
+TEST_CASE(a_burst_calls_workers_ahead_while_that_pays)
 {
   static const struct {
     uint32_t tasks;
@@ -306,7 +306,7 @@ static void a_burst_calls_workers_ahead_while_that_pays(void)
 
 /// As many awake workers as CPUs that threads outside leave, but at least one, and no more than they have
 /// CPUs; all while tasks block, and where no guard could lift the cap.
-static void the_cap_leaves_cpus_to_threads_outside(void)
+TEST_CASE(the_cap_leaves_cpus_to_threads_outside)
 {
   static const struct {
     uint32_t cpus, worker_cpus, outside, helpers;
@@ -334,7 +334,4 @@ static void test_seams(void)
   seam.sched_setaffinity = sched_setaffinity_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "domain", TEST_CASE(searchers_are_counted_and_the_last_one_wakes_another),
-                TEST_CASE(a_push_wakes_the_best_sleeper),
-                TEST_CASE(a_burst_calls_workers_ahead_while_that_pays),
-                TEST_CASE(the_cap_leaves_cpus_to_threads_outside))
+TEST_MAIN_SEAMS(test_seams, "domain")

@@ -297,7 +297,7 @@ static void play(uint32_t row, bool realtime)
   CU_ASSERT_TRUE(good);
 }
 
-static void workers_go_where_they_should(void)
+TEST_CASE(workers_go_where_they_should)
 {
   for (uint32_t row = 0; row < TEST_COUNT(rows); row++) {
     if (rows[row].classes & NORMAL)
@@ -308,7 +308,7 @@ static void workers_go_where_they_should(void)
 }
 
 /// The guard may lose its CPU in the middle: what it sets on the way must do no harm.
-static void the_guard_gives_back_no_more_than_was_there(void)
+TEST_CASE(the_guard_gives_back_no_more_than_was_there)
 {
   begin(0xf, false);
   for (const char *const *word = (const char *const[]){"T3", "L", "#", "F", NULL}; *word; word++)
@@ -318,7 +318,7 @@ static void the_guard_gives_back_no_more_than_was_there(void)
 
 /// Producers on all CPUs, one after the other: a real-time worker is never in the right place. It moves a
 /// thousand times a second, and no more. Its waker moves it where that is not enough.
-static void it_follows_at_a_bounded_rate(void)
+TEST_CASE(it_follows_at_a_bounded_rate)
 {
   begin(0x3, true);
   const uint64_t end_ns = os.now_ns + UINT64_C(1000000000);
@@ -339,6 +339,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "place", TEST_CASE(workers_go_where_they_should),
-                TEST_CASE(the_guard_gives_back_no_more_than_was_there),
-                TEST_CASE(it_follows_at_a_bounded_rate))
+TEST_MAIN_SEAMS(test_seams, "place")

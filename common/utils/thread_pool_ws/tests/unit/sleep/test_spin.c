@@ -26,7 +26,7 @@ static uint64_t adverse_gap_ns(uint32_t kind, uint64_t *random)
   }
 }
 
-static void no_more_than_the_cap(void)
+TEST_CASE(no_more_than_the_cap)
 {
   static const uint32_t caps[] = {0, 1, 5, 10, 50, 100};
   uint64_t random = series_seed();
@@ -49,7 +49,7 @@ static void no_more_than_the_cap(void)
   }
 }
 
-static void hot(void)
+TEST_CASE(hot)
 {
   world_begin(WS_SPIN_HOT);
   for (uint32_t i = 0; i < 5; i++)
@@ -62,7 +62,7 @@ static void hot(void)
   CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
 }
 
-static void during_a_phase(void)
+TEST_CASE(during_a_phase)
 {
   world_begin(WS_SPIN_OFF);
   for (uint32_t i = 0; i < 20; i++)
@@ -77,7 +77,7 @@ static void during_a_phase(void)
   CU_ASSERT_TRUE(world_spun_in(SLOT_NS) < 2 * US);
 }
 
-static void until_the_time_announced(void)
+TEST_CASE(until_the_time_announced)
 {
   world_begin(WS_SPIN_OFF);
   for (uint32_t i = 0; i < 20; i++)
@@ -89,7 +89,7 @@ static void until_the_time_announced(void)
 }
 
 /// After each burst it looks for what follows, unless nothing ever does.
-static void looks_for_what_follows(void)
+TEST_CASE(looks_for_what_follows)
 {
   uint64_t random = series_seed();
   world_begin(WS_SPIN_OFF);
@@ -105,7 +105,7 @@ static void looks_for_what_follows(void)
   CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
 }
 
-static void a_spin_that_is_interrupted_ends(void)
+TEST_CASE(a_spin_that_is_interrupted_ends)
 {
   world_begin(WS_SPIN_AUTO);
   world.taken_ns = 400 * US;
@@ -117,7 +117,7 @@ static void a_spin_that_is_interrupted_ends(void)
   CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
-static void a_real_time_spin_offers_its_cpu(void)
+TEST_CASE(a_real_time_spin_offers_its_cpu)
 {
   for (uint32_t realtime = 0; realtime <= 1; realtime++) {
     for (uint32_t spin = WS_SPIN_AUTO; spin <= WS_SPIN_HOT; spin += WS_SPIN_HOT - WS_SPIN_AUTO) {
@@ -135,7 +135,7 @@ static void a_real_time_spin_offers_its_cpu(void)
 }
 
 /// A host that takes the CPU for a moment looks like a thread of its priority that has run: the spin goes on.
-static void a_spin_whose_offer_is_accepted_goes_on(void)
+TEST_CASE(a_spin_whose_offer_is_accepted_goes_on)
 {
   world_begin(WS_SPIN_AUTO);
   world_worker.realtime = true;
@@ -153,7 +153,7 @@ static int64_t charged_ns(uint64_t spun_ns, bool found)
   return before_ns - ws_sleep_worker(&world_worker)->spin.allowance_ns;
 }
 
-static void a_spin_that_finds_work_saves_a_wake(void)
+TEST_CASE(a_spin_that_finds_work_saves_a_wake)
 {
   world_begin(WS_SPIN_AUTO);
   world.now_ns += 100 * MS; // all that can be saved up
@@ -167,7 +167,7 @@ static void a_spin_that_finds_work_saves_a_wake(void)
 }
 
 /// A worker in debt that would not spin anyhow, or that is hot, has nothing to save up for.
-static void a_spin_that_is_not_wanted_is_not_capped(void)
+TEST_CASE(a_spin_that_is_not_wanted_is_not_capped)
 {
   for (uint32_t hot = 0; hot <= 1; hot++) {
     world_begin(hot ? WS_SPIN_HOT : WS_SPIN_AUTO);
@@ -184,7 +184,7 @@ static void a_spin_that_is_not_wanted_is_not_capped(void)
 }
 
 /// What counts is when the task came, not when the worker was awake.
-static void a_gap_ends_with_the_call(void)
+TEST_CASE(a_gap_ends_with_the_call)
 {
   world_begin(WS_SPIN_AUTO);
   for (uint32_t called = 0; called <= 1; called++) {
@@ -208,7 +208,7 @@ static void a_gap_ends_with_the_call(void)
 
 /// A task each 36 us takes 10 us. The cap does not allow a spin in each gap: the worker spins to the end of a
 /// gap, or hardly at all.
-static void a_stream_of_tasks(void)
+TEST_CASE(a_stream_of_tasks)
 {
   enum { GAPS = 5000 };
   world_begin(WS_SPIN_AUTO);
@@ -244,7 +244,7 @@ static void fall_to_nothing(void)
   CU_ASSERT_EQUAL(ws_load_relaxed(&world_prewake.lowered), WS_LEVEL_TOP);
 }
 
-static void trouble_lowers_the_level_and_its_absence_raises_it(void)
+TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it)
 {
   world_begin(WS_SPIN_AUTO);
   fall_to_nothing();
@@ -263,7 +263,7 @@ static void trouble_lowers_the_level_and_its_absence_raises_it(void)
   CU_ASSERT_TRUE(until_top() < last / 2);
 }
 
-static void what_each_level_leaves(void)
+TEST_CASE(what_each_level_leaves)
 {
   world_begin(WS_SPIN_AUTO);
   series_t series = world_slots(5 * US);
@@ -280,7 +280,7 @@ static void what_each_level_leaves(void)
 }
 
 /// A process that was stopped while it spun is not charged for that.
-static void a_debt_is_bounded(void)
+TEST_CASE(a_debt_is_bounded)
 {
   world_begin(WS_SPIN_AUTO);
   ws_spin_allow(&world_worker, world.now_ns);
@@ -290,7 +290,7 @@ static void a_debt_is_bounded(void)
 }
 
 /// A thread of normal class on its CPU gets a tenth of it, and waits for a millisecond at most.
-static void hot_and_real_time_it_rests(void)
+TEST_CASE(hot_and_real_time_it_rests)
 {
   world_begin(WS_SPIN_HOT);
   world_worker.realtime = true;
@@ -311,7 +311,7 @@ static void hot_and_real_time_it_rests(void)
 }
 
 /// When a hot worker that had to park tries again.
-static void hot_it_tries_again(void)
+TEST_CASE(hot_it_tries_again)
 {
   world_begin(WS_SPIN_HOT);
   world_pool.workers = 3; // of which none is parked
@@ -328,7 +328,7 @@ static void hot_it_tries_again(void)
 }
 
 /// A producer comes to the CPU on which the worker spins.
-static void hot_it_leaves_a_producers_cpu(void)
+TEST_CASE(hot_it_leaves_a_producers_cpu)
 {
   world_begin(WS_SPIN_HOT);
   world.visible_ns = world.now_ns + 100 * MS;
@@ -338,12 +338,4 @@ static void hot_it_leaves_a_producers_cpu(void)
   CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 
-TEST_MAIN_SEAMS(world_seams, "spin", TEST_CASE(hot_and_real_time_it_rests), TEST_CASE(hot_it_tries_again),
-                TEST_CASE(hot_it_leaves_a_producers_cpu), TEST_CASE(no_more_than_the_cap),
-                TEST_CASE(a_spin_that_finds_work_saves_a_wake), TEST_CASE(a_stream_of_tasks),
-                TEST_CASE(a_gap_ends_with_the_call), TEST_CASE(a_spin_that_is_not_wanted_is_not_capped),
-                TEST_CASE(hot), TEST_CASE(during_a_phase), TEST_CASE(until_the_time_announced),
-                TEST_CASE(looks_for_what_follows), TEST_CASE(a_spin_that_is_interrupted_ends),
-                TEST_CASE(a_real_time_spin_offers_its_cpu), TEST_CASE(a_spin_whose_offer_is_accepted_goes_on),
-                TEST_CASE(trouble_lowers_the_level_and_its_absence_raises_it),
-                TEST_CASE(what_each_level_leaves), TEST_CASE(a_debt_is_bounded))
+TEST_MAIN_SEAMS(world_seams, "spin")

@@ -42,7 +42,7 @@ static bool have_run(void *count)
 
 /// A task that is stuck ends a round of a worker that has tasks of its own. The next round ends, too: a task
 /// of a thread outside runs.
-static void a_round_follows_a_stuck_task(void)
+TEST_CASE(a_round_follows_a_stuck_task)
 {
   ws_settings_t settings = test_settings(1); // no other worker, and no guard, could take the task
   settings.spin = WS_SPIN_OFF;
@@ -72,4 +72,4 @@ static void test_seams(void)
   seam.ws_wide_plan = ws_wide_plan_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "stuck", TEST_CASE(a_round_follows_a_stuck_task))
+TEST_MAIN_SEAMS(test_seams, "stuck")

@@ -53,7 +53,7 @@ static bool is_down_at(void *throttled_arg)
   return stats(wanted->pool).level <= wanted->level;
 }
 
-static void a_quota_that_is_used_up_lowers_the_level(void)
+TEST_CASE(a_quota_that_is_used_up_lowers_the_level)
 {
   if (test_cpus() < 2) {
     printf("(skipped: one CPU) ");
@@ -69,7 +69,7 @@ static void a_quota_that_is_used_up_lowers_the_level(void)
 }
 
 /// A pool of four CPUs.
-static void without_cpus_no_worker_spins(void)
+TEST_CASE(without_cpus_no_worker_spins)
 {
   static const struct {
     uint32_t at_start, now, quota, spin_cpus;
@@ -101,5 +101,4 @@ static void test_seams(void)
   seam.ws_os_now_ns = ws_os_now_ns_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "watch", TEST_CASE(a_quota_that_is_used_up_lowers_the_level),
-                TEST_CASE(without_cpus_no_worker_spins))
+TEST_MAIN_SEAMS(test_seams, "watch")

@@ -66,7 +66,7 @@ static uint32_t make_events(void)
 }
 
 /// Many fibers, each at a descriptor of its own; the events come in another order.
-static void test_many(void)
+TEST_CASE(test_many)
 {
   begin(2);
   const uint32_t count = make_events();
@@ -99,7 +99,7 @@ static void accept_one(void *listener)
   close(fd);
 }
 
-static void test_accept(void)
+TEST_CASE(test_accept)
 {
   begin(1);
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -150,7 +150,7 @@ static void *check_bad_input_by_thread(void *unused)
 }
 
 /// Bad descriptors, bad events, regular files: in a fiber, a task and a thread.
-static void test_bad_input(void)
+TEST_CASE(test_bad_input)
 {
   begin(1);
   push_fiber(check_bad_input, NULL, NULL);
@@ -163,4 +163,4 @@ static void test_bad_input(void)
   end();
 }
 
-TEST_MAIN("fd", TEST_CASE(test_many), TEST_CASE(test_accept), TEST_CASE(test_bad_input))
+TEST_MAIN("fd")

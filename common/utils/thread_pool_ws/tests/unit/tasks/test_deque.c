@@ -99,7 +99,7 @@ static uint64_t do_letter(char letter)
 }
 
 /// "p" pushes one task, "3p" three at once; each other letter returns a number.
-static void each_operation_returns_what_it_should(void)
+TEST_CASE(each_operation_returns_what_it_should)
 {
   static const struct {
     const char *what;
@@ -144,7 +144,7 @@ static void each_operation_returns_what_it_should(void)
 }
 
 /// A thief's memo of another deque, whose count of takes is the same.
-static void a_memo_of_another_deque_is_not_used(void)
+TEST_CASE(a_memo_of_another_deque_is_not_used)
 {
   begin(8);
   put(2);
@@ -159,7 +159,7 @@ static bool wants_too_late(const ws_task_t *task, uint64_t index, void *stolen)
   return steal(&memo[1]) == number_of(task) && index == *(uint64_t *)stolen;
 }
 
-static void a_thief_that_is_always_too_late_gives_up(void)
+TEST_CASE(a_thief_that_is_always_too_late_gives_up)
 {
   ws_task_t task;
   uint64_t stolen = 0;
@@ -172,7 +172,7 @@ static void a_thief_that_is_always_too_late_gives_up(void)
 }
 
 /// The most tasks that lay there: looked at once in a while, so it may be an eighth too low.
-static void the_high_water_is_counted(void)
+TEST_CASE(the_high_water_is_counted)
 {
   begin(64);
   for (uint32_t i = 0; i < 64; i++)
@@ -181,6 +181,4 @@ static void the_high_water_is_counted(void)
   CU_ASSERT_TRUE(most <= 64 && most >= 64 - 64 / 8 - 1);
 }
 
-TEST_MAIN("deque", TEST_CASE(each_operation_returns_what_it_should),
-          TEST_CASE(a_memo_of_another_deque_is_not_used), TEST_CASE(a_thief_that_is_always_too_late_gives_up),
-          TEST_CASE(the_high_water_is_counted))
+TEST_MAIN("deque")

@@ -95,7 +95,7 @@ static bool play(uint32_t size, uint32_t known, bool pushes, int32_t at)
   return came;
 }
 
-static void a_thief_comes_at_each_step(void)
+TEST_CASE(a_thief_comes_at_each_step)
 {
   uint32_t tried = 0;
   for (uint32_t pushes = 0; pushes <= 1; pushes++)
@@ -107,4 +107,4 @@ static void a_thief_comes_at_each_step(void)
   CU_ASSERT_TRUE(tried > 500);
 }
 
-TEST_MAIN("deque_steps", TEST_CASE(a_thief_comes_at_each_step))
+TEST_MAIN("deque_steps")

@@ -22,7 +22,7 @@ static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next)
 }
 
 /// Below many others.
-static void a_late_wait_finds_what_is_left(void)
+TEST_CASE(a_late_wait_finds_what_is_left)
 {
   enum { OF_GROUP = WS_STEAL_TRIES + 1, OTHERS = 2000 };
   static ws_cell_t cells[2048];
@@ -43,4 +43,4 @@ static void a_late_wait_finds_what_is_left(void)
   CU_ASSERT_EQUAL(ws_deque_size(&queue.deque), OTHERS);
 }
 
-TEST_MAIN("dig", TEST_CASE(a_late_wait_finds_what_is_left))
+TEST_MAIN("dig")

@@ -79,16 +79,16 @@ static void play(uint32_t capacity, uint32_t seed)
   check(&index);
 }
 
-static void it_is_as_a_list_of_each_key(void)
+TEST_CASE(it_is_as_a_list_of_each_key)
 {
   for (uint32_t seed = 0; seed < 50; seed++)
     play(CELLS, seed);
 }
 
-static void keys_of_one_bucket_are_kept_apart(void)
+TEST_CASE(keys_of_one_bucket_are_kept_apart)
 {
   for (uint32_t seed = 0; seed < 50; seed++)
     play(1, seed);
 }
 
-TEST_MAIN("index", TEST_CASE(it_is_as_a_list_of_each_key), TEST_CASE(keys_of_one_bucket_are_kept_apart))
+TEST_MAIN("index")

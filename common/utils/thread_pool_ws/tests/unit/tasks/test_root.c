@@ -6,7 +6,7 @@
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_test.h"
 
-static void a_mixed_root_stays_mixed(void)
+TEST_CASE(a_mixed_root_stays_mixed)
 {
   static ws_group_t before, of_task, of_fiber; // told apart by their addresses
   static ws_cell_t cells[4];
@@ -28,4 +28,4 @@ static void a_mixed_root_stays_mixed(void)
   }
 }
 
-TEST_MAIN("root", TEST_CASE(a_mixed_root_stays_mixed))
+TEST_MAIN("root")

@@ -36,7 +36,7 @@ static int push(ws_pool_t *pool, ws_priority_t priority)
 }
 
 /// A push without memory returns what it does if the queue is full, and the next one has memory.
-static void without_memory_a_queue_is_full(void)
+TEST_CASE(without_memory_a_queue_is_full)
 {
   static const struct {
     ws_full_t full;
@@ -72,7 +72,7 @@ static void without_memory_a_queue_is_full(void)
 }
 
 /// A reserved queue maps nothing later.
-static void a_reserved_queue_has_memory(void)
+TEST_CASE(a_reserved_queue_has_memory)
 {
   ws_settings_t settings = test_settings(1);
   settings.full = WS_FULL_FAIL;
@@ -89,7 +89,7 @@ static void a_reserved_queue_has_memory(void)
 
 /// A wait with a time limit passes over another thread's task. Its cell then has an unrelated task, before
 /// one that the wait could take if it were of the group.
-static void a_wait_does_not_go_on_at_a_cell_that_has_another_task(void)
+TEST_CASE(a_wait_does_not_go_on_at_a_cell_that_has_another_task)
 {
   static ws_tasks_t tasks;
   static ws_queue_t mine, others;
@@ -122,7 +122,7 @@ static bool has_run_and_sleeps(void *pool_arg)
 }
 
 /// A thread of a normal class that loses its CPU in a push must not keep a real-time worker on that CPU.
-static void a_worker_parks_while_a_push_is_between_count_and_publication(void)
+TEST_CASE(a_worker_parks_while_a_push_is_between_count_and_publication)
 {
   ws_settings_t settings = test_settings(1);
   ws_pool_t *pool = test_create(&settings);
@@ -140,7 +140,4 @@ static void test_seams(void)
   seam.pthread_mutex_init = pthread_mutex_init_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "shared", TEST_CASE(without_memory_a_queue_is_full),
-                TEST_CASE(a_reserved_queue_has_memory),
-                TEST_CASE(a_wait_does_not_go_on_at_a_cell_that_has_another_task),
-                TEST_CASE(a_worker_parks_while_a_push_is_between_count_and_publication))
+TEST_MAIN_SEAMS(test_seams, "shared")

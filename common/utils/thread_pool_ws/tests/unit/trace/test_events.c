@@ -60,7 +60,7 @@ static void expect_run(uint32_t arg, int64_t id, int64_t worker, int64_t group)
   CU_ASSERT_EQUAL(recorder_count_with("push", F_ARG, ARG(arg)), 1);
 }
 
-static void a_function_stands_between_its_begin_and_its_end(void)
+TEST_CASE(a_function_stands_between_its_begin_and_its_end)
 {
   scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
@@ -75,7 +75,7 @@ static void a_function_stands_between_its_begin_and_its_end(void)
   expect_run(1, scene.id, -1, GROUP);
 }
 
-static void a_task_that_runs_in_its_push_has_the_same_events(void)
+TEST_CASE(a_task_that_runs_in_its_push_has_the_same_events)
 {
   scene_begin_pool(0);
   push_told(0, NULL);
@@ -96,7 +96,7 @@ static void run_users(void *arg)
 }
 
 /// Of a task of an interface, and of one with a key.
-static void the_users_function_is_told(void)
+TEST_CASE(the_users_function_is_told)
 {
   for (uint32_t arg = 0; arg < 2; arg++) {
     ws_key_t key;
@@ -124,7 +124,7 @@ static void run_another(void *pool)
   ws_group_wait(&scene.inner, pool);
 }
 
-static void a_task_inside_another_is_nested(void)
+TEST_CASE(a_task_inside_another_is_nested)
 {
   scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
@@ -149,7 +149,7 @@ static void look_at_push(const recorded_t *recorded)
 }
 
 /// Of a batch to a lane, all events stand before its first task.
-static void a_push_is_told_before_the_task_can_be_seen(void)
+TEST_CASE(a_push_is_told_before_the_task_can_be_seen)
 {
   for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
     begin_lanes(lanes, WS_FULL_GROW, look_at_push);
@@ -176,7 +176,7 @@ static void a_push_is_told_before_the_task_can_be_seen(void)
 }
 
 /// Nor a task of a phase.
-static void a_push_that_is_refused_is_none(void)
+TEST_CASE(a_push_that_is_refused_is_none)
 {
   for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
     begin_lanes(lanes, WS_FULL_FAIL, NULL);
@@ -217,7 +217,7 @@ static int64_t units_of(const void *group)
 }
 
 /// Of tasks that the worker runs, or the thread that waits; and by hand.
-static void completions_are_told_before_the_group_can_end(void)
+TEST_CASE(completions_are_told_before_the_group_can_end)
 {
   for (uint32_t helps = 0; helps < 2; helps++) {
     begin_lanes(4, WS_FULL_GROW, look_at_complete);
@@ -250,7 +250,7 @@ static void *let_go_when_it_stops(void *unused)
   return unused;
 }
 
-static void a_task_that_an_abort_skips_completes_but_does_not_run(void)
+TEST_CASE(a_task_that_an_abort_skips_completes_but_does_not_run)
 {
   scene_begin_pool(1);
   scene_hold();
@@ -279,7 +279,7 @@ static void rest(void *unused)
 }
 
 /// It has no units: nothing completes it.
-static void a_tag_is_told_as_the_address_that_it_is_made_of(void)
+TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of)
 {
   scene_begin_pool(1);
   scene_hold();
@@ -319,7 +319,7 @@ static void *push_elsewhere(void *unused)
 }
 
 /// Queue 0 is the worker's; who pushes first has the one after it. Without lanes it is the overflow queue.
-static void a_steal_names_the_lane_that_was_pushed_to(void)
+TEST_CASE(a_steal_names_the_lane_that_was_pushed_to)
 {
   for (uint32_t lanes = 0; lanes <= 4; lanes += 4) {
     begin_lanes(lanes, WS_FULL_GROW, NULL);
@@ -348,7 +348,7 @@ static void bury(void *unused)
   ws_group_wait(&scene.inner, scene.pool);
 }
 
-static void a_steal_of_what_a_join_moved_says_so(void)
+TEST_CASE(a_steal_of_what_a_join_moved_says_so)
 {
   scene_begin_pool(1);
   ws_group_init(&scene.group, 3);
@@ -369,7 +369,7 @@ static void stand_over_a_task(void *unused)
 }
 
 /// In a wait for the pool, and for a group whose task lies below: its join does not look on one CPU.
-static void a_steal_names_the_worker_whose_queue_it_was(void)
+TEST_CASE(a_steal_names_the_worker_whose_queue_it_was)
 {
   for (uint32_t joins = 0; joins < 2; joins++) {
     scene_begin_pool(1);
@@ -396,7 +396,7 @@ static void wait_for_its_own_pool(void *arg)
 }
 
 /// For a group, for nothing and no pool, and for the whole pool. A wait that is refused has no event.
-static void a_join_is_told_from_call_to_return(void)
+TEST_CASE(a_join_is_told_from_call_to_return)
 {
   scene_begin_pool(1);
   scene_hold();
@@ -439,7 +439,7 @@ static void push_and_join(void *unused)
   ws_group_wait(&scene.group, scene.pool); // it runs the task itself
 }
 
-static void a_worker_of_another_pool_is_none_here(void)
+TEST_CASE(a_worker_of_another_pool_is_none_here)
 {
   scene_begin_pool(1);
   scene_hold();
@@ -459,13 +459,4 @@ static void a_worker_of_another_pool_is_none_here(void)
          {"join_end", {scene.id, -1, GROUP}});
 }
 
-TEST_MAIN("events", TEST_CASE(a_function_stands_between_its_begin_and_its_end),
-          TEST_CASE(a_task_that_runs_in_its_push_has_the_same_events), TEST_CASE(the_users_function_is_told),
-          TEST_CASE(a_task_inside_another_is_nested), TEST_CASE(a_push_is_told_before_the_task_can_be_seen),
-          TEST_CASE(a_push_that_is_refused_is_none), TEST_CASE(completions_are_told_before_the_group_can_end),
-          TEST_CASE(a_task_that_an_abort_skips_completes_but_does_not_run),
-          TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of),
-          TEST_CASE(a_steal_names_the_lane_that_was_pushed_to),
-          TEST_CASE(a_steal_of_what_a_join_moved_says_so),
-          TEST_CASE(a_steal_names_the_worker_whose_queue_it_was),
-          TEST_CASE(a_join_is_told_from_call_to_return), TEST_CASE(a_worker_of_another_pool_is_none_here))
+TEST_MAIN("events")

@@ -111,7 +111,7 @@ static void look_at_park(const recorded_t *recorded)
     test_gate_task(&scene.gate);
 }
 
-static void a_park_is_told_before_the_sleep_begins(void)
+TEST_CASE(a_park_is_told_before_the_sleep_begins)
 {
   begin_at_rest(1, look_at_park);
   const uint32_t before = ws_load_relaxed(&idle.looks);
@@ -123,7 +123,7 @@ static void a_park_is_told_before_the_sleep_begins(void)
   end();
 }
 
-static void a_wake_is_told_before_the_call(void)
+TEST_CASE(a_wake_is_told_before_the_call)
 {
   begin_at_rest(1, NULL);
   const ws_au32_t *token = &ws_sleep_worker(scene.pool->worker[0])->token;
@@ -145,7 +145,7 @@ static void have_another_run(void *unused)
 }
 
 /// The kernel has woken it in the place of the thread that pushed.
-static void a_stopped_producer_is_told(void)
+TEST_CASE(a_stopped_producer_is_told)
 {
   begin_at_rest(1, NULL);
   run_told(0);
@@ -161,7 +161,7 @@ static void a_stopped_producer_is_told(void)
   end();
 }
 
-static void a_wake_names_the_worker_that_wakes(void)
+TEST_CASE(a_wake_names_the_worker_that_wakes)
 {
   has_no_guard = true;
   begin_at_rest(2, NULL); // without a guard both may be awake, however few CPUs there are
@@ -177,7 +177,7 @@ static void a_wake_names_the_worker_that_wakes(void)
   end();
 }
 
-static void who_sees_work_before_it_sleeps_says_so(void)
+TEST_CASE(who_sees_work_before_it_sleeps_says_so)
 {
   begin_at_rest(1, look_at_park);
   ws_store_release(&idle.stands, 1);
@@ -198,7 +198,7 @@ static bool has_risen(void *unused)
   return recorder_count_with("unpark", F_HOW, 1) > 0;
 }
 
-static void a_timer_wake_is_recorded_with_its_reason(void)
+TEST_CASE(a_timer_wake_is_recorded_with_its_reason)
 {
   begin_at_rest(1, NULL);
   ws_store_release(&idle.plans, 1);
@@ -218,7 +218,7 @@ static void hint(void *pool)
   ws_pool_phase_end(pool);
 }
 
-static void a_hint_is_one_event_of_what_was_hinted(void)
+TEST_CASE(a_hint_is_one_event_of_what_was_hinted)
 {
   begin_at_rest(1, NULL);
   ws_pool_prewake(scene.pool, 3, 1000);
@@ -242,7 +242,7 @@ static int two_threads(void *create_arg, uint32_t index, int32_t cpu, void *(*fu
 }
 
 /// With fewer threads than asked for, and pinned to one CPU.
-static void a_pool_starts_with_its_name_and_what_it_got(void)
+TEST_CASE(a_pool_starts_with_its_name_and_what_it_got)
 {
   const int32_t cpu = ws_os_cpu(), both[2] = {cpu, cpu};
   for (uint32_t pinned = 0; pinned < 2; pinned++) {
@@ -262,7 +262,7 @@ static void a_pool_starts_with_its_name_and_what_it_got(void)
   }
 }
 
-static void a_stop_wakes_all_and_names_no_waker(void)
+TEST_CASE(a_stop_wakes_all_and_names_no_waker)
 {
   begin_at_rest(2, NULL);
   const int64_t token[2] = {ADDRESS(&ws_sleep_worker(scene.pool->worker[0])->token),
@@ -285,11 +285,4 @@ static void test_seams(void)
   seam.ws_guard_start = ws_guard_start_seam;
 }
 
-TEST_MAIN_SEAMS(test_seams, "events_idle", TEST_CASE(a_park_is_told_before_the_sleep_begins),
-                TEST_CASE(a_wake_is_told_before_the_call), TEST_CASE(a_stopped_producer_is_told),
-                TEST_CASE(a_wake_names_the_worker_that_wakes),
-                TEST_CASE(who_sees_work_before_it_sleeps_says_so),
-                TEST_CASE(a_timer_wake_is_recorded_with_its_reason),
-                TEST_CASE(a_hint_is_one_event_of_what_was_hinted),
-                TEST_CASE(a_pool_starts_with_its_name_and_what_it_got),
-                TEST_CASE(a_stop_wakes_all_and_names_no_waker))
+TEST_MAIN_SEAMS(test_seams, "events_idle")

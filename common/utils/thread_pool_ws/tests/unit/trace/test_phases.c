@@ -73,7 +73,7 @@ static void play(ws_pool_t *pool, const char *steps)
   CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
 }
 
-static void events_of_phases(void)
+TEST_CASE(events_of_phases)
 {
   static const struct {
     const char *steps, *events;
@@ -97,7 +97,7 @@ static void events_of_phases(void)
   test_destroy(pool);
 }
 
-static void an_unknown_phase_is_ignored(void)
+TEST_CASE(an_unknown_phase_is_ignored)
 {
   static const uint32_t unknown[] = {WS_TRACE_PHASES, WS_TRACE_PHASES + 1, INT32_MAX, UINT32_MAX};
   recorder_begin(look_at_phases);
@@ -125,7 +125,7 @@ static void tell(void *pool)
 }
 
 /// To any pool, and to none. Pushes of tasks count in the phases of their threads.
-static void each_task_counts(void)
+TEST_CASE(each_task_counts)
 {
   recorder_begin(look_at_phases);
   ws_pool_t *pool = test_pool(1), *other = test_pool(2), *inline_pool = test_pool(0);
@@ -154,5 +154,4 @@ static void each_task_counts(void)
   CU_ASSERT_EQUAL(test_value(&run), 175);
 }
 
-TEST_MAIN("phases", TEST_CASE(events_of_phases), TEST_CASE(an_unknown_phase_is_ignored),
-          TEST_CASE(each_task_counts))
+TEST_MAIN("phases")
