@@ -10,8 +10,6 @@ last release. The rules are in CONTRIBUTING.md, Versions. Findings:
 --update writes the dumps. Exit status: 0 no finding, 1 findings, 77 abidiff is not installed, or the dumps
 are of another processor."""
 
-from __future__ import annotations
-
 import argparse
 import platform
 import re

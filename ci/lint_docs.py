@@ -9,8 +9,6 @@ they are), machine (no absolute path of a home or work folder). In tables of tes
 `ci/simulate kills --show` takes out what is gone), model (models.txt: files, and mutants in their options).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

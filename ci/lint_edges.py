@@ -16,8 +16,6 @@ edge has a release and an acquire side), table (edges and the rows of MEMORY_MOD
 raw (no atomic operation but the wrappers).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import dataclass, field

@@ -14,8 +14,6 @@ define what it calls. A Python module needs what it imports, in functions too, u
 looked at: tests, examples, calls into C++, scripts without a suffix.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -4,8 +4,6 @@
 A row is a function. Its last cell has the files, each with its functions that call it, and notes in brackets.
 Rule: wakes."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

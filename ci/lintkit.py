@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the lints share: the list of files, C text without its comments, and the way a finding is reported."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all tests here share."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 """Puts a model of an OAI tree together: the files of one generation here and the stand-ins for what both
 pools take from OAI (tests/host of the module)."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Environment: WS_CMAKES = more cmake programs to try, a name a line: "<label>=<pa
 version that could not be installed, and its tests are skipped.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -51,14 +49,14 @@ class Build:
     cmake: str = "cmake"
     log: str = field(default="", init=False)
 
-    def configure(self, *options: str, fails: bool = False) -> Build:
+    def configure(self, *options: str, fails: bool = False) -> "Build":
         """Returns itself; log has what cmake said, on one line: cmake breaks lines as it likes."""
         done = run([self.cmake, "-G", "Ninja", "-S", str(self.tree), "-B", str(self.folder), *options])
         self.log = " ".join((done.stdout + done.stderr).split())
         assert (done.returncode != 0) == fails, (options, self.log)
         return self
 
-    def with_hook(self, *options: str, hook: Path = HOOK, lttng: str = "OFF", fails: bool = False) -> Build:
+    def with_hook(self, *options: str, hook: Path = HOOK, lttng: str = "OFF", fails: bool = False) -> "Build":
         """Whether this machine has LTTng must not matter: tests of tracepoints say ON or AUTO."""
         lttng_option = f"-DTHREAD_POOL_WS_LTTNG={lttng}"
         return self.configure(f"-D{INCLUDE}={hook}", lttng_option, *options, fails=fails)

@@ -2,8 +2,6 @@
 """What the pool takes from the machine: where it is found if nothing is said, for sure when it is asked for.
 In the hook, on a model, and in the standalone build."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small tree on disk, made of a dict, for one case of a table."""
 
-from __future__ import annotations
-
 import tempfile
 import unittest
 from collections.abc import Callable, Iterable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small trees, and a host whose every program is made up, for tests of ci/oai-preflight."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

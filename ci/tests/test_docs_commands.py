@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands in the documents that lead to builds of OAI: their options and targets exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import unittest

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-from __future__ import annotations
-
 from lint_edges import check
 
 from tests.fixture import TreeTest

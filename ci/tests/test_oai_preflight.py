@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/oai-preflight on small trees and a host whose every program is made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from oai_model.model import assemble, assemble_unknown

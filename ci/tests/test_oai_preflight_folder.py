@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What ci/oai-preflight finds in a build folder."""
 
-from __future__ import annotations
-
 from tests.preflightcase import Files, PreflightCase
 
 HOOK = "CMAKE_PROJECT_OpenAirInterface_INCLUDE:UNINITIALIZED=/a/hook.cmake\n"

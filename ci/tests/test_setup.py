@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/setup on a machine of fake programs in a folder."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

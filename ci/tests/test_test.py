@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/test and .ci/run in a folder of made-up steps."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests share: a file's text with each line that a comment offers, and the pool that reads it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -2,8 +2,6 @@
 """Files for workers of `nrbench --cluster`, each by its format's own reader. Nothing is started:
 nr_ulsim_bench/tests/test_cluster.py does that."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

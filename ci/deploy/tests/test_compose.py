@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The override for compose: merged with files as OAI's are, by each compose that is installed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -2,8 +2,6 @@
 """Pieces of values and patch for Kubernetes, put beside a user's own: rendered by helm with a chart that
 reads them as OAI's does, checked with Kubernetes' own schemas; without helm, with the chart's schema."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

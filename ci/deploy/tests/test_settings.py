@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The environment file, what the page promises of each setting, and the style of the YAML files."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The drop-in: taken by systemd-analyze verify, and its effect on a unit as systemd itself computes it."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

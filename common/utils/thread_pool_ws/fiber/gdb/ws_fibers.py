@@ -11,8 +11,6 @@ Where the fiber left them is read from the instructions of Boost.Context's jump_
 because each version has a layout of its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

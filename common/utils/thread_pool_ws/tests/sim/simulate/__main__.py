@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/simulate <verb> [options]: each verb is a function(arguments) -> exit status."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scenarios of the shipped core under adversarial schedules and faults."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

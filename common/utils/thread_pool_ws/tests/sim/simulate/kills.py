@@ -8,8 +8,6 @@ as "suite: case", or "-". The cell of a run that is missing is empty. A result i
 files that it changes, or the sources of the suite change. Another call goes on where the last one stopped.
 Cases that are gone leave the table; the cell of a run that found no others becomes empty."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

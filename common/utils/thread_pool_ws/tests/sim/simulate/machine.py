@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine files (machines/*.toml): what a simulated machine is, checked, as words for the C programs."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -46,13 +44,13 @@ class Machine:
     words: tuple[str, ...]
     smt: int = 1
     node_cpus: int = 1
-    wider: Machine | None = None  # the same machine with more CPUs, where the file has [wider]
+    wider: "Machine | None" = None  # the same machine with more CPUs, where the file has [wider]
 
     @property
     def name(self) -> str:
         return self.path.stem
 
-    def with_cpus(self, cpus: int) -> Machine:
+    def with_cpus(self, cpus: int) -> "Machine":
         """The first CPUs of the machine, as a container on it has them; more than it has: of [wider]."""
         if self.wider and cpus > self.cpus:
             return self.wider.with_cpus(cpus)

@@ -3,8 +3,6 @@
 
 The seed in a mutant's file is tried first. Where it finds nothing any more, seeds from the first on are."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

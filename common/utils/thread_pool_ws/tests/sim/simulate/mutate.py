@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutants: a defect each (tests/sim/mutants/*.toml), put into a copy of the checkout."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 import shutil

@@ -2,8 +2,6 @@
 """Which names in the tables of tests stand for what is gone? Cases and programs in kills.csv, models in
 models.txt. Also ci/lint_docs.py asks, with Python 3.10."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

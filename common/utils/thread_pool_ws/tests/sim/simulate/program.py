@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the C programs of the simulated machine, several at once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/simulate time: a workload on a simulated machine, for several numbers of workers."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Workloads by name: what ws_sim_time is told, how much work it is, how often it comes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

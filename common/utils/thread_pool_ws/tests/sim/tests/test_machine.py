@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Machine files are checked: each shipped one is read, and an error names file and key."""
 
-from __future__ import annotations
-
 import tempfile
 import unittest
 from pathlib import Path

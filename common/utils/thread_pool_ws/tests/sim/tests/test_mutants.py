@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mutants fit the sources, and the table of which test finds which has a row for each of them."""
 
-from __future__ import annotations
-
 import csv
 import tempfile
 import unittest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The scaling figures: which are taken, what they are compared with, which goals hold, their tables."""
 
-from __future__ import annotations
-
 import runpy
 import unittest
 from pathlib import Path

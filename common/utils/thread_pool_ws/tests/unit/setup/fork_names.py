@@ -3,8 +3,6 @@
 """Each function that the shared libraries export has a row in test_fork_calls.c, or is named below: it neither
 waits nor looks at what threads of the parent have left. Arguments: nm, the libraries."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/simulate scale: time against the number of CPUs, for every slot case and three pools."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -11,8 +11,6 @@ B2  Each CPU's last end passes one word, one after the other, which takes t each
     counted with its last one.
 """
 
-from __future__ import annotations
-
 import functools
 import heapq
 import re
