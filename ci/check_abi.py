@@ -22,14 +22,12 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DUMPS = CHECKOUT / "ci" / "abi"
+BUILD = CHECKOUT / "build-ci/symbols"
 MODULE = CHECKOUT / "common/utils/thread_pool_ws"
 ARCHITECTURE = "x86_64"  # of the dumps
 LIBRARIES = ("thread_pool_ws", "thread_pool_ws_api", "thread_pool_ws_fiber")
 # Structures whose size the caller gives. In that of GROWS_INSIDE only the last member may grow.
-SIZED = (
-    "ws_settings_t", "ws_stats_t", "ws_worker_stats_t", "ws_prewake_stats_t",
-    "ws_fiber_stats_t",
-)  # fmt: skip
+SIZED = ("ws_settings_t", "ws_stats_t", "ws_worker_stats_t", "ws_prewake_stats_t", "ws_fiber_stats_t")
 GROWS_INSIDE = "ws_stats_t"
 # What another machine's compiler or folder would change.
 DUMP_OPTIONS = (
@@ -129,12 +127,9 @@ def check(build: Path, update: bool) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "build", nargs="?", type=Path, default=CHECKOUT / "build-ci/symbols", help="build folder"
-    )
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("build", nargs="?", type=Path, default=BUILD, help="build folder")
     parser.add_argument("--update", action="store_true", help="write the dumps of this build")
     options = parser.parse_args()
     if shutil.which("abidiff") is None:
@@ -144,8 +139,7 @@ def main() -> int:
         print(f"the dumps in ci/abi are of {ARCHITECTURE}")
         return 77
     findings = check(options.build, options.update)
-    print("\n".join(findings))
-    print(f"check_abi.py: {len(findings)} findings")
+    print(*findings, f"check_abi.py: {len(findings)} findings", sep="\n")
     if findings:
         print("intended, and not released: ci/check_abi.py --update. Else see CONTRIBUTING.md, Versions")
     return 1 if findings else 0

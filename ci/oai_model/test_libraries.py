@@ -22,22 +22,16 @@ def build(new_build: NewBuild, tmp_path: Path, hooked: bool) -> Build:
     return new_build("B2") if hooked else Build(REPO, tmp_path / "alone")
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, **versions: str) -> None:
-    """Makes pkg-config find these modules only."""
-    folder.mkdir()
-    for name, version in versions.items():
-        name = name.replace("_", "-")
-        text = f"Name: {name}\nDescription: none\nVersion: {version}\nLibs:\nCflags:\n"
-        (folder / f"{name}.pc").write_text(text)
-    monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(folder))
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The only folder in which pkg-config looks."""
+    monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path))
     monkeypatch.delenv("PKG_CONFIG_PATH", raising=False)
+    return tmp_path
 
 
 @both
-def test_a_library_that_is_asked_for_and_missing_stops(
-    build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hooked: bool
-) -> None:
-    pretend(monkeypatch, tmp_path / "pc")
+def test_a_library_that_is_asked_for_and_missing_stops(build: Build, modules: Path, hooked: bool) -> None:
     name, wanted = LTTNG[hooked], "no lttng-ust, 2.13 or newer"
     assert f"finds {wanted}" in build.configure(FIRST[hooked]).log  # not asked for
     build.configure(f"{name}=ON", fails=True)
@@ -56,10 +50,9 @@ def test_an_unknown_value_stops(build: Build, hooked: bool) -> None:
 
 
 @both
-def test_a_library_that_is_too_old_is_not_there(
-    build: Build, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hooked: bool
-) -> None:
-    pretend(monkeypatch, tmp_path / "pc", lttng_ust="2.12.7")
+def test_a_library_that_is_too_old_is_not_there(build: Build, modules: Path, hooked: bool) -> None:
+    text = "Name: lttng-ust\nDescription: none\nVersion: 2.12.7\nLibs:\nCflags:\n"
+    (modules / "lttng-ust.pc").write_text(text)
     build.configure(FIRST[hooked])
     assert "finds lttng-ust 2.12.7 only, 2.13 or newer is wanted" in build.log
     assert TRACED[hooked] not in build.log

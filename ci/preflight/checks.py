@@ -74,19 +74,17 @@ def by_oai(tree: Tree) -> str:
 def check_shape(tree: Tree) -> Iterator[Row]:
     shape = api_shape(tree.root / POOL)
     words = "thread-pool.h with pushTpool, and notifiedFIFO_elt_t there or join_task_ans in task_ans.h"
-    if shape is None:
-        yield Row("missing", "pool API", f"unknown shape in {tree.root / POOL}; looked for {words}",
-                  "this OAI is unknown to thread_pool_ws; build it with its own pool")  # fmt: skip
-    else:
-        yield Row("ok", "pool API", f"shape {shape}")
+    detail = f"shape {shape}" if shape else f"unknown shape in {tree.root / POOL}; looked for {words}"
+    remedy = "this OAI is unknown to thread_pool_ws; build it with its own pool"
+    yield row(shape is not None, "pool API", detail, remedy)
     holders = tree.pool_targets()
+    detail = f"{len(holders)} of {', '.join(POOL_TARGETS)} compile {POOL_FILES[0]}"
     if len(holders) == 1:
         [(target, files)] = holders.items()
         names = ", ".join(str(file.relative_to(tree.root)) for file in files)
-        yield Row("ok", "target", f"{target}; the hook takes out {names}")
-    else:
-        yield Row("missing", "target", f"{len(holders)} of {', '.join(POOL_TARGETS)} compile {POOL_FILES[0]}",
-                  "the hook will stop; build this OAI with its own pool")  # fmt: skip
+        detail = f"{target}; the hook takes out {names}"
+    remedy = "the hook will stop; build this OAI with its own pool"
+    yield row(len(holders) == 1, "target", detail, remedy)
 
 
 def minimum_cmake(tree: Tree) -> tuple[int, ...]:

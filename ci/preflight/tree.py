@@ -19,11 +19,10 @@ KEYWORDS = ("STATIC", "SHARED", "MODULE", "OBJECT", "INTERFACE", "PUBLIC", "PRIV
 TO_BUILD = ("nr-softmodem", "nr-uesoftmodem", "nr_ulsim", "nr_dlsim",
             "ldpc", "dfts", "params_libconfig", "params_yaml", "rfsimulator", "vrtsim")  # fmt: skip
 # Where build_oai -I refuses a Debian or Ubuntu: what OAI v2.3.0 needs of it, and its asn1c to be built.
-ALL_PACKAGES = (
-    "automake", "bison", "build-essential", "ca-certificates", "cmake", "flex", "git", "libblas-dev",
-    "libconfig-dev", "liblapacke-dev", "libsctp-dev", "libssl-dev", "libtool",
-    "libyaml-cpp-dev", "ninja-build", "pkg-config", "xxd", "zlib1g-dev",
-)  # fmt: skip
+ALL_PACKAGES = tuple(
+    "automake bison build-essential ca-certificates cmake flex git libblas-dev libconfig-dev liblapacke-dev "
+    "libsctp-dev libssl-dev libtool libyaml-cpp-dev ninja-build pkg-config xxd zlib1g-dev".split()
+)
 SOURCE = re.compile(r"\.(c|cc|cpp|cxx|h|hpp)$")
 
 

@@ -34,6 +34,9 @@ skip() {
   exit 77
 }
 
+# Sets "scratch" to a folder that the step removes at its end.
+make_scratch() { scratch="$(mktemp -d)" && trap 'rm -rf "$scratch"' EXIT; }
+
 # need <what>...   has ci/setup install the packages that the step needs besides ci/packages-test.txt. If one
 # cannot be installed, the step is skipped with setup's last line, which names it.
 need() {

@@ -3,12 +3,12 @@
 
 import subprocess
 import sys
-import tempfile
-import unittest
 from collections.abc import Mapping
 from pathlib import Path
 
 from oai_model.model import assemble
+
+from tests.fixture import FolderTest
 
 PREFLIGHT = Path(__file__).resolve().parents[1] / "oai-preflight"
 PROGRAMS = {
@@ -43,18 +43,14 @@ add_library(UTIL ${OPENAIR_DIR}/common/utils/system.c
 Files = Mapping[str, str | None]
 
 
-class PreflightCase(unittest.TestCase):
+class PreflightCase(FolderTest):
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.top = Path(self.folder.name)
-        self.bin = self.top / "bin"
+        super().setUp()
+        self.top, self.bin = self.root, self.root / "bin"
         self.modules: set[str] = set()
         self.lay({f"bin/{name}": script for name, script in PROGRAMS.items()})
         for name in ("lib", "include"):
             (self.bin / name).mkdir()
-
-    def tearDown(self) -> None:
-        self.folder.cleanup()
 
     def lay(self, files: Files) -> None:
         """Files by path: programs are those right in bin/. None takes a file away; "+name" and "-name" are

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import shutil
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 import check_abi
+
+from tests.fixture import FolderTest
 
 HEADER = """
 typedef struct { int size; void *warn_arg; @SETTINGS@ } ws_settings_t;
@@ -25,30 +26,28 @@ NAME = "thread_pool_ws"
 
 
 @unittest.skipUnless(shutil.which("abidiff") and shutil.which("gcc"), "abigail-tools or gcc is not installed")
-class AbiTest(unittest.TestCase):
+class AbiTest(FolderTest):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        dumps = mock.patch.object(check_abi, "DUMPS", self.folder)
+        super().setUp()
+        dumps = mock.patch.object(check_abi, "DUMPS", self.root)
         dumps.start()
         self.addCleanup(dumps.stop)
-        self.make(self.folder / f"{NAME}.abi")
+        self.make(self.root / f"{NAME}.abi")
 
     def make(self, dump: Path, settings: str = "", task: str = "", script: str = "X_0.1 { ws_*; };",
              source: str = SOURCE) -> Path:  # fmt: skip
         header = HEADER.replace("@SETTINGS@", settings).replace("@TASK@", task)
-        (self.folder / "ws.h").write_text(header, encoding="utf-8")
-        (self.folder / "ws.c").write_text(source, encoding="utf-8")
-        (self.folder / "ws.map").write_text(script, encoding="utf-8")
-        library = self.folder / f"lib{NAME}.so"
+        (self.root / "ws.h").write_text(header, encoding="utf-8")
+        (self.root / "ws.c").write_text(source, encoding="utf-8")
+        (self.root / "ws.map").write_text(script, encoding="utf-8")
+        library = self.root / f"lib{NAME}.so"
         command = ["gcc", "-g", "-shared", "-fPIC", "-Wl,--version-script=ws.map", "-o", str(library), "ws.c"]
-        subprocess.run(command, check=True, cwd=self.folder)
-        check_abi.dump(library, [self.folder], dump)
+        subprocess.run(command, check=True, cwd=self.root)
+        check_abi.dump(library, [self.root], dump)
         return library
 
     def findings(self, node: str = "_0.1", **changes: str) -> str:
-        new = self.folder / "new.abi"
+        new = self.root / "new.abi"
         library = self.make(new, **changes)
         return "\n".join(check_abi.compare(NAME, library, new, node))
 
@@ -77,11 +76,11 @@ class AbiTest(unittest.TestCase):
 
     def test_functions_for_a_library_of_the_same_build_may_change(self) -> None:
         script = "X_0.1 { ws_*; }; X_PRIVATE_0.1.0 { ws_second; };"
-        self.make(self.folder / f"{NAME}.abi", script=script)
+        self.make(self.root / f"{NAME}.abi", script=script)
         self.assertEqual(self.findings(task="long more;", script=script), "")
 
     def test_a_library_without_a_dump(self) -> None:
-        (self.folder / f"{NAME}.abi").unlink()
+        (self.root / f"{NAME}.abi").unlink()
         self.assertIn("[dump]", self.findings())
 
     def test_the_node_of_this_version(self) -> None:

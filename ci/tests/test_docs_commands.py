@@ -61,11 +61,9 @@ class DocumentedCommands(unittest.TestCase):
                 with self.subTest(document=document, option=name):
                     self.assertTrue(name == VARIABLE or (name.startswith("THREAD_POOL_WS_") and name in hook))
 
-    def test_targets_are_those_of_preflight(self) -> None:
+    def test_targets_and_packages_are_those_of_preflight(self) -> None:
         told = [words[words.index("--target") + 1 :] for _, words in ALL if "--target" in words]
         self.assertEqual(told, [[*TO_BUILD], [*TO_BUILD]])
-
-    def test_packages_are_those_of_preflight(self) -> None:
         told = [words[2:] for _, words in ALL if words[:2] == ["apt", "install"]]
         self.assertEqual(told, [list(ALL_PACKAGES)])
 

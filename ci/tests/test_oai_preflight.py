@@ -122,7 +122,7 @@ class PreflightTest(PreflightCase):
             with self.subTest(lists=lists, files=files):
                 self.lay(files)
                 self.expect(self.oai(lists), *texts)
-            self.tearDown()
+            self.doCleanups()
             self.setUp()
 
     def test_models_are_ready_and_their_shapes_are_told(self) -> None:

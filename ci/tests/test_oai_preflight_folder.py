@@ -50,5 +50,5 @@ class FolderTest(PreflightCase):
                 (self.top / "link").symlink_to(tree)
                 self.lay({**files, "build/CMakeCache.txt": cache.replace("TOP", str(self.top))})
                 self.expect(tree, *texts, build="build")
-            self.tearDown()
+            self.doCleanups()
             self.setUp()

@@ -5,11 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import pip
+
+from tests.fixture import FolderTest
 
 CI = Path(__file__).resolve().parent.parent
 # After its answer apt-cache writes more than a pipe holds: a reader that left early kills it with SIGPIPE.
@@ -62,14 +63,12 @@ done""",
 }
 
 
-class SetupTest(unittest.TestCase):
+class SetupTest(FolderTest):
     def setUp(self) -> None:
         files = {f"fake/{name}": "" for name in ("known", "refused", "installed", "calls")}
         files |= {name: f"#!/bin/bash\n{text}\n" for name, text in PROGRAMS.items()}
         files[".venv/pyvenv.cfg"] = "include-system-site-packages = true\n"
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        super().setUp()
         for name, text in {**files, "fake/id": "0\n", "ci/README": ""}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")

@@ -3,9 +3,9 @@
 
 import shutil
 import subprocess
-import tempfile
-import unittest
 from pathlib import Path
+
+from tests.fixture import FolderTest
 
 CI = Path(__file__).resolve().parents[1]
 STEPS = {
@@ -17,11 +17,9 @@ STEPS = {
 RESULTS = {"10-good": "ok", "20-skips": "skip", "60-bad": "FAIL", "61-good": "ok"}
 
 
-class TestCommandTest(unittest.TestCase):
+class TestCommandTest(FolderTest):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        super().setUp()
         (self.root / "ci/steps").mkdir(parents=True)
         for name in ("test", "leftovers.sh"):
             shutil.copy(CI / name, self.root / "ci" / name)

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from oai_model.model import HOOK, REPO, append, assemble
+from oai_model.model import HOOK, REPO, append, assemble, replace
 from oai_model.test_hook import Build, NewBuild, cmake_called, full, of_full, run
 
 PATCHES = "-DTHREAD_POOL_WS_PATCHES"
@@ -287,8 +287,7 @@ def test_an_unknown_uplink_stops(new_build: NewBuild) -> None:
 @needs_spatch
 def test_a_file_that_no_target_compiles_stops(new_build: NewBuild) -> None:
     build = new_build("B2")
-    lists = build.tree / "CMakeLists.txt"
-    lists.write_text(lists.read_text().replace("${OPENAIR_DIR}/executables/nr-gnb.c", ""))
+    replace(build.tree / "uplink.cmake", (("${OPENAIR_DIR}/executables/nr-gnb.c", ""),))
     build.with_hook(f"{PATCHES}=ON", fails=True)
     assert "no target compiles" in build.log and "executables/nr-gnb.c" in build.log
 

@@ -36,9 +36,7 @@ def config(compose: list[str], *files: Path, cpus: str = "2-5") -> Any:
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_the_override_brings_its_lines_and_leaves_the_rest(
-    compose: list[str], base: str, tmp_path: Path
-) -> None:
+def test_the_override_brings_its_lines_and_no_more(compose: list[str], base: str, tmp_path: Path) -> None:
     own, modes, file = config(compose, TESTS / base), set(), tmp_path / "override.yaml"
     assert own[BASES[base]] > 0
     for text in variants(OVERRIDE):

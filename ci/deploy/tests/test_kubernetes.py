@@ -114,9 +114,7 @@ def test_the_pieces_are_refused_as_a_file_of_values(template: Template, tmp_path
             template(RADIO, "-f", tmp_path / "piece.yaml", "--post-renderer", POST_RENDER)
 
 
-def test_helm_and_kubernetes_accept_the_values_and_no_mistyped_ones(
-    template: Template, tmp_path: Path
-) -> None:
+def test_helm_and_kubernetes_accept_values_and_no_mistyped_ones(template: Template, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(with_pieces())
     lint = run("helm", "lint", "--strict", CHART, "-f", tmp_path / "own.yaml")
     assert lint.returncode == 0, lint.stdout
