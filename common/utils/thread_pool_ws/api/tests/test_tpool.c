@@ -18,8 +18,7 @@ TEST_CASE(buffer_holds_its_size)
   for (uint32_t threads = 1; threads <= 3; threads += 2) {
     for (uint32_t b = 0; b < TEST_COUNT(buffers) - (threads > 1); b++) {
       ws_au64_t ran = {0};
-      test_gate_t gate;
-      test_gate_init(&gate);
+      TEST_GATE(gate);
       tpool *pool = tpool_create((int)threads, buffers[b]);
       for (uint32_t round = 1; round <= (buffers[b] < TPOOL_BUFFER_MAX ? 2 : 1); round++) {
         for (uint32_t i = 0; i < threads; i++)
@@ -36,7 +35,6 @@ TEST_CASE(buffer_holds_its_size)
         CU_ASSERT_EQUAL(test_value(&ran), round * (uint64_t)buffers[b]);
       }
       tpool_destroy(pool);
-      test_gate_destroy(&gate);
     }
   }
 }
@@ -95,8 +93,7 @@ static void *wait_for_all(void *pool)
 
 TEST_CASE(counts_working_threads)
 {
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   tpool *pool = tpool_create(3, 10);
   test_threads_t threads = {0};
   for (int i = 0; i <= 4; i++) {
@@ -112,7 +109,6 @@ TEST_CASE(counts_working_threads)
   CU_ASSERT_EQUAL(tpool_wait(pool), 0);
   CU_ASSERT_EQUAL(tpool_count_working_threads(pool), 0);
   tpool_destroy(pool);
-  test_gate_destroy(&gate);
 }
 
 static struct {
@@ -142,8 +138,7 @@ TEST_CASE(jobs_of_one_thread_begin_in_order)
   for (uint32_t inside = 0; inside <= 1; inside++) {
     memset(&order, 0, sizeof order);
     sem_init(&order.over, 0, 0);
-    test_gate_t gate;
-    test_gate_init(&gate);
+    TEST_GATE(gate);
     order.pool = tpool_create(1, JOBS + 1);
     CU_ASSERT_EQUAL(tpool_add(order.pool, test_gate_task, &gate), 0);
     CU_ASSERT_FATAL(test_gate_await(&gate, 1));
@@ -155,7 +150,6 @@ TEST_CASE(jobs_of_one_thread_begin_in_order)
     CU_ASSERT_FATAL(test_sem_wait(&order.over));
     CU_ASSERT_EQUAL(ws_load_relaxed(&order.wrong), 0);
     tpool_destroy(order.pool);
-    test_gate_destroy(&gate);
     sem_destroy(&order.over);
   }
 }
@@ -236,7 +230,7 @@ TEST_CASE(a_helper_of_two_pools)
   for (uint32_t round = 0; round < 3; round++) {
     CU_ASSERT_EQUAL(tpool_add(pool[1], test_gate_task, &gate[1]), 0);
     CU_ASSERT_FATAL(test_gate_await(&gate[1], 1));
-    CU_ASSERT_EQUAL(tpool_try_add(pool[1], test_open_gate, &gate[1]), 0);
+    CU_ASSERT_EQUAL(tpool_try_add(pool[1], test_gate_let_one, &gate[1]), 0);
     CU_ASSERT_EQUAL(tpool_try_add(pool[0], test_count_task, &ran), 0);
     CU_ASSERT_EQUAL(tpool_wait(pool[1]), 0); // this thread opens the gate
   }
@@ -251,10 +245,7 @@ TEST_CASE(a_helper_of_two_pools)
 
 static ws_au64_t shared_pushes;
 
-bool __real_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
-bool __wrap_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
-
-bool __wrap_ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
+TEST_WRAP(bool, ws_shared_begin, (ws_tasks_t * tasks, ws_kind_t kind, bool grow))
 {
   ws_stat_add(&shared_pushes, 1);
   return __real_ws_shared_begin(tasks, kind, grow);

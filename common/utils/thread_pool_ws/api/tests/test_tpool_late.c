@@ -95,8 +95,7 @@ static void shut_down_during_an_add(tpool *other)
   ending_t ending = {.pool = tpool_create(1, 3), .other = other};
   slow_t adder;
   test_threads_t adders = {0}, enders = {0};
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   sem_init(&stopped, 0, 0);
   CU_ASSERT_EQUAL(tpool_add(ending.pool, test_gate_task, &gate), 0);
   CU_ASSERT_FATAL(test_gate_await(&gate, 1)); // no worker waits for a task, so none is handed one
@@ -114,7 +113,6 @@ static void shut_down_during_an_add(tpool *other)
   CU_ASSERT_EQUAL(ending.result, 1);
   CU_ASSERT_EQUAL(ending.known, 1);
   tpool_destroy(ending.pool);
-  test_gate_destroy(&gate);
 }
 
 /// The thread that drops a job does so in its push. It may run a job of another pool, whose worker stands:
@@ -122,18 +120,16 @@ static void shut_down_during_an_add(tpool *other)
 TEST_CASE(shutdown_knows_adds_under_way)
 {
   shut_down_during_an_add(NULL);
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   tpool *other = tpool_create(1, 1);
   for (uint32_t round = 0; round < 3; round++) { // a lost place would show
     CU_ASSERT_EQUAL(tpool_add(other, test_gate_task, &gate), 0);
     CU_ASSERT_FATAL(test_gate_await(&gate, 1));
-    CU_ASSERT_EQUAL_FATAL(tpool_try_add(other, test_open_gate, &gate), 0);
+    CU_ASSERT_EQUAL_FATAL(tpool_try_add(other, test_gate_let_one, &gate), 0);
     shut_down_during_an_add(other);
     CU_ASSERT_EQUAL(tpool_wait(other), 0);
   }
   tpool_destroy(other);
-  test_gate_destroy(&gate);
   CU_ASSERT_EQUAL(ws_load_relaxed(&lates), 0); // all stood until they were let go
 }
 

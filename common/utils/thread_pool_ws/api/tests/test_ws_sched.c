@@ -82,7 +82,7 @@ TEST_CASE(fini_runs_what_is_posted)
     CU_ASSERT_EQUAL(sched_task_init(&task[i], note_letter, &posted[i], priority[posted[i] - 'a']), 0);
     CU_ASSERT_EQUAL(sched_post(held.sched, &task[i]), 0);
   }
-  sched_task_init(&task[6], open_gate, &held.gate, WS_PRIORITY_LOW);
+  sched_task_init(&task[6], test_gate_let_one, &held.gate, WS_PRIORITY_LOW);
   CU_ASSERT_EQUAL(sched_post(held.sched, &task[6]), 0);
   end_held(); // this thread runs them, and then lets the worker go
   CU_ASSERT_STRING_EQUAL(order.begun, "ccbbaa");

@@ -187,15 +187,13 @@ static void *post_at_random(void *unused)
 /// Every place has come back: so many tasks that do not end can be posted, and no more.
 static void expect_places(uint32_t capacity)
 {
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   for (uint32_t i = 0; i <= capacity; i++) {
     CU_ASSERT_EQUAL(sched_task_init(&stress.task[i], test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
     CU_ASSERT_EQUAL(sched_post(stress.sched, &stress.task[i]), i < capacity ? 0 : -EAGAIN);
   }
   test_gate_let(&gate, capacity);
   CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
-  test_gate_destroy(&gate);
 }
 
 TEST_CASE(random_posts_are_neither_lost_nor_doubled)
@@ -260,7 +258,7 @@ TEST_CASE(the_last_lane_helps)
   for (uint32_t i = 0; i < WS_SCHED_LANES - 2; i++)
     test_spawn(&threads, post_some, NULL);
   CU_ASSERT_FATAL(test_gate_await(&crowd.gate, WS_SCHED_LANES - 2));
-  sched_task_init(&full.task[CAPACITY_MAX], open_gate, &held.gate, WS_PRIORITY_NORMAL);
+  sched_task_init(&full.task[CAPACITY_MAX], test_gate_let_one, &held.gate, WS_PRIORITY_NORMAL);
   test_spawn(&last, help_yourself, &full.task[CAPACITY_MAX]);
   test_join(&last);
   CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.posted), (WS_SCHED_LANES - 2) * EACH + 1);

@@ -45,11 +45,6 @@ static inline bool test_is_awaited(void *pool)
   return ws_load_acquire(&test_room(pool)->sleepers) >> 31 != 0;
 }
 
-static inline void test_open_gate(void *gate)
-{
-  test_gate_let(gate, 1);
-}
-
 /// A pool of one thread that stands in a gate, with a full buffer of jobs that count.
 typedef struct {
   tpool *pool;

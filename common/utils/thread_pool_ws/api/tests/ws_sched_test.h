@@ -41,10 +41,4 @@ static inline void end_held(void)
   test_gate_destroy(&held.gate);
 }
 
-/// A task that lets one worker go.
-static inline void open_gate(void *gate)
-{
-  test_gate_let(gate, 1);
-}
-
 #endif

@@ -160,8 +160,7 @@ static void joiner_runs_no_unrelated_job(void)
   if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind a job that blocks"))
     return;
   tpool_t *pool = contract_pool(3);
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   for (uint32_t round = 0; round < 300 * TEST_COUNT(meetings); round++) {
     batch_t others, mine;
     ran = (ws_au64_t){0};

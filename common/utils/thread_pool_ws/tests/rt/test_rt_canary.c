@@ -44,11 +44,7 @@ static void slots(ws_pool_t *pool, uint64_t *next_ns)
     const struct timespec at = {.tv_sec = (time_t)(*next_ns / 1000000000u),
                                 .tv_nsec = (long)(*next_ns % 1000000000u)};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-    ws_group_t group;
-    ws_group_init(&group, 12);
-    for (uint32_t i = 0; i < 12; i++)
-      test_push(pool, compute, NULL, &group);
-    ws_group_wait(&group, pool);
+    test_burst(pool, 12, compute, NULL);
   }
 }
 
@@ -83,10 +79,7 @@ TEST_ALONE(a_normal_thread_goes_on)
 {
   const struct sched_param realtime = {.sched_priority = 20}, none = {0};
   test_threads_t threads = {0};
-  if (pthread_setschedparam(pthread_self(), SCHED_RR, &realtime) != 0) {
-    printf("(skipped: no real-time class) ");
-    return;
-  }
+  TEST_SKIP_IF(pthread_setschedparam(pthread_self(), SCHED_RR, &realtime) != 0, "no real-time class");
   canaries = test_cpus() < CANARIES_MAX ? test_cpus() : CANARIES_MAX;
   for (uint32_t workers = 1; workers <= 2; workers++) {
     ws_settings_t settings = test_settings(workers);

@@ -12,20 +12,12 @@ static ws_pool_t *pool;
 
 static void push_four(void *unused)
 {
-  ws_group_t group;
-  ws_group_init(&group, 4);
-  for (uint32_t i = 0; i < 4; i++)
-    test_push(pool, test_empty_task, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 4, test_empty_task, NULL);
 }
 
 static void burst(void (*func)(void *))
 {
-  ws_group_t group;
-  ws_group_init(&group, 20);
-  for (uint32_t i = 0; i < 20; i++)
-    test_push(pool, func, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 20, func, NULL);
 }
 
 static int count_one_allocation(void *unused)
@@ -38,10 +30,7 @@ static int count_one_allocation(void *unused)
 
 TEST_CASE(the_count_itself_works)
 {
-  if (TEST_SANITIZED) {
-    printf("(skipped: the sanitizer owns malloc) ");
-    return;
-  }
+  TEST_SKIP_IF(TEST_SANITIZED, "the sanitizer owns malloc");
   CU_ASSERT_EQUAL(test_in_child(count_one_allocation, NULL), 2);
 }
 

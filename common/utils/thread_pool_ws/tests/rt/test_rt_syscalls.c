@@ -68,11 +68,7 @@ static ws_pool_t *pool;
 
 static void push_three(void *unused)
 {
-  ws_group_t group;
-  ws_group_init(&group, 3);
-  for (uint32_t i = 0; i < 3; i++)
-    test_push(pool, test_empty_task, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 3, test_empty_task, NULL);
 }
 
 static void burst(uint32_t round)
@@ -94,8 +90,7 @@ static void burst(uint32_t round)
 /// All workers and the guard have been at work: none of the pool's threads is still setting itself up.
 static void warm_up(uint32_t workers)
 {
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   pool = test_pool(workers);
   for (uint32_t round = 0; round < 1000; round++) {
     for (uint32_t i = 0; i < workers; i++)
@@ -164,10 +159,7 @@ static void check(int (*body)(void *), child_t child)
   if (!forbidden)
     forbidden = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const int code = TEST_SANITIZED || ARCH == 0 ? TEST_CHILD_SKIP : test_in_child(body, &child);
-  if (code == TEST_CHILD_SKIP) {
-    printf("(skipped: no seccomp, no vDSO clock, or a sanitizer) ");
-    return;
-  }
+  TEST_SKIP_IF(code == TEST_CHILD_SKIP, "no seccomp, no vDSO clock, or a sanitizer");
   if (code == CHILD_FORBIDDEN && !child.misbehaves)
     printf("\n  %u workers: system call %d is not allowed ", child.workers, *forbidden);
   else if (code != 0 && !child.misbehaves)

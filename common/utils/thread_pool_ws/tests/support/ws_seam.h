@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_seam.h
 /// The seam: functions between files of the pool, and of the C library, in whose place a test's own can be
-/// called. The suite's seams (TEST_MAIN_SEAMS) set them before each of its cases, when no pool runs:
-///   static uint64_t my_now(void) { ... __real_ws_os_now_ns() ... }
-///   static void my_seams(void) { seam.ws_os_now_ns = my_now; }
+/// called. A suite has them so before each of its cases, when no pool runs:
+///   static uint64_t ws_os_now_ns_seam(void) { ... __real_ws_os_now_ns() ... }
+///   TEST_MAIN_SEAMS("suite", SEAM(ws_os_now_ns))
 /// A function is in the seam if it is in the list below: CMake reads it and links with --wrap. Prefer
 /// functions of os/ and of the C library: they stay when a room is rewritten. A call within the file that
 /// defines the function does not go through the seam.
@@ -100,5 +100,6 @@ typedef struct {
 
 /// NULL = the real one.
 extern ws_seam_t seam;
+#define SEAM(name) seam.name = name##_seam
 
 #endif

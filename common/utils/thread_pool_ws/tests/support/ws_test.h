@@ -52,11 +52,12 @@ int test_deadline_s(void);
 #define TEST_BEFORE_SANITIZER
 #endif
 
-/// The head of a function that is called in the place of another (--wrap), which is __real_<name>:
+/// The head of a function that is called in the place of another (--wrap), which is __real_<name>; perhaps
+/// behind TEST_BEFORE_SANITIZER:
 ///   TEST_WRAP(void, free, (void *memory)) { ... }
 #define TEST_WRAP(result, name, parameters)                                                                  \
-  result __real_##name parameters;                                                                           \
   result __wrap_##name parameters;                                                                           \
+  result __real_##name parameters;                                                                           \
   result __wrap_##name parameters
 
 typedef struct test_case_s {
@@ -86,11 +87,17 @@ void test_add(test_suite_t *suite);
 int test_run(int count, char **words);
 
 #ifndef __cplusplus
-/// The suite of a file: TEST_MAIN("deque"), or with functions in the seam TEST_MAIN_SEAMS(my_seams, "deque").
-/// The main() of support/ws_test_main.c runs all of the program's files.
+/// The suite of a file: TEST_MAIN("deque"). The main() of support/ws_test_main.c runs all files of a program.
+/// With functions in the seam (ws_seam.h): TEST_MAIN_SEAMS("deque", SEAM(ws_os_map), SEAM(ws_os_read)).
 static test_suite_t test_suite __attribute__((unused));
-#define TEST_MAIN(name) TEST_MAIN_SEAMS(NULL, name)
-#define TEST_MAIN_SEAMS(its_seams, its_name)                                                                 \
+#define TEST_MAIN(name) TEST_SUITE(NULL, name)
+#define TEST_MAIN_SEAMS(name, ...)                                                                           \
+  static void test_seams(void)                                                                               \
+  {                                                                                                          \
+    __VA_ARGS__;                                                                                             \
+  }                                                                                                          \
+  TEST_SUITE(test_seams, name)
+#define TEST_SUITE(its_seams, its_name)                                                                      \
   __attribute__((constructor)) static void test_add_suite(void)                                              \
   {                                                                                                          \
     test_suite.name = its_name;                                                                              \
@@ -114,6 +121,14 @@ static test_suite_t test_suite __attribute__((unused));
   static void function(void)
 #endif
 #define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/// The case returns, with a note, if it cannot test here.
+#define TEST_SKIP_IF(condition, why)                                                                         \
+  do {                                                                                                       \
+    if (condition) {                                                                                         \
+      printf("(skipped: %s) ", (why));                                                                       \
+      return;                                                                                                \
+    }                                                                                                        \
+  } while (0)
 
 /// Sets what is in the seam (ws_seam.h) to the real functions; NULL = this program has no seam.
 extern void (*test_seams_reset)(void);
@@ -142,6 +157,10 @@ uint32_t test_warnings_with(const char *text);
 #ifndef __cplusplus
 /// @brief Push and count it as an error of the test when the pool does not take it. Main thread or a task.
 void test_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *group);
+/// @brief Push tasks of a group, and wait for it: this thread helps.
+void test_burst(ws_pool_t *pool, uint32_t count, void (*func)(void *), void *arg);
+/// @brief The same; this thread does not help, so workers run all.
+void test_on_workers(ws_pool_t *pool, uint32_t count, void (*func)(void *), void *arg);
 /// Pushes of test_push that were refused.
 extern ws_au32_t test_refused;
 
@@ -163,6 +182,12 @@ void test_gate_task(void *gate);
 /// @return false when fewer than @p count tasks have begun within the deadline
 bool test_gate_await(test_gate_t *gate, uint32_t count);
 void test_gate_let(test_gate_t *gate, uint32_t count);
+/// A gate that ends with its block.
+#define TEST_GATE(name)                                                                                      \
+  __attribute__((cleanup(test_gate_destroy))) test_gate_t name;                                              \
+  test_gate_init(&name)
+/// A task: lets one of a gate go.
+void test_gate_let_one(void *gate);
 
 /// What a wait has left of the deadline. Begins as {0}.
 typedef struct {

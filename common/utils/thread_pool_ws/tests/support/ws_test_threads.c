@@ -22,6 +22,25 @@ void test_push(ws_pool_t *pool, void (*func)(void *), void *arg, ws_group_t *gro
     ws_add_relaxed(&test_refused, 1);
 }
 
+static void burst(ws_pool_t *pool, ws_pool_t *helped, uint32_t count, void (*func)(void *), void *arg)
+{
+  ws_group_t group;
+  ws_group_init(&group, count);
+  for (uint32_t i = 0; i < count; i++)
+    test_push(pool, func, arg, &group);
+  ws_group_wait(&group, helped);
+}
+
+void test_burst(ws_pool_t *pool, uint32_t count, void (*func)(void *), void *arg)
+{
+  burst(pool, pool, count, func, arg);
+}
+
+void test_on_workers(ws_pool_t *pool, uint32_t count, void (*func)(void *), void *arg)
+{
+  burst(pool, NULL, count, func, arg);
+}
+
 void test_count_task(void *counter)
 {
   ws_add_relaxed((ws_au64_t *)counter, 1);
@@ -98,6 +117,11 @@ void test_gate_let(test_gate_t *gate, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
     sem_post(&gate->open);
+}
+
+void test_gate_let_one(void *gate)
+{
+  test_gate_let(gate, 1);
 }
 
 uint64_t test_now_ns(void)

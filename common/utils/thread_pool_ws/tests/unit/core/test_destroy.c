@@ -40,9 +40,8 @@ static int exit_in_task(void *how_arg)
     return 1;
   if (how == IN_WAIT) {
     ws_group_t group;
-    test_gate_t gate;
     ws_group_init(&group, 1);
-    test_gate_init(&gate);
+    TEST_GATE(gate);
     for (int i = 0; i < 2; i++)
       test_push(pool_of_exit, test_gate_task, &gate, NULL);
     if (!test_gate_await(&gate, 2)) // no worker takes the next task
@@ -148,12 +147,5 @@ TEST_CASE(a_pool_outlives_the_push_of_its_last_task)
     CU_ASSERT_EQUAL(test_in_child(push_and_be_late, &lanes), 3);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
-  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
-  seam.ws_os_unmap = ws_os_unmap_seam;
-  seam.ws_os_thread_create = ws_os_thread_create_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "destroy")
+TEST_MAIN_SEAMS("destroy", SEAM(ws_os_futex_wake), SEAM(ws_os_futex_wait_until), SEAM(ws_os_unmap),
+                SEAM(ws_os_thread_create))

@@ -84,11 +84,7 @@ static void *wait_and_end(void *wait_arg)
 
 static void wait_for_two(void)
 {
-  ws_group_t group;
-  ws_group_init(&group, 2);
-  for (uint32_t i = 0; i < 2; i++)
-    test_push(pool, ask_for_cancellation, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 2, ask_for_cancellation, NULL);
 }
 
 static void wait_in_a_task(void *unused)
@@ -99,10 +95,7 @@ static void wait_in_a_task(void *unused)
 
 static void wait_for_one_that_waits(void)
 {
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  test_push(pool, wait_in_a_task, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 1, wait_in_a_task, NULL);
 }
 
 static void push_two(void)

@@ -168,11 +168,7 @@ static int create_with_stack(void *bytes)
   ws_pool_t *pool;
   if (ws_pool_create(&pool, &settings) == -EINVAL)
     return test_warnings.count == 1 && test_warnings_with("stack") == 1 ? 1 : 3;
-  ws_group_t group;
-  ws_group_init(&group, 2000);
-  for (uint32_t i = 0; i < 2000; i++)
-    test_push(pool, test_empty_task, NULL, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 2000, test_empty_task, NULL);
   ws_pool_destroy(pool);
   return 0;
 }

@@ -95,10 +95,4 @@ TEST_CASE(pages_go_back_to_the_kernel)
     CU_ASSERT_EQUAL(test_in_child(play, &way), 0);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_map = ws_os_map_seam;
-  seam.ws_os_release_pages = ws_os_release_pages_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "push")
+TEST_MAIN_SEAMS("push", SEAM(ws_os_map), SEAM(ws_os_release_pages))

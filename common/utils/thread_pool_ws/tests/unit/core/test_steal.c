@@ -10,7 +10,7 @@
 static uint64_t now_ns;
 static uint32_t reads;
 
-static uint64_t clock_seam(void)
+static uint64_t ws_os_now_ns_seam(void)
 {
   reads++;
   return now_ns += 100;
@@ -41,9 +41,4 @@ TEST_CASE(a_thief_waits_unless_shared_tasks_do)
   }
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_now_ns = clock_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "steal")
+TEST_MAIN_SEAMS("steal", SEAM(ws_os_now_ns))

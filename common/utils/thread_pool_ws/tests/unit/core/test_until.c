@@ -66,10 +66,4 @@ TEST_CASE(a_wait_ends_at_its_deadline)
   test_destroy(pool);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-  seam.ws_os_futex_wait_until = ws_os_futex_wait_until_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "until")
+TEST_MAIN_SEAMS("until", SEAM(ws_os_now_ns), SEAM(ws_os_futex_wait_until))

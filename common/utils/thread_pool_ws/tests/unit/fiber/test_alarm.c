@@ -95,9 +95,4 @@ TEST_CASE(test_heap_memory)
   ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_map = ws_os_map_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "alarm")
+TEST_MAIN_SEAMS("alarm", SEAM(ws_os_map))

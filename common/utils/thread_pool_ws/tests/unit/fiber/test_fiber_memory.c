@@ -18,7 +18,7 @@ static size_t ws_os_page_bytes_seam(void)
   return page_bytes ? page_bytes : __real_ws_os_page_bytes();
 }
 
-static size_t ws_os_signal_frame_bytes_seam(void)
+static size_t ws_pages_signal_frame_seam(void)
 {
   return frame_bytes ? frame_bytes : __real_ws_pages_signal_frame();
 }
@@ -26,7 +26,7 @@ static size_t ws_os_signal_frame_bytes_seam(void)
 static bool refuses; ///< to close stacks
 static uint32_t refused;
 
-static bool ws_os_close_pages_seam(void *memory, size_t bytes)
+static bool ws_pages_close_seam(void *memory, size_t bytes)
 {
   refused += refuses;
   return !refuses && __real_ws_pages_close(memory, bytes);
@@ -209,12 +209,5 @@ TEST_CASE(test_least)
     CU_ASSERT_EQUAL(test_in_child(use_machine, &machines[i]), CHILD_GOOD);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_page_bytes = ws_os_page_bytes_seam;
-  seam.ws_pages_signal_frame = ws_os_signal_frame_bytes_seam;
-  seam.ws_pages_close = ws_os_close_pages_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "fiber_memory")
+TEST_MAIN_SEAMS("fiber_memory", SEAM(ws_os_page_bytes), SEAM(ws_pages_signal_frame), SEAM(ws_pages_close),
+                SEAM(ws_os_now_ns))

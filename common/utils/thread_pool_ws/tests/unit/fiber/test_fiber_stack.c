@@ -263,10 +263,4 @@ static int count_while_closing(void *unused)
 
 CHILD_CASE(test_count, count_while_closing)
 
-static void test_seams(void)
-{
-  seam.ws_os_read = ws_os_read_seam;
-  seam.mincore = mincore_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "fiber_stack")
+TEST_MAIN_SEAMS("fiber_stack", SEAM(ws_os_read), SEAM(mincore))

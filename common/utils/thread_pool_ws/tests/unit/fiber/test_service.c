@@ -163,10 +163,4 @@ CHILD_CASE(test_descriptors, rise_by_descriptors)
 
 CHILD_CASE(test_rights, be_refused)
 
-static void test_seams(void)
-{
-  seam.pthread_getschedparam = pthread_getschedparam_seam;
-  seam.pthread_setschedparam = pthread_setschedparam_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "service")
+TEST_MAIN_SEAMS("service", SEAM(pthread_getschedparam), SEAM(pthread_setschedparam))

@@ -101,11 +101,7 @@ TEST_CASE(a_pool_that_ran)
   ws_pool_t *pool = test_pool(3);
   ws_au64_t count = {0};
   for (uint32_t round = 0; round < 20; round++) {
-    ws_group_t group;
-    ws_group_init(&group, 25);
-    for (uint32_t i = 0; i < 25; i++)
-      test_push(pool, test_count_task, &count, &group);
-    ws_group_wait(&group, pool);
+    test_burst(pool, 25, test_count_task, &count);
   }
   take_page(pool);
   CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
@@ -258,9 +254,4 @@ TEST_CASE(printed_at_the_stop_if_asked_for)
   CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-static void test_seams(void)
-{
-  seam.ws_pool_prewake_stats_sized = ws_pool_prewake_stats_sized_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "report")
+TEST_MAIN_SEAMS("report", SEAM(ws_pool_prewake_stats_sized))

@@ -68,8 +68,7 @@ static int32_t pass(void)
 /// Also the first one, which may be there before the worker has looked for one.
 TEST_CASE(a_task_makes_its_worker_busy)
 {
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   for (uint32_t round = 0; round < 50; round++) {
     create(1, WS_SPIN_OFF);
     test_push(pool, test_gate_task, &gate, NULL);
@@ -91,16 +90,12 @@ TEST_CASE(a_task_makes_its_worker_busy)
     CU_ASSERT_EQUAL(pass(), WS_WORKER_PARKED);
   }
   test_destroy(pool);
-  test_gate_destroy(&gate);
 }
 
 /// A worker that busy-polls looks for tasks.
 TEST_CASE(a_worker_that_spins_is_switching)
 {
-  if (test_cpus() < 2) {
-    printf("(skipped: one CPU, so no worker spins) ");
-    return;
-  }
+  TEST_SKIP_IF(test_cpus() < 2, "one CPU, so no worker spins");
   create(1, WS_SPIN_HOT);
   test_push(pool, test_empty_task, NULL, NULL);
   CU_ASSERT_TRUE(await(WS_WORKER_SWITCHING));
@@ -156,9 +151,4 @@ TEST_CASE(the_states_add_up)
   ws_pool_destroy(pool);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "state")
+TEST_MAIN_SEAMS("state", SEAM(ws_os_now_ns))

@@ -36,11 +36,7 @@ TEST_CASE(counters_add_up)
   test_threads_t threads = {0};
   test_spawn(&threads, read_on, &reader);
   for (uint32_t round = 0; round < 200; round++) {
-    ws_group_t group;
-    ws_group_init(&group, 50);
-    for (uint32_t i = 0; i < 50; i++)
-      test_push(reader.pool, test_count_task, &count, &group);
-    ws_group_wait(&group, reader.pool);
+    test_burst(reader.pool, 50, test_count_task, &count);
   }
   CU_ASSERT_EQUAL(ws_pool_wait(reader.pool), 0);
   ws_store_release(&reader.over, 1);

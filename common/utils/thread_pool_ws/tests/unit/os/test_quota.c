@@ -4,29 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../support/ws_seam.h"
+#include "../../support/ws_files.h"
 #include "../../support/ws_test.h"
 
 #define CGROUP "/proc/self/cgroup"
 #define FS "/sys/fs/cgroup/"
 #define QUOTA "cpu.cfs_quota_us"
 #define PERIOD "cpu.cfs_period_us"
-
-typedef struct {
-  const char *path, *text;
-} file_t;
-
-static const file_t *files; ///< up to one without a path; NULL = this machine's
-
-static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
-{
-  if (!files)
-    return __real_ws_os_read(path, text, bytes);
-  for (const file_t *file = files; file->path; file++)
-    if (strcmp(file->path, path) == 0)
-      return snprintf(text, bytes, "%s", file->text) > 0;
-  return false;
-}
 
 static uint32_t read_quota(const file_t *fake)
 {
@@ -110,9 +94,4 @@ TEST_CASE(how_often_it_was_used_up)
   files = NULL;
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_read = ws_os_read_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "quota")
+TEST_MAIN_SEAMS("quota", SEAM(ws_os_read))

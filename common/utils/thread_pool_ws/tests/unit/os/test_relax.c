@@ -61,9 +61,4 @@ TEST_CASE(many_threads_measure_once)
   CU_ASSERT_EQUAL(ws_load_relaxed(&world.looks), 6); // before and after each of three tries
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "relax")
+TEST_MAIN_SEAMS("relax", SEAM(ws_os_now_ns))

@@ -363,10 +363,4 @@ TEST_CASE(what_is_over_is_not_divided)
   test_gate_destroy(&gate);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-  seam.ws_pool_push = ws_pool_push_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "reduce")
+TEST_MAIN_SEAMS("reduce", SEAM(ws_os_now_ns), SEAM(ws_pool_push))

@@ -136,11 +136,4 @@ TEST_CASE(wrong_arguments)
   test_destroy(pool);
 }
 
-static void test_seams(void)
-{
-  seam.ws_classes_plan = ws_classes_plan_seam;
-  seam.ws_os_nodes_of = ws_os_nodes_of_seam;
-  seam.ws_pool_push = ws_pool_push_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "scan")
+TEST_MAIN_SEAMS("scan", SEAM(ws_classes_plan), SEAM(ws_os_nodes_of), SEAM(ws_pool_push))

@@ -71,10 +71,7 @@ static int push_without_keys(void *unused)
 TEST_CASE(host_without_a_free_key)
 {
 #ifdef __clang__
-  if (TEST_SANITIZED) {
-    printf("(skipped: clang's sanitizers) ");
-    return;
-  }
+  TEST_SKIP_IF(TEST_SANITIZED, "clang's sanitizers");
 #endif
   CU_ASSERT_EQUAL(test_in_child(push_without_keys, NULL), 0);
 }
@@ -153,8 +150,7 @@ static pthread_key_t late_key;
 TEST_CASE(lane_is_inherited_at_its_first_size)
 {
   ws_au64_t count = {0};
-  test_gate_t gate;
-  test_gate_init(&gate);
+  TEST_GATE(gate);
   ws_settings_t settings = test_settings(1);
   settings.queue_capacity = CAPACITY;
   pusher_t grows = {.pool = test_create(&settings), .count = &count, .tasks = MANY};
@@ -172,7 +168,6 @@ TEST_CASE(lane_is_inherited_at_its_first_size)
   CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), MANY + 1);
   test_destroy(grows.pool);
-  test_gate_destroy(&gate);
 }
 
 /// Pushes in every round of destructors: after the last round no destructor frees the lane.
@@ -188,19 +183,11 @@ static void *push_in_each_round_later(void *pusher_arg)
   return NULL;
 }
 
-/// A sanitizer's own data of a thread ends in the last round, too: a push after it would end the sanitizer.
-static bool is_last_round_usable(void)
-{
-  if (TEST_SANITIZED)
-    printf("(skipped: a sanitizer) ");
-  return !TEST_SANITIZED;
-}
-
-/// More threads than lanes end without freeing theirs, one after the other: the next ones inherit them.
+/// More threads than lanes end without freeing theirs, one after the other: the next ones inherit them. A
+/// sanitizer's own data of a thread ends in the last round, too: a push after it would end the sanitizer.
 TEST_CASE(lanes_of_the_last_round_are_inherited)
 {
-  if (!is_last_round_usable())
-    return;
+  TEST_SKIP_IF(TEST_SANITIZED, "a sanitizer");
   ws_au64_t count = {0};
   ws_settings_t settings = test_settings(1);
   settings.lanes = 2;
@@ -245,10 +232,4 @@ TEST_CASE(push_from_a_thread_that_ends)
   test_destroy(pusher.pool);
 }
 
-static void test_seams(void)
-{
-  seam.pthread_key_delete = pthread_key_delete_seam;
-  seam.pthread_key_create = pthread_key_create_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "lane")
+TEST_MAIN_SEAMS("lane", SEAM(pthread_key_delete), SEAM(pthread_key_create))

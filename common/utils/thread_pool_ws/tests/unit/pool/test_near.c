@@ -142,11 +142,4 @@ TEST_CASE(as_many_timers_as_workers_may_be_awake)
   CU_ASSERT_EQUAL(planned(3), 3);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_read = ws_os_read_seam;
-  seam.ws_os_cpuset_has = ws_os_cpuset_has_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "near")
+TEST_MAIN_SEAMS("near", SEAM(ws_os_read), SEAM(ws_os_cpuset_has), SEAM(ws_os_now_ns))

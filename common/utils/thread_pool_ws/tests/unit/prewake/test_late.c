@@ -17,7 +17,7 @@ static ws_prewake_pool_t prewake;
 static ws_worker_t worker;
 static ws_prewake_worker_t own;
 
-static int32_t first_cpu(void)
+static int32_t ws_os_cpu_seam(void)
 {
   return 0;
 }
@@ -152,10 +152,7 @@ TEST_CASE(a_pool_counts_them)
   settings.spin_ns_max = 0;
   ws_pool_t *counted = test_create(&settings);
   for (uint32_t i = 0; i < BURSTS; i++) {
-    ws_group_t group;
-    ws_group_init(&group, 1);
-    test_push(counted, test_empty_task, NULL, &group);
-    ws_group_wait(&group, NULL); // a worker runs it
+    test_on_workers(counted, 1, test_empty_task, NULL);
     CU_ASSERT_TRUE_FATAL(test_until_quiet(counted));
   }
   ws_prewake_stats_t stats;
@@ -168,9 +165,4 @@ TEST_CASE(a_pool_counts_them)
   CU_ASSERT_TRUE(late < stats.started_bursts);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_cpu = first_cpu;
-}
-
-TEST_MAIN_SEAMS(test_seams, "late")
+TEST_MAIN_SEAMS("late", SEAM(ws_os_cpu))

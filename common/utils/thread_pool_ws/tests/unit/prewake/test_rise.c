@@ -203,4 +203,4 @@ TEST_CASE(hot_leaves_no_debt)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
-TEST_MAIN_SEAMS(world_seams, "rise")
+TEST_MAIN_SEAMS("rise", world_seams())

@@ -10,11 +10,7 @@
 static inline bool runs_hundred(ws_pool_t *pool)
 {
   ws_au64_t count = {0};
-  ws_group_t group;
-  ws_group_init(&group, 100);
-  for (uint32_t i = 0; i < 100; i++)
-    test_push(pool, test_count_task, &count, &group);
-  ws_group_wait(&group, pool);
+  test_burst(pool, 100, test_count_task, &count);
   return ws_pool_wait(pool) == 0 && test_value(&count) == 100;
 }
 

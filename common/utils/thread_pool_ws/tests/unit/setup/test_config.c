@@ -237,9 +237,4 @@ TEST_CASE(defaults_do_not_read_it)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && !settings.report);
 }
 
-static void test_seams(void)
-{
-  seam.getauxval = getauxval_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "config")
+TEST_MAIN_SEAMS("config", SEAM(getauxval))

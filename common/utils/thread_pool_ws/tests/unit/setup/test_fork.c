@@ -102,11 +102,8 @@ static void hold_task(void *status)
 TEST_CASE(a_child_of_a_worker_ends_a_hold)
 {
   int status = 0;
-  ws_group_t group;
-  ws_group_init(&group, 1);
   parents = test_pool(1);
-  test_push(parents, hold_task, &status, &group);
-  ws_group_wait(&group, NULL);
+  test_on_workers(parents, 1, hold_task, &status);
   CU_ASSERT_EQUAL(status, HAS_WORKED);
   test_destroy(parents);
 }
@@ -223,20 +220,16 @@ TEST_BEFORE_SANITIZER static void let_it_fork(void)
   call.forked_in_it += ws_load_relaxed(&call.has_forked); // relaxed: only whether
 }
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg);
-int __real_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
-int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *arg);
-
-TEST_BEFORE_SANITIZER int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-                                                void *(*body)(void *), void *arg)
+TEST_BEFORE_SANITIZER TEST_WRAP(int, pthread_create,
+                                (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *),
+                                 void *arg))
 {
   let_it_fork();
   return __real_pthread_create(thread, attr, body, arg);
 }
 
-TEST_BEFORE_SANITIZER int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *),
-                                                 void *arg)
+TEST_BEFORE_SANITIZER TEST_WRAP(int, dl_iterate_phdr,
+                                (int (*look)(struct dl_phdr_info *, size_t, void *), void *arg))
 {
   let_it_fork();
   return __real_dl_iterate_phdr(look, arg);
@@ -245,10 +238,7 @@ TEST_BEFORE_SANITIZER int __wrap_dl_iterate_phdr(int (*look)(struct dl_phdr_info
 /// A pool of two workers makes four calls: the look at the libraries, two workers, and the guard.
 TEST_CASE(forks_wait_for_calls_that_lock)
 {
-  if (TEST_SANITIZED) { // a child may inherit a lock of the sanitizer's allocator
-    printf("(skipped: a sanitizer) ");
-    return;
-  }
+  TEST_SKIP_IF(TEST_SANITIZED, "a sanitizer"); // a child may inherit a lock of its allocator
   for (uint32_t skip = 0; skip < 4; skip++) {
     pid_t child = -1;
     int status = 0;

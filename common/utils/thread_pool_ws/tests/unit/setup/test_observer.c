@@ -118,10 +118,7 @@ TEST_CASE(an_observer_may_rename_and_pin)
   ws_pool_t *pool = create(1, rename_and_pin_to_last);
   for (uint32_t i = 0; i < 20; i++) {
     ws_au64_t cpus = {0};
-    ws_group_t group;
-    ws_group_init(&group, 1);
-    test_push(pool, count_cpus, &cpus, &group);
-    ws_group_wait(&group, NULL); // does not help
+    test_on_workers(pool, 1, count_cpus, &cpus);
     CU_ASSERT_EQUAL(test_value(&cpus), 1);
     CU_ASSERT_TRUE(test_until(all_sleep, pool));
   }

@@ -255,11 +255,4 @@ TEST_CASE(a_worker_without_a_cpu)
   }
 }
 
-static void test_seams(void)
-{
-  seam.pthread_create = pthread_create_seam;
-  seam.ws_os_map = ws_os_map_seam;
-  seam.ws_os_unmap = ws_os_unmap_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "start")
+TEST_MAIN_SEAMS("start", SEAM(pthread_create), SEAM(ws_os_map), SEAM(ws_os_unmap))

@@ -168,10 +168,7 @@ TEST_CASE(a_child_is_as_the_creator)
   CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
   ws_pool_t *pool = test_pool(1);
   forked_t forked = {.status = -1};
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  test_push(pool, fork_task, &forked, &group);
-  ws_group_wait(&group, NULL); // the worker runs it
+  test_on_workers(pool, 1, fork_task, &forked);
   CU_ASSERT_EQUAL(forked.status, 1);
   CU_ASSERT_EQUAL(forked.program_blocks, UINT64_C(1) << (SIGUSR2 - 1));
   test_destroy(pool);
@@ -182,10 +179,7 @@ TEST_CASE(a_child_is_as_the_creator)
 /// A pinned creator must not keep the guard from the CPU that a blocked worker leaves free.
 TEST_CASE(the_guard_may_run_beside_the_workers)
 {
-  if (test_cpus() < 2) {
-    printf("(skipped: one CPU) ");
-    return;
-  }
+  TEST_SKIP_IF(test_cpus() < 2, "one CPU");
   cpu_set_t all, one, guard;
   sched_getaffinity(0, sizeof(all), &all);
   const size_t creator = test_cpu(0), core = test_cpu(1);

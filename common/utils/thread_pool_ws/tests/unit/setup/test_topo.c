@@ -7,7 +7,7 @@
 #include "../../../classes/ws_nodes.h"
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_setup.h"
-#include "../../support/ws_seam.h"
+#include "../../support/ws_files.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -41,23 +41,7 @@ static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
   return 0;
 }
 
-/// Linked with --wrap=ws_os_read: files of /sys/devices/system.
-typedef struct {
-  const char *name, *text;
-} file_t;
-
-static const file_t *files; ///< of a made-up machine, up to one without a name; NULL = this machine
-
-static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
-{
-  static const char folder[] = "/sys/devices/system/";
-  if (!files)
-    return __real_ws_os_read(path, text, bytes);
-  for (const file_t *file = files; file->name; file++)
-    if (strncmp(path, folder, sizeof(folder) - 1) == 0 && strcmp(path + sizeof(folder) - 1, file->name) == 0)
-      return snprintf(text, bytes, "%s", file->text) > 0;
-  return false;
-}
+#define SYSTEM "/sys/devices/system/"
 
 /// Linked with --wrap=ws_os_quota_cpus.
 static uint32_t quota = UINT32_MAX;
@@ -181,7 +165,7 @@ TEST_CASE(cpus_that_are_refused)
   for (uint32_t i = 0; i < TEST_COUNT(cases); i++) {
     ws_settings_t settings = test_settings(3);
     refused = cases[i].error;
-    const file_t online[] = {{cases[i].list ? "cpu/online" : NULL, cases[i].list}, {NULL, NULL}};
+    const file_t online[] = {{cases[i].list ? SYSTEM "cpu/online" : NULL, cases[i].list}, {NULL, NULL}};
     files = online;
     settings.pin_step = 1;
     ws_pool_t *pool = test_create(&settings);
@@ -213,13 +197,13 @@ static bool read_machine(const file_t *of)
 /// Numbers with gaps, CPUs in several ranges and beyond those known, and a node that has memory only.
 TEST_CASE(nodes_cpus_and_distances)
 {
-  static const file_t lists[] = {{"node/online", "0,2-3\n"},
-                                 {"node/node0/cpulist", "0-3,8-11\n"},
-                                 {"node/node0/distance", "10 21 17\n"},
-                                 {"node/node2/cpulist", "4,6,1023-1030\n"},
-                                 {"node/node2/distance", "21 10 28\n"},
-                                 {"node/node3/cpulist", "\n"},
-                                 {"node/node3/distance", "17 28 10\n"},
+  static const file_t lists[] = {{SYSTEM "node/online", "0,2-3\n"},
+                                 {SYSTEM "node/node0/cpulist", "0-3,8-11\n"},
+                                 {SYSTEM "node/node0/distance", "10 21 17\n"},
+                                 {SYSTEM "node/node2/cpulist", "4,6,1023-1030\n"},
+                                 {SYSTEM "node/node2/distance", "21 10 28\n"},
+                                 {SYSTEM "node/node3/cpulist", "\n"},
+                                 {SYSTEM "node/node3/distance", "17 28 10\n"},
                                  {NULL, NULL}};
   CU_ASSERT_TRUE(read_machine(lists));
   CU_ASSERT_EQUAL(machine.count, 3);
@@ -238,12 +222,12 @@ TEST_CASE(nodes_cpus_and_distances)
 /// A node without a distance is far. Without any, all are alike.
 TEST_CASE(distances_that_are_missing)
 {
-  static const file_t lists[] = {{"node/online", "0-2\n"},
-                                 {"node/node0/cpulist", "0\n"},
-                                 {"node/node0/distance", "10 20"},
-                                 {"node/node1/cpulist", "1\n"},
-                                 {"node/node1/distance", "\n"},
-                                 {"node/node2/cpulist", "2\n"},
+  static const file_t lists[] = {{SYSTEM "node/online", "0-2\n"},
+                                 {SYSTEM "node/node0/cpulist", "0\n"},
+                                 {SYSTEM "node/node0/distance", "10 20"},
+                                 {SYSTEM "node/node1/cpulist", "1\n"},
+                                 {SYSTEM "node/node1/distance", "\n"},
+                                 {SYSTEM "node/node2/cpulist", "2\n"},
                                  {NULL, NULL}};
   CU_ASSERT_TRUE(read_machine(lists));
   CU_ASSERT_EQUAL(machine.distance[0][1], 20);
@@ -256,10 +240,10 @@ TEST_CASE(distances_that_are_missing)
 
 TEST_CASE(more_nodes_than_are_looked_at)
 {
-  static char name[WS_MACHINE_NODES_MAX][25];
-  static file_t lists[WS_MACHINE_NODES_MAX + 2] = {{"node/online", "0-1023\n"}};
+  static char name[WS_MACHINE_NODES_MAX][sizeof(SYSTEM) + 24];
+  static file_t lists[WS_MACHINE_NODES_MAX + 2] = {{SYSTEM "node/online", "0-1023\n"}};
   for (uint32_t i = 0; i < WS_MACHINE_NODES_MAX; i++) {
-    snprintf(name[i], sizeof(name[i]), "node/node%u/cpulist", i);
+    snprintf(name[i], sizeof(name[i]), SYSTEM "node/node%u/cpulist", i);
     lists[i + 1] = (file_t){name[i], "\n"};
   }
   CU_ASSERT_TRUE(read_machine(lists));
@@ -267,9 +251,9 @@ TEST_CASE(more_nodes_than_are_looked_at)
 }
 
 /// Four nodes of two CPUs.
-static const file_t four[] = {{"node/online", "0-3\n"},        {"node/node0/cpulist", "0-1\n"},
-                              {"node/node1/cpulist", "2-3\n"}, {"node/node2/cpulist", "4-5\n"},
-                              {"node/node3/cpulist", "6-7\n"}, {NULL, NULL}};
+static const file_t four[] = {{SYSTEM "node/online", "0-3\n"},        {SYSTEM "node/node0/cpulist", "0-1\n"},
+                              {SYSTEM "node/node1/cpulist", "2-3\n"}, {SYSTEM "node/node2/cpulist", "4-5\n"},
+                              {SYSTEM "node/node3/cpulist", "6-7\n"}, {NULL, NULL}};
 static struct ws_pool_s planned;
 
 /// A pool of @p workers workers on a machine with these files; on the CPUs of @p mask if they float.
@@ -312,7 +296,8 @@ TEST_CASE(mask_and_pins_decide)
 TEST_CASE(files_that_cannot_be_read)
 {
   static const file_t none[] = {{NULL, NULL}};
-  static const file_t no_cpus[] = {{"node/online", "0-1\n"}, {"node/node0/cpulist", "0-1\n"}, {NULL, NULL}};
+  static const file_t no_cpus[] = {
+      {SYSTEM "node/online", "0-1\n"}, {SYSTEM "node/node0/cpulist", "0-1\n"}, {NULL, NULL}};
   CU_ASSERT_FALSE(read_machine(none));
   CU_ASSERT_FALSE(read_machine(no_cpus));
   plan_nodes(none, 2, 0x03, NULL);
@@ -361,7 +346,7 @@ TEST_CASE(hints_and_counts_of_nodes)
   } rows[] = {{"", 1},        {"\n", 1},    {"0\n", 1},           {"0-1\n", 2},
               {"0-1,4\n", 3}, {"0,8\n", 2}, {"0,2-3,16-19\n", 7}, {"252\n", 1}};
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    const file_t online[] = {{*rows[i].list ? "node/online" : NULL, rows[i].list}, {NULL, NULL}};
+    const file_t online[] = {{*rows[i].list ? SYSTEM "node/online" : NULL, rows[i].list}, {NULL, NULL}};
     files = online;
     CU_ASSERT_EQUAL(ws_os_node_count(), rows[i].count);
     files = NULL;
@@ -400,12 +385,5 @@ TEST_CASE(where_memory_lies)
   CU_ASSERT_TRUE(ws_node_of(memory) == -EFAULT || ws_node_of(memory) == -ENOENT);
 }
 
-static void test_seams(void)
-{
-  seam.sched_getaffinity = sched_getaffinity_seam;
-  seam.ws_os_prefer_node = ws_os_prefer_node_seam;
-  seam.ws_os_read = ws_os_read_seam;
-  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "topo")
+TEST_MAIN_SEAMS("topo", SEAM(sched_getaffinity), SEAM(ws_os_prefer_node), SEAM(ws_os_read),
+                SEAM(ws_os_quota_cpus))

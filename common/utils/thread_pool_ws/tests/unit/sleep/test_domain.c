@@ -327,11 +327,4 @@ TEST_CASE(the_cap_leaves_cpus_to_threads_outside)
   }
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_cpu = ws_os_cpu_seam;
-  seam.ws_os_priority = ws_os_priority_seam;
-  seam.sched_setaffinity = sched_setaffinity_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "domain")
+TEST_MAIN_SEAMS("domain", SEAM(ws_os_cpu), SEAM(ws_os_priority), SEAM(sched_setaffinity))

@@ -330,13 +330,5 @@ TEST_CASE(it_follows_at_a_bounded_rate)
   CU_ASSERT_TRUE(placements() > 800 && placements() <= 1000);
 }
 
-static void test_seams(void)
-{
-  seam.sched_getaffinity = sched_getaffinity_seam;
-  seam.sched_setaffinity = sched_setaffinity_seam;
-  seam.ws_os_cpu = ws_os_cpu_seam;
-  seam.ws_os_priority = ws_os_priority_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "place")
+TEST_MAIN_SEAMS("place", SEAM(sched_getaffinity), SEAM(sched_setaffinity), SEAM(ws_os_cpu),
+                SEAM(ws_os_priority), SEAM(ws_os_now_ns))

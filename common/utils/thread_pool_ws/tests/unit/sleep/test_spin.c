@@ -338,4 +338,4 @@ TEST_CASE(hot_it_leaves_a_producers_cpu)
   CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 
-TEST_MAIN_SEAMS(world_seams, "spin")
+TEST_MAIN_SEAMS("spin", world_seams())

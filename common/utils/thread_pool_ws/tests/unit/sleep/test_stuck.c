@@ -67,9 +67,4 @@ static void ws_wide_plan_seam(ws_tasks_t *tasks, uint32_t workers)
   tasks->inboxes = workers;
 }
 
-static void test_seams(void)
-{
-  seam.ws_wide_plan = ws_wide_plan_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "stuck")
+TEST_MAIN_SEAMS("stuck", SEAM(ws_wide_plan))

@@ -55,10 +55,7 @@ static bool is_down_at(void *throttled_arg)
 
 TEST_CASE(a_quota_that_is_used_up_lowers_the_level)
 {
-  if (test_cpus() < 2) {
-    printf("(skipped: one CPU) ");
-    return;
-  }
+  TEST_SKIP_IF(test_cpus() < 2, "one CPU");
   ws_store_relaxed(&cpus, test_cpus()); // relaxed: as above
   ws_pool_t *pool = test_pool(2);
   CU_ASSERT_EQUAL(stats(pool).level, 2);
@@ -93,12 +90,5 @@ TEST_CASE(without_cpus_no_worker_spins)
   ws_store_relaxed(&quota, UINT32_MAX); // relaxed: as above
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_throttled = ws_os_throttled_seam;
-  seam.ws_os_process_cpu_count = ws_os_process_cpu_count_seam;
-  seam.ws_os_quota_cpus = ws_os_quota_cpus_seam;
-  seam.ws_os_now_ns = ws_os_now_ns_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "watch")
+TEST_MAIN_SEAMS("watch", SEAM(ws_os_throttled), SEAM(ws_os_process_cpu_count), SEAM(ws_os_quota_cpus),
+                SEAM(ws_os_now_ns))

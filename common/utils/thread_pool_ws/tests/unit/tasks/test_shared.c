@@ -48,8 +48,7 @@ TEST_CASE(without_memory_a_queue_is_full)
     settings.full = rows[i].full;
     settings.queue_capacity = 4;
     ws_pool_t *pool = test_create(&settings);
-    test_gate_t gate;
-    test_gate_init(&gate);
+    TEST_GATE(gate);
     test_push(pool, test_gate_task, &gate, NULL);
     CU_ASSERT_TRUE(test_gate_await(&gate, 1));
     ws_store_relaxed(&run, 0);
@@ -67,7 +66,6 @@ TEST_CASE(without_memory_a_queue_is_full)
     CU_ASSERT_EQUAL(ws_pool_wait(pool), 0);
     CU_ASSERT_EQUAL(test_value(&run), 2 * rows[i].run + 4);
     test_destroy(pool);
-    test_gate_destroy(&gate);
   }
 }
 
@@ -134,10 +132,4 @@ TEST_CASE(a_worker_parks_while_a_push_is_between_count_and_publication)
   test_destroy(pool);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_map = ws_os_map_seam;
-  seam.pthread_mutex_init = pthread_mutex_init_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "shared")
+TEST_MAIN_SEAMS("shared", SEAM(ws_os_map), SEAM(pthread_mutex_init))

@@ -224,10 +224,7 @@ TEST_CASE(a_hint_is_one_event_of_what_was_hinted)
   ws_pool_prewake(scene.pool, 3, 1000);
   const uint64_t at_ns = test_now_ns() + 1000000;
   ws_pool_prewake_at(scene.pool, 2, at_ns);
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  test_push(scene.pool, hint, scene.pool, &group);
-  ws_group_wait(&group, NULL);
+  test_on_workers(scene.pool, 1, hint, scene.pool);
   EXPECT({"prewake", {scene.id, -1, 3, 0, 0}}, {"wake", {scene.id, 0, -1}});
   EXPECT({"prewake", {scene.id, -1, 3, 0, 0}}, {"prewake", {scene.id, -1, 2, 0, (int64_t)at_ns}},
          {"prewake", {scene.id, -1, 4, 0, 0}});
@@ -276,13 +273,5 @@ TEST_CASE(a_stop_wakes_all_and_names_no_waker)
   CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
 }
 
-static void test_seams(void)
-{
-  seam.ws_os_futex_wake = ws_os_futex_wake_seam;
-  seam.ws_plan_choose = ws_plan_choose_seam;
-  seam.ws_decide = ws_decide_seam;
-  seam.ws_os_cpu = ws_os_cpu_seam;
-  seam.ws_guard_start = ws_guard_start_seam;
-}
-
-TEST_MAIN_SEAMS(test_seams, "events_idle")
+TEST_MAIN_SEAMS("events_idle", SEAM(ws_os_futex_wake), SEAM(ws_plan_choose), SEAM(ws_decide), SEAM(ws_os_cpu),
+                SEAM(ws_guard_start))

@@ -141,11 +141,7 @@ TEST_CASE(each_task_counts)
   CU_ASSERT_EQUAL(ws_pool_push_batch(inline_pool, batch, 20), 20);
   for (uint32_t i = 0; i < 22; i++)
     ws_trace_run(test_count_task, &run);
-  ws_group_t group;
-  ws_group_init(&group, 8);
-  for (uint32_t i = 0; i < 8; i++)
-    test_push(other, tell, other, &group);
-  ws_group_wait(&group, NULL); // this thread runs none of them
+  test_on_workers(other, 8, tell, other); // this thread runs none of them
   CU_ASSERT_EQUAL(end(WS_TRACE_ULSCH_DECODING), 183);
   CU_ASSERT_EQUAL(test_value(&run_inside), 8 * 103);
   test_destroy(pool);
