@@ -11,6 +11,9 @@ from pathlib import Path
 from simulate.mutate import PROGRAM, SIM, find_mutants
 from simulate.program import HOST_CPUS, program_path
 
+# In what gdb shows of a scenario: members that are 0, and where a line begins.
+NOTHING = re.compile(r"\b\w+ = (?:0|false|\{0 <repeats \d+ times>\})(?:, |(?=\}))")
+LINE = re.compile(r"(?=\{(?:workers|start_us|actions|pause_us|kind)|\b(?:machine|fault|actors|outside) = )")
 # Seeds that are run twice, to see that a seed is one run.
 TWICE = 40
 
@@ -76,16 +79,7 @@ def show(program: Path, seed: str) -> None:
     except FileNotFoundError:
         print("gdb, which would show the scenario, is not installed")
         return
-    text = re.sub(
-        r"\b\w+ = (?:0|false|\{0 <repeats \d+ times>\})(?:, |(?=\}))", "", text[text.find("{seed") :]
-    )
-    print(
-        re.sub(
-            r"(?=\{(?:workers|start_us|actions|pause_us|kind)|\b(?:machine|fault|actors|outside) = )",
-            "\n",
-            text,
-        )
-    )
+    print(LINE.sub("\n", NOTHING.sub("", text[text.find("{seed") :])))
 
 
 def replay(arguments: list[str]) -> int:

@@ -97,19 +97,15 @@ def _machine(path: Path, title: object, values: dict[str, Any]) -> Machine:
     if not isinstance(title, str):
         raise MachineError(f"{path.name}: title: missing, or not a text")
     for key in sorted(values.keys() - REQUIRED - OPTIONAL):
-        raise MachineError(
-            f"{path.name}: {key}: unknown key; known: {', '.join(sorted(REQUIRED | OPTIONAL))}"
-        )
+        known = ", ".join(sorted(REQUIRED | OPTIONAL))
+        raise MachineError(f"{path.name}: {key}: unknown key; known: {known}")
     for key in sorted(REQUIRED - values.keys()):
         raise MachineError(f"{path.name}: {key}: missing")
     words = tuple(_words(path, values))
     cpus, smt, llc_cpus, node_cpus = (values[key] for key in COUNTS)
     # CPUs are grouped by number: each group has to hold whole groups of the smaller kind
-    for low, high, key in (
-        (smt, llc_cpus, "llc_cpus"),
-        (llc_cpus, node_cpus, "node_cpus"),
-        (node_cpus, cpus, "cpus"),
-    ):
+    pairs = (smt, llc_cpus, "llc_cpus"), (llc_cpus, node_cpus, "node_cpus"), (node_cpus, cpus, "cpus")
+    for low, high, key in pairs:
         if not isinstance(low, int) or not isinstance(high, int) or low < 1 or high % low:
             raise MachineError(f"{path.name}: {key}: {high!r} is not a multiple of {low!r}")
     return Machine(path, title, cpus, words, smt, node_cpus)

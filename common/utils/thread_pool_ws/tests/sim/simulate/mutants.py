@@ -33,9 +33,7 @@ def read(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300.0, help="of exploration for each, at most (300)")
     parser.add_argument("--first", type=int, default=1, help="first seed of an exploration (1)")
     parser.add_argument("--jobs", type=int, default=HOST_CPUS, help="host processes at once (one a CPU)")
-    parser.add_argument(
-        "--store", action="store_true", help="write seeds that are new into the mutants' files"
-    )
+    parser.add_argument("--store", action="store_true", help="write new seeds into the mutants' files")
     parser.add_argument("only", nargs="*", help="mutants (all)")
     return parser.parse_args(arguments)
 

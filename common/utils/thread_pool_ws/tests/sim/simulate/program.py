@@ -41,15 +41,10 @@ def profile(program: str, lines: list[str]) -> list[tuple[str, float, float]]:
 
 def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
     # What is set for the real pool must not reach the simulated one unseen.
-    environment = {key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")}
+    env = {key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")} | job.environment
+    command = [str(program_path(program)), *job.words]
     try:
-        done = subprocess.run(
-            [str(program_path(program)), *job.words],
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            env=environment | job.environment,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=env)
     except subprocess.TimeoutExpired:
         return job.label | {"error": f"did not end within {limit_s:g} s"}
     if done.returncode != 0:

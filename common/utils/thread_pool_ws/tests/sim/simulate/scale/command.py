@@ -95,22 +95,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--runs", type=int, help="lives of a pool for each figure; default: 3, quick 1")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
     add("--out", type=Path, help="write the figures to this file, one JSON object a line")
-    add(
-        "--report",
-        type=Path,
-        metavar="FILE",
-        action="append",
-        help="simulate nothing, report on such a file; repeatable",
-    )
+    what = "simulate nothing, report on such a file; repeatable"
+    add("--report", type=Path, metavar="FILE", action="append", help=what)
     return parser.parse_args(arguments)
 
 
 def simulate(options: argparse.Namespace, out: IO[str] | None) -> list[Line]:
     given = {"workloads": options.workload, "pools": options.pool, "cpus": options.cpus}
     given |= {"producers": options.producers, "runs": options.runs}
-    choice = replace(
-        plan.QUICK if options.quick else plan.FULL, **{key: given[key] for key in given if given[key]}
-    )
+    usual = plan.QUICK if options.quick else plan.FULL
+    choice = replace(usual, **{key: given[key] for key in given if given[key]})
     jobs = plan.jobs([find_machine(name) for name in options.machine or plan.MACHINES], choice)
     return take(jobs, options.jobs, out, about(options.quick, choice))
 
