@@ -88,12 +88,6 @@ static inline void end_help(join_t *join)
   ws_note_idle(join->search.pool); // a worker does so when it is out of work
 }
 
-/// @return whether the thread has more to do than to complete units
-static inline bool needs_more(const join_t *join, const goal_t *goal)
-{
-  return goal->group ? ws_group_units(goal->group) != join->units : !is_reached(goal);
-}
-
 static inline void complete_units(join_t *join)
 {
   if (join->units > 0)
@@ -240,7 +234,9 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 
     // Help: run tasks of the goal until none is left. Other threads may run some of them meanwhile.
     bool ran = false;
-    while (has_pool && needs_more(&join, goal) && !is_overdue(goal)) {
+    // while there is more to do than to complete units
+    while (has_pool && (goal->group ? ws_group_units(goal->group) != join.units : !is_reached(goal))
+           && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
       if (WS_UNLIKELY(join.wait.hid)) {
         ws_fill_seat(pool, join.search.here); // a worker may have gone to sleep meanwhile

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_next.c
-/// ws_next.h: the whole scheduling policy, as one list of sources.
+/// ws_next.h: the order of a search, as one list of sources. Before that come a dispatcher's task (wide/) and
+/// the last search of a round (ws_round.h).
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
@@ -35,8 +36,7 @@ static bool take_own(ws_search_t *search, ws_task_t *task)
 
 static bool take_of_kind(ws_search_t *search, ws_kind_t kind, ws_task_t *task)
 {
-  ws_wait_t *wait = search->filter == WS_NEXT_GROUP ? search->wait : NULL;
-  if (!ws_shared_take(&search->pool->tasks, kind, wait, task))
+  if (!ws_shared_take(&search->pool->tasks, kind, search->wait, task))
     return false;
   ws_traced_steal(search->pool, search->here, WS_VICTIM_SHARED);
   return true;
@@ -77,8 +77,9 @@ static bool take_below(ws_search_t *search, ws_task_t *task)
   return !search->wait->is_event && !search->wait->is_timed && ws_steal_below(search, task);
 }
 
-/// What lies elsewhere, for a wait, and for a thread without a lane: each place goes first in turn. Fibers of
-/// high priority that yield, or tasks that push themselves, must not keep a wait from the others.
+/// What lies elsewhere, for a wait, and for each 61st search of a thread without a lane: each place goes first
+/// in turn. Fibers of high priority that yield, or tasks that push themselves, must not keep a wait from the
+/// others.
 static bool take_in_turn(ws_search_t *search, ws_task_t *task)
 {
   const uint32_t kinds = search->pool->tasks.kinds, places = kinds + (search->here.queue ? 2 : 0);
@@ -92,6 +93,9 @@ static bool take_in_turn(ws_search_t *search, ws_task_t *task)
   return false;
 }
 
+/// The filter of a thread that has no lane, and so sees pool-wide queues only.
+#define LANELESS 8u
+
 /// A source of tasks.
 typedef struct {
   uint32_t filters; ///< for searches with one of these
@@ -102,23 +106,23 @@ typedef struct {
 /// In this order. While all pool-wide queues are empty, ws_next() has tried the own deque before.
 static const source_t sources[] = {
     {WS_NEXT_ANY, .take = ws_take_stuck}, // its worker has no CPU: it has waited longest
-    {WS_NEXT_ANY | WS_NEXT_GROUP, .rank = WS_RANK_HIGH}, // what the priority promises
+    {WS_NEXT_ANY | WS_NEXT_GROUP | LANELESS, .rank = WS_RANK_HIGH}, // what the priority promises
     {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
-    {WS_NEXT_ANY, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
+    {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
     {WS_NEXT_ANY, .take = ws_steal}, // the queue that served last, lanes, workers from near to far
-    {WS_NEXT_ANY, .take = take_overflow}, // other threads' normal tasks that lie in no deque
-    {WS_NEXT_ANY, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
-    {WS_NEXT_ANY, .rank = WS_RANK_LOW}, // when nothing else is left
+    {WS_NEXT_ANY | LANELESS, .take = take_overflow}, // other threads' normal tasks that lie in no deque
+    {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
+    {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_LOW}, // when nothing else is left
     {WS_NEXT_GROUP, .take = take_in_turn}, // of the group elsewhere: the caller may be the only one to run it
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/// @param own  with the own deque
-static bool take_first(ws_search_t *search, bool own, ws_task_t *task)
+/// @param filters  of the sources. @param own  with the own deque
+static bool take_first(ws_search_t *search, uint32_t filters, bool own, ws_task_t *task)
 {
   for (uint32_t i = 0; i < SOURCES; i++) {
     const source_t *source = &sources[i];
-    if ((source->filters & search->filter) && (own || source->take != take_own)
+    if ((source->filters & filters) && (own || source->take != take_own)
         && (source->take ? source->take(search, task) : take_of_rank(search, source->rank, task)))
       return true;
   }
@@ -159,14 +163,16 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   search->from_own = false;
-  if (!own) // no lane
-    return ws_shared_count(&search->pool->tasks) > 0 && take_in_turn(search, task);
+  if (!own)
+    return ws_shared_count(&search->pool->tasks) > 0
+           && ((++search->turn % WS_ROUND_SEARCHES == 0 && take_in_turn(search, task))
+               || take_first(search, LANELESS, true, task));
   if (search->filter == WS_NEXT_OWN)
     return ws_queue_take_oldest(own, task);
   const bool is_over = own->round.left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
   if (is_over && take_late(search, task))
     return true;
-  const bool found = take_first(search, true, task);
+  const bool found = take_first(search, search->filter, true, task);
   if (search->filter == WS_NEXT_ANY)
     ws_forget_yield(own); // now: it counts for each source that the search came to
   return found;
@@ -175,7 +181,7 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task)
 {
   search->from_own = false;
-  return take_first(search, false, task);
+  return take_first(search, search->filter, false, task);
 }
 
 bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task)

@@ -110,7 +110,7 @@ static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue
   if (queue->deque.level == 0 || WS_LIKELY((queue->since_shrink += count) < SHRINK_EVERY))
     return;
   queue->since_shrink = 0;
-  ws_queue_shrink(&pool->tasks, queue);
+  ws_give_back(pool, queue);
 }
 
 /// Move @p count tasks into the caller's queue, which has room for them, and announce them.

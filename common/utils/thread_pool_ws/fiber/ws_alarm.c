@@ -84,6 +84,7 @@ static void end_trim(uint64_t again_ns)
 static void *trim(void *unused)
 {
   ws_service_t self = {.thread = pthread_self()};
+  ws_service_enter("ws_trim");
   ws_service_serve(&self, 0);
   end_trim(ws_stack_trim(ws_os_now_ns()));
   return unused;
@@ -92,14 +93,14 @@ static void *trim(void *unused)
 static void begin_trim(void)
 {
   pthread_t thread;
-  if (ws_service_thread(&thread, "ws_trim", trim, NULL) != 0)
+  if (ws_os_thread_create(&thread, trim, NULL) != 0)
     end_trim(ws_os_now_ns() + WS_STACK_IDLE_NS); // perhaps there is a thread then
 }
 
 static void *run(void *unused)
 {
   (void)unused;
-  ws_service_unpin();
+  ws_service_enter("ws_alarm");
   ws_os_timer_slack(1);
   ws_fiber_process_t *process = &ws_fiber_process;
   for (;;) {
@@ -123,7 +124,7 @@ static void *run(void *unused)
 /// The caller holds the lock.
 static bool start(void)
 {
-  return ws_service_start(&ws_fiber_process.alarm, "ws_alarm", run, NULL) == 0;
+  return ws_service_start(&ws_fiber_process.alarm, run, NULL) == 0;
 }
 
 bool ws_alarm_add(ws_waiter_t *waiter)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_fiber_process.c
 /// ws_fiber_process.h.
+#define _GNU_SOURCE // dladdr
 #include "ws_fiber_process.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,9 +120,24 @@ static void begin(void)
   process->has_key = pthread_key_create(&process->key, release_thread) == 0;
 }
 
+#pragma weak dladdr // a static program has neither, and unloads nothing
+#pragma weak dlopen
+
+/// From now on dlclose() does not unload the plugin that contains this code. Not in begin(): another thread's
+/// plugin may be in its constructor, which has the linker's lock, and wait for begin().
+static void stay_loaded(void)
+{
+  Dl_info info;
+  if (dladdr && dlopen && dladdr(&ws_fiber_process, &info) != 0)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  ws_hint_store(&ws_fiber_process.stays, 1);
+}
+
 void ws_fiber_process_begin(void)
 {
   pthread_once(&ws_fiber_process.once, begin);
+  if (WS_UNLIKELY(!ws_hint_load(&ws_fiber_process.stays))) // two threads at once do it twice
+    stay_loaded();
 }
 
 void ws_fiber_enroll(ws_fiber_thread_t *thread)

@@ -17,7 +17,7 @@ static void *run(void *epoll_arg)
 {
   const int epoll = (int)(intptr_t)epoll_arg;
   struct epoll_event event[EVENTS_AT_ONCE];
-  ws_service_unpin();
+  ws_service_enter("ws_reactor");
   for (;;) {
     const int count = epoll_wait(epoll, event, EVENTS_AT_ONCE, -1);
     if (count < 0 && errno != EINTR)
@@ -34,8 +34,7 @@ static int start(void)
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0)
     return -errno;
-  const int result =
-      ws_service_start(&ws_fiber_process.reactor_thread, "ws_reactor", run, (void *)(intptr_t)epoll);
+  const int result = ws_service_start(&ws_fiber_process.reactor_thread, run, (void *)(intptr_t)epoll);
   if (result == 0)
     ws_store_release(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // [edge REACTOR release] it exists
   else

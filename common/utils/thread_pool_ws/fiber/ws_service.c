@@ -15,25 +15,19 @@
 
 #define PRIORITY_MAX 99u
 
-int ws_service_thread(pthread_t *thread, const char *name, void *(*func)(void *arg), void *arg)
+int ws_service_start(ws_service_t *service, void *(*func)(void *arg), void *arg)
 {
-  const int error = ws_os_thread_create(thread, func, arg);
-  if (error != 0)
-    return -error;
-  pthread_setname_np(*thread, name);
-  pthread_detach(*thread);
-  return 0;
+  if (service->runs)
+    return 0;
+  const int error = ws_os_thread_create(&service->thread, func, arg);
+  service->runs = error == 0;
+  return -error;
 }
 
-int ws_service_start(ws_service_t *service, const char *name, void *(*func)(void *arg), void *arg)
+void ws_service_enter(const char *name)
 {
-  const int result = service->runs ? 0 : ws_service_thread(&service->thread, name, func, arg);
-  service->runs = result == 0;
-  return result;
-}
-
-void ws_service_unpin(void)
-{
+  pthread_detach(pthread_self());
+  pthread_setname_np(pthread_self(), name);
   ws_cpuset_t set;
   if (ws_os_thread_cpus(getpid(), &set) == 0)
     ws_os_allow(0, &set);

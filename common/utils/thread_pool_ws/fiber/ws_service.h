@@ -26,15 +26,12 @@ typedef struct {
   pthread_t thread; ///< if it runs
 } ws_service_t;
 
-/// @brief Start a thread of the library. @return 0 or -errno
-int ws_service_thread(pthread_t *thread, const char *name, void *(*func)(void *arg), void *arg);
-
 /// @brief Start the service, unless it runs. @return 0 or -errno
-int ws_service_start(ws_service_t *service, const char *name, void *(*func)(void *arg), void *arg);
+int ws_service_start(ws_service_t *service, void *(*func)(void *arg), void *arg);
 
-/// @brief Such a thread calls this first. It was made by some worker, which may be pinned: have it run where
-/// the process's first thread may.
-void ws_service_unpin(void);
+/// @brief A thread of the library calls this first: it is detached, and gets its name. It was made by some
+/// worker, which may be pinned: have it run where the process's first thread may.
+void ws_service_enter(const char *name);
 
 /// @return the real-time priority that counts for the calling thread, or for @p fiber, which calls; 0 = none
 uint32_t ws_service_priority(const ws_fiber_t *fiber);

@@ -143,7 +143,8 @@ static int64_t best_wait(const ws_worker_t *worker, int64_t bound_ns)
 {
   const ws_window_t *follows = &worker->prewake->follows[worker->prewake->follow];
   const int64_t wait_ns = ws_window_best_wait(follows, 0, bound_ns, 0, (int64_t)ws_miss_ns(worker));
-  return wait_ns + wait_ns / 8; // the longest of a few samples is not the longest possible
+  // longer: the longest of a few samples is not the longest possible
+  return wait_ns + wait_ns / 8 < bound_ns ? wait_ns + wait_ns / 8 : bound_ns;
 }
 
 /// @return how long to spin for what follows the work that was just done

@@ -200,7 +200,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
   ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);
-  pthread_mutex_init(&pool->lane_lock, NULL);
+  ws_os_lock_init(&pool->lane_lock);
   const int result = set_up_pool(pool);
   if (result < 0) {
     free_pool(pool);

@@ -325,8 +325,3 @@ ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
   WS_PROBE(park, ws_traced_pool(worker->pool), (int32_t)worker->index);
   return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
 }
-
-void ws_spin_until(ws_worker_t *worker, uint64_t until_ns)
-{
-  ws_sleep_worker(worker)->spin.until_ns = until_ns;
-}

@@ -45,7 +45,10 @@ typedef struct {
 ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns);
 
 /// @brief Until when ws_spin() may spin for what is expected.
-void ws_spin_until(ws_worker_t *worker, uint64_t until_ns);
+static inline void ws_spin_until(ws_worker_t *worker, uint64_t until_ns)
+{
+  ws_sleep_worker(worker)->spin.until_ns = until_ns;
+}
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {

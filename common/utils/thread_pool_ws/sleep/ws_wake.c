@@ -19,7 +19,7 @@
 /// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
 static void count(ws_worker_t *worker, uint32_t called)
 {
-  const uint32_t domain = ws_domain_of(&worker->pool->tasks, worker);
+  const uint32_t domain = WS_LIKELY(worker->pool->tasks.domains == 0) ? 0 : ws_wide_domain(worker);
   ws_add_acq_rel(&ws_sleep_pool(worker->pool)->searching[domain].workers, 1); // [edge SEARCHING acq_rel]
   // [edge SEARCHING release] counted before it can be taken off
   ws_store_release(&ws_sleep_worker(worker)->state,
@@ -203,21 +203,14 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
   return decision;
 }
 
-/// A task is queued and a worker sleeps, or pages are loose: make the guard STANDING (ws_guard.c), also while
-/// a worker searches.
+/// A task is queued and a worker sleeps, or there is memory to give back: make the guard STANDING
+/// (ws_guard.c), also while a worker searches.
 static void call_guard(struct ws_pool_s *pool)
 {
   ws_au32_t *guard = &ws_sleep_pool(pool)->guard;
   uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_cas_acq_rel(guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
     ws_os_futex_wake(guard, 1);
-}
-
-/// Call as ws_post. @return whether the guard is DORMANT
-static bool is_guard_dormant(const struct ws_pool_s *pool)
-{
-  // relaxed: after the caller's fence [GUARD_DEKKER]
-  return WS_UNLIKELY(ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT);
 }
 
 uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind)
@@ -231,7 +224,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
-  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT && is_guard_dormant(pool))
+  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT)
     call_guard(pool);
   return woken;
 }
@@ -249,7 +242,9 @@ void ws_wake_all(struct ws_pool_s *pool)
 
 void ws_need_guard(struct ws_pool_s *pool)
 {
-  if (is_guard_dormant(pool) && ws_sleep_pool(pool)->guarded)
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  const uint32_t state = ws_load_relaxed(&ws_sleep_pool(pool)->guard);
+  if (WS_UNLIKELY(state == WS_GUARD_DORMANT) && ws_sleep_pool(pool)->guarded)
     call_guard(pool);
 }
 
@@ -257,7 +252,8 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 {
   const ws_sleep_pool_t *its = ws_sleep_pool(pool);
   ws_queue_shrink(&pool->tasks, queue);
-  // [edge TRIM_DUE acquire] the guard is dormant since its last trim
+  // [edge TRIM_DUE acquire] No fence: all change it by an exchange. So either the thread that has set it sees
+  // the guard dormant, and the caller with it, or the guard's trim comes later and sees it set
   if (WS_LIKELY(!ws_load_acquire(&pool->tasks.loose)))
     return;
   if (its->guarded || its->watched)

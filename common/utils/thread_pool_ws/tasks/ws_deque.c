@@ -96,7 +96,9 @@ bool ws_deque_grow(ws_deque_t *deque)
   }
   ws_store_release(&deque->ring, next); // [edge DEQ_GROW release] the copied cells before the ring
   deque->level++;
-  ws_stat_store(&deque->grown_bytes, ring_bytes(next));
+  const uint64_t bytes = 2 * (ring_bytes(next) - ring_bytes(&deque->rings[0])); // of levels 1 to this one
+  if (bytes > ws_own_load(&deque->grown_bytes)) // else more was not given back since
+    ws_stat_store(&deque->grown_bytes, bytes);
   return true;
 }
 
@@ -107,7 +109,6 @@ bool ws_deque_shrink(ws_deque_t *deque)
   // Empty, so no thief can succeed with a cell of the old ring: its CAS on top fails.
   ws_store_release(&deque->ring, &deque->rings[0]); // [edge DEQ_GROW release]
   deque->level = 0;
-  ws_stat_store(&deque->grown_bytes, 0);
   // [edge DEQ_LOOSE release] no more writes to the bigger rings
   ws_store_release(&deque->loose, WS_LOOSE_PAGES);
   return true;
@@ -119,9 +120,11 @@ void ws_deque_trim(ws_deque_t *deque)
   if (ws_expected_load(&deque->loose) != WS_LOOSE_PAGES
       || !ws_cas_acq_rel(&deque->loose, &loose, WS_LOOSE_TRIMMING)) // [edge DEQ_LOOSE acq_rel]
     return;
+  bool stays = false; // locked pages: no harm
   for (uint32_t level = 1; level < WS_DEQUE_LEVELS && deque->rings[level].cell; level++)
-    // locked pages stay: no harm
-    ws_os_release_pages(deque->rings[level].cell, ring_bytes(&deque->rings[level]));
+    stays |= ws_os_release_pages(deque->rings[level].cell, ring_bytes(&deque->rings[level])) != 0;
+  if (!stays)
+    ws_stat_store(&deque->grown_bytes, 0);
   ws_store_release(&deque->loose, WS_LOOSE_NONE); // [edge DEQ_LOOSE release] the next growth may write again
   ws_os_futex_wake(&deque->loose, 1);
 }

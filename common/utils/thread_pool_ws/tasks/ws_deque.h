@@ -53,7 +53,7 @@ typedef struct {
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
   ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
   ws_au32_t loose; ///< S whether rings above level 0 hold unused pages: see WS_LOOSE_*
-  ws_au64_t grown_bytes; ///< O memory of the ring in use beyond level 0
+  ws_au64_t grown_bytes; ///< O, a trim: of the rings above level 0 that may have pages
   ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level
 } ws_deque_t;
 

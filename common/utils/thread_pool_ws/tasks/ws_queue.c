@@ -89,4 +89,6 @@ void ws_queues_trim(ws_tasks_t *tasks)
     return;
   for (uint32_t i = ws_queue_count(tasks); i-- > 0;)
     ws_deque_trim(&tasks->queue[i]->deque);
+  for (ws_kind_t kind = 0; kind < tasks->kinds; kind++)
+    ws_shared_trim(&tasks->shared[kind]);
 }

@@ -64,21 +64,14 @@ bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool 
   return !reserve || resize(shared, capacity);
 }
 
-static bool has_room(ws_shared_t *shared, bool grow)
-{
-  const uint32_t capacity = ws_own_load(&shared->capacity);
-  if (shared->vacant != NONE || shared->used < capacity)
-    return true;
-  if (capacity == 0)
-    return resize(shared, shared->first_capacity);
-  return grow && capacity <= NONE / 2 && resize(shared, 2 * capacity);
-}
-
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow)
 {
   ws_shared_t *shared = &tasks->shared[kind];
   lock_shared(shared);
-  if (has_room(shared, grow))
+  const uint32_t capacity = ws_own_load(&shared->capacity);
+  const bool grows = capacity == 0 || (grow && capacity <= NONE / 2);
+  if (shared->vacant != NONE || shared->used < capacity
+      || (grows && resize(shared, capacity == 0 ? shared->first_capacity : 2 * capacity)))
     return true;
   pthread_mutex_unlock(&shared->lock);
   return false;
@@ -122,7 +115,8 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
       continue;
     ws_shared_t *shared = &tasks->shared[kind];
     lock_shared(shared);
-    ws_index_rename(&shared->by_wait, (uintptr_t)wait, (uintptr_t)since);
+    if (ws_own_load(&shared->oldest) != NONE) // else it may have no memory
+      ws_index_rename(&shared->by_wait, (uintptr_t)wait, (uintptr_t)since);
     pthread_mutex_unlock(&shared->lock);
   }
   if (since) {
@@ -150,6 +144,9 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
   cell->newer = shared->vacant;
   shared->vacant = at;
   ws_sub_relaxed(&tasks->shared_tasks, 1); // relaxed: only saves looks
+  if (shared->newest == NONE && ws_own_load(&shared->capacity) > shared->first_capacity
+      && !ws_hint_load(&tasks->loose)) // the trim that clears it takes the lock later
+    ws_xchg_acq_rel(&tasks->loose, 1); // [edge TRIM_DUE acq_rel] the queue is empty
 }
 
 /// With a time limit a wait takes only what its own thread has pushed, or a thread that had no lane: maybe
@@ -163,9 +160,9 @@ static bool may_take(const ws_wait_t *wait, const ws_shared_cell_t *cell)
 static uint32_t oldest_of(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind, bool weak)
 {
   uint32_t *passed = &wait->passed[kind][weak];
-  const uint64_t number = *passed > 0 ? shared->cell[*passed - 1].number : 0;
+  const uint64_t number = *passed > 0 && *passed <= shared->used ? shared->cell[*passed - 1].number : 0;
   if (number == 0 || 2 * number > wait->looked[kind])
-    *passed = 0; // the cell has another task by now
+    *passed = 0; // the cell has another task by now, or is gone
   uint32_t at = *passed > 0 ? ws_index_newer(&shared->by_group, *passed - 1)
                             : ws_index_oldest(&shared->by_group, key_of(wait->group) ^ (weak ? 2 : 0));
   for (; at != NONE && !may_take(wait, &shared->cell[at]); at = ws_index_newer(&shared->by_group, at))
@@ -202,7 +199,9 @@ bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_
   if (!ws_shared_holds(tasks, kind) || (wait && 2 * ws_hint_load(&shared->pushes) == wait->looked[kind]))
     return false;
   lock_shared(shared);
-  const uint32_t at = wait ? find_oldest(shared, wait, kind) : ws_own_load(&shared->oldest);
+  uint32_t at = ws_own_load(&shared->oldest);
+  if (wait && at != NONE) // else it may have no memory
+    at = find_oldest(shared, wait, kind);
   if (at != NONE)
     take_at(tasks, shared, at, task);
   pthread_mutex_unlock(&shared->lock);
@@ -222,6 +221,21 @@ void ws_shared_sift(ws_tasks_t *tasks, ws_wanted_t *takes, void *arg)
     }
     pthread_mutex_unlock(&shared->lock);
   }
+}
+
+void ws_shared_trim(ws_shared_t *shared)
+{
+  ws_shared_cell_t *cells = NULL;
+  lock_shared(shared);
+  const uint32_t capacity = ws_own_load(&shared->capacity);
+  if (ws_own_load(&shared->oldest) == NONE && capacity > shared->first_capacity) {
+    cells = shared->cell;
+    shared->used = 0;
+    shared->vacant = NONE;
+    ws_stat_store(&shared->capacity, 0);
+  }
+  pthread_mutex_unlock(&shared->lock);
+  ws_os_unmap(cells, capacity * CELL_BYTES); // without the lock: it may take milliseconds
 }
 
 uint64_t ws_shared_grown_bytes(const ws_tasks_t *tasks, ws_kind_t kind)

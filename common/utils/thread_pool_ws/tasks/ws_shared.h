@@ -76,6 +76,10 @@ static inline bool ws_shared_visible(const ws_tasks_t *tasks)
   return false;
 }
 
+/// @brief Unmap the memory of a queue that has grown, if it is empty. The next push maps it as the first one
+/// did.
+void ws_shared_trim(ws_shared_t *shared);
+
 /// @brief Unmap the memory. @threads  one, when no other uses the pool any more
 void ws_shared_free(ws_shared_t *shared);
 

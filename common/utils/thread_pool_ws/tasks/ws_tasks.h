@@ -207,7 +207,7 @@ typedef struct {
   uint32_t mask_words; ///< I of waiting, and of the sleepers, in use
   bool grows; ///< I full queues grow (WS_FULL_GROW)
   uint32_t kinds; ///< I kinds that the pool has, the normal one included
-  ws_au32_t loose; ///< S 1 = some queue may have pages to give back
+  ws_au32_t loose; ///< S 1 = some queue may have memory to give back
   ws_au32_t stuck; ///< S inboxes with a task that any thread may take, at the guard's last look
   ws_au32_t light; ///< I 1 = fills of inboxes have light fences: the kernel has heavy ones
 

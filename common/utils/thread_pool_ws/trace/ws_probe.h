@@ -64,12 +64,6 @@ typedef struct {
 /// S const ws_provider_t; NULL = not loaded.
 extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
 
-/// @return whether events go to the provider. One load, and a branch that is never taken without it
-static inline bool ws_provider_is_loaded(void)
-{
-  return WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL);
-}
-
 /// @return the table; NULL = not loaded
 static inline const ws_provider_t *ws_provider_events(void)
 {
@@ -81,9 +75,10 @@ static inline const ws_provider_t *ws_provider_events(void)
 /// @threads   any; the first call may take milliseconds, and waits for LTTng's session daemon if one runs
 void ws_provider_find(void);
 
-/// Whether an event might be recorded: ask before fields are computed for it.
+/// Whether an event might be recorded: ask before fields are computed for it. One load, and a branch that is
+/// not taken without the provider.
 #ifdef WS_LTTNG
-#define WS_PROBE_SEEN() ws_provider_is_loaded()
+#define WS_PROBE_SEEN() WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL)
 #else
 #define WS_PROBE_SEEN() false
 #endif

@@ -159,13 +159,6 @@ static bool await_dispatcher(struct ws_pool_s *pool, ws_worker_t *worker, const 
   return true;
 }
 
-/// @return whether the caller is the lane's dispatcher now
-static bool becomes_dispatcher(ws_queue_t *lane)
-{
-  // [edge DISPATCHED acq_rel] one of several
-  return !is_dispatched(lane) && ws_xchg_acq_rel(&lane->dispatched, 1) == 0;
-}
-
 /// Forget the lane if it is empty.
 static void forget(struct ws_pool_s *pool, uint32_t lane)
 {
@@ -181,7 +174,9 @@ static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
   ws_queue_t *lane = pool->tasks.queue[index];
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   const uint64_t came_ns = ws_os_now_ns();
-  while (!becomes_dispatcher(lane) && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
+  // [edge DISPATCHED acq_rel] of several one becomes the lane's dispatcher
+  while ((is_dispatched(lane) || ws_xchg_acq_rel(&lane->dispatched, 1) != 0)
+         && ws_os_now_ns() - came_ns < WAIT_NS_MAX) {
     if (await_dispatcher(pool, worker, lane, came_ns + WAIT_NS_MAX, task))
       return true;
     ws_complete_due(worker); // it has waited once: that is the bound

@@ -24,23 +24,11 @@ void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers);
 
 // Domains. All workers of a pool that change a word at once would contend for its line.
 
-/// @brief ws_domain_of() in a pool that has domains.
+/// @return the worker's domain, of those of its last-level cache, in a pool that has domains
+/// @threads  the worker, or one that has claimed it while it sleeps
 uint32_t ws_wide_domain(const struct ws_worker_s *worker);
 
-/// @return the worker's domain, of those of its last-level cache; 0 in a pool without domains
-/// @threads  the worker, or one that has claimed it while it sleeps
-static inline uint32_t ws_domain_of(const ws_tasks_t *tasks, const struct ws_worker_s *worker)
-{
-  return WS_LIKELY(tasks->domains == 0) ? 0 : ws_wide_domain(worker);
-}
-
 // Dispatcher.
-
-/// @return whether a worker dispatches the tasks of a lane, or did until its last task
-static inline bool ws_dispatch_is_on(const ws_tasks_t *tasks)
-{
-  return WS_UNLIKELY(tasks->domains > 0) && ws_hint_load(&tasks->dispatching) > 0;
-}
 
 /// @brief The calling worker has no task of its own: take one of a lane, as its dispatcher or from one.
 /// Meanwhile the tasks that the caller has run are completed, and it stops searching.

@@ -48,13 +48,17 @@ SCENES("full",
    "times 3: thread inside; join; push inside in=all; wait all alone; until queue_bytes 0\n"
    "is growths >= 2"},
   {"a_queue_shrinks_though_its_thread_finds_nothing_to_wait_for",
-   HELD("2", "grow") "push a 500 in=g; let; until done g; is queue_bytes >= 1; wait g; is queue_bytes 0"},
+   HELD("2", "grow") "push a 500 in=g; let; until done g; is queue_bytes >= 1; wait g; until queue_bytes 0"},
+  {"pool_wide_queues_give_their_memory_back",
+   HELD("2", "grow") "times 3: push a 300 low in=g; push b 300 high; is queue_bytes >= 1; let; wait g; "
+   "settle; until queue_bytes 0; stand\n"
+   "let; is ran a 900; is ran b 900"},
   {"a_queue_shrinks_though_all_workers_sleep",
    HELD("2", "grow") "push a 500; let; until ran a 500; until workers_awake 0; settle; until queue_bytes 0"},
   {"a_queue_shrinks_though_its_thread_only_pushes",
    HELD("2", "grow") "push a 500; is queue_bytes >= 1\n"
    "next: gate\n"
    "times 1100: push next; let; until queued_tasks 0\n"
-   "is queue_bytes 0"},
+   "until queue_bytes 0"},
 )
 // clang-format on

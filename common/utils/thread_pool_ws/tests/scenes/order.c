@@ -36,6 +36,8 @@ SCENES("order",
    "again: unless began again >= 2: push again"},
   {"a_thread_without_a_queue_has_priorities",
    "pool workers=1 lanes=0; stand; forget; " SIX(" in=g") "; let; wait g alone; is order h1 h2 n1 n2 l1 l2"},
+  {"a_thread_without_a_queue_helps_in_their_order",
+   "pool workers=1 lanes=0; stand; forget; " SIX(" in=g") "; wait g; is order h1 h2 n1 n2 l1 l2; let"},
   {"tasks_of_a_thread_that_has_ended_keep_their_order",
    "pool workers=1 spin=off; stand; forget\n"
    "pusher: push l1 low in=g; push n1 in=g; push h1 high in=g\n"

@@ -105,6 +105,17 @@ TEST_CASE(looks_for_what_follows)
   CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
 }
 
+/// What follows a burst comes just within the bound.
+TEST_CASE(no_longer_than_its_bound)
+{
+  world_begin(WS_SPIN_OFF);
+  for (uint32_t i = 0; i < 70; i++) {
+    world_spun_in(39 * US);
+    world_spun_in(3 * MS);
+  }
+  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), world_pool.settings.spin_ns_max));
+}
+
 TEST_CASE(a_spin_that_is_interrupted_ends)
 {
   world_begin(WS_SPIN_AUTO);

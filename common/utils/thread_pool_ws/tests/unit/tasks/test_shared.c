@@ -77,7 +77,7 @@ TEST_CASE(a_reserved_queue_has_memory)
   settings.reserve = true;
   lending = 0;
   ws_pool_t *pool = test_create(&settings);
-  CU_ASSERT_TRUE(lending >= 3); // normal, high, low
+  CU_ASSERT_TRUE(lending >= 4); // lanes, normal, high, low
   maps = 0;
   CU_ASSERT_EQUAL(push(pool, WS_PRIORITY_HIGH), 0);
   CU_ASSERT_EQUAL(push(pool, WS_PRIORITY_LOW), 0);
