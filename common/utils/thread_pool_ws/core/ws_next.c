@@ -77,9 +77,8 @@ static bool take_below(ws_search_t *search, ws_task_t *task)
   return !search->wait->is_event && !search->wait->is_timed && ws_steal_below(search, task);
 }
 
-/// What lies elsewhere, for a wait, and for each 61st search of a thread without a lane: each place goes first
-/// in turn. Fibers of high priority that yield, or tasks that push themselves, must not keep a wait from the
-/// others.
+/// What lies elsewhere, for a wait, and for each 61st search without a lane: each place goes first in turn.
+/// Fibers of high priority that yield, or tasks that push themselves, must not keep a wait from the others.
 static bool take_in_turn(ws_search_t *search, ws_task_t *task)
 {
   const uint32_t kinds = search->pool->tasks.kinds, places = kinds + (search->here.queue ? 2 : 0);

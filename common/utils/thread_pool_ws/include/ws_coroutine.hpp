@@ -29,7 +29,7 @@
 /// group it parks a fiber.
 /// A task of the pool that waits for the future of start() runs the steps that the coroutine pushes there: by
 /// co_await of the pool, on() or on_fiber(), and the fiber that waits for a group. It does not run tasks
-/// whose future or group the coroutine awaits. If all workers wait in this way for such tasks, those never
+/// whose future or group the coroutine awaits. If all workers wait in this way for such tasks, those do not
 /// run: wait in fibers, or leave one worker without such a wait.
 /// Coroutine types of other libraries that take any awaitable can co_await all of these. For Asio see
 /// docs/library.md.

@@ -44,7 +44,7 @@ extern "C" {
 
 /// @brief Wait until the descriptor is ready.
 /// @param events  of poll(): POLLIN, POLLPRI, POLLOUT, POLLRDHUP, or several
-/// @return those of @p events that are ready, and POLLERR and POLLHUP: above 0. A regular file is always
+/// @return those of @p events that are ready, and POLLERR and POLLHUP: above 0. A regular file is
 ///         ready to read and write. Otherwise
 ///         -EINVAL     @p events is 0 or has other bits
 ///         -EBADF      @p fd is not open

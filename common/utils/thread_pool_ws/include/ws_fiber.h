@@ -50,12 +50,12 @@
 /// From the first push of a fiber on, the process handles SIGSEGV: if a fiber has overflowed its stack, a
 /// message on stderr names the fiber. Then, and for a SIGSEGV of any other cause, the handler runs that the
 /// program had installed before. A handler that the program installs later replaces this one.
-/// A library that contains this code must not be unloaded (dlclose): its thread for time limits, ws_alarm,
-/// never ends. That thread, and ws_reactor of ws_fd.h, have a real-time priority one above that of the
-/// highest real-time pool whose fibers have waited for them, 99 at most. Without such a pool they have the
-/// normal class. If the system refuses (RLIMIT_RTPRIO), they take the pool's own priority, and settings.warn
-/// of the pool is called once for each. Then, and with a priority of 99, fibers that yield without end delay
-/// the time limits of others on the CPU that both use.
+/// Once this library is used, dlclose() does not unload the plugin that contains it: its threads run as long
+/// as the process. These, ws_alarm for time limits and ws_reactor of ws_fd.h, have a real-time priority one
+/// above that of the highest real-time pool whose fibers have waited for them, but 99 at most. Without such a
+/// pool they have the normal class. If the system refuses (RLIMIT_RTPRIO), they take the pool's own priority,
+/// and settings.warn of the pool is called once for each. Then, and with a priority of 99, fibers that yield
+/// without end delay the time limits of others on the CPU that both use.
 ///
 /// A fiber counts as a task of its pool until its function returns: ws_pool_wait() and WS_STOP_DRAIN wait for
 /// it, also while it waits. WS_STOP_ABORT drops the fibers that have not begun: they count as skipped,
@@ -132,9 +132,8 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 /// @return true; false outside a fiber: nothing happened
 /// @threads   any
 /// @progress  a worker on which fibers yield or wait without end looks for tasks of other threads after
-///            about 50 us, or after one run of a fiber that took longer. If each run is longer than the
-///            last, it looks after at most 16 runs. If it finds one it looks again after one switch. Each
-///            look serves one queue, all in turn
+///            about 50 us, or after one run of a fiber that took longer; later if each run is longer than the
+///            last. If it finds one it looks again after one switch. Each look serves one queue, all in turn
 bool ws_yield(void);
 
 /// @brief For loops that poll: of the calls of one fiber each sixteenth is a ws_yield().

@@ -3,7 +3,7 @@
 /// Results of tasks: ws::future, a std::future for which a task may wait.
 ///
 /// std::future::get() blocks its thread. Inside a task it blocks a worker; if all workers do that, the tasks
-/// that they wait for never run. The waits of ws::future help, inside a task:
+/// that they wait for do not run. The waits of ws::future help, inside a task:
 /// - If no thread has begun the awaited task, the calling thread runs it, whatever queue it lies in. It then
 ///   runs as a part of the calling task: ws_current_task() returns that one. The thread runs no other task.
 /// - If a thread has begun it, the caller spins for a bounded time and sleeps. While a worker sleeps here,
@@ -25,12 +25,12 @@
 /// it. Any other task leaves them to the workers there, except in get() of that pool.
 ///
 /// wait_for() and wait_until() help in the same way. If the time is over at the call, they run nothing.
-/// So a task that calls wait_for(0) in a loop never ends if no other thread is free to run the awaited task.
+/// So a task with wait_for(0) in a loop does not end if no other thread is free to run the awaited task.
 /// If the caller runs the awaited task itself, the wait returns when that task has ended.
 ///
 /// Not helped with: in pool::get() a future that was converted to std::future or std::shared_future, and any
 /// other std::future. There pool::get() only lets another worker run in the caller's place. If every worker
-/// of a pool sleeps in this way for tasks that are queued, those tasks never run.
+/// of a pool sleeps in this way for tasks that are queued, those tasks do not run.
 #ifndef WS_FUTURE_HPP
 #define WS_FUTURE_HPP
 
@@ -421,7 +421,7 @@ class future : public std::future<R> {
 
   /// @brief Have a callable called with the result, as a task of @p pool, when the task has ended. If this
   /// future gets an exception, the callable is not called, and the new future gets the exception.
-  /// get() of the new future in a task runs what has not begun, as always: first the task that it waits for.
+  /// get() of the new future in a task runs what has not begun: first the task that it waits for.
   /// @param f     called with what get() returns; no fiber
   /// @param pool  must live until this future is ready. If it is stopped then, the new future gets
   ///              std::system_error, as by pool::submit()

@@ -9,7 +9,7 @@
 /// Word:  bits 1..31 = units not yet completed, bit 0 = "a thread may sleep on this word".
 ///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0; it stays set
 ///   Legal: bit 0 set although no thread sleeps any more (one futex call too many).
-///   Illegal: bit 0 clear while a thread sleeps (that thread would never wake).
+///   Illegal: bit 0 clear while a thread sleeps (that thread would not wake).
 #ifndef WS_GROUP_H
 #define WS_GROUP_H
 
@@ -48,7 +48,7 @@ void ws_group_add(ws_group_t *group, uint32_t units);
 
 /// @brief Complete @p units of the group by hand. (For a task that carries the group the pool does this.)
 /// @param units  at most the units not yet completed. A larger number ends the process with a message
-/// @threads   any; no other thread may complete the same units
+/// @threads   any, but not from a signal handler; no other thread may complete the same units
 /// @ordering  [edge GROUP_DONE] writes before the call are visible to a thread that returns from
 /// ws_group_wait
 /// @progress  lock-free; one futex call if these are the last units and a thread may sleep
@@ -79,23 +79,24 @@ static inline ws_group_t *ws_group_weak_tag(const void *id)
 bool ws_group_done(const ws_group_t *group);
 
 /// @brief Block until every unit is complete. The memory may be reused when all waits for the group have
-/// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, never
-/// unrelated ones (fibers: see ws_fiber.h): first tasks of high priority and those in its own queue in
+/// returned. Meanwhile the caller runs tasks of this group and tasks that those have pushed, no unrelated
+/// ones (fibers: see ws_fiber.h): first tasks of high priority and those in its own queue in
 /// @p pool, then those in the other queues that all threads share (ws_pool_push()), then those in the queues
 /// of threads that run a task of this group. In queues that all threads share it finds tasks of this group,
 /// and what the caller has pushed in this wait. A thread without a queue of its own runs tasks of this group
 /// from those queues only. When there is none the caller spins for a bounded time, then sleeps; a thread
 /// without a queue sleeps at once. While a worker sleeps here, another worker may run in its place.
 /// A task that completes units by hand, but carries neither the group nor its tag, counts as unrelated: the
-/// wait does not run it. If every worker of a pool waits for such a task in this way, the task never runs.
+/// wait does not run it. If every worker of a pool waits for such a task in this way, the task does not run.
 /// @param pool  the pool of the tasks; NULL = inside a task the pool of that task, whichever thread runs it;
 ///              outside a task the thread only waits
 /// @threads   any thread, several at once; a task may wait for tasks that it pushed. Each nested wait takes
 ///            about 750 bytes of stack (x86-64, optimised) on top of the task's own: 8 MiB of stack hold
 ///            about 11,000 nested waits of small tasks. A thread that exhausts its stack crashes
 /// @ordering  [edge GROUP_DONE] the caller sees what the tasks wrote
-/// @progress  blocks; no system call but futex. A wait may allocate memory if its tasks lie below unrelated
-///            ones in the caller's queue.
+/// @progress  blocks in futex. While other threads are quicker it calls sched_yield. It wakes workers as
+///            ws_pool_push() does, and may allocate memory if its tasks lie below unrelated ones in the
+///            caller's queue.
 ///            The wait returns when the group is complete, and the task that the caller runs at that
 ///            moment has returned, or the fiber that it runs has stopped. Each task that the wait may run,
 ///            and that lies in the caller's own queue or one that all threads share, is begun after a bounded
@@ -113,7 +114,6 @@ void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool);
 /// without a deadline. Tasks of the group that are still in the caller's queue run on workers, or in the
 /// later wait. Tasks that those have pushed run on workers: do not let every worker of a pool wait again for
 /// a group whose fibers wait for such tasks.
-/// If a task that the wait runs ends the caller's thread, the deadline has no effect any more (ws_task_t).
 /// A fiber parks until then (ws_fiber.h). A cancel token does not end the wait.
 /// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the wait runs nothing, and
 ///                     returns 0 if every unit is complete

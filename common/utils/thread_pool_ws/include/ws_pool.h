@@ -24,7 +24,7 @@
 /// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
 /// stop return -ESRCH, ws_pool_stats() returns the counts at the fork, hints do nothing, and
 /// ws_pool_destroy() returns without freeing the pool. A wait in such a pool for a group that is not complete
-/// ends the process with a message; such a wait without a pool never ends. Groups, keys, and the objects of
+/// ends the process with a message; such a wait without a pool does not end. Groups, keys, and the objects of
 /// ws_sync.h are as at the fork: what a thread of the parent would complete, unlock or arrive at stays open
 /// in the child, which sets such objects up anew. A child that a task forks must not return from the task. At
 /// a fork no other thread of the program may be inside dlopen() or dlsym(): the C library leaves its lock
@@ -79,10 +79,10 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// the process in the same way, by std::terminate(); so does one that leaves another function that the pool
 /// calls. Neither is seen on processors other than x86-64 and 64-bit ARM, nor pthread_exit with another C
 /// library than glibc: what happens then is undefined, as after longjmp out of a task.
-/// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker always, another thread
-/// during its wait, its stop, or a push that runs a task. A request acts after that, except that a thread in
-/// ws_pool_await() can be cancelled in the event's sleep. A task that enables cancellation must not be
-/// cancelled.
+/// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker all its life, another
+/// thread during its wait, its stop, or a push that runs a task. A request acts at the thread's next
+/// cancellation point after that: no push or wait is one, but a thread in ws_pool_await() can be cancelled in
+/// the event's sleep. A task that enables cancellation must not be cancelled.
 typedef struct {
   void (*func)(void *arg);
   void *arg;
@@ -106,7 +106,7 @@ typedef enum {
 /// How an idle worker waits. In every mode it first spins for a while (spin_ns_max).
 typedef enum {
   WS_SPIN_OFF, ///< the worker sleeps until a push wakes it
-  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but the timer always fires spin_lead_ns before the burst
+  WS_SPIN_FIXED, ///< as WS_SPIN_AUTO, but the timer fires spin_lead_ns before the burst
   /// The worker learns when bursts come and how long this machine takes to wake it. Where it saves more than
   /// it costs, a timer wakes the worker before the burst. Default
   WS_SPIN_AUTO,
@@ -199,7 +199,7 @@ typedef struct {
   uint64_t spin_ns_max;
   uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
   /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
-  /// false: newest first, which keeps the queue short when tasks push tasks. Other threads always steal the
+  /// false: newest first, which keeps the queue short when tasks push tasks. Other threads steal the
   /// oldest. Each 61st search of a worker serves all queues in turn, the oldest task first: those of threads
   /// outside, of other workers, and its own. So no task waits without end. If true, a task without a group,
   /// or with a tag, that a task of the same function pushes is queued behind those of all threads: the task
@@ -309,12 +309,13 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 ///         ws_group_complete(), or push again
 /// @threads   any thread, any number at once; not from a signal handler
 /// @ordering  [edge DEQ_PUBLISH] writes before the call are visible to the task
-/// @progress  lock-free, and at most two futex calls (one wakes a worker, one the watchdog thread), unless it
-///            runs the task or allocates. Where the worker sleeps on the caller's CPU, two calls more move it
-///            off (sched_setaffinity). Allocates only in these cases, and may then take a lock or wait up
-///            to 1 ms: a full queue grows; a thread's first push to a pool takes its lane; the first push of
-///            a priority, or of a hint for a node, maps its queue. A push to a queue that all threads share
-///            locks it for a few stores, with priority inheritance
+/// @progress  lock-free, with a futex call for each worker that it wakes, and one for the watchdog thread,
+///            unless it runs the task or allocates. Where a worker sleeps on the caller's CPU, two calls more
+///            move it off (sched_setaffinity). Allocates in these cases only, and may then take a lock or
+///            wait up to 1 ms: a full queue grows; a thread's first push to a pool takes its lane; the first
+///            push of a priority, or of a hint for a node, maps its queue, and so does the first one after
+///            the queue had grown and was given back. A push to a queue that all threads share locks it for a
+///            few stores, with priority inheritance
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
 /// @brief Push @p count tasks, and choose only once which worker to wake.
@@ -351,7 +352,7 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 #define WS_AS_MANY_AS_PAY UINT32_MAX
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
-/// then, as always, for spin_ns_max at most. Wakes no more workers than there are CPUs for, but for those
+/// then for spin_ns_max at most. Wakes no more workers than there are CPUs for, but for those
 /// that several threads wake in the same moment. If the tasks come, the time that a sleeping CPU takes to
 /// wake is hidden. If they do not, the spinning was wasted. The predictor takes the call for the arrival
 /// of the burst, unless the pool is at work.
@@ -448,7 +449,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 /// @brief Free the pool. If it still runs, stop it first with WS_STOP_DRAIN. Ignores NULL.
 /// Inside a task or a fiber of the pool the call returns at once. When that task and all others have run, a
 /// thread of the library ("ws_end") ends the workers and frees the pool; it may run tasks. What the tasks and
-/// the functions of the settings use must live until then. If the task calls exit(), that end never comes,
+/// the functions of the settings use must live until then. If the task calls exit(), that end does not come,
 /// and the process ends with the program's status while other tasks run. If the task runs on a thread that is
 /// no worker, in a wait or in a push, the pool ends but its memory stays. The push of the task may not have
 /// returned on its thread: the end waits until it has. If the thread ws_end cannot be

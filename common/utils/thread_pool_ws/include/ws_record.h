@@ -61,7 +61,7 @@ void ws_block_give(void *block);
 /// @param pool  NULL: nothing happens
 /// @threads   any. Both calls on the same thread, which does not stop or destroy the pool in between
 /// @ordering  [edge GROUP_DONE] the end of the pool comes after the release
-/// @progress  lock-free; the release with at most one futex call, if an end waits or has waited. On a worker
+/// @progress  lock-free; the release with a futex call if an end waits or has waited. On a worker
 ///            of the pool both do nothing: the end of a pool waits for its workers
 void ws_pool_hold(ws_pool_t *pool);
 void ws_pool_release(ws_pool_t *pool);
@@ -89,7 +89,7 @@ typedef struct ws_step_s {
 /// ws_blocking_begin() is such a function: call it before a wait of another kind that a step could end.
 /// @param step  must live until it is called
 /// @threads   any; not from signal handlers
-/// @progress  never allocates; what the steps do
+/// @progress  allocates nothing; what the steps do
 void ws_step_run(ws_step_t *step);
 
 /// @brief As ws_step_run(), but queue the step if any runs on this stack: for a caller that returns at once.

@@ -43,7 +43,7 @@ typedef struct {
   uint64_t grain;
   /// Called before a part of the range is divided, by several threads at once. true: the part is not divided
   /// any more, and piece is called for all of it. So a reduction whose result is not needed any more ends
-  /// soon, if piece then returns at once. NULL (default) = always divide.
+  /// soon, if piece then returns at once. NULL (default) = divide.
   bool (*over)(void *arg);
 } ws_reduce_t;
 

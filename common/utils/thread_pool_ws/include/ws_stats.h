@@ -72,10 +72,12 @@ typedef struct {
   uint32_t workers_realtime; ///< workers in a real-time class
   uint32_t workers_active; ///< workers that run a task right now
   uint32_t workers_awake; ///< workers that do not sleep right now
-  uint32_t cpus; ///< CPUs of the process's mask and pinned cores, at most the quota
+  uint32_t cpus; ///< CPUs of the process's mask and pinned cores; the quota if that is less
   uint32_t lanes_used; ///< lanes given to pushing threads so far (reused after a thread ends)
   uint64_t queued_tasks; ///< tasks in all queues, approximately
-  uint64_t queue_bytes; ///< memory of the queues beyond their initial size
+  /// Memory of the queues beyond their initial size. It goes back to the kernel when a queue is empty and the
+  /// pool rests, except that of threads' queues if the process locks its memory (mlockall).
+  uint64_t queue_bytes;
   uint64_t guard_looks; ///< times the watchdog thread checked for tasks behind blocked workers
   uint64_t starved_searches; ///< times a worker that was to take a task got no CPU for about 1 ms
   uint64_t spared_wakes; ///< wakes left out because the pinned worker would have stopped the pushing

@@ -131,7 +131,7 @@ class stop_state {
 template <typename Callback>
 class stop_callback;
 
-/// Asks whether a stop was requested. A token without a source never sees one.
+/// Asks whether a stop was requested. A token without a source sees none.
 /// @threads   any, several at once, each with its own token
 class stop_token {
  public:

@@ -5,7 +5,7 @@
 ///
 /// A fiber that waits lets its worker run other tasks. A task that waits keeps its worker: the wait blocks,
 /// inside ws_blocking_begin() and ws_blocking_end(). If such tasks block all workers of a pool and wait for
-/// fibers of that pool, those fibers never run. Wait in fibers, or have more workers.
+/// fibers of that pool, those fibers do not run. Wait in fibers, or have more workers.
 ///
 /// Waits are served in the order in which they began, by direct hand-over: an unlock gives the mutex to the
 /// oldest wait, a post gives its units to the oldest waits. So each wait is bounded by those before it, and
@@ -16,7 +16,7 @@
 /// Waits that return an int return 0, -ETIMEDOUT or -ECANCELED. -ECANCELED: the caller's cancel token was
 /// requested (ws_cancel_use()), or the caller is a fiber of a pool that was stopped with WS_STOP_ABORT.
 /// Waits that return nothing are not ended by a cancel.
-/// Objects are plain data: set to their static initialiser or 0-filled, as noted, and never copied in use. An
+/// Objects are plain data: set to their static initialiser or 0-filled, as noted, and not copied in use. An
 /// object must outlive all calls on it, unless noted otherwise. Misuse that would corrupt an object, such as
 /// the unlock of a free mutex, ends the process with a message.
 /// @threads all functions: any, several at once, unless noted; not from signal handlers

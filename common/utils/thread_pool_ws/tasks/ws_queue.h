@@ -60,7 +60,7 @@ bool ws_work_visible(const ws_tasks_t *tasks);
 /// @return tasks in all places, and stuck in inboxes, about
 uint64_t ws_queued(const ws_tasks_t *tasks);
 
-/// @brief Give pages that queues do not need any more back to the kernel.
+/// @brief Give memory that queues do not need any more back to the kernel.
 void ws_queues_trim(ws_tasks_t *tasks);
 
 #endif

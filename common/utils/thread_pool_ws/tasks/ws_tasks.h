@@ -131,7 +131,7 @@ typedef struct {
   ws_au64_t pushes; ///< L so far; any thread reads
   uint32_t node; ///< I where its memory lies: 1 + NUMA node; 0 = that of the thread that pushes first
   uint32_t first_capacity; ///< I
-  ws_au32_t capacity; ///< L 0 = the cells are not mapped yet; any thread reads
+  ws_au32_t capacity; ///< L 0 = the cells are not mapped; any thread reads
   uint32_t used; ///< L cells that have held a task
   uint32_t newest, vacant; ///< L cells, vacant: of those that were used; UINT32_MAX = there is none
   ws_shared_cell_t *cell; ///< L [capacity]
