@@ -120,16 +120,19 @@ static void begin(void)
   process->has_key = pthread_key_create(&process->key, release_thread) == 0;
 }
 
-#pragma weak dladdr // a static program has neither, and unloads nothing
-#pragma weak dlopen
+#pragma weak dladdr // a static program may have neither, and unloads nothing
+#pragma weak dlsym
 
 /// From now on dlclose() does not unload the plugin that contains this code. Not in begin(): another thread's
 /// plugin may be in its constructor, which has the linker's lock, and wait for begin().
 static void stay_loaded(void)
 {
   Dl_info info;
-  if (dladdr && dlopen && dladdr(&ws_fiber_process, &info) != 0)
-    dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  // dlopen() by its name: linked into a static program, it causes a warning
+  void *(*const load)(const char *file, int mode) =
+      dlsym ? (void *(*)(const char *, int))(uintptr_t)dlsym(RTLD_DEFAULT, "dlopen") : NULL;
+  if (load && dladdr && dladdr(&ws_fiber_process, &info) != 0)
+    load(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   ws_hint_store(&ws_fiber_process.stays, 1);
 }
 
