@@ -131,18 +131,18 @@ void ws_classes_plan(struct ws_pool_s *pool, const int32_t *cpu)
   bool usable[WS_CPUS_MAX] = {false};
   ws_machine_nodes_t *machine = calloc(1, sizeof(*machine));
   pool->nodes = malloc(sizeof(*pool->nodes));
-  if (machine && pool->nodes && ws_numa_read(machine)) {
+  const bool is_known = machine && pool->nodes && ws_numa_read(machine);
+  if (is_known) {
     read_usable(pool, cpu, usable);
     ws_nodes_plan(pool->nodes, machine, usable);
-    if (pool->nodes->count >= 2) {
-      pool->tasks.kinds += pool->nodes->count;
-      free(machine);
-      return;
-    }
   } else {
     ws_warn(&pool->settings, "/sys/devices/system/node cannot be read: the machine counts as one NUMA node");
   }
   free(machine);
+  if (is_known && pool->nodes->count >= 2) {
+    pool->tasks.kinds += pool->nodes->count;
+    return;
+  }
   free(pool->nodes);
   pool->nodes = NULL;
 }
@@ -161,14 +161,8 @@ ws_kinds_t ws_classes_of_rank(const struct ws_pool_s *pool, ws_rank_t rank)
 {
   static const uint8_t high = WS_KIND_HIGH, low = WS_KIND_LOW;
   const ws_nodes_t *nodes = pool->nodes;
-  switch (rank) {
-    case WS_RANK_HIGH:
-      return (ws_kinds_t){.kind = &high, .count = 1};
-    case WS_RANK_LOW:
-      return (ws_kinds_t){.kind = &low, .count = 1};
-    default:
-      break;
-  }
+  if (rank == WS_RANK_HIGH || rank == WS_RANK_LOW)
+    return (ws_kinds_t){.kind = rank == WS_RANK_HIGH ? &high : &low, .count = 1};
   if (!nodes)
     return (ws_kinds_t){0};
   const uint8_t *near = nodes->near[ws_nodes_of_cpu(nodes, ws_os_cpu())];

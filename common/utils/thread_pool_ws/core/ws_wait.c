@@ -157,8 +157,11 @@ static void end_workers(struct ws_pool_s *pool)
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
   ws_fence_seq_cst();
   ws_wake_all(pool);
-  ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0); // late ones, too
-  for (uint32_t i = 0; i < pool->workers; i++)
+  if (pool->tries_on)
+    pthread_join(pool->starter, NULL);
+  const uint32_t obtained = ws_hint_load(&pool->obtained);
+  ws_started_wait(pool, WS_STARTED_WORKERS, obtained, 0); // late ones, too
+  for (uint32_t i = 0; i < obtained; i++)
     pthread_join(pool->worker[i]->thread, NULL);
 }
 

@@ -114,6 +114,17 @@ int32_t ws_worker_index(void)
   return worker ? (int32_t)worker->index : -1;
 }
 
+int32_t ws_pool_worker_index(const ws_pool_t *pool)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  return worker && worker->pool == pool ? (int32_t)worker->index : -1;
+}
+
+uint32_t ws_pool_size(const ws_pool_t *pool)
+{
+  return pool ? pool->workers : 0;
+}
+
 void ws_worker_loop(ws_worker_t *worker)
 {
   WS_NOTHING_ESCAPES();

@@ -4,6 +4,7 @@
 #include "ws_reactor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -31,9 +32,15 @@ static void *run(void *epoll_arg)
 /// The caller holds the lock. @return 0 or -errno
 static int start(void)
 {
-  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  const int made = epoll_create1(EPOLL_CLOEXEC);
+  // 0, 1 and 2 are the program's: a daemon replaces them
+  const int epoll =
+      made >= 0 && made <= STDERR_FILENO ? fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : made;
+  const int error = -errno;
+  if (epoll != made)
+    close(made);
   if (epoll < 0)
-    return -errno;
+    return error;
   const int result = ws_service_start(&ws_fiber_process.reactor_thread, run, (void *)(intptr_t)epoll);
   if (result == 0)
     ws_store_release(&ws_fiber_process.reactor, (uint32_t)epoll + 1); // [edge REACTOR release] it exists

@@ -15,6 +15,7 @@
 
 #include "ws_macros_on.hpp"
 
+#include "ws_for.h"
 #include "ws_pool_owner.hpp"
 #include "ws_reduce.h"
 
@@ -143,6 +144,22 @@ bool run_loop(ws_pool_t *pool, range<Index> of, F &f, std::uint64_t grain, const
   return !state.stopped.load(std::memory_order_relaxed); // relaxed: after the join
 }
 
+template <typename Index, typename F>
+struct piece_loop : range_state {
+  range<Index> over_range;
+  F &f;
+
+  piece_loop(range<Index> of, F &body) noexcept : over_range(of), f(body) {}
+
+  static void body(void *self_arg, std::uint64_t first, std::uint64_t end, std::uint32_t slot) noexcept
+  {
+    piece_loop *self = static_cast<piece_loop *>(self_arg);
+    const range<Index> &of = self->over_range;
+    if (!self->is_over())
+      self->fail_with(attempt([&] { self->f(of.at(first), of.at(end), slot); }));
+  }
+};
+
 /// The result of a piece in the memory of ws_reduce(), which begins as zeros: no value yet.
 template <typename T>
 struct partial {
@@ -270,6 +287,21 @@ template <typename First, typename End, typename F, typename Token, typename = d
 {
   using Index = detail::index_of<First, End>;
   return detail::run_loop(pool.native(), detail::range<Index>(first, end), f, grain, token);
+}
+
+/// @brief Call @p f(begin, end, slot) for pieces that make up [first, end), on the workers of @p pool and the
+/// caller: ws_for(). @p slot is a std::uint32_t, 0 .. pool.size(). Calls that run at the same time have
+/// different slots: memory[slot] belongs to the call.
+/// Otherwise as parallel_for().
+template <typename First, typename End, typename F>
+void parallel_pieces(pool &pool, First first, End end, F &&f, std::uint64_t grain = 0)
+{
+  using Index = detail::index_of<First, End>;
+  using Loop = detail::piece_loop<Index, std::remove_reference_t<F>>;
+  Loop state(detail::range<Index>(first, end), f);
+  const ws_for_t how = {Loop::body, &state, grain, detail::range_state::ask<Loop>};
+  ws_for(pool.native(), &how, 0, state.over_range.count);
+  detail::rethrow(state.error);
 }
 
 /// @brief Combine map(first), map(first + 1), ... map(end - 1).

@@ -231,6 +231,10 @@ typedef struct {
   /// obtained or a setting is invalid. Default: print the line on stderr.
   void (*warn)(void *warn_arg, const char *message);
   void *warn_arg;
+  /// Bytes of a worker's stack, at least 64 KiB plus the libraries' thread-local data. A thread that waits
+  /// runs tasks on its own stack: so each thread that waits, a worker or not, needs the stack of its tasks
+  /// beside its own. Default 0: as the system gives new threads (ulimit -s). Ignored with thread_create.
+  size_t stack_bytes;
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -286,7 +290,9 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// two seconds, it does not wait any longer for those whose CPUs are held by threads of a higher class: a
 /// warning names each, and it works from the moment when it gets its CPU.
 /// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
-/// ws_pool_stats(); the pool works with the rest.
+/// ws_pool_stats(); the pool works with the rest. If the system refuses a thread for now (EAGAIN), the call
+/// tries again for 0.13 s. If it has got a worker by then, it returns, and a thread of the library
+/// ("ws_start") tries on for two seconds: workers that it gets join the pool.
 /// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0
@@ -426,9 +432,19 @@ void ws_blocking_end(void);
 /// @threads   any
 const ws_task_t *ws_current_task(void);
 
-/// @return the calling thread's index as a worker, 0 .. workers - 1; -1 = it is not a worker
+/// @return the calling thread's index as a worker of any pool, 0 .. workers - 1; -1 = it is not a worker.
+///         Workers of two pools may have the same index: see ws_pool_worker_index(), and ws_for.h
 /// @threads   any
 int32_t ws_worker_index(void);
+
+/// @return the calling thread's index as a worker of @p pool; -1 = it is not one
+/// @threads   any
+int32_t ws_pool_worker_index(const ws_pool_t *pool);
+
+/// @return the number of workers, also of those whose threads the system has not granted yet; 0 if @p pool is
+///         NULL. It does not change, so an index below it can be used for arrays
+/// @threads   any
+uint32_t ws_pool_size(const ws_pool_t *pool);
 
 /// @return whether the pool was made before this process was forked, so that it has no threads here: see
 /// "After fork()" above. false if @p pool is NULL

@@ -73,7 +73,8 @@ class pool {
   /// @throws as the constructor with a number of workers
   pool() : pool(default_settings()) {}
 
-  /// @brief Create a pool of @p workers threads, with default settings.
+  /// @brief Create a pool of @p workers threads, with default settings. Of the environment it reads
+  /// TPOOL_WS_TRACE only: see ws_settings_environment() for the others.
   /// @throws std::system_error  as ws_pool_create(); its text names the setting in question. Without
   ///         exceptions in the build the process ends with that text
   /// @throws std::bad_alloc
@@ -93,6 +94,9 @@ class pool {
   ~pool() = default;
 
   ws_pool_t *native() const noexcept { return native_.get(); }
+
+  /// @return the number of workers: ws_pool_size(). 0 if the pool was moved from
+  std::uint32_t size() const noexcept { return ws_pool_size(native()); }
 
   /// @brief Push a callable without arguments; ignore what it returns. Once accepted, it runs exactly once,
   /// or is destroyed if stop() skips it. An exception that leaves it ends the process (std::terminate), and

@@ -32,7 +32,9 @@ typedef struct {
   /// the operation must be associative, but need not be commutative.
   void (*combine)(void *arg, void *left, const void *right);
   void *arg;
-  size_t bytes; ///< of a result: 1 .. WS_REDUCE_BYTES_MAX; aligned like max_align_t
+  /// Bytes of a result, which is aligned like max_align_t: 0 .. WS_REDUCE_BYTES_MAX. 0 = there are no
+  /// results: combine is not called, and only workers of the pool and the caller run pieces (ws_for.h).
+  size_t bytes;
   const void *neutral; ///< where a piece's result begins; NULL = all bytes 0
   /// Target elements per piece. A piece gets between grain / 2 and grain elements. 0 (default) = chosen from
   /// the time that elements take: a piece takes 10 us or more, or is one element, and each thread gets up to
@@ -50,7 +52,8 @@ typedef struct {
 /// @brief Reduce the range [first, end) on the threads of @p pool and the caller.
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
-/// @return 0; -EINVAL = @p how, a function of it or @p result is NULL, or its bytes are out of range.
+/// @return 0; -EINVAL = @p how, its piece, or, unless bytes is 0, its combine or @p result is NULL; or bytes
+///         is out of range.
 ///         If a piece cannot be pushed (the pool was stopped, its queue is full), or is skipped because the
 ///         pool is aborted meanwhile, the caller runs it
 /// @threads   any, also inside a task

@@ -54,11 +54,11 @@ static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);
   ws_stats_t total = {
-      .workers = pool->workers,
+      .workers = ws_hint_load(&pool->obtained),
       .workers_requested = pool->requested,
       .workers_pinned = pool->pinned,
       .workers_active = running && working > searching ? working - searching : 0,
-      .workers_awake = running ? ws_awake(pool) : 0,
+      .workers_awake = running ? ws_awake(pool) + ws_hint_load(&pool->obtained) - pool->workers : 0,
       .cpus = pool->cpus,
       .queued_tasks = ws_queued(&pool->tasks),
       .cancelled_tasks = ws_stat_load(&pool->cancelled),
@@ -84,7 +84,7 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
   const ws_stats_t total = of_pool(pool, running);
   ws_sized_put(out->total, out->total_bytes, &total, sizeof(total));
   const uint32_t wanted = out->worker ? out->worker_max : 0;
-  const uint32_t filled = wanted < pool->workers ? wanted : pool->workers;
+  const uint32_t obtained = ws_hint_load(&pool->obtained), filled = wanted < obtained ? wanted : obtained;
   for (uint32_t i = 0; i < filled; i++) {
     const ws_worker_t *worker = pool->worker[i];
     ws_worker_stats_t own = {.cpu = worker->cpu, .realtime = is_realtime(worker)};

@@ -84,10 +84,14 @@ WS_FOR_FIBERS void ws_os_fork_let(void);
 /// not wait for a holder of low priority that gets no CPU. Where the system has none, a plain one.
 void ws_os_lock_init(pthread_mutex_t *lock);
 
-/// Create a thread that runs no code of the program, in which all signals are blocked but those that its own
-/// instructions cause (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it.
+/// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
+/// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it. If the system refuses one for
+/// now, the caller waits and tries again, for about 0.13 s.
+/// @param stack_bytes  0 = the default
 /// @return 0 or an error number
-int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg);
+int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, void *(*func)(void *arg), void *arg);
+/// @return why the system has refused the caller a thread, for a message
+const char *ws_os_refusal(int error);
 
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);

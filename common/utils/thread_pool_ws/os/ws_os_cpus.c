@@ -217,14 +217,12 @@ static uint32_t quota_of(const char *directory, bool is_v2)
 {
   char text[128];
   long long quota_us = 0, period_us = 0;
-  if (is_v2 && read_of(directory, "cpu.max", text, sizeof(text))) {
-    if (sscanf(text, "%lld %lld", &quota_us, &period_us) != 2)
-      return UINT32_MAX; // "max"
-  } else if (!is_v2 && read_of(directory, "cpu.cfs_quota_us", text, sizeof(text))) {
-    quota_us = atoll(text);
-    period_us = read_of(directory, "cpu.cfs_period_us", text, sizeof(text)) ? atoll(text) : 0;
-  }
-  if (quota_us <= 0 || period_us <= 0)
+  if (!read_of(directory, is_v2 ? "cpu.max" : "cpu.cfs_quota_us", text, sizeof(text)))
+    return UINT32_MAX;
+  const bool is_limited = sscanf(text, "%lld %lld", &quota_us, &period_us) > 0; // else "max"
+  if (!is_v2 && read_of(directory, "cpu.cfs_period_us", text, sizeof(text)))
+    period_us = atoll(text);
+  if (!is_limited || quota_us <= 0 || period_us <= 0)
     return UINT32_MAX;
   const long long cpus = quota_us / period_us + (quota_us % period_us != 0);
   return cpus < UINT32_MAX ? (uint32_t)cpus : UINT32_MAX;

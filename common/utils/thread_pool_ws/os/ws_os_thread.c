@@ -107,18 +107,41 @@ void ws_os_lock_init(pthread_mutex_t *lock)
   pthread_mutexattr_destroy(&attributes);
 }
 
-int ws_os_thread_create(pthread_t *thread, void *(*func)(void *arg), void *arg)
+const char *ws_os_refusal(int error)
+{
+  if (error != EAGAIN)
+    return strerror(error);
+  return sched_getscheduler(0) == SCHED_DEADLINE
+             ? "threads of class SCHED_DEADLINE cannot create others: set SCHED_FLAG_RESET_ON_FORK"
+               " (sched_setattr), or create the pool in another thread"
+             : "limit of threads (ulimit -u, pids.max), or no memory";
+}
+
+/// The longest wait between two tries. The first is 1 ms, each further one twice as long.
+#define TRY_NS_MAX 64000000u
+
+int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, void *(*func)(void *arg), void *arg)
 {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigset_t blocked, before;
+  pthread_attr_t attr;
+  int error;
   sigfillset(&blocked);
   for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
     sigdelset(&blocked, own[i]);
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, stack_bytes); // refused if it is 0
   pthread_sigmask(SIG_SETMASK, &blocked, &before); // inherited: no signal reaches the thread before its start
-  ws_os_fork_hold();
-  const int error = pthread_create(thread, NULL, func, arg);
-  ws_os_fork_let();
+  for (uint64_t wait_ns = 1000000;; wait_ns *= 2) {
+    ws_os_fork_hold();
+    error = pthread_create(thread, stack_bytes > 0 ? &attr : NULL, func, arg);
+    ws_os_fork_let();
+    if (error != EAGAIN || wait_ns > TRY_NS_MAX || sched_getscheduler(0) == SCHED_DEADLINE)
+      break;
+    ws_os_futex_wait(&(ws_au32_t){0}, 0, wait_ns);
+  }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attr);
   return error;
 }
 

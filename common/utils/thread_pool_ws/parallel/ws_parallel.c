@@ -16,7 +16,7 @@
 #include "../include/ws_node.h"
 #include "../include/ws_reduce.h"
 #include "../include/ws_scan.h"
-#include "../pool/ws_types.h"
+#include "../pool/ws_process.h"
 
 /// A piece takes at least this time: a push and a join cost about a hundredth of it.
 #define PIECE_NS_MIN 10000u
@@ -28,6 +28,7 @@
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
+  const ws_self_t *caller; ///< the thread
   uint64_t finest; ///< elements of a piece, at least; 0 = the caller has given the grain
   ws_au64_t grain; ///< elements of a piece, at most: falls as pieces are timed
   ws_au64_t run; ///< elements that are timed first
@@ -58,6 +59,14 @@ static void run_half(void *half_arg)
   half->done = true;
 }
 
+/// Of a loop a thread that is neither a worker nor the caller leaves the half to the thread that pushed it.
+static void run_pushed(void *half_arg)
+{
+  const plan_t *plan = ((const half_t *)half_arg)->plan;
+  if (plan->how->bytes > 0 || plan->caller == ws_self() || ws_pool_worker_index(plan->pool) >= 0)
+    run_half(half_arg);
+}
+
 /// @p run elements have taken @p ns. @return the grain. Of two threads that learn at once one may be ignored
 static uint64_t learn_grain(plan_t *plan, uint64_t run, uint64_t ns)
 {
@@ -79,12 +88,12 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
     how->piece(how->arg, first, first + run, result);
     const uint64_t ns = ws_os_now_ns() - begin_ns;
     first += run;
-    if (ns >= PROBE_NS && end - first > learn_grain(plan, run, ns)) {
-      reduce(plan, first, end, result);
-      return;
-    }
-    if (ns >= PROBE_NS)
+    if (ns < PROBE_NS)
+      continue;
+    if (end - first <= learn_grain(plan, run, ns))
       break;
+    reduce(plan, first, end, result);
+    return;
   }
   how->piece(how->arg, first, end, result);
 }
@@ -107,19 +116,21 @@ static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
   right.done = false;
   ws_group_t group;
   ws_group_init(&group, 1);
-  const ws_task_t task = {.func = run_half, .arg = &right, .group = &group};
+  const ws_task_t task = {.func = run_pushed, .arg = &right, .group = &group};
   const bool pushed = ws_pool_push(plan->pool, task) == 0;
   reduce(plan, first, right.first, result);
   if (pushed)
     ws_group_wait(&group, plan->pool);
   if (!right.done)
     run_half(&right);
-  how->combine(how->arg, result, right.result.bytes);
+  if (how->bytes > 0)
+    how->combine(how->arg, result, right.result.bytes);
 }
 
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
 {
-  if (!how || !how->piece || !how->combine || !result || how->bytes == 0 || how->bytes > WS_REDUCE_BYTES_MAX)
+  if (!how || !how->piece || how->bytes > WS_REDUCE_BYTES_MAX
+      || (how->bytes > 0 && (!how->combine || !result)))
     return -EINVAL;
   if (first >= end)
     return 0;
@@ -129,7 +140,8 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
   }
   const uint64_t count = end - first, threads = (uint64_t)pool->workers + 1;
   const uint64_t fair = count / threads, finest = fair / PIECES_PER_THREAD;
-  plan_t plan = {.pool = pool, .how = how, .finest = how->grain > 0 ? 0 : finest > 0 ? finest : 1};
+  plan_t plan = {.pool = pool, .how = how, .caller = ws_self()};
+  plan.finest = how->grain > 0 ? 0 : finest > 0 ? finest : 1;
   ws_init_store(&plan.grain, how->grain > 0 ? how->grain : fair > 0 ? fair : 1); // the pushes publish it
   ws_init_store(&plan.run, 1);
   reduce(&plan, first, end, result);
@@ -176,14 +188,12 @@ int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
 {
   if (!pool || !scan || !scan->scan || (!scan->block && scan->count > 0) || scan->count > WS_GROUP_UNITS_MAX)
     return -EINVAL;
-  block_t *block = calloc(scan->count + 1, sizeof(block_t));
-  int32_t *node = calloc(scan->count + 1, sizeof(int32_t));
-  if (block && node) {
-    const bool hints = !scan->no_hints && pool->nodes;
-    scan_all(pool, scan, block, hints && ws_os_nodes_of(scan->count, scan->block, node) == 0 ? node : NULL);
-  }
-  const int result = block && node ? 0 : -ENOMEM;
+  block_t *block = calloc(scan->count + 1, sizeof(block_t) + sizeof(int32_t));
+  if (!block)
+    return -ENOMEM;
+  int32_t *node = (int32_t *)(void *)(block + scan->count + 1);
+  const bool hints = !scan->no_hints && pool->nodes;
+  scan_all(pool, scan, block, hints && ws_os_nodes_of(scan->count, scan->block, node) == 0 ? node : NULL);
   free(block);
-  free(node);
-  return result;
+  return 0;
 }

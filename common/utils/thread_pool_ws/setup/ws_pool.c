@@ -266,12 +266,12 @@ static void end_later(struct ws_pool_s *pool)
   const ws_worker_t *worker = ws_self()->worker;
   pool->end.stays = !worker || worker->pool != pool;
   pthread_t thread;
-  const int error = ws_os_thread_create(&thread, end_thread, pool);
+  const int error = ws_os_thread_create(&thread, 0, end_thread, pool);
   if (error)
     ws_warn(&pool->settings,
-            "cannot create the thread that ends a pool which one of its tasks destroys: %s (limit of threads:"
-            " ulimit -u). The pool and its threads stay",
-            strerror(error));
+            "cannot create the thread that ends a pool which one of its tasks destroys: %s. The pool and its "
+            "threads stay",
+            ws_os_refusal(error));
 }
 
 void ws_pool_destroy(ws_pool_t *pool)

@@ -100,22 +100,23 @@ static int add_thread_local(struct dl_phdr_info *library, size_t size, void *byt
 /// The C library takes the libraries' thread-local data (LTTng's, for example) from a new thread's stack.
 static bool stack_suffices(const ws_settings_t *settings)
 {
-  size_t bytes = SIZE_MAX, thread_local_bytes = 0; // as long as they are not known
+  size_t bytes = settings->stack_bytes ? settings->stack_bytes : SIZE_MAX; // as long as it is not known
+  size_t thread_local_bytes = 0;
   pthread_attr_t attr;
   if (settings->thread_create || settings->workers == 0)
     return true;
   ws_os_fork_hold();
-  if (pthread_getattr_default_np(&attr) == 0) {
+  if (!settings->stack_bytes && pthread_getattr_default_np(&attr) == 0) {
     pthread_attr_getstacksize(&attr, &bytes);
     pthread_attr_destroy(&attr);
-    dl_iterate_phdr(add_thread_local, &thread_local_bytes);
   }
+  dl_iterate_phdr(add_thread_local, &thread_local_bytes);
   ws_os_fork_let();
   if (bytes >= WS_STACK_BYTES_MIN + thread_local_bytes)
     return true;
   ws_warn(settings,
           "the stack of new threads is too small: %zu bytes; a worker needs %u, thread-local data %zu. Raise"
-          " it (ulimit -s, or pthread_setattr_default_np)",
+          " it (stack_bytes, ulimit -s, or pthread_setattr_default_np)",
           bytes, WS_STACK_BYTES_MIN, thread_local_bytes);
   return false;
 }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "../core/ws_run.h"
@@ -17,16 +17,23 @@
 #include "../sleep/ws_affinity.h"
 #include "../sleep/ws_idle.h"
 
-static void set_class(ws_worker_t *worker)
+/// [ws_class_t]
+static const struct {
+  const char *name;
+  int policy;
+} classes[] = {{"INHERIT", 0}, {"OTHER", SCHED_OTHER}, {"RR", SCHED_RR}, {"FIFO", SCHED_FIFO}};
+
+/// What the host does for a thread that it creates.
+static void set_thread(ws_worker_t *worker, const ws_settings_t *settings)
 {
-  const ws_settings_t *settings = &worker->pool->settings;
-  if (settings->thread_create || settings->sched_class == WS_CLASS_INHERIT)
-    return;
-  static const int policies[] = {
-      [WS_CLASS_OTHER] = SCHED_OTHER, [WS_CLASS_RR] = SCHED_RR, [WS_CLASS_FIFO] = SCHED_FIFO};
-  const int policy = policies[settings->sched_class];
+  const int policy = classes[settings->sched_class].policy;
   const struct sched_param param = {.sched_priority = policy == SCHED_OTHER ? 0 : settings->sched_priority};
-  worker->start.class_error = pthread_setschedparam(pthread_self(), policy, &param);
+  pthread_setname_np(worker->thread, worker->name); // here: the observer finds the name, and may change it
+  pthread_sigmask(SIG_SETMASK, &worker->pool->signals, NULL);
+  if (settings->sched_class != WS_CLASS_INHERIT)
+    worker->start.class_error = pthread_setschedparam(worker->thread, policy, &param);
+  if (worker->cpu >= 0) // now: it may need the class to get that CPU
+    worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
 }
 
 static void read_class(ws_worker_t *worker)
@@ -47,10 +54,7 @@ static void set_up_worker(ws_worker_t *worker)
   ws_hint_store(&worker->tid, (uint32_t)ws_os_tid());
   worker->thread = pthread_self();
   if (!worker->pool->settings.thread_create)
-    pthread_setname_np(worker->thread, worker->name); // here: the observer finds the name, and may change it
-  set_class(worker); // before it is pinned: it may need the class to get that CPU
-  if (worker->cpu >= 0 && !worker->pool->settings.thread_create)
-    worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
+    set_thread(worker, &worker->pool->settings);
   ws_idle_begin(worker);
   worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker);
@@ -83,35 +87,42 @@ static int create_thread(ws_worker_t *worker)
   if (settings->thread_create)
     return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
   pthread_t thread; // not the worker's field, which its own thread writes
-  ws_os_fork_hold();
-  const int error = pthread_create(&thread, NULL, worker_thread, worker);
-  ws_os_fork_let();
-  return error;
+  return ws_os_thread_create(&thread, settings->stack_bytes, worker_thread, worker);
+}
+
+/// The starter: tries on with the workers that the system has refused. Made by the creator, so that they have
+/// its class and CPUs.
+static void *start_others(void *pool_arg)
+{
+  struct ws_pool_s *pool = pool_arg;
+  uint32_t next;
+  pthread_setname_np(pthread_self(), "ws_start");
+  ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
+  const uint64_t until_ns = ws_os_now_ns() + WS_START_NS_MAX;
+  while ((next = ws_hint_load(&pool->obtained)) < pool->workers && ws_os_now_ns() < until_ns
+         && ws_load_acquire(&pool->state) != WS_STOPPED) // [edge STOP acquire]
+    if (create_thread(pool->worker[next]) == 0)
+      ws_hint_store(&pool->obtained, next + 1);
+  return NULL;
 }
 
 static void warn_late(const ws_worker_t *worker)
 {
-  char cpu[24] = "any CPU";
-  if (worker->cpu >= 0)
-    snprintf(cpu, sizeof(cpu), "CPU %d", worker->cpu);
-  ws_warn(
-      &worker->pool->settings,
-      "worker %u has not got %s for %u ms: the pool works without it until then. A real-time thread may hold"
-      " the CPU (ps -eLo tid,psr,cls,rtprio,comm)",
-      worker->index, cpu, (unsigned)(WS_START_NS_MAX / 1000000));
+  ws_warn(&worker->pool->settings,
+          "worker %u (on CPU %d, -1 = any) has got no CPU for %u ms: the pool works without it until then. A"
+          " real-time thread may hold it (ps -eLo tid,psr,cls,rtprio,comm)",
+          worker->index, worker->cpu, (unsigned)(WS_START_NS_MAX / 1000000));
 }
 
 /// Go on without the worker, unless it has started. @return whether it has not
 static bool leave_behind(ws_worker_t *worker)
 {
   uint32_t begins = WS_START_BEGINS;
-  if (ws_load_acquire(&worker->start.state) == WS_START_DONE) // [edge START acquire]
-    return false;
   ws_worker_blocks(worker->pool);
   if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
     return true;
   ws_worker_goes_on(worker->pool);
-  // [edge START acquire] it has started just now
+  // [edge START acquire] it has started
   return ws_load_acquire(&worker->start.state) != WS_START_DONE;
 }
 
@@ -137,10 +148,9 @@ static void warn_pin(const ws_worker_t *worker)
 
 static void warn_class(struct ws_pool_s *pool, int error)
 {
-  static const char *const name[] = {"INHERIT", "OTHER", "RR", "FIFO"};
   const char *why = error == EPERM ? WS_NEEDED_FOR_CLASS : strerror(error);
   ws_warn(&pool->settings, "workers cannot have class %s, priority %d (%s): they keep their creator's class",
-          name[pool->settings.sched_class], pool->settings.sched_priority, why);
+          classes[pool->settings.sched_class].name, pool->settings.sched_priority, why);
 }
 
 /// Count the CPUs and classes that the workers got, and warn once about each kind that they did not get.
@@ -150,7 +160,8 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
     if (leave_behind(worker)) {
-      warn_late(worker);
+      if (i < ws_hint_load(&pool->obtained))
+        warn_late(worker);
       pool->pinned += worker->cpu >= 0;
       continue;
     }
@@ -173,21 +184,26 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
   uint32_t running = 0;
-  for (; running < pool->requested; running++) {
-    ws_worker_t *worker = pool->worker[running];
-    worker->cpu = cpu[running];
-    worker->index = running;
+  int error = 0;
+  pthread_sigmask(SIG_SETMASK, NULL, &pool->signals);
+  for (uint32_t i = 0; i < pool->requested; i++) {
+    ws_worker_t *worker = pool->worker[i];
+    worker->cpu = cpu[i];
+    worker->index = i;
     worker->pool = pool;
-    ws_thread_name(worker->name, pool->settings.name, running);
-    const int error = create_thread(worker);
-    if (error) {
-      ws_warn(&pool->settings, "only %u of %u workers could be started: %s", running, pool->requested,
-              strerror(error));
-      break;
-    }
+    ws_thread_name(worker->name, pool->settings.name, i);
+    error = error ? error : create_thread(worker);
+    running += error == 0;
   }
-  pool->workers = running;
-  ws_hint_add(&ws_process.awake, running);
+  ws_init_store(&pool->obtained, running);
+  if (error) {
+    pool->tries_on = error == EAGAIN && running > 0 && !pool->settings.thread_create
+                     && ws_os_thread_create(&pool->starter, 0, start_others, pool) == 0;
+    ws_warn(&pool->settings, "only %u of %u workers could be started%s: %s", running, pool->requested,
+            pool->tries_on ? " at once" : "", ws_os_refusal(error));
+  }
+  pool->workers = pool->tries_on ? pool->requested : running;
+  ws_hint_add(&ws_process.awake, pool->workers);
   ws_started_wait(pool, WS_STARTED_WORKERS, running, WS_START_NS_MAX);
   report(pool, cpu);
 }

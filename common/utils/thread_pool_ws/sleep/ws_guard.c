@@ -285,14 +285,14 @@ bool ws_guard_start(struct ws_pool_s *pool)
   ws_init_store(&its->spin_cpus, pool->cpus);
   if (!its->guarded && !its->watched)
     return false;
-  const int error = ws_os_thread_create(&its->guard_thread, guard_thread, pool);
+  const int error = ws_os_thread_create(&its->guard_thread, 0, guard_thread, pool);
   if (error) {
     its->guarded = its->capped = its->watched = false;
     ws_hint_store(&its->lifted, 1);
     ws_warn(&pool->settings,
-            "cannot create the watchdog thread ws_guard: %s (limit of threads: ulimit -u). Every worker may"
-            " be awake, a worker without a CPU delays tasks, and the CPU quota is not watched",
-            strerror(error));
+            "cannot create the watchdog thread ws_guard: %s. Every worker may be awake, a worker without a"
+            " CPU delays tasks, and the CPU quota is not watched",
+            ws_os_refusal(error));
     return false;
   }
   pthread_setname_np(its->guard_thread, "ws_guard");

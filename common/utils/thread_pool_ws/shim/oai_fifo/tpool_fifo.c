@@ -232,15 +232,23 @@ int abortTpool(tpool_t *t)
   return (int)ended;
 }
 
+/// @return a descriptor above 2: those below are the program's
+static int open_pipe(const char *path, int flags)
+{
+  const int made = open(path, flags | O_NONBLOCK);
+  const int kept = made >= 0 && made <= STDERR_FILENO ? fcntl(made, F_DUPFD, STDERR_FILENO + 1) : made;
+  AssertFatal(kept >= 0, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS=%s: %s\n", path, strerror(errno));
+  if (kept != made)
+    close(made);
+  return kept;
+}
+
 /// The pipe is opened for reading, too, so that it needs no other reader.
 static void open_trace(ws_tpool_t *ws, const char *path)
 {
   mkfifo(path, 0666); // it may be there already
-  const int reader = open(path, O_RDONLY | O_NONBLOCK);
-  AssertFatal(reader >= 0, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS=%s: %s\n", path, strerror(errno));
-  ws->trace_fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK);
-  AssertFatal(ws->trace_fd >= 0, "thread_pool_ws: OAI_THREADPOOLMEASUREMENTS=%s: %s\n", path,
-              strerror(errno));
+  open_pipe(path, O_RDONLY);
+  ws->trace_fd = open_pipe(path, O_WRONLY | O_APPEND);
 }
 
 /// @return the job's own function

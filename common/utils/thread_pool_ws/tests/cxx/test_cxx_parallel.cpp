@@ -52,6 +52,21 @@ CASE(loop_calls_each_number_once)
   CU_ASSERT_TRUE(pool.submit(inside).get());
 }
 
+/// Numbers below 0; an exception.
+CASE(pieces_have_slots)
+{
+  ws::pool pool(settings_of(2));
+  std::vector<int> calls(pool.size() + 1);
+  std::vector<std::atomic<int>> numbers(200);
+  ws::parallel_pieces(pool, -100, 100, [&](int begin, int end, std::uint32_t slot) {
+    for (calls.at(slot)++; begin < end; begin++)
+      numbers.at(static_cast<std::size_t>(begin + 100))++;
+  });
+  CU_ASSERT_EQUAL(std::count(numbers.begin(), numbers.end(), 1), 200);
+  CU_ASSERT_TRUE(calls.size() == 3 && calls[0] + calls[1] + calls[2] > 0);
+  CU_ASSERT_TRUE(throws<int>([&] { ws::parallel_pieces(pool, 0u, 9u, [](auto, auto, auto) { throw 3; }); }));
+}
+
 /// Alone with its caller, a loop stops at the exception. The rest is skipped, however long it is.
 CASE(loop_throws_the_first_exception)
 {

@@ -168,6 +168,8 @@ static void try_core(void)
   ENDS(ws_group_wait_until, ws_group_wait_until(&core.open, pool, UINT64_MAX - 1));
   ENDS(ws_pool_await, (ws_pool_await(pool, NULL, &never), 0));
   RETURNS(ws_worker_index, ws_worker_index(), -1); // the thread has left the parent's pool
+  RETURNS(ws_pool_worker_index, ws_pool_worker_index(pool), -1);
+  RETURNS(ws_pool_size, ws_pool_size(pool), 1);
   RETURNS(ws_current_task, ws_current_task() != NULL, false);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "setup_scene.h"
@@ -19,6 +20,9 @@
 /// Linked with --wrap=pthread_create: from the given thread on there are no more. Counted: calls that got
 /// one.
 static ws_au32_t threads_left = {UINT32_MAX}; ///< UINT32_MAX = as many as there are
+
+static ws_au32_t threads_asked; ///< calls
+static uint32_t refused_calls[2]; ///< numbers of calls, from 0, from the one up to before the other
 
 /// Limits are set while one thread runs; threads that push side by side meet no limit.
 static bool take_one(ws_au32_t *left)
@@ -32,7 +36,8 @@ static bool take_one(ws_au32_t *left)
 static int pthread_create_seam(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *),
                                void *arg)
 {
-  if (!take_one(&threads_left))
+  const uint32_t number = ws_add_relaxed(&threads_asked, 1);
+  if ((number >= refused_calls[0] && number < refused_calls[1]) || !take_one(&threads_left))
     return EAGAIN;
   return __real_pthread_create(thread, attr, body, arg);
 }
@@ -219,6 +224,107 @@ static void meet(void *both)
   pthread_barrier_wait(both);
 }
 
+enum { TRIES = 8 }; ///< for one thread, over 0.13 s
+
+/// @return a pool of four workers. Of the calls since then these get no thread
+static ws_pool_t *refuse(uint32_t from, uint32_t until)
+{
+  ws_store_relaxed(&threads_asked, 0);
+  refused_calls[0] = from;
+  refused_calls[1] = until;
+  ws_settings_t settings = test_settings(4);
+  return test_create(&settings);
+}
+
+/// As meet(), for workers that block SIGUSR2.
+static void meet_blocked(void *all)
+{
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+  if (sigismember(&blocked, SIGUSR2))
+    meet(all);
+}
+
+/// The system refuses threads for some calls, and grants the next one. Refused are: a worker, for less than
+/// the start tries; all but the first worker, which join the running pool; all until the pool's end.
+TEST_CASE(threads_that_are_refused_for_now)
+{
+  pthread_barrier_t all;
+  ws_group_t group;
+  sigset_t usr2, before;
+  pthread_barrier_init(&all, NULL, 4);
+  sigemptyset(&usr2);
+  sigaddset(&usr2, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &usr2, &before);
+  ws_pool_t *pool = refuse(0, TRIES - 1);
+  CU_ASSERT_TRUE(test_stats(pool).workers == 4 && test_warnings.count == 0);
+  test_destroy(pool);
+  pool = refuse(1, 1 + TRIES);
+  CU_ASSERT_EQUAL(test_warnings_with("only 1 of 4 workers could be started at once: limit of threads"), 1);
+  CU_ASSERT_EQUAL(ws_pool_size(pool), 4);
+  ws_group_init(&group, 4);
+  for (uint32_t i = 0; i < 4; i++)
+    test_push(pool, meet_blocked, &all, &group);
+  ws_group_wait(&group, NULL); // this thread takes none of them
+  test_destroy(pool);
+  CU_ASSERT_EQUAL(ws_load_relaxed(&threads_asked), 1 + TRIES + 1 + 1 + 3); // and the two other threads
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  ws_store_relaxed(&threads_left, 2); // a worker, and the thread that tries on
+  pool = refuse(1, 1 + TRIES);
+  CU_ASSERT_TRUE(runs_hundred(pool));
+  CU_ASSERT_EQUAL(test_stats(pool).workers, 1);
+  test_destroy(pool);
+  ws_store_relaxed(&threads_left, UINT32_MAX);
+  refused_calls[1] = 0;
+}
+
+/// A thread of class DEADLINE cannot make threads. @return 0 = the warning, the only one, names the class
+static int create_in_deadline(void *unused)
+{
+  (void)unused;
+  // struct sched_attr: size and policy; flags; nice and priority; runtime, deadline, period
+  const uint64_t deadline[] = {48 | (uint64_t)SCHED_DEADLINE << 32, 0, 0, 10000000, 100000000, 100000000};
+  if (syscall(SYS_sched_setattr, 0, deadline, 0) != 0)
+    return TEST_CHILD_SKIP;
+  ws_pool_t *pool = refuse(0, 0);
+  const bool named = test_warnings_with("SCHED_DEADLINE") == 1 && test_warnings_with("RESET_ON_FORK") == 1;
+  const bool right = runs_hundred(pool) && ws_load_relaxed(&threads_asked) == 1;
+  ws_pool_destroy(pool);
+  return named && right && test_warnings.count == 1 ? 0 : 1;
+}
+
+TEST_CASE(a_creator_of_class_deadline)
+{
+  const int code = test_in_child(create_in_deadline, NULL);
+  printf("%s", code == TEST_CHILD_SKIP ? "(skipped: no privilege) " : "");
+  CU_ASSERT_TRUE(code == 0 || code == TEST_CHILD_SKIP);
+}
+
+static void note_stack(void *bytes)
+{
+  pthread_attr_t attr;
+  pthread_getattr_np(pthread_self(), &attr);
+  pthread_attr_getstacksize(&attr, bytes);
+  pthread_attr_destroy(&attr);
+}
+
+TEST_CASE(workers_have_the_stack_that_was_asked_for)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.stack_bytes = 64 << 20; // more than the default
+  ws_pool_t *pool = test_create(&settings);
+  size_t bytes = 0;
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  test_push(pool, note_stack, &bytes, &group);
+  ws_group_wait(&group, NULL);
+  test_destroy(pool);
+  CU_ASSERT_TRUE(bytes > settings.stack_bytes / 2); // without its guard pages
+  settings.stack_bytes = 4096;
+  CU_ASSERT_EQUAL(ws_pool_create(&pool, &settings), -EINVAL);
+  CU_ASSERT_EQUAL(test_warnings_with("stack of new threads is too small: 4096 bytes"), 1);
+}
+
 static void *open_gate(void *host_arg)
 {
   usleep(10000); // most likely the stop waits then
@@ -240,7 +346,7 @@ TEST_CASE(a_worker_without_a_cpu)
     settings.thread_create = host_thread;
     settings.create_arg = &host;
     ws_pool_t *pool = test_create(&settings);
-    CU_ASSERT_EQUAL(test_warnings_with("worker 1 has not got any CPU"), 1);
+    CU_ASSERT_EQUAL(test_warnings_with("worker 1 (on CPU -1, -1 = any) has got no CPU"), 1);
     CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
     CU_ASSERT_TRUE(runs_hundred(pool));
     test_spawn(&threads, open_gate, &host);

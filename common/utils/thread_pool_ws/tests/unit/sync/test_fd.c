@@ -163,4 +163,19 @@ TEST_CASE(test_bad_input)
   end();
 }
 
+/// In a child, which has no reactor yet. @return 2 = the library takes no descriptor of the program's
+static int wait_without_stdin(void *unused)
+{
+  (void)unused;
+  int empty[2];
+  const bool made = pipe(empty) == 0 && close(0) == 0;
+  const int64_t result = ws_fd_wait_until(empty[0], POLLIN, test_now_ns() + 1000000);
+  return made && result == -ETIMEDOUT && fcntl(0, F_GETFD) < 0 ? 2 : 1;
+}
+
+TEST_CASE(descriptors_of_the_program_stay_free)
+{
+  CU_ASSERT_EQUAL(test_in_child(wait_without_stdin, NULL), 2);
+}
+
 TEST_MAIN("fd")
