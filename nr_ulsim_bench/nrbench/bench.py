@@ -3,22 +3,26 @@
 
 from __future__ import annotations
 
+import json
+import platform
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 from nrbench.driver import BenchError, there
 from nrbench.engine import Part, Request, plain, tables_of
 from nrbench.parts import latch, lives, pi, pools, prewake, scale, scan, tail, tracecost
 from nrbench.parts.pools import PARTS
+from nrbench.progress import say
 from nrbench.render import Page, Section, Table, write_page
 from nrbench.screen import PAGE, TABLES, screen
-from nrbench.session import INTERRUPTED
+from nrbench.session import INTERRUPTED, OK, session_id
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
+from nrbench.sweep.process import sha256_of_program
 from nrbench.sweep.record import RUNS
 
 
@@ -42,7 +46,6 @@ class Replay(Part):
             seed=request.seed,
         )
         there(request.program)
-        (options.out / RUNS).unlink(missing_ok=True)
         return sweep_replay.run(options)
 
     def shown(self, out: Path) -> list[Section]:
@@ -69,15 +72,49 @@ def chosen(request: Request) -> list[tuple[Part, Request]]:
     return parts
 
 
-def run(request: Request) -> int:
+class Call:
+    """Which parts of a request are measured, in a file that is gone when all are: after an interruption the
+    same request takes the others."""
+
+    def __init__(self, request: Request, fresh: bool) -> None:
+        about = {name: str(value) for name, value in vars(request).items() if name != "out"}
+        program = request.program
+        about["sha256"] = sha256_of_program(program) if program.is_file() else ""
+        self.path = request.out / "unfinished.json"
+        self.now: dict[str, Any] = {"id": session_id(platform.node(), "bench", about), "done": [], "at": ""}
+        before = json.loads(self.path.read_text()) if self.path.is_file() and not fresh else {}
+        if before.get("id") == self.now["id"]:
+            self.now = before
+            say("goes on after an interruption; --fresh begins anew")
+
+    def measure(self, part: Part, request: Request) -> int:
+        if part.name in self.now["done"]:
+            return OK
+        goes_on = self.now["at"] == part.name
+        if not goes_on:
+            (request.out / part.results).unlink(missing_ok=True)
+            self._keep(at=part.name)
+        status = part.measure(replace(request, goes_on=goes_on))
+        if status != INTERRUPTED:
+            self._keep(at="", done=[*self.now["done"], part.name])
+        return status
+
+    def _keep(self, **changed: Any) -> None:
+        self.now |= changed
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self.now))
+
+
+def run(request: Request, fresh: bool = False) -> int:
     """@return exit status: see sweep.session.carry_out()"""
-    parts, statuses, measured = chosen(request), [0], list[str]()
+    parts, statuses, measured = chosen(request), [OK], list[str]()
+    call = Call(request, fresh)
 
     def sections() -> Iterator[Section]:
         for number, (part, asked) in enumerate(parts):
             if number:
                 print()
-            statuses.append(part.measure(asked))
+            statuses.append(call.measure(part, asked))
             measured.append(part.results)
             yield from part.shown(asked.out)
             if statuses[-1] == INTERRUPTED:
@@ -88,6 +125,8 @@ def run(request: Request) -> int:
                 yield from part.shown(request.out)
 
     _write(request.out, measured, sections(), has_screen=not request.only and len(parts) > 1)
+    if INTERRUPTED not in statuses:
+        call.path.unlink(missing_ok=True)
     return max(statuses)
 
 

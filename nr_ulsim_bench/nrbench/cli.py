@@ -69,6 +69,7 @@ class Run(OfParts):
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
     budget_s: Annotated[float | None, BUDGET] = None
+    fresh: Annotated[bool, Option("--fresh", help="begin anew after an interruption")] = False
 
 
 @program.command()
@@ -76,8 +77,8 @@ class Run(OfParts):
 def run(options: Run) -> int:
     """Measure all built-in pools, then report.
 
-    ci/bench runs this command after it has built the pools."""
-    return bench.run(options)
+    ci/bench runs this command after it has built the pools. After an interruption it goes on."""
+    return bench.run(options, options.fresh)
 
 
 ENVIRONMENT = Option(help="in this environment only; repeatable")

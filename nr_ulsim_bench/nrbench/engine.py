@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
@@ -22,8 +23,8 @@ from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.render import Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, interrupted_by_signals
+from nrbench.render import Column, Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
+from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, results_of
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
+    goes_on: bool = False  # the results that are there are of this request
     cores: int = field(default_factory=host.cores)
 
     def usual(self, thorough: T, quick: T) -> T:
@@ -123,6 +125,13 @@ class Plan:
         steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
         return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
+    def numbered(self) -> Plan:
+        steps = [replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(self.steps)]
+        return replace(self, steps=steps)
+
+    def without(self, taken: Collection[Any]) -> Plan:
+        return replace(self, steps=[step for step in self.steps if step.labels["step"] not in taken])
+
     @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
@@ -167,18 +176,25 @@ def plain(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
+def with_unit(text: str) -> str:
+    """As on pages: text files have ASCII."""
+    return re.sub(r"\bus\b", "µs", text)
+
+
 def tables_of(items: Sequence[Item]) -> Iterator[Table]:
     """A report as tables of a page, its verdicts first. A text is a note of the table before."""
     made = [Table("", [], [], [])]
     for item in items:
         if isinstance(item, Table):
-            made.append(item._replace(notes=list(item.notes)))
+            columns, rows = item.page or (item.columns, item.rows)
+            columns = [Column(column.group, with_unit(column.name)) for column in columns]
+            made.append(Table(with_unit(item.title), columns, rows, [*map(with_unit, item.notes)]))
         elif isinstance(item, str):
-            made[-1].notes.extend(filter(None, item.splitlines()))
+            made[-1].notes.extend(map(with_unit, filter(None, item.splitlines())))
         elif made[-1].title == "Verdicts":
-            made[-1].rows.append(list(item))
+            made[-1].rows.append([*map(with_unit, item)])
         else:
-            made.append(Table("Verdicts", plain_columns("verdict", "check"), [list(item)], []))
+            made.append(Table("Verdicts", plain_columns("verdict", "check"), [[*map(with_unit, item)]], []))
     first, *rest = made
     ordered = [first, *sorted(rest, key=lambda one: one.title != "Verdicts")]
     yield from (one for one in ordered if one.title or one.rows or one.notes)
@@ -204,22 +220,26 @@ class Part:
         return status
 
     def measure(self, request: Request) -> int:
-        """Results that were there are gone when it begins. @return exit status: see Session.end()"""
+        """Results that were there are gone when it begins, unless it goes on. Each line has the number of its
+        step. @return exit status: see Session.end()"""
         assert self.plan
-        with interrupted_by_signals():
-            plan = self.plan(request).drawn(request.seed)
+        with results_of(request.out, self.results) as path:
+            plan = self.plan(request).drawn(request.seed).numbered()
+            before = read_lines(path) if request.goes_on and path.exists() else []
             session: Session[Line] = Session(
-                request.out / self.results, json.dumps, fails=lambda line: line.get("error")
+                path, json.dumps, before[1:], fails=lambda line: line.get("error")
             )
-            first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
-            request.out.mkdir(parents=True, exist_ok=True)
-            session.path.write_text(json.dumps(first) + "\n")
+            if not before:
+                first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
+                path.write_text(json.dumps(first) + "\n")
+            plan = plan.without({line.get("step") for line in before})
             what = plan.title or f"{len(plan.steps)} measurements"
+            what += f", {len(before) - 1} are there from before" if before else ""
             say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
             lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds, counts_steps=True)
             session.run([lane], plan.budget_s)
         if session.interrupted:
-            session.cut = "interrupted"
+            session.cut = "interrupted; the same command takes the rest"
         if session.cut:
             say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
         return INTERRUPTED if session.interrupted else 0

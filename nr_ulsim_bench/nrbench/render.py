@@ -7,9 +7,9 @@ import base64
 import io
 import re
 import sys
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterable, Iterator, Literal, NamedTuple, Sequence
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from rich import box
@@ -41,6 +41,7 @@ class Table(NamedTuple):
     columns: list[Column]
     rows: list[list[str]]
     notes: list[str]
+    page: tuple[list[Column], list[list[str]]] | None = None  # there a value a cell
 
     @property
     def all_rows(self) -> list[list[str]]:
@@ -68,15 +69,17 @@ COLOURS = {True: "green", False: "red", None: ""}
 
 
 def rich_table(table: Table) -> RichTable:
-    """A group's heading stands above its first column, a word a line."""
+    """A group's heading stands above its first column, a word a line. No word is broken."""
     shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     lines = max(len(column.group.split()) for column in table.columns)
     seen = ""
-    for column in table.columns:
+    for column, cells in zip(table.columns, zip(*table.rows, strict=True) if table.rows else repeat(())):
         words = column.group.split() if column.group != seen else []
         seen = column.group
         heading = Text("\n".join([*words, *[""] * (lines - len(words)), column.name]))
-        shown.add_column(heading, justify="left" if column.has_words else "right", overflow="fold")
+        least = max(map(len, " ".join([heading.plain, *cells]).split()), default=0)
+        justify: Literal["left", "right"] = "left" if column.has_words else "right"
+        shown.add_column(heading, justify=justify, overflow="fold", min_width=least)
     for row in table.rows:
         shown.add_row(*(Text(cell, style=COLOURS[is_good(cell)]) for cell in row))
     return shown
@@ -113,7 +116,7 @@ def to_text(shown: Iterable[RenderableType], width: int = WIDTH) -> str:
     out = io.StringIO()
     plain = Console(file=out, width=width, color_system=None, force_terminal=False, highlight=False)
     for part in shown:
-        plain.print(part)
+        plain.print(part, crop=False)
     return re.sub(r"[ ]+$", "", out.getvalue(), flags=re.MULTILINE)
 
 

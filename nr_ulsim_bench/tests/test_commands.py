@@ -3,6 +3,7 @@
 its figures are the same each time."""
 
 import html
+import itertools
 import json
 import os
 import re
@@ -203,8 +204,11 @@ def test_a_part_of_the_benchmark(part, programs, tmp_path):
     words = ("run", "--only", part, "--quick", "--rounds", "5", *UNHURRIED, *PARTS[part])
     said = ran(*words, "--program", programs / "ws-bench", "--out", tmp_path / "out", "--data", DATA).stdout
     check(f"part-{part}.txt", plain(measured(said), tmp_path))
-    page = re.sub(r"<[^>]*>|data:image\S*", " ", (tmp_path / "out" / "report.html").read_text())
-    assert not {word for word in said.split() if word[0].isdigit()} - set(html.unescape(page).split())
+    source = (tmp_path / "out" / "report.html").read_text()
+    page = html.unescape(re.sub(r"<[^>]*>|data:image\S*", " ", source))
+    numbers = (re.findall(r"\d[\d.]*", word) for word in said.split() if word[0].isdigit())
+    assert not {*itertools.chain(*numbers)} - {*re.findall(r"\d[\d.]*", page)}
+    assert not re.search(r"<td[^>]*>[\d.]+/\d", source) and not re.search(r"\bus\b", page)
     assert ran("report", "--out", tmp_path / "out").stdout == said
 
 
@@ -244,12 +248,21 @@ def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
     assert in_order == sorted(in_order)
 
 
-def test_an_interrupted_part_reports_what_it_has(programs, tmp_path):
+def test_an_interrupted_benchmark_reports_and_goes_on(programs, tmp_path):
+    """In the second part, and in the first; then it is measured anew, as after one that was not."""
+    words = ("run", "--only", "lives", "--only", "pi", "--quick", "--class", "other", "--rounds", "1")
+    words += ("--program", programs / "ws-bench", "--out", tmp_path / "out")
+    lives, pi = (tmp_path / "out" / f"{name}.ndjson" for name in ("lives", "pi"))
     install(programs, "ws-bench", at={"4": "interrupt"})
-    words = ("run", "--only", "lives", "--quick", "--class", "other", "--program", programs / "ws-bench")
-    said = nrbench(*words, "--out", tmp_path / "out", status=130)
-    assert "interrupted: 3 of 8 measurements taken" in said and "Verdicts:" in said
-    assert len(lines(tmp_path / "out" / "lives.ndjson")) == 1 + 3
+    said = nrbench(*words, status=130)
+    assert "interrupted; the same command takes the rest: 3 of 8" in said and "Verdicts:" in said
+    first = lives.read_text()
+    assert len(lines(lives)) == 1 + 3 and not pi.exists()
+    install(programs, "ws-bench")
+    assert "goes on" in nrbench(*words)
+    assert lives.read_text().startswith(first) and pi.exists()
+    assert sorted(line["step"] for line in lines(lives)[1:]) == [*range(8)]
+    assert "goes on" not in nrbench(*words) and not lives.read_text().startswith(first)
 
 
 def test_measurements_without_a_result_are_named(programs, tmp_path):

@@ -8,16 +8,17 @@ import math
 import random
 from dataclasses import replace
 from operator import itemgetter
+from string import Formatter
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
 from nrbench.cases import IRREGULAR, SHAPES, SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import chosen, there
-from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, table, words
+from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, words
 from nrbench.judge import at_most_word
 from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, TIE, duels, verdicts
 from nrbench.plot import Plot, colors_of
-from nrbench.render import Table
+from nrbench.render import Column, Table, plain_columns
 from nrbench.session import shuffled
 from nrbench.stats import Groups, Key, Line, Results, groups, matching, select
 
@@ -224,6 +225,20 @@ def pool_order(key: Key) -> tuple[int, str, int]:
     return names.index(key.backend) if key.backend in names else len(names), key.mode, key.workers
 
 
+NAMES = {  # of the figures, on a page
+    "cpu_per_work": "CPU / work", "cpus": "CPUs", "overtaken": "overtaken %", "to_ideal": "x cores / work",
+    "ns_per_task": "ns a task", "inline": "in the push %", "elsewhere": "other CPU %", "cpu_us": "CPU us",
+    "ctx_switches": "switches",
+}  # fmt: skip
+
+
+def _values(text: str) -> list[tuple[str, str]]:
+    """Of the figures of a text their names on a page, and a text of each alone."""
+    parts = [(name, spec) for _, name, spec, _ in Formatter().parse(text) if name]
+    quantiles = {name: f"p{name.partition('_p')[2][:2]}{' us' * name.endswith('us')}" for name, _ in parts}
+    return [(NAMES.get(name, quantiles[name]), f"{{{name}:{spec}}}") for name, spec in parts]
+
+
 def _text(text: str, at: Results | None, cores: int) -> str:
     if at is None:
         return ""
@@ -241,12 +256,26 @@ def grid(bench: str, every: Groups, host: Line) -> Iterator[Table]:
     yield from [Table(title, [], [], [])] if cells else []
     for sched_class in CLASSES:
         of_class = matching(found, sched_class=sched_class)
-        rows = []
-        for row in sorted({key._replace(case="") for key in of_class}, key=pool_order):
-            ats = (of_class.get(row._replace(case=case)) for case in cells)
-            texts = (_text(text, at, host["cores"]) for text, at in zip(cells.values(), ats))
-            rows.append([row.pool(), helps.get(row.backend, ""), *texts])
-        yield from table("", [CLASS_TEXT[sched_class], "waiter", *cells], rows)
+        keys = sorted({key._replace(case="") for key in of_class}, key=pool_order)
+        heads = [[row.pool(), helps.get(row.backend, "")] for row in keys]
+        single = [(case, name, text) for case, of in cells.items() for name, text in _values(of)]
+        columns = plain_columns(CLASS_TEXT[sched_class], "waiter")
+        whole, parts = (
+            [
+                [
+                    *head,
+                    *(
+                        _text(text, of_class.get(row._replace(case=case)), host["cores"])
+                        for case, text in texts
+                    ),
+                ]
+                for head, row in zip(heads, keys)
+            ]
+            for texts in (cells.items(), [(case, text) for case, _, text in single])
+        )
+        page = [*columns, *(Column(case, name) for case, name, _ in single)]
+        if keys:
+            yield Table("", [*columns, *plain_columns(*cells)], whole, [], (page, parts))
 
 
 def report(results: Results) -> Iterator[Item]:

@@ -98,5 +98,5 @@ def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) ->
         write_page(out / "report.html", _page(hosts, warnings))
     except OSError as error:
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
-    console().print(Group(*screen(hosts, warnings)))
+    console().print(Group(*screen(hosts, warnings)), crop=False)
     print(f"\nwritten to {out}/: report.html report.txt")

@@ -31,7 +31,7 @@ def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
         terminal.print(Text(f"WARNING: {warning}", style="yellow"))
     for table in sides.comparison_tables(comparison):
         for part in parts(table):
-            terminal.print(part)
+            terminal.print(part, crop=False)
     terminal.print(indented(sides.NOTE, "dim"))
     for row in sides.only_on_one_side(comparison):
         terminal.print(Text(row))

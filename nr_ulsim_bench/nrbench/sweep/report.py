@@ -195,7 +195,7 @@ def report(
         raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
     terminal = render.console()
     for part in screen(content, short=True):
-        terminal.print(part)
+        terminal.print(part, crop=False)
     return names
 
 
