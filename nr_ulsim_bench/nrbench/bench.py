@@ -46,6 +46,8 @@ class Replay(Part):
             seed=request.seed,
         )
         there(request.program)
+        if not request.goes_on:
+            (options.out / RUNS).unlink(missing_ok=True)
         return sweep_replay.run(options)
 
     def shown(self, out: Path) -> list[Section]:
@@ -77,7 +79,7 @@ class Call:
     same request takes the others."""
 
     def __init__(self, request: Request, fresh: bool) -> None:
-        about = {name: str(value) for name, value in vars(request).items() if name != "out"}
+        about = {name: str(value) for name, value in vars(request).items() if name not in ("out", "fresh")}
         program = request.program
         about["sha256"] = sha256_of_program(program) if program.is_file() else ""
         self.path = request.out / "unfinished.json"
@@ -91,9 +93,7 @@ class Call:
         if part.name in self.now["done"]:
             return OK
         goes_on = self.now["at"] == part.name
-        if not goes_on:
-            (request.out / part.results).unlink(missing_ok=True)
-            self._keep(at=part.name)
+        self._keep(at=part.name)
         status = part.measure(replace(request, goes_on=goes_on))
         if status != INTERRUPTED:
             self._keep(at="", done=[*self.now["done"], part.name])
@@ -102,7 +102,9 @@ class Call:
     def _keep(self, **changed: Any) -> None:
         self.now |= changed
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(self.now))
+        whole = self.path.with_suffix(".new")
+        whole.write_text(json.dumps(self.now))
+        whole.rename(self.path)
 
 
 def run(request: Request, fresh: bool = False) -> int:

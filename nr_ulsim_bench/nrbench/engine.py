@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, TypeVar
 
 from nrbench import host
 from nrbench.backends import CLASSES
@@ -125,13 +125,6 @@ class Plan:
         steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
         return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
-    def numbered(self) -> Plan:
-        steps = [replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(self.steps)]
-        return replace(self, steps=steps)
-
-    def without(self, taken: Collection[Any]) -> Plan:
-        return replace(self, steps=[step for step in self.steps if step.labels["step"] not in taken])
-
     @property
     def seconds(self) -> float:
         return sum(step.seconds for step in self.steps)
@@ -224,15 +217,19 @@ class Part:
         step. @return exit status: see Session.end()"""
         assert self.plan
         with results_of(request.out, self.results) as path:
-            plan = self.plan(request).drawn(request.seed).numbered()
-            before = read_lines(path) if request.goes_on and path.exists() else []
+            if not request.goes_on:
+                path.unlink(missing_ok=True)
+            plan = self.plan(request).drawn(request.seed)
+            before = read_lines(path) if path.exists() else []
             session: Session[Line] = Session(
                 path, json.dumps, before[1:], fails=lambda line: line.get("error")
             )
             if not before:
                 first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
                 path.write_text(json.dumps(first) + "\n")
-            plan = plan.without({line.get("step") for line in before})
+            taken = {line.get("step") for line in before}
+            steps = (replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(plan.steps))
+            plan = replace(plan, steps=[step for step in steps if step.labels["step"] not in taken])
             what = plan.title or f"{len(plan.steps)} measurements"
             what += f", {len(before) - 1} are there from before" if before else ""
             say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
