@@ -49,7 +49,8 @@
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
-  X(int, ws_os_thread_create, (pthread_t * thread, void *(*func)(void *), void *arg), (thread, func, arg))   \
+  X(int, ws_os_thread_create, (pthread_t * thread, size_t stack_bytes, void *(*func)(void *), void *arg),    \
+    (thread, stack_bytes, func, arg))                                                                        \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
