@@ -235,6 +235,10 @@ typedef struct {
   /// runs tasks on its own stack: so each thread that waits, a worker or not, needs the stack of its tasks
   /// beside its own. Default 0: as the system gives new threads (ulimit -s). Ignored with thread_create.
   size_t stack_bytes;
+  /// true: no worker changes its own CPU affinity after its start. Default false: a worker that floats keeps
+  /// itself off a producer's CPU while it sleeps, so as not to stop it when it wakes; a real-time worker moves
+  /// off. It does so only beside a thread that runs tasks or waits for them here.
+  bool keep_affinity;
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -253,10 +257,12 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///                 for example fixed:12.5
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report
+///   keep_affinity 0 or 1                                            keep_affinity
 /// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
-///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false
+///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
+///                  keep_affinity true
 int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,

@@ -97,6 +97,11 @@ uint32_t ws_os_node_count(void)
 
 #define CONFINE_WORDS (WS_CONFINE_BYTES / sizeof(unsigned long))
 
+static bool is_same(const unsigned long *one, const unsigned long *other)
+{
+  return memcmp(one, other, WS_CONFINE_BYTES) == 0;
+}
+
 /// @return whether every CPU of @p part is in @p whole
 static bool holds(const unsigned long *whole, const unsigned long *part)
 {
@@ -106,28 +111,37 @@ static bool holds(const unsigned long *whole, const unsigned long *part)
   return true;
 }
 
-/// The masks are used by the thread itself and by the one that releases it early. Neither waits.
-enum { MASKS_FREE, MASKS_HELD, MASKS_ASKED }; // asked: held, and the holder has to widen before it lets go
+/// Linux has no compare-and-swap for affinities: what an operator sets in the middle of a change is
+/// overwritten, and may equal the narrow mask. But an operator who sets all threads of the process (taskset
+/// -a) sets two that are never confined, too.
+/// @param now  out: the CPUs that they have
+/// @return whether they have been given other CPUs since the last call, both the same
+static bool all_were_set(ws_confine_t *confine, unsigned long *now)
+{
+  unsigned long leader[CONFINE_WORDS];
+  if (!get_mask(confine->beside, now, WS_CONFINE_BYTES) || is_same(now, confine->beside_had))
+    return false;
+  memcpy(confine->beside_had, now, WS_CONFINE_BYTES);
+  return get_mask(getpid(), leader, WS_CONFINE_BYTES) && is_same(now, leader);
+}
 
-/// @return whether the thread may use what it has without @p cpu: @p narrow
-static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long *narrow)
+/// @return whether the caller may use what it has without @p cpu: @p narrow
+static bool plan(ws_confine_t *confine, uint32_t cpu, unsigned long *narrow)
 {
   static const unsigned long none[CONFINE_WORDS];
-  unsigned long has[CONFINE_WORDS];
-  const size_t bytes = sizeof(has);
-  if (!get_mask(tid, has, bytes))
+  unsigned long has[CONFINE_WORDS], all[CONFINE_WORDS];
+  if (!get_mask(0, has, sizeof(has)))
     return false;
-  if (!confine->on) {
-    if (memcmp(has, confine->had, bytes) != 0)
-      confine->widens_by = WS_WIDENS_UNKNOWN;
-    memcpy(confine->had, has, bytes);
-  } else if (memcmp(has, confine->narrow, bytes) != 0) {
-    return false; // it was changed from elsewhere since
-  }
-  memcpy(narrow, confine->had, bytes);
-  if (cpu / 8 < bytes)
+  const bool lost = all_were_set(confine, all) && is_same(has, confine->had);
+  if (lost && set_mask(0, all, sizeof(all)))
+    memcpy(has, all, sizeof(has));
+  if (!is_same(has, confine->had))
+    confine->widens_by = WS_WIDENS_UNKNOWN;
+  memcpy(confine->had, has, sizeof(has));
+  memcpy(narrow, has, sizeof(has));
+  if (cpu / 8 < sizeof(has))
     narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
-  return memcmp(narrow, none, bytes) != 0;
+  return !is_same(narrow, none);
 }
 
 /// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
@@ -139,56 +153,62 @@ static void widen(ws_confine_t *confine, int32_t tid)
 {
   unsigned long all[CONFINE_WORDS], seen[CONFINE_WORDS];
   const size_t bytes = sizeof(all);
-  memset(all, 0xff, bytes);
-  if (get_mask(tid, seen, bytes) && memcmp(seen, confine->narrow, bytes) != 0)
+  if (get_mask(tid, seen, bytes) && !is_same(seen, confine->narrow))
     return; // it was changed from elsewhere since
+  if (all_were_set(confine, seen)) {
+    memcpy(confine->had, seen, bytes);
+    confine->widens_by = WS_WIDENS_UNKNOWN;
+  }
+  memset(all, 0xff, bytes);
   if (confine->widens_by == WS_WIDENS_ALL && set_mask(tid, all, bytes))
     return;
   const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
   if (finds_out && set_mask(tid, all, bytes) && get_mask(tid, seen, bytes)) {
-    confine->widens_by = memcmp(seen, confine->had, bytes) == 0 ? WS_WIDENS_ALL : WS_WIDENS_HAD;
+    confine->widens_by = is_same(seen, confine->had) ? WS_WIDENS_ALL : WS_WIDENS_HAD;
     if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had))
       return; // as before; or CPUs were taken away from elsewhere since
   }
   set_mask(tid, confine->had, bytes);
 }
 
-/// Let go of the masks. A thread that came meanwhile to widen has left that to the holder.
-static void unlock(ws_confine_t *confine, int32_t tid)
+/// Two threads use the masks: the thread itself and the one that releases it early. Neither waits.
+static bool lock(ws_confine_t *confine)
 {
-  uint32_t held = MASKS_HELD;
-  while (!ws_cas_acq_rel(&confine->busy, &held, MASKS_FREE)) { // [edge CONFINE release] the masks
-    held = MASKS_HELD;
-    ws_store_relaxed(&confine->busy, held); // relaxed: the CAS above, once it succeeds, publishes
-    if (confine->on)
-      widen(confine, tid);
-    confine->on = false;
-  }
+  uint32_t free = 0;
+  return confine->may && ws_cas_acq_rel(&confine->busy, &free, 1); // [edge CONFINE acquire] the masks
 }
 
-int ws_os_confine(ws_confine_t *confine, int32_t tid, uint32_t cpu)
+static void unlock(ws_confine_t *confine)
 {
-  uint32_t unlocked = MASKS_FREE;
+  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
+}
+
+int ws_os_confine(ws_confine_t *confine, int32_t beside, uint32_t cpu)
+{
   unsigned long narrow[CONFINE_WORDS];
-  // [edge CONFINE acquire] the masks
-  if (!confine->may || !ws_cas_acq_rel(&confine->busy, &unlocked, MASKS_HELD))
+  if (!lock(confine))
     return -EAGAIN;
-  int result = plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
-  if (result == 0 && !set_mask(tid, narrow, sizeof(narrow)))
+  if (!confine->beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
+    confine->beside = beside;
+  int result = confine->beside && plan(confine, cpu, narrow) ? 0 : -ENOENT;
+  if (result == 0 && !set_mask(0, narrow, sizeof(narrow)))
     result = -errno;
   if (result == 0) {
     memcpy(confine->narrow, narrow, sizeof(narrow));
     confine->on = true;
   }
-  unlock(confine, tid);
+  unlock(confine);
   return result;
 }
 
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 {
-  // [edge CONFINE acquire] the masks
-  if (confine->may && ws_xchg_acq_rel(&confine->busy, MASKS_ASKED) == MASKS_FREE)
-    unlock(confine, tid);
+  if (!lock(confine))
+    return;
+  if (confine->on)
+    widen(confine, tid);
+  confine->on = false;
+  unlock(confine);
 }
 
 // Quota.

@@ -60,13 +60,14 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// Bytes of the state of sleep/ in a pool, and in a worker: private to it (ws_sleep_state.h).
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
-#define WS_SLEEP_WORKER_BYTES 664
+#define WS_SLEEP_WORKER_BYTES 920
 
 /// Where threads are (ws_near.h): of a pool.
 typedef struct {
   ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
   /// S 1 = no worker could stop the thread outside that woke one last: its priority
   ws_au32_t producer_holds;
+  ws_au32_t producer_stays; ///< S 1 = it is thought to go on, and to run tasks. Only a hint
   uint32_t caches; ///< I last-level caches; 0 = not known
   uint8_t cache_of_cpu[WS_CPUS_MAX]; ///< I
 } ws_near_pool_t;

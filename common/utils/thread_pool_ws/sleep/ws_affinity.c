@@ -5,6 +5,12 @@
 
 #include "../pool/ws_near.h"
 
+static void store_if_other(ws_au32_t *hint, uint32_t value)
+{
+  if (ws_hint_load(hint) != value)
+    ws_hint_store(hint, value);
+}
+
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
 void ws_affinity_note_priority(struct ws_pool_s *pool)
@@ -13,17 +19,30 @@ void ws_affinity_note_priority(struct ws_pool_s *pool)
   if (highest == 0 && pool->pinned == 0)
     return;
   const uint32_t own = ws_os_priority();
-  const bool holds = own > 0 && own >= highest;
-  if (ws_hint_load(&pool->near.producer_holds) != holds)
-    ws_hint_store(&pool->near.producer_holds, holds);
+  store_if_other(&pool->near.producer_holds, own > 0 && own >= highest);
 }
 
-void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
+/// After so many calls of workers without a wait in this library, a thread outside is thought to sleep
+/// elsewhere until its tasks have run: then its CPU is free for them.
+#define STAYS_CALLS 64u
+
+void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
   if (here.worker)
     ws_hint_store(&here.worker->seen_cpu, cpu);
-  else if (here.queue && ws_hint_load(&pool->near.producer_cpu) != cpu)
-    ws_hint_store(&pool->near.producer_cpu, cpu);
+  if (here.worker || !here.queue)
+    return;
+  uint32_t *left = &here.queue->helping.stays_calls;
+  store_if_other(&pool->near.producer_cpu, cpu);
+  store_if_other(&pool->near.producer_stays, *left > 0);
+  *left -= *left > 0;
+}
+
+void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane)
+{
+  lane->helping.stays_calls = STAYS_CALLS;
+  store_if_other(&pool->near.producer_cpu, (uint32_t)(ws_os_cpu() + 1));
+  store_if_other(&pool->near.producer_stays, true);
 }
 
 /// Least time between two moves of a real-time worker. Several threads that push from several CPUs would
@@ -44,7 +63,8 @@ static bool begins_move(ws_worker_t *worker)
 /// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
 /// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
 /// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
-/// that CPU while it sleeps. An awake worker may run anywhere, or it could wait beside an idle CPU.
+/// that CPU while it sleeps, if that thread goes on to run tasks. An awake worker may run anywhere, or it
+/// could wait beside an idle CPU.
 void ws_affinity_leave(ws_worker_t *worker)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
@@ -55,30 +75,15 @@ void ws_affinity_leave(ws_worker_t *worker)
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
-  if (worker->realtime && !(moves && begins_move(worker)))
+  if (worker->realtime ? !(moves && begins_move(worker)) : !ws_hint_load(&pool->near.producer_stays))
     return;
-  if (ws_os_confine(&its->confine, 0, producer_cpu - 1) < 0)
+  const uint32_t guard = ws_hint_load(&ws_sleep_pool(pool)->guard_tid);
+  if (ws_os_confine(&its->confine, (int32_t)guard, producer_cpu - 1) < 0)
     return;
   if (worker->realtime)
     ws_os_unconfine(&its->confine, 0);
   ws_count(&worker->queue.count.placements, moves);
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
-}
-
-/// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
-/// costs the caller less than the worker would, which would run there in its place.
-void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
-{
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  struct ws_pool_s *pool = worker->pool;
-  its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
-  if (!here.queue)
-    return;
-  if (!here.worker)
-    ws_affinity_note_priority(pool);
-  const bool stops = !worker->realtime || !(here.worker || ws_hint_load(&pool->near.producer_holds));
-  if (stops && worker->cpu < 0 && pool->cpus > 1 && cpu != 0 && ws_hint_load(&worker->seen_cpu) == cpu)
-    ws_os_confine(&its->confine, ws_tid(worker), cpu - 1);
 }
 
 void ws_affinity_return(ws_worker_t *worker)

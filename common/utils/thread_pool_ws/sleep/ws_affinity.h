@@ -20,17 +20,16 @@ static inline uint32_t ws_affinity_priority(const struct ws_pool_s *pool)
 /// remember whether they could stop it.
 void ws_affinity_note_priority(struct ws_pool_s *pool);
 
-/// @brief Remember that the caller, a thread that pushes or joins, is on a CPU. @param cpu  CPU + 1
-void ws_affinity_note(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
+/// @brief The caller looks for a worker to wake: remember its CPU; of a thread outside also whether it is
+/// thought to go on, and to run tasks. @param cpu  CPU + 1
+void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
+
+/// @brief The owner of @p lane, a thread outside, is about to run tasks, or to wait for some.
+void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane);
 
 /// @brief The worker is about to park. If it floats, it leaves the CPU of a thread that pushes, and a normal
-/// worker is kept off that CPU until ws_affinity_return.
+/// worker is kept off that CPU until ws_affinity_return, if that thread goes on to run tasks.
 void ws_affinity_leave(ws_worker_t *worker);
-
-/// @brief A claimed worker is about to be woken. If it floats, and would stop the caller, it will not run on
-/// the caller's CPU.
-/// @param cpu  CPU + 1 of the caller
-void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 
 /// @brief The worker is awake again: it may run wherever it could before.
 void ws_affinity_return(ws_worker_t *worker);

@@ -249,6 +249,7 @@ static void *guard_thread(void *pool_arg)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
   ws_os_timer_slack(SLACK_NS);
   ws_affinity_beside_workers(pool);
+  ws_hint_store(&its->guard_tid, (uint32_t)ws_os_tid());
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);

@@ -39,7 +39,7 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
   if (here.queue->helping.pool)
     return false;
   ws_self_t *self = ws_self();
-  ws_affinity_note(pool, here, (uint32_t)(ws_os_cpu() + 1));
+  ws_affinity_note_helper(pool, here.queue);
   here.queue->helping.pool = pool;
   here.queue->helping.outer = self->helps;
   self->helps = here.queue;

@@ -27,7 +27,7 @@
 
 void ws_idle_begin(ws_worker_t *worker)
 {
-  ws_sleep_worker(worker)->confine.may = worker->cpu < 0;
+  ws_sleep_worker(worker)->confine.may = worker->cpu < 0 && !worker->pool->settings.keep_affinity;
   ws_stat_store(&ws_sleep_worker(worker)->spent.since_ns, ws_os_now_ns());
 }
 

@@ -69,6 +69,7 @@ typedef struct {
   bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
+  ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun
 } ws_sleep_pool_t;
 
 /// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it
@@ -103,7 +104,7 @@ typedef struct {
   uint64_t called_ns; ///< when it was woken: its claimer, before the token
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
-  ws_confine_t confine; ///< while it sleeps: off the producer's CPU
+  ws_confine_t confine; ///< while it sleeps: off the CPU of a producer that goes on
   uint64_t rose_ns; ///< P when it last woke
   uint64_t run; ///< P tasks that it had run when it was last out of work
   /// How long it spins (ws_budget.h).

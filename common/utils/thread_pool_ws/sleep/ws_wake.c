@@ -161,7 +161,9 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
-  ws_affinity_call(worker, here, cpu);
+  its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
+  if (here.queue && !here.worker)
+    ws_affinity_note_priority(pool);
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
@@ -181,7 +183,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
 static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
-  ws_affinity_note(pool, here, cpu);
+  ws_affinity_note_caller(pool, here, cpu);
   for (;;) {
     const uint32_t picked = pick(pool, cpu, kind, spares);
     if (picked >= SPARED && !(picked == SPARED && reconsiders(pool, here)))

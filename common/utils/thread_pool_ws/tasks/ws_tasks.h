@@ -120,6 +120,7 @@ typedef struct {
 typedef struct {
   struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's seat there, else NULL
   ws_queue_t *outer; ///< P the lane of the helper's seat that the owner took before, in another pool
+  uint32_t stays_calls; ///< P calls of workers for which the owner is thought not to sleep elsewhere
   uint32_t rests_at; ///< P number of the blocking section that put the seat to rest; 0 = it is awake
 } ws_helping_t;
 

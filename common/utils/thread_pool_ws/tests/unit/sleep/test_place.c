@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../../pool/ws_near.h"
+#include "../../../sleep/ws_idle.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -19,10 +21,12 @@
 #define CPU(number) (UINT64_C(1) << (number))
 #define NEVER UINT32_MAX
 #define TID 1234
+#define GUARD 1235
 /// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what
 /// its cpuset has.
 static struct {
   uint64_t cpuset, asked;
+  uint64_t guard, leader; ///< what two threads have asked for that are never confined
   uint32_t cpu; ///< where it runs
   uint32_t calls, sets; ///< of its own
   pid_t of; ///< the thread that its calls must name
@@ -30,6 +34,7 @@ static struct {
   uint64_t ever; ///< CPUs that it was ever allowed to use by a call of the pool
   uint32_t taskset_at; ///< its affinity is set to taskset_to, from elsewhere, before this call of its own
   uint64_t taskset_to;
+  bool taskset_all; ///< and that of all other threads
   ws_worker_t *returns; ///< it wakes, and returns, during the next call
   uint64_t now_ns;
   uint32_t priority; ///< of the calling thread
@@ -53,6 +58,15 @@ static void taskset(uint64_t cpus)
   settle();
 }
 
+/// An operator sets the CPUs of threads: of the worker, of the two others.
+static void set_threads(uint64_t cpus, bool own, bool others)
+{
+  if (own)
+    taskset(cpus);
+  if (others)
+    os.guard = os.leader = cpus;
+}
+
 static void count_call(pid_t pid)
 {
   os.wrong_thread |= pid != os.of;
@@ -61,13 +75,16 @@ static void count_call(pid_t pid)
   if (returns)
     ws_affinity_return(returns);
   if (os.calls++ == os.taskset_at)
-    taskset(os.taskset_to);
+    set_threads(os.taskset_to, true, os.taskset_all);
 }
 
 static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 {
-  count_call(pid);
-  const uint64_t cpus = allowed();
+  uint64_t cpus = (pid == GUARD ? os.guard : os.leader) & os.cpuset;
+  if (pid != GUARD && pid != getpid()) {
+    count_call(pid);
+    cpus = allowed();
+  }
   memset(set, 0, bytes);
   memcpy(set, &cpus, sizeof(cpus));
   return 0;
@@ -113,6 +130,7 @@ static void begin(uint64_t cpuset, bool realtime)
 {
   memset(&pool, 0, sizeof(pool));
   memset(&worker, 0, sizeof(worker));
+  memset(&lane, 0, sizeof(lane));
   pool.mask.mask[0] = cpuset;
   pool.cpus = (uint32_t)__builtin_popcountll(cpuset);
   worker.pool = &pool;
@@ -120,27 +138,21 @@ static void begin(uint64_t cpuset, bool realtime)
   worker.realtime = realtime;
   ws_init_store(&worker.tid, TID);
   ws_init_store(&ws_sleep_pool(&pool)->priority, realtime ? 50 : 0);
+  ws_init_store(&ws_sleep_pool(&pool)->guard_tid, GUARD);
   ws_sleep_worker(&worker)->confine.may = true;
   memset(&os, 0, sizeof(os));
   os.cpuset = cpuset;
-  os.asked = ALL;
+  os.asked = os.guard = os.leader = ALL;
   os.cpu = 1;
   os.taskset_at = NEVER;
   os.now_ns = UINT64_C(5000000000);
   ws_store_relaxed(&pool.near.producer_cpu, 1 + 1);
+  ws_store_relaxed(&pool.near.producer_stays, 1);
 }
 
 static uint64_t placements(void)
 {
   return ws_load_relaxed(&worker.queue.count.placements);
-}
-
-/// A thread on @p cpu wakes the worker; CPU 0 = not known.
-static void call(ws_here_t here, uint32_t cpu)
-{
-  os.of = TID;
-  ws_affinity_call(&worker, here, cpu);
-  os.of = 0;
 }
 
 /// One step of a row: a letter, and a number, CPUs of a set in hexadecimal.
@@ -155,32 +167,45 @@ static void step(const char *word)
     case 'R': // it wakes
       ws_affinity_return(&worker);
       break;
-    case 'C': // a thread outside on a CPU wakes it; so does the guard
-      call((ws_here_t){.queue = &lane}, word[1] ? number + 1 : 0);
+    case 'C': // a thread outside on a CPU wakes a worker; so many times
+      ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, number + 1);
+      ws_affinity_note_priority(&pool);
       break;
-    case 'G':
-      call((ws_here_t){0}, number + 1);
+    case 'K':
+      for (uint32_t i = 0; i < number; i++)
+        ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, os.cpu + 1);
+      break;
+    case 'J': // it waits for tasks here
+      ws_affinity_note_helper(&pool, &lane);
       break;
     case 'F': // the guard lets it run elsewhere
       os.of = TID;
       ws_affinity_free(&worker);
       os.of = 0;
       break;
-    case 'T': // an operator says where it may run; after so many calls of its own: on CPU 2
-      taskset(cpus);
+    case 'T': // an operator says where it may run, and where all other threads; of all, it has missed that
+      set_threads(cpus, true, false);
       break;
-    case '!':
+    case 'A':
+      set_threads(cpus, true, true);
+      break;
+    case 'M':
+      set_threads(cpus, false, true);
+      break;
+    case 'Q': // an operator moves the guard alone
+      os.guard = cpus;
+      break;
+    case '!': // after so many calls of its own an operator says that it may run on CPU 2; all threads
+    case '*':
       os.taskset_at = number;
       os.taskset_to = CPU(2);
+      os.taskset_all = *word == '*';
       break;
     case 'S': // the cpuset changes
       os.cpuset = cpus;
       break;
-    case '@': // it runs, or was last seen, on a CPU
+    case '@': // it runs on a CPU
       os.cpu = number;
-      break;
-    case 'V':
-      ws_store_relaxed(&worker.seen_cpu, word[1] ? number + 1 : 0);
       break;
     case 'P': // a producer comes to a CPU, or to where the worker is
       ws_store_relaxed(&pool.near.producer_cpu, (word[1] ? number : os.cpu) + 1);
@@ -190,6 +215,10 @@ static void step(const char *word)
       break;
     case 'W': // the worker is pinned; the pool has so many CPUs
       worker.cpu = (int32_t)number;
+      break;
+    case 'I': // its thread begins; keep_affinity
+      pool.settings.keep_affinity = number == 1;
+      ws_idle_begin(&worker);
       break;
     case 'N':
       pool.cpus = number;
@@ -233,19 +262,30 @@ static const struct {
     {BOTH, 0xf, "Ta L R", 0xa, 3, 1, ANY, ANY},
     {BOTH, 0xff, "T3 L R", 0x3, 0, 1, ANY, ANY},
     {BOTH, 0xf, "L R T3 @1 + L R", 0x3, 0, 2, ANY, ANY},
-    // or does so while it moves; the gaps before its second and its fourth call cannot be closed
+    // or does so while it moves: of this thread alone the gaps before its second and its fourth call cannot be
+    // closed; of all threads it is found then, or when the worker parks again
     {BOTH, 0xf, "!0 L R", 0x4, 2, ANY, ANY, ANY},
     {BOTH, 0xf, "!2 L R", 0x4, 2, ANY, ANY, ANY},
     {BOTH, 0xf, "!4 L R", 0x4, 2, ANY, ANY, ANY},
-    // or while it sleeps
+    {BOTH, 0xf, "*0 L R", 0x4, 2, ANY, ANY, ANY},
+    {BOTH, 0xf, "*1 L R", 0x4, 2, ANY, ANY, ANY},
+    {BOTH, 0xf, "*2 L R", 0x4, 2, ANY, ANY, ANY},
+    {BOTH, 0xf, "*3 L R P + L R", 0x4, 2, ANY, ANY, ANY},
+    {BOTH, 0xf, "*4 L R", 0x4, 2, ANY, ANY, ANY},
+    {BOTH, 0xf, "L R @1 M4 + L R", 0x4, 2, ANY, ANY, ANY},
+    // but where only the guard was moved, or only other threads have what they had before
+    {BOTH, 0xf, "L R Q1 @1 + L R", 0xf, 0, 2, ANY, ANY},
+    {BOTH, 0xf, "L R Q1 @1 + L R A8 P + L R", 0x8, 3, ANY, ANY, ANY},
+    {BOTH, 0xf, "L R T3 Mf @1 + L R", 0x3, 0, 2, ANY, ANY},
+    // or while it sleeps, also with the CPUs that it has asleep
     {NORMAL, 0xf, "L T8 R", 0x8, 3, 1, ANY, ANY},
     {NORMAL, 0xf, "L T8 R + P3 L R", 0x8, 3, 1, ANY, ANY},
-    {NORMAL, 0xf, "L T9 C0", 0x9, 0, 1, ANY, ANY},
-    {NORMAL, 0xf, "L T9 C0 R", 0x9, 0, 1, ANY, ANY},
-    {NORMAL, 0xf, "L T9 C0 R T1 V0 C0", 0x1, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "L A1 R", 0x1, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "L A1 F", 0x1, 0, 1, ANY, ANY},
     // the cpuset is changed between two moves, up and down
     {BOTH, 0x3, "L R Sff @1 + L R", 0xff, 0, 2, ANY, ANY},
     {BOTH, 0x3, "L R Sff @1 + L R S3 @1 + L R", 0x3, 0, 3, ANY, ANY},
+    {NORMAL, 0x3, "L Sff R P + L R", 0xff, 1, 2, ANY, ANY},
     // a normal worker pays for the system call in any case: it follows each producer
     {NORMAL, 0x3, "L R P L R P L R P L R", 0x3, 1, 4, ANY, ANY},
     // asleep it is kept off the producer's CPU; awake it may run anywhere, after few calls
@@ -253,30 +293,28 @@ static const struct {
     {NORMAL, 0x3, "L R L", 0x1, 0, 1, ANY, ANY},
     {NORMAL, 0x3, "L # R", 0x3, 0, 1, 3, ANY},
     {NORMAL, 0x3, "L R L # R", 0x3, 0, 1, 2, ANY},
+    // if the producer has waited for tasks here lately: else its CPU may be free soon
+    {NORMAL, 0x3, "C1 L R", 0x3, 1, 0, 0, 0},
+    {NORMAL, 0x3, "C1 J L R", 0x3, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "J K64 L R", 0x3, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "J K65 L R", 0x3, 1, 0, 0, 0},
+    {REALTIME, 0x3, "C1 L R", 0x3, 0, 1, ANY, ANY},
     // a real-time worker is woken where it last ran: moved off, it may sleep anywhere
     {REALTIME, 0x3, "L", 0x3, 0, 1, ANY, ANY},
-    // its waker is on the CPU where it sleeps, and moves it off
-    {BOTH, 0x3, "L C0", 0x2, 1, 1, ANY, ANY},
-    {BOTH, 0x3, "L C0 R", 0x3, 1, 1, ANY, ANY},
-    // but not from elsewhere, from an unknown CPU, a pinned worker, or one CPU; nor does the guard
-    {BOTH, 0x3, "L # C1", ANY, 0, 1, ANY, 0},
-    {BOTH, 0x3, "L # V C", ANY, 0, 1, ANY, 0},
-    {BOTH, 0x3, "L # V0 W0 C0", ANY, 0, 1, ANY, 0},
-    {BOTH, 0x3, "L # N1 C0", ANY, 0, 1, ANY, 0},
-    {BOTH, 0x3, "L # G0", ANY, 0, 1, ANY, 0},
+    // nobody moves where there is one CPU, or where the settings say so
+    {BOTH, 0x3, "N1 L R", 0x3, 1, 0, 0, 0},
+    {BOTH, 0x3, "I0 L R", 0x3, 0, 1, ANY, ANY},
+    {BOTH, 0x3, "I1 L R", 0x3, 1, 0, 0, 0},
     // a real-time producer of the workers' priority goes on, and the kernel wakes the worker elsewhere
-    {REALTIME, 0x3, "=49 V1 C1", 0x1, 0, 0, ANY, 1},
-    {REALTIME, 0x3, "=50 V1 C1", 0x3, 1, 0, ANY, 0},
-    {REALTIME, 0x3, "=51 V1 C1", 0x3, 1, 0, ANY, 0},
-    {REALTIME, 0x3, "=49 V1 C1 R @1 # L", 0x3, 0, 1, ANY, 2},
-    {REALTIME, 0x3, "=50 V1 C1 R @1 # L", 0x3, 1, 0, ANY, 0},
-    // it wakes while the waker narrows its CPUs: it does not wait, and the waker gives them back
-    {BOTH, 0x3, "V1 r C1", 0x3, 0, 0, ANY, 2},
-    {BOTH, 0x3, "V1 r C1 @1 L R", 0x3, 0, 1, ANY, ANY},
-    // the CPU where it may run asleep is taken: the guard lets it run elsewhere
+    {REALTIME, 0x3, "=49 C1 L", 0x3, 0, 1, ANY, 2},
+    {REALTIME, 0x3, "=50 C1 L", 0x3, 1, 0, ANY, 0},
+    {REALTIME, 0x3, "=51 C1 L", 0x3, 1, 0, ANY, 0},
+    // the CPU where it may run asleep is taken: the guard lets it run elsewhere, also if it wakes meanwhile
     {NORMAL, 0x3, "L F", 0x3, 0, 1, ANY, ANY},
     {NORMAL, 0x3, "L F # R", 0x3, 0, 1, ANY, 0},
     {NORMAL, 0xf, "T3 L # F", 0x3, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "L r F", 0x3, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "L r F P L R", 0x3, 1, 2, ANY, ANY},
 };
 
 static void play(uint32_t row, bool realtime)
