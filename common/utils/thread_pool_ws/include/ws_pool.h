@@ -236,8 +236,8 @@ typedef struct {
   /// beside its own. Default 0: as the system gives new threads (ulimit -s). Ignored with thread_create.
   size_t stack_bytes;
   /// true: no worker changes its own CPU affinity after its start. Default false: a worker that floats keeps
-  /// itself off a producer's CPU while it sleeps, so as not to stop it when it wakes; a real-time worker moves
-  /// off. It does so only beside a thread that runs tasks or waits for them here.
+  /// itself off a producer's CPU while it sleeps, so as not to stop it when it wakes, if the producer runs
+  /// tasks or waits for them here. A real-time worker moves off.
   bool keep_affinity;
 } ws_settings_t;
 

@@ -202,6 +202,23 @@ TEST_CASE(variables)
   }
 }
 
+/// After a text that is invalid no worker changes its affinity.
+TEST_CASE(workers_keep_their_affinity)
+{
+  static const struct {
+    const char *text;
+    bool keeps;
+    int result;
+  } rows[] = {{"0", false, 0}, {"1", true, 0}, {"no", true, -EINVAL}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    ws_settings_t settings = fresh();
+    CU_ASSERT_FALSE(settings.keep_affinity);
+    CU_ASSERT_EQUAL(ws_settings_entry(&settings, "keep_affinity", rows[i].text), rows[i].result);
+    CU_ASSERT_EQUAL(settings.keep_affinity, rows[i].keeps);
+    CU_ASSERT_EQUAL(test_warnings_with("keep_affinity"), rows[i].result ? 1u : 0u);
+  }
+}
+
 TEST_CASE(mistyped_names_are_warned_about)
 {
   static const char *const others[] = {

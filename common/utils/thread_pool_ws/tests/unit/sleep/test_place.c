@@ -262,8 +262,8 @@ static const struct {
     {BOTH, 0xf, "Ta L R", 0xa, 3, 1, ANY, ANY},
     {BOTH, 0xff, "T3 L R", 0x3, 0, 1, ANY, ANY},
     {BOTH, 0xf, "L R T3 @1 + L R", 0x3, 0, 2, ANY, ANY},
-    // or does so while it moves: of this thread alone the gaps before its second and its fourth call cannot be
-    // closed; of all threads it is found then, or when the worker parks again
+    // or does so while it moves: of this thread alone the gaps before its second and its fourth call cannot
+    // be closed; of all threads it is found then, or when the worker parks again
     {BOTH, 0xf, "!0 L R", 0x4, 2, ANY, ANY, ANY},
     {BOTH, 0xf, "!2 L R", 0x4, 2, ANY, ANY, ANY},
     {BOTH, 0xf, "!4 L R", 0x4, 2, ANY, ANY, ANY},
@@ -301,7 +301,7 @@ static const struct {
     {REALTIME, 0x3, "C1 L R", 0x3, 0, 1, ANY, ANY},
     // a real-time worker is woken where it last ran: moved off, it may sleep anywhere
     {REALTIME, 0x3, "L", 0x3, 0, 1, ANY, ANY},
-    // nobody moves where there is one CPU, or where the settings say so
+    // no worker moves where there is one CPU, or where the settings say so
     {BOTH, 0x3, "N1 L R", 0x3, 1, 0, 0, 0},
     {BOTH, 0x3, "I0 L R", 0x3, 0, 1, ANY, ANY},
     {BOTH, 0x3, "I1 L R", 0x3, 1, 0, 0, 0},
