@@ -47,6 +47,6 @@ uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return ws_hint_load(&pool->near.producer_cpu) == (uint32_t)(cpu + 1)
-         && !ws_hint_load(&pool->near.producer_holds);
+  const uint32_t known = WS_PRODUCER_CPU + WS_PRODUCER_HOLDS;
+  return (ws_hint_load(&pool->near.producer) & known) == (uint32_t)(cpu + 1);
 }

@@ -20,7 +20,8 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
 {
   if (WS_LIKELY(pool->near.caches < 2))
     return true;
-  const uint32_t producer = ws_hint_load(&pool->near.producer_cpu), cpu = ws_hint_load(&worker->seen_cpu);
+  const uint32_t producer = ws_hint_load(&pool->near.producer) & WS_PRODUCER_CPU;
+  const uint32_t cpu = ws_hint_load(&worker->seen_cpu);
   if (producer == 0 || cpu == 0 || producer > WS_CPUS_MAX || cpu > WS_CPUS_MAX)
     return true;
   return pool->near.cache_of_cpu[producer - 1] == pool->near.cache_of_cpu[cpu - 1];

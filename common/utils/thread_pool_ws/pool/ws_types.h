@@ -62,12 +62,14 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
 #define WS_SLEEP_WORKER_BYTES 920
 
+/// Stays: the thread is thought to go on, and to run tasks. Holds: its priority is such that no worker could
+/// stop it.
+enum { WS_PRODUCER_CPU = 0xffff, WS_PRODUCER_STAYS = 0x10000, WS_PRODUCER_HOLDS = 0x20000 };
+
 /// Where threads are (ws_near.h): of a pool.
 typedef struct {
-  ws_au32_t producer_cpu; ///< S CPU + 1 where a thread outside pushed or joined last; 0 = nowhere yet
-  /// S 1 = no worker could stop the thread outside that woke one last: its priority
-  ws_au32_t producer_holds;
-  ws_au32_t producer_stays; ///< S 1 = it is thought to go on, and to run tasks. Only a hint
+  /// S the thread outside that pushed or joined last: CPU + 1, WS_PRODUCER_*; 0 = none yet. Only a hint
+  ws_au32_t producer;
   uint32_t caches; ///< I last-level caches; 0 = not known
   uint8_t cache_of_cpu[WS_CPUS_MAX]; ///< I
 } ws_near_pool_t;

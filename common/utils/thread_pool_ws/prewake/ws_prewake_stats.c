@@ -21,7 +21,8 @@ static ws_late_t cause_of(const ws_worker_t *worker, uint64_t arrival_ns, uint64
 {
   const ws_prewake_worker_t *its = worker->prewake;
   const ws_plan_t *gave_up = &its->gave_up;
-  const bool beside = ws_hint_load(&worker->pool->near.producer_cpu) == (uint32_t)(ws_os_cpu() + 1);
+  const uint32_t producer = ws_hint_load(&worker->pool->near.producer) & WS_PRODUCER_CPU;
+  const bool beside = producer == (uint32_t)(ws_os_cpu() + 1);
   if (its->rose_ns <= arrival_ns)
     return WS_LATE_CPU_TAKEN;
   if (its->by_timer && its->plan.rise_ns <= arrival_ns)

@@ -5,26 +5,27 @@
 
 #include "../pool/ws_near.h"
 
-static void store_if_other(ws_au32_t *hint, uint32_t value)
+/// After so many calls of workers without a wait in this library, a thread outside is thought to sleep
+/// elsewhere until its tasks have run: then its CPU is free for them.
+#define STAYS_CALLS 64u
+
+static void note_producer(struct ws_pool_s *pool, uint32_t producer)
 {
-  if (ws_hint_load(hint) != value)
-    ws_hint_store(hint, value);
+  if (ws_hint_load(&pool->near.producer) != producer)
+    ws_hint_store(&pool->near.producer, producer);
 }
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-void ws_affinity_note_priority(struct ws_pool_s *pool)
+static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *its)
 {
   const uint32_t highest = ws_affinity_priority(pool);
   if (highest == 0 && pool->pinned == 0)
-    return;
-  const uint32_t own = ws_os_priority();
-  store_if_other(&pool->near.producer_holds, own > 0 && own >= highest);
+    return 0;
+  if (its->priority == 0)
+    its->priority = 1 + ws_os_priority();
+  return its->priority > 1 && its->priority > highest ? WS_PRODUCER_HOLDS : 0;
 }
-
-/// After so many calls of workers without a wait in this library, a thread outside is thought to sleep
-/// elsewhere until its tasks have run: then its CPU is free for them.
-#define STAYS_CALLS 64u
 
 void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
 {
@@ -32,17 +33,17 @@ void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cp
     ws_hint_store(&here.worker->seen_cpu, cpu);
   if (here.worker || !here.queue)
     return;
-  uint32_t *left = &here.queue->helping.stays_calls;
-  store_if_other(&pool->near.producer_cpu, cpu);
-  store_if_other(&pool->near.producer_stays, *left > 0);
-  *left -= *left > 0;
+  ws_helping_t *its = &here.queue->helping;
+  its->producer = (its->calls_left > 0 ? WS_PRODUCER_STAYS : 0) + holds(pool, its);
+  its->calls_left -= its->calls_left > 0;
+  note_producer(pool, cpu + its->producer);
 }
 
 void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane)
 {
-  lane->helping.stays_calls = STAYS_CALLS;
-  store_if_other(&pool->near.producer_cpu, (uint32_t)(ws_os_cpu() + 1));
-  store_if_other(&pool->near.producer_stays, true);
+  lane->helping.calls_left = STAYS_CALLS;
+  lane->helping.producer |= WS_PRODUCER_STAYS;
+  note_producer(pool, (uint32_t)(ws_os_cpu() + 1) + lane->helping.producer);
 }
 
 /// Least time between two moves of a real-time worker. Several threads that push from several CPUs would
@@ -71,14 +72,14 @@ void ws_affinity_leave(ws_worker_t *worker)
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
-  const uint32_t producer_cpu = ws_hint_load(&pool->near.producer_cpu);
-  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer_cpu == 0)
+  const uint32_t producer = ws_hint_load(&pool->near.producer);
+  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
-  if (worker->realtime ? !(moves && begins_move(worker)) : !ws_hint_load(&pool->near.producer_stays))
+  if (worker->realtime ? !(moves && begins_move(worker)) : !(producer & WS_PRODUCER_STAYS))
     return;
   const uint32_t guard = ws_hint_load(&ws_sleep_pool(pool)->guard_tid);
-  if (ws_os_confine(&its->confine, (int32_t)guard, producer_cpu - 1) < 0)
+  if (ws_os_confine(&its->confine, (int32_t)guard, (producer & WS_PRODUCER_CPU) - 1) < 0)
     return;
   if (worker->realtime)
     ws_os_unconfine(&its->confine, 0);

@@ -16,12 +16,9 @@ static inline uint32_t ws_affinity_priority(const struct ws_pool_s *pool)
   return ws_hint_load(&ws_sleep_pool(pool)->priority);
 }
 
-/// @brief The caller, a thread outside, is about to wake a worker. If workers are real-time or pinned,
-/// remember whether they could stop it.
-void ws_affinity_note_priority(struct ws_pool_s *pool);
-
-/// @brief The caller looks for a worker to wake: remember its CPU; of a thread outside also whether it is
-/// thought to go on, and to run tasks. @param cpu  CPU + 1
+/// @brief The caller looks for a worker to wake: remember its CPU. Of a thread outside also whether it is
+/// thought to go on, and whether a worker could stop it, by the priority that it had at its first such call.
+/// @param cpu  CPU + 1
 void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
 
 /// @brief The owner of @p lane, a thread outside, is about to run tasks, or to wait for some.

@@ -97,24 +97,6 @@ void ws_token(ws_worker_t *worker)
   ws_os_futex_wake(token, 1);
 }
 
-/// Of so many wakes that would stop the producer, one looks whether its class has changed, which takes a
-/// system call.
-#define NOTE_EVERY 16u
-
-/// All workers that could be woken would stop the producer. Now and then the producer, a thread outside that
-/// pushes, has its priority read again (near.producer_holds). @return whether to pick once more: it goes
-/// before the workers, so none would stop it
-static bool reconsiders(struct ws_pool_s *pool, ws_here_t here)
-{
-  ws_au64_t *spared = &ws_sleep_pool(pool)->count.spared_wakes;
-  const uint64_t before = ws_stat_load(spared); // two threads at once count once
-  ws_stat_store(spared, before + 1);
-  if (!here.queue || here.worker || before % NOTE_EVERY != 0)
-    return false;
-  ws_affinity_note_priority(pool);
-  return ws_hint_load(&pool->near.producer_holds);
-}
-
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
@@ -162,8 +144,6 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
   its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
-  if (here.queue && !here.worker)
-    ws_affinity_note_priority(pool);
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
@@ -186,9 +166,11 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
   ws_affinity_note_caller(pool, here, cpu);
   for (;;) {
     const uint32_t picked = pick(pool, cpu, kind, spares);
-    if (picked >= SPARED && !(picked == SPARED && reconsiders(pool, here)))
+    if (picked == SPARED)
+      ws_stat_add(&ws_sleep_pool(pool)->count.spared_wakes, 1);
+    if (picked >= SPARED)
       return picked;
-    if (picked < SPARED && ws_claim(pool, picked, true))
+    if (ws_claim(pool, picked, true))
       return call(pool, here, picked, cpu);
   }
 }

@@ -120,7 +120,9 @@ typedef struct {
 typedef struct {
   struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's seat there, else NULL
   ws_queue_t *outer; ///< P the lane of the helper's seat that the owner took before, in another pool
-  uint32_t stays_calls; ///< P calls of workers for which the owner is thought not to sleep elsewhere
+  uint32_t producer; ///< P what is known of the owner: WS_PRODUCER_*
+  uint32_t priority; ///< P 1 + its real-time priority; 0 = not known yet
+  uint32_t calls_left; ///< P calls of workers for which it is thought to stay
   uint32_t rests_at; ///< P number of the blocking section that put the seat to rest; 0 = it is awake
 } ws_helping_t;
 

@@ -66,7 +66,7 @@ static void begin(uint32_t share, int32_t index)
   pool.workers = WORKERS;
   pool.tasks.mask_words = 1;
   pool.cpus = pool.worker_cpus = CPUS;
-  ws_store_relaxed(&pool.near.producer_cpu, 1 + 6);
+  ws_store_relaxed(&pool.near.producer, 1 + 6);
   ws_near_plan(&pool);
   for (uint32_t i = 0; i < WORKERS; i++) {
     worker_of[i] = &workers[i];
@@ -100,7 +100,7 @@ TEST_CASE(near_are_those_of_the_same_cache)
     known = rows[i].known;
     begin(rows[i].cpus_a_cache, rows[i].level);
     if (!rows[i].pushed)
-      ws_store_relaxed(&pool.near.producer_cpu, 0);
+      ws_store_relaxed(&pool.near.producer, 0);
     CU_ASSERT_EQUAL(pool.near.caches, rows[i].caches);
     CU_ASSERT_TRUE(pool.near.cache_of_cpu[5] == 0 || pool.near.caches > 0); // read as it is: ws_wide_domain()
     CU_ASSERT_EQUAL(near_mask(), rows[i].near);

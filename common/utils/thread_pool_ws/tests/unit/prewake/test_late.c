@@ -68,7 +68,7 @@ static bool is_the_cause(const row_t *row, ws_late_t unset, ws_late_t cause)
   starts(after(0) - row->gap_ns, 0, cause);
   // The published outlook has one word that is not zero.
   ws_store_relaxed(&prewake.outlook[offsetof(ws_outlook_t, gap_ns) / sizeof(uint64_t)], row->usual_gap_ns);
-  ws_store_relaxed(&pool.near.producer_cpu, row->beside ? 1 : 2);
+  ws_store_relaxed(&pool.near.producer, row->beside ? 1 : 2);
   own.rose_ns = after(row->rose_ns);
   called_ns = row->called_ns ? after(row->called_ns) : 0;
   own.unset = unset;

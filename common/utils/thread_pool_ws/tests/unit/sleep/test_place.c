@@ -125,6 +125,12 @@ static struct ws_pool_s pool;
 static ws_worker_t worker;
 static ws_queue_t lane; ///< of the thread that wakes it
 
+/// A thread on @p cpu has pushed, and goes on.
+static void produces(uint32_t cpu)
+{
+  ws_store_relaxed(&pool.near.producer, cpu + 1 + WS_PRODUCER_STAYS);
+}
+
 /// A worker on CPU 1, which is a producer's; the pool was made with the CPUs of @p cpuset.
 static void begin(uint64_t cpuset, bool realtime)
 {
@@ -146,8 +152,7 @@ static void begin(uint64_t cpuset, bool realtime)
   os.cpu = 1;
   os.taskset_at = NEVER;
   os.now_ns = UINT64_C(5000000000);
-  ws_store_relaxed(&pool.near.producer_cpu, 1 + 1);
-  ws_store_relaxed(&pool.near.producer_stays, 1);
+  produces(1);
 }
 
 static uint64_t placements(void)
@@ -169,7 +174,6 @@ static void step(const char *word)
       break;
     case 'C': // a thread outside on a CPU wakes a worker; so many times
       ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, number + 1);
-      ws_affinity_note_priority(&pool);
       break;
     case 'K':
       for (uint32_t i = 0; i < number; i++)
@@ -208,7 +212,7 @@ static void step(const char *word)
       os.cpu = number;
       break;
     case 'P': // a producer comes to a CPU, or to where the worker is
-      ws_store_relaxed(&pool.near.producer_cpu, (word[1] ? number : os.cpu) + 1);
+      produces(word[1] ? number : os.cpu);
       break;
     case '=': // that thread has a priority
       os.priority = number;
@@ -361,7 +365,7 @@ TEST_CASE(it_follows_at_a_bounded_rate)
   begin(0x3, true);
   const uint64_t end_ns = os.now_ns + UINT64_C(1000000000);
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
-    ws_store_relaxed(&pool.near.producer_cpu, os.cpu + 1);
+    produces(os.cpu);
     ws_affinity_leave(&worker);
     ws_affinity_return(&worker);
   }
