@@ -109,7 +109,7 @@ int ws_os_pin(int32_t tid, uint32_t cpu);
 /// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs. If a machine may have more, the kernel refuses such
 /// a mask, and no thread is confined.
 #define WS_CONFINE_BYTES 256
-/// A thread that keeps itself off a CPU for a time.
+/// A thread that is kept off a CPU for a time.
 typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
   bool may; ///< I false = the thread is never confined
@@ -120,15 +120,16 @@ typedef struct {
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
   unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
 } ws_confine_t;
-/// Take a CPU from those that the caller may use now. If it runs there, the kernel moves it at once.
+/// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
+/// taken before. If the thread runs there, the kernel moves it at once.
 /// @param beside  tid of a thread of the process that is never confined
-/// @return 0; -ENOENT if the caller has no other CPU; -EAGAIN or -errno: nothing has changed
-/// @threads  the thread itself
-int ws_os_confine(ws_confine_t *confine, int32_t beside, uint32_t cpu);
+/// @return 0; -ENOENT if the thread has no other CPU; -EAGAIN or -errno: nothing has changed
+/// @threads  the thread itself; while it sleeps, the one that will wake it
+int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
 /// since (taskset, a cpuset). If a change of this thread alone comes between the check and the system call,
 /// it is lost. A change of all threads of the process is found here, or at the next call.
-/// @threads  the thread itself; one other. If both come at once, the first one does it
+/// @threads  the thread itself; one other. If another call for it is under way, that one does it, or the next
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
 uint32_t ws_os_quota_cpus(void);

@@ -125,20 +125,21 @@ static bool all_were_set(ws_confine_t *confine, unsigned long *now)
   return get_mask(getpid(), leader, WS_CONFINE_BYTES) && is_same(now, leader);
 }
 
-/// @return whether the caller may use what it has without @p cpu: @p narrow
-static bool plan(ws_confine_t *confine, uint32_t cpu, unsigned long *narrow)
+/// @return whether the thread may use what it has without @p cpu: @p narrow
+static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long *narrow)
 {
   static const unsigned long none[CONFINE_WORDS];
   unsigned long has[CONFINE_WORDS], all[CONFINE_WORDS];
-  if (!get_mask(0, has, sizeof(has)))
-    return false;
-  const bool lost = all_were_set(confine, all) && is_same(has, confine->had);
-  if (lost && set_mask(0, all, sizeof(all)))
+  if (!get_mask(tid, has, sizeof(has)) || (confine->on && !is_same(has, confine->narrow)))
+    return false; // it was changed from elsewhere since
+  const bool lost = !confine->on && all_were_set(confine, all) && is_same(has, confine->had);
+  if (lost && set_mask(tid, all, sizeof(all)))
     memcpy(has, all, sizeof(has));
-  if (!is_same(has, confine->had))
+  if (!confine->on && !is_same(has, confine->had)) {
     confine->widens_by = WS_WIDENS_UNKNOWN;
-  memcpy(confine->had, has, sizeof(has));
-  memcpy(narrow, has, sizeof(has));
+    memcpy(confine->had, has, sizeof(has));
+  }
+  memcpy(narrow, confine->had, sizeof(has));
   if (cpu / 8 < sizeof(has))
     narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
   return !is_same(narrow, none);
@@ -171,7 +172,8 @@ static void widen(ws_confine_t *confine, int32_t tid)
   set_mask(tid, confine->had, bytes);
 }
 
-/// Two threads use the masks: the thread itself and the one that releases it early. Neither waits.
+/// The masks are used by the thread itself, by the one that wakes it, and by the one that releases it early.
+/// None waits.
 static bool lock(ws_confine_t *confine)
 {
   uint32_t free = 0;
@@ -183,15 +185,15 @@ static void unlock(ws_confine_t *confine)
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 
-int ws_os_confine(ws_confine_t *confine, int32_t beside, uint32_t cpu)
+int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu)
 {
   unsigned long narrow[CONFINE_WORDS];
   if (!lock(confine))
     return -EAGAIN;
   if (!confine->beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
     confine->beside = beside;
-  int result = confine->beside && plan(confine, cpu, narrow) ? 0 : -ENOENT;
-  if (result == 0 && !set_mask(0, narrow, sizeof(narrow)))
+  int result = confine->beside && plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
+  if (result == 0 && !set_mask(tid, narrow, sizeof(narrow)))
     result = -errno;
   if (result == 0) {
     memcpy(confine->narrow, narrow, sizeof(narrow));

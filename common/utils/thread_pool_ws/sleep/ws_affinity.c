@@ -61,6 +61,13 @@ static bool begins_move(ws_worker_t *worker)
   return true;
 }
 
+/// @param cpu  CPU + 1. @return whether the worker, thread @p tid, may not run there from now on
+static bool keep_off(ws_worker_t *worker, int32_t tid, uint32_t cpu)
+{
+  const uint32_t guard = ws_hint_load(&ws_sleep_pool(worker->pool)->guard_tid);
+  return ws_os_confine(&ws_sleep_worker(worker)->confine, tid, (int32_t)guard, cpu - 1) == 0;
+}
+
 /// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
 /// stop the pushing thread. A real-time worker is woken where it last ran, so it only has to move off. A
 /// normal worker may be woken on the CPU of the thread that wakes it, wherever it slept, so it is kept off
@@ -68,7 +75,6 @@ static bool begins_move(ws_worker_t *worker)
 /// could wait beside an idle CPU.
 void ws_affinity_leave(ws_worker_t *worker)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const int32_t cpu = ws_os_cpu();
   ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
@@ -78,13 +84,24 @@ void ws_affinity_leave(ws_worker_t *worker)
   const bool moves = ws_producer_on_cpu(pool, cpu);
   if (worker->realtime ? !(moves && begins_move(worker)) : !(producer & WS_PRODUCER_STAYS))
     return;
-  const uint32_t guard = ws_hint_load(&ws_sleep_pool(pool)->guard_tid);
-  if (ws_os_confine(&its->confine, (int32_t)guard, (producer & WS_PRODUCER_CPU) - 1) < 0)
+  if (!keep_off(worker, 0, producer & WS_PRODUCER_CPU))
     return;
   if (worker->realtime)
-    ws_os_unconfine(&its->confine, 0);
+    ws_affinity_return(worker);
   ws_count(&worker->queue.count.placements, moves);
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
+}
+
+/// The producer has come to the CPU of the sleeping worker, or the worker has not left it. The system call
+/// costs the caller less than the worker would, which would run there in its place.
+void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
+{
+  const uint32_t caller = here.queue ? here.queue->helping.producer : 0; // the guard has no work of its own
+  const bool stops = worker->realtime ? here.queue && !here.worker && !(caller & WS_PRODUCER_HOLDS)
+                                      : here.worker || (caller & WS_PRODUCER_STAYS);
+  if (stops && worker->cpu < 0 && worker->pool->cpus > 1 && cpu != 0
+      && ws_hint_load(&worker->seen_cpu) == cpu)
+    keep_off(worker, ws_tid(worker), cpu);
 }
 
 void ws_affinity_return(ws_worker_t *worker)

@@ -28,6 +28,11 @@ void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane);
 /// worker is kept off that CPU until ws_affinity_return, if that thread goes on to run tasks.
 void ws_affinity_leave(ws_worker_t *worker);
 
+/// @brief A claimed worker is about to be woken. If it floats, and would stop the caller, it will not run on
+/// the caller's CPU.
+/// @param cpu  CPU + 1 of the caller
+void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
+
 /// @brief The worker is awake again: it may run wherever it could before.
 void ws_affinity_return(ws_worker_t *worker);
 

@@ -143,6 +143,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
+  ws_affinity_call(worker, here, cpu);
   its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;

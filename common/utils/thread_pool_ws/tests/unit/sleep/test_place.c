@@ -175,6 +175,18 @@ static void step(const char *word)
     case 'C': // a thread outside on a CPU wakes a worker; so many times
       ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, number + 1);
       break;
+    case 'c': // it wakes this worker
+      os.of = TID;
+      ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, number + 1);
+      ws_affinity_call(&worker, (ws_here_t){.queue = &lane}, number + 1);
+      os.of = 0;
+      break;
+    case 'g': // the guard, on that CPU, wakes it
+      ws_affinity_call(&worker, (ws_here_t){0}, number + 1);
+      break;
+    case 'V': // it was last seen there
+      ws_store_relaxed(&worker.seen_cpu, number + 1);
+      break;
     case 'K':
       for (uint32_t i = 0; i < number; i++)
         ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, os.cpu + 1);
@@ -303,6 +315,20 @@ static const struct {
     {NORMAL, 0x3, "J K64 L R", 0x3, 0, 1, ANY, ANY},
     {NORMAL, 0x3, "J K65 L R", 0x3, 1, 0, 0, 0},
     {REALTIME, 0x3, "C1 L R", 0x3, 0, 1, ANY, ANY},
+    // its waker is on the CPU where it sleeps, goes on, and moves it off
+    {BOTH, 0x3, "J L c0", 0x2, 1, 1, ANY, ANY},
+    {BOTH, 0x3, "J L c0 R", 0x3, 1, 1, ANY, ANY},
+    {NORMAL, 0xf, "J L T9 c0", 0x9, 0, 1, ANY, ANY},
+    {NORMAL, 0xf, "J L T9 c0 R", 0x9, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "J L A1 c0 R", 0x1, 0, 1, ANY, ANY},
+    // but not from elsewhere, if it is pinned, if there is one CPU, if that thread sleeps soon; nor the guard
+    {BOTH, 0x3, "J L # c1", ANY, 0, 1, 0, 0},
+    {BOTH, 0x3, "J L # W0 c0", ANY, 0, 1, 0, 0},
+    {BOTH, 0x3, "J L # N1 c0", ANY, 0, 1, 0, 0},
+    {NORMAL, 0x3, "V1 c1", 0x3, 1, 0, 0, 0},
+    {REALTIME, 0x3, "V1 c1", 0x1, 0, 0, ANY, 1},
+    {BOTH, 0x3, "J V1 g1", 0x3, 1, 0, 0, 0},
+    {REALTIME, 0x3, "=50 V1 c1", 0x3, 1, 0, 0, 0},
     // a real-time worker is woken where it last ran: moved off, it may sleep anywhere
     {REALTIME, 0x3, "L", 0x3, 0, 1, ANY, ANY},
     // no worker moves where there is one CPU, or where the settings say so
