@@ -13,7 +13,7 @@
 
 #ifdef WS_LTTNG
 #define HAS_LTTNG true
-#define RECORDS (ws_provider_is_loaded() && ws_provider_events()->records())
+#define RECORDS (ws_provider_events() && ws_provider_events()->records())
 #else
 #define HAS_LTTNG false
 #define RECORDS false
