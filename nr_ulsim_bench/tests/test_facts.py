@@ -14,6 +14,7 @@ READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
     "radio/softmodem.py": {"/proc"},
     "radio/watch.py": {"/proc"},
+    "trace/record.py": {"/proc"},
 }
 LEFT = {"scan/plan.py", "parts/scan.py"}  # caches and free memory of the part scan
 

@@ -106,9 +106,9 @@ def test_the_numbers_are_those_of_the_program(recorded):
     unparks = pool["unparks"]
     assert sum(unparks.values()) <= pool["parks"] <= sum(unparks.values()) + 1
     assert summary["lost_events"] == 0 and summary["warnings"] == []
-    assert summary["slots"] == count
+    assert sum(of["count"] + of["missing"] for of in summary["slots"]) == count
     # the benchmark's own clock, around the same
-    assert said["makespan_p50_us"] * 0.5 < summary["longest_slot"]["duration_us"]
+    assert said["makespan_p50_us"] * 0.5 < summary["slowest"][0]["duration_us"]
     assert decoding["duration"]["p50_us"] < said["makespan_max_us"]
     for phase in (symbols, decoding):
         path = phase["critical_path"]
@@ -178,6 +178,7 @@ def test_where_events_were_lost_nothing_stays_open(tmp_path):
     summary = report(tmp_path / "t", "--process", program.name)
     assert all(of["tasks_each"] in (None, 8, 30) for of in summary["phases"])  # what is shown is whole
     assert sum(of["missing"] for of in summary["phases"]) > 0
+    assert all(of["count"] + of["missing"] <= 5000 for of in summary["phases"])
     run(TOOL, "export", tmp_path / "t", "--perfetto", tmp_path / "file")
     still: dict[int, list[str]] = defaultdict(list)
     for event in (
@@ -188,6 +189,35 @@ def test_where_events_were_lost_nothing_stays_open(tmp_path):
         elif event.type == proto.TrackEvent.TYPE_SLICE_END:
             still[event.track_uuid].pop()
     assert {name for names in still.values() for name in names} <= {"asleep"}
+
+
+@pytest.mark.gate
+def test_a_task_of_a_library_that_is_loaded_late_has_its_name(tmp_path):
+    """The program ends before LTTng lists its libraries again."""
+    source, library = Path(__file__).parent / "trace/late_library.c", tmp_path / "late.so"
+    run("cc", "-shared", "-fPIC", "-DLIBRARY", source, f"-I{MODULE}/include", "-o", library)
+    record(tmp_path / "t", *SMALL, "--", compiled(source, tmp_path), library, env=BESIDE)
+    (function,) = report(tmp_path / "t", "--process", source.stem)["functions"]
+    assert (function["name"], function["count"]) == ("in_library", 2)
+
+
+@pytest.mark.gate
+def test_a_part_is_read_without_the_rest(recorded, tmp_path):
+    """The slowest slot alone: in the report by its time, in the export by its name."""
+    whole = report(recorded[0], "--process", NAME)
+    slot = whole["slowest"][0]
+    end_s = slot["at_s"] + slot["duration_us"] / 1e6
+    part = ("--begin", slot["at_s"] - 1e-6, "--end", end_s + 1e-6)
+    found = report(recorded[0], "--process", NAME, *part)
+    assert found["events"] < whole["events"]
+    assert found["slowest"][0]["duration_us"] == slot["duration_us"]
+    assert found["slowest"][0]["cause"] and len(found["slowest"]) == 1
+    names = [one["name"] for of in (whole, found) for one in of["pools"] + of["functions"]]
+    assert found["functions"] and set(names) == {
+        one["name"] for of in ("pools", "functions") for one in whole[of]
+    }
+    error = run(TOOL, "report", recorded[0], "--process", "none", status=2).stderr
+    assert "no such process" in error
 
 
 def test_a_task_of_an_interface_has_the_users_function(tmp_path):
@@ -213,7 +243,11 @@ def test_the_page_and_the_file_for_perfetto(recorded, tmp_path):
 
 def streams(trace: Path) -> list[Path]:
     """From the largest."""
-    found = [path for path in trace.rglob("tpool_ws_*") if path.is_file() and path.suffix != ".idx"]
+    found = [
+        path
+        for path in [*trace.rglob("tpool_ws_*"), *trace.rglob("state_*")]
+        if path.is_file() and path.suffix != ".idx"
+    ]
     return sorted(found, key=lambda path: -path.stat().st_size)
 
 
@@ -267,7 +301,9 @@ def test_what_runs_already(tmp_path):
     finally:
         runs.terminate()
         runs.wait()
-    (phase,) = report(tmp_path / "t", "--process", NAME)["phases"]
+    summary = report(tmp_path / "t", "--process", NAME)
+    assert [pool["name"] for pool in summary["pools"]] == ["ws"]  # as its workers' threads
+    (phase,) = summary["phases"]
     assert phase["kind"] == "ulsch_decoding"
     assert phase["count"] > 0 and phase["tasks"] == 4 * phase["count"]
 

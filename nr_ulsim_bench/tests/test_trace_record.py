@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from nrbench.system import System
 from nrbench.trace import record
 from nrbench.trace.record import TraceError
 
@@ -88,7 +89,7 @@ def model(tmp_path):
     return Model(tmp_path)
 
 
-WHOLE = ["create", "enable-channel", "enable-event", "add-context", "start"]
+WHOLE = ["--mi=xml", "create", *["enable-channel", "enable-event", "add-context"] * 2, "start"]
 END = ["stop", "--mi=xml", "destroy"]
 TIMED_END = ["regenerate", *END]
 
@@ -100,10 +101,8 @@ def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
     log = model.log.read_text()
     assert f" --output={model.out}" in log
     assert "--subbuf-size=1024k --num-subbuf=8" in log and "--buffers-uid" in log
-    assert (
-        "oai_tpool_ws:*,lttng_ust_statedump:procname,lttng_ust_statedump:bin_info" in log
-        and "--type=vpid --type=vtid" in log
-    )
+    assert "lttng_ust_statedump:procname,lttng_ust_statedump:bin_info,oai_tpool_ws:pool_start" in log
+    assert log.count("--type=vpid --type=vtid --type=pid_ns") == 2
     assert (model.out / "recorded.json").is_file()
 
 
@@ -130,7 +129,7 @@ def test_whatever_fails_the_session_is_destroyed(model, step):
 
 def test_a_session_daemon_that_cannot_be_reached(model):
     answer = model.record("--", "true", LTTNG_FAIL="create", LTTNG_SAYS="No session daemon is available")
-    assert answer.returncode == 2 and model.told() == ["create"]
+    assert answer.returncode == 2 and model.told() == WHOLE[:2]
     assert "No session daemon is available" in answer.stderr and "lttng-sessiond --verbose" in answer.stderr
 
 
@@ -255,6 +254,54 @@ def test_programs_say_what_they_have_loaded_while_they_run(model):
     answer = model.record("--", "sh", "-c", command, LTTNG_FAIL="regenerate")
     assert answer.returncode == 0 and model.told() == [*WHOLE, "regenerate", *END]
     assert "regenerate statedump --session=tpool-ws-" in model.log.read_text()
+
+
+LEFT = """<command><output><sessions><session><name>tpool-ws-{pid}</name><path>/some/trace</path>
+</session></sessions></output></command>"""
+
+
+def test_a_session_of_a_recorder_that_was_killed(model):
+    """It is named; that of a recorder that runs is not."""
+    killed = subprocess.Popen(["true"])
+    killed.wait()
+    (model.folder / "list.xml").write_text(LEFT.format(pid=killed.pid))
+    answer = model.record("--", "true")
+    assert (
+        f"tpool-ws-{killed.pid} of a recorder that was killed still records into /some/trace" in answer.stderr
+    )
+    assert f"to end it: lttng destroy tpool-ws-{killed.pid}\n" in answer.stderr
+    assert model.told() == WHOLE + END
+    model.out = model.folder / "other"
+    with subprocess.Popen(["sh", "-c", "read x", "tpool-ws-trace"], stdin=subprocess.PIPE) as runs:
+        (model.folder / "list.xml").write_text(LEFT.format(pid=runs.pid))
+        assert "was killed" not in model.record("--", "true").stderr
+
+
+@pytest.mark.parametrize("word, told", [("y", ["destroy tpool-ws-0"]), ("n", []), ("", [])])
+def test_on_a_terminal_it_is_ended_if_so_wished(monkeypatch, word, told):
+    monkeypatch.setattr(record, "listed", lambda: LEFT.format(pid=0))
+    monkeypatch.setattr(record.sys.stdin, "isatty", lambda: True, raising=False)
+    ended = list[str]()
+    monkeypatch.setattr(record, "run_lttng", lambda *words: ended.append(" ".join(words)))
+    record.end_left(lambda _: word)
+    assert ended == told
+
+
+def test_threads_are_called_as_they_are_at_the_end(tmp_path):
+    """Of programs that have loaded the provider, in their own namespaces."""
+    (tmp_path / "ns").touch()
+    for pid, maps in ((10, "7f-8f r-xp /x/libthread_pool_ws_lttng.so.0\n"), (11, "7f-8f r-xp /x/libc.so\n")):
+        for thread, name in ((pid, "gnb"), (pid + 5, "L1_rx_thread")):
+            folder = tmp_path / f"proc/{pid}/task/{thread}"
+            folder.mkdir(parents=True)
+            ids = f"NStgid:\t{pid}\t7\nNSpid:\t{thread}\t{thread - pid + 7}\n"
+            (folder / "status").write_text(f"Name:\t{name}\n{ids}")
+        (tmp_path / f"proc/{pid}/maps").write_text(maps)
+        (tmp_path / f"proc/{pid}/ns").mkdir()
+        (tmp_path / f"proc/{pid}/ns/pid").symlink_to(tmp_path / "ns")
+    space = (tmp_path / "ns").stat().st_ino
+    found = {f"{space}:7:7": "gnb", f"{space}:7:12": "L1_rx_thread"}
+    assert record.names_of_threads(System(tmp_path)) == found
 
 
 NONE = "<command><output><sessions/></output></command>"

@@ -39,7 +39,7 @@ def test_one_process_is_reported_as_if_it_were_alone(tool, wanted):
     tool.take("two_processes")
     summary = tool.summary("--process", wanted)
     assert names_of(summary) == ["symbol_processing", "ulsch_decoding", "0x1000 in p"]
-    assert summary["slots"] == 2
+    assert sum(of["count"] + of["missing"] for of in summary["slots"]) == 2
     assert len(summary["pools"]) == len(summary["functions"]) == 1
     error = tool.error("report", tool.trace, "--process", "3")
     assert "no such process with a pool in the trace; there are: process[1], nr-uesoftmodem[2]" in error
@@ -287,3 +287,43 @@ def test_processes_of_one_id_in_two_containers_are_two(tool):
         (1, "process[1] of PID namespace 8 0x1000 in pool 1"),
         (1, "process[1] of PID namespace 9 0x1000 in pool 1"),
     ]
+
+
+# Which slots were late, and why
+
+
+def test_the_slowest_slots_have_a_reason(tool):
+    """The slot 3.3 takes 500 in place of 310 ns: a woken worker came late."""
+    tool.take("path")
+    found = tool.summary()["slowest"]
+    assert [(of["name"], of["is_late"]) for of in found[:2]] == [("3.3", True), ("0.3", False)]
+    assert found[0]["cause"].startswith("wake +0.") and found[1]["cause"].startswith("run +0.")
+    text = tool.report("--deadline-us", "0.3")
+    row, *_ = (text for text in text.splitlines() if text.startswith("symbol_processing      5"))
+    assert row.split()[6:9] == ["0.30", "3", "60.0%"]  # limit, late, share
+    assert tool.summary("--deadline-us", "1")["slots"][0]["late"] == 0
+
+
+def test_a_part_of_a_trace(tool):
+    """What begins before it, or ends after it, is no part of it; names come from everywhere."""
+    tool.take("path")
+    (of,) = tool.summary("--begin", "0.000015", "--end", "0.000035")["slots"]
+    assert of["count"] == 2
+    (pool,) = tool.summary("--begin", "0.000015")["pools"]
+    assert pool["name"] == tool.summary()["pools"][0]["name"] and pool["workers"] > 0
+    assert "no event in this part of the recording" in tool.error("report", tool.trace, "--begin", "9")
+    error = tool.error("report", tool.trace, "--begin", "2", "--end", "1")
+    assert error == "tpool-ws-trace: --end 1 is not after --begin 2\n"
+
+
+def test_a_pool_that_began_before_the_recording_is_called_as_its_workers(tool):
+    task = {"pool": 1, "func": 0x1000, "arg": 7, "group": 0}
+    lines = [line(1, 100, "push", worker=-1, **task), line(2, 200, "run_begin", worker=3, **task)]
+    (tool.trace / "lines").write_text("".join([*lines, line(3, 200, "run_end", worker=3, **task)]))
+    for threads, name in (
+        ({}, "pool 1"),
+        ({"0:1:200": "Tpool3"}, "Tpool"),
+        ({"5:1:200": "Tpool3"}, "pool 1"),
+    ):
+        (tool.trace / "recorded.json").write_text(json.dumps({"threads": threads}))
+        assert [pool["name"] for pool in tool.summary()["pools"]] == [name]

@@ -28,11 +28,17 @@ OneProcess = Annotated[
 ]
 FORKS = "also record children that a traced program forks without exec (preloads liblttng-ust-fork)"
 SIZE = "size of a buffer, of which each CPU has eight; rounded up to a power of two"
+BEGIN = "only from here on, in seconds after the begin of the recording"
+DEADLINE = "slots that take longer are late (default: 1.25 x the median of those with the same phases)"
 PHASE = "show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable"
 SLOT = (
     "only this slot and what is around it; #n is the n-th of that name, from 0. #n alone is a burst "
     "(default: the whole trace)"
 )
+
+
+Begin = Annotated[float, Option(min=0, metavar="SECONDS", help=BEGIN)]
+End = Annotated[float | None, Option(min=0, metavar="SECONDS", help="only up to here")]
 
 
 @program.command(allow_interspersed_args=False)
@@ -51,19 +57,33 @@ def record(
     return recorder.record(session, words or (), seconds, follow_forks)
 
 
+def part_of(trace: Path, begin_s: float, end_s: float | None) -> tuple[int, int] | None:
+    """In ns of the epoch; None = all of it."""
+    from nrbench.trace.reader import FOREVER, Trace
+
+    if end_s is not None and end_s <= begin_s:
+        raise TraceError(f"--end {end_s:g} is not after --begin {begin_s:g}")
+    first_ns = Trace(trace).first_ns
+    end_ns = FOREVER if end_s is None else first_ns + round(end_s * 1e9)
+    return (first_ns + round(begin_s * 1e9), end_ns) if begin_s or end_s is not None else None
+
+
 @program.command()
 def report(
     trace: Folder,
     out: Annotated[Path | None, Option(metavar="DIR", help="also write report.html into this folder")] = None,
     phase: Annotated[list[str] | None, Option(metavar="NAME", help=PHASE)] = None,
     process: OneProcess = None,
+    begin: Begin = 0,
+    end: End = None,
+    deadline_us: Annotated[float | None, Option(min=0.001, help=DEADLINE)] = None,
     as_json: Annotated[bool, Option("--json", help="print the figures as JSON")] = False,
 ) -> int:
     """Print the tables of a recorded trace; with --out also write a page."""
     require(program.name)
     from nrbench.trace.report import report as run
 
-    return run(trace, out, phase or (), process, as_json)
+    return run(trace, out, phase or (), process, part_of(trace, begin, end), deadline_us, as_json)
 
 
 @program.command()
@@ -72,6 +92,8 @@ def export(
     perfetto: Annotated[Path, Option(metavar="FILE", help="write this file for https://ui.perfetto.dev")],
     slot: Annotated[str | None, Option(metavar="FRAME.SLOT[#n]", help=SLOT)] = None,
     process: OneProcess = None,
+    begin: Begin = 0,
+    end: End = None,
 ) -> int:
     """Write a recorded trace for Perfetto's viewer."""
     require(program.name)
@@ -79,4 +101,4 @@ def export(
         from nrbench.trace.perfetto import export as run
     except ImportError as error:
         raise TraceError(f"{error}; run ci/setup bench, or pip install perfetto") from error
-    return run(trace, perfetto, slot, process)
+    return run(trace, perfetto, slot, process, part_of(trace, begin, end))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any, Container, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.process import Process
+from nrbench.trace.process import Process, Window
 from nrbench.trace.reader import KINDS, Trace
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
@@ -20,6 +20,9 @@ RUN_BEGIN, JOIN_BEGIN, JOIN_END = (KIND_OF[kind] for kind in ("run_begin", "join
 COUNTED = {"pushes": "push", "runs": "run_begin", "steals": "steal", "parks": "park", "wakes": "wake"}
 QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
+LATE = 1.25  # times the median: longer is late, where there is no deadline
+SLOWEST, COMPARED = 10, 100  # slots: that are named, and of which the usual is known
+BETWEEN = "between phases"
 
 
 def share(part: float, whole: float) -> float | None:
@@ -159,15 +162,77 @@ def function_summaries(process: Process) -> Iterator[Summary]:
         }
 
 
-def histogram(times_ns: np.ndarray) -> dict[str, int]:
-    """Number of tasks by the power of two, in ns, that their time reaches: {"1024": 7} is 7 tasks of 1024 to
-    2047 ns. Times below 1 ns count as 1."""
-    powers = np.frexp(np.maximum(times_ns, 1).astype(float))[1] - 1
+def histogram(times_ns: np.ndarray, steps: int = 1) -> dict[str, int]:
+    """How many times reach which power of two, in ns: {"1024": 7} are 7 times of 1024 to 2047 ns. Times below
+    1 ns count as 1. @param steps  in which a power of two is divided"""
+    powers = np.floor(np.log2(np.maximum(times_ns, 1).astype(float)) * steps + 1e-9)
     found, counts = np.unique(powers, return_counts=True)
-    return {str(1 << int(power)): int(count) for power, count in zip(found, counts)}
+    return {str(int(2 ** (power / steps))): int(count) for power, count in zip(found, counts)}
 
 
-def summarize(trace: Trace, processes: Sequence[Process]) -> Summary:
+def waits(process: Process, window: Window) -> Counter[str]:
+    """What a slot or burst consists of: ns of PATH_PARTS of its phases, and of what lies between them."""
+    path = sum((critical_path(process.walk, span, process.workers) for span in window.spans), Counter[str]())
+    path[BETWEEN] = max(window.duration_ns - path.total(), 0)
+    return path
+
+
+def reason(process: Process, window: Window, alike: list[Window]) -> str:
+    """What took so much longer than in those that are alike, in words."""
+    usual = [waits(process, one) for one in alike[:: -(-len(alike) // COMPARED)]]
+    path, text = waits(process, window), ""
+    more = {
+        part: path[part] - float(np.median([one[part] for one in usual])) for part in (*PATH_PARTS, BETWEEN)
+    }
+    part = max(more, key=lambda part: more[part])
+    if part == "run":
+        text = longest_task(process, {span.number for span in window.spans})
+    for note in process.notes["late"]:
+        if window.begin_ns <= note["time"] <= window.end_ns and part in ("wake", "find"):
+            text = f": {note['text']}"
+    return f"{part} +{more[part] / 1e3:.1f}{text}"
+
+
+def longest_task(process: Process, owners: set[int]) -> str:
+    """Of these spans the task that took longer than others of its function by most."""
+    tasks, walk = process.tasks, process.walk
+    usual = tasks[tasks.own >= 0].groupby("func").own.median()
+    own = tasks[walk.table.owner.loc[tasks.index].isin(owners) & (tasks.own >= 0)]
+    if own.empty:
+        return ""
+    at = (own.own - own.func.map(usual)).idxmax()
+    func, took_us, cpu = own.func[at], own.own[at] / 1e3, process.events.cpu.iloc[own.begin[at]]
+    return f": {process.function(int(func))} {took_us:.1f} on CPU {cpu}, usually {usual[func] / 1e3:.1f}"
+
+
+def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float | None) -> Summary:
+    """Of slots, or of bursts where there are no slots: how many are late; which are the slowest, and why."""
+    every = [(process, window) for process in processes for window in process.windows]
+    kind = max((window.kind for _, window in every if window.kind != "phase"), default="")
+    alike = defaultdict[tuple[Process, str], list[Window]](list)
+    for process, window in every:
+        if window.kind == kind:
+            alike[process, window.alike].append(window)
+    rows, slowest = [], list[Summary]()
+    for (process, name), windows in alike.items():
+        whole = [window for window in windows if window.is_valid]
+        times_ns = np.array([window.duration_ns for window in whole])
+        times = distribution(times_ns)
+        limit_us = deadline_us or LATE * (times["p50_us"] or 0)
+        late = int((times_ns > 1e3 * limit_us).sum())
+        row = dict(name=process.whole(name), pid=process.pid, missing=len(windows) - len(whole), **times)
+        judged = dict(limit_us=limit_us or None, late=late, share=share(late, len(whole)))
+        rows.append(row | judged | {"histogram": histogram(times_ns, 4)})
+        for window in sorted(whole, key=lambda window: -window.duration_ns)[:SLOWEST]:
+            at_s, us = (window.begin_ns - first_ns) / 1e9, window.duration_ns / 1e3
+            of = dict(name=process.whole(window.name), kind=kind, pid=process.pid, at_s=at_s, duration_us=us)
+            more = dict(usual_us=times["p50_us"], is_late=us > limit_us, cause=(process, window, whole))
+            slowest.append(of | more)
+    slowest = sorted(slowest, key=lambda of: -of["duration_us"])[:SLOWEST]
+    return {"slots": rows, "slowest": [of | {"cause": reason(*of["cause"])} for of in slowest]}
+
+
+def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | None = None) -> Summary:
     phases: list[Summary] = []
     functions: list[Summary] = []
     for process in sorted(processes, key=lambda process: process.pid):
@@ -175,18 +240,11 @@ def summarize(trace: Trace, processes: Sequence[Process]) -> Summary:
         for kind in sorted(kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
             phases.append(phase_summary(process, kind))
         functions += function_summaries(process)
-    windows = [window for process in processes for window in process.windows]
-    # The longest slot; the longest burst if there are no slots.
-    whole = (window for window in windows if window.is_valid and window.kind != "phase")
-    slot = max(whole, key=lambda window: (window.kind == "slot", window.duration_ns), default=None)
     return {
+        **slot_figures(processes, trace.first_ns, deadline_us),
         "phases": phases,
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
-        "slots": sum(window.kind == "slot" for window in windows),
-        "longest_slot": slot
-        and {key: value for key, value in slot._asdict().items() if key != "about"}
-        | {"duration_us": slot.duration_ns / 1e3},
         "lost_events": sum(one.number or 0 for one in trace.lost if one.what == "event"),
         "lost_packets": sum(one.number or 0 for one in trace.lost if one.what == "packet"),
         "lost_stretches": len(trace.lost),

@@ -8,6 +8,7 @@ the start of its task, and from a wake to the worker that gets up.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -20,7 +21,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 
 from nrbench.needed import STATUS
 from nrbench.trace.process import Process, Window, read
-from nrbench.trace.reader import CHUNK, Trace
+from nrbench.trace.reader import CHUNK, FOREVER, NAMING, NOTHING, PHASE_KINDS, Stretch, Trace, progress
 from nrbench.trace.record import TraceError
 from nrbench.trace.walk import KIND_OF, WAITS
 
@@ -28,7 +29,7 @@ BEGIN, END, INSTANT = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, Tr
 COUNTER, MONOTONIC = TrackEvent.TYPE_COUNTER, pb.BUILTIN_CLOCK_MONOTONIC
 NOT_WHOLE, NO_END = " (events are missing)", " (its end is not in the trace)"
 LEAD_NS = 20_000  # shown before and after a slot, at least
-FOREVER = (1 << 63) - 1  # the end of what has none
+MARGIN_NS = 10_000_000  # read before and after what is shown: what its threads are in
 # An event of the file. order: of those of one time; value: of a counter, or the place in Export.about.
 ROW = {"time": "i8", "order": "i4", "kind": "i1", "track": "i4", "name": "i4", "flow": "i4", "value": "i4"}
 Slice = tuple[int, int, str, dict[str, int]]
@@ -37,7 +38,7 @@ Slice = tuple[int, int, str, dict[str, int]]
 class Export:
     """@param shown  slices are cut to this stretch of time, and what lies outside it is left out"""
 
-    def __init__(self, file: BinaryIO, shown: tuple[int, int], offset_ns: int) -> None:
+    def __init__(self, file: BinaryIO, shown: Stretch, offset_ns: int) -> None:
         self.file, self.shown, self.offset_ns = file, shown, offset_ns
         self.columns: dict[str, list[np.ndarray]] = {name: [] for name in ROW}
         self.names: dict[str, int] = {"": 0}
@@ -118,8 +119,9 @@ class Export:
         walk, time, tid = process.walk, np.asarray(process.walk.time), np.asarray(process.walk.tid)
         tracks: dict[int, int] = {}
         for pool, worker, one in sorted((*process.workers.get(one, (-1, -1)), one) for one in walk.threads):
-            name = f"{process.pool_label(pool)} worker {worker}" if worker >= 0 else f"thread {one}"
-            thread = {"pid": process.pid, "tid": one, "thread_name": name}
+            called = process.threads.get(one, "")
+            name = f"{process.pool_label(pool)} worker {worker}" if worker >= 0 else called or f"thread {one}"
+            thread = {"pid": process.pid, "tid": one, "thread_name": called or name}
             tracks[one] = self.track(name, parent, thread=thread)
         track = pd.Series(tracks).reindex(tid, fill_value=0).to_numpy("i4")  # of each event
         ends, cpus = np.append(time, FOREVER), process.events.cpu.to_numpy("i4")  # an end of -1 is forever
@@ -162,6 +164,7 @@ class Export:
         order = np.lexsort((-rows["kind"], rows["order"], rows["time"]))
         names = [*self.names]
         for first in range(0, len(order), CHUNK):
+            progress(f"{100 * first // len(order)} % written")
             chunk = zip(*(rows[name][order[first : first + CHUNK]].tolist() for name in ROW))
             for time_ns, _, kind, track, name, flow, value in chunk:
                 event = TrackEvent(type=kind, track_uuid=track)
@@ -210,26 +213,34 @@ def chosen(windows: list[Window], wanted: str) -> Window:
     return min(found, key=lambda window: window.begin_ns)
 
 
-def export(trace: Path, out: Path, slot: str | None, process: str | None) -> int:
-    """@param slot  only what happened in it and shortly before and after
+def export(trace: Path, out: Path, slot: str | None, process: str | None, part: Stretch | None) -> int:
+    """@param slot, part  only what happened in it; of a slot and shortly before and after
     @return 0; 2 if the trace was damaged and only a part of it is in the file"""
-    source, shown = Trace(trace), (0, FOREVER - 1)
+    if slot is not None and not re.fullmatch(r"(\d+\.\d+)?(#\d+)?", slot or "none"):
+        raise TraceError(f"--slot {slot}: not FRAME.SLOT, FRAME.SLOT#n or #n")
+    out.open("ab").close()  # what is wrong with it is known at once
+    source, shown = Trace(trace, part), part or (0, FOREVER - 1)
+    if slot is not None and source.has_state and not slot.startswith("#"):  # without all the others
+        names = (*NAMING, *PHASE_KINDS)
+        found = read(Trace(trace, NOTHING, names), process)
+        at = chosen([window for one in found for window in one.windows], slot)
+        source = Trace(trace, (at.begin_ns - MARGIN_NS, at.end_ns + MARGIN_NS), names)
     processes = read(source, process)
     if slot is not None:
         window = chosen([window for one in processes for window in one.windows], slot)
         around = max(window.duration_ns // 10, LEAD_NS)
         shown = (window.begin_ns - around, window.end_ns + around)
     with out.open("wb") as file:
-        found = Export(file, shown, source.offset_ns)
+        packets = Export(file, shown, source.offset_ns)
         first_ns = min(one.walk.time[0] for one in processes)
         clocks = ((MONOTONIC, first_ns - source.offset_ns), (pb.BUILTIN_CLOCK_REALTIME, first_ns))
         about = [{"clock_id": clock, "timestamp": at_ns} for clock, at_ns in clocks]
-        found.put(clock_snapshot={"primary_trace_clock": MONOTONIC, "clocks": about})
+        packets.put(clock_snapshot={"primary_trace_clock": MONOTONIC, "clocks": about})
         while processes:  # their memory
-            found.process(processes.pop(0))
+            packets.process(processes.pop(0))
         lost = ((begin, end, f"{n or 'some'} {what}s lost") for begin, end, n, what in source.lost)
-        found.lanes("events lost", 0, ((*of, dict[str, int]()) for of in lost))
-        found.write()
+        packets.lanes("events lost", 0, ((*of, dict[str, int]()) for of in lost))
+        packets.write()
     for warning in source.warnings:
         print(f"WARNING: {warning}", file=sys.stderr)
     return STATUS if source.warnings else 0

@@ -13,9 +13,9 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.reader import KINDS, Event, Events, Trace
+from nrbench.trace.reader import KINDS, NAMING, NOTHING, Event, Events, Trace
 from nrbench.trace.record import PROVIDER, TraceError
-from nrbench.trace.walk import WAITS, Walk
+from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
 NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin", "late")
@@ -32,6 +32,12 @@ class Window(NamedTuple):
     end_ns: int
     is_valid: bool  # all its events are in the trace
     about: dict[str, int]
+    spans: list[Span]
+
+    @property
+    def alike(self) -> str:
+        """What its duration is compared with: slots of the same phases, or those of its track."""
+        return self.track if self.kind != "slot" else ", ".join(sorted({span.kind for span in self.spans}))
 
     @property
     def duration_ns(self) -> int:
@@ -39,10 +45,11 @@ class Window(NamedTuple):
 
 
 class Process:
-    """@param recorded  s of the epoch: an image that has changed since then has other functions"""
-
-    def __init__(self, events: Events, recorded: float) -> None:
-        self.pid, self.events, self.recorded = events.pid, events.table, recorded
+    def __init__(self, events: Events, trace: Trace) -> None:
+        self.pid, self.events, self.recorded = events.pid, events.table, trace.recorded
+        threads = trace.about.get("threads", {})
+        of, found = f"{events.namespace}:{events.pid}:", threads.items() if isinstance(threads, dict) else ()
+        self.threads = {int(key[len(of) :]): str(name) for key, name in found if key.startswith(of)}
         self.notes: defaultdict[str, list[Event]] = defaultdict(list)  # by kind
         for note in events.notes:
             self.notes[note["kind"]].append(note)
@@ -52,8 +59,8 @@ class Process:
         self.alone = True  # no other process is in the trace
         self.windows: list[Window] = []
         # Base address, size in memory, file, whether it is position independent.
-        images = self.notes["bin_info"]
-        self.images = [(of["baddr"], of["memsz"], of["text"], of["is_pic"]) for of in images]
+        images = self.notes["image"] + self.notes["bin_info"]
+        self.images = [(of["baddr"], of["memsz"], of["text"], of.get("is_pic", True)) for of in images]
         self.started = {note["pool"]: note for note in self.notes["pool_start"]}
         self.pools = sorted(self.of(*NAMES_POOL).pool.unique().tolist())
         # Threads of workers: an event says which worker a thread is.
@@ -63,7 +70,8 @@ class Process:
         last = known.groupby("tid").last()
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.pool, last.worker)))
         del known, last
-        self.walk = Walk(self.events)
+        self.pool_names = {pool: self.pool_name(pool) for pool in self.pools}
+        self.walk = Walk(self.events, events.is_whole)
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
@@ -86,13 +94,22 @@ class Process:
         """With the process, where there are several."""
         return text if self.alone else f"{self.label} {text}"
 
+    def pool_name(self, pool: int) -> str:
+        """Of one that began before the recording: its workers' threads are called so, with a number."""
+        if pool in self.started:
+            return str(self.started[pool]["text"])
+        workers = (
+            (worker, self.threads.get(tid, "")) for tid, (of, worker) in self.workers.items() if of == pool
+        )
+        return next((name.removesuffix(f"{worker}") for worker, name in workers if name), "")
+
     def pool_label(self, pool: int) -> str:
         """With the number where the name alone does not tell which."""
         if pool == NO_POOL:
             return "no pool"
-        names = [note["text"] for note in self.started.values()]
-        name = self.started[pool]["text"] if pool in self.started else ""
-        return f"{name} (pool {pool})" if names.count(name) > 1 else name or f"pool {pool}"
+        name = self.pool_names.get(pool, "")
+        is_one = [*self.pool_names.values()].count(name) == 1
+        return f"{name} (pool {pool})" if name and not is_one else name or f"pool {pool}"
 
     def kind_label(self, kind: Any) -> str:
         """Of phases by name, of bursts by pool and function."""
@@ -130,40 +147,54 @@ def tasks_of(walk: Walk) -> pd.DataFrame:
 
 def windows_of(process: Process) -> Iterator[Window]:
     """Slots, and phases and bursts in order of their ends, which number the bursts."""
-    time, numbers = process.walk.time, count()
+    time, numbers, phases = process.walk.time, count(), defaultdict[Slot | None, list[Span]](list)
+    for span in process.walk.spans:
+        phases[span.slot].append(span)
     for slot in (slot for slots in process.walk.slots.values() for slot in slots if slot.end >= 0):
         times = time[slot.begin], time[slot.end]
-        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about)
+        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about, phases[slot])
     for span in process.walk.spans:
         times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
         kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{next(numbers)}")
         about = span.slot.about | {"id": span.id} if span.slot else {"tasks": span.tasks}
-        yield Window(kind, label, name, process.pid, *times, span.is_valid, about)
+        yield Window(kind, label, name, process.pid, *times, span.is_valid, about, [span])
 
 
 def read(trace: Trace, wanted: str | None) -> list[Process]:
     """In order of their first events. @param wanted  name or id of the processes; None = all"""
-    processes = [Process(events, trace.recorded) for events in trace.processes()]
-    with_pool = [process for process in processes if process.pools]
+
+    def is_wanted(process: Process) -> bool:
+        return wanted is None or wanted in (str(process.pid), process.name)
+
+    if wanted is not None and trace.has_state:  # a wrong name is known at once
+        every = [Process(events, trace) for events in Trace(trace.path, NOTHING).processes()]
+        refuse(wanted, [*filter(is_wanted, every)], every)
+    processes = [Process(events, trace) for events in trace.processes()]
+    with_pool = [process for process in processes if not process.is_of(*NAMING[:3]).all()]
+    if trace.part and all(process.is_of(*NAMING).all() for process in processes):
+        lasts_s = (trace.last_ns - trace.first_ns) / 1e9
+        raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
     if not with_pool:
         why = "the program was built without tracing, does not use the pool, or another session was recorded"
         none = f"{trace.path}: none of its {trace.event_count} events is of {PROVIDER}"
         raise TraceError(f"{none}: {'. '.join(trace.warnings) or why}")
-    chosen = with_pool
-    if wanted is not None:
-        chosen = [process for process in with_pool if wanted in (str(process.pid), process.name)]
-    if not chosen:
-        there = ", ".join(process.label for process in with_pool)
-        raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {there}")
+    chosen = [*filter(is_wanted, with_pool)]
+    refuse(wanted, chosen, with_pool)
     for process in chosen:
         if sum(other.pid == process.pid for other in chosen) > 1:
             process.label += f" of PID namespace {process.namespace}"
-    every = [image for process in processes for image in process.images]
+    images = [image for process in processes for image in process.images]
     for process in chosen:
         process.alone = len(chosen) == 1
-        process.images += every  # a forked child has its parent's, and the trace may not list them again
+        process.images += images  # a forked child has its parent's, and the trace may not list them again
         process.windows = [*windows_of(process)]
     return chosen
+
+
+def refuse(wanted: str | None, chosen: list[Process], there: list[Process]) -> None:
+    if not chosen:
+        labels = ", ".join(process.label for process in there)
+        raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {labels}")
 
 
 @cache

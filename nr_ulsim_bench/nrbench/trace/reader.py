@@ -6,11 +6,14 @@ babeltrace2's own bindings take 15."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import struct
 import sys
 import tempfile
 from array import array
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any, Iterable, Iterator, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.record import PROVIDER, STATEDUMP, TraceError
+from nrbench.trace.record import PHASES, PROVIDER, RECORD_FILE, STATE, STATEDUMP, TraceError
 
 COMMAND = ("babeltrace2", "--clock-seconds", "--no-delta", "--names=context,payload")
 NOT_INSTALLED = "babeltrace2 is not installed: Debian and Ubuntu package babeltrace2"
@@ -33,7 +36,7 @@ DISCARDED = re.compile(rf"Tracer (?:may have )?discarded (\d*) ?(event|packet)s?
 METADATA_MAGIC = 0x75D11D57.to_bytes(4, sys.byteorder)
 CHUNK = 100_000  # events
 
-PHASES = ("symbol_processing", "ulsch_decoding")
+PHASE_KINDS = [f"{name}_{end}" for name in PHASES for end in ("begin", "end")]
 # The fields that are read of each event.
 FIELDS = {
     f"{provider}:{event}": dict.fromkeys(fields.split()).keys()
@@ -53,6 +56,7 @@ FIELDS = {
         (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
         (STATEDUMP, "procname", "procname"),
         (STATEDUMP, "bin_info", "baddr memsz path is_pic"),
+        (PROVIDER, "image", "baddr memsz path"),
     )
     for event in events.split()
 }
@@ -63,6 +67,10 @@ TEXTS = {"name", "cause", "procname", "path"}  # an event with one has a note wi
 COLUMNS = {"vpid": "i4", "vtid": "i4", "pid_ns": "i8", "cpu_id": "i2", "pool": "i4", "worker": "i4",
            "by_timer": "i1", "func": "i8", "arg": "i8", "group": "i8"}  # fmt: skip
 KINDS = [name.partition(":")[2] for name in FIELDS]
+NAMING = ("procname", "bin_info", "image", "pool_start")  # read also outside of what is asked for
+FOREVER = (1 << 63) - 1  # a time after all others
+Stretch = tuple[int, int]  # of time, in ns of the epoch; both included
+NOTHING: Stretch = (-1, -1)
 Event = dict[str, Any]  # place in the table, kind, time, text, and the numbers among its fields
 UNKNOWN: tuple[int, int, Any] = (-1, 0, None)
 
@@ -83,13 +91,23 @@ class Events(NamedTuple):
     namespace: int  # of process ids; 0: not recorded
     table: pd.DataFrame
     notes: list[Event]
+    is_whole: bool  # False: a part of the trace, so what it begins with may have begun before
+
+
+def progress(text: str) -> None:
+    """A line that the next one replaces."""
+    if sys.stderr.isatty():
+        print(f"{text:<40}", end="\r", file=sys.stderr)
 
 
 class Trace:
-    """A recorded trace. Raises TraceError if a folder holds none."""
+    """A recorded trace. Raises TraceError if a folder holds none.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    @param part, also  read only this stretch of time, and everywhere events of these kinds
+    """
+
+    def __init__(self, path: Path, part: Stretch | None = None, also: Iterable[str] = NAMING) -> None:
+        self.path, self.part, self.also = path, part, [KINDS.index(kind) for kind in also]
         self.event_count = 0  # of all kinds
         self.lost: list[Lost] = []
         self.warnings: list[str] = []
@@ -99,6 +117,16 @@ class Trace:
         # The clock's 0, in ns of the epoch.
         offset = re.search(rb"\boffset = (\d+);", (self._folders[0] / "metadata").read_bytes())
         self.offset_ns = int(offset[1]) if offset else 0
+        indices = [index for folder in self._folders for index in folder.glob("index/*.idx")]
+        self.has_state = any(index.name.startswith(f"{STATE}_") for index in indices)
+        times = [packets(index)[:, 2:] for index in indices] or [np.zeros((1, 2), "i8")]
+        # Of the whole recording; 0 without an index.
+        self.first_ns, self.last_ns = (
+            int(of(np.concatenate(times))) + self.offset_ns for of in (np.min, np.max)
+        )
+        self.about: dict[str, Any] = {}  # what `record` has written beside it
+        with suppress(OSError, ValueError):
+            self.about = dict(json.loads((path / RECORD_FILE).read_text()))
         # When the recorder saw a program for the last time, in s of the epoch, by the dates of the files.
         self.recorded = max((folder / "metadata").stat().st_mtime for folder in self._folders)
 
@@ -106,16 +134,25 @@ class Trace:
         """In order of their first events. Between events of the same `epoch` nothing was lost."""
         chunks = [*self._chunks()]
         whole = {name: np.concatenate([chunk.pop(name) for chunk in chunks]) for name in [*chunks[0]]}
+        begin_ns, end_ns = self.part or (0, FOREVER)
+        self.lost = [one for one in self.lost if one.begin_ns <= end_ns and one.end_ns >= begin_ns]
         whole["epoch"] = epochs(whole["time"], self.lost)
-        numbers, found = whole.pop("process"), []
+        is_wanted = (whole["time"] >= begin_ns) & (whole["time"] <= end_ns) | np.isin(
+            whole["kind"], self.also
+        )
+        numbers, found = np.where(is_wanted, whole.pop("process"), -1), []
         for (namespace, pid), number in self._processes.items():
-            at = np.flatnonzero(numbers == number)
+            if not len(at := np.flatnonzero(numbers == number)):
+                continue
             own = (of for of in self._notes if (of.get("pid_ns", 0), of["vpid"]) == (namespace, pid))
+            own = (of for of in own if is_wanted[of["place"]])
             notes = [note | {"place": int(np.searchsorted(at, note["place"]))} for note in own]
             table = {
                 name: column if len(at) == len(numbers) else column[at] for name, column in whole.items()
             }
-            found.append((at[0], Events(pid, namespace, pd.DataFrame(table, copy=False), notes)))
+            found.append(
+                (at[0], Events(pid, namespace, pd.DataFrame(table, copy=False), notes, not self.part))
+            )
         return [events for _, events in sorted(found, key=itemgetter(0))]
 
     def _chunks(self) -> Iterator[dict[str, np.ndarray]]:
@@ -150,8 +187,7 @@ class Trace:
             if len(times) == CHUNK:
                 yield self._columns(times, codes, values)
                 times, codes, values, read = array("q"), array("b"), array("q"), read + CHUNK
-                if sys.stderr.isatty():
-                    print(f"{self.event_count / 1e6:.1f} million events read", end="\r", file=sys.stderr)
+                progress(f"{self.event_count / 1e6:.1f} million events read")
         yield self._columns(times, codes, values)
 
     def _columns(self, times: array[int], codes: array[int], values: array[int]) -> dict[str, np.ndarray]:
@@ -163,10 +199,33 @@ class Trace:
         found["process"] = np.array(numbers, "i2")[of.reshape(-1)]
         return found | {"time": np.array(times, "i8"), "kind": np.array(codes, "i1")}
 
+    @contextmanager
+    def _chosen(self) -> Iterator[list[Path]]:
+        """Folders with what is asked for: of a part the packets that have events of it."""
+        if self.part is None or not self.has_state:
+            yield self._folders
+            return
+        first, last = (time_ns - self.offset_ns for time_ns in self.part)
+        with tempfile.TemporaryDirectory(prefix="tpool-ws-trace-") as top:
+            for number, folder in enumerate(self._folders):
+                (copied := Path(top, str(number))).mkdir()
+                (copied / "metadata").symlink_to((folder / "metadata").resolve())
+                for index in folder.glob("index/*.idx"):
+                    if index.name.startswith(f"{STATE}_"):
+                        (copied / index.stem).symlink_to((folder / index.stem).resolve())
+                    else:
+                        of = packets(index)
+                        copy(
+                            folder / index.stem,
+                            copied / index.stem,
+                            of[(of[:, 2] <= last) & (of[:, 3] >= first)],
+                        )
+            yield sorted(Path(top).iterdir())
+
     def _lines(self) -> Iterator[bytes]:
         """Of events. An error in the middle adds a warning and ends them."""
-        words = [*COMMAND, *map(str, self._folders)]
-        with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        with tempfile.TemporaryFile("w+", errors="replace") as errors, self._chosen() as folders:
+            words = [*COMMAND, *map(str, folders)]
             try:
                 process = Popen(words, stdout=PIPE, stderr=errors)
             except FileNotFoundError:
@@ -188,6 +247,23 @@ class Trace:
                 )
             stopped = f"damaged: babeltrace2 stopped after {self.event_count} events"
             self.warnings.append(f"{self.path}: {stopped}: {reason}")
+
+
+def packets(index: Path) -> np.ndarray:
+    """Of a stream, a row each: offset and size in bytes, begin and end in ns of the trace's clock."""
+    data = index.read_bytes()
+    words = struct.unpack_from(">4I", data)[3] // 8 if len(data) >= 16 else 9
+    found = np.frombuffer(data[16:][: (len(data) - 16) // (8 * words) * 8 * words], ">u8").reshape(-1, words)
+    return found[:, [0, 1, 3, 4]].astype("i8") // (1, 8, 1, 1)
+
+
+def copy(stream: Path, out: Path, chosen: np.ndarray) -> None:
+    """Only these packets."""
+    if len(chosen):
+        with stream.open("rb") as source, out.open("wb") as target:
+            for offset, size, *_ in chosen.tolist():
+                source.seek(offset)
+                target.write(source.read(size))
 
 
 def epochs(times: np.ndarray, lost: Iterable[Lost]) -> np.ndarray:

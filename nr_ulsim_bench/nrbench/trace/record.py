@@ -19,7 +19,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from nrbench import host
 from nrbench.needed import STATUS
@@ -27,15 +27,24 @@ from nrbench.system import System
 
 PROVIDER = "oai_tpool_ws"
 STATEDUMP = "lttng_ust_statedump"
-# Other events of the state have arrays, whose length is not checked when a trace is damaged.
-EVENTS = (f"{PROVIDER}:*", f"{STATEDUMP}:procname", f"{STATEDUMP}:bin_info")
-CHANNEL = "tpool_ws"
+# What names and numbers come from: rare, and recorded in buffers of its own, so that a part of a trace can be
+# read without the rest. Other events of the state have arrays, whose length is not checked when a trace is
+# damaged.
+MARKS = [f"{STATEDUMP}:procname", f"{STATEDUMP}:bin_info"]
+MARKS += [f"{PROVIDER}:{name}" for name in ("pool_start", "pool_stop", "late", "image")]
+PHASES = ("symbol_processing", "ulsch_decoding")
+MARKS += [f"{PROVIDER}:{name}_{end}" for name in PHASES for end in ("begin", "end")]
+# All others, each by its name: lttng-sessiond 2.13.9 ends by SIGSEGV when it lists a pattern with exceptions.
+NAMES = "push run_begin run_as run_end decide wake steal complete join_begin join_end park unpark prewake"
+OTHERS = [f"{PROVIDER}:{name}" for name in (*NAMES.split(), "stopped_producer")]
+CHANNEL, STATE = "tpool_ws", "state"
 WANTED = {"TPOOL_WS_TRACE": "1"}  # the environment in which a program loads the pool's provider of events
-SYSTEM = System()
+SYSTEM, PROC = System(), "/proc"
 SHARED_MEMORY = Path("/dev/shm")
 # Of each CPU. They hold some 150 000 events: what a CPU makes in half a second of full load, in which the
 # consumer need not run at all.
 SUBBUF_KIB, SUBBUFS = 1024, 8
+STATE_KIB = 64
 WAIT_S = 120.0
 DUMP_S = 0.2  # in which the programs write down their state
 NOT_INSTALLED = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
@@ -110,12 +119,14 @@ class Session:
         self.name, self.out = name, out
         self.subbuf_kib = 1 << (subbuf_kib - 1).bit_length()  # a power of two, as LTTng wants it
         self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
+        self.threads: dict[str, str] = {}  # of the programs that it has seen: names by names_of_threads()
         self._recording = False
 
     def check_memory(self) -> None:
         """The buffers lie in shared memory, of which containers have little. Without room nothing is
         recorded."""
-        needed = self.subbuf_kib * SUBBUFS * (max(SYSTEM.possible()) + 1)  # also of CPUs plugged in later
+        cpus = max(SYSTEM.possible()) + 1  # also those plugged in later
+        needed = (self.subbuf_kib + STATE_KIB) * SUBBUFS * cpus
         free = shutil.disk_usage(SHARED_MEMORY).free >> 10 if SHARED_MEMORY.is_dir() else needed
         if needed > free:
             raise TraceError(
@@ -137,15 +148,14 @@ class Session:
 
     def __enter__(self) -> Session:
         self._create()
-        size = f"--subbuf-size={self.subbuf_kib}k --num-subbuf={SUBBUFS}"
-        steps = (
-            f"enable-channel {CHANNEL} --buffers-uid {size}",
-            f"enable-event --channel={CHANNEL} {','.join(EVENTS)}",
-            f"add-context --channel={CHANNEL} --type=vpid --type=vtid --type=pid_ns",
-        )
         try:
-            for step, *words in map(str.split, steps):
-                run_lttng(step, "--userspace", f"--session={self.name}", *words)
+            for channel, kib, events in ((CHANNEL, self.subbuf_kib, OTHERS), (STATE, STATE_KIB, MARKS)):
+                for step, *words in map(str.split, (
+                    f"enable-channel {channel} --buffers-uid --subbuf-size={kib}k --num-subbuf={SUBBUFS}",
+                    f"enable-event --channel={channel} {','.join(events)}",
+                    f"add-context --channel={channel} --type=vpid --type=vtid --type=pid_ns",
+                )):  # fmt: skip
+                    run_lttng(step, "--userspace", f"--session={self.name}", *words)
             run_lttng("start", self.name)
         except BaseException:
             run_lttng("destroy", self.name)
@@ -159,7 +169,7 @@ class Session:
             return
         self._recording = False
         run_lttng("stop", self.name)
-        if answer := listed(self.name, f"--channel={CHANNEL}"):
+        if answer := listed(self.name):
             counts = (re.findall(rf"<{name}>(\d+)<", answer) for name in ("discarded_events", "lost_packets"))
             self.losses = Losses(*(sum(int(count) % OVERFLOW for count in found) for found in counts))
 
@@ -171,9 +181,23 @@ class Session:
 
     def dump_state(self) -> None:
         """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
+        self.threads |= names_of_threads()
         with suppress(TraceError):
             run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=10.0)
             time.sleep(DUMP_S)
+
+
+def names_of_threads(system: System = SYSTEM) -> dict[str, str]:
+    """Of programs that have loaded the provider, by SPACE:PID:TID as in the events."""
+    found = {}
+    for at in (f"{PROC}/{name}" for name in system.names(PROC) if name.isdigit()):
+        if "libthread_pool_ws_lttng" in (system.text(f"{at}/maps") or ""):
+            with suppress(OSError, KeyError):  # it has ended
+                space = system.path(f"{at}/ns/pid").stat().st_ino
+                for thread in system.names(f"{at}/task"):
+                    of = system.fields(f"{at}/task/{thread}/status")
+                    found[f"{space}:{of['NStgid'].split()[-1]}:{of['NSpid'].split()[-1]}"] = of["Name"]
+    return found
 
 
 def run_folder() -> Path:
@@ -210,6 +234,18 @@ def say(text: str) -> None:
     print(f"tpool-ws-trace: {text}", file=sys.stderr, flush=True)
 
 
+def end_left(ask: Callable[[str], str] = input) -> None:
+    """Sessions of recorders that were killed: they record on."""
+    for name, pid, folder in re.findall(r"<name>(tpool-ws-(\d+))</name><path>([^<]*)<", listed()):
+        if "trace" in (SYSTEM.text(f"{PROC}/{pid}/cmdline") or ""):
+            continue
+        say(f"the session {name} of a recorder that was killed still records into {folder}")
+        if sys.stdin.isatty() and ask("End it? [y/N] ").strip().lower() == "y":
+            run_lttng("destroy", name)
+        else:
+            say(f"to end it: lttng destroy {name}")
+
+
 def check(session: Session, command: Sequence[str], seconds: float | None) -> None:
     """Finds errors before anything is started."""
     if bool(command) == (seconds is not None):
@@ -225,6 +261,7 @@ def check(session: Session, command: Sequence[str], seconds: float | None) -> No
 def record(session: Session, command: Sequence[str], seconds: float | None, follow_forks: bool) -> int:
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
     check(session, command, seconds)
+    end_left()
     with noted() as came, ends_with_block(), session:
         say(f"recording into {session.out}")
         process = _start(command, follow_forks) if command else None
@@ -243,6 +280,7 @@ def _write_about(session: Session, about: dict[str, Any]) -> None:
     """Describes the machine and the recording for the report."""
     losses = session.losses
     about = host.facts() | about
+    about["threads"] = session.threads
     about["buffers"] = f"{SUBBUFS} x {session.subbuf_kib} KiB for each CPU"
     about |= {f"lost_{name}": count for name, count in losses._asdict().items()} if losses else {}
     del about["bench"]

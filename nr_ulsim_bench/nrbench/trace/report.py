@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import textwrap
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
@@ -16,14 +16,18 @@ from nrbench.needed import STATUS
 from nrbench.render import Page, Section, Table, layout, plain_columns, write_page
 from nrbench.trace.figures import PATH_PARTS, Summary, summarize
 from nrbench.trace.process import read
-from nrbench.trace.reader import Trace
-from nrbench.trace.record import RECORD_FILE, TraceError
+from nrbench.trace.reader import Stretch, Trace
+from nrbench.trace.record import TraceError
 
 WIDTH = 108
 BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
+STEPS = {"functions": 1, "slots": 4}  # of their histograms, in a power of two
 # Of each table: whose rows it has, and its columns: HEADING=VALUES. A value is named by the keys that lead to
 # it; its unit is in them.
 TABLES = {
+    "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, max=max_us, limit=limit_us, "
+    "late, share",
+    "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, cause",
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
     "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
     "Tasks": "phases: tasks, lag p50=start_lag.p50_us, lag p99=start_lag.p99_us, time p50=task_time.p50_us, "
@@ -37,6 +41,12 @@ TABLES = {
     "Run time by task function": "functions: tasks=count, sum=total_us, p50=p50_us, p99=p99_us, max=max_us",
 }
 NOTES = """
+Of each set of phases, or of bursts where there are no phases, in us. late: longer than the limit, which is
+--deadline-us, or 1.25 x p50. Last column: how many took how long, four characters for each power of two.
+
+at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. cause: what
+took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
+
 Times in us. A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it
 has waited for them. left out: events were lost meanwhile, the end is missing, or the number of tasks does not
 match. at once: how many of the phase's tasks run at a time, on average.
@@ -71,8 +81,10 @@ def shown(row: Summary, path: str) -> str:
     value: Any = row
     for key in path.split("."):
         value = value[key]
-    if value is None or isinstance(value, str):
-        return value or "-"
+    if value is None or isinstance(value, (bool, str)):
+        return value if isinstance(value, str) else "late" if value else "-"
+    if path.endswith("_s"):
+        return f"{value:.6f}"
     if "share" in path:
         return f"{100 * value:.1f}%"
     if "_us" in path:
@@ -85,17 +97,17 @@ def cell(row: Summary, values: str) -> str:
     return "-" if text.startswith("-") else text
 
 
-def drawn(rows: list[Summary]) -> tuple[str, list[str]]:
-    """A column with a character for each power of two that the histograms of all rows cover. The highest
-    block stands at the most frequent one. @return its heading and its cells"""
-    powers = [int(low).bit_length() - 1 for row in rows for low in row["histogram"]]
-    lows = [1 << power for power in range(min(powers), max(powers) + 1)]
+def drawn(rows: list[Summary], steps: int = 1) -> tuple[str, list[str]]:
+    """A column with a character for each step that the histograms of all rows cover. The highest block stands
+    at the most frequent one. @return its heading and its cells"""
+    powers = [round(math.log2(int(low)) * steps) for row in rows for low in row["histogram"]] or [0]
+    lows = [int(2 ** (power / steps)) for power in range(min(powers), max(powers) + 1)]
     cells = []
     for row in rows:
         counts = [row["histogram"].get(str(low), 0) for low in lows]
-        blocks = [(count * len(BLOCKS) - 1) // max(counts) for count in counts]
+        blocks = [(count * len(BLOCKS) - 1) // max(*counts, 1) for count in counts]
         cells.append("".join(BLOCKS[block] if block >= 0 else NONE for block in blocks))
-    return f"{us(lows[0] / 1e3)} .. {us(2 * lows[-1] / 1e3)}", cells
+    return f"{us(lows[0] / 1e3)} .. {us(lows[-1] * 2 ** (1 / steps) / 1e3)}", cells
 
 
 def tables(summary: Summary) -> Iterator[Table]:
@@ -107,8 +119,8 @@ def tables(summary: Summary) -> Iterator[Table]:
         heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
         rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
         names = [*heads]
-        if of == "functions" and rows:
-            name, cells = drawn(things)
+        if of in STEPS and rows:
+            name, cells = drawn(things, STEPS[of])
             names, rows = [*names, name], [[*row, one] for row, one in zip(rows, cells)]
         if rows:
             yield Table(title, plain_columns("", *names), rows, [" ".join(note.split())])
@@ -136,8 +148,10 @@ def text(summary: Summary) -> Iterator[str]:
 
 
 def longest(summary: Summary) -> str:
-    slot = summary["longest_slot"]
-    return f"longest {slot['kind']} {slot['name']}: {us(slot['duration_us'])} us" if slot else "no slot"
+    found = [
+        f"longest {of['kind']} {of['name']}: {us(of['duration_us'])} us" for of in summary["slowest"][:1]
+    ]
+    return "".join(found) or "no slot"
 
 
 def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
@@ -145,11 +159,19 @@ def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
     return not wanted or any(word in phase["name"] or word == phase["kind"] for word in wanted)
 
 
-def report(folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, as_json: bool) -> int:
-    """@param phases, wanted  show only these, and processes of that name or id
+def report(
+    folder: Path,
+    out: Path | None,
+    phases: Sequence[str],
+    wanted: str | None,
+    part: Stretch | None,
+    deadline_us: float | None,
+    as_json: bool,
+) -> int:
+    """@param phases, wanted, part  show only these, processes of that name or id, and what happened then
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    trace = Trace(folder)
-    summary = summarize(trace, read(trace, wanted))
+    trace = Trace(folder, part)
+    summary = summarize(trace, read(trace, wanted), deadline_us)
     chosen = [phase for phase in summary["phases"] if is_wanted(phase, phases)]
     if phases and not chosen:
         known = ", ".join(sorted({phase["name"] for phase in summary["phases"]}))
@@ -157,18 +179,19 @@ def report(folder: Path, out: Path | None, phases: Sequence[str], wanted: str | 
     summary["phases"] = chosen
     print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
-        write(out, folder, summary)
+        write(out, trace, summary)
     return STATUS if trace.warnings else 0
 
 
-def write(out: Path, trace: Path, summary: Summary) -> None:
+def write(out: Path, trace: Trace, summary: Summary) -> None:
     """The page."""
-    said, recording = warnings(summary), about(trace)
+    said, recording = warnings(summary), {key: of for key, of in trace.about.items() if key != "threads"}
     names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
     facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
+    slots = sum(of["count"] for of in summary["slots"])
     page = Page(
-        title=f"Thread pool trace {trace.resolve().name}",
-        lead=f"{summary['events']} events, {summary['slots']} slots, {longest(summary)}."
+        title=f"Thread pool trace {trace.path.resolve().name}",
+        lead=f"{summary['events']} events, {slots} slots, {longest(summary)}."
         + ("" if said else " No event was lost."),
         sections=[Section("", [table], top=table.title) for table in tables(summary)],
         warnings=said,
@@ -180,10 +203,3 @@ def write(out: Path, trace: Path, summary: Summary) -> None:
     except OSError as error:
         raise TraceError(f"--out {out}: {error.strerror or error}") from error
     print(f"written to {out}/: report.html", file=sys.stderr)
-
-
-def about(trace: Path) -> dict[str, Any]:
-    """The description that `record` has written beside the trace."""
-    with suppress(OSError, ValueError):
-        return dict(json.loads((trace / RECORD_FILE).read_text()))
-    return {}

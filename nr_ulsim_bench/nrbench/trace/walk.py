@@ -15,8 +15,8 @@ from typing import Any, Iterator
 import numpy as np
 import pandas as pd
 
-from nrbench.trace.reader import CHUNK, KINDS
-from nrbench.trace.reader import PHASES as NAMES
+from nrbench.trace.reader import CHUNK, KINDS, NAMING, progress
+from nrbench.trace.record import PHASES as NAMES
 
 AGAIN_NS = 10**9  # the same numbers after a second are another slot: frames wrap after 10.24 s
 GAP_NS = 100_000  # after all tasks of an unjoined burst have run, a push this much later starts another
@@ -91,8 +91,9 @@ class Thread:
     stack: list[Frame] = field(default_factory=list)
     pushed: int = 0
     last: int = -1  # event
-    is_sure: bool = True  # where its next burst begins: not after lost events
+    is_sure: bool = True  # where its next burst begins: not after lost events, or in a part of a trace
     is_worker: bool = False
+    kind: tuple[int, int] | None = None  # of its burst before
     phase_before: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     phases: dict[str, Span] = field(default_factory=dict)  # open, by name; the last begun at the end
     bursts: dict[tuple[int, int], Span] = field(default_factory=dict)  # open
@@ -117,12 +118,14 @@ class Thread:
 class Walk:
     """What the threads of a process did, by one walk through its events."""
 
-    def __init__(self, events: pd.DataFrame) -> None:
+    def __init__(self, events: pd.DataFrame, is_whole: bool = True) -> None:
         self.events, count = events, len(events)
         self.time, self.kind, self.tid, self.epoch, self._worker, self._by_timer = (
             events[name].to_numpy().data  # its elements are Python's numbers
             for name in ("time", "kind", "tid", "epoch", "worker", "by_timer")
         )
+        # Up to now. What a process has loaded comes first: nothing of it was lost before.
+        self._is_whole = is_whole and (count == 0 or self.epoch[0] == 1 or KINDS[self.kind[0]] in NAMING)
         self.prev = array("i", [-1]) * count  # the thread's event before
         self.was_in = bytearray(count)  # what the thread was in before
         self._cause = array("i", [NO_CAUSE]) * count  # what it waited for
@@ -132,10 +135,11 @@ class Walk:
         self.spans: list[Span] = []
         self.slots: defaultdict[str, list[Slot]] = defaultdict(list)  # of the same numbers
         self.pending: defaultdict[Task, deque[Frame]] = defaultdict(deque)  # not yet run
-        self.threads: defaultdict[int, Thread] = defaultdict(Thread)
+        self.threads: defaultdict[int, Thread] = defaultdict(lambda: Thread(is_sure=self._is_whole))
         self._sleep: dict[tuple[int, int], int] = {}  # the last event of a worker's sleep
         self._joined: set[int] = set()  # groups that have been waited for
         self._torn: dict[int, Span] = {}  # of groups: bursts of which events were lost
+        self._began: dict[int, tuple[int, int]] = {}  # of groups: pool and function of tasks without a push
         self._done: dict[int, int] = {}  # the last count-down of a group
         self._ran: dict[int, int] = {}  # the last task of a group that ended
         self._last_ended: int | None = None  # of both, of any group
@@ -166,6 +170,7 @@ class Walk:
         handlers |= dict.fromkeys(PHASES, self._phase)
         names, before = ("pool", "func", "arg", "group", "kind", "tid", "epoch"), self.epoch[0]
         for first in range(0, len(self.events), CHUNK):
+            progress(f"{first / 1e6:.1f} million events followed")
             columns = [self.events[name].to_numpy()[first : first + CHUNK].tolist() for name in names]
             for now, (kind, tid, epoch, task) in enumerate(zip(*columns[4:], zip(*columns[:4])), first):
                 if epoch != before:
@@ -202,7 +207,9 @@ class Walk:
                 self._close(burst)
             thread.bursts.clear()
             thread.is_sure = False
+        self._is_whole = False
         self.pending.clear()
+        self._began.clear()
 
     def _keep(self, frame: Frame, end: int, is_ended: bool) -> None:
         owner = frame.owner.number if frame.owner else -1
@@ -284,9 +291,8 @@ class Walk:
         """
         kind = (task.pool, task.func)
         if not thread.is_sure and (torn := self._torn.get(task.group)):
-            is_near = self.time[now] - self.time[torn.last_ran] <= GAP_NS
-            torn.last_ran = now
-            if is_near:  # the lost stretch is short
+            is_near, torn.last_ran = self._is_near(torn, now), now
+            if is_near:
                 return torn
         if burst := thread.bursts.get(kind):
             is_over = burst.outstanding == 0 and self.time[now] - self.time[burst.last_ran] > GAP_NS
@@ -296,7 +302,7 @@ class Walk:
                 self._close(thread.bursts.pop(kind))
         if kind not in thread.bursts:
             thread.bursts[kind] = self._span(thread, kind, now)
-            thread.bursts[kind].is_valid = thread.is_sure
+            thread.bursts[kind].is_valid, thread.kind = thread.is_sure, kind
         thread.bursts[kind].groups.add(task.group)
         return thread.bursts[kind]
 
@@ -311,6 +317,20 @@ class Walk:
                 is_done = burst.outstanding == 0 or (group in self._done and burst.not_begun == 0)
                 if not burst.is_done and (is_done or (group and burst.not_begun == 0)):
                     burst.end, burst.is_done = now, is_done
+
+    def _find_lost(self, thread: Thread, now: int, pool: int, group: int) -> None:
+        """After lost events a wait returned: if no push of its burst is left, the burst is left out. Its kind
+        is that of its tasks; if those are lost, too, of the thread's burst before."""
+        if (torn := self._torn.get(group)) and self._is_near(torn, now):
+            return
+        if all(group not in burst.groups for burst in thread.bursts.values()):
+            lost = self._span(thread, self._began.get(group) or thread.kind or (pool, 0), now)
+            lost.end, lost.is_valid = now, False
+            self._close(lost)
+
+    def _is_near(self, torn: Span, now: int) -> bool:
+        """The lost stretch is short: it may be the same burst."""
+        return self.time[now] - self.time[torn.last_ran] <= GAP_NS
 
     # Tasks and waits
 
@@ -332,6 +352,8 @@ class Walk:
             self._cause[now] = frame.push
             if not pushed:
                 del self.pending[task]
+        else:
+            self._began[task[3]] = task[:2]
         frame.begin = now
         thread.stack.append(frame)
         if frame.owner is not None:
@@ -363,6 +385,8 @@ class Walk:
             self._cause[now] = ended
         if group:
             self._joined.add(group)
+            if not (thread.is_sure or thread.is_worker or thread.stack or thread.phases):
+                self._find_lost(thread, now, pool, group)
             self._torn.pop(group, None)
         thread.is_sure |= not thread.stack
         self._end_bursts(now, pool, group)
