@@ -287,21 +287,38 @@ def test_on_a_terminal_it_is_ended_if_so_wished(monkeypatch, word, told):
     assert ended == told
 
 
-def test_threads_are_called_as_they_are_at_the_end(tmp_path):
+MAPS = """\
+00400000-00500000 r-xp 00000000 08:01 11         /bin/gnb
+7f00000-7f10000 r--p 00000000 08:01 12           /x/libldpc.so
+7f10000-7f40000 r-xp 00020000 08:01 12           /x/libldpc.so
+7f40000-7f50000 rw-p 00050000 08:01 12           /x/libldpc.so
+7f60000-7f70000 rw-p 00000000 00:00 0
+7f80000-7f90000 r--p 00000000 08:01 14           /x/a table
+7fa0000-7fc0000 r-xp 00000000 08:01 13           /x/libthread_pool_ws_lttng.so.0
+"""
+
+
+def test_what_the_recorder_sees_in_proc(tmp_path):
     """Of programs that have loaded the provider, in their own namespaces."""
     (tmp_path / "ns").touch()
-    for pid, maps in ((10, "7f-8f r-xp /x/libthread_pool_ws_lttng.so.0\n"), (11, "7f-8f r-xp /x/libc.so\n")):
+    for pid, maps in ((10, MAPS), (11, MAPS.replace("_lttng", ""))):
         for thread, name in ((pid, "gnb"), (pid + 5, "L1_rx_thread")):
             folder = tmp_path / f"proc/{pid}/task/{thread}"
             folder.mkdir(parents=True)
             ids = f"NStgid:\t{pid}\t7\nNSpid:\t{thread}\t{thread - pid + 7}\n"
             (folder / "status").write_text(f"Name:\t{name}\n{ids}")
         (tmp_path / f"proc/{pid}/maps").write_text(maps)
+        (tmp_path / f"proc/{pid}/exe").symlink_to("/bin/gnb")
         (tmp_path / f"proc/{pid}/ns").mkdir()
         (tmp_path / f"proc/{pid}/ns/pid").symlink_to(tmp_path / "ns")
     space = (tmp_path / "ns").stat().st_ino
     found = {f"{space}:7:7": "gnb", f"{space}:7:12": "L1_rx_thread"}
-    assert record.names_of_threads(System(tmp_path)) == found
+    threads, images = record.look(System(tmp_path))
+    assert threads == found
+    assert images == {
+        f"{space}:7:{0x7F00000}:/x/libldpc.so": 0x40000,
+        f"{space}:7:{0x7FA0000}:/x/libthread_pool_ws_lttng.so.0": 0x20000,
+    }
 
 
 NONE = "<command><output><sessions/></output></command>"

@@ -220,6 +220,17 @@ def test_functions_have_names_where_the_file_is_still_the_same(tool):
     task = {"pool": 1, "worker": 0, "func": address + 0x10000, "arg": 7, "group": 0}
     (tool.trace / "lines").write_text(told + line(2, 2, "run_begin", **task) + line(9, 2, "run_end", **task))
     assert [row["name"] for row in tool.summary()["functions"]] == ["Py_BytesMain"]
+    told = line(1, 2, "x", procname="gnb").replace("oai_tpool_ws:x", "lttng_ust_statedump:procname")
+    lines = told + line(2, 2, "run_begin", **task) + line(9, 2, "run_end", **task)
+    (tool.trace / "lines").write_text(lines)
+    for images, name, warned in (
+        ({}, hex(task["func"]), 1),
+        ({f"0:1:{0x10000}:{python}": 1 << 30}, "Py_BytesMain", 0),
+    ):
+        (tool.trace / "recorded.json").write_text(json.dumps({"images": images}))
+        summary = tool.summary()
+        assert [row["name"] for row in summary["functions"]] == [name]
+        assert [text[:33] for text in summary["warnings"]] == ["gnb[1]: no names for 1 functions:"] * warned
     os.utime(tool.trace / "metadata", (1, 1))  # recorded before the file was made
     assert [row["name"] for row in tool.summary()["functions"]] == [hex(address + 0x10000)]
 

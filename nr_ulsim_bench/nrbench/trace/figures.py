@@ -232,6 +232,16 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
     return {"slots": rows, "slowest": [of | {"cause": reason(*of["cause"])} for of in slowest]}
 
 
+def nameless(process: Process) -> str:
+    functions = [int(func) for func in process.tasks.func.unique() if func]
+    if not process.is_seen or not (count := sum(not process.holding(func) for func in functions)):
+        return ""
+    return (
+        f"{process.label}: no names for {count} functions: their library was loaded late, and the program "
+        "ended before the recorder looked into /proc: 1, 2, 4, 8 ... s after the start, and before it ends"
+    )
+
+
 def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | None = None) -> Summary:
     phases: list[Summary] = []
     functions: list[Summary] = []
@@ -249,5 +259,5 @@ def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | N
         "lost_packets": sum(one.number or 0 for one in trace.lost if one.what == "packet"),
         "lost_stretches": len(trace.lost),
         "events": trace.event_count,
-        "warnings": trace.warnings,
+        "warnings": trace.warnings + [*filter(None, map(nameless, processes))],
     }

@@ -18,6 +18,7 @@ from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
+Image = tuple[int, int, str, int]
 NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin", "late")
 
 
@@ -47,9 +48,8 @@ class Window(NamedTuple):
 class Process:
     def __init__(self, events: Events, trace: Trace) -> None:
         self.pid, self.events, self.recorded = events.pid, events.table, trace.recorded
-        threads = trace.about.get("threads", {})
-        of, found = f"{events.namespace}:{events.pid}:", threads.items() if isinstance(threads, dict) else ()
-        self.threads = {int(key[len(of) :]): str(name) for key, name in found if key.startswith(of)}
+        seen = f"{events.namespace}:{events.pid}:"
+        self.threads = {int(tid): str(name) for tid, name in trace.noted("threads", seen).items()}
         self.notes: defaultdict[str, list[Event]] = defaultdict(list)  # by kind
         for note in events.notes:
             self.notes[note["kind"]].append(note)
@@ -59,8 +59,11 @@ class Process:
         self.alone = True  # no other process is in the trace
         self.windows: list[Window] = []
         # Base address, size in memory, file, whether it is position independent.
-        images = self.notes["image"] + self.notes["bin_info"]
-        self.images = [(of["baddr"], of["memsz"], of["text"], of.get("is_pic", True)) for of in images]
+        self.images = [(of["baddr"], of["memsz"], of["text"], of["is_pic"]) for of in self.notes["bin_info"]]
+        libraries = ((*key.split(":", 1), size) for key, size in trace.noted("images", seen).items())
+        self.images += [(int(base), size, path, 1) for base, path, size in libraries]
+        self.others: list[Image] = []  # of all processes
+        self.is_seen = "images" in trace.about  # by a recorder that looks for what its programs load late
         self.started = {note["pool"]: note for note in self.notes["pool_start"]}
         self.pools = sorted(self.of(*NAMES_POOL).pool.unique().tolist())
         # Threads of workers: an event says which worker a thread is.
@@ -122,11 +125,17 @@ class Process:
         """The function at an address; the address if there is no telling."""
         if not address:
             return "unknown"
-        for base, size, path, is_pic in self.images:
-            if base <= address < base + size:
-                found = function_at(path, address - base if is_pic else address, self.recorded)
-                return found or hex(address)
-        return hex(address)
+        held = self.holding(address)
+        names = {function_at(path, address - base * is_pic, self.recorded) for base, _, path, is_pic in held}
+        names.discard(None)
+        return str(names.pop()) if len(names) == 1 else hex(address)  # or two libraries, one after the other
+
+    def holding(self, address: int) -> list[Image]:
+        """The files that an address lies in."""
+        for images in (self.images, self.others):
+            if held := [image for image in images if 0 <= address - image[0] < image[1]]:
+                return held
+        return []
 
 
 def tasks_of(walk: Walk) -> pd.DataFrame:
@@ -170,7 +179,7 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
         every = [Process(events, trace) for events in Trace(trace.path, NOTHING).processes()]
         refuse(wanted, [*filter(is_wanted, every)], every)
     processes = [Process(events, trace) for events in trace.processes()]
-    with_pool = [process for process in processes if not process.is_of(*NAMING[:3]).all()]
+    with_pool = [process for process in processes if not process.is_of(*NAMING[:2]).all()]
     if trace.part and all(process.is_of(*NAMING).all() for process in processes):
         lasts_s = (trace.last_ns - trace.first_ns) / 1e9
         raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
@@ -186,7 +195,7 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     images = [image for process in processes for image in process.images]
     for process in chosen:
         process.alone = len(chosen) == 1
-        process.images += images  # a forked child has its parent's, and the trace may not list them again
+        process.others = images  # a forked child has its parent's, and the trace may not list them again
         process.windows = [*windows_of(process)]
     return chosen
 

@@ -56,7 +56,6 @@ FIELDS = {
         (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
         (STATEDUMP, "procname", "procname"),
         (STATEDUMP, "bin_info", "baddr memsz path is_pic"),
-        (PROVIDER, "image", "baddr memsz path"),
     )
     for event in events.split()
 }
@@ -67,7 +66,7 @@ TEXTS = {"name", "cause", "procname", "path"}  # an event with one has a note wi
 COLUMNS = {"vpid": "i4", "vtid": "i4", "pid_ns": "i8", "cpu_id": "i2", "pool": "i4", "worker": "i4",
            "by_timer": "i1", "func": "i8", "arg": "i8", "group": "i8"}  # fmt: skip
 KINDS = [name.partition(":")[2] for name in FIELDS]
-NAMING = ("procname", "bin_info", "image", "pool_start")  # read also outside of what is asked for
+NAMING = ("procname", "bin_info", "pool_start")  # read also outside of what is asked for
 FOREVER = (1 << 63) - 1  # a time after all others
 Stretch = tuple[int, int]  # of time, in ns of the epoch; both included
 NOTHING: Stretch = (-1, -1)
@@ -129,6 +128,12 @@ class Trace:
             self.about = dict(json.loads((path / RECORD_FILE).read_text()))
         # When the recorder saw a program for the last time, in s of the epoch, by the dates of the files.
         self.recorded = max((folder / "metadata").stat().st_mtime for folder in self._folders)
+
+    def noted(self, what: str, process: str) -> dict[str, Any]:
+        """What the recorder has seen of a process in /proc, by the rest of its key."""
+        found = self.about.get(what, {})
+        found = found.items() if isinstance(found, dict) else ()
+        return {key[len(process) :]: of for key, of in found if key.startswith(process)}
 
     def processes(self) -> list[Events]:
         """In order of their first events. Between events of the same `epoch` nothing was lost."""

@@ -31,7 +31,7 @@ STATEDUMP = "lttng_ust_statedump"
 # read without the rest. Other events of the state have arrays, whose length is not checked when a trace is
 # damaged.
 MARKS = [f"{STATEDUMP}:procname", f"{STATEDUMP}:bin_info"]
-MARKS += [f"{PROVIDER}:{name}" for name in ("pool_start", "pool_stop", "late", "image")]
+MARKS += [f"{PROVIDER}:{name}" for name in ("pool_start", "pool_stop", "late")]
 PHASES = ("symbol_processing", "ulsch_decoding")
 MARKS += [f"{PROVIDER}:{name}_{end}" for name in PHASES for end in ("begin", "end")]
 # All others, each by its name: lttng-sessiond 2.13.9 ends by SIGSEGV when it lists a pattern with exceptions.
@@ -60,7 +60,9 @@ RECORD_FILE = "recorded.json"  # describes the recording, beside the trace
 FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub-buffer
 LOOK_S = 0.1  # between looks for a signal, or for the end of the command
 GRACE_S = 10.0  # for the command to end after a signal
-DUMPS_S = (1.0, 2.0, 4.0, 8.0, 16.0)  # after the start; nr_ulsim takes a second to load its decoder
+DUMPS_S = tuple(2.0**n for n in range(16))  # after the start; nr_ulsim takes a second to load its decoder
+# Begin, end, mode, offset and file of memory, as in /proc/PID/maps.
+MAPPED = re.compile(r"^(\w+)-(\w+) (\S+) (\w+) \S+ \d+ +(/.*)$", re.MULTILINE)
 REMEDY = (
     "Check that the program was built with tracing and uses the pool, that libthread_pool_ws_lttng.so.0 lies "
     "beside it and liblttng-ust is on this machine, that the program runs as this user and, if it ran before "
@@ -119,7 +121,8 @@ class Session:
         self.name, self.out = name, out
         self.subbuf_kib = 1 << (subbuf_kib - 1).bit_length()  # a power of two, as LTTng wants it
         self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
-        self.threads: dict[str, str] = {}  # of the programs that it has seen: names by names_of_threads()
+        self.threads: dict[str, str] = {}  # of the programs that it has seen, as look() returns them
+        self.images: dict[str, int] = {}
         self._recording = False
 
     def check_memory(self) -> None:
@@ -179,25 +182,41 @@ class Session:
         finally:
             run_lttng("destroy", self.name)
 
+    def look(self) -> None:
+        threads, images = look()
+        self.threads |= threads
+        self.images |= images
+
     def dump_state(self) -> None:
         """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
-        self.threads |= names_of_threads()
+        self.look()
         with suppress(TraceError):
             run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=10.0)
             time.sleep(DUMP_S)
 
 
-def names_of_threads(system: System = SYSTEM) -> dict[str, str]:
-    """Of programs that have loaded the provider, by SPACE:PID:TID as in the events."""
-    found = {}
+def look(system: System = SYSTEM) -> tuple[dict[str, str], dict[str, int]]:
+    """Into /proc, at programs that have loaded the provider, whose ids are those in the events.
+    @return names of threads by SPACE:PID:TID, sizes of libraries in memory by SPACE:PID:BASE:FILE"""
+    threads, images = dict[str, str](), dict[str, int]()
     for at in (f"{PROC}/{name}" for name in system.names(PROC) if name.isdigit()):
-        if "libthread_pool_ws_lttng" in (system.text(f"{at}/maps") or ""):
+        if "libthread_pool_ws_lttng" in (maps := system.text(f"{at}/maps") or ""):
             with suppress(OSError, KeyError):  # it has ended
-                space = system.path(f"{at}/ns/pid").stat().st_ino
+                space, program = (
+                    system.path(f"{at}/ns/pid").stat().st_ino,
+                    system.path(f"{at}/exe").readlink(),
+                )
                 for thread in system.names(f"{at}/task"):
                     of = system.fields(f"{at}/task/{thread}/status")
-                    found[f"{space}:{of['NStgid'].split()[-1]}:{of['NSpid'].split()[-1]}"] = of["Name"]
-    return found
+                    process = f"{space}:{of['NStgid'].split()[-1]}"
+                    threads[f"{process}:{of['NSpid'].split()[-1]}"] = of["Name"]
+                base, file = 0, ""
+                for begin, end, mode, offset, path in MAPPED.findall(maps):
+                    if int(offset, 16) == 0:
+                        base, file = int(begin, 16), path
+                    if "x" in mode and path == file != str(program):  # of which LTTng knows the addresses
+                        images[f"{process}:{base}:{path}"] = int(end, 16) - base
+    return threads, images
 
 
 def run_folder() -> Path:
@@ -280,7 +299,7 @@ def _write_about(session: Session, about: dict[str, Any]) -> None:
     """Describes the machine and the recording for the report."""
     losses = session.losses
     about = host.facts() | about
-    about["threads"] = session.threads
+    about |= {"threads": session.threads, "images": session.images}
     about["buffers"] = f"{SUBBUFS} x {session.subbuf_kib} KiB for each CPU"
     about |= {f"lost_{name}": count for name, count in losses._asdict().items()} if losses else {}
     del about["bench"]
@@ -316,8 +335,8 @@ def _wait(process: subprocess.Popen[bytes] | None, end_s: float, came: list[int]
 def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: float, came: list[int]) -> int:
     """Waits for the command, or for the time. @return the exit status
 
-    Meanwhile programs report at DUMPS_S the libraries that they have loaded. The names of functions in
-    libraries that a program loads with dlopen() come from these reports.
+    At DUMPS_S, and before it ends a program or the recording, it looks at what programs have loaded: LTTng's
+    own list of their libraries races with dlopen().
     """
     begin_s, status = time.monotonic(), None
     for at_s in (*(at_s for at_s in DUMPS_S if at_s < seconds), seconds):
@@ -325,6 +344,8 @@ def _run(session: Session, process: subprocess.Popen[bytes] | None, seconds: flo
             status = _wait(process, begin_s + at_s, came)
             if status is None or process is None:
                 session.dump_state()
+            elif status < 0:
+                session.look()
     if process is None:  # Ctrl-C is a way to end such a recording
         return 0 if status in (None, -signal.SIGINT) else 128 - (status or 0)
     return status if status is not None and status >= 0 else _end(process, came[0])

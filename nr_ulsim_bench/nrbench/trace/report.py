@@ -185,7 +185,9 @@ def report(
 
 def write(out: Path, trace: Trace, summary: Summary) -> None:
     """The page."""
-    said, recording = warnings(summary), {key: of for key, of in trace.about.items() if key != "threads"}
+    said, recording = warnings(summary), {**trace.about}
+    for key in ("threads", "images"):
+        recording.pop(key, None)
     names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
     facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
     slots = sum(of["count"] for of in summary["slots"])

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// late_library FILE   a pool that runs a task of a library which the program has just loaded, and ends.
-// Compiled with -DLIBRARY it is that library.
+// late_library FILE [stay]   a pool that runs tasks of a library which the program has just loaded. It ends,
+// or says "ran" and waits for a signal. Compiled with -DLIBRARY it is that library.
 #include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "ws_pool.h"
 
@@ -34,6 +36,11 @@ int main(int argc, char **argv)
     if (ws_pool_push(pool, (ws_task_t){.func = task.func, .group = &group}) < 0)
       return 3;
   ws_group_wait(&group, pool);
+  if (argc > 2) {
+    puts("ran");
+    fflush(stdout);
+    pause();
+  }
   ws_pool_destroy(pool);
   return 0;
 }
