@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pools that can take part: how they are set hot or passive, and where to get one that is missing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 OWN = "ws"

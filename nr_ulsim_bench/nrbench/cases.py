@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Slot cases: their names, their period, and what no pool can beat."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all plots share. Import matplotlib by this module: there may be no display."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Asks the programs of the benchmark. They answer in JSON objects, one a line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -2,8 +2,6 @@
 """Facts about a machine. Each is read here and only here; None = unknown. What the doctor only compares with
 a value is in doctor/checks.toml."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import os
@@ -162,11 +160,8 @@ def nodes(system: System) -> dict[str, Cpus]:
 
 def kinds_of_cores(system: System, cpus: Cpus) -> dict[str, Cpus]:
     """Those that these CPUs have, the fastest first; empty where the kernel names none."""
-    intel = {
-        "performance cores": "/sys/devices/cpu_core/cpus",
-        "efficiency cores": "/sys/devices/cpu_atom/cpus",
-    }
-    found = {name: cpus & (system.cpus(file) or NO_CPUS) for name, file in intel.items()}
+    intel = {"performance cores": "core", "efficiency cores": "atom"}
+    found = {of: cpus & (system.cpus(f"/sys/devices/cpu_{n}/cpus") or NO_CPUS) for of, n in intel.items()}
     capacity = {cpu: system.number(f"{CPU}/cpu{cpu}/cpu_capacity") for cpu in cpus}
     for value in sorted(filter(None, set(capacity.values())), reverse=True):
         found[f"capacity {value}"] = frozenset(cpu for cpu in cpus if capacity[cpu] == value)
@@ -306,9 +301,8 @@ def interrupts(system: System) -> Iterator[Interrupt]:
 def irqbalance_spares(system: System) -> Cpus:
     """CPUs that irqbalance does not use: by its configuration, or else isolated ones."""
     text = "\n".join(system.text(name) or "" for name in IRQBALANCE)
-    match = re.search(
-        r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)", text, re.MULTILINE
-    )
+    banned = r"^\s*(?:export\s+)?IRQBALANCE_BANNED_CPU(S|LIST)=[\"']?([^\"'#\s]+)"
+    match = re.search(banned, text, re.MULTILINE)
     if match is None:
         return isolated(system) | nohz_full(system)
     with contextlib.suppress(ValueError):

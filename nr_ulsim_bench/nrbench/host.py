@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine as results describe it, without which the figures mean nothing."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import os
@@ -78,7 +76,7 @@ def machine(system: System) -> dict[str, Any]:
     return {name: find(system) for name, (_, find) in RECORDED.items()} | {"load": load(system)}
 
 
-def describe(label: str | None = None, system: System = REAL) -> Host:
+def describe(label: str | None = None, system: System = REAL) -> "Host":
     """The machine as a line of a sweep's results names it."""
     from nrbench import record  # what only traces does without pydantic
 

@@ -11,8 +11,6 @@ Student's t has, widened by sqrt(n / (n - 1)) ("expanded percentiles"). At 5 val
 smallest to the largest, which holds 94 %.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from functools import lru_cache
@@ -44,11 +42,8 @@ class Interval(NamedTuple):
 def student_quantile(probability: float, degrees: int) -> float:
     """Of Student's distribution with at least 4 degrees of freedom, to three digits."""
     z = NormalDist().inv_cdf(probability)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
+    terms = [(z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96]
+    terms.append((3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
     return z + math.fsum(term / float(degrees) ** power for power, term in enumerate(terms, start=1))
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What matplotlib reads while a report is drawn: no settings of the user's."""
 
-from __future__ import annotations
-
 import os
 from contextlib import contextmanager
 from typing import Iterator

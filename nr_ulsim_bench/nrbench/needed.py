@@ -3,8 +3,6 @@
 
 Imports nothing of them."""
 
-from __future__ import annotations
-
 import sys
 from importlib.util import find_spec
 from pathlib import Path

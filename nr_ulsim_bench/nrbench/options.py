@@ -2,8 +2,6 @@
 """What the command lines share: how a program looks and tells its errors, and the options of a command,
 declared once: as the fields of a dataclass."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import sys
@@ -26,11 +24,10 @@ def _print_version(context: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
-    ] = False,
-) -> None:
+_VERSION = typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
+
+
+def _options(version: Annotated[bool, _VERSION] = False) -> None:
     """Of the program, before a command."""
 
 
@@ -40,14 +37,9 @@ class Program:
     def __init__(self, name: str, about: str, errors: tuple[type[Exception], ...]) -> None:
         self.name, self.errors = name, errors
         self.app = typer.Typer(
-            name=name,
-            help=about,
-            add_completion=False,
-            pretty_exceptions_enable=False,
-            rich_markup_mode=None,
-            no_args_is_help=True,
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
+            name=name, help=about, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True,
+            rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]},
+        )  # fmt: skip
         self.app.callback()(_options)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Command], Command]:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where this project's tree has its programs and recorded slots: defaults of options."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

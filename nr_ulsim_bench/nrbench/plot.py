@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A plot is data: points in a long table, and which of their figures are axes, colours and panels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence

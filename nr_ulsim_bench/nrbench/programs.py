@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of this machine, and what they answer. ci/oai-preflight uses this module, too."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

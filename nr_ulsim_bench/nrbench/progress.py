@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Count, elapsed and remaining time: a line now and then."""
 
-from __future__ import annotations
-
 import sys
 import time
 from datetime import timedelta
@@ -49,7 +47,7 @@ class Progress:
             what = f"{self.failed} failed  {what}" if self.failed else what
             print(f"{share}  {self._times()}  {what}"[:110], file=self.out, flush=True)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> "Progress":
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> bool:

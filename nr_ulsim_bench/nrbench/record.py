@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What lines of all results files share: the machine, and the types of their fields."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re
@@ -25,6 +23,10 @@ def moment(text: str) -> datetime.datetime:
     """Of ISO 8601; without a zone it is UTC."""
     time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
     return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
 
 
 Began = Annotated[str, AfterValidator(lambda text: text if moment(text) else text)]  # UTC, ISO 8601

@@ -6,13 +6,11 @@ KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of
 of each file, and those facts of the run that the file itself does not record. Files whose names hold "radio"
 are of nrbench radio, the other *.ndjson of sweeps."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
@@ -54,9 +52,8 @@ def headers(folder: Path) -> dict[str, dict[str, str]]:
 def sweeps(folder: Path) -> list[Cells]:
     """By version: OAI's tags before its weeks."""
     names = [name for name in headers(folder) if name.endswith(".ndjson") and "radio" not in name]
-    return sorted(
-        (sweep(folder / name) for name in names), key=lambda one: (version(one)[0] != "v", version(one))
-    )
+    found = (sweep(folder / name) for name in names)
+    return sorted(found, key=lambda one: (version(one)[0] != "v", version(one)))
 
 
 def markdown(table: Table) -> str:
@@ -111,9 +108,8 @@ def times(folder: Path, name: str) -> str:
     first, *_, last = case_notes(cells, 0)
     rest = [last] if last.startswith("*") else []
     heads = [Column("", "threads"), *columns]
-    return markdown(
-        Table("", heads, [[threads, *of] for threads, of in rows.items()], [f"µs, {first}", *rest])
-    )
+    cells = [[threads, *of] for threads, of in rows.items()]
+    return markdown(Table("", heads, cells, [f"µs, {first}", *rest]))
 
 
 def modes(folder: Path, name: str) -> str:
@@ -143,7 +139,7 @@ def facts_of(path: Path) -> dict[str, str]:
     }
 
 
-def raw_runs(folder: Path, _: str) -> str:
+def runs(folder: Path, _: str) -> str:
     """All raw runs: where each was taken, and of which commit."""
     heads = ("command", "commit", "machine", "load", "date", "runs")
     rows = []
@@ -174,15 +170,7 @@ def quote(folder: Path, words: str) -> str:
     return "\n".join(["```", *lines, "```"])
 
 
-KINDS: dict[str, Callable[[Path, str], str]] = {
-    "first": first,
-    "bounds": bounds,
-    "times": times,
-    "modes": modes,
-    "runs": raw_runs,
-    "quote": quote,
-    "radio": radio,
-}
+KINDS = {kind.__name__: kind for kind in (first, bounds, times, modes, runs, quote, radio)}
 
 
 def filled(text: str, folder: Path) -> str:

@@ -2,8 +2,6 @@
 """Temporary folders of this program. A process that is killed leaves its folder behind: the next one that
 makes a folder removes it."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

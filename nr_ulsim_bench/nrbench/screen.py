@@ -4,11 +4,9 @@
 A ratio is of medians of rounds, over their cases. A round of a case has one value: this pool's ÷ the
 other's."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Collection, Iterator, Sequence
+from typing import Any, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
@@ -22,9 +20,6 @@ from nrbench.stats import Line, Results, read_lines
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
 TABLES, PAGE = "tables.txt", "report.html"
@@ -51,12 +46,11 @@ class Contest:
         self.own = frame[is_own & usual & (frame["workers"] == max(1, cores - 1))]
         self.rivals = frame[~frame["backend"].isin([OWN, *FACADES])]
 
-    def ratios(self, figure: str) -> pd.DataFrame:
+    def ratios(self, figure: str) -> Any:
         """A row a case and round, a column a rival with any of its settings, which has all cases."""
         wide = self.rivals.set_index("pool", append=True)[figure].unstack("pool")
         has = wide.notna().groupby("case").any().reindex(self.own.index.unique("case"), fill_value=False)
-        ratios: pd.DataFrame = wide.loc[:, has.all()].rdiv(self.own[figure], axis=0)
-        return ratios
+        return wide.loc[:, has.all()].rdiv(self.own[figure], axis=0)
 
     def ratio(self, rival: str, figure: str) -> Ratio | None:
         if not rival:

@@ -2,8 +2,6 @@
 """A session: the steps of a plan, round by round, on one machine or on several. Each answer becomes a line of
 the results at once, so an interruption loses none, and the same command takes the rest."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib
@@ -231,10 +229,7 @@ class Session(Generic[LineT]):
 
     def announce(self, what: str, lanes: Sequence[Lane[Any, LineT]]) -> None:
         """@param lanes  as run() will have them"""
-        planned, seconds = (
-            sum(lane.planned for lane in lanes),
-            max((lane.seconds for lane in lanes), default=0),
-        )
+        planned, seconds = sum(lane.planned for lane in lanes), max([0, *(lane.seconds for lane in lanes)])
         before = f", {len(self.lines)} runs are there from before" if self.lines else ""
         about = f"about {clock_text(seconds)}" if planned else "nothing left to do"
         say(f"{what}, {planned} runs to take{before}; {about}")
@@ -267,9 +262,7 @@ class Session(Generic[LineT]):
         if self.interrupted:
             return INTERRUPTED
         if failed and not are_results:
-            say(
-                f"{failed.total()} of {len(self.taken)} runs gave no figures; "
-                "the same command tries them again"
-            )
+            tried = f"{failed.total()} of {len(self.taken)} runs gave no figures"
+            say(f"{tried}; the same command tries them again")
         bad = not has_good if are_results else bool(failed)
         return SOME_FAILED if bad or self.cut else OK

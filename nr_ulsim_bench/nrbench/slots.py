@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of recorded slots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lines of a part, and of a group of them the figures by round and their medians."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from pathlib import Path
@@ -51,7 +49,7 @@ class Results:
                 return line
         raise ValueError("no line of the results describes the host")
 
-    def only(self, **wanted: Any) -> Results:
+    def only(self, **wanted: Any) -> "Results":
         """The lines with these labels. class_ is the label class."""
         named = {name.rstrip("_"): value for name, value in wanted.items()}
         return Results(
@@ -60,7 +58,7 @@ class Results:
             if all(name in line and _matches(line[name], value) for name, value in named.items())
         )
 
-    def by(self, *names: str) -> dict[Any, Results]:
+    def by(self, *names: str) -> dict[Any, "Results"]:
         """By the values of these labels, in the order of the lines; by a value where there is one label."""
         found: dict[Any, list[Line]] = {}
         for line in (line for line in self.all if all(name in line for name in names)):

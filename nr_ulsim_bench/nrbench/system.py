@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the kernel says of itself in /proc and /sys, below a root folder, so that tests can make one up."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os
@@ -16,6 +14,7 @@ STATUS = "/proc/self/status"
 CPU = "/sys/devices/system/cpu"
 CAP_SYS_NICE = 23
 CAP_IPC_LOCK = 14
+SPLIT = re.compile(r"(\d+)").split  # the numbers of a text from the rest
 CPU_MAX = 65535  # eight times as many as any kernel can be built for
 
 Cpus = frozenset[int]
@@ -96,9 +95,7 @@ class System:
             found = os.listdir(self.path(folder))
         except OSError:
             return []
-        return sorted(
-            found, key=lambda name: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
-        )
+        return sorted(found, key=lambda name: [int(p) if p.isdigit() else p for p in SPLIT(name)])
 
     def exists(self, name: str) -> bool:
         return self.path(name).exists()
@@ -153,10 +150,6 @@ class System:
 
     def process_name(self, pid: object) -> str | None:
         return self.text(f"/proc/{pid}/comm")
-
-    def shows_kernel_threads(self) -> bool:
-        """A container shows only its own processes."""
-        return self.process_name(2) == "kthreadd"
 
 
 class Quota(NamedTuple):

@@ -2,8 +2,6 @@
 """Statistics of a long table: a row a value, with the group that it is of and the round that it was taken in.
 All groups with as many values are resampled at once: 100 runs and 1,000,000 go the same way."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Iterator, Mapping
 

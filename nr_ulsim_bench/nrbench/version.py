@@ -4,8 +4,6 @@ installed package, and 0+unknown in a folder that was copied out of these.
 
 setuptools imports this file when it builds the package, so it imports nothing of others."""
 
-from __future__ import annotations
-
 import email
 import re
 from importlib import metadata

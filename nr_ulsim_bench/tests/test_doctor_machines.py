@@ -14,13 +14,13 @@ import machine_tree
 import pytest
 from typer.testing import CliRunner
 
+from nrbench import toml
 from nrbench.cli import app
-from nrbench.doctor.checks import tomllib
 from nrbench.record import Host
 from nrbench.system import parse_cpus
 
 FOLDER = Path(__file__).parent / "doctor"
-MACHINES = tomllib.loads((FOLDER / "machines.toml").read_text(encoding="utf-8"))
+MACHINES = toml.loads((FOLDER / "machines.toml").read_text(encoding="utf-8"))
 WAKE = {"class": "fifo", "hold": False, "samples": 300}
 WAKE |= {"p99_us": 60.0, "max_us": 90.0, "call_p50_us": 7.5}
 

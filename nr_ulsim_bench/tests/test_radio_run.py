@@ -12,10 +12,10 @@ from part_runs import until
 from radio_runs import AUTO, OLD
 from sweep_runs import HOST
 
-from nrbench.radio import pair, softmodem, watch
+from nrbench.radio import pair, session, softmodem, watch
 from nrbench.radio.pair import take
 from nrbench.radio.record import RadioRun
-from nrbench.radio.session import Step, Take
+from nrbench.radio.session import Step
 from nrbench.radio.softmodem import Pair, find_softmodem
 from nrbench.record import ResultsError
 from nrbench.sweep.simulator import BuildError
@@ -50,7 +50,7 @@ def a_pair(folder, cell=OLD, behaviour=None):
 def recorded(one):
     """As a session writes it."""
     step = Step(0, one.cell, one.timescale)
-    taken = Take(one.programs, {"sweep": "0" * 12, "host": HOST, "seconds": one.seconds})(step)
+    taken = session.take(one.programs, {"sweep": "0" * 12, "host": HOST, "seconds": one.seconds}, step)
     return RadioRun.model_validate_json(taken.model_dump_json())
 
 

@@ -6,7 +6,7 @@ from made_up import ran
 
 from nrbench.parts import tracecost
 from nrbench.stats import read_lines
-from nrbench.trace.record import Losses, TraceError
+from nrbench.trace.record import TraceError
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 CASES, ROUNDS = 6, 5
@@ -31,14 +31,14 @@ echo '{"makespan_p50_us":40,"makespan_mean_us":41,"cpu_s":1,"inside":'$own'}'
 class FakeRecording:
     """Exists as a file; events that found no room are known only once it has stopped."""
 
-    folder, lost, losses = None, 0, None
+    folder, missed, lost = None, 0, {}
 
     def __enter__(self):
         (self.folder / "own").touch()
         return self
 
     def __exit__(self, *_):
-        self.losses = Losses(self.lost, 0)
+        self.lost = {"lost_events": self.missed}
         (self.folder / "own").unlink()
 
 
@@ -81,7 +81,7 @@ def test_what_is_recorded_runs_in_a_session_and_nothing_else_does(measured, fold
 
 
 def test_events_that_found_no_room_are_said(measured, monkeypatch):
-    monkeypatch.setattr(FakeRecording, "lost", 7)
+    monkeypatch.setattr(FakeRecording, "missed", 7)
     _, said = measured()
     assert f"{7 * (CASES + 3) * ROUNDS} events found no room" in said
 

@@ -313,9 +313,10 @@ def test_what_the_recorder_sees_in_proc(tmp_path):
         (tmp_path / f"proc/{pid}/ns/pid").symlink_to(tmp_path / "ns")
     space = (tmp_path / "ns").stat().st_ino
     found = {f"{space}:7:7": "gnb", f"{space}:7:12": "L1_rx_thread"}
-    threads, images = record.look(System(tmp_path))
-    assert threads == found
-    assert images == {
+    session = record.Session("s", tmp_path)
+    session.look(System(tmp_path))
+    assert session.threads == found
+    assert session.images == {
         f"{space}:7:{0x7F00000}:/x/libldpc.so": 0x40000,
         f"{space}:7:{0x7FA0000}:/x/libthread_pool_ws_lttng.so.0": 0x20000,
     }

@@ -3,8 +3,6 @@
 
 They are never built anew. On each machine the content is checked by its hash before a session."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

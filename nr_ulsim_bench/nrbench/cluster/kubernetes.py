@@ -4,8 +4,6 @@
 kubectl makes the tunnel and reads the certificates, which stay in this process's memory. Scheduler and
 workers go on when the command ends."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -16,9 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
-from pydantic import BaseModel, ConfigDict
-
 from nrbench.driver import BenchError
+from nrbench.record import Strict
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
@@ -28,10 +25,8 @@ USUAL = ("Forwarding from ", "Handling connection ")  # lines of kubectl that ar
 FORWARDS = re.compile(rf"Forwarding from {re.escape(LOOPBACK)}:(\d+) ")
 
 
-class Kubernetes(BaseModel):
+class Kubernetes(Strict):
     """The keys of the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     context: str | None = None  # of kubectl; default: the current one
     namespace: str | None = None
@@ -81,9 +76,8 @@ def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
         def why() -> list[str]:
             return [line for line in text().splitlines() if line.strip() and not line.startswith(USUAL)][-1:]
 
-        process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
+        inputs: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        process = subprocess.Popen(words, start_new_session=True, **inputs)
         try:
             until = time.monotonic() + TUNNEL_S
             while not (found := FORWARDS.search(text())):

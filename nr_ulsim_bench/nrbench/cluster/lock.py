@@ -4,8 +4,6 @@
 The lock is flock(2) on a file that anyone may open for reading and only its maker may write. It ends with the
 process that holds it, however that ends. A container has a lock of its own unless the folder is mounted."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

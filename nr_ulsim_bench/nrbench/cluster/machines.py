@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A machine of a cluster, and what its worker answers about it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections import Counter

@@ -4,8 +4,6 @@
 The connections cross the network, encrypted. Both ends prove themselves by certificates that Dask
 makes. Their files lie in a folder that the nodes share, readable by this user alone."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex
@@ -14,18 +12,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from nrbench.cluster.worker import QUIET, THREADS
+from nrbench.record import Strict
 
 ANSWER_S = 60  # for sbatch and scancel
 KEYS = "~/.cache/nrbench/keys"  # nodes of a Slurm share the homes
 
 
-class Slurm(BaseModel):
+class Slurm(Strict):
     """The keys of the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     nodes: int = Field(1, ge=1, le=10000)
     partition: str | None = None

@@ -5,8 +5,6 @@ All of Dask's connections go through the ssh sessions, between loopback addresse
 themselves by the cluster's own certificates, which a worker gets on its standard input: other users of these
 machines reach nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -87,17 +85,11 @@ class Worker(ProcessInterface):  # type: ignore[misc]
         """Does not wait for the worker: a host that does not answer must not hold up the others."""
         listen, back, contact = random.sample(PORTS, 3)
         port = self.scheduler.rpartition(":")[2]
-        command = self.entry.command(
-            "-L", f"{LOOPBACK}:{contact}:{LOOPBACK}:{listen}", "-R", f"{LOOPBACK}:{back}:{LOOPBACK}:{port}"
-        )
-        orders = {
-            "scheduler": f"tls://{LOOPBACK}:{back}",
-            "port": listen,
-            "contact": f"tls://{LOOPBACK}:{contact}",
-            "name": self.entry.name,
-            "certificate": self.security.tls_ca_file,
-            "key": self.security.tls_worker_key,
-        }
+        there, here = f"{contact}:{LOOPBACK}:{listen}", f"{back}:{LOOPBACK}:{port}"
+        command = self.entry.command("-L", f"{LOOPBACK}:{there}", "-R", f"{LOOPBACK}:{here}")
+        orders = {"port": listen, "name": self.entry.name, "key": self.security.tls_worker_key}
+        orders |= {"scheduler": f"tls://{LOOPBACK}:{back}", "contact": f"tls://{LOOPBACK}:{contact}"}
+        orders |= {"certificate": self.security.tls_ca_file}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self.log, stderr=self.log, start_new_session=True
         )
@@ -133,9 +125,8 @@ def started(entries: list[Entry], stack: ExitStack) -> tuple[Any, Callable[[], l
     """@return the cluster, and what returns why workers did not come"""
     security = Security.temporary()
     options = {"host": LOOPBACK, "protocol": "tls://", "security": security, "dashboard": False}
-    workers = {
-        entry.name: {"cls": Worker, "options": {"entry": entry, "security": security}} for entry in entries
-    }
+    shared = {"security": security}
+    workers = {one.name: {"cls": Worker, "options": {"entry": one} | shared} for one in entries}
     scheduler = {"cls": Scheduler, "options": options}
     cluster = SpecCluster(workers, scheduler, security=security, silence_logs=logging.CRITICAL)
     stack.enter_context(cluster)

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens the cluster that --cluster names: by Dask's own cluster classes, or a scheduler that runs already."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
-import sys
 import threading
 import time
 import warnings
@@ -18,6 +15,7 @@ from typing import Any, Callable, Iterator, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from nrbench import toml
 from nrbench.cluster.lock import machine_lock
 from nrbench.cluster.machines import Machine, about_here, one_each
 from nrbench.cluster.worker import MACHINE
@@ -27,11 +25,6 @@ from nrbench.progress import say
 from nrbench.record import first_error
 from nrbench.scratch import scratch_folder
 from nrbench.session import MachineLost
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -60,7 +53,7 @@ def parse_spec(text: str) -> tuple[str, str]:
 def read_configuration(path: str, model: type[Model]) -> Model:
     """A file in TOML; without one all defaults. @raise BenchError, OSError, ValueError  it is wrong"""
     try:
-        return model.model_validate(tomllib.loads(Path(path).read_text()) if path else {})
+        return model.model_validate(toml.loads(Path(path).read_text()) if path else {})
     except ValidationError as error:
         raise BenchError(first_error(error)) from error
 
@@ -230,9 +223,7 @@ def _kubernetes(path: str, stack: ExitStack) -> Link:
     return Link(connected(stack, address, security=security), kubernetes.nodes(wanted), complaints=why)
 
 
-_OPEN: dict[str, Callable[[str, ExitStack], Link]] = {
-    "tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm, "kubernetes": _kubernetes,
-}  # fmt: skip
+_OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm, "kubernetes": _kubernetes}
 
 
 def check_way(text: str) -> None:

@@ -2,8 +2,6 @@
 """Sessions on the machines of a cluster: a lane of the session for each machine. The results file, its lines
 and the way to go on are those of one machine. Only this process writes it."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any, Callable, Mapping
@@ -19,7 +17,6 @@ from nrbench.radio.record import RUNS as RADIO_RUNS
 from nrbench.radio.record import RadioRun
 from nrbench.radio.session import Plan as RadioPlan
 from nrbench.radio.session import Step as RadioStep
-from nrbench.radio.session import Take
 from nrbench.radio.softmodem import Programs
 from nrbench.session import Lane, MachineLost, Session, results_of
 from nrbench.sweep import session as of_sweep
@@ -27,6 +24,7 @@ from nrbench.sweep.nr_ulsim import Plan
 from nrbench.sweep.record import RUNS, Run
 from nrbench.sweep.simulator import Simulator
 
+RadioLane = Lane[RadioStep, RadioRun]
 There = Callable[..., Any]  # runs a function on a machine, and waits for its result
 
 
@@ -95,12 +93,10 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
     with results_of(out, RADIO_RUNS, fresh) as path:
         session = of_radio.begin(name, path)
 
-        def lane_of(
-            machine: Machine, there: There, builds: dict[Any, Simulator]
-        ) -> Lane[RadioStep, RadioRun]:
+        def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> RadioLane:
             there(check_radio)
             shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
-            take_there = Take(builds, {**shared, "seconds": plan.seconds})
+            take_there = functools.partial(of_radio.take, builds, {**shared, "seconds": plan.seconds})
             runs = [run for run in session.lines if run.host.id == machine.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:

@@ -4,8 +4,6 @@
 Its orders are one line of JSON on standard input: scheduler, port, contact, name, certificate, key. It ends
 when standard input ends, and leaves nothing behind. So it ends with its client, however the client ends."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

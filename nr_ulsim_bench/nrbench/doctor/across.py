@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The doctor on all hosts of a cluster: a row a host, and each finding with the hosts that have it."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Examines a host by the rows of checks.toml, and answers whether it is quiet enough to measure."""
 
-from __future__ import annotations
-
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nrbench import facts
+from nrbench import facts, toml
 from nrbench.doctor import looks, wakes
 from nrbench.doctor.target import Level, Seen, Target, Unseen, good, note, visible
 from nrbench.system import format_cpus
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
-
-ROWS = tomllib.loads(Path(__file__).with_name("checks.toml").read_text(encoding="utf-8"))
+ROWS = toml.loads(Path(__file__).with_name("checks.toml").read_text(encoding="utf-8"))
 LOOKS = vars(looks) | vars(wakes)
 ACTIVITY, WAKES = "Activity", "Wake latency"  # areas of the checks that take a second and more
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first

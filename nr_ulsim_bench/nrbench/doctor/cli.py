@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """nrbench doctor: examine the host, and write a profile for tuned that changes what can be changed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated
@@ -18,12 +16,8 @@ from nrbench.system import System, format_cpus, parse_cpus
 Cpus = Annotated[str | None, Option(help="CPUs of the pool's workers, as in 2-5,8; default: affinity mask")]
 Json = Annotated[bool, Option("--json", help="Print the findings as JSON")]
 Quick = Annotated[bool, Option("--quick", help="Skip the measurements, which take seconds")]
-Wakes = Annotated[
-    Path | None, Option(metavar="PATH", help="ws-wakes; default: that of ci/bench, or compiled now")
-]
-Tuned = Annotated[
-    Path | None, Option(metavar="FOLDER", help="Write a profile for tuned: keep work off --cpus")
-]
+WAKES = Option(metavar="PATH", help="ws-wakes; default: that of ci/bench, or compiled now")
+TUNED = Option(metavar="FOLDER", help="Write a profile for tuned: keep work off --cpus")
 Cluster = Annotated[str | None, Option(metavar="SPEC", help="Examine all hosts of a cluster: ssh:FILE, …")]
 Root = Annotated[Path, Option(hidden=True, help="Where /proc and /sys are; for tests")]
 
@@ -32,8 +26,8 @@ def doctor(
     cpus: Cpus = None,
     as_json: Json = False,
     quick: Quick = False,
-    wakes: Wakes = None,
-    tuned: Tuned = None,
+    wakes: Annotated[Path | None, WAKES] = None,
+    tuned: Annotated[Path | None, TUNED] = None,
     cluster: Cluster = None,
     root: Root = Path("/"),
 ) -> int:

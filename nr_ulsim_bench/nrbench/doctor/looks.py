@@ -2,8 +2,6 @@
 """Checks that are more than one value of a file: each a function with the name of its row in checks.toml,
 where its texts are."""
 
-from __future__ import annotations
-
 import os
 
 from nrbench import facts, host
@@ -75,16 +73,13 @@ def cpus(target: Target) -> Seen:
 
 
 def cpu_0(target: Target) -> Seen:
-    if 0 not in target.cpus:
-        return good(f"is not among {target.names}")
-    return warn(f"is among {target.names}")
+    return warn(f"is among {target.names}") if 0 in target.cpus else good(f"is not among {target.names}")
 
 
 def preemption_model(target: Target) -> Seen:
     model = visible(facts.preemption(target.system), "")
-    if model in ("rt", "full"):
-        return good(model)
-    return (note if target.cpus <= facts.isolated(target.system) else warn)(model)
+    level = note if target.cpus <= facts.isolated(target.system) else warn
+    return (good if model in ("rt", "full") else level)(model)
 
 
 def load(target: Target) -> Seen:
@@ -172,7 +167,7 @@ def interrupts(target: Target) -> Seen:
 def irqbalance(target: Target) -> Seen:
     system, spared = target.system, facts.irqbalance_spares(target.system)
     if "irqbalance" not in system.processes().values():
-        if not system.shows_kernel_threads():
+        if system.process_name(2) != "kthreadd":
             raise Unseen("only this container's processes are visible")
         return good("does not run")
     if target.cpus <= spared:

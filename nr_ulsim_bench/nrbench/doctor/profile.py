@@ -2,8 +2,6 @@
 """A profile for tuned (https://tuned-project.org), which keeps other work off the workers' CPUs at each
 boot, and takes that back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nrbench.doctor.target import Target

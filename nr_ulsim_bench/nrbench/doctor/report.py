@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Findings as text for people and as JSON for machines."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -25,11 +23,8 @@ def answer(target: Target, measure: bool) -> dict[str, Any]:
     """What --json prints."""
     findings = examine(target, measure)
     worst = max((finding.level for finding in findings), key=list(Level).index)
-    return {
-        "doctor": 2,
-        "worst": worst.value,
-        "quiet": quiet(findings),
-        "cpus": target.names,
+    about = {"doctor": 2, "worst": worst.value, "quiet": quiet(findings), "cpus": target.names}
+    return about | {
         "host": host.describe(system=target.system).model_dump(),
         "findings": [asdict(finding) | {"level": finding.level.value} for finding in findings],
     }

@@ -2,8 +2,6 @@
 """The machine that is examined, the CPUs of the workers on it, what happens there within a second, and what a
 check sees of it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -2,8 +2,6 @@
 """Runs ws-wakes, which measures how long this host takes to wake a thread, and judges the possible gain
 of pre-wake, and of idle states that are held off."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A parallel reduction: this pool floating and pinned, and other libraries. ws-bench in rounds."""
 
-from __future__ import annotations
-
 from typing import Callable, Iterator, Mapping
 
 import numpy as np
@@ -47,9 +45,7 @@ def plan(request: Request) -> Plan:
     sizes = words(bench="pi", workers=request.cores - 1, intervals=intervals, warm=WARM, limit_s=LIMIT_S)
     of_how = {name: words(backend=name) for name in (OWN, *rivals) if name not in missing}
     of_how[PINNED] = words(backend=OWN, mode="pinned")
-    steps = [
-        Step({"bench": "pi", "how": how}, (*given, *sizes), seconds, how) for how, given in of_how.items()
-    ]
+    steps = [Step({"bench": "pi", "how": how}, (*of_how[how], *sizes), seconds, how) for how in of_how]
     return Plan(steps, asks(program), {"intervals": intervals, "warm": WARM, "missing": missing}, count)
 
 

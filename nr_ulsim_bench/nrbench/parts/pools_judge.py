@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the pools must show: one check a line, each with its worst case."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from operator import attrgetter, itemgetter

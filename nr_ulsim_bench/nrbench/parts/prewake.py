@@ -2,8 +2,6 @@
 """Pre-wake by what was learnt against waking by the push and against leads tuned by hand: ws-prewake, once
 for each environment and scenario."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import statistics
@@ -78,12 +76,9 @@ def step(request: Request, kind: str, env: str, scenario: str, given: Sequence[s
 
 
 def steps_of(
-    request: Request,
-    envs: Sequence[str] = (),
-    scenarios: Sequence[str] = (),
-    seconds: float | None = None,
+    request: Request, envs: Sequence[str] = (), scenarios: Sequence[str] = (), seconds: float | None = None,
     realtime: bool = True,
-) -> list[Step]:
+) -> list[Step]:  # fmt: skip
     """In an order of chance, so that no environment has the machine's worst minute for itself. Empty or None:
     all, and the usual length.
 

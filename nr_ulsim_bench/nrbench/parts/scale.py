@@ -2,8 +2,6 @@
 """Time against the number of CPUs, on simulated machines: the figures and tables of ci/simulate scale, and a
 page with a panel for each workload."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any, Iterator, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A table of blocks, scanned in four ways, against the bandwidth of the memory: ws-scan in rounds."""
 
-from __future__ import annotations
-
 import re
 from typing import Iterator
 

@@ -2,8 +2,6 @@
 """The tail of short bursts: how long one slot in a hundred and in a thousand takes, by pool. The
 figures are of all slots of all rounds together."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any, Iterator, Sequence
@@ -22,15 +20,7 @@ from nrbench.stats import Line, Results
 CASES, QUICK_CASES = ("12x0.5", "12x2", "12x10"), ("12x2",)
 PERIOD_US = 500
 SLOTS, QUICK_SLOTS = 4000, 2000
-POOLS: tuple[str, ...] = (
-    OWN,
-    ALONE,
-    "onetbb",
-    "openmp-gcc",
-    "openmp-llvm",
-    "mutex-queue",
-    "mutex-per-worker",
-)
+POOLS = (OWN, ALONE, *"onetbb openmp-gcc openmp-llvm mutex-queue mutex-per-worker".split())
 POOLS += ("forkunion", "libfork", "citor", "ocudu")  # checkouts that a user may have
 TAIL = 0.999
 QUANTILES = (0.5, 0.99, TAIL)
@@ -160,12 +150,8 @@ def plots(results: Results) -> Iterator[Plot]:
         for line in results.lines
         for ns, count in zip(line[HISTOGRAM][::2], line[HISTOGRAM][1::2])
     ]
-    look: dict[str, Any] = {
-        "hue": "pool",
-        "palette": colors_of(results.values("pool")),
-        "row": "class",
-        "col": "case",
-    }
+    look: dict[str, Any] = {"hue": "pool", "row": "class", "col": "case"}
+    look |= {"palette": colors_of(results.values("pool"))}
     look |= {"weights": "slots", "complementary": True, "log_scale": (True, True)}
     title, axes = "Share of the slots that take longer", ("makespan, us", "")
     yield Plot("tail", title, points, "ecdf", axes, look)

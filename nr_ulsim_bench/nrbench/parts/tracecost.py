@@ -2,8 +2,6 @@
 """What tracing costs this pool: built without it, built with it and not asked for, while a session records;
 and ns an event. ws-bench and ws-trace-cost in rounds."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import tempfile
@@ -37,6 +35,7 @@ EVENT_TITLES = {
 }
 OFF_RATIO_MAX, EVENT_NS_MAX = 1.01, 150.0
 LIMIT = f"{100 * (OFF_RATIO_MAX - 1):g} %"
+MORE = "percent more, with 95 % interval"
 FOREIGN = "another LTTng session records this user's programs: see `lttng list`"
 NO_LTTNG = "this build has no LTTng tracepoints; get them: Debian liblttng-ust-dev"
 NO_PROVIDER = "no events come: libthread_pool_ws_lttng.so is not beside ws-bench"
@@ -89,7 +88,7 @@ class Asker:
             return [{"error": str(error)}]
         if before or self.foreign:
             return [{"error": FOREIGN}]
-        lost = session.losses.events if session and session.losses else 0
+        lost = session.lost.get("lost_events", 0) if session else 0
         return [answer | {"lost": lost} for answer in answers]
 
 
@@ -112,10 +111,8 @@ def plan(request: Request) -> Plan:
     if why := asker.why_none():
         skipped["while a session records"], states = why, STATES[:2]
     steps = [slots(request, *place) for place in itertools.product(BURST_CASES, classes, states)]
-    steps += [
-        Step({"bench": EVENTS, "state": state}, ("events=100000",), EVENTS_S, f"{state} events")
-        for state in states[1:]
-    ]
+    events = ("events=100000",)
+    steps += [Step({"bench": EVENTS, "state": of}, events, EVENTS_S, f"{of} events") for of in states[1:]]
     return Plan(steps, asker, {"skipped": skipped}, request.round_count(20, 6), ("bench", "case", "class"))
 
 
@@ -154,20 +151,15 @@ def _rows(results: Results, of: str, to: str) -> Iterator[list[str]]:
 
 def report(results: Results) -> Iterator[Item]:
     slots = results.only(bench=SLOTS)
-    title = (
-        "Tracing compiled in, no session, against a build without tracing; percent more, with 95 % interval"
-    )
+    title = f"Tracing compiled in, no session, against a build without tracing; {MORE}"
     head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", f"p50 up to {LIMIT}"]
     yield from table(title, head, _rows(slots, OFF, UNTRACED))
-    title = "A session records all events, against no session; percent more, with 95 % interval"
+    title = f"A session records all events, against no session; {MORE}"
     head = ["case, class", "off p50 us", "recorded", "p50 %", "mean %", "CPU %"]
     yield from table(title, head, (row[:-1] for row in _rows(slots, RECORDED, OFF)))
     costs = results.only(bench=EVENTS).by("what", "recorded")
-    rows = [
-        [title, *(_cost(costs.get((what, recorded))) for recorded in (False, True))]
-        for what, title in EVENT_TITLES.items()
-        if (what, False) in costs
-    ]
+    there = {what: title for what, title in EVENT_TITLES.items() if (what, False) in costs}
+    rows = [[there[what], *(_cost(costs.get((what, on))) for on in (False, True))] for what in there]
     title = "One event, ns in the thread that makes it (lowest batch / median batch, median of the runs)"
     yield from table(title, ["", "no session", "a session records"], rows)
     yield from verdicts(slots, costs)

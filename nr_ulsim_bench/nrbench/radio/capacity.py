@@ -9,8 +9,6 @@ that probability most: a bisection at first, then a staircase around the capacit
 mislead it for long. The interval holds 95 % of the probability. A bootstrap would need more runs than a cell
 has: many resamples of ten runs lack every run near the capacity."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple, Sequence
 
@@ -110,12 +108,9 @@ def capacity(runs: Sequence[RadioRun], limits: Limits) -> Bounded:
     own, lattice = limits_of(runs), limits.lattice
     low, value, high = np.exp(_quantiles(lattice, _posterior(runs, lattice).sum(axis=0)))
     sign = "≥" if value > own.high else "<" if value < own.low else ""
-    return Bounded(
-        float(min(max(value, own.low), own.high)),
-        float(min(low, own.high)) if low > own.low else None,
-        float(max(high, own.low)) if high < own.high else None,
-        sign,
-    )
+    least = float(min(low, own.high)) if low > own.low else None
+    most = float(max(high, own.low)) if high < own.high else None
+    return Bounded(float(min(max(value, own.low), own.high)), least, most, sign)
 
 
 def ratio(new: Sequence[RadioRun], old: Sequence[RadioRun], limits: Limits) -> Bounded | None:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `nrbench radio`."""
 
-from __future__ import annotations
-
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from nrbench import host
 from nrbench.options import Given, command_of
 from nrbench.radio.record import Pool, read_all
 from nrbench.radio.softmodem import CARRIERS
-from nrbench.sweep.options import TEXT, OfSessions, Out, modes, words
+from nrbench.sweep.options import TEXT, Names, OfSessions, Out, modes, modes_option, words
 
 POOLS: tuple[Pool, ...] = ("old", "new")
 PAIRS = {f"{gnb}-{ue}": (gnb, ue) for gnb in POOLS for ue in POOLS}
@@ -27,33 +26,24 @@ def _pairs(text: str) -> tuple[tuple[Pool, Pool], ...]:
     return tuple(PAIRS[word] for word in PAIRS if word in words(text))
 
 
+OF_PAIRS = Option(help="pools of gNB and UE, such as old-old,new-new (default: all that the builds allow)")
+TIMESCALE = Option(help=f"such as 0.2,0.3; to search {LIMITS}; 1 is real time")
+REPORT = Option(help="only report, on these results or their folders; repeatable")
+
+
 @dataclass(frozen=True)
 class Options(OfSessions):
     old: Annotated[Path | None, Option(help="build folder of OAI with its own pool")] = None
     new: Annotated[Path | None, Option(help="build folder of OAI with thread_pool_ws")] = None
-    pools: Annotated[
-        tuple[tuple[Pool, Pool], ...],
-        Given(TEXT, _pairs),
-        Option(help="pools of gNB and UE, such as old-old,new-new (default: all that the builds allow)"),
-    ] = tuple(PAIRS.values())
-    spins: Annotated[
-        tuple[str, ...],
-        Given(TEXT, modes),
-        Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: off,auto)"),
-    ] = ("off", "auto")
+    pools: Annotated[tuple[tuple[Pool, Pool], ...], Given(TEXT, _pairs), OF_PAIRS] = tuple(PAIRS.values())
+    spins: Annotated[Names, Given(TEXT, modes), modes_option("off,auto")] = ("off", "auto")
     prb: Annotated[int, Option(help="carrier: 106 or 273")] = 106
     noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
     capacity: Annotated[bool, Option("--capacity", help="search the highest timescale that lives")] = False
-    timescale: Annotated[str | None, Option(help=f"such as 0.2,0.3; to search {LIMITS}; 1 is real time")] = (
-        None
-    )
+    timescale: Annotated[str | None, TIMESCALE] = None
     runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
     seconds: Annotated[float, Option(help="steady stretch of a run, wall time", min=1)] = 60.0
-    report: Annotated[
-        tuple[Path, ...],
-        Given(list[Path] | None, tuple),
-        Option(help="only report, on these results or their folders; repeatable"),
-    ] = ()
+    report: Annotated[tuple[Path, ...], Given(list[Path] | None, tuple), REPORT] = ()
     out: Out = Path("out/radio")
 
     def timescales(self) -> tuple[float, ...]:
@@ -65,10 +55,8 @@ class Options(OfSessions):
             found = ()
         in_order = not self.capacity or (len(found) == 2 and found[0] < found[1])
         if not found or not in_order or not all(LOWEST <= one <= HIGHEST for one in found):
-            raise ValueError(
-                f"--timescale {text}: give numbers from {LOWEST:g} to {HIGHEST:g}, such as 0.2,0.3; "
-                f"with --capacity LOW:HIGH, such as {LIMITS}"
-            )
+            usual = f"give numbers from {LOWEST:g} to {HIGHEST:g}, such as 0.2,0.3"
+            raise ValueError(f"--timescale {text}: {usual}; with --capacity LOW:HIGH, such as {LIMITS}")
         return tuple(dict.fromkeys(found))
 
     def check(self) -> None:
@@ -114,5 +102,5 @@ def radio(options: Options) -> int | None:
         softmodem.check_privileges(System())
     commit = host.commit(Path(__file__).parent)
     shared = {"sweep": name, "host": about, "commit": commit, "seconds": options.seconds}
-    take = session.Take(programs, shared)
+    take = functools.partial(session.take, programs, shared)
     return session.carry_out(name, plan, take, options.out, options.fresh, options.dry_run)

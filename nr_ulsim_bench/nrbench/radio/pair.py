@@ -2,8 +2,6 @@
 """One run: a gNB and a UE, from their start to the fields of a record. Whatever happens, no process, socket,
 shared memory or file of them is left."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From what a gNB and a UE print, and from their statistics files, to fields of a record."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 
@@ -61,9 +59,8 @@ def steps_since(before: dict[str, Step], after: dict[str, Step]) -> dict[str, St
 def cause(text: str) -> str:
     """Why a program ended: what it said of an error, else its last line."""
     if _REFUSED.search(text):
-        return (
-            "the kernel refused real-time threads (EPERM): run as root, in a control group that may have them"
-        )
+        why = "the kernel refused real-time threads (EPERM)"
+        return f"{why}: run as root, in a control group that may have them"
     found = _ASSERTION.search(text)
     if found:
         return f"it gave up: {found[2].strip() or found[1]}"[:200]

@@ -2,8 +2,6 @@
 """What a line of a results file of `nrbench radio` holds: one run of a gNB and a UE. Shares lie between 0 and
 1. Fields that lines of older versions have beside these are left out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Iterator, Literal, NamedTuple, Sequence
 
@@ -77,7 +75,7 @@ class Cell(NamedTuple):
         return f"gNB {self.gnb}, UE {self.ue}" + ("" if self.spin == NO_SPIN else f", {self.spin}")
 
     @property
-    def old(self) -> Cell:
+    def old(self) -> "Cell":
         """What it is compared with."""
         return self._replace(gnb="old", ue="old", spin=NO_SPIN)
 

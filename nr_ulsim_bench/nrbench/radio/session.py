@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of `nrbench radio`: which are planned, how one is taken, and the way to the report."""
 
-from __future__ import annotations
-
-import datetime
 import os
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
@@ -15,7 +11,7 @@ from nrbench.radio.capacity import Limits, next_timescale
 from nrbench.radio.record import RUNS, Cell, RadioRun, read_runs
 from nrbench.radio.report import report
 from nrbench.radio.softmodem import Pair, Programs
-from nrbench.record import ResultsError
+from nrbench.record import ResultsError, now
 from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
 
 START_S = 15.0  # of a run beside its steady stretch: both programs start and attach
@@ -58,18 +54,11 @@ class Plan(NamedTuple):
             yield Step(number, cell, timescale, START_S + self.seconds)
 
 
-@dataclass(frozen=True)
-class Take:
-    """Takes runs of these programs."""
-
-    programs: Programs
-    shared: Mapping[str, Any]  # fields of all runs: sweep, host, commit, seconds
-
-    def __call__(self, step: Step) -> RadioRun:
-        began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-        asked = Pair(self.programs, step.cell, step.timescale, self.shared["seconds"])
-        about = {"round": step.round, "began": began, "timescale": step.timescale}
-        return RadioRun.model_validate({**self.shared, **about, **step.cell._asdict(), **pair.take(asked)})
+def take(programs: Programs, shared: Mapping[str, Any], step: Step) -> RadioRun:
+    """@param shared  fields of all runs: sweep, host, commit, seconds"""
+    asked = Pair(programs, step.cell, step.timescale, shared["seconds"])
+    about = {"round": step.round, "began": now(), "timescale": step.timescale}
+    return RadioRun.model_validate({**shared, **about, **step.cell._asdict(), **pair.take(asked)})
 
 
 def begin(name: str, path: Path) -> Session[RadioRun]:
@@ -78,9 +67,8 @@ def begin(name: str, path: Path) -> Session[RadioRun]:
     @param name  runs that share it may be continued: same machine, same programs, same way to run them"""
     runs = read_runs(path) if path.exists() else []
     if any(run.sweep != name for run in runs):
-        raise ResultsError(
-            f"{path}: holds runs of another machine, other programs or other options ({WAY_OUT})"
-        )
+        others = "runs of another machine, other programs or other options"
+        raise ResultsError(f"{path}: holds {others} ({WAY_OUT})")
     return Session(path, RadioRun.model_dump_json, runs)
 
 

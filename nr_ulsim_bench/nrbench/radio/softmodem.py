@@ -2,8 +2,6 @@
 """The user's builds, and how their gNBs and UEs are started: configuration, command lines, environments, and
 where the radio devices of the two sides meet. All slots of the cell are full."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from itertools import product
@@ -59,10 +57,8 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     program = found.program.read_bytes()  # it holds the name of each parameter that it reads
     for name in re.findall(r"(\w+) =", configuration(side)):
         if name.removesuffix("0").encode() not in program:  # uicc0 is the first uicc
-            raise BuildError(
-                f"{option} {found.program}: does not know the parameter {name!r}. "
-                "Versions from v2.3.0 to 2025.w37 are known to work"
-            )
+            why = f"does not know the parameter {name!r}. Versions from v2.3.0 to 2025.w37 are known to work"
+            raise BuildError(f"{option} {found.program}: {why}")
     return found
 
 
@@ -99,10 +95,8 @@ def cells(
 def check_privileges(system: System) -> None:
     """@raise BuildError  softmodems of this user would run without real-time priorities"""
     if system.has_capability(CAP_SYS_NICE) is False:
-        raise BuildError(
-            "without CAP_SYS_NICE gNB and UE have no real-time priorities, and every figure is another one: "
-            "run as root"
-        )
+        why = "gNB and UE have no real-time priorities, and every figure is another one: run as root"
+        raise BuildError(f"without CAP_SYS_NICE {why}")
 
 
 def check_free() -> None:

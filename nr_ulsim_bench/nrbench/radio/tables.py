@@ -2,8 +2,6 @@
 """Tables of a report: capacity; at equal timescale late slots, CPU time and OAI's own times of its steps; why
 runs did not live."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import partial
 from typing import Callable, Iterator, NamedTuple, Sequence
@@ -43,9 +41,7 @@ def by_cell(runs: Sequence[RadioRun]) -> dict[Cell, list[RadioRun]]:
     found: dict[Cell, list[RadioRun]] = defaultdict(list)
     for run in runs:
         found[run.cell].append(run)
-    cells = sorted(
-        found, key=lambda cell: (cell.gnb == "new", cell.ue == "new", cell.spin != "off", cell.spin)
-    )
+    cells = sorted(found, key=lambda of: (of.gnb == "new", of.ue == "new", of.spin != "off", of.spin))
     cells.sort(key=lambda cell: (str(cell.version), cell.prb, cell.noise))
     return {cell: found[cell] for cell in cells}
 

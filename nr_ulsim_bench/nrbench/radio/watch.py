@@ -6,8 +6,6 @@ late. Two readings of them give those of the time between. A process may read th
 counters are found by what precedes them, the sample rate, and by the constants of their histogram: a device
 that keeps them otherwise is not found."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -60,7 +58,7 @@ class Counters(NamedTuple):
     rx_late: int
     rx: int
 
-    def since(self, before: Counters) -> Radio:
+    def since(self, before: "Counters") -> Radio:
         tx_late, tx, rx_late, rx = (now - then for now, then in zip(self, before))
         return Radio(tx_late=min(1.0, tx_late / max(1, tx)), rx_late=min(1.0, rx_late / max(1, rx)))
 

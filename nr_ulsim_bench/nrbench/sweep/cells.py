@@ -2,8 +2,6 @@
 """The cells of a report in one long table: a row a figure of a variant at a number of threads, of a case on a
 host. They are computed once, all together; tables, plots, the page and results.csv select from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Mapping, Sequence
@@ -15,7 +13,7 @@ from nrbench import table
 from nrbench.judge import median_interval
 from nrbench.sweep.configuration import configurations, keys_of
 from nrbench.sweep.figures import COSTS, DECODING, FIGURES, MAIN, RX, SYMBOLS, bound_key
-from nrbench.sweep.record import INLINE, Run, cores_for
+from nrbench.sweep.record import INLINE, cores_for
 from nrbench.sweep.runs import Runs
 from nrbench.table import Frame
 
@@ -27,10 +25,6 @@ OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
 BOUNDS = ("bound", "parallel_bound")
 
 
-def cores_of(run: Run) -> int:
-    return cores_for(run.host, run.cpus)
-
-
 def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
     """A row a setting. @param names  of the configurations, if other ones than labels() gives"""
     keys = runs.keys if names is None else keys_of(runs.settings, names)
@@ -39,7 +33,7 @@ def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
             **key._asdict(), "host_label": run.host.label,
             **{name: getattr(about, name) for name in OF_CONFIGURATION},
             "threads": run.threads, "variant": run.variant, "pool": run.pool, "program": run.program,
-            "at_once": run.at_once or 1, "cores": cores_of(run),
+            "at_once": run.at_once or 1, "cores": cores_for(run.host, run.cpus),
             "is_inline": run.pool == INLINE or run.threads == 0,
         }
         for key, run, about in zip(keys, runs.settings, configurations(runs.settings))
@@ -88,11 +82,9 @@ def _rows(settings: Frame) -> Frame:
 
 def _work(good: Frame, settings: Frame) -> Frame:
     """By case and number of inline runs at once, their medians; of several programs, those of the fastest."""
-    inline = good.join(
-        settings.loc[settings["is_inline"], ["number", "at_once", "program"]], on="setting", how="inner"
-    )
-    inline = inline.reindex(columns=["number", "at_once", "program", SYMBOLS, DECODING, RX])
-    medians = inline.groupby(["number", "at_once", "program"]).median()
+    places = ["number", "at_once", "program"]
+    inline = good.join(settings.loc[settings["is_inline"], places], on="setting", how="inner")
+    medians = inline.reindex(columns=[*places, SYMBOLS, DECODING, RX]).groupby(places).median()
     return medians.sort_values(RX).groupby(["number", "at_once"]).head(1).droplevel("program")
 
 
@@ -151,7 +143,7 @@ class Cells:
     good: Frame  # runs with a result, with their row
     threshold: float
 
-    def values(self, row: int, figure: str) -> pd.Series[Any]:
+    def values(self, row: int, figure: str) -> "pd.Series[Any]":
         """Of the runs that gave a result, by round."""
         good = self.good.iloc[self._by_row.indices.get(row, [])]
         found: pd.Series[Any] = good.set_index("round")[figure].dropna()
@@ -182,9 +174,8 @@ class Cells:
         rounds = np.exp(pd.concat(logs, axis=1, join="inner").dropna().mean(axis=1)) if logs else pd.Series()
         if len(logs) < max(2, len(rows)) or not len(rounds) or not np.isfinite(rounds).all():
             return None
-        return table.ratio_of(
-            float(rounds.median()), median_interval(rounds.to_numpy()), len(rounds), self.threshold
-        )
+        interval = median_interval(rounds.to_numpy())
+        return table.ratio_of(float(rounds.median()), interval, len(rounds), self.threshold)
 
 
 def long(good: Frame, figure: str) -> Frame:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two files of results against each other, row by row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple, Sequence

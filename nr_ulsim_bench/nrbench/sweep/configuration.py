@@ -2,8 +2,6 @@
 """Which runs of a case may stand in one table, being of one configuration, and what that is called;
 which runs had another pool than their side names."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
@@ -65,9 +63,7 @@ def configurations(runs: Sequence[Run]) -> list[Configuration]:
     for key, members in sweeps.items():
         oai, environment, own = _shared(members)
         there = together[key[:2] + (oai, environment)]
-        fit = [
-            one for one in there if all(one[0].get(pool, hashes) == hashes for pool, hashes in own.items())
-        ]
+        fit = [one for one in there if all(one[0].get(pool, of) == of for pool, of in own.items())]
         if not fit:
             fit = [({}, members[0].began)]
             there += fit

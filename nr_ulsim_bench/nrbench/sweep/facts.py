@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What reports show of hosts and programs, and in which of their facts the runs differ."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Iterable, Iterator
 
@@ -30,10 +28,8 @@ def host_differences(one: Host, other: Host) -> list[str]:
     recorded = one.model_fields_set & other.model_fields_set - {*PASSING}
     before, after = one.model_dump(), other.model_dump()
     names = [name for name in Host.model_fields if name in recorded and before[name] != after[name]]
-    texts = (
-        (HOST_TEXT[n], *(host.fact_text(side[n]) or "unknown" for side in (before, after))) for n in names
-    )
-    return [f"{title} {was} / {now}" for title, was, now in texts if was != now]
+    sides = ([host.fact_text(side[name]) or "unknown" for name in names] for side in (before, after))
+    return [f"{HOST_TEXT[name]} {was} / {now}" for name, was, now in zip(names, *sides) if was != now]
 
 
 def build_text(build: Build | None) -> str:
@@ -54,9 +50,7 @@ def builds_apart(runs: Runs) -> Iterator[str]:
         if old and new and old.options and new.options:
             one, other = ({"OAI": of.oai, "commit": of.commit, **of.options} for of in (old, new))
             names = (name for name in {**one, **other} if one.get(name) != other.get(name))
-            texts = [
-                f"{name} {one.get(name) or 'not set'} / {other.get(name) or 'not set'}" for name in names
-            ]
+            texts = [f"{n} {one.get(n) or 'not set'} / {other.get(n) or 'not set'}" for n in names]
             if texts:
                 yield f"{label}: the builds differ in more than the pool: {'; '.join(texts)}"
     alone = {place: (run.host.label, key.name, run.program)
@@ -64,9 +58,8 @@ def builds_apart(runs: Runs) -> Iterator[str]:
              if run.pool == INLINE and run.at_once is None}  # fmt: skip
     good = runs.frame[runs.frame["setting"].isin(alone.keys()) & (runs.frame["status"] == "ok")]
     rounds: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for place, number, rx_us in (
-        good.reindex(columns=["setting", "round", RX]).dropna().itertuples(index=False)
-    ):
+    whole = good.reindex(columns=["setting", "round", RX]).dropna()
+    for place, number, rx_us in whole.itertuples(index=False):
         label, name, program = alone[place]
         rounds[label, name][program][number] = rx_us
     for (label, name), of in rounds.items():
@@ -114,8 +107,6 @@ def mixtures(runs: Runs) -> list[str]:
     good = runs.frame.loc[runs.frame["status"] == "ok", ["setting", "snr_db"]].drop_duplicates()
     taken = [(case[place], runs.settings[place], snr_db) for place, snr_db in good.itertuples(index=False)
              if runs.settings[place].threads > 0]  # fmt: skip
-    options = (
-        (f"{name}, {run.variant}, {run.threads} threads", " ".join(run.options)) for name, run, _ in taken
-    )
+    options = ((f"{n}, {run.variant}, {run.threads} threads", " ".join(run.options)) for n, run, _ in taken)
     snrs = ((name, "unknown" if pd.isna(snr_db) else f"{snr_db:g}") for name, _, snr_db in taken)
     return [*_mixed(options, "lists of options"), *_mixed(snrs, "SNR (dB)"), *_changed_hosts(runs)]

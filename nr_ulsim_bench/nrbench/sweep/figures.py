@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of the figures of a run; all are us, means over the slots of the run unless they say otherwise."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 SYMBOLS = "symbol_processing_us"

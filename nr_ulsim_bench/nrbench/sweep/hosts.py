@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Several hosts, over all cases: a row a host, and one for all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -40,9 +38,8 @@ def pooled(cells: Frame, threshold: float) -> Frame:
     if ratios["host"].nunique() < 2:
         return pd.DataFrame()
     places = ["host", "host_label", *ROW]
-    hosts = pd.DataFrame(
-        dict(zip(places, key)) | _of_host(of, threshold) for key, of in ratios.groupby(places, sort=False)
-    )
+    each = ratios.groupby(places, sort=False)
+    hosts = pd.DataFrame(dict(zip(places, key)) | _of_host(of, threshold) for key, of in each)
     every = [dict(zip(ROW, key)) | _of_all(of, threshold) for key, of in hosts.groupby(ROW, sort=False)]
     return pd.concat([hosts, pd.DataFrame(every)], ignore_index=True).drop(columns="logs")
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep over real nr_ulsim: the user's own builds with the old pool and with the new one."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Sequence
@@ -56,11 +54,8 @@ class Plan:
         options, sweep, seed = self.options, scenario.sweep, self.options.noise_seed
         programs = {side: simulator.build.sha256 for side, simulator in self.builds.items()}
         counts = (None, at_once) if at_once > 1 else (None,)
-        variants: list[tuple[str, str, str | None, int, int | None]] = [
-            (program, INLINE, None, 0, count)
-            for program in dict.fromkeys(programs.values())
-            for count in counts
-        ]
+        variants: list[tuple[str, str, str | None, int, int | None]] = []
+        variants += [(one, INLINE, None, 0, n) for one in dict.fromkeys(programs.values()) for n in counts]
         for side, program in programs.items():
             spins = (options.spins or sweep.spin) if side == NEW else (None,)
             threads = options.threads or sweep.threads
@@ -70,21 +65,11 @@ class Plan:
             if pool == NEW:
                 environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
             yield Setting(
-                scenario=scenario.name,
-                case=case.name,
-                options=case.options(number),
-                pool=pool,
-                spin=spin,
-                threads=number,
-                program=program,
-                environment=environment,
-                cpus=options.cpus,
-                seed=seed,
-                at_once=count,
-                repeats=options.repeats or sweep.repeats,
-                limit_s=options.limit_s or sweep.limit_s,
-                guess_s=START_S + SLOT_S * trials_of(case.words),
-            )
+                scenario=scenario.name, case=case.name, options=case.options(number), pool=pool, spin=spin,
+                threads=number, program=program, environment=environment, cpus=options.cpus, seed=seed,
+                at_once=count, repeats=options.repeats or sweep.repeats,
+                limit_s=options.limit_s or sweep.limit_s, guess_s=START_S + SLOT_S * trials_of(case.words),
+            )  # fmt: skip
 
     def sweep(
         self, name: str, about: Host, builds: dict[str, Simulator],

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the command line of `nrbench sweep` asks for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -61,76 +59,59 @@ Cluster = Annotated[
 ]
 
 
+LABEL = Option(help="name of this machine in reports (default: CPU model and count)")
+ANY_POOL = Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
+
+
 @dataclass(frozen=True)
 class OfSessions:
     """Of `nrbench sweep` and of `nrbench radio`."""
 
     seed: Seed = 1
     oai: Annotated[str | None, Option(help="version of OAI, if its sources do not show it: v2.3.0")] = None
-    label: Annotated[
-        str | None, Option(help="name of this machine in reports (default: CPU model and count)")
-    ] = None
+    label: Annotated[str | None, LABEL] = None
     fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
-    any_pool: Annotated[
-        bool, Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
-    ] = False
+    any_pool: Annotated[bool, ANY_POOL] = False
     dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     cluster: Cluster = None
+
+
+def modes_option(default: str) -> Any:
+    return Option("--spin", help=f"pre-wake modes: off, auto, fixed:MICROSECONDS (default: {default})")
+
+
+Names = tuple[str, ...]
+OLD = Option(help="build folder of OAI with its own pool, or its nr_ulsim")
+NEW = Option(help="build folder of OAI with thread_pool_ws, or its nr_ulsim")
+CASES = Option(help="scenarios or their files, or SCENARIO:CASE,CASE; without builds: recorded slots")
+THREADS = Option(help="numbers of threads, such as 1,2,4,8 (default: the scenario's)")
+REPEATS = Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
+LIMIT = Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1)
+CPUS = Option(help="bind the runs to these CPUs, such as 2-5")
+ENVIRONMENT = Option("--env", help="NAME=VALUE for runs with the new pool; repeatable")
+BACKENDS = Option(help="without builds: these pools only, such as ws,onetbb")
+CLASS = Option("--class", help="without builds: scheduling class (default: other)")
+PROGRAM = Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False)
 
 
 @dataclass(frozen=True)
 class Options(OfSessions):
     """Empty or None: as the scenario, or else the sweep, has it."""
 
-    old: Annotated[Path | None, Option(help="build folder of OAI with its own pool, or its nr_ulsim")] = None
-    new: Annotated[Path | None, Option(help="build folder of OAI with thread_pool_ws, or its nr_ulsim")] = (
-        None
-    )
-    cases: Annotated[
-        str | None,
-        Option(help="scenarios or their files, or SCENARIO:CASE,CASE; without builds: recorded slots"),
-    ] = None
-    threads: Annotated[
-        tuple[int, ...],
-        Given(TEXT, _numbers),
-        Option(help="numbers of threads, such as 1,2,4,8 (default: the scenario's)"),
-    ] = ()
-    spins: Annotated[
-        tuple[str, ...],
-        Given(TEXT, modes),
-        Option("--spin", help="pre-wake modes: off, auto, fixed:MICROSECONDS (default: the scenario's)"),
-    ] = ()
-    repeats: Annotated[
-        int | None, Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
-    ] = None
+    old: Annotated[Path | None, OLD] = None
+    new: Annotated[Path | None, NEW] = None
+    cases: Annotated[str | None, CASES] = None
+    threads: Annotated[tuple[int, ...], Given(TEXT, _numbers), THREADS] = ()
+    spins: Annotated[Names, Given(TEXT, modes), modes_option("the scenario's")] = ()
+    repeats: Annotated[int | None, REPEATS] = None
     trials: Annotated[int | None, Option(help="slots a run (default: the scenario's)", min=2)] = None
-    limit_s: Annotated[
-        float | None,
-        Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1),
-    ] = None
-    cpus: Annotated[
-        str | None, Given(TEXT, normal_cpus), Option(help="bind the runs to these CPUs, such as 2-5")
-    ] = None
-    environment: Annotated[
-        tuple[tuple[str, str], ...],
-        Given(list[str] | None, _pairs),
-        Option("--env", help="NAME=VALUE for runs with the new pool; repeatable"),
-    ] = ()
+    limit_s: Annotated[float | None, LIMIT] = None
+    cpus: Annotated[str | None, Given(TEXT, normal_cpus), CPUS] = None
+    environment: Annotated[tuple[tuple[str, str], ...], Given(list[str] | None, _pairs), ENVIRONMENT] = ()
     noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
-    backends: Annotated[
-        tuple[str, ...],
-        Given(TEXT, words),
-        Option(help="without builds: these pools only, such as ws,onetbb"),
-    ] = ()
-    sched_class: Annotated[
-        str | None,
-        Given(Class | None, lambda chosen: chosen.value),
-        Option("--class", help="without builds: scheduling class (default: other)"),
-    ] = None
-    program: Annotated[
-        Path,
-        Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False),
-    ] = PROGRAMS / "ws-bench"
+    backends: Annotated[Names, Given(TEXT, words), BACKENDS] = ()
+    sched_class: Annotated[str | None, Given(Class | None, lambda chosen: chosen.value), CLASS] = None
+    program: Annotated[Path, PROGRAM] = PROGRAMS / "ws-bench"
     data: Data = DATA
     out: Out = Path("out/sweep")
     short: bool = False  # two files of recorded slots only; no option

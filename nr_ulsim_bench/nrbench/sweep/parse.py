@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From what a run of nr_ulsim prints to figures. Versions differ in their lines and in what a line covers."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Container, NamedTuple, Sequence

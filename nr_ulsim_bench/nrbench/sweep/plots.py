@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A case as lines over numbers of threads; hosts as squares with colours."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Iterator, Sequence
@@ -22,9 +20,7 @@ GREY = "#888888"
 # Small, and the same file for the same runs; a $ in a name is a $.
 SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
 DPI = 110
-CASE_NOTE = (
-    "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: the number of cores."
-)
+CASE_NOTE = "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: cores."
 
 
 def file_name(text: str) -> str:

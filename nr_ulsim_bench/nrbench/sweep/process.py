@@ -2,8 +2,6 @@
 """One run of a program: its output, how it ended, what it cost, and a digest that tells which program it was.
 A program that hangs is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib
@@ -102,25 +100,15 @@ def start(
 
     @param environment  the whole of it"""
     return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        preexec_fn=_in_child,
-    )
+        command, cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out,
+        stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_in_child,
+    )  # fmt: skip
 
 
 def run_at_once(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    limit_s: float,
+    command: Sequence[str], *, folder: Path, environment: Mapping[str, str], limit_s: float,
     cpus_of_each: Sequence[Iterable[int] | None],
-) -> list[Ended]:
+) -> list[Ended]:  # fmt: skip
     """
     Processes that run side by side, one for each set of CPUs. Wall time is that until this process and those
     before it in the list have ended.

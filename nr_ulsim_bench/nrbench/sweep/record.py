@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a line of a results file holds: one run, with all that is needed to know what was run, and where."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from pathlib import Path
@@ -16,6 +14,7 @@ from nrbench.system import format_cpus, parse_cpus
 Kind = Literal["nr_ulsim", "replay"]
 Status = Literal["ok", "crash", "hang", "unparsable", "failed", "missing"]
 FigureName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+_us$")]
+Level = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 RUNS = "runs.ndjson"  # the results file of a sweep
 INLINE = "inline"  # the pool of a run without threads: its times are the work that a bound divides
 
@@ -71,9 +70,7 @@ class Run(What):
     build: Build | None = None
     status: Status
     error: str | None = None
-    snr_db: Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)] | None = (
-        None  # of the decoded slots
-    )
+    snr_db: Level | None = None  # of the decoded slots
     trials: Whole | None = None  # slots that the means are over
     errors: Whole | None = None  # slots that were not decoded in their first round
     figures: dict[FigureName, Time] = {}  # by the names in figures.py

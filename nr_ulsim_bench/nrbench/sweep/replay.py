@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep without OAI: recorded slots of nr_ulsim on every pool that is built in."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Iterator, Sequence
 from nrbench import host
 from nrbench.backends import ALONE, OWN, Backend, Present
 from nrbench.driver import BenchError, ask, chosen, there
+from nrbench.engine import words
 from nrbench.progress import say
 from nrbench.session import session_id
 from nrbench.slots import SlotFile, read_slot_file
@@ -58,27 +57,19 @@ def make_settings(
     for pool in (pool for pool in pools if pool.backend.name != ALONE):
         name = pool.backend.name
         spins = options.spins or SPINS if name == OWN else (None,)
-        variants += [
-            (name, spin, count) for spin in spins for count in (threads if pool.has_workers else (1,))
-        ]
+        counts = threads if pool.has_workers else (1,)
+        variants += [(name, spin, count) for spin in spins for count in counts]
     for slot_file in files:
         seconds = (WARM_SLOTS + len(slot_file.slots)) * period_us(slot_file) * 1e-6 + START_S
-        digest = sha256_of(slot_file.path)
+        digest, sched_class = sha256_of(slot_file.path), options.sched_class or CLASS
+        about = (slot_file.path.name, f"sha256={digest}", f"class={sched_class}")
         for name, spin, count in variants:
+            environment = {} if spin in (None, "hot") else {"TPOOL_WS_SPIN": str(spin)}
             yield Setting(
-                scenario=SCENARIO,
-                case=slot_file.name,
-                options=(slot_file.path.name, f"sha256={digest}", f"class={options.sched_class or CLASS}"),
-                pool=name,
-                spin=spin,
-                threads=count,
-                program=program,
-                cpus=options.cpus,
-                environment={} if spin in (None, "hot") else {"TPOOL_WS_SPIN": str(spin)},
-                repeats=options.repeats or REPEATS,
-                limit_s=5 + 6 * seconds,
-                guess_s=seconds,
-            )
+                scenario=SCENARIO, case=slot_file.name, options=about, pool=name, spin=spin, threads=count,
+                program=program, cpus=options.cpus, environment=environment, limit_s=5 + 6 * seconds,
+                repeats=options.repeats or REPEATS, guess_s=seconds,
+            )  # fmt: skip
 
 
 def bounds_us(slot_file: SlotFile, cores: int) -> dict[str, float]:
@@ -143,22 +134,13 @@ class Replay:
 
 
 def _words(setting: Setting, slot_file: SlotFile, backend: Backend) -> list[str]:
-    return [
-        f"backend={backend.name}",
-        f"workers={max(1, setting.threads)}",
-        setting.options[-1],
-        f"mode={'hot' if setting.spin == 'hot' else 'default'}",
-        "hog=0",
-        *(f"env={word}" for word in backend.environment("default")),
-        *(f"env={name}={value}" for name, value in setting.environment.items()),
-        "bench=replay",
-        f"file={slot_file.path}",
-        f"tasks={slot_file.tasks_max}",
-        f"period_us={period_us(slot_file)}",
-        f"slots={len(slot_file.slots)}",
-        f"warm={WARM_SLOTS}",
-        f"limit_s={setting.limit_s:.2f}",
-    ]
+    variables = [*backend.environment("default"), *map("=".join, setting.environment.items())]
+    mode, count = "hot" if setting.spin == "hot" else "default", len(slot_file.slots)
+    of_pool = words(backend=backend.name, workers=max(1, setting.threads))
+    of_pool += (setting.options[-1], *words(mode=mode, hog=0), *(f"env={word}" for word in variables))
+    of_file = words(bench="replay", file=slot_file.path, tasks=slot_file.tasks_max)
+    times = words(period_us=period_us(slot_file), slots=count, warm=WARM_SLOTS)
+    return [*of_pool, *of_file, *times, f"limit_s={setting.limit_s:.2f}"]
 
 
 def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> list[SlotFile]:

@@ -4,8 +4,6 @@ and checked once, so a million runs take a minute and little memory.
 
 A line is the text of its setting, in it the repeat and the time, and behind it what the run gave."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -53,9 +51,8 @@ class _Reader:
         try:
             with open(path, "rb", buffering=4 << 20) as lines:
                 for number, line in enumerate(lines, start=1):
-                    if line.strip() and (
-                        found := self._quick(line, file) or self._checked(line, file, path, number)
-                    ):
+                    found = line.strip() and self._quick(line, file)
+                    if line.strip() and (found := found or self._checked(line, file, path, number)):
                         yield found
         except OSError as error:
             raise ResultsError(f"{path}: {error.strerror}") from error
@@ -106,9 +103,7 @@ def _columns(lines: Sequence[_Line]) -> Frame:
     """A row a run, with a column for each figure."""
     outcomes = [vars(line.outcome) for line in lines]
     names = ("status", "error", "derived", *NUMBERS)
-    found = pd.DataFrame(
-        {name: [line[place] for line in lines] for place, name in enumerate(_Line._fields[:-1])}
-    )
+    found = pd.DataFrame([line[:-1] for line in lines], columns=[*_Line._fields[:-1]])
     of = pd.DataFrame({name: [one[name] for one in outcomes] for name in names})
     of = of.astype(dict.fromkeys(NUMBERS, float))
     of["derived"] = of["derived"].map(" ".join)
@@ -190,11 +185,9 @@ def _two_results(settings: Sequence[Run], of: Frame, names: Sequence[str]) -> Re
     run = settings[one["setting"]]
     files = " and ".join(dict.fromkeys(filter(None, (names[one["file"]], names[other["file"]]))))
     what = f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads, repeat {one['repeat']}"
-    return ResultsError(
-        f"{files}{': ' if files else ''}two results of one run of sweep {run.sweep} ({what}), begun "
-        f"{one['began']} and {other['began']}. Were two machines with one id used, or two sweeps run at "
-        "once? Report the files apart"
-    )
+    two = f"two results of one run of sweep {run.sweep} ({what}), begun {one['began']} and {other['began']}"
+    ask = "Were two machines with one id used, or two sweeps run at once? Report the files apart"
+    return ResultsError(f"{files}{': ' if files else ''}{two}. {ask}")
 
 
 def _labelled(settings: Sequence[Run]) -> list[Run]:

@@ -4,22 +4,15 @@ over them is taken.
 
 Versions are releases such as v2.1.0 and weekly tags such as 2025.w37."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from nrbench import toml
 from nrbench.record import first_error
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # mypy checks as for 3.10, where it may be missing
-    import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
 # Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
 RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
@@ -98,7 +91,7 @@ class Case(_Strict):
         """@param threads  0 = without a pool"""
         return (*self.words, "-P", f"-C{threads}")
 
-    def with_trials(self, trials: int | None) -> Case:
+    def with_trials(self, trials: int | None) -> "Case":
         """@param trials  slots a run; None: the case's own"""
         words = merged(*self.words, f"-n{trials}") if trials else self.words
         return self.model_copy(update={"words": words})
@@ -151,8 +144,8 @@ def load(scenario: str | Path) -> Scenario:
     if path is None:
         raise ScenarioError(f"{scenario}: neither a file nor a scenario; there are: {', '.join(names())}")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data = toml.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, toml.TOMLDecodeError) as error:
         raise ScenarioError(f"{path}: {error}") from error
     shared, cases = data.pop("options", ""), data.pop("case", [])
     if not isinstance(cases, list) or not cases:

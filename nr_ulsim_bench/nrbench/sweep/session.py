@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of a sweep: which are left, and how a run that was taken becomes a line."""
 
-from __future__ import annotations
-
-import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +10,12 @@ from pydantic import ValidationError
 
 from nrbench.host import commit
 from nrbench.matplotlib_home import matplotlib_apart
-from nrbench.record import Host, ResultsError, first_error
+from nrbench.record import Host, ResultsError, first_error, now
 from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import RUNS, Build, Kind, Run, Setting, What, identity, read_runs
 
 Taken = dict[str, Any]  # what a run gave: fields of a Run
-
-
-def now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
 
 
 class Step(NamedTuple):
@@ -79,15 +72,10 @@ class Sweep:
         """A figure that no record holds, such as a time below 0, is a failure of its run."""
 
         def made(taken: Taken) -> Run:
-            return Run(
-                kind=self.kind,
-                sweep=self.id,
-                repeat=repeat,
-                host=self.host,
-                bench_commit=commit(Path(__file__).parent),
-                **setting.model_dump(include=set(What.model_fields)),
-                **{"began": now(), "build": Build(sha256=setting.program), **taken},
-            )
+            about = setting.model_dump(include=set(What.model_fields))
+            about |= {"kind": self.kind, "sweep": self.id, "repeat": repeat, "host": self.host}
+            about |= {"bench_commit": commit(Path(__file__).parent), "began": now()}
+            return Run(**about | {"build": Build(sha256=setting.program)} | taken)
 
         try:
             return made(taken)
@@ -103,10 +91,8 @@ def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Ru
     for run in runs:
         before = run.options, run.seed
         if run.sweep != sweep or planned.get((run.scenario, run.case, run.threads), before) != before:
-            raise ResultsError(
-                f"{path}: holds a sweep of another machine, other programs or other options, such as {run} "
-                f"{' '.join(run.options)} ({WAY_OUT})"
-            )
+            other = f"of another machine, other programs or other options, such as {run}"
+            raise ResultsError(f"{path}: holds a sweep {other} {' '.join(run.options)} ({WAY_OUT})")
     return runs
 
 

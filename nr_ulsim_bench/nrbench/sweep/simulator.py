@@ -2,8 +2,6 @@
 """The user's own nr_ulsim: finds the program in a build folder, runs it, reads what it prints; which thread
 pool a build really has, and what happens when --old and --new name other ones."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -11,24 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from statistics import fmean
-from typing import Iterable, Mapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from nrbench.driver import quiet_environment
 from nrbench.programs import git
 from nrbench.progress import say
+from nrbench.record import now
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.parse import OutputError, parse, pool_of
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program
 from nrbench.sweep.record import Build, Setting
-from nrbench.sweep.session import Taken, now
+from nrbench.sweep.session import Taken
 
 PROGRAM = "nr_ulsim"
 MODULES = ("ldpc", "dfts", "params_libconfig")  # that it loads when it runs, by the names of their targets
 BELOW = ("build", "cmake_targets/ran_build/build")  # where it is built, below OAI's sources and other folders
 LOADER = re.compile(r"\[LOADER\][^\n]*\bnot loaded\b[^\n]*")  # what OAI prints of a module
-OPTION = re.compile(
-    r"^(CMAKE_BUILD_TYPE|CMAKE_C_COMPILER|CMAKE_C(?:XX)?_FLAGS|AVX\w+|SANITIZE_\w+):\w+=(.+)$", re.MULTILINE
-)
+NAMES = r"CMAKE_BUILD_TYPE|CMAKE_C_COMPILER|CMAKE_C(?:XX)?_FLAGS|AVX\w+|SANITIZE_\w+"
+OPTION = re.compile(rf"^({NAMES}):\w+=(.+)$", re.MULTILINE)
 SIDES = (
     "--old takes a build of OAI with its own pool. --new takes another build folder, configured with "
     "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=…/thread_pool_ws.cmake"
@@ -62,13 +60,9 @@ class Simulator:
     def run(
         self, options: Sequence[str], setting: Setting, limit_s: float, cpus_of_each: Sequence[Cpus]
     ) -> list[Ended]:
-        return run_at_once(
-            [str(self.program), *options],
-            folder=self.folder,
-            environment=quiet_environment() | dict(self.environment) | setting.environment,
-            limit_s=limit_s,
-            cpus_of_each=cpus_of_each,
-        )
+        environment = quiet_environment() | dict(self.environment) | setting.environment
+        about: Any = {"folder": self.folder, "environment": environment, "limit_s": limit_s}
+        return run_at_once([str(self.program), *options], cpus_of_each=cpus_of_each, **about)
 
 
 Builds = Mapping[str, Simulator]  # by the option that names them: old, new
@@ -149,9 +143,8 @@ def _judged(ended: Ended, setting: Setting, build: Build) -> Taken:
     taken |= {name: getattr(output, name) for name in names}
     taken["build"] = build.model_copy(update={"oai": build.oai or output.oai, "pool": output.pool})
     if not output.decoded:
-        return taken | {
-            "error": f"not decoded: {output.errors} of {output.trials} slots in their first round"
-        }
+        slots = f"{output.errors} of {output.trials} slots"
+        return taken | {"error": f"not decoded: {slots} in their first round"}
     if ended.exit_code:
         return taken | {"error": f"exit status {ended.exit_code} after its statistics"}
     return taken | {"status": "ok"}

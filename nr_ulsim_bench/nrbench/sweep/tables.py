@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cells as tables, for the terminal, the text file and the page; a sentence a case."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any, Iterable, Iterator, Mapping, Sequence
@@ -83,9 +81,7 @@ def verdict_text(cell: Any) -> str:
 
 
 def _threads_text(cell: Any) -> str:
-    return (
-        ALL if not cell.threads else f"{cell.threads} *" if cell.threads > cell.cores else str(cell.threads)
-    )
+    return f"{cell.threads}{' *' if cell.threads > cell.cores else ''}" if cell.threads else ALL
 
 
 def case_name(cell: Any) -> str:
@@ -117,13 +113,9 @@ def texts_of(cell: Any) -> dict[str, str]:
 
 
 def shown(
-    title: str,
-    texts: Iterable[dict[str, str]],
-    names: Sequence[str],
-    notes: Sequence[str] = (),
-    once: int = 0,
-    heads: Mapping[str, str] = {},
-) -> Table:
+    title: str, texts: Iterable[dict[str, str]], names: Sequence[str], notes: Sequence[str] = (),
+    once: int = 0, heads: Mapping[str, str] = {},
+) -> Table:  # fmt: skip
     """Columns without any text are left out.
 
     @param once  so many columns are empty where they repeat. @param heads  other ones than the names"""
@@ -134,10 +126,6 @@ def shown(
         found.loc[(found[first] == found[first].shift()).all(axis=1), first] = ""
     columns = plain_columns(*(heads.get(name, name) for name in found))
     return Table(title, columns, found.to_numpy().tolist(), [*notes])
-
-
-def cell_rows(cells: Frame) -> Iterator[Any]:
-    yield from cells.itertuples(index=False)
 
 
 def compared(of: Frame) -> list[str]:
@@ -162,13 +150,11 @@ def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]
     figures = [main_figure(of)] if short else compared(of)
     for figure in figures:
         cell = of[of["figure"] == figure]
-        against = " and ".join(
-            [*([old] if old else []), *(["the bound"] if cell["bound"].notna().any() else [])]
-        )
+        against = " and ".join(filter(None, [old, "the bound" if cell["bound"].notna().any() else ""]))
         title = f"{TITLES[figure][0].upper()}{TITLES[figure][1:]}, {'s' if figure == CPU else 'µs'}"
         below = [BELOW_BOUND] if is_below_bound(cell).any() else []
         title += f", against {against}" if against else ""
-        yield shown(title, map(texts_of, cell_rows(cell)), OF_CASE, [*notes, *below], once=1)
+        yield shown(title, map(texts_of, cell.itertuples(index=False)), OF_CASE, [*notes, *below], once=1)
         notes = []
     yield from _modes_tables(cells, of, figures)
 
@@ -206,12 +192,12 @@ def _modes_tables(cells: Cells, of: Frame, figures: Sequence[str]) -> Iterator[T
     for variant in modes["variant"].unique():
         if variant == first:
             continue
-        rows = list(cell_rows(modes[modes["variant"] == variant]))
+        rows = list(modes[modes["variant"] == variant].itertuples(index=False))
         for figure in figures:
             whole = cells.over_all(of, first, variant, figure)
             if whole:
                 cell = modes[(modes["variant"] == variant) & (modes["figure"] == figure)].head(1)
-                rows += cell_rows(cell.assign(**whole, threads=0))
+                rows += cell.assign(**whole, threads=0).itertuples(index=False)
         notes = [f"÷ {first}; {SIGN.format(beyond(cells.threshold))}"]
         notes += [OVER_ALL] if rows[-1].threads == 0 else []
         title = f"Pre-wake: {variant} against {first}"
@@ -251,11 +237,8 @@ def slowest_table(ratios: Frame) -> Table:
     """Of many cases."""
     slowest = ratios.sort_values("ratio", ascending=False, kind="stable").head(SLOWEST_MAX)
     names = ("host", "case", "threads", "variant", *RATIO)
-    return shown("Slowest cases", map(texts_of, cell_rows(slowest)), names, [counts_text(ratios)])
-
-
-def threads_text(count: int) -> str:
-    return f"{count} thread{'s' if count != 1 else ''}"
+    texts = map(texts_of, slowest.itertuples(index=False))
+    return shown("Slowest cases", texts, names, [counts_text(ratios)])
 
 
 def _against_old(cell: Any, where: str) -> str:
@@ -272,7 +255,7 @@ def _against_old(cell: Any, where: str) -> str:
 
 def _sentence(cell: Any, of: Frame) -> str:
     """@param of  the figure at all numbers of threads, so that the chosen one does not stand alone"""
-    where = f"at {threads_text(cell.threads)}"
+    where = f"at {cell.threads} thread{'s' if cell.threads != 1 else ''}"
     if not cell.runs:
         return f"{cell.variant} gave no result {where}"
     text = f"{cell.variant} takes {number(cell.median)} µs {where}"
@@ -300,11 +283,8 @@ def headlines(of: Frame) -> Iterator[Line]:
     figure = of[of["figure"] == main_figure(of)]
     chosen = figure[figure["threads"] == chosen_threads(figure)]
     own = chosen[chosen["ours"]] if figure["ours"].any() else chosen[chosen["variant"] != chosen["baseline"]]
-    for cell in cell_rows(own if len(own) else chosen):
+    for cell in (own if len(own) else chosen).itertuples(index=False):
         where = f"{cell.host_label}, {case_name(cell)}"
         is_compared = cell.baseline not in (None, cell.variant)
-        yield Line(
-            where,
-            f"{TITLES[cell.figure]}: {_sentence(cell, figure)}",
-            word(cell.verdict) if is_compared else "",
-        )
+        sentence = f"{TITLES[cell.figure]}: {_sentence(cell, figure)}"
+        yield Line(where, sentence, word(cell.verdict) if is_compared else "")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of tpool-ws-trace."""
 
-from __future__ import annotations
-
 import datetime
 import os
 from pathlib import Path
@@ -23,9 +21,9 @@ program = Program(
 
 
 Folder = Annotated[Path, Argument(metavar="TRACE_DIR", help="folder of the recording")]
-OneProcess = Annotated[
-    str | None, Option(metavar="NAME|ID", help="only processes of that name or id (default: all)")
-]
+PROCESS = "only processes of that name or id (default: all)"
+OneProcess = Annotated[str | None, Option(metavar="NAME|ID", help=PROCESS)]
+OUT = "new or empty folder (default: trace-<date>-<time>)"
 FORKS = "also record children that a traced program forks without exec (preloads liblttng-ust-fork)"
 SIZE = "size of a buffer, of which each CPU has eight; rounded up to a power of two"
 BEGIN = "only from here on, in seconds after the begin of the recording"
@@ -44,9 +42,7 @@ End = Annotated[float | None, Option(min=0, metavar="SECONDS", help="only up to 
 @program.command(allow_interspersed_args=False)
 def record(
     words: Annotated[list[str] | None, Argument(metavar="-- COMMAND [ARGUMENT]", show_default=False)] = None,
-    out: Annotated[
-        Path | None, Option(metavar="DIR", help="new or empty folder (default: trace-<date>-<time>)")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="DIR", help=OUT)] = None,
     seconds: Annotated[float | None, Option(min=0.001, max=1e6, help="how long, without a command")] = None,
     follow_forks: Annotated[bool, Option("--follow-forks", help=FORKS)] = False,
     subbuf_kib: Annotated[int, Option(min=4, metavar="KIB", help=SIZE)] = SUBBUF_KIB,

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The figures of a trace as plain values: what the tables, the page and --json show."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any, Container, Iterator, Sequence
 
@@ -29,7 +27,7 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def distribution(times_ns: Sequence[int] | np.ndarray | pd.Series[int]) -> Summary:
+def distribution(times_ns: "Sequence[int] | np.ndarray | pd.Series[int]") -> Summary:
     """Quantiles have the nearest rank: the least time that so many percent of all do not exceed.
 
     A negative time counts as 0.
@@ -181,9 +179,8 @@ def reason(process: Process, window: Window, alike: list[Window]) -> str:
     """What took so much longer than in those that are alike, in words."""
     usual = [waits(process, one) for one in alike[:: -(-len(alike) // COMPARED)]]
     path, text = waits(process, window), ""
-    more = {
-        part: path[part] - float(np.median([one[part] for one in usual])) for part in (*PATH_PARTS, BETWEEN)
-    }
+    parts = (*PATH_PARTS, BETWEEN)
+    more = {part: path[part] - float(np.median([one[part] for one in usual])) for part in parts}
     part = max(more, key=lambda part: more[part])
     if part == "run":
         text = longest_task(process, {span.number for span in window.spans})
@@ -243,20 +240,19 @@ def nameless(process: Process) -> str:
 
 
 def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | None = None) -> Summary:
-    phases: list[Summary] = []
-    functions: list[Summary] = []
+    phases, functions = list[Summary](), list[Summary]()
     for process in sorted(processes, key=lambda process: process.pid):
         kinds = dict.fromkeys(span.kind for span in process.walk.spans)
-        for kind in sorted(kinds, key=lambda kind: not isinstance(kind, str)):  # phases first
-            phases.append(phase_summary(process, kind))
+        in_order = sorted(kinds, key=lambda kind: not isinstance(kind, str))  # phases first
+        phases += [phase_summary(process, kind) for kind in in_order]
         functions += function_summaries(process)
+    lost = {of: sum(one.number or 0 for one in trace.lost if one.what == of) for of in ("event", "packet")}
     return {
         **slot_figures(processes, trace.first_ns, deadline_us),
         "phases": phases,
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
-        "lost_events": sum(one.number or 0 for one in trace.lost if one.what == "event"),
-        "lost_packets": sum(one.number or 0 for one in trace.lost if one.what == "packet"),
+        **{f"lost_{of}s": count for of, count in lost.items()},
         "lost_stretches": len(trace.lost),
         "events": trace.event_count,
         "warnings": trace.warnings + [*filter(None, map(nameless, processes))],

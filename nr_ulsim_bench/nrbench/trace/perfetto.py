@@ -6,8 +6,6 @@ Tasks are slices with the name of their function, inside each other as they ran.
 the start of its task, and from a wake to the worker that gets up.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import defaultdict

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A traced process: its walk as tables, its slots, and what it and its pools and functions are called."""
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from contextlib import suppress
@@ -86,7 +84,7 @@ class Process:
         found: pd.DataFrame = self.events.loc[self.is_of(*kinds), names].reset_index(names="place")
         return found
 
-    def is_of(self, *kinds: str) -> pd.Series[bool]:
+    def is_of(self, *kinds: str) -> "pd.Series[bool]":
         return self.events.kind.isin([KINDS.index(kind) for kind in kinds])
 
     def worker_count(self, pool: int) -> int:
@@ -101,10 +99,9 @@ class Process:
         """Of one that began before the recording: its workers' threads are called so, with a number."""
         if pool in self.started:
             return str(self.started[pool]["text"])
-        workers = (
-            (worker, self.threads.get(tid, "")) for tid, (of, worker) in self.workers.items() if of == pool
-        )
-        return next((name.removesuffix(f"{worker}") for worker, name in workers if name), "")
+        of_pool = ((tid, worker) for tid, (of, worker) in self.workers.items() if of == pool)
+        names = (self.threads.get(tid, "").removesuffix(f"{worker}") for tid, worker in of_pool)
+        return next(filter(None, names), "")
 
     def pool_label(self, pool: int) -> str:
         """With the number where the name alone does not tell which."""

@@ -5,8 +5,6 @@ LTTng is used by its command line. `lttng create` starts a session daemon where 
 program that loads lttng-ust then waits for it. So a daemon that a recording has started ends with it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -19,7 +17,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.needed import STATUS
@@ -70,30 +68,20 @@ REMEDY = (
 )
 
 
-ENDING = "another instance is running"  # error of a new daemon while the one before still ends
-ENDING_LOOKS, ENDING_S = 60, 0.5
+ENDING, ENDING_LOOKS, ENDING_S = "another instance is running", 60, 0.5  # a daemon that still ends
 
 
 class TraceError(Exception):
     """Names the input and, where there is one, the remedy."""
 
 
-class Losses(NamedTuple):
-    events: int
-    packets: int
-
-
 def run_lttng(*words: str, wait_s: float = WAIT_S) -> str:
     """@return its standard output. It runs in a session of its own, which Ctrl-C does not reach."""
     try:
         answer = subprocess.run(
-            ["lttng", *words],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            timeout=wait_s,
-        )
+            ["lttng", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            start_new_session=True, timeout=wait_s,
+        )  # fmt: skip
     except FileNotFoundError:
         raise TraceError(NOT_INSTALLED) from None
     except subprocess.TimeoutExpired:
@@ -120,9 +108,9 @@ class Session:
     def __init__(self, name: str, out: Path, subbuf_kib: int = SUBBUF_KIB) -> None:
         self.name, self.out = name, out
         self.subbuf_kib = 1 << (subbuf_kib - 1).bit_length()  # a power of two, as LTTng wants it
-        self.losses: Losses | None = None  # counted by LTTng; None if it does not answer
-        self.threads: dict[str, str] = {}  # of the programs that it has seen, as look() returns them
-        self.images: dict[str, int] = {}
+        self.lost: dict[str, int] = {}  # lost_events and lost_packets, as LTTng counts; empty: no answer
+        # Of the programs that it has seen: names by SPACE:PID:TID, sizes in memory by SPACE:PID:BASE:FILE.
+        self.threads, self.images = dict[str, str](), dict[str, int]()
         self._recording = False
 
     def check_memory(self) -> None:
@@ -132,11 +120,10 @@ class Session:
         needed = (self.subbuf_kib + STATE_KIB) * SUBBUFS * cpus
         free = shutil.disk_usage(SHARED_MEMORY).free >> 10 if SHARED_MEMORY.is_dir() else needed
         if needed > free:
-            raise TraceError(
-                f"{SHARED_MEMORY} has {free >> 10} MiB free, the buffers need {needed >> 10} MiB "
-                f"({SUBBUFS} of {self.subbuf_kib} KiB for each CPU). Use a smaller --subbuf-kib, or "
-                "give a container more: --shm-size"
-            )
+            there = f"{SHARED_MEMORY} has {free >> 10} MiB free, the buffers need {needed >> 10} MiB"
+            each = f"({SUBBUFS} of {self.subbuf_kib} KiB for each CPU)"
+            remedy = "Use a smaller --subbuf-kib, or give a container more: --shm-size"
+            raise TraceError(f"{there} {each}. {remedy}")
 
     def _create(self) -> None:
         """Starts a daemon where none runs. One that still ends stands in its way: it is waited for."""
@@ -149,7 +136,7 @@ class Session:
                     raise
             time.sleep(ENDING_S)
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> "Session":
         self._create()
         try:
             for channel, kib, events in ((CHANNEL, self.subbuf_kib, OTHERS), (STATE, STATE_KIB, MARKS)):
@@ -173,8 +160,9 @@ class Session:
         self._recording = False
         run_lttng("stop", self.name)
         if answer := listed(self.name):
-            counts = (re.findall(rf"<{name}>(\d+)<", answer) for name in ("discarded_events", "lost_packets"))
-            self.losses = Losses(*(sum(int(count) % OVERFLOW for count in found) for found in counts))
+            for name, told in (("lost_events", "discarded_events"), ("lost_packets", "lost_packets")):
+                counts = map(int, re.findall(rf"<{told}>(\d+)<", answer))
+                self.lost[name] = sum(count % OVERFLOW for count in counts)
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -182,10 +170,23 @@ class Session:
         finally:
             run_lttng("destroy", self.name)
 
-    def look(self) -> None:
-        threads, images = look()
-        self.threads |= threads
-        self.images |= images
+    def look(self, system: System = SYSTEM) -> None:
+        """Into /proc, at programs that have loaded the provider, whose ids are those in the events."""
+        for at in (f"{PROC}/{name}" for name in system.names(PROC) if name.isdigit()):
+            if "libthread_pool_ws_lttng" in (maps := system.text(f"{at}/maps") or ""):
+                with suppress(OSError, KeyError):  # it has ended
+                    exe = str(system.path(f"{at}/exe").readlink())
+                    space = system.path(f"{at}/ns/pid").stat().st_ino
+                    for thread in system.names(f"{at}/task"):
+                        of = system.fields(f"{at}/task/{thread}/status")
+                        process = f"{space}:{of['NStgid'].split()[-1]}"
+                        self.threads[f"{process}:{of['NSpid'].split()[-1]}"] = of["Name"]
+                    base, file = 0, ""
+                    for begin, end, mode, offset, path in MAPPED.findall(maps):
+                        if int(offset, 16) == 0:
+                            base, file = int(begin, 16), path
+                        if "x" in mode and path == file != exe:  # whose addresses LTTng knows
+                            self.images[f"{process}:{base}:{path}"] = int(end, 16) - base
 
     def dump_state(self) -> None:
         """Programs report again what they have loaded. If that fails, the trace lacks only some names."""
@@ -193,30 +194,6 @@ class Session:
         with suppress(TraceError):
             run_lttng("regenerate", "statedump", f"--session={self.name}", wait_s=10.0)
             time.sleep(DUMP_S)
-
-
-def look(system: System = SYSTEM) -> tuple[dict[str, str], dict[str, int]]:
-    """Into /proc, at programs that have loaded the provider, whose ids are those in the events.
-    @return names of threads by SPACE:PID:TID, sizes of libraries in memory by SPACE:PID:BASE:FILE"""
-    threads, images = dict[str, str](), dict[str, int]()
-    for at in (f"{PROC}/{name}" for name in system.names(PROC) if name.isdigit()):
-        if "libthread_pool_ws_lttng" in (maps := system.text(f"{at}/maps") or ""):
-            with suppress(OSError, KeyError):  # it has ended
-                space, program = (
-                    system.path(f"{at}/ns/pid").stat().st_ino,
-                    system.path(f"{at}/exe").readlink(),
-                )
-                for thread in system.names(f"{at}/task"):
-                    of = system.fields(f"{at}/task/{thread}/status")
-                    process = f"{space}:{of['NStgid'].split()[-1]}"
-                    threads[f"{process}:{of['NSpid'].split()[-1]}"] = of["Name"]
-                base, file = 0, ""
-                for begin, end, mode, offset, path in MAPPED.findall(maps):
-                    if int(offset, 16) == 0:
-                        base, file = int(begin, 16), path
-                    if "x" in mode and path == file != str(program):  # of which LTTng knows the addresses
-                        images[f"{process}:{base}:{path}"] = int(end, 16) - base
-    return threads, images
 
 
 def run_folder() -> Path:
@@ -297,11 +274,9 @@ def record(session: Session, command: Sequence[str], seconds: float | None, foll
 
 def _write_about(session: Session, about: dict[str, Any]) -> None:
     """Describes the machine and the recording for the report."""
-    losses = session.losses
-    about = host.facts() | about
+    about = host.facts() | about | session.lost
     about |= {"threads": session.threads, "images": session.images}
     about["buffers"] = f"{SUBBUFS} x {session.subbuf_kib} KiB for each CPU"
-    about |= {f"lost_{name}": count for name, count in losses._asdict().items()} if losses else {}
     del about["bench"]
     try:
         (session.out / RECORD_FILE).write_text(json.dumps(about, indent=1) + "\n")
@@ -375,15 +350,16 @@ def _end(process: subprocess.Popen[bytes], number: int) -> int:
 
 def _judge(session: Session, status: int) -> int:
     """Says whether the recording is complete."""
-    out, losses = session.out, session.losses
+    out = session.out
     if shutil.disk_usage(out).free < FULL_BYTES:
         say(f"the disk of {out} is full: the trace is not complete")
     # These files declare the events of each program that the recorder has seen.
     if not any(f"{PROVIDER}:".encode() in file.read_bytes() for file in out.rglob("metadata")):
         say(f"{out}: no event of {PROVIDER} was recorded. {REMEDY}")
         return status or STATUS
-    if losses is not None and any(losses):
-        lost = f"{losses.events} events and {losses.packets} packets were LOST: the buffers were full"
+    if any(session.lost.values()):
+        lost = "{lost_events} events and {lost_packets} packets were LOST: the buffers were full"
+        lost = lost.format_map(session.lost)
         say(f"{lost}. Record again with larger ones: --subbuf-kib={session.subbuf_kib * 2}")
     say(f"recorded; next: tpool-ws-trace report {out}")
     return status

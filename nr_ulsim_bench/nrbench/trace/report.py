@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report: tables as text or JSON, and with --out a page."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -148,35 +146,23 @@ def text(summary: Summary) -> Iterator[str]:
 
 
 def longest(summary: Summary) -> str:
-    found = [
-        f"longest {of['kind']} {of['name']}: {us(of['duration_us'])} us" for of in summary["slowest"][:1]
-    ]
-    return "".join(found) or "no slot"
-
-
-def is_wanted(phase: Summary, wanted: Sequence[str]) -> bool:
-    """@param wanted names or kinds of phases, or parts of names; empty = all"""
-    return not wanted or any(word in phase["name"] or word == phase["kind"] for word in wanted)
+    of = next(iter(summary["slowest"]), None)
+    return f"longest {of['kind']} {of['name']}: {us(of['duration_us'])} us" if of else "no slot"
 
 
 def report(
-    folder: Path,
-    out: Path | None,
-    phases: Sequence[str],
-    wanted: str | None,
-    part: Stretch | None,
-    deadline_us: float | None,
-    as_json: bool,
-) -> int:
+    folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, part: Stretch | None,
+    deadline_us: float | None, as_json: bool,
+) -> int:  # fmt: skip
     """@param phases, wanted, part  show only these, processes of that name or id, and what happened then
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
     trace = Trace(folder, part)
     summary = summarize(trace, read(trace, wanted), deadline_us)
-    chosen = [phase for phase in summary["phases"] if is_wanted(phase, phases)]
-    if phases and not chosen:
-        known = ", ".join(sorted({phase["name"] for phase in summary["phases"]}))
-        raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
-    summary["phases"] = chosen
+    if phases:  # names or kinds, or parts of names
+        known, found = ", ".join(sorted({of["name"] for of in summary["phases"]})), summary["phases"]
+        summary["phases"] = [of for of in found if any(w in of["name"] or w == of["kind"] for w in phases)]
+        if not summary["phases"]:
+            raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
     print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
         write(out, trace, summary)
@@ -185,9 +171,8 @@ def report(
 
 def write(out: Path, trace: Trace, summary: Summary) -> None:
     """The page."""
-    said, recording = warnings(summary), {**trace.about}
-    for key in ("threads", "images"):
-        recording.pop(key, None)
+    said = warnings(summary)
+    recording = {key: of for key, of in trace.about.items() if key not in ("threads", "images")}
     names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
     facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
     slots = sum(of["count"] for of in summary["slots"])

@@ -5,8 +5,6 @@ waited for what.
 An event is named by its place in the table of events, so a place is also a time. -1 is none.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
@@ -47,7 +45,7 @@ class Frame:
     arg: int  # of a wait: its group
     group: int
     push: int = -1
-    owner: Span | None = None
+    owner: "Span | None" = None
     begin: int = -1
     inner_ns: int = 0  # of what it runs or waits for
 
