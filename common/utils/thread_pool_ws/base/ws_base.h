@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_base.h
 /// What every file of the core needs: cache-line spacing, branch hints, assertions, structures that callers
-/// of another version declare.
+/// of another version declare. The headers of the C library that are included here are not included again by
+/// files that include this one; so it is with errno.h in ws_types.h.
 #ifndef WS_BASE_H
 #define WS_BASE_H
 

@@ -3,10 +3,6 @@
 /// ws_classes.h, ws_nodes.h.
 #include "ws_classes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "ws_nodes.h"

@@ -3,9 +3,6 @@
 /// ws_escape.h.
 #include "ws_escape.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "../pool/ws_process.h"
 
 // The C++ run-time library's; NULL in a program without it.

@@ -9,7 +9,6 @@
 ///           waiter must expect.
 #include "../tasks/ws_tasks.h"
 
-#include <errno.h>
 #include <limits.h>
 
 #include "../pool/ws_process.h"

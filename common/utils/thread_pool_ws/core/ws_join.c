@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_join.c
 /// Life of a task, step 7: join. Before: ws_group.c; after: ws_idle.h. Help, spin, sleep.
-#include <errno.h>
-
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"

@@ -5,8 +5,6 @@
 /// ws_queue.h.
 #include "ws_push.h"
 
-#include <errno.h>
-
 #include "../classes/ws_classes.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"

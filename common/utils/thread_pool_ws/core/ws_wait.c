@@ -9,7 +9,6 @@
 ///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
-#include <errno.h>
 #include <limits.h>
 
 #include "../pool/ws_callback.h"

@@ -8,9 +8,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool get_mask(int32_t tid, unsigned long *mask, size_t bytes)
 {

@@ -7,11 +7,6 @@
 /// halved until each thread has a piece. A thread times the first elements of its piece. If what is left of
 /// the piece takes long, the thread halves it. So a range of short elements costs a few pushes for each
 /// thread, and no thread waits for a measurement.
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../include/ws_group.h"
 #include "../include/ws_node.h"
 #include "../include/ws_reduce.h"

@@ -3,9 +3,6 @@
 /// ws_callback.h.
 #include "ws_callback.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 void ws_warn_on_stderr(void *unused, const char *message)
 {
   (void)unused;

@@ -3,9 +3,6 @@
 /// ws_near.h: from Linux's sysfs.
 #include "ws_near.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /// @return the first CPU of those that share the last-level cache of @p cpu; -1 = unknown
 static int32_t first_of(uint32_t cpu)
 {

@@ -3,8 +3,6 @@
 /// ws_process.h: the list of pools, thread-local state, the count of awake workers.
 #include "ws_process.h"
 
-#include <string.h>
-
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_block.h"

@@ -10,9 +10,7 @@
 #define WS_TYPES_H
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdalign.h>
-#include <stddef.h>
 
 #include "../include/ws_record.h"
 #include "../os/ws_os.h"

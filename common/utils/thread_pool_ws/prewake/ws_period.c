@@ -3,7 +3,6 @@
 /// The pattern: after which time it repeats, and when in it there are bursts. No grid of the radio's
 /// numerology is assumed.
 #include <math.h>
-#include <string.h>
 
 #include "ws_prewake_state.h"
 

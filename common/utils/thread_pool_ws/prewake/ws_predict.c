@@ -6,7 +6,6 @@
 /// clock   an alpha-beta filter of time and period (Benedict and Bordner 1962: beta = alpha^2 / (2 - alpha))
 /// causal  the arrival before, plus the usual time since: for bursts that follow from each other
 #include <math.h>
-#include <string.h>
 
 #include "ws_prewake_state.h"
 

@@ -4,8 +4,6 @@
 /// own wake latencies. ws_plan.c decides when a worker wakes.
 #include "ws_prewake.h"
 
-#include <string.h>
-
 #include "../sleep/ws_budget.h"
 #include "../trace/ws_traced.h"
 #include "ws_prewake_state.h"

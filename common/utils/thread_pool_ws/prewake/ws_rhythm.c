@@ -6,8 +6,6 @@
 /// Publication  A sequence lock (Boehm, Can Seqlocks Get Along With Programming Language Memory Models?, MSPC
 ///              2012): the sequence is odd while words are written, and a reader that saw it change reads
 ///              again. The words of the copy are atomic.
-#include <string.h>
-
 #include "ws_prewake_state.h"
 
 /// Times that a reader begins anew. One burst is published once.

@@ -2,10 +2,7 @@
 /// @file ws_pool.c
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
 #define _GNU_SOURCE
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"

@@ -4,10 +4,7 @@
 #define _GNU_SOURCE
 #include "ws_setup.h"
 
-#include <errno.h>
 #include <link.h>
-#include <pthread.h>
-#include <stdio.h>
 
 #include "../include/ws_version.h"
 #include "../pool/ws_callback.h"

@@ -6,10 +6,6 @@
 /// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
 /// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
 #define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 

@@ -5,11 +5,8 @@
 #define _GNU_SOURCE
 #include "ws_setup.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 
 #include "../core/ws_run.h"
 #include "../pool/ws_callback.h"

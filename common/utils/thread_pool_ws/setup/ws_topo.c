@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_topo.c
 /// ws_setup.h: on which CPUs workers run, and in which order they steal from each other. ws_node.h.
-#include <errno.h>
-
 #include "../include/ws_node.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"

@@ -11,8 +11,6 @@
 ///            CANCELLED alone.
 #include "../include/ws_key.h"
 
-#include <errno.h>
-
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"

@@ -24,10 +24,8 @@
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <string.h>
 
 #include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"

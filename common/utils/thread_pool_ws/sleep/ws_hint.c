@@ -2,8 +2,6 @@
 /// @file ws_hint.c
 /// Hints: calls that announce a burst. And the settings of pre-wake that can change while the pool runs.
 /// Hints are optional: ws_prewake.c learns without them.
-#include <errno.h>
-
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../trace/ws_traced.h"

@@ -11,8 +11,6 @@
 ///            the CPU stops. ws_idle.h has the limits of hot workers.
 #include "ws_idle.h"
 
-#include <errno.h>
-
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"

@@ -3,8 +3,6 @@
 /// The rare operations of ws_deque.h: set up, grow, shrink, give memory back.
 #include "ws_deque.h"
 
-#include <string.h>
-
 #include "../os/ws_os.h"
 
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity)

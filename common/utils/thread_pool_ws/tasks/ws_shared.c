@@ -3,8 +3,6 @@
 /// ws_shared.h.
 #include "ws_shared.h"
 
-#include <string.h>
-
 #include "../os/ws_os.h"
 
 #define NONE WS_INDEX_NONE

@@ -2,12 +2,8 @@
 /// @file ws_probe.c
 /// ws_probe.h: find LTTng's provider, and the events of a phase.
 #define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #ifdef WS_LTTNG
 #include <dlfcn.h>
-#include <stdio.h>
 #endif
 
 #include "../pool/ws_callback.h"
