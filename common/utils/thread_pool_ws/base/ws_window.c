@@ -81,8 +81,7 @@ int64_t ws_window_best_wait(const ws_window_t *window, int64_t from_ns, int64_t 
     const int64_t until_ns = i < last ? window->sorted[i] : beyond_ns < bound_ns ? beyond_ns : bound_ns;
     const double wait = (double)(until_ns - from_ns);
     reached += wait;
-    const double missed = last - i;
-    const double cost = reached + missed * (wait + (double)miss_ns) + never * wait;
+    const double cost = reached + (last - i) * (wait + (double)miss_ns) + never * wait;
     if (cost < best) {
       best = cost;
       best_ns = until_ns;

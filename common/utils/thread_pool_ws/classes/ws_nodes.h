@@ -31,8 +31,8 @@ typedef struct ws_nodes_s {
   uint32_t number[WS_NODES_MAX]; ///< that the system gives it
   uint8_t of_cpu[WS_CPUS_MAX]; ///< node to which a CPU belongs, or which is nearest to it; 0 if not known
   uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
-  uint8_t near[WS_NODES_MAX]
-              [WS_NODES_MAX]; ///< [i]: kinds of all nodes, from the nearest to node i, which is i
+  /// [i]: kinds of all nodes, from the nearest to node i, which is i
+  uint8_t near[WS_NODES_MAX][WS_NODES_MAX];
 } ws_nodes_t;
 
 /// @brief Read the machine's nodes. @param machine  zeroed. @return false = not known

@@ -9,8 +9,6 @@
 ///           waiter must expect.
 #include "../tasks/ws_tasks.h"
 
-#include <limits.h>
-
 #include "../pool/ws_process.h"
 #include "../trace/ws_probe.h"
 
@@ -42,7 +40,7 @@ void ws_group_add(ws_group_t *group, uint32_t units)
 /// The group may be gone: its address is all that is used.
 WS_SELDOM static void wake(ws_au32_t *word)
 {
-  ws_os_futex_wake(word, INT_MAX);
+  ws_os_futex_wake(word, WS_SLEEPERS_ALL);
   const ws_hooks_t *hooks = ws_process_hooks();
   if (hooks)
     hooks->completed(word);

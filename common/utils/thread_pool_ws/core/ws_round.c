@@ -76,9 +76,8 @@ static bool take_from_place(const ws_search_t *search, ws_task_t *task)
   go_on(&pool->tasks, here.queue);
   if (!ws_place_take(&pool->tasks, place, task))
     return false;
-  if (place != kinds + here.queue->index) {
+  if (place != kinds + here.queue->index)
     ws_traced_steal(pool, here, place < kinds ? WS_VICTIM_SHARED : (int32_t)(place - kinds));
-  }
   return true;
 }
 

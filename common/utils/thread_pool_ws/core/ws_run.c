@@ -3,8 +3,6 @@
 /// ws_run.h.
 #include "ws_run.h"
 
-#include <limits.h>
-
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
 #include "../trace/ws_traced.h"
@@ -177,5 +175,5 @@ void ws_note_idle(struct ws_pool_s *pool)
   if (ws_load_relaxed(&pool->idle_waiters) == 0) // relaxed: after the fence
     return;
   ws_add_release(&pool->idle_times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again
-  ws_os_futex_wake(&pool->idle_times, INT_MAX);
+  ws_os_futex_wake(&pool->idle_times, WS_SLEEPERS_ALL);
 }

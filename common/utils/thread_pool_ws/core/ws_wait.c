@@ -9,8 +9,6 @@
 ///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
-#include <limits.h>
-
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
@@ -53,14 +51,11 @@ static bool help_any(ws_search_t *search)
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   ws_add_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
-  for (;;) {
-    const uint32_t seen = ws_load_acquire(&pool->idle_times); // [edge IDLE_SEQ acquire] before the look
+  uint32_t seen;
+  do {
+    seen = ws_load_acquire(&pool->idle_times); // [edge IDLE_SEQ acquire] before the look
     ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
-    if (is_idle(pool))
-      break;
-    if (ws_os_futex_wait_until(&pool->idle_times, seen, until_ns) == -ETIMEDOUT)
-      break;
-  }
+  } while (!is_idle(pool) && ws_os_futex_wait_until(&pool->idle_times, seen, until_ns) != -ETIMEDOUT);
   ws_sub_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
 }
 

@@ -33,6 +33,8 @@ static inline uint64_t ws_os_until(uint64_t deadline_ns)
 {
   return deadline_ns == UINT64_MAX ? 0 : deadline_ns == 0 ? 1 : deadline_ns;
 }
+/// For the next one: all sleepers.
+#define WS_SLEEPERS_ALL INT32_MAX
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 

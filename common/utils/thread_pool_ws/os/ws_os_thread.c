@@ -150,10 +150,8 @@ int32_t ws_os_cpu(void)
 
 void ws_os_place(int32_t *cpu, int32_t *node)
 {
-  unsigned on_cpu, on_node;
-  const bool known = syscall(SYS_getcpu, &on_cpu, &on_node, NULL) == 0;
-  *cpu = known ? (int32_t)on_cpu : -1;
-  *node = known ? (int32_t)on_node : -1;
+  *cpu = *node = -1; // if the call is refused
+  syscall(SYS_getcpu, cpu, node, NULL);
 }
 
 uint32_t ws_os_priority(void)

@@ -9,12 +9,11 @@
 /// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
 static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
-  for (ws_laneless_t *task = self->laneless; task; task = task->outer) {
+  for (ws_laneless_t *task = self->laneless; task; task = task->outer)
     if (task->pool == pool->id && !task->lane) {
       task->lane = lane;
       lane->depth++;
     }
-  }
   self->lane[self->next] = (ws_lane_ref_t){.pool_id = pool->id, .lane = lane};
   self->next = (self->next + 1) % WS_LANE_CACHE;
   return lane;

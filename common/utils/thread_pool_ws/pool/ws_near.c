@@ -44,6 +44,5 @@ uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  const uint32_t known = WS_PRODUCER_CPU + WS_PRODUCER_HOLDS;
-  return (ws_hint_load(&pool->near.producer) & known) == (uint32_t)(cpu + 1);
+  return (ws_hint_load(&pool->near.producer) & (WS_PRODUCER_CPU + WS_PRODUCER_HOLDS)) == (uint32_t)(cpu + 1);
 }

@@ -130,12 +130,10 @@ void ws_process_add(struct ws_pool_s *pool)
 void ws_process_remove(struct ws_pool_s *pool)
 {
   pthread_mutex_lock(&ws_process.pools_lock);
-  for (struct ws_pool_s **link = &ws_process.first; *link; link = &(*link)->next) {
-    if (*link == pool) {
-      *link = pool->next;
-      break;
-    }
-  }
+  struct ws_pool_s **link = &ws_process.first;
+  while (*link != pool)
+    link = &(*link)->next;
+  *link = pool->next;
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
 

@@ -80,8 +80,8 @@ typedef struct {
   pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
   struct ws_pool_s *first;
   ws_au64_t pool_ids, thread_ids; ///< S given so far
-  alignas(
-      WS_SPACING) ws_au32_t awake; ///< S workers that are not parked: the budget that spinning must fit in
+  /// S workers that are not parked: the budget that spinning must fit in
+  alignas(WS_SPACING) ws_au32_t awake;
   ws_au32_t helpers; ///< S threads outside that are awake in a join
   ws_aptr_t hooks; ///< S const ws_hooks_t
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends

@@ -10,7 +10,6 @@
 #define WS_TYPES_H
 
 #include <errno.h>
-#include <stdalign.h>
 
 #include "../include/ws_record.h"
 #include "../os/ws_os.h"

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "ws_setup.h"
 
-#include <limits.h>
 #include <sched.h>
 
 #include "../core/ws_run.h"
@@ -70,7 +69,7 @@ static void *worker_thread(void *worker_arg)
     ws_affinity_begin(worker);
   }
   ws_add_release(&worker->pool->started, 1); // [edge START release] for the end of the thread
-  ws_os_futex_wake(&worker->pool->started, INT_MAX);
+  ws_os_futex_wake(&worker->pool->started, WS_SLEEPERS_ALL);
   ws_started_wait(worker->pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
   ws_worker_loop(worker);
   ws_observe(worker, WS_OBSERVED_STOP);

@@ -110,7 +110,7 @@ ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_
 {
   // [edge LEFT_DEKKER acquire] first: what changes it later may be a worker that is reserved
   const uint64_t left = ws_load_acquire(&tasks->left);
-  for (uint32_t word = 0; word < tasks->mask_words; word++) {
+  for (uint32_t word = 0; word < tasks->mask_words; word++)
     for (uint64_t waiting; (waiting = ws_hint_load(&mask[word])) != 0;) {
       uint64_t wanted = 0;
       for (uint32_t i = 0; waiting != 0 && i < most; i++, waiting &= waiting - 1)
@@ -119,7 +119,6 @@ ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_
       if (wanted != 0) // else others were quicker
         return (ws_reserved_t){.bits = wanted, .word = word, .left = left};
     }
-  }
   return (ws_reserved_t){0};
 }
 
