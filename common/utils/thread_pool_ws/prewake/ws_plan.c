@@ -24,7 +24,8 @@
 /// the other mode the gate finds that out.
 #define OCCUPANCY_MIN (1. / 16)
 
-ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
+/// What a lead brings.
+static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
   const double present = how->occupancy, absent = 1 - present;
   const double absences = absent / (present > 0.01 ? present : 0.01); // absences for each arrival
@@ -60,7 +61,7 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
   ws_lead_choice_t choice;
   do {
     permille -= STEP_PERMILLE;
-    choice = ws_lead_judge(lead, how, ws_window_quantile(&lead->early, permille));
+    choice = judge(lead, how, ws_window_quantile(&lead->early, permille));
   } while (choice.cost_ns > how->spin_ns_max && permille > STEP_PERMILLE);
   if (choice.cost_ns > how->spin_ns_max)
     choice.gain_ns = -choice.cost_ns; // even the shortest costs too much: a timer wake now and then, to try
@@ -108,7 +109,6 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   const bool fixed = ws_spin_mode(pool) == WS_SPIN_FIXED;
   if (lead->early.count < WS_LEAD_SAMPLES_MIN || (fixed && phase->occupancy < OCCUPANCY_MIN))
     return (ws_plan_t){0};
-  const double share = ws_spin_percent(pool) / 100.;
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
       .occupancy = phase->occupancy,
@@ -116,10 +116,10 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
       .react_ns = worker->prewake->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .call_ns = (double)ws_call_ns(pool),
-      .spin_ns_max = share * (double)outlook->gap_ns,
+      .spin_ns_max = ws_spin_percent(pool) / 100. * (double)outlook->gap_ns,
   };
   const int64_t fixed_ns = (int64_t)ws_spin_lead_ns(pool);
-  const ws_lead_choice_t choice = fixed ? ws_lead_judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
+  const ws_lead_choice_t choice = fixed ? judge(lead, &how, fixed_ns) : ws_lead_choose(lead, &how);
   if (!fixed && !ws_lead_gate(lead, &choice))
     return (ws_plan_t){0};
   // One timer wake for each time that the burst is expected.

@@ -257,9 +257,6 @@ void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found,
 /// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings.
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how);
 
-/// @brief The same for a lead that is given.
-ws_lead_choice_t ws_lead_judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns);
-
 /// @brief Open or shut the gate, with some inertia.
 /// @return whether the worker should set a timer: the gate is open, or a trial is due
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);

@@ -10,15 +10,10 @@ static uint32_t least(uint64_t a, uint64_t b)
   return (uint32_t)(a < b ? a : b);
 }
 
-/// @return whether a worker that is called now will find a task
-static bool will_find(const ws_moment_t *moment)
-{
-  return moment->queued > moment->taken;
-}
-
 ws_decision_t ws_decide(const ws_moment_t *moment)
 {
   const uint32_t searching = moment->searching;
+  const bool will_find = moment->queued > moment->taken; // a worker that is called now
   const uint32_t room = moment->limit > moment->working ? moment->limit - moment->working : 0;
   if (moment->cue == WS_CUE_ALL) // each must look at the pool's state, or at its mode
     return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
@@ -29,13 +24,12 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       if (searching == 0) // at least one worker looks at each task
         return (ws_decision_t){1, WS_DECIDED_TASK};
       // more for a burst, until the first worker runs that was called: it calls others, too
-      if (!will_find(moment) || searching >= moment->calls)
+      if (!will_find || searching >= moment->calls)
         return (ws_decision_t){0, WS_DECIDED_ENOUGH};
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_SPREAD} : (ws_decision_t){0, WS_DECIDED_CAP};
     case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
-      return (searching == 0 && moment->queued > 0) || will_find(moment)
-                 ? (ws_decision_t){1, WS_DECIDED_SPREAD}
-                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      return (searching == 0 && moment->queued > 0) || will_find ? (ws_decision_t){1, WS_DECIDED_SPREAD}
+                                                                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
     case WS_CUE_HINT: { // as many as the burst needs, less those that look already
       const uint64_t wanted = moment->queued == WS_AS_MANY_AS_PAY ? moment->calls : moment->queued;
       return wanted > searching ? (ws_decision_t){least(wanted - searching, room), WS_DECIDED_HINT}

@@ -24,7 +24,6 @@
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
-#include <limits.h>
 #include <sched.h>
 
 #include "../pool/ws_callback.h"
@@ -243,15 +242,14 @@ static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const struct sched_param none = {0};
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
   ws_os_timer_slack(SLACK_NS);
   ws_affinity_beside_workers(pool);
   ws_hint_store(&its->guard_tid, (uint32_t)ws_os_tid());
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);
-  ws_os_futex_wake(&pool->started, INT_MAX); // the workers wait on the same word
+  ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL); // the workers wait on the same word
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {

@@ -214,14 +214,6 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
 /// How a sleep has ended. The event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
-/// The worker sleeps on without its timer: pick() in ws_wake.c does not prefer it any more, and another
-/// worker may set a timer.
-static void disarm(ws_worker_t *worker)
-{
-  ws_hint_store(&ws_sleep_worker(worker)->alarm_ns, 0);
-  ws_prewake_disarm(worker);
-}
-
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
 /// worker has taken its bit back.
 /// @param rise_ns  when to be awake for the next burst; 0 = no timer
@@ -246,8 +238,9 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
       retry_ns = ws_hot_later_ns(pool);
-    } else {
-      disarm(worker);
+    } else { // it sleeps on without its timer
+      ws_hint_store(&its->alarm_ns, 0); // pick() in ws_wake.c does not prefer it any more
+      ws_prewake_disarm(worker); // another worker may set a timer
     }
   }
   return END_TOKEN;

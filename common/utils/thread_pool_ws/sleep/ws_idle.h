@@ -61,8 +61,7 @@ static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, 
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const uint32_t before = ws_own_load(&its->spent.state);
-  const uint64_t since_ns = ws_own_load(&its->spent.since_ns);
-  ws_count(&its->spent.ns[before], now_ns - since_ns);
+  ws_count(&its->spent.ns[before], now_ns - ws_own_load(&its->spent.since_ns));
   ws_stat_store(&its->spent.since_ns, now_ns);
   ws_stat_store(&its->spent.state, state);
 }

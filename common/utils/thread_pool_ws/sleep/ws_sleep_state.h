@@ -58,8 +58,8 @@ typedef struct {
     ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
     ws_au64_t decided[WS_DECISIONS]; ///< S by the guard, and by a stop
   } count;
-  alignas(
-      WS_SPACING) ws_au64_t call_ns; ///< S time that the call which wakes a worker takes its caller, a mean
+  /// S time that the call which wakes a worker takes its caller, a mean
+  alignas(WS_SPACING) ws_au64_t call_ns;
   ws_au64_t task_ns; ///< S time of a task that a worker runs, a mean
   struct {
     ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)

@@ -45,8 +45,7 @@ static uint32_t subtract(ws_sleep_pool_t *pools, uint32_t state)
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
 {
   ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  const uint32_t state = ws_xchg_acq_rel(&its->state, next); // [edge SEARCHING acq_rel]
+  const uint32_t state = ws_xchg_acq_rel(&ws_sleep_worker(worker)->state, next); // [edge SEARCHING acq_rel]
   if (WS_LIKELY(state & WS_STATE_RELIED))
     return subtract(pools, state);
   if (state % WS_STATES == WS_STATE_SEARCHING) // it had no CPU
@@ -90,7 +89,8 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
   return (ws_hint_load(&ws_sleep_pool(pool)->sleepers[worker / 64]) >> (worker % 64)) & 1;
 }
 
-void ws_token(ws_worker_t *worker)
+/// Give a claimed worker its token.
+static void give_token(ws_worker_t *worker)
 {
   ws_au32_t *token = &ws_sleep_worker(worker)->token;
   ws_store_release(token, 1); // [edge PARK_TOKEN release] what the claimer did before
@@ -112,14 +112,13 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool 
     for (; mask; mask &= mask - 1) {
       const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(mask);
       const ws_worker_t *worker = pool->worker[index];
-      const ws_sleep_worker_t *its = ws_sleep_worker(worker);
       const bool stops = ws_near_stops_producer(worker);
       if (spares && stops) {
         best = most == 0 ? SPARED : best;
         continue;
       }
       const bool elsewhere = ws_hint_load(&worker->seen_cpu) != cpu;
-      const bool rises = armed && ws_hint_load(&its->alarm_ns) != 0;
+      const bool rises = armed && ws_hint_load(&ws_sleep_worker(worker)->alarm_ns) != 0;
       // to the task's data, or to the thread outside that pushed last
       const bool near =
           kind == WS_KIND_NORMAL ? ws_near_is(pool, worker) : ws_classes_is_near(pool, worker, kind);
@@ -148,7 +147,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
-  ws_token(worker);
+  give_token(worker);
   if (here.queue)
     ws_count(&here.queue->count.wakes_sent, 1);
   if (was_rising)
@@ -221,7 +220,7 @@ void ws_wake_all(struct ws_pool_s *pool)
     if (!ws_claim(pool, i, true))
       continue;
     ws_traced_wake(pool->worker[i], NULL);
-    ws_token(pool->worker[i]);
+    give_token(pool->worker[i]);
   }
 }
 

@@ -40,9 +40,6 @@ void ws_wake_all(struct ws_pool_s *pool);
 /// @return whether the bit was set
 bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 
-/// @brief Give a claimed worker its token.
-void ws_token(ws_worker_t *worker);
-
 /// @brief Decide about an event, count the decision, and wake workers by it.
 /// @param kind  of the task, if it was pushed
 /// @return how many were woken
