@@ -2,8 +2,6 @@
 /// @file ws_pool.c
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
 #define _GNU_SOURCE
-#include <limits.h>
-
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_callback.h"
@@ -45,45 +43,40 @@ static void begin_piece(arena_t *arena, uint32_t index)
   arena->used = (arena->used + page_bytes - 1) / page_bytes * page_bytes + index % COLOURS * WS_SPACING;
 }
 
+/// @param queue  number @p index of the pool; NULL = the pass that only counts
+static void lay_out_queue(struct ws_pool_s *pool, arena_t *arena, ws_queue_t *queue, uint32_t index)
+{
+  const uint32_t capacity = pool->settings.queue_capacity;
+  ws_cell_t *cells = carve(arena, capacity * sizeof(ws_cell_t));
+  if (!queue)
+    return;
+  ws_queue_init(queue, cells, capacity, pool->settings.fifo);
+  ws_tasks_put(&pool->tasks, queue, index);
+}
+
 static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
-  const ws_settings_t *settings = &pool->settings;
   begin_piece(arena, index);
   ws_worker_t *worker = carve(arena, sizeof(ws_worker_t));
   uint32_t *victims = carve(arena, pool->requested * sizeof(uint32_t));
   ws_prewake_worker_t *prewake = carve(arena, ws_prewake_worker_bytes);
-  ws_cell_t *cells = carve(arena, settings->queue_capacity * sizeof(ws_cell_t));
+  lay_out_queue(pool, arena, worker ? &worker->queue : NULL, index);
   if (!worker)
     return;
   memset(prewake, 0, ws_prewake_worker_bytes); // now: its page may hold nothing else that the start writes
   worker->victims = victims;
   worker->prewake = prewake;
-  ws_queue_init(&worker->queue, cells, settings->queue_capacity, settings->fifo);
   worker->inbox.index = index;
   pool->worker[index] = worker;
-  ws_tasks_put(&pool->tasks, &worker->queue, index);
   if (index < pool->tasks.inboxes)
     pool->tasks.inbox[index] = &worker->inbox;
   ws_summary_begin(&pool->tasks, &worker->queue);
 }
 
-static void lay_out_lane(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
-{
-  const ws_settings_t *settings = &pool->settings;
-  begin_piece(arena, index);
-  ws_queue_t *lane = carve(arena, sizeof(ws_queue_t));
-  ws_cell_t *cells = carve(arena, settings->queue_capacity * sizeof(ws_cell_t));
-  if (!lane)
-    return;
-  ws_queue_init(lane, cells, settings->queue_capacity, settings->fifo);
-  ws_tasks_put(&pool->tasks, lane, pool->requested + index);
-}
-
 /// Place every structure of the pool in @p arena; with memory, also set it up.
 static void lay_out(struct ws_pool_s *pool, arena_t *arena)
 {
-  const ws_settings_t *settings = &pool->settings;
-  pool->tasks.queue = carve(arena, (pool->requested + settings->lanes) * sizeof(ws_queue_t *));
+  pool->tasks.queue = carve(arena, (pool->requested + pool->settings.lanes) * sizeof(ws_queue_t *));
   ws_wide_plan(&pool->tasks, pool->requested);
   pool->tasks.inbox = carve(arena, pool->tasks.inboxes * sizeof(ws_inbox_t *));
   pool->tasks.domain = carve(arena, pool->tasks.domains * sizeof(ws_domain_t));
@@ -92,8 +85,10 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   pool->prewake = carve(arena, ws_prewake_pool_bytes);
   for (uint32_t i = 0; i < pool->requested; i++)
     lay_out_worker(pool, arena, i);
-  for (uint32_t i = 0; i < settings->lanes; i++)
-    lay_out_lane(pool, arena, i);
+  for (uint32_t i = 0; i < pool->settings.lanes; i++) {
+    begin_piece(arena, i);
+    lay_out_queue(pool, arena, carve(arena, sizeof(ws_queue_t)), pool->requested + i);
+  }
 }
 
 /// Map the pool's memory. That of the overflow queue is always mapped.
@@ -102,11 +97,9 @@ static int allocate(struct ws_pool_s *pool)
   arena_t arena = {0};
   bool reserved = true;
   pool->tasks.grows = pool->settings.full == WS_FULL_GROW;
-  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++) {
-    const bool reserve = kind == WS_KIND_NORMAL || pool->settings.reserve;
+  for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
     reserved &= ws_shared_init(&pool->tasks.shared[kind], pool->settings.queue_capacity,
-                               ws_classes_home(pool, kind), reserve);
-  }
+                               ws_classes_home(pool, kind), kind == WS_KIND_NORMAL || pool->settings.reserve);
   lay_out(pool, &arena);
   pool->block_bytes = arena.used;
   pool->block = reserved ? ws_os_map(pool->block_bytes) : NULL;
@@ -122,8 +115,7 @@ static int allocate(struct ws_pool_s *pool)
 
 static void free_pool(struct ws_pool_s *pool)
 {
-  const uint32_t queues = pool->block ? ws_queue_count(&pool->tasks) : 0;
-  for (uint32_t i = 0; i < queues; i++)
+  for (uint32_t i = 0; pool->block && i < ws_queue_count(&pool->tasks); i++)
     ws_deque_free(&pool->tasks.queue[i]->deque);
   for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
     ws_shared_free(&pool->tasks.shared[kind]);
@@ -208,7 +200,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->settings.cores = NULL;
   ws_process_add(pool);
   ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
-  ws_os_futex_wake(&pool->started, INT_MAX);
+  ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL);
   *out = pool;
   return 0;
 }

@@ -56,7 +56,7 @@ static int copy_settings(ws_settings_t *own, const ws_settings_t *given)
   return 0;
 }
 
-static bool are_in_range(const ws_settings_t *settings)
+static bool are_valid(const ws_settings_t *settings)
 {
   const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
   const struct {
@@ -82,7 +82,9 @@ static bool are_in_range(const ws_settings_t *settings)
             rows[i].low, rows[i].high);
     return false;
   }
-  return true;
+  if (settings->core_count > 0 && !settings->cores)
+    ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
+  return settings->core_count == 0 || settings->cores;
 }
 
 static int add_thread_local(struct dl_phdr_info *library, size_t size, void *bytes)
@@ -120,13 +122,7 @@ static bool stack_suffices(const ws_settings_t *settings)
 
 int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given)
 {
-  if (copy_settings(settings, given) < 0 || !are_in_range(settings))
-    return -EINVAL;
-  if (settings->core_count > 0 && !settings->cores) {
-    ws_warn(settings, "setting cores is NULL, but core_count is %u", settings->core_count);
-    return -EINVAL;
-  }
-  if (!stack_suffices(settings))
+  if (copy_settings(settings, given) < 0 || !are_valid(settings) || !stack_suffices(settings))
     return -EINVAL;
   uint32_t capacity = 2;
   while (capacity < settings->queue_capacity)

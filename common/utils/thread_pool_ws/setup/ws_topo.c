@@ -52,11 +52,9 @@ void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_
     uint32_t lap = 1; // workers until the steps are back at the first CPU
     while ((uint64_t)lap * settings->pin_step % count != 0)
       lap++;
-    for (uint32_t i = 0; i < settings->workers; i++) {
-      // Back at the first CPU go on one further: a step of 2 reaches the odd ones after the even ones.
-      const uint64_t place = (uint64_t)i * settings->pin_step + i / lap;
-      cpu[i] = nth_cpu(mask, (uint32_t)(place % count));
-    }
+    // Back at the first CPU go on one further: a step of 2 reaches the odd ones after the even ones.
+    for (uint32_t i = 0; i < settings->workers; i++)
+      cpu[i] = nth_cpu(mask, (uint32_t)(((uint64_t)i * settings->pin_step + i / lap) % count));
   }
 }
 
