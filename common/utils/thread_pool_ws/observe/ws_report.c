@@ -49,40 +49,49 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
         us(ws_spin_lead_ns(pool)), percent);
   else
     say(out,
-        "  spin       auto, busy-polls at most %u %% of a core each; 1 us late weighs as %u us of CPU "
-        "time",
+        "  spin       auto, busy-polls at most %u %% of a core each;"
+        " 1 us late weighs as %u us of CPU time",
         percent, pool->settings.spin_price);
   say(out, "  poll step  %u pauses of the CPU", ws_relax_pauses());
 }
 
-static void say_total(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
-                      uint32_t count)
+static ws_worker_stats_t sum_of(const ws_worker_stats_t *stats, uint32_t count)
 {
-  uint64_t moves = 0, stops = 0;
+  ws_worker_stats_t sum = {0};
+  for (uint32_t i = 0; i < count; i++) {
+    sum.run_tasks += stats[i].run_tasks;
+    sum.stolen_tasks += stats[i].stolen_tasks;
+    sum.inline_tasks += stats[i].inline_tasks;
+    sum.parks += stats[i].parks;
+    sum.wakes_sent += stats[i].wakes_sent;
+    sum.spins += stats[i].spins;
+    sum.spin_ns += stats[i].spin_ns;
+    sum.placements += stats[i].placements;
+    sum.stopped_callers += stats[i].stopped_callers;
+    sum.futile_wakes += stats[i].futile_wakes;
+  }
+  return sum;
+}
+
+/// @param workers  their sum
+static void say_total(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *workers)
+{
   say(out, "  workers    %u of %u, %u pinned, %u real-time, on %u CPUs; queues of other threads: %u",
       total->workers, total->workers_requested, total->workers_pinned, total->workers_realtime, total->cpus,
       total->lanes_used);
   say(out, "  queues     %llu tasks still queued, %llu skipped by an abort; grown by %llu bytes",
       (ull_t)total->queued_tasks, (ull_t)total->skipped_tasks, (ull_t)total->queue_bytes);
   say(out, "  watchdog   looked %llu times for tasks behind blocked workers", (ull_t)total->guard_looks);
-  for (uint32_t i = 0; i < count; i++) {
-    moves += worker[i].placements;
-    stops += worker[i].stopped_callers;
-  }
   say(out,
       "  placed     %llu moves off a pushing thread's CPU; %llu wakes stopped their caller, %llu left out",
-      (ull_t)moves, (ull_t)stops, (ull_t)total->spared_wakes);
+      (ull_t)workers->placements, (ull_t)workers->stopped_callers, (ull_t)total->spared_wakes);
 }
 
 /// How often workers were woken, or not, and why.
-static void say_decisions(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
-                          uint32_t count)
+static void say_decisions(const out_t *out, const ws_stats_t *total, uint64_t futile)
 {
   char text[32 * WS_DECISIONS] = "";
   size_t used = 0;
-  uint64_t futile = 0;
-  for (uint32_t i = 0; i < count; i++)
-    futile += worker[i].futile_wakes;
   for (uint32_t why = 0; why < WS_DECISIONS; why++)
     if (total->decided[why] > 0)
       used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %llu", used > 0 ? ", " : "",
@@ -107,8 +116,8 @@ static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
 static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats_t *stats)
 {
   say(out,
-      "  bursts     %llu after a pause, %llu of them when expected (%.1f %%); %llu expected, did not "
-      "come",
+      "  bursts     %llu after a pause, %llu of them when expected (%.1f %%);"
+      " %llu expected, did not come",
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
   if (stats->period_ns > 0)
@@ -124,8 +133,7 @@ static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats
 /// @param workers  0 = there are none
 static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint32_t workers)
 {
-  const double each_ns = ratio((double)stats->spin_ns, workers);
-  const double burst_ns = ratio(each_ns, (double)stats->bursts);
+  const double burst_ns = ratio(ratio((double)stats->spin_ns, workers), (double)stats->bursts);
   const double gap_ns = ratio((double)stats->period_ns, stats->period_bursts);
   char share[64] = "";
   if (gap_ns > 0)
@@ -180,16 +188,7 @@ static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
 /// The sum of @p count threads.
 static void say_sum(const out_t *out, const char *who, const ws_worker_stats_t *stats, uint32_t count)
 {
-  ws_worker_stats_t sum = {0};
-  for (uint32_t i = 0; i < count; i++) {
-    sum.run_tasks += stats[i].run_tasks;
-    sum.stolen_tasks += stats[i].stolen_tasks;
-    sum.inline_tasks += stats[i].inline_tasks;
-    sum.parks += stats[i].parks;
-    sum.wakes_sent += stats[i].wakes_sent;
-    sum.spins += stats[i].spins;
-    sum.spin_ns += stats[i].spin_ns;
-  }
+  const ws_worker_stats_t sum = sum_of(stats, count);
   say(out, "  %-10s %11llu %11llu %9llu %10llu %10llu %10llu %11.1f", who, (ull_t)sum.run_tasks,
       (ull_t)sum.stolen_tasks, (ull_t)sum.inline_tasks, (ull_t)sum.parks, (ull_t)sum.wakes_sent,
       (ull_t)sum.spins, us(sum.spin_ns) / 1000);
@@ -223,8 +222,9 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_pool_prewake_stats(pool, &prewake);
   const ws_spin_t spin = ws_spin_mode(pool);
   say_mode(&out, pool, spin);
-  say_total(&out, &total, worker, count);
-  say_decisions(&out, &total, worker, count);
+  const ws_worker_stats_t sum = sum_of(worker, count);
+  say_total(&out, &total, &sum);
+  say_decisions(&out, &total, sum.futile_wakes);
   say_pattern(&out, spin, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);
