@@ -35,6 +35,17 @@ def test_times_of_steps_between_two_moments():
     assert parse.steps(line[:40].format(mean=600.0)) == {}, "cut off while it is written"
 
 
+def test_steps_of_each_version_and_what_is_not_understood(capsys):
+    deviation = "L1 Rx job:  {0:15.3f} us; {1:15.3f} us; {2:15.3f} us; {3:15d}; " + 6 * "{4:15.3f} us; "
+    newest = deviation.format(572.125, 5622.5, float("nan"), 1000, 570) + "\n"
+    assert parse.steps(newest) == {"L1 Rx job": Step(count=1000, us_mean=572.125)}
+    assert not capsys.readouterr().err
+    shared = "L1 Tx job:  12.000 ms (50.00%); {0:15.3f} us (20.00%); 20;\n"
+    assert parse.steps(shared.format(1.0) + shared.format(22.0) + newest[:30]) == {}
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "WARNING: OAI printed a statistic" in said and "L1 Tx job:  12.000 ms (50.00%)" in said
+
+
 def test_why_a_program_ended():
     text = "\nAssertion (x > 0) failed!\nIn f() a.c:1\n{}\nExiting execution\n"
     assert parse.cause(text.format("no such carrier")) == "it gave up: no such carrier"

@@ -187,6 +187,48 @@ def test_quartiles_where_there_is_a_list_of_times(micro):
     assert (found["rx_median_us"], found["rx_q1_us"], found["rx_q3_us"]) == (1012.25, 998.0, 1104.5)
 
 
+DISTRIBUTION = "std=1048.69, median=0.00, q1=0.00, q3=0.00 \u00b5s (on 0 trials)"
+EMPTY = "std=1048.69, min=0.00, q1=0.00, median=0.00, q3=0.00, max=1900.25 \u00b5s (on 20 trials)"
+STEPS = "    |__ ULSCH segment rate matching time  88.00 us ( 20 trials)\t(  1.76 total [ms])\n" + "".join(
+    f"        |__ {name}   9.50 us ( 20 trials)\n"
+    for name in ("RX PUSCH extraction", "RX PUSCH LLR", "SRS report TLV build time", "Add Noise (CPU)")
+)
+
+
+def newest(distribution):
+    text = replaced("v2.3.0-old-2-threads", DISTRIBUTION, distribution)
+    return text.replace("gNB RX\n", f"gNB RX\n{STEPS}")
+
+
+def test_the_newest_form_has_a_real_distribution(capsys):
+    text = newest(EMPTY.replace("=0.00", "=950.00").replace("median=950", "median=1010"))
+    found = parse(text, options=OPTIONS)
+    assert found.oai == "develop"
+    assert found.figures == RECORDED["v2.3.0-old-2-threads"] | {
+        "rx_min_us": 950, "rx_q1_us": 950, "rx_median_us": 1010, "rx_q3_us": 950, "rx_max_us": 1900.25,
+        "rate_recovery_sum_us": 88,
+    }  # fmt: skip
+    assert set(found.figures) <= set(FIGURES)
+    empty = parse(newest(EMPTY), options=OPTIONS).figures
+    assert "rx_q1_us" not in empty and empty["rx_max_us"] == 1900.25
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted({path.stem for path in OUTPUTS.glob("*-old-2*.txt")}))
+def test_a_statistic_that_is_not_understood_is_said_once(name, capsys, monkeypatch):
+    monkeypatch.setattr("nrbench.progress._unread", set())
+    text = output(name)
+    parse(text, options=OPTIONS)
+    assert not capsys.readouterr().err
+    lines = "Total PHY proc rx  1.00 s (20 trials)", "|__ ULSCH equalisation   {}.00 us ( 20 trials)"
+    text = text.replace("std=", "p99=").replace("\n|__ RX PUSCH", "\n".join(("", *lines, "|__ RX PUSCH")), 1)
+    for us in (3, 14):
+        assert "rx_std_us" not in parse(text.replace("{}", str(us)), options=OPTIONS).figures
+    said = [line.split("understand: ")[1] for line in capsys.readouterr().err.splitlines()]
+    assert len(said) == 3 and said[0].startswith("'Statistics p99="), said
+    assert said[1:] == [repr(lines[0]), repr(lines[1].format(3))]
+
+
 def test_colours_line_ends_and_what_other_threads_print_do_not_matter():
     name = "v2.3.0-old-2-threads"
     text = replaced(name, "|__ RX PUSCH time", "\x1b[93m[PHY]   late\x1b[0m|__ RX PUSCH time")

@@ -4,12 +4,15 @@
 import re
 from typing import NamedTuple
 
+from nrbench.progress import say_unread
 from nrbench.radio.record import Step
 from nrbench.sweep.parse import NUMBER, last_line
 
 MAC_STATISTICS = "nrMAC_stats.log"  # in the gNB's working directory, written anew each second
 STEP_STATISTICS = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}  # as MAC_STATISTICS, of each side
-_STEP = re.compile(rf"^ *(\S[^:\n]*): +({NUMBER}) us; +(\d+);", re.MULTILINE)
+# v2.0.0 to v2.4.0: mean, trials, maximum. Later: mean, maximum, standard deviation, trials, and quantiles.
+_STEP = re.compile(rf" *(\S[^:\n]*): +({NUMBER}) us;(?: +{NUMBER} us; +{NUMBER} us;)? +(\d+);")
+_STATISTIC = re.compile(rf"^ *\S[^:\n]*: +{NUMBER} \w?s\b[^\n]*;", re.MULTILINE)
 _TRAFFIC = re.compile(
     r"dlsch_rounds (\d+).*?dlsch_errors (\d+).*?ulsch_rounds (\d+).*?ulsch_errors (\d+).*?MAC: .*?RX +(\d+) ",
     re.DOTALL,
@@ -39,8 +42,11 @@ def steps(text: str) -> dict[str, Step]:
 
     @param text  of a file of STEP_STATISTICS; what a shorter text has not written over is older"""
     found: dict[str, Step] = {}
-    for name, mean, count in _STEP.findall(text):
-        found.setdefault(name, Step(count=int(count), us_mean=float(mean)))
+    for line in _STATISTIC.findall(text.rpartition("\n")[0]):
+        if step := _STEP.match(line):
+            found.setdefault(step[1], Step(count=int(step[3]), us_mean=float(step[2])))
+        else:
+            say_unread(line)
     return found
 
 

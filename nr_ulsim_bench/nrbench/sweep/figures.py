@@ -22,7 +22,7 @@ class Figure(NamedTuple):
 MAIN = (Figure(RX, "whole RX"), Figure(SYMBOLS, "symbol processing"), Figure(DECODING, "ULSCH decoding"))
 # Of nr_ulsim, where the version prints them; of recorded slots, where the file has the phase.
 OTHERS = tuple(f"{name}_us" for name in (
-    "rx_std", "rx_median", "rx_q1", "rx_q3", "rx_p99", "rx_max",
+    "rx_std", "rx_min", "rx_median", "rx_q1", "rx_q3", "rx_p99", "rx_max",
     "pusch", "channel_estimation", "antenna_processing", "rx_init",
     "deinterleaving_sum", "rate_recovery_sum", "segments_decoding_sum",
 ))  # fmt: skip

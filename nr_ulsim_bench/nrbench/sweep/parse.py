@@ -5,6 +5,7 @@ import math
 import re
 from typing import Container, NamedTuple, Sequence
 
+from nrbench.progress import say_unread
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 
 RX_LINE = "Total PHY proc rx"
@@ -13,7 +14,7 @@ ESTIMATION_LINE = "ULSCH channel estimation time"
 SYMBOLS_LINE = "RX PUSCH Symbol Processing time"
 DECODING_LINE = "ULSCH total decoding time"
 # The oldest version alone has these: a stage within RX PUSCH time, and what comes between that and decoding.
-OLDEST = "v2.0.0"
+OLDEST, NEWEST = "v2.0.0", "develop"
 LLR_LINE, UNSCRAMBLING_LINE = "ULSCH llr computation", "ULSCH unscrambling"
 ANTENNAS_LINE, SEGMENTS_LINE = "Antenna Processing time", "ULSCH segments decoding time"
 NEEDED = (RX_LINE, PUSCH_LINE, ESTIMATION_LINE)
@@ -30,18 +31,25 @@ SUMS = {
     ANTENNAS_LINE: "antenna_processing_us",
     "ULSCH segment deinterleaving time": "deinterleaving_sum_us",
     "ULSCH segment rate recovery time": "rate_recovery_sum_us",
+    "ULSCH segment rate matching time": "rate_recovery_sum_us",  # its later name
     SEGMENTS_LINE: "segments_decoding_sum_us",
 }
 LINES = (DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS)
 
 NUMBER = r"[-+]?(?:nan|inf|\d+(?:\.\d+)?)"
 TIME = re.compile(rf"({'|'.join(map(re.escape, LINES))})\s+({NUMBER}) us \(\s*(\d+) trials\)")
-SPREAD = re.compile(
-    rf"Statistics std=({NUMBER}), median=({NUMBER}), q1=({NUMBER}), q3=({NUMBER}) \S*s \(on (\d+) trials\)"
+# Versions differ in what is there, and in its order.
+SPREAD = re.compile(rf"Statistics ((?:(?:std|min|q1|median|q3|max)={NUMBER},? )+)\S*s \(on (\d+) trials\)")
+STATISTIC = re.compile(r"^(?: *Statistics\b|.*\d \w?s\b).*", re.MULTILINE)
+# Steps of the gNB that no figure is about.
+UNUSED = re.compile(
+    "extraction|compensation|mrc|LLR |layer demapping|PUSCH unscrambling|PTRS|SRS|encod|segmentation"
+    r"|rate-matching| interleaving|\(CPU\)|GPU"
 )
 POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
 POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+SECTION = re.compile(rf"^(?:gNB RX$|{RX_LINE})(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 DECODED, END = "PUSCH test OK", "Num RB:"
 
 
@@ -84,10 +92,14 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     if DECODED not in rest and END not in rest:
         raise OutputError(f"cut off after the SNR point of {snr} dB; the last line is {last_line(text)!r}")
     times = _times(block, options)
-    version = _version(times)
+    spread = SPREAD.search(block)
+    version = NEWEST if spread and "max=" in spread[1] else _version(times)
     figures, derived = _figures(times, version == OLDEST)
     trials, decoded = times[RX_LINE].trials, DECODED in block
-    figures |= _spread(block)
+    figures |= _spread(spread)
+    for line in STATISTIC.findall("".join(found[0] for found in SECTION.finditer(block))):
+        if not (TIME.search(line) or SPREAD.search(line) or UNUSED.search(line)):
+            say_unread(line)
     return Output(figures, derived, trials, int(errors), decoded, version, pool_of(text), float(snr))
 
 
@@ -151,13 +163,9 @@ def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float]
     return figures, tuple(derived)
 
 
-def _spread(block: str) -> dict[str, float]:
-    """Quartiles are often of an empty list: 0.00 "on 0 trials"."""
-    match = SPREAD.search(block)
-    if match is None:
-        return {}
-    std, median, q1, q3 = (float(value) for value in match.groups()[:4])
-    found = {"rx_std_us": std}
-    if int(match[5]):
-        found.update({"rx_median_us": median, "rx_q1_us": q1, "rx_q3_us": q3})
-    return {name: value for name, value in found.items() if math.isfinite(value)}
+def _spread(match: re.Match[str] | None) -> dict[str, float]:
+    """Quantiles are often of an empty list: 0.00. In NEWEST they are multiples of 10 us."""
+    found = re.findall(rf"(\w+)=({NUMBER})", match[1]) if match else []
+    values = ((name, float(value)) for name, value in found)
+    return {f"rx_{name}_us": value for name, value in values
+            if math.isfinite(value) and (value > 0 or name == "std")}  # fmt: skip
