@@ -41,9 +41,8 @@ tpool_t *contract_memory(void)
 
 tpool_t *contract_pool(int workers)
 {
-  static char name[] = "contract";
   tpool_t *pool = contract_memory();
-  initFloatingCoresTpool(workers, pool, false, name);
+  initFloatingCoresTpool(workers, pool, false, (char[]){"contract"});
   return pool;
 }
 
@@ -71,7 +70,6 @@ void contract_end(tpool_t *pool)
   abortTpool(pool);
   if (CONTRACT_TASKS) // a pool of shape A may be used after its end: its memory must stay
     free(pool);
-#else
 #endif
 }
 
