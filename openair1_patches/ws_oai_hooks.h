@@ -46,11 +46,13 @@ static inline unsigned ws_oai_first(const ws_oai_bool_t *set, unsigned count)
 #define WS_OAI_SYMBOLS_END() ws_oai_phase_end(WS_OAI_SYMBOLS)
 #define WS_OAI_SYMBOLS_SCOPE(frame, slot, id) WS_OAI_SCOPE(WS_OAI_SYMBOLS, frame, slot, id)
 
-/// ULSCH decoding: of one user until the slot's results are in; or of all users that @p chosen flags.
+/// ULSCH decoding: of one user until the slot's results are in; or of all users that @p chosen flags, or
+/// @p users lists.
 #define WS_OAI_DECODING_BEGIN(frame, slot, id) ws_oai_phase_begin(WS_OAI_DECODING, frame, slot, id)
 #define WS_OAI_DECODING_END() ws_oai_phase_end(WS_OAI_DECODING)
 #define WS_OAI_DECODING_SCOPE(frame, slot, chosen, count)                                                    \
   WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, ws_oai_first(chosen, count))
+#define WS_OAI_DECODING_LIST(frame, slot, users) WS_OAI_SCOPE(WS_OAI_DECODING, frame, slot, (users)[0])
 
 /// The samples of a slot are there. Two tasks an antenna follow, of which the pushing thread takes one.
 #define WS_OAI_PREWAKE_RU(ru) ws_oai_prewake((ru)->threadPool, 2 * (unsigned)(ru)->nb_rx - 1)

@@ -23,17 +23,6 @@ LAYERS = {
 }
 # What the newest headers have beyond the model's.
 INDEX_H = "\nint get_tpool_worker_index(void);\n"
-INDEX_C = "\nint get_tpool_worker_index(void)\n{\n  return -1;\n}\n"
-BATCH_H = """
-/// pushTpool_batch(): the last task of a batch runs in the caller.
-static inline void pushTpool_batch(tpool_t *tpool, task_t task, bool is_last)
-{
-  if (tpool && !is_last)
-    pushTpool(tpool, task);
-  else
-    task.func(task.args);
-}
-"""
 # The model's own pool with the third member of task_t: (old text, new text) in thread-pool.c.
 CARRY = (
     ("task.func(task.args);", "run(task);"),
@@ -93,9 +82,12 @@ def assemble(shape: str, tree: Path) -> Path:
     copy_host(tree, shape.startswith("A"))
     if shape.startswith("B2+"):
         append(tree / POOL / "thread-pool.h", INDEX_H)
-        append(tree / POOL / "thread-pool.c", INDEX_C)
+        append(tree / POOL / "thread-pool.c", INDEX_H.replace(";", "\n{\n  return -1;\n}"))
     if shape == "B2+ newest":
-        replace(tree / POOL / "thread-pool.h", (("\n#define initTpool", BATCH_H + "\n#define initTpool"),))
+        append(tree / POOL / "thread-pool.h", (tree / POOL / "batch.h").read_text(encoding="utf-8"))
+        utils, defs = tree / POOL.parent, "time_meas_defs.h"
+        append(utils / "CMakeLists.txt", f"set(BINS 500)\nconfigure_file({defs}.in {defs} @ONLY)\n")
+        append(utils / "time_meas.h", f'#include "common/utils/{defs}"\nextern int bins[MODEL_BINS];\n')
     if shape == "B2+ profile":
         replace(tree / POOL / "thread-pool.c", CARRY)
     return tree
@@ -103,6 +95,5 @@ def assemble(shape: str, tree: Path) -> Path:
 
 def assemble_unknown(tree: Path) -> Path:
     """A tree whose join has an unknown name."""
-    assemble("B2", tree)
-    replace(tree / POOL / "task_ans.h", (("join_task_ans", "await_task_ans"),))
+    replace(assemble("B2", tree) / POOL / "task_ans.h", (("join_task_ans", "await_task_ans"),))
     return tree

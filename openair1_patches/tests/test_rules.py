@@ -33,7 +33,7 @@ def patch(rule: str, file: Path) -> None:
 
 
 def expected_table() -> list[list[str]]:
-    """The rows of expected.txt: rule, a count for each of three shapes, file."""
+    """The rows of expected.txt: rule, a count for each of four shapes, file."""
     lines = (PATCHES / "expected.txt").read_text(encoding="utf-8").splitlines()
     return [line.split() for line in lines if line and not line.startswith("#")]
 
@@ -42,7 +42,7 @@ def test_every_rule_is_in_the_table_and_has_an_example() -> None:
     assert sorted(row[0] for row in expected_table()) == RULES
     assert sorted({rule_of(example) for example in EXAMPLES}) == RULES
     for row in expected_table():
-        assert len(row) == 5 and all(count == "-" or int(count) > 0 for count in row[1:4]), row
+        assert len(row) == 6 and all(count == "-" or int(count) > 0 for count in row[1:5]), row
 
 
 @needs_spatch
@@ -78,6 +78,7 @@ def test_the_macros_compile_as_cxx(tmp_path: Path, compiler: str) -> None:
         "struct RU { void *threadPool; int nb_rx; };\n"
         "unsigned all(RU *ru, const bool *chosen)\n{\n"
         "  WS_OAI_DECODING_SCOPE(1, 2, chosen, 3);\n"
+        "  {\n    WS_OAI_DECODING_LIST(1, 2, &ru->nb_rx);\n  }\n"
         "  WS_OAI_DECODING_BEGIN(1, 2, 3);\n  WS_OAI_DECODING_END();\n"
         "  WS_OAI_PREWAKE_RU(ru);\n  WS_OAI_PREWAKE_SLOT(ru);\n"
         "  return ws_oai_first(chosen, 3);\n}\n",

@@ -5,7 +5,7 @@
 //# CRC and the indication to the MAC are in it, as in the statistic.
 ///
 // Confidence: High
-// Comments: v2.3.0 and later
+// Comments: v2.3.0 to v2.4.0; later trace/decoding_group.cocci
 // Options: --no-includes --macro-file macros.h
 
 @already@

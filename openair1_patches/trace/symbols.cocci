@@ -4,7 +4,7 @@
 //# The function has no other way out between the two calls, in the versions of expected.txt.
 ///
 // Confidence: High
-// Comments: v2.1.0 and later; before, trace/symbols_serial.cocci
+// Comments: v2.1.0 to v2.4.0; before trace/symbols_serial.cocci, later trace/symbols_group.cocci
 // Options: --no-includes --macro-file macros.h
 
 @already@

@@ -2,7 +2,7 @@
 # What the models' top CMakeLists.txt have in common, with the names of targets and files that OAI's has.
 set(CMAKE_C_FLAGS "${CMAKE_C_FLAGS} -std=gnu11 -fPIC -Wall")
 set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -rdynamic")
-include_directories("${OPENAIR_DIR}" "${OPENAIR_DIR}/common" "${OPENAIR_DIR}/common/utils")
+include_directories("${OPENAIR_DIR}" "${OPENAIR_DIR}/common" "${OPENAIR_DIR}/common/utils" ${CMAKE_BINARY_DIR})
 
 add_library(headers INTERFACE) # has no sources, and may not be asked for them before CMake 3.19
 target_include_directories(headers INTERFACE ${OPENAIR_DIR}/openair1)

@@ -26,6 +26,7 @@ typedef struct gNB_s {
   frame_parms_t frame_parms;
   int max_nb_pusch;
   uint64_t sum;
+  meter_t pusch_vars[USERS_MAX]; // of the newest: a user's place is its id
   meter_t rx_pusch_symbol_processing_stats, ulsch_decoding_stats;
 } PHY_VARS_gNB;
 
@@ -54,6 +55,8 @@ static inline void nr_slot_fep_ul(const frame_parms_t *parms, int symbol, int an
 }
 
 uint64_t nr_rx_pusch_tp(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
+uint64_t nr_rx_pusch_group_tp(PHY_VARS_gNB *gNB, meter_t **users, int group_size, uint32_t frame,
+                              uint8_t slot);
 uint64_t nr_rx_pusch(PHY_VARS_gNB *gNB, uint8_t ulsch_id, uint32_t frame, uint8_t slot);
 /// Users 1 and up send in every slot that is no multiple of 4, user 0 in slots 2, 6, ... Adds to gNB->sum.
 int phy_procedures_gNB_uespec_RX(PHY_VARS_gNB *gNB, int frame_rx, int slot_rx);
