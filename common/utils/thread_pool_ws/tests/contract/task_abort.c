@@ -61,7 +61,8 @@ static void abort_ends_more_than_64_workers(void)
   for (int workers = 65; workers <= 100; workers += 35) {
     tpool_t *pool = contract_pool(workers);
     CU_ASSERT_TRUE(contract_runs(pool, 200) && contract_threads(pool) == (uint32_t)workers);
-    contract_end(pool);
+    abortTpool(pool);
+    free(pool);
   }
 }
 

@@ -22,4 +22,6 @@
     }                                                                                                        \
   } while (0)
 
+#define DevAssert(condition) AssertFatal(condition, "%s", #condition)
+
 #endif
