@@ -124,7 +124,7 @@ typedef struct {
 } ws_confine_t;
 /// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
 /// taken before. If the thread runs there, the kernel moves it at once.
-/// @param beside  tid of a thread of the process that is never confined
+/// @param beside  tid of a thread of the process that is never confined; 0 = none is known
 /// @return 0; -ENOENT if the thread has no other CPU; -EAGAIN or -errno: nothing has changed
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);

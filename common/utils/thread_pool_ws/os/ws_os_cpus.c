@@ -116,7 +116,8 @@ static bool holds(const unsigned long *whole, const unsigned long *part)
 static bool all_were_set(ws_confine_t *confine, unsigned long *now)
 {
   unsigned long leader[CONFINE_WORDS];
-  if (!get_mask(confine->beside, now, WS_CONFINE_BYTES) || is_same(now, confine->beside_had))
+  if (!confine->beside || !get_mask(confine->beside, now, WS_CONFINE_BYTES)
+      || is_same(now, confine->beside_had))
     return false;
   memcpy(confine->beside_had, now, WS_CONFINE_BYTES);
   return get_mask(getpid(), leader, WS_CONFINE_BYTES) && is_same(now, leader);
@@ -187,9 +188,9 @@ int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t c
   unsigned long narrow[CONFINE_WORDS];
   if (!lock(confine))
     return -EAGAIN;
-  if (!confine->beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
+  if (!confine->beside && beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
     confine->beside = beside;
-  int result = confine->beside && plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
+  int result = plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
   if (result == 0 && !set_mask(tid, narrow, sizeof(narrow)))
     result = -errno;
   if (result == 0) {

@@ -236,6 +236,9 @@ static void step(const char *word)
       pool.settings.keep_affinity = number == 1;
       ws_idle_begin(&worker);
       break;
+    case 'D': // the pool has no guard
+      ws_init_store(&ws_sleep_pool(&pool)->guard_tid, 0);
+      break;
     case 'N':
       pool.cpus = number;
       break;
@@ -268,6 +271,7 @@ static const struct {
     // it moves, and keeps its affinity; what the cpuset becomes later it may use as others do
     {BOTH, 0xf, "L R", 0xf, 0, 1, ANY, ANY},
     {BOTH, 0xf, "L R Sff", 0xff, 0, 1, ANY, ANY},
+    {BOTH, 0xf, "D L R", 0xf, 0, 1, ANY, ANY},
     // it stays where it should: beside the producer, where it is pinned, where there is no other CPU
     {BOTH, 0xf, "@2 L R", 0xf, 2, 0, ANY, ANY},
     {REALTIME, 0xf, "@2 L R", 0xf, 2, 0, 0, 0},
