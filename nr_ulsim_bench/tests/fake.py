@@ -74,6 +74,12 @@ def limit_when(monkeypatch: pytest.MonkeyPatch, holds: Callable[[], bool]) -> No
             if not self.finished.is_set():
                 self.function()
 
+        def cancel(self) -> None:
+            """Wait, too: a look that is under way could use up the condition of the next run's limit."""
+            super().cancel()
+            if self.is_alive():
+                self.join()
+
     monkeypatch.setattr(threading, "Timer", Limit)
 
 
