@@ -278,8 +278,8 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 /// @return 0; -EINVAL if an entry is invalid, with a warning for each, or if an argument is NULL
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
-/// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX and TPOOL_WS_REPORT, each as the
-/// entry of that name. A variable that is unset or empty changes nothing.
+/// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX, TPOOL_WS_REPORT and
+/// TPOOL_WS_KEEP_AFFINITY, each as the entry of that name. A variable that is unset or empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.

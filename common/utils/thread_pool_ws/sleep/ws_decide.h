@@ -18,7 +18,7 @@ typedef enum {
   WS_CUE_ALL ///< the pool has stopped, or has become hot
 } ws_cue_t;
 
-/// What is known when the cue comes.
+/// What the pool knows when the cue comes.
 typedef struct {
   ws_cue_t cue;
   bool may_spin; ///< the process has a CPU for one more worker that spins, or that may find no task

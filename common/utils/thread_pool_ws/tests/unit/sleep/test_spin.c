@@ -105,7 +105,7 @@ TEST_CASE(looks_for_what_follows)
   CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
 }
 
-/// What follows a burst comes just within the bound.
+/// After each burst a task comes 39 us later. The bound is 40 us.
 TEST_CASE(no_longer_than_its_bound)
 {
   world_begin(WS_SPIN_OFF);
