@@ -116,7 +116,7 @@ typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
   bool may; ///< I false = the thread is never confined
   bool on; ///< it is confined
-  int32_t beside; ///< a thread of the process that is never confined; 0 = not known yet
+  int32_t beside; ///< tid of a thread of the process that is never confined; 0 = none is known
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   unsigned long beside_had[WS_CONFINE_BYTES / sizeof(unsigned long)]; ///< its CPUs at the last look
   unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];

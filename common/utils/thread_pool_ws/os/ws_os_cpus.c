@@ -123,20 +123,28 @@ static bool all_were_set(ws_confine_t *confine, unsigned long *now)
   return get_mask(getpid(), leader, WS_CONFINE_BYTES) && is_same(now, leader);
 }
 
+/// The thread is not confined: note the CPUs that it has, @p has. If all threads were given others, and this
+/// one has missed that, it gets them, too.
+static void note_had(ws_confine_t *confine, int32_t tid, unsigned long *has)
+{
+  unsigned long all[CONFINE_WORDS];
+  if (all_were_set(confine, all) && is_same(has, confine->had) && set_mask(tid, all, sizeof(all)))
+    memcpy(has, all, sizeof(all));
+  if (is_same(has, confine->had))
+    return;
+  confine->widens_by = WS_WIDENS_UNKNOWN;
+  memcpy(confine->had, has, sizeof(confine->had));
+}
+
 /// @return whether the thread may use what it has without @p cpu: @p narrow
 static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long *narrow)
 {
   static const unsigned long none[CONFINE_WORDS];
-  unsigned long has[CONFINE_WORDS], all[CONFINE_WORDS];
+  unsigned long has[CONFINE_WORDS];
   if (!get_mask(tid, has, sizeof(has)) || (confine->on && !is_same(has, confine->narrow)))
     return false; // it was changed from elsewhere since
-  const bool lost = !confine->on && all_were_set(confine, all) && is_same(has, confine->had);
-  if (lost && set_mask(tid, all, sizeof(all)))
-    memcpy(has, all, sizeof(has));
-  if (!confine->on && !is_same(has, confine->had)) {
-    confine->widens_by = WS_WIDENS_UNKNOWN;
-    memcpy(confine->had, has, sizeof(has));
-  }
+  if (!confine->on)
+    note_had(confine, tid, has);
   memcpy(narrow, confine->had, sizeof(has));
   if (cpu / 8 < sizeof(has))
     narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
@@ -178,11 +186,6 @@ static bool lock(ws_confine_t *confine)
   return confine->may && ws_cas_acq_rel(&confine->busy, &free, 1); // [edge CONFINE acquire] the masks
 }
 
-static void unlock(ws_confine_t *confine)
-{
-  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
-}
-
 int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu)
 {
   unsigned long narrow[CONFINE_WORDS];
@@ -197,7 +200,7 @@ int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t c
     memcpy(confine->narrow, narrow, sizeof(narrow));
     confine->on = true;
   }
-  unlock(confine);
+  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
   return result;
 }
 
@@ -208,7 +211,7 @@ void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
   if (confine->on)
     widen(confine, tid);
   confine->on = false;
-  unlock(confine);
+  ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 
 // Quota.

@@ -197,6 +197,13 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(guard, 1);
 }
 
+/// Call as ws_post. @return whether the guard is DORMANT
+static bool is_guard_dormant(const struct ws_pool_s *pool)
+{
+  // relaxed: after the caller's fence [GUARD_DEKKER]
+  return WS_UNLIKELY(ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT);
+}
+
 uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind)
 {
   const ws_decision_t decision = ws_ask(pool, here, moment);
@@ -208,7 +215,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
-  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT)
+  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT && is_guard_dormant(pool))
     call_guard(pool);
   return woken;
 }
@@ -226,9 +233,7 @@ void ws_wake_all(struct ws_pool_s *pool)
 
 void ws_need_guard(struct ws_pool_s *pool)
 {
-  // relaxed: after the caller's fence [GUARD_DEKKER]
-  const uint32_t state = ws_load_relaxed(&ws_sleep_pool(pool)->guard);
-  if (WS_UNLIKELY(state == WS_GUARD_DORMANT) && ws_sleep_pool(pool)->guarded)
+  if (is_guard_dormant(pool) && ws_sleep_pool(pool)->guarded)
     call_guard(pool);
 }
 
