@@ -12,6 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Sequence
 
+import numpy as np
+import pandas as pd
+
+from nrbench.judge import Places, resampled
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
@@ -120,11 +124,44 @@ def modes(folder: Path, name: str) -> str:
     return markdown(Table("", plain_columns("", "auto ÷ off"), rows, []))
 
 
+def _rx_ratio(new: Any, old: Any) -> str:
+    """Of medians; with fewer rounds than an interval needs, their number."""
+    count = min(len(new), len(old))
+
+    def figure(places: Places) -> Any:
+        above, below = (np.median(times.to_numpy()[places], axis=1) for times in (new, old))
+        return above / below
+
+    value, interval = resampled(count, figure)
+    return f"{value:.2f} {interval_text(*interval) if interval else f'(n={count})'}"
+
+
+def hours(folder: Path, words: str) -> str:
+    """CPUS: runs of nr_ulsim that no sweep made; this pool ÷ OAI's of the same hour."""
+    table = pd.read_csv(folder / "hours.csv", keep_default_na=False)
+    table = table[table["cpus"] == int(words)]
+    threads = sorted(table["threads"].unique())
+    rows = []
+    for hour, of_hour in table.groupby("hour"):
+        of = {key: group["rx_us"] for key, group in of_hour.groupby(["pool", "spin", "threads"], sort=False)}
+        old = {n: of["OAI", "", n] for n in threads if ("OAI", "", n) in of}
+        rows.append(
+            [hour, "OAI's, µs", *(f"{old[n].median():.0f}" if n in old else NOTHING for n in threads)]
+        )
+        for pool, spin in dict.fromkeys(key[:2] for key in of if key[0] != "OAI"):
+            new = {n: of[pool, spin, n] for n in threads if (pool, spin, n) in of}
+            ratios = (_rx_ratio(new[n], old[n]) if n in new else NOTHING for n in threads)
+            rows.append(["", f"{pool}, {spin}", *ratios])
+    return markdown(Table("", plain_columns("hour", "pool", *map(str, threads)), rows, []))
+
+
 def facts_of(path: Path) -> dict[str, str]:
     """What a file records of its run: commit, machine, load at the start, date."""
     if path.suffix == ".txt":
         found = HEAD.match(path.read_text(encoding="utf-8"))
         return found.groupdict() if found else {}
+    if path.suffix == ".csv":
+        return {"runs": str(len(pd.read_csv(path)))}
     of_radio = "radio" in path.name
     runs: Sequence[Any] = (radio_record.read_runs if of_radio else read_runs)(path)
     commits = {(run.commit if of_radio else run.bench_commit) or "unknown" for run in runs}
@@ -170,7 +207,7 @@ def quote(folder: Path, words: str) -> str:
     return "\n".join(["```", *lines, "```"])
 
 
-KINDS = {kind.__name__: kind for kind in (first, bounds, times, modes, runs, quote, radio)}
+KINDS = {kind.__name__: kind for kind in (first, bounds, times, modes, runs, quote, radio, hours)}
 
 
 def filled(text: str, folder: Path) -> str:

@@ -91,3 +91,15 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
     assert len(results.sweeps(page.parent / "results")) == 1
+
+
+def test_hours_compare_each_pool_with_oais_of_the_same_hour(tmp_path):
+    rows = ["hour,cpus,pool,spin,threads,rx_us"]
+    for hour, old, new in (("a", 100, 50), ("b", 200, 150)):
+        rows += [f"{hour},16,OAI,,4,{old + n}" for n in range(6)]
+        rows += [f"{hour},16,c0ffee,off,4,{new + n}" for n in range(6 if hour == "a" else 2)]
+    rows.append("c,2,OAI,,1,77")
+    (tmp_path / "hours.csv").write_text("\n".join(rows), encoding="utf-8")
+    table = results.hours(tmp_path, "16")
+    assert "| a | OAI's, µs | 102 |" in table and "|  | c0ffee, off | 0.51 [0.50, 0.52] |" in table
+    assert "|  | c0ffee, off | 0.75 (n=2) |" in table and "77" not in table
