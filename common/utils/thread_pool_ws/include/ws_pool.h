@@ -297,8 +297,9 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// warning names each, and it works from the moment when it gets its CPU.
 /// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
 /// ws_pool_stats(); the pool works with the rest. If the system refuses a thread for now (EAGAIN), the call
-/// tries again for 0.13 s. If it has got a worker by then, it returns, and a thread of the library
-/// ("ws_start") tries on for two seconds: workers that it gets join the pool.
+/// tries again: for two seconds with the first worker, for 0.13 s with the others. Then it returns, and if it
+/// has got a worker, a thread of the library ("ws_start") tries on for two seconds: workers that it gets join
+/// the pool.
 /// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0

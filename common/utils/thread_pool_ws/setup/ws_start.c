@@ -86,6 +86,19 @@ static int create_thread(ws_worker_t *worker)
   return ws_os_thread_create(&thread, settings->stack_bytes, worker_thread, worker);
 }
 
+enum { FIRST_TRIES = 16 }; ///< of 0.13 s each: together WS_START_NS_MAX, about
+
+/// Without any thread none can try on, and the pool would run its tasks inside the push for life. So the
+/// creator tries on, unless its class is the reason: then no later try differs.
+static int create_first(ws_worker_t *worker)
+{
+  const bool once = worker->pool->settings.thread_create || sched_getscheduler(0) == SCHED_DEADLINE;
+  int error = create_thread(worker);
+  for (int tries = 1; error == EAGAIN && !once && tries < FIRST_TRIES; tries++)
+    error = create_thread(worker);
+  return error;
+}
+
 /// The starter: tries on with the workers that the system has refused. Made by the creator, so that they have
 /// its class and CPUs.
 static void *start_others(void *pool_arg)
@@ -188,7 +201,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     worker->index = i;
     worker->pool = pool;
     ws_thread_name(worker->name, pool->settings.name, i);
-    error = error ? error : create_thread(worker);
+    error = error ? error : i == 0 ? create_first(worker) : create_thread(worker);
     running += error == 0;
   }
   ws_init_store(&pool->obtained, running);

@@ -246,7 +246,8 @@ static void meet_blocked(void *all)
 }
 
 /// The system refuses threads for some calls, and grants the next one. Refused are: a worker, for less than
-/// the start tries; all but the first worker, which join the running pool; all until the pool's end.
+/// the start tries; all workers, for longer than it tries with others than the first; all but the first
+/// worker, which join the running pool; all until the pool's end.
 TEST_CASE(threads_that_are_refused_for_now)
 {
   pthread_barrier_t all;
@@ -258,6 +259,9 @@ TEST_CASE(threads_that_are_refused_for_now)
   pthread_sigmask(SIG_BLOCK, &usr2, &before);
   ws_pool_t *pool = refuse(0, TRIES - 1);
   CU_ASSERT_TRUE(test_stats(pool).workers == 4 && test_warnings.count == 0);
+  test_destroy(pool);
+  pool = refuse(0, 3 * TRIES);
+  CU_ASSERT_TRUE(ws_pool_size(pool) == 4 && test_warnings.count == 0);
   test_destroy(pool);
   pool = refuse(1, 1 + TRIES);
   CU_ASSERT_EQUAL(test_warnings_with("only 1 of 4 workers could be started at once: limit of threads"), 1);
