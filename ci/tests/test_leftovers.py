@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).resolve().parents[1] / "leftovers.sh"
 def after(step: str, looks: int = 2) -> tuple[int, list[str]]:
     """What is said after a step that is this shell text, run as ci/test runs one."""
     program = f"""set -uo pipefail
-    . {SCRIPT}
+    . '{SCRIPT}'
     leftovers_looks={looks}
     leftovers_begin || exit 99
     trap leftovers_end EXIT
