@@ -19,6 +19,8 @@ from golden_files import ROOT, check, plain, table
 from made_up import nrbench, ran
 from radio_runs import TAKEN, by_power
 
+from nrbench.parts import scale
+
 pytestmark = pytest.mark.usefixtures("no_pictures")
 DATA = Path(__file__).parent
 CPU = str(min(os.sched_getaffinity(0)))  # of all runs: none goes beside another
@@ -246,6 +248,24 @@ def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
     assert "quantiles over the lives" not in said
     in_order = [page.index(text) for text in (">scan</h3>", ">lives</h3>", "no CPU for", "alone</th>")]
     assert in_order == sorted(in_order)
+
+
+def test_an_interrupted_simulation_goes_on(tmp_path, monkeypatch):
+    """Ctrl-C reaches ci/simulate, too: it ends before nrbench does."""
+    simulate = tmp_path / "simulate"
+    simulate.write_text(
+        f'#!/bin/sh\necho "$*" >>"{tmp_path}/asked"\n[ "$2" = --report ] && exit 0\n'
+        f'[ -e "{tmp_path}/again" ] && exit 0\n'
+        f'echo \'{{"bench": "host"}}\' >"{tmp_path}/scale.ndjson"; touch "{tmp_path}/again"\n'
+        "kill -INT $PPID\nexec sleep 60\n"
+    )
+    simulate.chmod(0o755)
+    monkeypatch.setattr(scale, "SIMULATE", simulate)
+    words = ("run", "--only", "scale", "--quick", "--out", tmp_path)
+    assert "interrupted; the same command takes the rest" in nrbench(*words, status=130)
+    assert "goes on" in nrbench(*words)
+    taken = [line.split(" --out")[0] for line in (tmp_path / "asked").read_text().splitlines()]
+    assert [line for line in taken if "--report" not in line] == ["scale --quick", "scale --quick --resume"]
 
 
 def test_an_interrupted_benchmark_reports_and_goes_on(programs, tmp_path):

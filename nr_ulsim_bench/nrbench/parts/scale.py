@@ -10,7 +10,9 @@ from nrbench.driver import BenchError, there
 from nrbench.engine import Part, Request
 from nrbench.places import SIMULATE
 from nrbench.plot import Plot
+from nrbench.progress import say
 from nrbench.render import Section
+from nrbench.session import INTERRUPTED, results_of
 from nrbench.stats import Results
 
 POOLS = ("ws", "mutex-queue", "mutex-per-worker")  # that run on the simulated machine
@@ -43,8 +45,13 @@ class Scale(Part):
         words = ["--quick"] if request.quick else []
         words += ["--pool", chosen] if chosen else []
         words += ["--runs", str(request.rounds)] if request.rounds else []
-        request.out.mkdir(parents=True, exist_ok=True)
-        return self._simulate([*words, "--out"], request.out).returncode
+        words += ["--resume"] if request.goes_on else []
+        with results_of(request.out, self.results):
+            try:
+                return self._simulate([*words, "--out"], request.out).returncode
+            except KeyboardInterrupt:
+                say("interrupted; the same command takes the rest")
+                return INTERRUPTED
 
     def shown(self, out: Path) -> list[Section]:
         done = self._simulate(["--report"], out)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The scaling figures: which are taken, what they are compared with, which goals hold, their tables."""
 
+import json
 import runpy
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
 from simulate.machine import MachineError, find_machine
+from simulate.program import Job
 from simulate.scale import plan
+from simulate.scale.command import interrupted, left
 from simulate.scale.plan import Curve, cpu_series, curves, workers_of
 from simulate.scale.points import (
     Costs,
@@ -119,6 +123,20 @@ class TestPoints(unittest.TestCase):
             with self.subTest(keys):
                 ((point,),) = curves_of(lines).values()
                 self.assertEqual(tuple(map(point.get, keys)), expected)
+
+
+class TestResume(unittest.TestCase):
+    def test_the_rest_of_an_interrupted_command_is_taken(self) -> None:
+        """Runs with a result are there; those that failed, and those of another command, are not."""
+        head, jobs = {"commit": "abc"}, [Job((), {"cpus": cpus, "seed": 1}) for cpus in (1, 2, 4)]
+        done, failed = jobs[0].label | {"p50_us": 3.0}, jobs[1].label | {"error": "none"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "out"
+            self.assertEqual(interrupted(path, head), [head])
+            path.write_text("".join(json.dumps(line) + "\n" for line in (head, done, failed)))
+            self.assertEqual(interrupted(path, head), [head, done])
+            self.assertEqual(interrupted(path, {"commit": "def"}), [{"commit": "def"}])
+        self.assertEqual(left(jobs, [head, done]), jobs[1:])
 
 
 class TestGoals(unittest.TestCase):

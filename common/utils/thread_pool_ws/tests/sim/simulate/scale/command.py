@@ -58,13 +58,20 @@ def show_progress(done: int, count: int, began_s: float) -> None:
         print(f"simulate: {done} of {count} runs, {taken:.0f} s", end=end, file=sys.stderr, flush=True)
 
 
-def take(jobs: Sequence[Job], at_once: int, out: IO[str] | None, head: Line) -> list[Line]:
-    lines, began_s = [head], time.monotonic()
+def left(jobs: Sequence[Job], lines: Sequence[Line]) -> list[Job]:
+    """Those of which there is no line yet."""
+    there = {tuple(line.get(name) for name in job.label) for job in jobs[:1] for line in lines}
+    return [job for job in jobs if tuple(job.label.values()) not in there]
+
+
+def take(jobs: Sequence[Job], at_once: int, out: IO[str] | None, before: Sequence[Line]) -> list[Line]:
+    lines, began_s = [*before], time.monotonic()
     write(out, lines)
+    jobs = left(jobs, before)
     for result in run_jobs(jobs, "ws_sim_time", at_once, LIMIT_S):
         lines.append(result if "error" in result else finished(result))
         write(out, lines[-1:])
-        show_progress(len(lines) - 1, len(jobs), began_s)
+        show_progress(len(lines) - len(before), len(jobs), began_s)
     return lines
 
 
@@ -95,18 +102,30 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--runs", type=int, help="lives of a pool for each figure; default: 3, quick 1")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
     add("--out", type=Path, help="write the figures to this file, one JSON object a line")
+    add("--resume", action="store_true", help="go on with the interrupted command that wrote --out")
     what = "simulate nothing, report on such a file; repeatable"
     add("--report", type=Path, metavar="FILE", action="append", help=what)
     return parser.parse_args(arguments)
 
 
-def simulate(options: argparse.Namespace, out: IO[str] | None) -> list[Line]:
+def interrupted(path: Path, head: Line) -> list[Line]:
+    """The head, and the runs with a result of an interrupted command that had the same one."""
+    there = read([path]) if path.is_file() else []
+    return [head, *(line for line in there[1:] if "error" not in line and there[0] == head)]
+
+
+def simulate(options: argparse.Namespace, out: Path | None) -> list[Line]:
     given = {"workloads": options.workload, "pools": options.pool, "cpus": options.cpus}
     given |= {"producers": options.producers, "runs": options.runs}
     usual = plan.QUICK if options.quick else plan.FULL
     choice = replace(usual, **{key: given[key] for key in given if given[key]})
     jobs = plan.jobs([find_machine(name) for name in options.machine or plan.MACHINES], choice)
-    return take(jobs, options.jobs, out, about(options.quick, choice))
+    head = about(options.quick, choice)
+    before = interrupted(out, head) if out and options.resume else [head]
+    with out.open("w", encoding="utf-8") if out else nullcontext() as file:
+        lines = take(jobs, options.jobs, file, before)
+        write(file, point_lines(curves_of(lines)))
+    return lines
 
 
 def read(paths: Sequence[Path]) -> list[Line]:
@@ -117,13 +136,11 @@ def read(paths: Sequence[Path]) -> list[Line]:
 
 def figures(options: argparse.Namespace) -> list[Line]:
     """Simulated, or read; with --out also written: the runs, then the points that plots show."""
-    lines = read(options.report) if options.report else None
+    if not options.report:
+        return simulate(options, options.out)
+    lines = read(options.report)
     with options.out.open("w", encoding="utf-8") if options.out else nullcontext() as out:
-        if lines is None:
-            lines = simulate(options, out)
-        else:
-            write(out, lines)
-        write(out, point_lines(curves_of(lines)))
+        write(out, [*lines, *point_lines(curves_of(lines))])
     return lines
 
 
