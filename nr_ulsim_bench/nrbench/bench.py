@@ -51,11 +51,11 @@ class Replay(Part):
         return sweep_replay.run(options)
 
     def shown(self, out: Path) -> list[Section]:
-        note = f"Recorded slots of nr_ulsim on this machine: {self.name}/report.html"
-        return [Section("replay: recorded slots of nr_ulsim", [Table("", [], [], [note])])]
+        note = f"On a page of its own: {self.name}/report.html"
+        return [Section(f"{self.name}: {self.about}", [Table("", [], [], [note])])]
 
 
-REPLAY = Replay("replay", lambda results: ())
+REPLAY = Replay("replay", "recorded slots of nr_ulsim", lambda results: ())
 NAMED = (tracecost.PART, scale.PART, scan.PART, pi.PART, latch.PART, tail.PART)  # only if asked for by name
 ALL: tuple[Part, ...] = (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)
 
@@ -143,7 +143,8 @@ def _write(out: Path, names: Sequence[str], sections: Iterable[Section], has_scr
             made = list(sections)
         items = list(screen(out, names))
         print(plain(items))
-        made.insert(0, Section("this pool and others", list(tables_of(items))))
+        print(f"tables, verdicts and plots: {out / PAGE}; as text: {out / TABLES}" if items else "")
+        made.insert(0, Section("This pool and others", list(tables_of(items))))
     if made:
         lead = "All tables, verdicts and plots; intervals hold 95 %"
         write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made))

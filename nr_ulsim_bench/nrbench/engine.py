@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, ask, there
+from nrbench.judge import INTERVAL
 from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
@@ -141,11 +141,28 @@ class Verdict(NamedTuple):
 Item = str | Table | Verdict  # of a report. A text may have several lines
 
 
+BOTH = " [95 %]"  # value and interval
+
+
+def _apart(head: Sequence[str], row: Sequence[str]) -> Iterator[str]:
+    """A value a cell."""
+    for name, cell in zip(head, row, strict=True):
+        value, interval, limits = cell.partition(" [")
+        yield from (value, interval.strip() + limits) if name.endswith(BOTH) else (cell,)
+
+
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Table]:
-    """Nothing, if there are no rows. @param title  its further lines are notes"""
+    """Nothing, if there are no rows.
+
+    @param title  its further lines are notes
+    @param head   GROUP|NAME stands below a heading of the group. Of "ratio [95 %]" the interval, which its
+                  cells have behind the value, is a column of its own"""
     title, *notes = title.split("\n")
-    if found := [list(row) for row in rows]:
-        yield Table(title, plain_columns(*head), found, notes)
+    pairs = ((name.removesuffix(BOTH), INTERVAL) if name.endswith(BOTH) else (name,) for name in head)
+    parts = (name.rpartition("|") for pair in pairs for name in pair)
+    columns = [Column(group, name) for group, _, name in parts]
+    if found := [[*_apart(head, row)] for row in rows]:
+        yield Table(title, columns, found, notes)
 
 
 def shown(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Table]:
@@ -169,25 +186,18 @@ def plain(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def with_unit(text: str) -> str:
-    """As on pages: text files have ASCII."""
-    return re.sub(r"\bus\b", "µs", text)
-
-
 def tables_of(items: Sequence[Item]) -> Iterator[Table]:
     """A report as tables of a page, its verdicts first. A text is a note of the table before."""
     made = [Table("", [], [], [])]
     for item in items:
         if isinstance(item, Table):
-            columns, rows = item.page or (item.columns, item.rows)
-            columns = [Column(column.group, with_unit(column.name)) for column in columns]
-            made.append(Table(with_unit(item.title), columns, rows, [*map(with_unit, item.notes)]))
+            made.append(item._replace(notes=[*item.notes]))
         elif isinstance(item, str):
-            made[-1].notes.extend(map(with_unit, filter(None, item.splitlines())))
+            made[-1].notes.extend(filter(None, item.splitlines()))
         elif made[-1].title == "Verdicts":
-            made[-1].rows.append([*map(with_unit, item)])
+            made[-1].rows.append([*item])
         else:
-            made.append(Table("Verdicts", plain_columns("verdict", "check"), [[*map(with_unit, item)]], []))
+            made.append(Table("Verdicts", plain_columns("verdict", "check"), [[*item]], []))
     first, *rest = made
     ordered = [first, *sorted(rest, key=lambda one: one.title != "Verdicts")]
     yield from (one for one in ordered if one.title or one.rows or one.notes)
@@ -196,6 +206,7 @@ def tables_of(items: Sequence[Item]) -> Iterator[Table]:
 @dataclass(frozen=True)
 class Part:
     name: str
+    about: str  # its name goes on so in headings
     report: Callable[[Results], Iterable[Item]]
     failing: str = ""  # the label of what fails; then the report has the machine, and what limits its meaning
     plan: Callable[[Request], Plan] | None = None  # None: measure() is its own
@@ -261,9 +272,9 @@ class Part:
         results, text = Results(read_lines(out / self.results)), self.text or f"{self.name}.txt"
         items = list(self.items(results))
         print(plain(items))
-        (out / text).write_text(plain(items) + "\n")
+        (out / text).write_text(plain(items) + "\n", encoding="utf-8")
         with matplotlib_apart():
             pictures = {plot.title: draw(plot, out) for plot in self.plots(results) if plot.points}
         print(f"\nwritten to {out}/: {' '.join([self.results, text, *pictures.values()])}")
         shown = [Section("", [], data_uri(out / name), title) for title, name in pictures.items()]
-        return [Section(self.name, list(tables_of(items))), *shown]
+        return [Section(f"{self.name}: {self.about}", list(tables_of(items))), *shown]

@@ -29,8 +29,10 @@ SEED = 1
 Array = NDArray[np.float64]
 Values = Sequence[float] | Array
 FASTER, SLOWER, SAME, UNKNOWN = "faster", "slower", "same", "not known"  # of a ratio of times
+LESS, MORE = "less", "more"  # the same of a cost, such as CPU time
 MET, MISSED = "met", "missed"  # a limit; or UNKNOWN
 NONE, NO_GOAL = "no result", "no goal"
+INTERVAL = "95 % interval"
 EQUAL = 1.03  # the ratio up to which two times count as the same
 
 
@@ -97,36 +99,35 @@ def hosts_interval(hosts: Sequence[Array], fewest: int) -> Interval | None:
     return interval_of(np.exp(means), count)
 
 
-class Verdict(NamedTuple):
-    word: str
-    repeats: int
-
-    def __str__(self) -> str:
-        few = f" (n={self.repeats})" if self.word == UNKNOWN else ""
-        return f"{self.word}{few}"
-
-
 def check_threshold(threshold: float) -> float:
     if not 0 <= threshold < 1:
         raise ValueError(f"--threshold {threshold:g}: not a share from 0 to below 1, such as 0.02 for 2 %")
     return threshold
 
 
-def judge(interval: Interval | None, repeats: int, threshold: float = 0.0) -> Verdict:
+def judge(interval: Interval | None, threshold: float = 0.0) -> str:
     """Of a ratio new/old of times. Faster or slower if the whole interval lies on that side of 1, by more
     than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02. Same if it lies within EQUAL, or
     within the threshold where that is more. Not known: neither, or too few repeats."""
     limit = 1 + threshold
     equal = max(EQUAL, limit)
     if interval is None:
-        word = UNKNOWN
-    elif interval.high < 1 / limit:
-        word = FASTER
-    elif interval.low > limit:
-        word = SLOWER
-    else:
-        word = SAME if 1 / equal <= interval.low and interval.high <= equal else UNKNOWN
-    return Verdict(word, repeats)
+        return UNKNOWN
+    if interval.high < 1 / limit:
+        return FASTER
+    if interval.low > limit:
+        return SLOWER
+    return SAME if 1 / equal <= interval.low and interval.high <= equal else UNKNOWN
+
+
+def of_cost(word: str) -> str:
+    """CPU time is not faster or slower, but less or more."""
+    return {FASTER: LESS, SLOWER: MORE}.get(word, word)
+
+
+def is_good(word: str) -> bool | None:
+    """None: neither good nor bad."""
+    return True if word in (FASTER, LESS, MET) else False if word in (SLOWER, MORE, MISSED) else None
 
 
 Rounds = Mapping[int, float]  # value by round
@@ -141,7 +142,7 @@ class Ratio(NamedTuple):
 
     def text(self, form: Callable[[float], str]) -> str:
         value, *limits = map(form, (self.value, *(self.interval or ())))
-        return f"{value} [{', '.join(limits) or '?'}]"
+        return f"{value} [{', '.join(limits)}]" if limits else value
 
     def percent(self, digits: int) -> str:
         """By how much it is above 1."""

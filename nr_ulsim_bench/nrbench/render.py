@@ -19,10 +19,11 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from nrbench.host import is_busy
+from nrbench.judge import is_good
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
-         "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet"}  # fmt: skip
-GOOD, BAD = ("faster", "less", "met"), ("slower", "more", "missed")
+         "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet",
+         "pool", "waiting thread", "class, case"}  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -41,12 +42,13 @@ class Table(NamedTuple):
     columns: list[Column]
     rows: list[list[str]]
     notes: list[str]
-    page: tuple[list[Column], list[list[str]]] | None = None  # there a value a cell
 
     @property
     def all_rows(self) -> list[list[str]]:
-        """The head first."""
-        return [[column.name for column in self.columns], *self.rows]
+        """The headings first: that of a group above its first column."""
+        above = (columns for _, columns in groupby(self.columns, lambda column: column.group))
+        groups = [of.group if not n else "" for columns in above for n, of in enumerate(columns)]
+        return [*([groups] if any(groups) else []), [column.name for column in self.columns], *self.rows]
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -57,11 +59,6 @@ class Table(NamedTuple):
 
 def plain_columns(*names: str) -> list[Column]:
     return [Column("", name) for name in names]
-
-
-def is_good(word: str) -> bool | None:
-    """Of a verdict; None: neither good nor bad, or no verdict."""
-    return True if word in GOOD else False if word in BAD else None
 
 
 WIDTH, WIDTH_MIN, WIDTH_MAX = 110, 80, 120
@@ -126,7 +123,7 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         first, *others = (cell.rjust(width) for cell, width in zip(row, widths))
-        yield "  ".join([row[0].ljust(widths[0]), *others])
+        yield "  ".join([row[0].ljust(widths[0]), *others]).rstrip()
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -107,7 +107,7 @@ def times(folder: Path, name: str) -> str:
     texts = [texts_of(cell) for cell in cells.itertuples(index=False)]
     rows: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: list(TITLES.values()).index(text["figure"])):
-        rows.setdefault(text["threads"], []).append(text["median"])
+        rows.setdefault(text["threads"], []).append(f"{text['median']} ±{text['±']}")
     columns = [Column(TITLES[figure], name) for figure in FIGURES for name in cells["variant"].unique()]
     first, *_, last = case_notes(cells, 0)
     rest = [last] if last.startswith("*") else []

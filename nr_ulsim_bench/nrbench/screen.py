@@ -10,8 +10,8 @@ from typing import Any, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
-from nrbench.engine import Item, table
-from nrbench.judge import CONFIDENCE, EQUAL, ROUNDS_MIN, UNKNOWN, Interval, Ratio, judge, over_rounds
+from nrbench.engine import BOTH, Item, table
+from nrbench.judge import EQUAL, NONE, ROUNDS_MIN, UNKNOWN, Interval, Ratio, judge, of_cost, over_rounds
 from nrbench.parts.lives import AUTO, lives_of
 from nrbench.parts.pools import CLASS_TEXT
 from nrbench.parts.pools_judge import FIB_CASES
@@ -101,10 +101,11 @@ def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Li
 
 def _cells(what: str, ratio: Ratio | None) -> list[str]:
     if ratio is None:
-        return [what, "not measured", UNKNOWN]
+        return [what, NONE, ""]
     lived = ratio.interval and ratio.interval.low == ratio.interval.high  # nothing is estimated
     text = (ratio._replace(interval=None) if lived else ratio).text(lambda value: f"{value:.2f}")
-    return [what, text.removesuffix(" [?]"), judge(ratio.interval, 0, EQUAL - 1 if lived else 0.0).word]
+    word = judge(ratio.interval, EQUAL - 1 if lived else 0.0)
+    return [what, of_cost(word) if what.startswith("CPU") else word, text]
 
 
 def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
@@ -123,10 +124,9 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     yield f"This pool on {machine_line(host)}"
     own = [of for of in lives_of(lives) if of["pool"] == AUTO]
     rows = [_cells(*row) for row in _rows(slots, jobs, runs, own)]
-    yield from table("", ["", f"median [{CONFIDENCE:.0%} interval]", "this pool is"], rows)
+    yield from table("", ["this pool", "verdict", f"median{BOTH}"], rows)
     yield ""
-    yield f"below 1: this pool takes less; same: within {EQUAL - 1:.0%}"
-    yield f"{UNKNOWN}: the rounds do not tell, or are fewer than {ROUNDS_MIN} (--rounds)"
+    yield f"below 1: this pool takes less; same: within {100 * (EQUAL - 1):.0f} %"
+    yield f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
     yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
     yield from busy_lines(host)
-    yield f"tables, verdicts and plots: {out / PAGE}; as text: {out / TABLES}"

@@ -71,8 +71,8 @@ def medians(values: Frame, group: str = "group") -> Frame:
 def ratio_of(value: float, interval: Interval | None, rounds: int, threshold: float) -> dict[str, Any]:
     """As columns."""
     low, high = interval or (math.nan, math.nan)
-    verdict = str(judge(interval, rounds, threshold))
-    return {"ratio": value, "ratio_low": low, "ratio_high": high, "ratio_repeats": rounds, "verdict": verdict}
+    return {"ratio": value, "ratio_low": low, "ratio_high": high, "ratio_repeats": rounds,
+            "verdict": judge(interval, threshold)}  # fmt: skip
 
 
 def _pairs(new: Frame, old: Frame) -> tuple[Frame, Any]:

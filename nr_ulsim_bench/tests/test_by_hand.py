@@ -11,7 +11,7 @@ from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
 from part_runs import host
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-OPEN = "not known (n=5)"
+OPEN = "not known"
 ROUNDS = (80, 90, 95, 98, 99)  # µs; OAI's pool takes 100
 
 
@@ -67,7 +67,7 @@ def test_a_median_its_spread_and_a_ratio(reported):
         ((80, 90, 95, 98, 100), (), OPEN),  # at 1
         ((101, 102, 105, 106, 107), (), "slower"),  # begins at 1.01
         ((100, 102, 105, 106, 107), (), OPEN),  # at 1
-        ((80, 90, 95, 98), (), "not known (n=4)"),
+        ((80, 90, 95, 98), (), "not known"),
         ((98, 99, 100, 101, 102), (), "same"),  # within 1 ÷ 1.03 and 1.03
         ((98, 99, 100, 101, 103.1), (), OPEN),
         ((80, 90, 95, 97, 98), ("--threshold", "0.02"), "faster"),  # 1 ÷ 1.02 = 0.9804 > 0.98
@@ -199,8 +199,8 @@ def test_a_host_in_two_files_counts_once(tmp_path):
     [
         (runs("new", *ROUNDS), 0, "faster"),
         (runs("new", 101, 102, 105, 106, 107), 1, "slower"),
-        (runs("new", 90, 95, 100, 105, 110), 0, "not known (n=5)"),
-        (runs("new", 90, 95, 100), 2, "not known (n=3)"),
+        (runs("new", 90, 95, 100, 105, 110), 0, "not known"),
+        (runs("new", 90, 95, 100), 2, "not known"),
         ([*runs("new", *ROUNDS), failed("new", 5)], 1, "fails more often"),
         ([failed("new", number) for number in range(5)], 1, "lost its result"),
         (runs("new", *ROUNDS, threads=4), 2, "no row is on both sides"),
@@ -255,7 +255,7 @@ def jobs(backend, *walls, **more):
 def test_jobs_against_another_pool_are_compared_round_by_round(said):
     """1 ÷ 1.25 = 0.8 in each round, -20 %, whatever the rounds' own lengths."""
     lines = pools(jobs("ws", 1, 2, 3, 4, 5), jobs("glib", 1.25, 2.5, 3.75, 5, 6.25, workers=2))
-    assert said("results", lines, "other  ")[0][2:] == ["glib", "2w", "0.800", "[0.800,", "0.800]", "met"]
+    assert said("results", lines, "other  ")[0][2:] == ["glib", "2w", "faster", "0.800", "[0.800,", "0.800]"]
 
 
 def test_jobs_of_a_round_that_failed_have_no_ratio(said):
@@ -288,8 +288,8 @@ def slots(backend, *p50s, bound=36, work_s=0.01, cpu_s=0.02, **more):
 def test_slots_as_ratio_to_the_bound(said):
     """12 tasks of 6 µs on 2 CPUs: 36 µs. The median of 45 54 90 is 54, 1.50 of it, and p99 twice that; CPU
     time 0.02 ÷ 0.01."""
-    (row, *_) = said("results", pools(slots("ws", 45, 90, 54)), "ws 1w")
-    assert row[2:] == ["1.50/3.00", "[2.0]"]
+    (row, *_) = said("results", pools(slots("ws", 45, 90, 54)), "12x6  ")
+    assert row[3:] == ["1.50", "3.00", "2.00"]
 
 
 def lives(*p50s, pool="auto", case="12x6", noise="alone"):
@@ -361,8 +361,8 @@ def test_the_slot_that_one_in_a_thousand_exceeds(said):
         *tail("onetbb", [3, 2, 2, 2, 2]),
     ]
     (own,), (other,) = (said("tail", lines, f"{name}  ") for name in ("ws", "onetbb"))
-    assert own[1:] == ["10000", "20.0", "20.0", "20.0", "20.0", "20.0", "90.0", "0", "2.0"]
-    assert other[1:] == ["10000", "20.0", "20.0", "90.0", "20.0", "90.0", "90.0", "0", "2.0"]
+    assert own[1:] == ["20.0", "20.0", "20.0", "10000", "20.0", "20.0", "90.0", "0", "2.0"]
+    assert other[1:] == ["90.0", "20.0", "20.0", "10000", "20.0", "90.0", "90.0", "0", "2.0"]
 
 
 def test_the_mean_and_deviation_of_a_reduction(said):
@@ -372,9 +372,9 @@ def test_the_mean_and_deviation_of_a_reduction(said):
         for number, ms in enumerate((1, 2, 3)):
             answer = {"ns": factor * ms * 1e6, "pi_error": 0.0, "threads": 2}
             lines.append({"bench": "pi", "how": how, "round": number} | answer)
-    assert said("pi", lines, "ws_reduce, floating")[0][2:] == ["3", "2.000", "2.000", "1.000", "50.0", "%"]
+    assert said("pi", lines, "ws_reduce, floating")[0][2:] == ["3", "2.000", "2.000", "1.000", "50.0"]
     (row,) = said("pi", lines, "OpenMP reduction, gcc")
-    assert row[3:] == ["3", "4.000", "4.000", "2.000", "50.0", "%", "0.500", "[?]"]
+    assert row[3:] == ["3", "4.000", "4.000", "2.000", "50.0", "0.500"]
 
 
 def test_a_scan_against_what_the_memory_gives(said):

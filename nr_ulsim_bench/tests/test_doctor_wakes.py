@@ -35,18 +35,18 @@ def judge(*lines):
         (
             {"p50_us": 40.1},
             NOTE,
-            "slept 1 ms starts 40.1 us after the call that wakes it (p99 60.0 us, most 90",
+            "slept 1 ms starts 40.1 µs after the call that wakes it (p99 60.0 µs, most 90",
         ),
-        ({"p50_us": 5.0}, GOOD, "starts 5.0 us"),  # less than 5 us to gain
-        ({"p50_us": 5.0, "p99_us": 900.0}, WARN, "(p99 900 us"),
-        ({"p99_us": 99.0}, NOTE, "p99 99.0 us"),  # a tenth of a slot is late
-        ({"p99_us": 100.0}, WARN, "p99 100 us"),
+        ({"p50_us": 5.0}, GOOD, "starts 5.0 µs"),  # less than 5 us to gain
+        ({"p50_us": 5.0, "p99_us": 900.0}, WARN, "(p99 900 µs"),
+        ({"p99_us": 99.0}, NOTE, "p99 99.0 µs"),  # a tenth of a slot is late
+        ({"p99_us": 100.0}, WARN, "p99 100 µs"),
     ],
 )
 def test_how_late_a_worker_starts(asleep, level, seen):
     found = judge(line(**asleep), LOOK)
     assert found.level is level and seen in found.text
-    assert "costs its caller 7.5 us; a worker that is awake sees work in 0.10 us" in found.text
+    assert "costs its caller 7.5 µs; a worker that is awake sees work in 0.10 µs" in found.text
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_how_late_a_worker_starts(asleep, level, seen):
 )
 def test_whether_held_idle_states_gain_as_much(held_us, said):
     found = judge(line(p50_us=40.0), LOOK, line(p50_us=held_us, hold=True))
-    assert said in found.values["about"] and found.values["gain"] == "39.9 us"
+    assert said in found.values["about"] and found.values["gain"] == "39.9 µs"
 
 
 def test_the_class_of_oais_workers_is_judged_where_it_was_measured():
@@ -68,13 +68,13 @@ def test_the_class_of_oais_workers_is_judged_where_it_was_measured():
     for lines, said in ([*normal, line(p50_us=30.0), LOOK], "real-time"), (normal, "normal"):
         found = judge(*lines)
         assert (
-            f"starts {30 if said == 'real-time' else 60}.0 us" in found.text and f"{said} class" in found.text
+            f"starts {30 if said == 'real-time' else 60}.0 µs" in found.text and f"{said} class" in found.text
         )
 
 
 def test_a_late_timer_is_a_warning():
     found = judge(line(p50_us=40.0), LOOK, line("timer", 5.0, 200.0))
-    assert found.level is WARN and "a timer of its own wakes it 5.0 us late (p99 200 us" in found.text
+    assert found.level is WARN and "a timer of its own wakes it 5.0 µs late (p99 200 µs" in found.text
 
 
 def test_the_reason_of_series_that_were_skipped_is_named_once():

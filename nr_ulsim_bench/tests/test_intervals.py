@@ -101,17 +101,17 @@ def test_few_values():
     [
         (Interval(0.5, 0.6), 0, "faster"),
         (Interval(1.1, 1.2), 0, "slower"),
-        (Interval(0.9, 1.0), 0, "not known (n=7)"),
+        (Interval(0.9, 1.0), 0, "not known"),
         (Interval(0.98, 1.02), 0, "same"),
         (Interval(1.005, 1.019), 0.02, "same"),
         (Interval(1.021, 1.05), 0.02, "slower"),
-        (Interval(0.96, 0.985), 0.02, "not known (n=7)"),  # 1 / 1.02 = 0.9804
+        (Interval(0.96, 0.985), 0.02, "not known"),  # 1 / 1.02 = 0.9804
         (Interval(0.97, 0.980), 0.02, "faster"),
-        (None, 0, "not known (n=7)"),
+        (None, 0, "not known"),
     ],
 )
 def test_verdicts(interval, threshold, said):
-    assert str(judge(interval, 7, threshold)) == said
+    assert judge(interval, threshold) == said
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan"), float("inf")])

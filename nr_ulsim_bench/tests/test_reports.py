@@ -170,7 +170,7 @@ def test_what_is_mixed_in_a_sweep_is_warned_about(report):
     ])  # fmt: skip
     assert "2 different lists of options taken together: -m28 | -m9" in said
     assert "frequency governor" in said and "changed between runs (1 of them)" in said
-    assert "the machine was busy when the sweep began (load 2.1 on 4 CPUs)" in said
+    assert "the machine was busy when a sweep began (load 2.1 on 4 CPUs)" in said
     assert "a (aaaaaaaa)" in said and "a (99999999)" in said
 
 
@@ -279,7 +279,7 @@ def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
         lines += runs("old", *[100] * 5, case=f"c{number}") + runs("new", *[us] * 5, case=f"c{number}")
     said = report(lines)
     assert "63 cases: of each the figures are in results.csv" in said
-    assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 [1.12, 1.12] slower" in said
+    assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 slower [1.12, 1.12]" in said
     assert "all 63 ratios: faster 50, slower 12, same 1" in said and "c42" not in said
     assert len(rows(tmp_path)) == 2 * 63
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))

@@ -198,12 +198,12 @@ def idle_states(target: Target) -> Seen:
         raise Unseen("the kernel has no cpuidle driver")
     by_depth = sorted(used, key=lambda state: state.exit_latency_us)
     late_us, driver = by_depth[-1].exit_latency_us, facts.idle_driver(system) or "unknown driver"
-    text = f"{', '.join(f'{state.name} {state.exit_latency_us} us' for state in by_depth)} ({driver})"
+    text = f"{', '.join(f'{state.name} {state.exit_latency_us} µs' for state in by_depth)} ({driver})"
     if late_us <= SHALLOW_US:
         return good(text)
     held_us = facts.held_latency_us(system)
     if held_us is not None:
-        text += f"; none above {held_us} us as long as a program holds {facts.DMA_LATENCY} (fuser names it)"
+        text += f"; none above {held_us} µs as long as a program holds {facts.DMA_LATENCY} (fuser names it)"
     return (warn if held_us is None or held_us > SHALLOW_US else note)(text, late_us=late_us)
 
 

@@ -45,7 +45,7 @@ class Series(BaseModel):
 
 
 def _us(value: float) -> str:
-    return f"{value:.2f} us" if value < 1 else f"{value:.1f} us" if value < 100 else f"{value:.0f} us"
+    return f"{value:.2f} µs" if value < 1 else f"{value:.1f} µs" if value < 100 else f"{value:.0f} µs"
 
 
 def parse(text: str) -> list[Series]:
@@ -102,7 +102,7 @@ def wake_latency(target: Target) -> Seen:
     if busy:
         text += f"; not measured in the real-time class, which would delay {', '.join(busy)}"
     if held_us is not None:
-        text += f"; a program held {facts.DMA_LATENCY} at {held_us} us, without which wakes may be slower"
+        text += f"; a program held {facts.DMA_LATENCY} at {held_us} µs, without which wakes may be slower"
     return found._replace(text=text)
 
 

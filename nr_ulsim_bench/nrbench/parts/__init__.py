@@ -6,7 +6,7 @@ bench.NAMED:
     def plan(request: Request) -> Plan   # its steps: words for a program, labels of the answers; its rounds
     def report(results: Results)         # its tables, texts and verdicts
     def plots(results: Results)          # points in a long table, and which figures are axes and panels
-    PART = Part("name", report, "the label of what fails", plan, plots=plots)
+    PART = Part("name", "what it measures", report, "the label of what fails", plan, plots=plots)
 
 nrbench.engine does the rest: rounds in an order drawn anew, the text, the page, the pictures.
 """

@@ -6,7 +6,7 @@ from typing import Any, Iterator
 
 from nrbench.driver import there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, shown, words
-from nrbench.judge import Ratio, Rounds, at_least_word, at_most_word, median, round_ratio
+from nrbench.judge import Ratio, Rounds, at_least_word, judge, median, round_ratio
 from nrbench.plot import Plot
 from nrbench.render import number
 from nrbench.stats import Line, Results
@@ -34,9 +34,9 @@ BOUND_PART = 0.5  # of what Little's law and the CPUs allow
 NOT_SLOWER = 0.95  # fibers that meet no writer
 SCANS = (
     "clients a worker{a_worker}; hold, µs{held}; scans as{title}; blocks/s{blocks_per_s:.0f};"
-    " p50, µs{scan_p50_us:.0f}; p99{scan_p99_us:.0f}; ratio to (b) [95 %]{ratio}; of the bound{share}"
+    " p50, µs{scan_p50_us:.0f}; p99, µs{scan_p99_us:.0f}; ÷ (b) [95 %]{ratio}; ÷ bound [95 %]{share}"
 )
-FIBER = "one thread{title}; this project{own}; Boost.Fiber{boost}; ratio to Boost.Fiber [95 %]{ratio}; {word}"
+FIBER = "one thread{title}; this project{own}; Boost.Fiber{boost}; ÷ Boost.Fiber [95 %]{ratio}; verdict{word}"
 
 
 def scans(request: Request, hold_us: int, clients: int, how: str) -> Step:
@@ -46,7 +46,7 @@ def scans(request: Request, hold_us: int, clients: int, how: str) -> Step:
     sizes = {"how": how, "hold_us": hold_us, "clients": clients * request.cores, "workers": request.cores}
     labels = {"bench": "latch", "how": how, "held": hold_us, "a_worker": clients}
     seconds = PROCESS_S + (warm_ms + ms) / 1000
-    return Step(labels, words(**sizes, warm_ms=warm_ms, ms=ms), seconds, f"{how} {hold_us} us")
+    return Step(labels, words(**sizes, warm_ms=warm_ms, ms=ms), seconds, f"{how} {hold_us} µs")
 
 
 def plan(request: Request) -> Plan:
@@ -90,7 +90,7 @@ def _costs(results: Results) -> Iterator[Line]:
     for name, title in COSTS.items():
         own, boost = (results.rounds(name, how=how) for how in LIBRARIES)
         ratio, texts = round_ratio(own, boost), {"own": number(median(own)), "boost": number(median(boost))}
-        yield {"title": title, "ratio": ratio or "", "word": at_most_word(ratio, 1.0)} | texts
+        yield {"title": title, "ratio": ratio or "", "word": judge(ratio and ratio.interval)} | texts
 
 
 def report(results: Results) -> Iterator[Item]:
@@ -124,4 +124,4 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("latch", "Fibers against tasks that block", points, "line", (x, y), look, "xy", (1.0,))
 
 
-PART = Part("latch", report, "how", plan, plots=plots)
+PART = Part("latch", "tables whose blocks are held by writers", report, "how", plan, plots=plots)

@@ -72,17 +72,18 @@ NOISES = {
     "f3": _taking("f3", "0.06 ms each 0.7 ms", "60:700"),
 }
 LEGEND = f"""
-p50 and p99 of the makespan of a life's {SLOTS} slots, in us. The columns are quantiles over the lives:
-10, 50, 90 and 100 %
+p50, p99: of the makespan of a life's {SLOTS} slots; columns: quantiles over the lives
   good: lives whose p50 is at most {GOOD:g} x the median of hot's lives beside the same
   slower: lives whose p50 is above {SLOWER:g} x the median without a pool
-  CPUs: CPU time / wall time, median
-  stopped: wakes in a life that put the worker on its waker's CPU, median and most"""
+  CPUs: CPU time / wall time, median"""
 QUANTILES = (0.1, 0.5, 0.9, 1.0)
+TIMES = "; ".join(
+    f"{p}, µs|{100 * q:.0f} % {{{p}[{n}]:.0f}}" for p in ("p50", "p99") for n, q in enumerate(QUANTILES)
+)
+STOPS = "wakes onto the waker's CPU"
 COLUMNS = (
-    "{title}; lives {lives}; good {share}; slower {slow}; p50 {p50[0]:.0f}; {p50[1]:.0f}; {p50[2]:.0f}; "
-    "{p50[3]:.0f}; p99 {p99[0]:.0f}; {p99[1]:.0f}; {p99[2]:.0f}; {p99[3]:.0f}; CPUs {cpus:.2f}; "
-    "stopped {stopped}; most {stopped_most}"
+    "case {case}; class {class}; pool {title}; lives {lives}; good {share}; slower {slow}; "
+    f"{TIMES}; CPUs {{cpus:.2f}}; {STOPS}|median {{stopped}}; {STOPS}|most {{stopped_most}}"
 )
 
 
@@ -127,7 +128,7 @@ def lives_of(results: Results) -> Iterator[Line]:
         hot, alone = medians.get(HOT, 0.0), medians.get(NO_POOL, math.inf)
         for pool in (pool for pool in POOLS if pool in by):
             yield {
-                "title": f"{case} {sched_class} {POOLS[pool][0]}", "case": case, "class": sched_class,
+                "title": POOLS[pool][0], "case": case, "class": sched_class,
                 "noise": noise, "pool": pool,
                 "lines": by[pool].lines, "lives": len(by[pool].all), "p50s": p50s[pool],
                 "hot": hot, "good": sum(us <= GOOD * hot for us in p50s[pool]),
@@ -201,8 +202,8 @@ def report(results: Results) -> Iterator[Item]:
     yield from [LEGEND] if found else []
     for name, noise in NOISES.items():
         rows = (row(one) for one in found if one["noise"] == name and one["lines"])
-        yield from shown("", noise.text.partition(",")[0] + COLUMNS, rows)
+        yield from shown(noise.text, COLUMNS, rows)
     yield from verdicts([one for one in found if one["pool"] == AUTO and one["hot"]], results.host["cores"])
 
 
-PART = Part("lives", report, "pool", plan)
+PART = Part("lives", "many short runs, alone and beside other programs", report, "pool", plan)

@@ -31,7 +31,7 @@ EQUAL_MEANS = 1.02
 RESAMPLED_MIN = 20  # runs; fewer do not show how the times are distributed
 COLUMNS = (
     "time of a reduction, ms{title}; runs{runs}; median{median:.3f}; mean{mean:.3f}; st. dev.{deviation:.3f};"
-    " {share:.1f} %; floating / this [95 %]{ratio}"
+    " st. dev., %{share:.1f}; floating ÷ this [95 %]{ratio}"
 )
 
 
@@ -107,4 +107,4 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("pi", "Time of a reduction, all runs", points, "boxen", ("ms", "how"), {"aspect": 2.2})
 
 
-PART = Part("pi", report, "how", plan, plots=plots)
+PART = Part("pi", "a parallel reduction", report, "how", plan, plots=plots)

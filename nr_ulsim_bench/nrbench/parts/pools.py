@@ -6,19 +6,19 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections import ChainMap, defaultdict
 from dataclasses import replace
 from operator import itemgetter
-from string import Formatter
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
 from nrbench.cases import IRREGULAR, SHAPES, SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, words
-from nrbench.judge import at_most_word
-from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, TIE, duels, verdicts
+from nrbench.judge import judge
+from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, duels, verdicts
 from nrbench.plot import Plot, colors_of
-from nrbench.render import Column, Table, plain_columns
+from nrbench.render import Table
 from nrbench.session import shuffled
 from nrbench.stats import Groups, Key, Line, Results, groups, matching, select
 
@@ -193,30 +193,26 @@ class Figures(NamedTuple):
         return DERIVED[name](self.at, self.cores) if name in DERIVED else self.at[name]
 
 
-GRIDS = {  # the title, and of each case a text with figures
-    "slot": (
-        "Slots in the steady state: makespan p50/p99 as ratio to the bound [CPU time / work]",
-        dict.fromkeys(CASES, "{ratio_p50:.2f}/{ratio_p99:.2f} [{cpu_per_work:.1f}]"),
-    ),
-    "stream": (
-        f"Stream: push to start p50/p99 in us [CPUs beyond producer and work], % overtaken; {FAN_CASE}: fan",
-        {
-            STREAM_CASE: "{lag_p50_us:.1f}/{lag_p99_us:.1f} [{cpus:.2f}], {overtaken:.1f}",
-            FAN_CASE: "{fan_lag_p50_us:.1f}/{fan_lag_p99_us:.1f}",
-        },
-    ),
-    "coliseum": (
-        "Coliseum: wall time x cores / work [CPU time / work]; empty: ns a task (% run inside the push)",
-        dict.fromkeys((*FIB_CASES, "nested"), "{to_ideal:.2f} [{cpu_per_work:.2f}]")
-        | {"empty": "{ns_per_task:.1f} ({inline:.0f} %)"},
-    ),
-    "wake": (
-        "After idleness: push to start p50/p99 in us [% on another CPU]; idle: CPU time in us, switches",
-        dict.fromkeys((f"idle{us}us" for us in IDLE_US), "{p50_us:.1f}/{p99_us:.1f} [{elsewhere:.0f}]")
-        | {IDLE_CASE: "{cpu_us:.0f}, {ctx_switches:.0f}"},
-    ),
-}
-DUELS = "class{of.sched_class}; case{of.case}; against{of.backend} {of.workers}w; ratio [95 %]{ratio}; {word}"
+CPU_PER_WORK = "CPU time ÷ work {cpu_per_work:.2f}"
+GRIDS = (  # a table for each class: its title, cases and figures
+    ("slot", "Slots in the steady state: makespan ÷ bound", CASES,
+     "p50 {ratio_p50:.2f}; p99 {ratio_p99:.2f}; " + CPU_PER_WORK),
+    ("stream", "Stream: from push to start", (STREAM_CASE,),
+     "p50, µs {lag_p50_us:.1f}; p99, µs {lag_p99_us:.1f}; overtaken, % {overtaken:.1f}; "
+     "CPUs beside producer and work {cpus:.2f}"),
+    ("stream", "Stream with a fan: from push to start", (FAN_CASE,),
+     "p50, µs {fan_lag_p50_us:.1f}; p99, µs {fan_lag_p99_us:.1f}"),
+    ("coliseum", "Coliseum: wall time x cores ÷ work", (*FIB_CASES, "nested"),
+     "wall time {to_ideal:.2f}; " + CPU_PER_WORK),
+    ("coliseum", "Coliseum: empty tasks", ("empty",),
+     "ns a task {ns_per_task:.1f}; run in the push, % {inline:.0f}"),
+    ("wake", "After idleness: from push to start", tuple(f"idle{us}us" for us in IDLE_US),
+     "p50, µs {p50_us:.1f}; p99, µs {p99_us:.1f}; on another CPU, % {elsewhere:.0f}"),
+    ("wake", "An idle pool", (IDLE_CASE,), "CPU time, µs {cpu_us:.0f}; context switches {ctx_switches:.0f}"),
+)  # fmt: skip
+DUELS = (
+    "class{of.sched_class}; case{of.case}; pool{of.backend} {of.workers}w; verdict{word}; ratio [95 %]{ratio}"
+)
 
 
 def pool_order(key: Key) -> tuple[int, str, int]:
@@ -225,66 +221,42 @@ def pool_order(key: Key) -> tuple[int, str, int]:
     return names.index(key.backend) if key.backend in names else len(names), key.mode, key.workers
 
 
-NAMES = {  # of the figures, on a page
-    "cpu_per_work": "CPU / work", "cpus": "CPUs", "overtaken": "overtaken %", "to_ideal": "x cores / work",
-    "ns_per_task": "ns a task", "inline": "in the push %", "elsewhere": "other CPU %", "cpu_us": "CPU us",
-    "ctx_switches": "switches",
-}  # fmt: skip
+class Why(str):
+    """In place of a figure, whatever its format."""
+
+    def __format__(self, _: str) -> str:
+        return str(self)
 
 
-def _values(text: str) -> list[tuple[str, str]]:
-    """Of the figures of a text their names on a page, and a text of each alone."""
-    parts = [(name, spec) for _, name, spec, _ in Formatter().parse(text) if name]
-    quantiles = {name: f"p{name.partition('_p')[2][:2]}{' us' * name.endswith('us')}" for name, _ in parts}
-    return [(NAMES.get(name, quantiles[name]), f"{{{name}:{spec}}}") for name, spec in parts]
-
-
-def _text(text: str, at: Results | None, cores: int) -> str:
-    if at is None:
-        return ""
+def _figures(at: Results, cores: int) -> Any:
     if at.lines:
-        return text.format_map(Figures(at, cores))
-    why = at.failed[0]["error"]
-    return "n/a" if why.startswith("n/a") else "hung" if "killed" in why else "error"
+        return Figures(at, cores)
+    error = at.failed[0]["error"]
+    why = Why("n/a" if error.startswith("n/a") else "hung" if "killed" in error else "error")
+    return defaultdict(lambda: why)
 
 
-def grid(bench: str, every: Groups, host: Line) -> Iterator[Table]:
-    """Of each class a row a pool and setting."""
-    found, (title, cells) = matching(every, bench=bench), GRIDS[bench]
-    cells = {case: text for case, text in cells.items() if any(key.case == case for key in found)}
+def grids(every: Groups, host: Line) -> Iterator[Table]:
+    """Of each class a row a case, pool and setting."""
     helps = {name: "helps" if pool["waiter_helps"] else "sleeps" for name, pool in host["pools"].items()}
-    yield from [Table(title, [], [], [])] if cells else []
-    for sched_class in CLASSES:
-        of_class = matching(found, sched_class=sched_class)
-        keys = sorted({key._replace(case="") for key in of_class}, key=pool_order)
-        heads = [[row.pool(), helps.get(row.backend, "")] for row in keys]
-        single = [(case, name, text) for case, of in cells.items() for name, text in _values(of)]
-        columns = plain_columns(CLASS_TEXT[sched_class], "waiter")
-        whole, parts = (
-            [
-                [
-                    *head,
-                    *(
-                        _text(text, of_class.get(row._replace(case=case)), host["cores"])
-                        for case, text in texts
-                    ),
-                ]
-                for head, row in zip(heads, keys)
-            ]
-            for texts in (cells.items(), [(case, text) for case, _, text in single])
-        )
-        page = [*columns, *(Column(case, name) for case, name, _ in single)]
-        if keys:
-            yield Table("", [*columns, *plain_columns(*cells)], whole, [], (page, parts))
+    for (bench, title, cases, columns), sched_class in itertools.product(GRIDS, CLASSES):
+        found = matching(every, bench=bench, case=cases, sched_class=sched_class)
+        rows, before = list[Any](), ""
+        for key in sorted(found, key=lambda key: (cases.index(key.case), *pool_order(key))):
+            case, before = key.case if key.case != before else "", key.case
+            of = {"case": case, "pool": key.pool(), "waiter": helps.get(key.backend, "")}
+            rows.append(ChainMap(of, _figures(found[key], host["cores"])))
+        head = "case {case}; pool {pool}; waiting thread {waiter}; "
+        yield from shown(f"{title}; {CLASS_TEXT[sched_class]}", head + columns, rows)
 
 
 def report(results: Results) -> Iterator[Item]:
     every = groups(results)
-    for bench in GRIDS:
-        yield from grid(bench, every, results.host)
+    yield "1w: with one worker; hot: busy-polls"
+    yield from grids(every, results.host)
     found = sorted(duels(every, "wall_s"), key=lambda duel: pool_order(duel.rival))
-    rows = [{"of": d.rival, "ratio": d.ratio, "word": at_most_word(d.ratio, TIE)} for d in found]
-    yield from shown("Coliseum: wall time of this pool as ratio to another's", DUELS, rows)
+    rows = [{"of": d.rival, "ratio": d.ratio, "word": judge(d.ratio.interval)} for d in found]
+    yield from shown("Coliseum: wall time of this pool ÷ another's", DUELS, rows)
     yield from verdicts(every, results.host["cores"])
 
 
@@ -303,4 +275,5 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("slot_cost", title, points, "scatter", (x, y), look | {"aspect": 0.9, "s": 60}, "xy", (1.0,))
 
 
-PART = Part("pools", report, "backend", plan, plots=plots, stem="results", text="report.txt")
+ABOUT = "slots, streams, jobs and wakes, all pools"
+PART = Part("pools", ABOUT, report, "backend", plan, plots=plots, stem="results", text="report.txt")

@@ -52,7 +52,7 @@ class Check(NamedTuple):
     figure: Figure
     factor: float
     base: Base
-    unit: str = " us"
+    unit: str = " µs"
 
     def verdict(self, every: Groups, cores: int) -> Verdict:
         chosen = select(every, **self.where).items()
@@ -116,7 +116,7 @@ frugal: Base = partial(best, cpu_max=CPU_PER_WORK_MAX)
 hot, no_pool = beside(mode="hot"), beside(backend=ALONE, workers=1)
 BUDGET = "better than every pool within that CPU budget"
 CHECKS = (
-    Check("slot p50 within 1.03 x (bound + wake share) + 2 us", LOADS, P50, 1, target),
+    Check("slot p50 within 1.03 x (bound + wake share) + 2 µs", LOADS, P50, 1, target),
     Check("slot p99 within 1.25 x that", LOADS, P99, 1.25, target),
     Check("slot p99 within 1.25 x hot's, normal workers", NORMAL, P99, 1.25, hot),
     Check("slot p99 within 1.10 x hot's, real-time workers", REALTIME, P99, 1.10, hot),
@@ -129,7 +129,7 @@ CHECKS = (
     Check("stream no task overtaken by 128 later pushes", STREAM, OVERTAKEN, 0, one, " tasks"),
     Check("coliseum empty task within 60 ns", EMPTY, TASK_NS, 60, one, " ns"),
     Check("coliseum no empty task run inside a push", EMPTY, INLINE, 0, one, " tasks"),
-    Check("idle pool takes at most 50 us of CPU time in 200 ms", IDLE, CPU_US, 50, one),
+    Check("idle pool takes at most 50 µs of CPU time in 200 ms", IDLE, CPU_US, 50, one),
     Check("idle pool has no context switch", IDLE, SWITCHES, 0, one, " switches"),
 )
 

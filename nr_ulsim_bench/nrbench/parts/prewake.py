@@ -171,7 +171,7 @@ def causes(modes: Modes) -> Iterator[Line]:
     found = {name.removeprefix(CAUSE): auto[name] for name in auto if name.startswith(CAUSE)}
     if count := sum(found.values()):
         largest = sorted(found, key=lambda name: -found[name])[:CAUSES_SHOWN]
-        yield {"late": count, "because": ", ".join(f"{of} {100 * found[of] / count:.0f}%" for of in largest)}
+        yield {"late": count, "because": ", ".join(f"{of} {100 * found[of] / count:.0f} %" for of in largest)}
 
 
 def recovery(modes: Modes) -> Iterator[Line]:
@@ -188,30 +188,30 @@ def recovery(modes: Modes) -> Iterator[Line]:
 
 
 PLACE = "env {env}; scenario {scenario}; "
-REGRET = f"""Regret: cost of a slot in us (lateness + CPU time beyond the work / spin_price).
+REGRET = f"""Regret: cost of a slot in µs (lateness + CPU time beyond the work / spin_price).
   best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other
   ratio: auto / tuned, with its 95 % interval, met up to {REGRET_MAX:g}; rounds: without those in which \
 other programs had more than {OTHERS_MAX:g} CPUs"""
 OF_REGRET = (
     PLACE + "best {lead}; its cost {cost[best]:.1f}; tuned {tuned:.1f}; auto {cost[auto]:.1f}; "
-    "off {cost[off]:.1f}; ratio {ratio}; rounds {quiet}/{rounds}; {word}"
+    "off {cost[off]:.1f}; ratio [95 %] {ratio}; rounds {quiet} of {rounds}; verdict {word}"
 )
-LATE = f"""Lateness of the first tasks on the other CPUs, in us.
+LATE = f"""Lateness of the first tasks on the other CPUs, in µs.
   met: p50 at least {100 * P50_CUT_MIN:.0f} % and p99 {100 * P99_CUT_MIN:.0f} % shorter with auto than with \
-off; no goal: off is late by {LATE_US_MIN:g} us at most
+off; no goal: off is late by {LATE_US_MIN:g} µs at most
   took: CPU time of a worker beyond its tasks, auto less off, in % of a core; met: within the cap of \
 {CAP_PERCENT} %
-  cpu: us a slot more than off, all threads"""
+  cpu: µs a slot more than off, all threads"""
 OF_LATE = (
     PLACE + "slots {auto[slots]}; off p50 {off[lateness_p50_us]:.1f}; auto {auto[lateness_p50_us]:.1f}; "
-    "{percent[0]:+.0f}%; off p99 {off[lateness_p99_us]:.1f}; auto {auto[lateness_p99_us]:.1f}; "
-    "{percent[1]:+.0f}%; {word}; took {took:.1f}; {kept}; cpu {more:+.1f}"
+    "% {percent[0]:+.0f}; off p99 {off[lateness_p99_us]:.1f}; auto {auto[lateness_p99_us]:.1f}; "
+    "% {percent[1]:+.0f}; verdict {word}; took {took:.1f}; verdict {kept}; cpu {more:+.1f}"
 )
 CAUSES = "Starts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
-STEPS = f"""Steps: mean lateness in us in the first tenth of a second and in the second half, and the \
+STEPS = f"""Steps: mean lateness in µs in the first tenth of a second and in the second half, and the \
 seconds between;
-  met: up to {RECOVERY_S_MAX:g} s, and then up to {LATE_US_MIN:g} us"""
-OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; {word}"
+  met: up to {RECOVERY_S_MAX:g} s, and then up to {LATE_US_MIN:g} µs"""
+OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; verdict {word}"
 TABLES = (  # kind, figures, title, columns
     ("regret", regret, REGRET, OF_REGRET),
     ("regret", late, LATE, OF_LATE),
@@ -248,7 +248,7 @@ def report(results: Results) -> Iterator[Item]:
 
 def plots(results: Results) -> Iterator[Plot]:
     """Latency against CPU time: fixed leads are a curve, and auto should lie on it or below."""
-    x, y = "CPU time a slot beyond the work, us", "lateness, mean, us"
+    x, y = "CPU time a slot beyond the work, µs", "lateness, mean, µs"
     points = [
         {"environment": labels["env"], "scenario": labels["scenario"], "mode": mode.partition(":")[0]}
         | {x: line["cpu_us"] - line["work_us"], y: line["lateness_mean_us"]}
@@ -261,7 +261,7 @@ def plots(results: Results) -> Iterator[Plot]:
 
 def chosen(**choice: Any) -> Part:
     """The part with some of its cases only. @param choice  further parameters of plan()"""
-    return Part("prewake", report, "env", partial(plan, **choice), plots=plots)
+    return Part("prewake", "this pool with and without", report, "env", partial(plan, **choice), plots=plots)
 
 
 PART = chosen()

@@ -24,7 +24,7 @@ def plots(results: Results) -> Iterator[Plot]:
     points = []
     for point in results.only(bench=POINT).lines:
         several = f", {point['producers']} producers" if point["producers"] > 1 else ""
-        unit = "ns an empty task" if point["workload"].startswith("empty") else "p50, us"
+        unit = "ns an empty task" if point["workload"].startswith("empty") else "p50, µs"
         labels = {"panel": f"{point['workload'].removesuffix('.slots')}{several}: {unit}"}
         labels |= {"CPUs": point["cpus"], "machine": point["machine"]}
         whole = point.get("whole_us") if point["smt"] == 1 else None
@@ -67,4 +67,4 @@ class Scale(Part):
         return done
 
 
-PART = Scale("scale", report=lambda results: (), plots=plots)
+PART = Scale("scale", "1 to 128 simulated CPUs", report=lambda results: (), plots=plots)

@@ -8,6 +8,7 @@ from nrbench import host
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
 from nrbench.plot import Plot
+from nrbench.render import number
 from nrbench.stats import Results
 from nrbench.system import CPU, System
 
@@ -76,9 +77,9 @@ def report(results: Results) -> Iterator[Item]:
     one, rows = gb_per_s(results, "one"), []
     for way, title in WAYS.items():
         if rounds := gb_per_s(results, way):
-            span = f"{min(rounds.values()):.2f} .. {max(rounds.values()):.2f}"
-            rows.append([title, f"{median(rounds):.2f}", span, str(round_ratio(rounds, one) or "")])
-    yield from table("", ["scan", "GB/s", "rounds", "ratio to (a) [95 %]"], rows)
+            figures = (median(rounds), min(rounds.values()), max(rounds.values()))
+            rows.append([title, *(number(of, 2) for of in figures), str(round_ratio(rounds, one) or "")])
+    yield from table("", ["scan", "GB/s", "least round", "best round", "÷ (a) [95 %]"], rows)
     parallel, hints, read = (gb_per_s(results, way) for way in ("parallel", "hints", "read"))
     ratio, share = round_ratio(hints, parallel), round_ratio(parallel, read)
     if nodes == 1:
@@ -102,4 +103,4 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("scan", "Bandwidth of a scan, all rounds", points, "strip", ("GB/s", "way"), {"aspect": 2.2})
 
 
-PART = Part("scan", report, "way", plan, plots=plots)
+PART = Part("scan", "a table spread over NUMA nodes", report, "way", plan, plots=plots)

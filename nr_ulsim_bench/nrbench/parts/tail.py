@@ -28,15 +28,15 @@ THRIFTY = 1.1  # x the CPU time of this pool; a pool that takes more is no rival
 NOT_HIGHER = 1.05
 HISTOGRAM = "makespan_histogram_ns"
 COLUMNS = (
-    "{title}; slots {slots}; p50 {times[0]:.1f}; p99 {times[1]:.1f}; p99.9 {times[2]:.1f}; "
-    "least {times[3]:.1f}; most {times[4]:.1f}; max {times[5]:.1f}; late {late}; CPU/work {cpu:.1f}"
+    "pool {title}; p99.9 {times[2]:.1f}; p50 {times[0]:.1f}; p99 {times[1]:.1f}; slots {slots}; "
+    "least {times[3]:.1f}; most {times[4]:.1f}; max {times[5]:.1f}; late {late}; CPU time ÷ work {cpu:.1f}"
 )
 LEGEND = f"""
-makespan of a slot, a burst every {PERIOD_US} us, in us. Quantiles of all slots of all rounds, at most
+makespan of a slot, a burst every {PERIOD_US} µs, in µs. Quantiles of all slots of all rounds, at most
 1.6 % too high
   least, most: p99.9 of single rounds
   late: slots that began late, because the one before took longer than the period
-  CPU/work: CPU time / time that the tasks compute"""
+  work: time that the tasks compute"""
 
 
 def step(request: Request, config: Config, case: str, off: bool) -> Step:
@@ -136,7 +136,7 @@ def report(results: Results) -> Iterator[Item]:
     found = places(results)
     yield from [LEGEND] if found else []
     for place, by_pool in found.items():
-        yield from shown("", place + COLUMNS, itertools.starmap(row, by_pool.items()))
+        yield from shown(place, COLUMNS, itertools.starmap(row, by_pool.items()))
     for place, by_pool in found.items():
         yield from verdict(place, by_pool, OWN, THRIFTY)
         yield from verdict(place, by_pool, f"{OWN} hot", math.inf)
@@ -146,15 +146,15 @@ def plots(results: Results) -> Iterator[Plot]:
     """The share of slots that take longer than a time."""
     points = [
         {"pool": line["pool"], "case": line["case"], "class": line["class"]}
-        | {"makespan, us": ns * 1e-3, "slots": count}
+        | {"makespan, µs": ns * 1e-3, "slots": count}
         for line in results.lines
         for ns, count in zip(line[HISTOGRAM][::2], line[HISTOGRAM][1::2])
     ]
     look: dict[str, Any] = {"hue": "pool", "row": "class", "col": "case"}
     look |= {"palette": colors_of(results.values("pool"))}
     look |= {"weights": "slots", "complementary": True, "log_scale": (True, True)}
-    title, axes = "Share of the slots that take longer", ("makespan, us", "")
+    title, axes = "Share of the slots that take longer", ("makespan, µs", "")
     yield Plot("tail", title, points, "ecdf", axes, look)
 
 
-PART = Part("tail", report, "pool", plan, plots=plots)
+PART = Part("tail", "the slowest slots of short bursts", report, "pool", plan, plots=plots)

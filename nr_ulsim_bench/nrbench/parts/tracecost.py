@@ -14,7 +14,7 @@ import numpy as np
 from nrbench.backends import CLASSES, OWN
 from nrbench.cases import BURST_CASES, period_us
 from nrbench.driver import BenchError, ask
-from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, chosen_classes, table, words
+from nrbench.engine import BOTH, Item, Part, Plan, Request, Step, Verdict, chosen_classes, table, words
 from nrbench.judge import Array, Places, Ratio, at_most_word, median, passed_word, resampled
 from nrbench.render import number
 from nrbench.stats import Line, Results
@@ -34,6 +34,7 @@ EVENT_TITLES = {
     "run_begin": "start of a task (5 fields)",
 }
 OFF_RATIO_MAX, EVENT_NS_MAX = 1.01, 150.0
+PERCENT = [f"{name}, %{BOTH}" for name in ("p50", "mean", "CPU")]
 LIMIT = f"{100 * (OFF_RATIO_MAX - 1):g} %"
 MORE = "percent more, with 95 % interval"
 FOREIGN = "another LTTng session records this user's programs: see `lttng list`"
@@ -152,23 +153,25 @@ def _rows(results: Results, of: str, to: str) -> Iterator[list[str]]:
 def report(results: Results) -> Iterator[Item]:
     slots = results.only(bench=SLOTS)
     title = f"Tracing compiled in, no session, against a build without tracing; {MORE}"
-    head = ["case, class", "untraced p50 us", "off", "p50 %", "mean %", "CPU %", f"p50 up to {LIMIT}"]
+    head = ["case, class", "untraced p50 µs", "off", *PERCENT, f"p50 up to {LIMIT}|verdict"]
     yield from table(title, head, _rows(slots, OFF, UNTRACED))
     title = f"A session records all events, against no session; {MORE}"
-    head = ["case, class", "off p50 us", "recorded", "p50 %", "mean %", "CPU %"]
+    head = ["case, class", "off p50 µs", "recorded", *PERCENT]
     yield from table(title, head, (row[:-1] for row in _rows(slots, RECORDED, OFF)))
     costs = results.only(bench=EVENTS).by("what", "recorded")
     there = {what: title for what, title in EVENT_TITLES.items() if (what, False) in costs}
-    rows = [[there[what], *(_cost(costs.get((what, on))) for on in (False, True))] for what in there]
-    title = "One event, ns in the thread that makes it (lowest batch / median batch, median of the runs)"
-    yield from table(title, ["", "no session", "a session records"], rows)
+    both = (False, True)
+    rows = [[there[what], *(ns for on in both for ns in _cost(costs.get((what, on))))] for what in there]
+    title = "One event, ns in the thread that makes it: lowest and median batch, median of the runs"
+    names = (f"{of}|{batch}" for of in ("no session", "a session records") for batch in ("lowest", "median"))
+    yield from table(title, ["event", *names], rows)
     yield from verdicts(slots, costs)
     if lost := sum(line.get("lost", 0) for line in results.lines):
         yield f"{lost} events found no room in the buffers, so the recorded figures are too low"
 
 
-def _cost(at: Results | None) -> str:
-    return f"{min(at.rounds('ns_min').values()):.1f} / {at['ns_p50']:.1f}" if at else ""
+def _cost(at: Results | None) -> tuple[str, str]:
+    return (number(min(at.rounds("ns_min").values())), number(at["ns_p50"])) if at else ("", "")
 
 
 def verdicts(slots: Results, costs: dict[tuple[str, bool], Results]) -> Iterator[Verdict]:
@@ -182,4 +185,4 @@ def verdicts(slots: Results, costs: dict[tuple[str, bool], Results]) -> Iterator
     yield Verdict(word, f"an event below {EVENT_NS_MAX:g} ns while a session records: {found}")
 
 
-PART = Part("trace", report, "bench", plan)
+PART = Part("trace", "what tracing costs", report, "bench", plan)

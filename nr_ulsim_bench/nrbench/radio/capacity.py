@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nrbench.judge import CONFIDENCE, Interval, Verdict, judge
+from nrbench.judge import CONFIDENCE, Interval, judge
 from nrbench.radio.record import RadioRun
 
 RATIO_MAX = 1.06  # of neighbours among the timescales to try
@@ -131,7 +131,7 @@ def ratio(new: Sequence[RadioRun], old: Sequence[RadioRun], limits: Limits) -> B
     return Bounded(bound, None, max(high, bound), "<") if side < 0 else Bounded(value, low, high)
 
 
-def verdict(of: Bounded, count: int) -> Verdict:
+def verdict(of: Bounded) -> str:
     """@param of  a ratio of capacities; where it is above 1, times are shorter"""
     times = Interval(1 / of.high if of.high else 0.0, 1 / of.low if of.low else math.inf)
-    return judge(times, count)
+    return judge(times)

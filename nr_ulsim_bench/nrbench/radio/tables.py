@@ -62,7 +62,7 @@ def capacity_table(runs: Sequence[RadioRun]) -> Table:
     for cell, of_cell in cells.items():
         old = cells.get(cell.old) if cell != cell.old else None
         against = ratio(of_cell, old, limits) if old else None
-        words = [str(against), str(verdict(against, len(of_cell)))] if against else [NOTHING, NOTHING]
+        words = [str(against), verdict(against)] if against else [NOTHING, NOTHING]
         lived = sum(run.lives for run in of_cell)
         rows.append([names[cell], str(len(of_cell)), str(lived), str(capacity(of_cell, limits)), *words])
     heads = plain_columns("variant", "runs", "lived", "capacity", "÷ OAI's", "verdict")

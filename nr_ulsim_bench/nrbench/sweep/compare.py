@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 import pandas as pd
 
 from nrbench import table
-from nrbench.judge import FASTER, NONE, SAME, SLOWER, UNKNOWN, check_threshold
+from nrbench.judge import FASTER, INTERVAL, NONE, SAME, SLOWER, UNKNOWN, check_threshold
 from nrbench.record import ResultsError
 from nrbench.render import Table
 from nrbench.sweep.cells import Cells, cells_of
@@ -24,7 +24,7 @@ NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
 FAILING = "fails more often"
 ROW = ["scenario", "case", "configuration", "threads", "variant", "figure"]
-SHOWN = ("threads", "variant", "figure", "before", "after", *RATIO[:2], "failed runs", "verdict")
+SHOWN = ("threads", "variant", "figure", "before", "after", RATIO[0], INTERVAL, "failed runs", "verdict")
 NOTE = (
     "Medians in µs, CPU time in s; below 1 is faster after. The runs of the two files were not interleaved: "
     "changes on the machine in between are part of the ratio. Where nothing differs, about one row in twenty "

@@ -65,7 +65,7 @@ def builds_apart(runs: Runs) -> Iterator[str]:
     for (label, name), of in rounds.items():
         sides = [of[build.sha256] for side in (NEW, OLD) if (build := builds.get((label, side)))]
         ratio = round_ratio(*sides) if len(sides) == 2 else None
-        if ratio and judge(ratio.interval, 0, EQUAL - 1).word in (FASTER, SLOWER):
+        if ratio and judge(ratio.interval, EQUAL - 1) in (FASTER, SLOWER):
             yield f"{label}, {name}: without threads the new build takes {ratio} times as long as the old one"
 
 

@@ -101,11 +101,12 @@ def _merge_notes(runs: Runs) -> Iterator[str]:
 
 def _busy(runs: Runs) -> Iterator[str]:
     hosts = (run.host for run in runs.settings)
-    for label, load, cpus in sorted({(host.label, host.load, host.cores_online) for host in hosts}):
+    loads = sorted((host.label, host.load, host.cores_online) for host in hosts)
+    for label, load, cpus in {one[0]: one for one in loads}.values():
         if is_busy(load, cpus):
             yield (
-                f"{label}: the machine was busy when the sweep began (load {load:.1f} on {cpus} CPUs)."
-                " Repeat the sweep on an idle machine; nrbench doctor shows whether it is one"
+                f"{label}: the machine was busy when a sweep began (load {load:.1f} on {cpus} CPUs)."
+                " Repeat it on an idle machine; nrbench doctor shows whether it is one"
             )
 
 
@@ -206,7 +207,10 @@ def _each(texts: Iterable[str | None]) -> str:
 def measured(runs: Runs) -> dict[str, str]:
     """How the runs were taken."""
     settings, frame = runs.settings, runs.frame
-    builds = (f"{run.pool}: {build_text(run.build)}" for run in settings if run.build)
+    builds = dict[str, str]()
+    for run in sorted(settings, key=lambda run: run.pool):
+        if run.build and run.pool not in (of := builds.get(build_text(run.build), "")).split(", "):
+            builds[build_text(run.build)] = f"{of}, {run.pool}" if of else f"runs of {run.pool}"
     found = {
         "what": _each(KINDS[run.kind] for run in settings),
         "runs": f"{len(frame)} runs, {(frame['status'] == 'ok').sum()} of them with a result",
@@ -214,7 +218,7 @@ def measured(runs: Runs) -> dict[str, str]:
         "first and last run began": f"{frame['began'].min()} and {frame['began'].max()}",
         "sweeps": _each(run.sweep for run in settings),
         "version of the tool": _each(run.bench_commit or "unknown" for run in settings),
-        "pools": " | ".join(dict.fromkeys(builds)),
+        **builds,
         "bound to CPUs": _each(run.cpus for run in settings),
     }
     return {name: text for name, text in found.items() if text}

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from nrbench.judge import FASTER, NONE, SAME, UNKNOWN
+from nrbench.judge import FASTER, INTERVAL, NONE, SAME, UNKNOWN, of_cost
 from nrbench.render import Line, Table, plain_columns
 from nrbench.sweep.cells import Cells
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES
@@ -15,9 +15,9 @@ from nrbench.sweep.runs import Runs
 from nrbench.table import Frame
 
 NOTHING = "-"
-INTERVAL = "95 % interval"
-RATIO = ("÷ old", INTERVAL, "verdict")
-OF_CASE = ("threads", "variant", "median", *RATIO, "bound", "÷ bound", "parallel", "÷ it")
+RATIO = ("÷ old", "verdict", INTERVAL)
+BOUNDS = ("bound", "÷ bound", "parallel", "÷ parallel")
+OF_CASE = ("threads", "variant", *RATIO, "median", "±", *BOUNDS)
 SIGN = (
     "below 1 is faster, or less CPU time. Verdict: faster or slower if the interval leaves out 1{}. Where "
     "nothing differs, about one row in twenty has such an interval by chance."
@@ -60,24 +60,17 @@ def interval_text(low: float, high: float) -> str:
     return f"[{low:.2f}, {high:.2f}]" if _is_there(low) else NOTHING
 
 
-def median_text(cell: Any) -> str:
-    """Median and spread; of runs that all failed, how."""
-    if not cell.runs:
-        return cell.causes or NOTHING
-    spread = f" ±{cell.half_iqr:.{precise(abs(cell.median))}f}" if _is_there(cell.half_iqr) else ""
-    return number(cell.median) + spread
+def spread_text(cell: Any) -> str:
+    return f"{cell.half_iqr:.{precise(abs(cell.median))}f}" if _is_there(cell.half_iqr) else ""
 
 
 def word(verdict: Any) -> str:
-    """Without the number of rounds."""
-    return str(verdict).split(" (")[0] if _is_there(verdict) else NONE
+    return str(verdict) if _is_there(verdict) else NONE
 
 
 def verdict_text(cell: Any) -> str:
-    """CPU time is not faster or slower, but less or more."""
-    text = str(cell.verdict) if _is_there(cell.verdict) else NONE
-    is_time = cell.figure not in [figure.key for figure in COSTS]
-    return text if is_time else text.replace("faster", "less").replace("slower", "more")
+    text = word(cell.verdict)
+    return of_cost(text) if cell.figure in [figure.key for figure in COSTS] else text
 
 
 def _threads_text(cell: Any) -> str:
@@ -101,13 +94,14 @@ def texts_of(cell: Any) -> dict[str, str]:
         "threads": _threads_text(cell),
         "variant": cell.variant + "†" * bool(cell.derived),
         "figure": TITLES.get(cell.figure, cell.figure),
-        "median": median_text(cell),
+        "median": number(cell.median) if cell.runs else cell.causes or NOTHING,
+        "±": spread_text(cell),
         "bound": number(cell.bound),
         "÷ bound": factor(cell.over_bound),
         "parallel": number(cell.parallel_bound),
-        "÷ it": factor(cell.over_parallel_bound),
+        "÷ parallel": factor(cell.over_parallel_bound),
     }
-    ratio = factor(cell.ratio), interval_text(cell.ratio_low, cell.ratio_high), verdict_text(cell)
+    ratio = factor(cell.ratio), verdict_text(cell), interval_text(cell.ratio_low, cell.ratio_high)
     is_compared = cell.baseline not in (None, cell.variant)
     return texts | dict(zip(RATIO, ratio if is_compared else ("", "", "")))
 
@@ -167,7 +161,7 @@ def is_below_bound(cells: Any) -> Any:
 def case_notes(of: Frame, threshold: float) -> Iterator[str]:
     counts = sorted({of["runs"].min(), of["runs"].max()} - {0})
     if counts:
-        yield f"medians of {' to '.join(map(str, counts))} runs ± half the interquartile range"
+        yield f"medians of {' to '.join(map(str, counts))} runs; ±: half the interquartile range"
     if of["baseline"].iloc[0]:
         against = f"÷ old: median divided by the median of {of['baseline'].iloc[0]}"
         yield f"{against}; {SIGN.format(beyond(threshold))}"
