@@ -33,6 +33,7 @@ LESS, MORE = "less", "more"  # the same of a cost, such as CPU time
 MET, MISSED = "met", "missed"  # a limit; or UNKNOWN
 NONE, NO_GOAL = "no result", "no goal"
 INTERVAL = "95 % interval"
+LATE = 1.25  # times the median of its kind: longer is late where there is no deadline
 EQUAL = 1.03  # the ratio up to which two times count as the same
 
 
@@ -167,6 +168,13 @@ def over_rounds(ratios: Iterable[tuple[int, float]]) -> Ratio | None:
     medians = [statistics.median(found) for found in of.values() if len(found) == whole]
     found = typical(medians)
     return found._replace(interval=None) if found and len(medians) < ROUNDS_MIN else found
+
+
+def late(times: Values, deadline: float | None = None) -> tuple[float, int]:
+    """Of slots or bursts of one kind (docs/glossary.md). @return the limit, and how many are longer"""
+    usual = np.quantile(times, 0.5, method="inverted_cdf") if len(times) else 0.0
+    limit = float(deadline or LATE * usual)
+    return limit, int(np.sum(np.asarray(times) > limit))
 
 
 def median(rounds: Rounds) -> float | None:

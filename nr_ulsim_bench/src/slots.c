@@ -27,7 +27,6 @@ typedef struct {
   double bound_ns;
   uint64_t burst_ns[BURSTS_SHOWN]; ///< from the first push to the end of the join, sums over the slots
   uint32_t bursts;
-  uint32_t late_slots; ///< that began late because the one before took longer than the period
 } slot_series_t;
 
 typedef struct {
@@ -114,10 +113,8 @@ static void run_slots(slot_bench_t *bench, uint32_t slots)
   for (uint32_t slot = 0, phase = 0; slot < slots; slot++) {
     start_ns += (uint64_t)(arrivals_gap(&bench->arrivals) * period_ns);
     const uint64_t now_ns = clock_now_ns();
-    if (start_ns < now_ns) {
-      bench->series.late_slots++;
+    if (start_ns < now_ns) // the slot before took longer than the period
       start_ns = now_ns;
-    }
     clock_sleep_until(start_ns);
     phase = run_slot(bench, phase);
   }
@@ -141,7 +138,6 @@ static void report_slots(slot_bench_t *bench, usage_t cost)
   report_number(report, "work_s", (double)series->work_ns * 1e-9);
   report_number(report, "bound_us", series->bound_ns / series->slots * 1e-3);
   report_count(report, "slots", series->slots);
-  report_count(report, "late_slots", series->late_slots);
   report_number(report, "makespan_mean_us", (double)series->makespan_sum_ns / series->slots * 1e-3);
   report_bursts(report, series);
   report_percentiles(report, "makespan", series->makespan_ns, series->slots);

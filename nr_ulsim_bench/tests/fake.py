@@ -177,7 +177,7 @@ def _slot(asked: Asked, slowness: float) -> Line:
     slots, bound = int(asked.number_of("slots")), work_us / 2
     found: Line = {"slots": slots, "bound_us": bound, "work_s": work_us * slots * 1e-6}
     found |= {"wall_s": slots * asked.number_of("period_us") * 1e-6}
-    found |= {"late_slots": asked.number % 2, "stopped_callers": asked.number}
+    found |= {"stopped_callers": asked.number}
     found |= _times(asked, "makespan", 1.1 * bound * slowness)
     found |= {f"ratio_{p}": found[f"makespan_{p}_us"] / bound for p in ("p50", "p99")}
     found |= {f"makespan_{name}_us": k * found["makespan_p50_us"] for name, k in (("mean", 1.05), ("max", 3))}

@@ -347,7 +347,7 @@ def tail(pool, late, cpu_s=1.0):
         "mode": "default",
         "pool": pool,
     }
-    figures = {"makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5, "late_slots": 0}
+    figures = {"makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5}
     histograms = [[20000, 2000 - count, 90000, count] for count in late]
     return [labels | figures | {"round": n, "makespan_histogram_ns": h} for n, h in enumerate(histograms)]
 

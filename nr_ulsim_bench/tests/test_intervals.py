@@ -12,6 +12,7 @@ from nrbench.judge import (
     check_threshold,
     hosts_interval,
     judge,
+    late,
     median_interval,
     student_quantile,
     tail,
@@ -118,3 +119,9 @@ def test_verdicts(interval, threshold, said):
 def test_thresholds_that_are_none(threshold):
     with pytest.raises(ValueError, match="threshold"):
         check_threshold(threshold)
+
+
+def test_late_is_longer_than_the_deadline_else_than_5_4_of_the_median():
+    assert late([8.0, 8.0, 8.0, 10.0, 11.0]) == (10.0, 1)
+    assert late([8.0, 8.0, 8.0, 10.0, 11.0], 9.0) == (9.0, 2)
+    assert late([]) == (0.0, 0)

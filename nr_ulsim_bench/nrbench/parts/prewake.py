@@ -215,7 +215,7 @@ OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seco
 TABLES = (  # kind, figures, title, columns
     ("regret", regret, REGRET, OF_REGRET),
     ("regret", late, LATE, OF_LATE),
-    ("regret", causes, CAUSES, PLACE + "late {late}; because {because}"),
+    ("regret", causes, CAUSES, PLACE + "late starts {late}; because {because}"),
     ("step", recovery, STEPS, OF_STEPS),
 )
 

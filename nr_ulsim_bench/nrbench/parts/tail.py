@@ -12,7 +12,7 @@ from nrbench.backends import ALONE, CLASSES, OWN, Present
 from nrbench.cases import work_us
 from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
-from nrbench.judge import Array, at_most_word, round_ratio
+from nrbench.judge import Array, at_most_word, late, round_ratio
 from nrbench.parts.pools import Config
 from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
@@ -35,7 +35,7 @@ LEGEND = f"""
 makespan of a slot, a burst every {PERIOD_US} µs, in µs. Quantiles of all slots of all rounds, at most
 1.6 % too high
   least, most: p99.9 of single rounds
-  late: slots that began late, because the one before took longer than the period
+  late: slots that took longer than the period, which is their deadline
   work: time that the tasks compute"""
 
 
@@ -112,9 +112,9 @@ def row(title: str, at: Results) -> Line:
     """The end of the last bin lies above the longest slot."""
     of_rounds, max_us = tails(at).values(), max(line["makespan_max_us"] for line in at.lines)
     times = [*quantiles_us(at.lines, QUANTILES), min(of_rounds), max(of_rounds), max_us]
-    late, slots = sum(line["late_slots"] for line in at.lines), len(slots_us(at.lines))
-    times = [min(us, max_us) for us in times]
-    return {"title": title, "slots": slots, "times": times, "late": late, "cpu": cpu_per_work(at)}
+    slots = slots_us(at.lines)
+    times, (_, count) = [min(us, max_us) for us in times], late(slots, PERIOD_US)
+    return {"title": title, "slots": len(slots), "times": times, "late": count, "cpu": cpu_per_work(at)}
 
 
 def verdict(place: str, by_pool: dict[str, Results], title: str, factor: float) -> Iterator[Verdict]:

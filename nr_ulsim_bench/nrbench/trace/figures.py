@@ -7,6 +7,7 @@ from typing import Any, Container, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from nrbench.judge import late
 from nrbench.trace.process import Process, Window
 from nrbench.trace.reader import KINDS, Trace
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
@@ -18,7 +19,6 @@ RUN_BEGIN, JOIN_BEGIN, JOIN_END = (KIND_OF[kind] for kind in ("run_begin", "join
 COUNTED = {"pushes": "push", "runs": "run_begin", "steals": "steal", "parks": "park", "wakes": "wake"}
 QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
-LATE = 1.25  # times the median: longer is late, where there is no deadline
 SLOWEST, COMPARED = 10, 100  # slots: that are named, and of which the usual is known
 BETWEEN = "between phases"
 
@@ -129,11 +129,7 @@ def pool_summary(process: Process, pool: int) -> Summary:
     unparks = by_timer.clip(upper=2).value_counts()
     wakes, time = process.walk.wakes, np.asarray(process.walk.time)
     wakes = wakes[wakes.pool == pool]
-    found = [(note["text"], note["late_ns"]) for note in process.notes["late"] if note["pool"] == pool]
-    lates, about = pd.DataFrame(found, columns=["cause", "late_ns"]), process.started.get(pool)
-    late = lates.groupby("cause").late_ns.agg(count="count", median_us="median", max_us="max")
-    late[["median_us", "max_us"]] /= 1e3
-    late = late.assign(share=late["count"] / len(lates)).sort_values("count", ascending=False, kind="stable")
+    about = process.started.get(pool)
     return {
         "name": process.whole(process.pool_label(pool)),
         "pid": process.pid,
@@ -144,8 +140,19 @@ def pool_summary(process: Process, pool: int) -> Summary:
         **{key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()},
         "unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)},
         "wake_latency": distribution(time[wakes.up] - time[wakes.sent]),
-        "late": late.reset_index().to_dict("records"),
+        "late_starts": late_starts(process, pool),
     }
+
+
+def late_starts(process: Process, pool: int) -> list[Summary]:
+    """By their causes, the most frequent first."""
+    found = [(note["text"], note["late_ns"] / 1e3) for note in process.notes["late"] if note["pool"] == pool]
+    of_cause = pd.DataFrame(found, columns=["cause", "us"]).groupby("cause").us
+    rows = [
+        dict(cause=cause, count=len(us), median_us=us.median(), max_us=us.max(), share=len(us) / len(found))
+        for cause, us in of_cause
+    ]
+    return sorted(rows, key=lambda row: -row["count"])
 
 
 def function_summaries(process: Process) -> Iterator[Summary]:
@@ -215,10 +222,9 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
         whole = [window for window in windows if window.is_valid]
         times_ns = np.array([window.duration_ns for window in whole])
         times = distribution(times_ns)
-        limit_us = deadline_us or LATE * (times["p50_us"] or 0)
-        late = int((times_ns > 1e3 * limit_us).sum())
+        limit_us, count = late(times_ns / 1e3, deadline_us)
         row = dict(name=process.whole(name), pid=process.pid, missing=len(windows) - len(whole), **times)
-        judged = dict(limit_us=limit_us or None, late=late, share=share(late, len(whole)))
+        judged = dict(limit_us=limit_us or None, late=count, share=share(count, len(whole)))
         rows.append(row | judged | {"histogram": histogram(times_ns, 4)})
         for window in sorted(whole, key=lambda window: -window.duration_ns)[:SLOWEST]:
             at_s, us = (window.begin_ns - first_ns) / 1e9, window.duration_ns / 1e3

@@ -144,7 +144,7 @@ class Export:
         self.slices(time[begin], ends[end], end, track=track[begin], name=self.name("asleep"), order=begin)
         for note in process.notes["late"]:
             if self.shown[0] <= note["time"] <= self.shown[1]:
-                text = self.name(f"late: {note['text']}")
+                text = self.name(f"late start: {note['text']}")
                 self.add(time=note["time"], kind=INSTANT, track=track[note["place"]], name=text)
 
     def flows(self, process: Process, track: np.ndarray, source: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ TABLES = {
     "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes",
     "Wakes": "pools: woken=unparks.woken, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
     "max=wake_latency.max_us, own timer=unparks.by_own_timer, did not sleep=unparks.did_not_sleep",
-    "Late starts": "late: cause, bursts=count, share, p50=median_us, max=max_us",
+    "Late starts": "late_starts: cause, bursts=count, share, p50=median_us, max=max_us",
     "Run time by task function": "functions: tasks=count, sum=total_us, p50=p50_us, p99=p99_us, max=max_us",
 }
 NOTES = """
@@ -110,10 +110,10 @@ def drawn(rows: list[Summary], steps: int = 1) -> tuple[str, list[str]]:
 
 def tables(summary: Summary) -> Iterator[Table]:
     """Those that have rows."""
-    late = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late"]]
+    starts = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late_starts"]]
     for (title, about), note in zip(TABLES.items(), NOTES):
         of, _, columns = about.partition(": ")
-        things = (summary | {"late": late})[of]
+        things = (summary | {"late_starts": starts})[of]
         heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
         rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
         names = [*heads]

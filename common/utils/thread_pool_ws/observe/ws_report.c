@@ -167,8 +167,8 @@ static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
                ws_late_name((ws_late_t)most), (ull_t)by[most]);
     by[most] = 0;
   }
-  say(out, "  late       %llu of %llu starts took longer than %.1f us", (ull_t)late,
-      (ull_t)stats->started_bursts, us(stats->late_ns_p90));
+  say(out, "  late start %llu of %llu took longer than %.1f us", (ull_t)late, (ull_t)stats->started_bursts,
+      us(stats->late_ns_p90));
   if (late > 0)
     say(out, "  because    %s", text);
 }

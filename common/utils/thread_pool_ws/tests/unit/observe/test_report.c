@@ -85,10 +85,10 @@ static bool page_has_numbers_only(void)
 static bool is_complete(void)
 {
   static const char *const head[] = {
-      "report",       "  spin ",      "  poll step ", "  workers ", "  queues ",    "  watchdog ",
-      "  placed ",    "  bursts ",    "  period ",    "  state ",   "  pre-wakes ", "  lead ",
-      "  busy-poll ", "  cut short ", "  late ",      "  slept ",   "  < 250 us ",  "  < 1 ms ",
-      "  < 4 ms ",    "  < 16 ms ",   "  longer ",    "  thread ",  "  outside ",
+      "report",       "  spin ",      "  poll step ",  "  workers ", "  queues ",    "  watchdog ",
+      "  placed ",    "  bursts ",    "  period ",     "  state ",   "  pre-wakes ", "  lead ",
+      "  busy-poll ", "  cut short ", "  late start ", "  slept ",   "  < 250 us ",  "  < 1 ms ",
+      "  < 4 ms ",    "  < 16 ms ",   "  longer ",     "  thread ",  "  outside ",
   };
   bool complete = true;
   for (size_t i = 0; i < TEST_COUNT(head); i++)
