@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Recordings in which stretches of time are missing: what is shown is whole, and with what is left out it is
-all of which the trace has an event."""
+all of which the trace has an event, and between two waits of a thread all others, too."""
 
 import random
 from typing import NamedTuple
@@ -17,6 +17,7 @@ TASKS, BURSTS = 4, 20
 class Recorded(NamedTuple):
     time_ns: int
     burst: tuple[int, int]  # producer, number
+    is_last: bool  # of the burst
     text: str
 
 
@@ -41,8 +42,10 @@ def recorded(numbers: random.Random, one_group: bool) -> list[Recorded]:
             steps.append((at_us, tid, "join_end", 0))
             at_us += 200 + numbers.randrange(800)
             for us, thread, kind, arg in steps:
-                text = line(1000 * us, thread, kind, **burst | {"arg": arg})
-                events.append(Recorded(1000 * us, (producer, number), text))
+                is_last = kind == "join_end"
+                fields = burst | ({"waits": number + 1} if is_last else {"arg": arg})
+                text = line(1000 * us, thread, kind, **fields)
+                events.append(Recorded(1000 * us, (producer, number), is_last, text))
     return sorted(events)
 
 
@@ -63,6 +66,13 @@ def test_shown_and_left_out_are_all(tool, longest_us, one_group):
         (process,) = read(Trace(tool.trace), None)
         there = {event.burst for event, lost in zip(events, is_lost) if not lost}
         torn = {event.burst for event, lost in zip(events, is_lost) if lost}
+        for producer in (0, 1):
+            ends = [
+                event.burst[1]
+                for event, lost in zip(events, is_lost)
+                if event.is_last and event.burst[0] == producer and not lost
+            ]
+            there |= {(producer, number) for number in range(min(ends), max(ends))}
         spans = process.walk.spans
         assert len(spans) == len(there), seed
         shown = [span for span in spans if span.is_valid]

@@ -57,8 +57,9 @@ FIELDS = {
     )
     for event in events.split()
 }
-# Columns that hold other fields, too: those of phases.
-ALSO = {"frame": "func", "slot": "arg", "id": "group", "tasks": "worker"}
+# Columns that hold other fields, too: those of phases; of join_end the number of its thread's wait, which
+# recordings of 0.1.0 have not.
+ALSO = {"frame": "func", "slot": "arg", "id": "group", "tasks": "worker", "waits": "arg"}
 TEXTS = {"name", "cause", "procname", "path"}  # an event with one has a note with all its fields
 # The columns of the table, in babeltrace2's words: 0 where an event has no such field.
 COLUMNS = {"vpid": "i4", "vtid": "i4", "pid_ns": "i8", "cpu_id": "i2", "pool": "i4", "worker": "i4",
@@ -281,7 +282,7 @@ def _event(place: int, seconds: str, ns: str, name: str, context: str, payload: 
     if not found.keys() >= wanted:
         raise TraceError(f"{name} has not the fields {', '.join(wanted)}: {payload}")
     event: Event = {"place": place, "kind": name.partition(":")[2], "time": int(seconds + ns)}
-    for field in found.keys() & {*wanted, *COLUMNS}:
+    for field in found.keys() & {*wanted, *COLUMNS, *ALSO}:
         if field in TEXTS:
             event["text"] = re.sub(r"\\(.)", r"\1", found[field][1:-1])
         else:

@@ -89,6 +89,8 @@ class Thread:
     stack: list[Frame] = field(default_factory=list)
     pushed: int = 0
     last: int = -1  # event
+    waits: int = 0  # the number of its last wait in the trace; 0 = not known
+    begun: int = 0  # bursts since
     is_sure: bool = True  # where its next burst begins: not after lost events, or in a part of a trace
     is_worker: bool = False
     kind: tuple[int, int] | None = None  # of its burst before
@@ -300,6 +302,7 @@ class Walk:
                 self._close(thread.bursts.pop(kind))
         if kind not in thread.bursts:
             thread.bursts[kind] = self._span(thread, kind, now)
+            thread.begun += 1
             thread.bursts[kind].is_valid, thread.kind = thread.is_sure, kind
         thread.bursts[kind].groups.add(task.group)
         return thread.bursts[kind]
@@ -322,9 +325,21 @@ class Walk:
         if (torn := self._torn.get(group)) and self._is_near(torn, now):
             return
         if all(group not in burst.groups for burst in thread.bursts.values()):
-            lost = self._span(thread, self._began.get(group) or thread.kind or (pool, 0), now)
-            lost.end, lost.is_valid = now, False
-            self._close(lost)
+            thread.begun += 1
+            self._leave_out(thread, now, self._began.get(group) or thread.kind or (pool, 0))
+
+    def _leave_out(self, thread: Thread, now: int, kind: tuple[int, int]) -> None:
+        lost = self._span(thread, kind, now)
+        lost.end, lost.is_valid = now, False
+        self._close(lost)
+
+    def _count_waits(self, thread: Thread, now: int, pool: int, waits: int) -> None:
+        """By their numbers, some waits of the thread before this one have left no event. Bursts of which there
+        are events explain as many of them; the others have left none, and are of the kind before."""
+        if thread.waits:
+            for _ in range(waits - thread.waits - max(thread.begun, 1)):
+                self._leave_out(thread, now, thread.kind or (pool, 0))
+        thread.waits, thread.begun = waits, 0
 
     def _is_near(self, torn: Span, now: int) -> bool:
         """The lost stretch is short: it may be the same burst."""
@@ -386,6 +401,8 @@ class Walk:
             if not (thread.is_sure or thread.is_worker or thread.stack or thread.phases):
                 self._find_lost(thread, now, pool, group)
             self._torn.pop(group, None)
+        if task[2] and not (thread.is_worker or thread.stack or thread.phase_before):
+            self._count_waits(thread, now, pool, task[2])
         thread.is_sure |= not thread.stack
         self._end_bursts(now, pool, group)
 

@@ -14,12 +14,11 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_3
-#define WS_PROVIDER_NAME "ws_provider_table_3"
+#define WS_PROVIDER_TABLE ws_provider_table_4
+#define WS_PROVIDER_NAME "ws_provider_table_4"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 #define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
-#define WS_EVENT_JOIN (uint32_t pool, int32_t worker, uintptr_t group)
 #define WS_EVENT_PHASE (uint32_t frame, uint32_t slot, uint32_t id)
 #define WS_EVENT_PHASE_END (uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
 
@@ -38,8 +37,8 @@
   X(wake, (uint32_t pool, int32_t worker, int32_t by), pool, worker, by) \
   X(steal, (uint32_t pool, int32_t worker, int32_t victim), pool, worker, victim) \
   X(complete, (uintptr_t group, uint32_t units), group, units) \
-  X(join_begin, WS_EVENT_JOIN, pool, worker, group) \
-  X(join_end, WS_EVENT_JOIN, pool, worker, group) \
+  X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), pool, worker, group) \
+  X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), pool, worker, group, waits) \
   X(park, (uint32_t pool, int32_t worker), pool, worker) \
   X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
   X(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu) \

@@ -32,7 +32,6 @@
 
 // clang-format off
 #define TP_TASK (uint32_t, pool, int32_t, worker, uintptr_t, func, uintptr_t, arg, uintptr_t, group)
-#define TP_JOIN (uint32_t, pool, int32_t, worker, uintptr_t, group)
 #define TP_PHASE (uint32_t, frame, uint32_t, slot, uint32_t, id)
 #define TP_PHASE_END (uint32_t, frame, uint32_t, slot, uint32_t, id, uint32_t, tasks)
 
@@ -52,9 +51,10 @@ TP_EVENT(wake, (uint32_t, pool, int32_t, worker, int32_t, by), TP_U32(pool) TP_I
 TP_EVENT(steal, (uint32_t, pool, int32_t, worker, int32_t, victim),
   TP_U32(pool) TP_I32(worker) TP_I32(victim))
 TP_EVENT(complete, (uintptr_t, group, uint32_t, units), TP_HEX(group) TP_U32(units))
-TP_CLASS(join, TP_JOIN, TP_U32(pool) TP_I32(worker) TP_HEX(group))
-TP_OF_CLASS(join, join_begin, TP_JOIN)
-TP_OF_CLASS(join, join_end, TP_JOIN)
+TP_EVENT(join_begin, (uint32_t, pool, int32_t, worker, uintptr_t, group),
+  TP_U32(pool) TP_I32(worker) TP_HEX(group))
+TP_EVENT(join_end, (uint32_t, pool, int32_t, worker, uintptr_t, group, uint32_t, waits),
+  TP_U32(pool) TP_I32(worker) TP_HEX(group) TP_U32(waits))
 TP_EVENT(park, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
 TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer),
   TP_U32(pool) TP_I32(worker) TP_U32(by_timer))

@@ -136,7 +136,7 @@ TEST_CASE(a_task_inside_another_is_nested)
          {"push", {scene.id, 0, TOLD, ARG(1), INNER}},
          {"join_begin", {scene.id, 0, INNER}}, // of its own pool: none was given
          {"run_begin", {scene.id, 0, TOLD, ARG(1), INNER}}, {"run_end", {scene.id, 0, ARG(1)}},
-         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER}}, {"run_end", {scene.id, 0, 0}});
+         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER, ANY}}, {"run_end", {scene.id, 0, 0}});
 }
 
 /// Nothing can be seen yet, by this thread or another.
@@ -290,7 +290,7 @@ TEST_CASE(a_tag_is_told_as_the_address_that_it_is_made_of)
   end_held();
   CU_ASSERT_TRUE(GROUP % 4 == 0 && INNER % 4 == 0);
   EXPECT({"push", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_begin", {scene.id, -1, GROUP}},
-         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_end", {scene.id, -1, GROUP}},
+         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_end", {scene.id, -1, GROUP, ANY}},
          {"push", {scene.id, -1, TOLD, ARG(1), INNER}}, {"run_begin", {scene.id, ANY, TOLD, ARG(1), INNER}});
   CU_ASSERT_EQUAL(recorder_count("complete"), 0);
 }
@@ -408,10 +408,12 @@ TEST_CASE(a_join_is_told_from_call_to_return)
   ws_group_wait(&scene.inner, NULL);
   scene_end();
   EXPECT({"join_begin", {scene.id, -1, GROUP}}, {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}},
-         {"complete", {GROUP, 1}}, {"join_end", {scene.id, -1, GROUP}}, {"join_begin", {0, -1, INNER}},
-         {"join_end", {0, -1, INNER}});
+         {"complete", {GROUP, 1}}, {"join_end", {scene.id, -1, GROUP, ANY}}, {"join_begin", {0, -1, INNER}},
+         {"join_end", {0, -1, INNER, ANY}});
   CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, GROUP));
   CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, INNER));
+  const recorded_t *first = recorder_find("join_end", F_JOINED, GROUP);
+  CU_ASSERT_EQUAL(recorder_find("join_end", F_JOINED, INNER)->field[3], first->field[3] + 1);
   scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
   test_push(scene.pool, wait_for_its_own_pool, &scene.arg[1], &scene.group);
@@ -427,7 +429,7 @@ TEST_CASE(a_join_is_told_from_call_to_return)
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // this thread runs it, and so the other task ends
   EXPECT({"join_begin", {scene.id, -1, 0}},
          {"run_begin", {scene.id, -1, ADDRESS(told_and_let_go), ARG(0), ANY}},
-         {"run_end", {scene.id, 0, ADDRESS(&scene.gate)}}, {"join_end", {scene.id, -1, 0}});
+         {"run_end", {scene.id, 0, ADDRESS(&scene.gate)}}, {"join_end", {scene.id, -1, 0, ANY}});
   CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, 0));
   scene_end();
 }
@@ -456,7 +458,7 @@ TEST_CASE(a_worker_of_another_pool_is_none_here)
   EXPECT({"run_begin", {other_id, 0, ADDRESS(push_and_join), 0, INNER}},
          {"push", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_begin", {scene.id, -1, GROUP}},
          {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"run_end", {scene.id, -1, ARG(0)}},
-         {"join_end", {scene.id, -1, GROUP}});
+         {"join_end", {scene.id, -1, GROUP, ANY}});
 }
 
 TEST_MAIN("events")
