@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all plots share. Import matplotlib by this module: there may be no display."""
 
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -11,7 +10,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 
-__all__ = ["legend", "plain_numbers", "plt", "save"]
+__all__ = ["legend", "plain_numbers", "plt"]
 
 
 def plain_numbers(axis: Any) -> None:
@@ -28,10 +27,3 @@ def legend(figure: Figure, columns: int) -> None:
             handles.setdefault(label, handle)
     place: Any = {"loc": "lower center", "ncol": columns, "frameon": False, "fontsize": 9}
     figure.legend(handles.values(), handles.keys(), **place)
-
-
-def save(figure: Figure, path: Path, dpi: int) -> str:
-    """@return the file's name"""
-    figure.savefig(path, dpi=dpi)
-    plt.close(figure)
-    return path.name

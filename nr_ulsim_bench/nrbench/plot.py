@@ -37,7 +37,7 @@ def draw(plot: Plot, out: Path) -> str:
     import seaborn as sns
     from matplotlib.ticker import LogLocator
 
-    from nrbench.drawing import plain_numbers, save
+    from nrbench.drawing import plain_numbers, plt
 
     x, y = plot.axes
     of_kind: dict[str, Any] = {"line": sns.relplot, "scatter": sns.relplot, "ecdf": sns.displot}
@@ -56,4 +56,6 @@ def draw(plot: Plot, out: Path) -> str:
             axis.axhline(value, color="0.4", linewidth=0.8, linestyle="--")
     grid.figure.suptitle(plot.title, fontsize=10)
     grid.tight_layout()
-    return save(grid.figure, out / f"{plot.name}.png", dpi=110)
+    grid.figure.savefig(out / f"{plot.name}.png", dpi=110)
+    plt.close(grid.figure)
+    return f"{plot.name}.png"

@@ -37,13 +37,16 @@ class Kubernetes(Strict):
         own = {"--context": self.context, "--namespace": self.namespace}
         return ["kubectl", *(f"{name}={value}" for name, value in own.items() if value), *words]
 
+    def answer(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = self.kubectl(*words)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+
 
 def credentials(wanted: Kubernetes) -> Any:
     """@return Dask's Security of the client"""
     from distributed.security import Security
 
-    words = wanted.kubectl("get", "secret", wanted.secret, "--output=json")
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    done = wanted.answer("get", "secret", wanted.secret, "--output=json")
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise BenchError(f"secret {wanted.secret}: {reason}")
@@ -57,8 +60,7 @@ def credentials(wanted: Kubernetes) -> Any:
 
 def nodes(wanted: Kubernetes) -> int:
     """On which a worker is to run."""
-    words = wanted.kubectl("get", "daemonset", "--output=jsonpath={.items[*].status.desiredNumberScheduled}")
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER_S)
+    done = wanted.answer("get", "daemonset", "--output=jsonpath={.items[*].status.desiredNumberScheduled}")
     return sum(map(int, filter(str.isdecimal, done.stdout.split()))) or 1
 
 

@@ -36,11 +36,11 @@ typedef struct {
   uint32_t awake_seats; ///< helper seats that do not rest; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
+  uint32_t waits; ///< that have returned, those inside tasks apart; counted with tracing only
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
-  uint32_t waits; ///< that have returned, those inside tasks apart; counted with tracing only
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   ws_laneless_t *laneless; ///< tasks of pools where it had no lane, the innermost; NULL = none
   ws_steps_t steps; ///< of the thread's own stack
