@@ -66,6 +66,8 @@ function(ws_install_part part)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${part}_development)
 endfunction()
 
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/observe/gdb/ws_blocked.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/thread_pool_ws/gdb COMPONENT development)
 if(TARGET thread_pool_ws_api)
   ws_install_part(api)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/api/
