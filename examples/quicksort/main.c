@@ -34,6 +34,15 @@ static void sort_on_tpool(contest_t *contest)
   quicksort_on(contest->pool, contest->number, contest->options.count);
 }
 
+/// As many levels as the buffer holds.
+static void sort_by_depth(contest_t *contest)
+{
+  unsigned depth = 0;
+  while (2 << depth <= contest->options.buffer)
+    depth++;
+  quicksort_to_depth(contest->pool, contest->number, contest->options.count, depth);
+}
+
 static void sort_on_one_thread(contest_t *contest)
 {
   quicksort(contest->number, contest->options.count);
@@ -58,6 +67,7 @@ static void sort_by_tbb(contest_t *contest)
 #endif
 
 static contestant_t contestants[] = {{.name = "tpool", .sort = sort_on_tpool},
+                                     {.name = "tpool, depth", .sort = sort_by_depth},
                                      {.name = "one thread", .sort = sort_on_one_thread},
                                      {.name = "qsort", .sort = sort_by_libc},
 #ifdef HAVE_TBB

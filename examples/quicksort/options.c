@@ -17,7 +17,8 @@ static const char help[] =
     "  --full       as --count 999999999: 4 GB\n"
     "  --threads N  threads that sort, 1 to 1024; default: the CPUs that are online\n"
     "  --buffer N   jobs that may be queued, 1 to 1048576; default 50\n"
-    "  --compare    also: one thread, the C library's qsort, and oneTBB's parallel_sort if it was found\n"
+    "  --compare    also: with a depth counter, one thread, the C library's qsort, and oneTBB's "
+    "parallel_sort if it was found\n"
     "  --rounds N   sort N times, each contestant once in each round; 1 to 1000; default 1\n"
     "  --seed N     of the random numbers; default 1\n"
     "  --json       print one line of JSON in place of the table\n";

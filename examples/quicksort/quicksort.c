@@ -2,8 +2,12 @@
 /// @file quicksort.c
 /// quicksort.h. The recursion on the pool is the textbook's: a range is split in two, and both parts are
 /// added as jobs. When the buffer is full, tpool_add() sorts the part itself: jobs never wait for each other.
+/// With a depth counter the buffer has room for each job: of a tree of that depth at most 2^depth jobs can be
+/// queued, because a job is queued after its parent has begun. That also suits pools whose add blocks.
 #include "quicksort.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -76,6 +80,7 @@ void quicksort(int *number, size_t count)
 /// One sort.
 typedef struct {
   tpool *pool;
+  unsigned depth_max; ///< a job that is so deep adds none
   atomic_size_t unsorted; ///< numbers
   sem_t over;
 } sort_t;
@@ -85,6 +90,7 @@ typedef struct {
   sort_t *sort;
   int *number;
   size_t count;
+  unsigned depth; ///< jobs above it
 } range_t;
 
 static void sort_serially(sort_t *sort, int *number, size_t count)
@@ -96,13 +102,17 @@ static void sort_serially(sort_t *sort, int *number, size_t count)
 
 static void sort_range(void *range_arg);
 
-static void add(sort_t *sort, int *number, size_t count)
+static void add(sort_t *sort, int *number, size_t count, unsigned depth)
 {
   range_t *range = malloc(sizeof *range);
   if (range) {
-    *range = (range_t){sort, number, count};
-    if (tpool_add(sort->pool, sort_range, range) == 0)
+    *range = (range_t){sort, number, count, depth};
+    const bool counted = sort->depth_max < UINT_MAX;
+    const int error = (counted ? tpool_try_add : tpool_add)(sort->pool, sort_range, range);
+    if (error == 0)
       return;
+    if (error == -EAGAIN)
+      abort(); // the counter has let too many jobs in
     free(range);
   }
   sort_serially(sort, number, count); // no memory, or the pool has ended
@@ -113,22 +123,27 @@ static void sort_range(void *range_arg)
 {
   const range_t range = *(range_t *)range_arg;
   free(range_arg);
-  if (range.count <= JOB_MAX) {
+  if (range.count <= JOB_MAX || range.depth == range.sort->depth_max) {
     sort_serially(range.sort, range.number, range.count);
     return;
   }
   const size_t first = split(range.number, range.count);
-  add(range.sort, range.number, first);
-  add(range.sort, range.number + first, range.count - first);
+  add(range.sort, range.number, first, range.depth + 1);
+  add(range.sort, range.number + first, range.count - first, range.depth + 1);
 }
 
 void quicksort_on(tpool *pool, int *number, size_t count)
 {
+  quicksort_to_depth(pool, number, count, UINT_MAX);
+}
+
+void quicksort_to_depth(tpool *pool, int *number, size_t count, unsigned depth_max)
+{
   if (count == 0)
     return;
-  sort_t sort = {.pool = pool, .unsorted = count};
+  sort_t sort = {.pool = pool, .depth_max = depth_max, .unsorted = count};
   sem_init(&sort.over, 0, 0);
-  add(&sort, number, count);
+  add(&sort, number, count, 0);
   while (sem_wait(&sort.over) != 0) // a signal
     ;
   sem_destroy(&sort.over);

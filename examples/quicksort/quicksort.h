@@ -15,4 +15,8 @@ void quicksort(int *number, size_t count);
 /// threads are all that sort.
 void quicksort_on(tpool *pool, int *number, size_t count);
 
+/// @brief The same with a depth counter: a job with @p depth_max jobs above it adds none. The pool's buffer
+/// must hold 2^depth_max jobs.
+void quicksort_to_depth(tpool *pool, int *number, size_t count, unsigned depth_max);
+
 #endif
