@@ -7,7 +7,7 @@ import time
 import machine_tree
 import pytest
 
-from nrbench.doctor import checks
+from nrbench.doctor import checks, noise
 from nrbench.doctor.target import Level, Target
 from nrbench.system import CPU, System, parse_cpus
 
@@ -224,3 +224,30 @@ def test_real_time_threads_that_never_sleep_on_the_workers_cpus(
     findings = checks.examine(second(tmp_path, monkeypatch, then, now | stat()))
     (found,) = (finding for finding in findings if finding.check == "real-time pollers")
     assert (found.level, found.seen) == (GOOD if seen.startswith("none") else BAD, seen)
+
+
+RTLA = """                              Operating System Noise
+CPU Period   Runtime   Noise  % CPU Aval   Max Noise   Max Single    HW   NMI    IRQ  Softirq  Thread
+  2 #1       1000000    6000    99.40000        6978           56   549     0   1000      150      13
+  3 #1       1000000    4000    99.60000        8092         {most}   399     0   1000       50       0
+"""
+
+
+@pytest.mark.parametrize(
+    "answer, level, seen",
+    [
+        (
+            (0, RTLA.format(most=90)),
+            WARN,
+            "0.50 % of the time, at most 90 us at once, by 948 hardware",
+        ),
+        ((0, RTLA.replace(" 56 ", " 50 ").format(most=9)), GOOD, "2000 interrupts, 200 softirqs, 13 threads"),
+        ((1, "Failed to apply\nconfig"), Level.UNSEEN, "rtla osnoise: Failed to apply config; it needs root"),
+    ],
+)
+def test_what_disturbs_the_cpus(answer, level, seen, monkeypatch):
+    monkeypatch.setattr(noise, "which", lambda _: "/usr/bin/rtla")
+    monkeypatch.setattr(noise, "run", lambda *_, **__: answer)
+    row = checks.ROWS["Activity"]["disturbances"]
+    found = checks._finding("Activity", "disturbances", row, Target(System(), parse_cpus("2-3")))
+    assert found.level is level and seen in found.seen

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from nrbench import facts, toml
-from nrbench.doctor import looks, wakes
+from nrbench.doctor import looks, noise, wakes
 from nrbench.doctor.target import Level, Seen, Target, Unseen, good, note, visible
 from nrbench.system import format_cpus
 
 ROWS = toml.loads(Path(__file__).with_name("checks.toml").read_text(encoding="utf-8"))
-LOOKS = vars(looks) | vars(wakes)
+LOOKS = vars(looks) | vars(noise) | vars(wakes)
 ACTIVITY, WAKES = "Activity", "Wake latency"  # areas of the checks that take a second and more
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
 QUESTION = "quiet enough to measure?"
