@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "words.h"
 #include "ws_fiber.h"
+#include "ws_node.h"
 #include "ws_sync.h"
 
 #define BLOCKS 16u // of a table; there are as many tables as workers
@@ -28,7 +29,9 @@ static const char usage[] =
     "usage: ws-latch how=NAME [key=value]...\n"
     "keys:  how=threads        a thread for each client\n"
     "           tasks          a plain task of the pool for each scan, which blocks its worker\n"
+    "           regions        such tasks with the hint of the NUMA node on which the table lies\n"
     "           fibers         a fiber for each client, which yields when it meets a held latch\n"
+    "           both           such fibers, pushed on the table's node\n"
     "           cost-ws|cost-boost   no scans: what fibers of this library cost\n"
     "       clients=N          each asks for one scan after the other\n"
     "       workers=N          threads of the pool, and tables (default: CPUs)\n"
@@ -37,13 +40,14 @@ static const char usage[] =
     "       count=N            of cost-*: switches\n";
 
 typedef struct {
-  enum { HOW_THREADS, HOW_TASKS, HOW_FIBERS, HOW_WS, HOW_BOOST } how;
+  enum { HOW_THREADS, HOW_TASKS, HOW_REGIONS, HOW_FIBERS, HOW_BOTH, HOW_WS, HOW_BOOST } how;
   uint32_t clients, workers, count;
   uint64_t hold_us, warm_ms, ms;
 } request_t;
 
 static const word_key_t keys[] = {
-    {"how", WORD_ONE_OF(request_t, how, "threads", "tasks", "fibers", "cost-ws", "cost-boost")},
+    {"how",
+     WORD_ONE_OF(request_t, how, "threads", "tasks", "regions", "fibers", "both", "cost-ws", "cost-boost")},
     {"clients", WORD_NUMBER(request_t, clients, 1, 100000)},
     {"workers", WORD_NUMBER(request_t, workers, 1, 1023)},
     {"hold_us", WORD_NUMBER(request_t, hold_us, 0, 1000000)},
@@ -70,6 +74,7 @@ typedef struct {
   _Alignas(64) bench_t *bench;
   block_t *table;
   uint32_t first; ///< block
+  uint32_t node; ///< hint: where the table lies; WS_NODE_ANY without regions
   uint64_t asked_ns;
   pthread_t thread;
   _Atomic uint64_t blocks; ///< scanned; written by the present scan only
@@ -134,18 +139,22 @@ static void unlock_exclusive(block_t *block)
   ws_mutex_unlock(&block->lock);
 }
 
+/// The thread goes from CPU to CPU of the process, so that each node gets tables by its share of the CPUs.
 static void make_tables(bench_t *bench)
 {
+  const cpu_set_t mask = cpus_mask();
   const uint32_t blocks = bench->request.workers * BLOCKS;
   bench->block = allot(blocks, sizeof *bench->block);
   uint64_t *word = allot(blocks, BLOCK_WORDS * sizeof *word);
   for (uint32_t i = 0; i < blocks; i++, word += BLOCK_WORDS) {
+    cpus_pin(0, cpus_nth(&mask, i / BLOCKS));
     bench->block[i].word = word;
     for (uint64_t w = 0; w < BLOCK_WORDS; w++) {
       word[w] = ((uint64_t)(i % BLOCKS) << 32) + w;
       bench->sum += i < BLOCKS ? word[w] : 0;
     }
   }
+  sched_setaffinity(0, sizeof mask, &mask);
 }
 
 static uint64_t block_sum(const block_t *block)
@@ -256,13 +265,23 @@ static void scan_in_task(void *client)
     ask(client);
 }
 
+static void begin_fiber(void *client_arg)
+{
+  client_t *const client = client_arg;
+  if (ws_fiber_push(client->bench->pool, scan_in_fiber, client, NULL, NULL))
+    client->bench->failed = true;
+}
+
+/// A fiber has no hint of its own: a task that has one pushes it, to the queue of a worker on that node.
 static void ask(client_t *client)
 {
   bench_t *const bench = client->bench;
-  const int error = bench->request.how == HOW_FIBERS
-                        ? ws_fiber_push(bench->pool, scan_in_fiber, client, NULL, NULL)
-                        : ws_pool_push(bench->pool, (ws_task_t){.func = scan_in_task, .arg = client});
-  if (error)
+  if (bench->request.how == HOW_FIBERS) {
+    begin_fiber(client);
+    return;
+  }
+  void (*const func)(void *) = bench->request.how == HOW_BOTH ? begin_fiber : scan_in_task;
+  if (ws_pool_push(bench->pool, (ws_task_t){.func = func, .arg = client, .node = client->node}))
     bench->failed = true;
 }
 
@@ -318,11 +337,15 @@ static bool start_all(bench_t *bench)
     if (pthread_create(&bench->writer[i].thread, NULL, write_blocks, &bench->writer[i]) != 0)
       return false;
   }
-  for (uint32_t i = 0; i < request->clients; i++)
+  const bool regions = request->how == HOW_REGIONS || request->how == HOW_BOTH;
+  for (uint32_t i = 0; i < request->clients; i++) {
+    block_t *const table = &bench->block[i % request->workers * BLOCKS];
     bench->client[i] = (client_t){.bench = bench,
-                                  .table = &bench->block[i % request->workers * BLOCKS],
+                                  .table = table,
                                   .first = (uint32_t)((uint64_t)BLOCKS * i / request->clients),
+                                  .node = regions ? ws_node_hint(ws_node_of(table->word)) : WS_NODE_ANY,
                                   .asked_ns = clock_now_ns()};
+  }
   return request->how == HOW_THREADS ? begin_in_threads(bench) : begin_in_pool(bench);
 }
 
@@ -372,6 +395,7 @@ static void run(bench_t *bench)
   report_t *const report = &bench->report;
   make_tables(bench);
   report_count(report, "workers", bench->request.workers);
+  report_count(report, "nodes", ws_node_count());
   report_number(report, "work_us", block_ns(bench) * 1e-3);
   const bool good = start_all(bench);
   if (good)

@@ -270,10 +270,18 @@ def ws_latch(asked: Asked) -> Iterator[Line]:
         yield about | {name: asked.near(value * slowness, name) for name, value in COSTS.items()}
         return
     held = asked.number_of("hold_us")
-    rate = asked.near(5e5 / (1 + held / (40 if how == "tasks" else 2000)), "rate")
+    rate = asked.near(5e5 / (1 + held / (40 if how in ("tasks", "regions") else 2000)), "rate")
     factors = {"p50": 1, "p99": 2}
     found = {f"scan_{p}_us": asked.near(k * (64 + held), p) for p, k in factors.items()}
-    yield found | {"workers": 2, "work_us": 4.0, "hold_us": held, "blocks_per_s": rate}
+    yield found | {"workers": 2, "nodes": 1, "work_us": 4.0, "hold_us": held, "blocks_per_s": rate}
+
+
+def ws_ticks(asked: Asked) -> Iterator[Line]:
+    """CPU 1 has no tick."""
+    runs, ns = int(asked.number_of("count")), round(1000 * asked.near(20, "run"))
+    late = 1 if asked.given["cpu"] == "1" else runs // 100
+    found = {"runs": runs, "lost_percent": 25 * late / runs, "max_us": (ns + 5000) / 1000}
+    yield found | {"histogram": [ns, runs - late, ns + 5000, late]}
 
 
 def ws_prewake(asked: Asked) -> Iterator[Line]:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scans that meet held latches: as threads, as tasks that block, as fibers that yield. ws-latch in rounds."""
+"""Scans that meet held latches, in five ways. ws-latch in rounds."""
 
 import math
-from typing import Any, Iterator
+from typing import Iterator
 
 from nrbench.driver import there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, shown, words
 from nrbench.judge import Ratio, Rounds, at_least_word, judge, median, round_ratio
-from nrbench.plot import Plot
 from nrbench.render import number
 from nrbench.stats import Line, Results
 
-FIBERS, TASKS, BOOST = "fibers", "tasks", "cost-boost"
-TITLES = {"threads": "(a) a thread a client", TASKS: "(b) tasks that block", FIBERS: "(c) fibers that yield"}
+FIBERS, TASKS, BOTH, BOOST = "fibers", "tasks", "both", "cost-boost"
+TITLES = {"threads": "(a) a thread a client", TASKS: "(b) tasks that block"}
+TITLES |= {"regions": "(c) tasks, by region", FIBERS: "(d) fibers that yield", BOTH: "(e) fibers, by region"}
 LIBRARIES = ("cost-ws", BOOST)
 COSTS = {
     "yield_ns": "a switch, ns",
@@ -66,7 +66,7 @@ def rounds(at: Results, how: str, name: str = "blocks_per_s") -> Rounds:
     return at.rounds(name, how=how)
 
 
-def bound_share(at: Results, clients: int) -> Ratio | None:
+def bound_share(at: Results, clients: int, how: str = FIBERS) -> Ratio | None:
     """
     Of the blocks per second that fibers can reach. By Little's law throughput is waits under way / time of a
     wait: tasks have at most a wait a worker, fibers a wait a client. The CPUs sum up no more than they can.
@@ -74,14 +74,14 @@ def bound_share(at: Results, clients: int) -> Ratio | None:
     tasks, work_us, workers = rounds(at, TASKS), rounds(at, FIBERS, "work_us"), at.last("workers", 1)
     both = sorted(tasks.keys() & work_us.keys())
     most = {n: min(clients * tasks[n], workers * 1e6 / work_us[n]) for n in both}
-    return round_ratio(rounds(at, FIBERS), most)
+    return round_ratio(rounds(at, how), most)
 
 
 def _ways(cell: tuple[int, int], at: Results) -> Iterator[Line]:
     for how, of in at.by("how").items():
         figures = {name: of.get(name, math.nan) for name in ("blocks_per_s", "scan_p50_us", "scan_p99_us")}
         ratio = round_ratio(rounds(at, how), rounds(at, TASKS)) if how != TASKS else None
-        share = bound_share(at, cell[0]) if how == FIBERS else None
+        share = bound_share(at, cell[0], how) if how in (FIBERS, BOTH) else None
         labels = {"a_worker": cell[0], "held": cell[1], "title": TITLES[how]}
         yield labels | figures | {"ratio": ratio or "", "share": share or ""}
 
@@ -95,7 +95,8 @@ def _costs(results: Results) -> Iterator[Line]:
 
 def report(results: Results) -> Iterator[Item]:
     found = results.by("a_worker", "held")
-    title = "Scans of tables of 16 blocks of 128 KiB, a quarter of them held"
+    nodes = results.last("nodes", 1)
+    title = f"Scans of tables of 16 blocks of 128 KiB, a quarter of them held; NUMA nodes: {nodes}"
     ways = (way for cell, at in found.items() for way in _ways(cell, at))
     yield from shown(title, SCANS, sorted(ways, key=lambda way: (way["a_worker"], way["held"], way["title"])))
     sleepers, version = results.last("sleepers", 0), results.only(how=BOOST).last("version", "not built")
@@ -103,25 +104,10 @@ def report(results: Results) -> Iterator[Item]:
     yield from shown(title, FIBER, _costs(Results(results.lines)))
     source, free = (found.get((MANY, hold_us), Results([])) for hold_us in (SOURCE_US, 0))
     share, idle = bound_share(source, MANY), round_ratio(rounds(free, FIBERS), rounds(free, TASKS))
-    what = f"{SOURCE_US} µs, {MANY} clients a worker: (c) reaches {BOUND_PART:.0%} of the bound"
+    what = f"{SOURCE_US} µs, {MANY} clients a worker: (d) reaches {BOUND_PART:.0%} of the bound"
     yield Verdict(at_least_word(share, BOUND_PART), f"{what}: {share or 'n/a'}")
-    what = "no writers: fibers cost at most 5 %: (c) / (b)"
+    what = "no writers: fibers cost at most 5 %: (d) / (b)"
     yield Verdict(at_least_word(idle, NOT_SLOWER), f"{what} = {idle or 'n/a'}")
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    """Fibers that yield against tasks that block, over how long a latch is held."""
-    x, y = "time that a writer holds a block / time to sum it up", "blocks per second, (c) / (b)"
-    points = [
-        {x: hold_us / (median(rounds(at, FIBERS, "work_us")) or 1), y: of / tasks[n], "clients": clients}
-        for (clients, held), at in results.by("a_worker", "held").items()
-        for hold_us, tasks in [(median(rounds(at, FIBERS, "hold_us")), rounds(at, TASKS))]
-        for n, of in rounds(at, FIBERS).items()
-        if held and hold_us and n in tasks
-    ]
-    look: dict[str, Any] = {"hue": "clients", "marker": "o", "aspect": 1.8, "palette": "deep"}
-    look |= {"estimator": "median", "errorbar": ("pi", 100)}
-    yield Plot("latch", "Fibers against tasks that block", points, "line", (x, y), look, "xy", (1.0,))
-
-
-PART = Part("latch", "tables whose blocks are held by writers", report, "how", plan, plots=plots)
+PART = Part("latch", "tables whose blocks are held by writers", report, "how", plan)

@@ -7,7 +7,6 @@ from typing import Iterator
 from nrbench import host
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
 from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
-from nrbench.plot import Plot
 from nrbench.render import number
 from nrbench.stats import Results
 from nrbench.system import CPU, System
@@ -96,11 +95,4 @@ def report(results: Results) -> Iterator[Item]:
         yield f"note: {misplaced} blocks do not lie on the node that they were written on"
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    """Bandwidth of each way to scan, a mark a round."""
-    rounds = {title: gb_per_s(results, way).values() for way, title in WAYS.items()}
-    points = [{"way": title, "GB/s": value} for title, values in rounds.items() for value in values]
-    yield Plot("scan", "Bandwidth of a scan, all rounds", points, "strip", ("GB/s", "way"), {"aspect": 2.2})
-
-
-PART = Part("scan", "a table spread over NUMA nodes", report, "way", plan, plots=plots)
+PART = Part("scan", "a table spread over NUMA nodes", report, "way", plan)
