@@ -14,6 +14,7 @@
 
 #define INTERVALS UINT64_C(10000000)
 #define PIN_STEP 1u // 2 skips SMT siblings where they are numbered in pairs
+#define PIN_FIRST 1u // leaves out the first CPU, which the kernel interrupts most
 
 typedef struct {
   cpu_set_t mask; ///< CPUs of this process
@@ -26,7 +27,7 @@ static void observe(void *tracker_arg, const ws_observation_t *observation)
   tracker_t *tracker = tracker_arg;
   if (observation->what != WS_OBSERVED_START)
     return;
-  uint32_t left = (observation->worker + 1) * PIN_STEP % (uint32_t)CPU_COUNT(&tracker->mask);
+  uint32_t left = (PIN_FIRST + observation->worker * PIN_STEP) % (uint32_t)CPU_COUNT(&tracker->mask);
   uint32_t cpu = 0;
   while (!CPU_ISSET(cpu, &tracker->mask) || left-- > 0)
     cpu++;

@@ -14,13 +14,15 @@ typedef struct {
   ws_pool_t *pool;
   ws_group_t group;
   cpu_set_t cpus; ///< of the process, for the observer
+  uint32_t pin_first, pin_step;
 } bench_ws_t;
 
 /// An observer of the workers.
-static void pin_worker(void *cpus, const ws_observation_t *seen)
+static void pin_worker(void *bench_arg, const ws_observation_t *seen)
 {
+  const bench_ws_t *const bench = bench_arg;
   if (seen->what == WS_OBSERVED_START)
-    cpus_pin(0, cpus_nth(cpus, seen->worker + 1)); // the first CPU is the caller's
+    cpus_pin(0, cpus_nth(&bench->cpus, bench->pin_first + (seen->worker + 1) * bench->pin_step));
 }
 
 static void *create(const bench_settings_t *settings)
@@ -41,8 +43,10 @@ static void *create(const bench_settings_t *settings)
   }
   if (settings->pinned_by_observer) {
     bench->cpus = cpus_mask();
+    bench->pin_first = settings->pin_first;
+    bench->pin_step = settings->pin_step;
     wanted.observer = pin_worker;
-    wanted.observer_arg = &bench->cpus;
+    wanted.observer_arg = bench;
   }
   if (settings->hot)
     wanted.spin = WS_SPIN_HOT;
@@ -55,7 +59,7 @@ static void *create(const bench_settings_t *settings)
     return NULL;
   }
   if (settings->pinned_by_observer)
-    cpus_pin(0, cpus_nth(&bench->cpus, 0));
+    cpus_pin(0, cpus_nth(&bench->cpus, bench->pin_first));
   return bench;
 }
 

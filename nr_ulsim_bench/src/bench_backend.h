@@ -24,7 +24,10 @@ typedef struct {
   uint32_t workers; ///< threads beside the producer
   bool
       pinned; ///< worker i shall be pinned to CPU i, where the pool offers that; the simulated machine's only
-  bool pinned_by_observer; ///< worker i shall be pinned to CPU i + 1 of the process, and the caller to CPU 0
+  /// Worker i shall be pinned to CPU pin_first + (i + 1) * pin_step of the process, and the caller to
+  /// pin_first
+  bool pinned_by_observer;
+  uint32_t pin_first, pin_step;
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
   uint32_t tasks_max; ///< most tasks pushed between two waits

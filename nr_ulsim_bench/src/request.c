@@ -119,6 +119,8 @@ static const word_key_t keys[] = {
     {"tasks", WORD_NUMBER(request_t, tasks, 1, 100000000)},
     {"idle_us", WORD_NUMBER(request_t, idle_us, 0, 10000000)},
     {"intervals", WORD_NUMBER(request_t, intervals, 1000000, INT64_C(1) << 40)},
+    {"pin_first", WORD_NUMBER(request_t, pin_first, 0, 1023)},
+    {"pin_step", WORD_NUMBER(request_t, pin_step, 1, 1023)},
     {NULL},
 };
 
@@ -129,7 +131,8 @@ bool request_parse(char *line, request_t *request, report_t *report)
                          .slots = 100,
                          .warm_slots = 10,
                          .period_us = 500,
-                         .intervals = 20000000};
+                         .intervals = 20000000,
+                         .pin_step = 1};
   if (!words_parse(line, keys, request, report))
     return false;
   const char *missing = NULL;

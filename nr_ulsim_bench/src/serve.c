@@ -171,6 +171,8 @@ void serve(session_t *session, const request_t *request, report_t *report)
       .workers = request->workers,
       .hot = request->mode == MODE_HOT,
       .pinned_by_observer = request->mode == MODE_PINNED,
+      .pin_first = request->pin_first,
+      .pin_step = request->pin_step,
       .rt_priority = realtime_workers ? RT_PRIORITY : 0,
       .tasks_max = tasks_max(request),
   };

@@ -145,7 +145,8 @@ def test_a_histogram_has_each_slot_and_its_bins_are_narrow():
 @pytest.mark.parametrize("name", list(pi.TITLES))
 @pytest.mark.parametrize("workers", [0, 3])
 def test_each_library_computes_pi(name, workers):
-    words = ["backend=ws", "mode=pinned"] if name == pi.PINNED else [f"backend={name}"]
+    words = ["backend=ws", "mode=pinned"] if name in (pi.PINNED, pi.PINNED_OFF) else [f"backend={name}"]
+    words += ["pin_first=1", "pin_step=2"] if name == pi.PINNED_OFF else []
     if not (PROGRAMS / f"libbench_{words[0].partition('=')[2]}.so").is_file():
         pytest.skip(f"{name} was not built")
     status, (answer,) = ask(

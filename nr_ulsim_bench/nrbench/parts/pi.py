@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A parallel reduction: this pool floating and pinned, and other libraries. ws-bench in rounds."""
 
+import math
 from typing import Callable, Iterator, Mapping
 
 import numpy as np
@@ -10,13 +11,15 @@ from nrbench.driver import not_built, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, shown, words
 from nrbench.judge import Array, Ratio, Rounds, at_most_word, equal_word, resampled, round_ratio
 from nrbench.plot import Plot
+from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
 
-PINNED = "ws-pinned"
+PINNED, PINNED_OFF = "ws-pinned", "ws-pinned-off"
 RIVALS = ("onetbb", "openmp-gcc", "openmp-llvm")
 TITLES = {
     OWN: "ws_reduce, floating",
     PINNED: "ws_reduce, pinned by an observer",
+    PINNED_OFF: "the same without the first CPU",
     "onetbb": "oneTBB parallel_reduce",
     "openmp-gcc": "OpenMP reduction, gcc",
     "openmp-llvm": "OpenMP reduction, LLVM",
@@ -28,11 +31,13 @@ PROCESS_S = 0.02
 LIMIT_S = 60
 NOT_SLOWER = 1.01  # slower by less than that is no loss
 EQUAL_MEANS = 1.02
+SCALED, SCALED_ROUNDS = (OWN, PINNED, "onetbb"), 7  # over 1 ... all threads
 RESAMPLED_MIN = 20  # runs; fewer do not show how the times are distributed
 COLUMNS = (
     "time of a reduction, ms{title}; runs{runs}; median{median:.3f}; mean{mean:.3f}; st. dev.{deviation:.3f};"
     " st. dev., %{share:.1f}; floating ÷ this [95 %]{ratio}"
 )
+SCALING = "threads{threads}; {how}; speed-up{up:.2f}; efficiency, %{share:.0f}"
 
 
 def plan(request: Request) -> Plan:
@@ -42,11 +47,30 @@ def plan(request: Request) -> Plan:
     missing = not_built(program, rivals)
     count, intervals = request.round_count(200, 40), request.usual(INTERVALS, QUICK_INTERVALS)
     seconds = PROCESS_S + (WARM + 1) * intervals * NS_PER_INTERVAL * 1e-9 / request.cores
-    sizes = words(bench="pi", workers=request.cores - 1, intervals=intervals, warm=WARM, limit_s=LIMIT_S)
+    sizes = words(bench="pi", intervals=intervals, warm=WARM, limit_s=LIMIT_S)
     of_how = {name: words(backend=name) for name in (OWN, *rivals) if name not in missing}
-    of_how[PINNED] = words(backend=OWN, mode="pinned")
-    steps = [Step({"bench": "pi", "how": how}, (*of_how[how], *sizes), seconds, how) for how in of_how]
-    return Plan(steps, asks(program), {"intervals": intervals, "warm": WARM, "missing": missing}, count)
+    for first, how in enumerate((PINNED, PINNED_OFF)):
+        of_how[how] = words(backend=OWN, mode="pinned", pin_first=first)
+
+    def step(bench: str, how: str, threads: int) -> Step:
+        given = (*of_how[how], *sizes, *words(workers=threads - 1))
+        return Step({"bench": bench, "how": how}, given, seconds * request.cores / threads, how)
+
+    most = [step("pi", how, max(1, request.cores - (how == PINNED_OFF))) for how in of_how]
+    scaled = [step("scaled", how, n) for how in SCALED if how in of_how for n in range(1, request.cores + 1)]
+    rounds = ((most, count), (scaled, min(count, SCALED_ROUNDS)))
+    drawn = (one for each, n in rounds for one in in_rounds(each, n, request.seed, id))
+    steps = [step.of_round(number) for number, step in drawn]
+    about = {"intervals": intervals, "warm": WARM, "missing": missing, "rounds": count}
+    return Plan(steps, asks(program), about)
+
+
+def scaling(results: Results) -> list[Line]:
+    """By the own pool's time on one thread."""
+    found = results.only(bench="scaled").by("how", "threads")
+    one_ns = found[OWN, 1]["ns"] if (OWN, 1) in found else math.nan
+    each = sorted((SCALED.index(how), n, one_ns / at["ns"]) for (how, n), at in found.items() if at.lines)
+    return [{"how": TITLES[SCALED[i]], "threads": n, "up": up, "share": 100 * up / n} for i, n, up in each]
 
 
 def ratio(of: Rounds, to: Rounds, figure: Callable[[Array], Array]) -> Ratio | None:
@@ -82,11 +106,11 @@ def verdicts(of: Mapping[str, Rounds]) -> Iterator[Verdict]:
 
 
 def report(results: Results) -> Iterator[Item]:
-    host, found = results.host, Results(results.lines).by("how")
+    host, found = results.host, Results(results.only(bench="pi").lines).by("how")
     of = {how: found[how].rounds("ns") for how in TITLES if how in found}
     error = max((line["pi_error"] for line in results.lines), default=0.0)
     yield (
-        f"pi by {host['intervals']} intervals, {results.last('threads', 0)} threads compute; a process a"
+        f"pi by {host['intervals']} intervals, {host['cores']} threads compute; a process a"
         f" run times one reduction after {host['warm']} others; largest error {error:.1g}"
     )
     rows: list[Line] = []
@@ -98,13 +122,18 @@ def report(results: Results) -> Iterator[Item]:
         to_own = round_ratio(of.get(OWN, {}), rounds) if how != OWN else None
         rows.append({"title": TITLES[how], "ratio": to_own or ""} | figures)
     yield from shown("", COLUMNS, rows)
+    yield from shown("On one thread and more", SCALING, scaling(results))
     yield from verdicts(of)
 
 
 def plots(results: Results) -> Iterator[Plot]:
-    times = {title: results.rounds("ns", how=how).values() for how, title in TITLES.items()}
+    times = {title: results.rounds("ns", bench="pi", how=how).values() for how, title in TITLES.items()}
     points = [{"how": title, "ms": ns * 1e-6} for title, values in times.items() for ns in values]
     yield Plot("pi", "Time of a reduction, all runs", points, "boxen", ("ms", "how"), {"aspect": 2.2})
+    panels = {"up": "speed-up", "share": "efficiency, %"}
+    points = [line | {"of": panels[name], " ": line[name]} for line in scaling(results) for name in panels]
+    look = {"hue": "how", "col": "of", "marker": "o", "facet_kws": {"sharey": False}}
+    yield Plot("pi_threads", "Reduction on 1 to all threads", points, "line", ("threads", " "), look)
 
 
 PART = Part("pi", "a parallel reduction", report, "how", plan, plots=plots)
