@@ -20,7 +20,7 @@ class Backend:
     install: str
     modes: tuple[tuple[str, tuple[str, ...]], ...] = (("default", ()),)
     settle_s: float = 0.1  # after its first slot until its figures no longer change
-    facade: bool = False  # the own pool by the interface of another one
+    part: str = ""  # that alone measures it, unless it is named
 
     def environment(self, mode: str) -> tuple[str, ...]:
         return dict(self.modes)[mode]
@@ -34,7 +34,7 @@ _BY_ENVIRONMENT = (("default", _PASSIVE), ("hot", _ACTIVE))
 BACKENDS: tuple[Backend, ...] = (
     # pre-wake learns for 0.1 to 0.2 s; no other pool here learns anything
     Backend(OWN, "this project: build the target thread_pool_ws", _BY_OPTION, settle_s=0.5),
-    *(Backend(name, _FACADE, facade=True) for name in FACADES),
+    *(Backend(name, _FACADE, part="coliseum") for name in FACADES),
     Backend(ALONE, _BUILT_IN),
     Backend("mutex-queue", _BUILT_IN),
     Backend("mutex-per-worker", _BUILT_IN),
@@ -42,6 +42,8 @@ BACKENDS: tuple[Backend, ...] = (
     Backend("openmp-gcc", "Debian gcc", _BY_ENVIRONMENT),
     Backend("openmp-llvm", "Debian clang and libomp-dev", _BY_ENVIRONMENT),
     Backend("glib", "Debian libglib2.0-dev"),
+    Backend("libuv", "Debian libuv1-dev"),
+    Backend("cthreadpool", "Debian cthreadpool-dev, or cmake -DWS_BENCH_CTHREADPOOL_DIR=<checkout>"),
     Backend("asio", "Debian libboost-dev"),
     Backend("eigen", "Debian libeigen3-dev"),
     Backend("bs", "cmake -DWS_BENCH_BS_DIR=<checkout of bshoshany/thread-pool>"),
@@ -49,6 +51,8 @@ BACKENDS: tuple[Backend, ...] = (
     Backend("forkunion", "cmake -DWS_BENCH_FORKUNION_DIR=<checkout of ashvardanian/ForkUnion>"),
     Backend("libfork", "cmake -DWS_BENCH_LIBFORK_DIR=<checkout of ConorWilliams/libfork>"),
     Backend("citor", "cmake -DWS_BENCH_CITOR_DIR=<checkout of Lallapallooza/citor>", _BY_OPTION),
+    Backend("barrier", _BUILT_IN, part="wake"),  # of POSIX, on which all workers wait
+    Backend("condition", _BUILT_IN, part="wake"),  # a condition variable, with a broadcast
     Backend("ocudu", "cmake -DWS_BENCH_OCUDU_DIR=<checkout of ocudu/ocudu>", _BY_OPTION),
 )
 

@@ -58,7 +58,7 @@ class OfParts(Request):
 
 Only = Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")]
 Classes = Annotated[Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")]
-BUDGET = Option("--budget", help="seconds for the parts slot, stream, coliseum and wake")
+BUDGET = Option("--budget", help="seconds for slot, stream, coliseum and wake together; for contest")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The coliseum: as many tasks as the pool can carry, pushed one by one by the producer, then one join.
+#include <string.h>
+
 #include "clock.h"
 #include "memory.h"
 #include "session.h"
@@ -13,6 +15,18 @@
 #define CALIBRATION_REPEATS 30
 /// Tasks of unlike length.
 #define KINDS 3u
+
+/// A task: fib(n), so many times.
+typedef struct {
+  uint32_t n, times;
+} fib_task_t;
+
+/// Which kind of task comes next: one after the other, or by chance.
+typedef struct {
+  bool by_chance;
+  slot_arrivals_t chance;
+  uint32_t pushed[KINDS];
+} order_t;
 
 typedef struct {
   session_t *session;
@@ -29,10 +43,22 @@ static void run_empty(void *arg)
   thread_count_task();
 }
 
-static void run_fib(void *n)
+static void run_fib(void *task_arg)
 {
-  sink = fib(*(const uint32_t *)n);
+  const fib_task_t *const task = task_arg;
+  for (uint32_t i = 0; i < task->times; i++)
+    sink = fib(task->n);
   thread_count_task();
+}
+
+static uint32_t next_kind(order_t *order, uint32_t kind)
+{
+  if (order->by_chance)
+    kind = (uint32_t)(arrivals_draw(&order->chance) * KINDS);
+  else
+    kind = kind + 1 == KINDS ? 0 : kind + 1;
+  order->pushed[kind]++;
+  return kind;
 }
 
 static void run_nested(void *arg)
@@ -75,14 +101,15 @@ static double fib_ns(uint32_t n)
   return (double)best_ns;
 }
 
+/// @param order  of kinds of tasks; NULL = each task is pushed once
 /// @return number of tasks that the producer ran inside its pushes
-static uint64_t push_and_wait(session_t *session, const bench_task_t *tasks, uint32_t kinds, uint32_t count)
+static uint64_t push_and_wait(session_t *session, const bench_task_t *tasks, order_t *order, uint32_t count)
 {
   const uint64_t before_tasks = thread_slot()->run_tasks;
   session_arm(session, count);
   for (uint32_t i = 0, kind = 0; i < count; i++) {
+    kind = order ? next_kind(order, kind) : i;
     session->backend->push(session->pool, &tasks[kind]);
-    kind = kind + 1 == kinds ? 0 : kind + 1;
   }
   const uint64_t inline_tasks = thread_slot()->run_tasks - before_tasks;
   session->backend->wait(session->pool);
@@ -95,6 +122,8 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
   report_t *const report = session->report;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
+  report_count(report, "ctx_switches", cost.ctx_switches);
+  counters_report(&session->counters, report);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
   report_number(report, "work_s", work_ns * 1e-9);
@@ -103,25 +132,37 @@ static void report_contest(session_t *session, usage_t cost, uint64_t tasks, dou
 /// The task records are few, shared by all pushes, since a task only reads them.
 static void measure_flat(session_t *session)
 {
-  static uint32_t n[][KINDS] = {
-      [WORK_EMPTY] = {0}, [WORK_FIB19] = {19, 19, 19}, [WORK_FIB17_19] = {17, 18, 19}};
+  static fib_task_t of[][KINDS] = {[WORK_EMPTY] = {{0, 0}},
+                                   [WORK_FIB19] = {{19, 1}, {19, 1}, {19, 1}},
+                                   [WORK_FIB17_19] = {{17, 1}, {18, 1}, {19, 1}},
+                                   [WORK_FIB19_X1_3] = {{19, 1}, {19, 2}, {19, 3}}};
   const work_t work = session->request->work;
   const uint32_t count = session->request->tasks, warm_count = count / 20 + 1;
   const uint64_t before_tasks = threads_run_tasks();
   bench_task_t tasks[KINDS];
-  double work_ns = 0;
+  double work_ns = 0, task_ns[KINDS] = {0};
   for (uint32_t i = 0; i < KINDS; i++) {
-    tasks[i] = (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = &n[work][i]};
-    work_ns += work == WORK_EMPTY ? 0 : fib_ns(n[work][i]) * count / KINDS;
+    tasks[i] = (bench_task_t){.func = work == WORK_EMPTY ? run_empty : run_fib, .arg = &of[work][i]};
+    task_ns[i] = work == WORK_EMPTY ? 0 : fib_ns(of[work][i].n) * of[work][i].times;
   }
-  push_and_wait(session, tasks, KINDS, warm_count);
+  order_t order = {.by_chance = work == WORK_FIB19_X1_3, .chance = session->request->arrivals};
+  push_and_wait(session, tasks, &order, warm_count);
+  memset(order.pushed, 0, sizeof order.pushed);
+  counters_begin(&session->counters);
   const usage_t begin = usage_now(USAGE_PROCESS);
-  const uint64_t inline_tasks = push_and_wait(session, tasks, KINDS, count);
+  const uint64_t inline_tasks = push_and_wait(session, tasks, &order, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  counters_end(&session->counters);
+  uint64_t repeats = 0;
+  for (uint32_t i = 0; i < KINDS; i++) {
+    work_ns += task_ns[i] * order.pushed[i];
+    repeats += (uint64_t)of[work][i].times * order.pushed[i];
+  }
   if (!session_check_tasks(session, before_tasks + warm_count + count))
     return;
   report_contest(session, cost, count, work_ns);
   report_count(session->report, "inline_tasks", inline_tasks);
+  report_count(session->report, "repeats", repeats);
 }
 
 static void measure_nested(session_t *session)
@@ -134,10 +175,12 @@ static void measure_nested(session_t *session)
     tasks[i] = (bench_task_t){.func = run_nested_root, .arg = &roots[i]};
   }
   const double work_ns = fib_ns(NESTED_ROOT) * count;
-  push_and_wait(session, tasks, 1, 1);
+  push_and_wait(session, tasks, NULL, 1);
+  counters_begin(&session->counters);
   const usage_t begin = usage_now(USAGE_PROCESS);
-  push_and_wait(session, tasks, count, count);
+  push_and_wait(session, tasks, NULL, count);
   const usage_t cost = usage_since(begin, USAGE_PROCESS);
+  counters_end(&session->counters);
   const uint64_t expected = fib(NESTED_ROOT);
   report_contest(session, cost, count * (UINT64_C(1) + nested_spawns(NESTED_ROOT)), work_ns);
   for (uint32_t i = 0; i < count; i++)

@@ -28,9 +28,10 @@ static const char usage[] =
     "                replay: file=PATH and those\n"
     "       stream: bursts=1xD period_ns=N and warm, slots: one task a period, never joined;\n"
     "               fan=N: each of them pushes N more when it has computed\n"
-    "       coliseum: work=empty|fib19|fib17-19|nested tasks=N\n"
+    "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N; seed=N: fib19x1-3 repeats\n"
     "       wake, idle: idle_us=N slots=N\n"
-    "       pi: intervals=N warm=N: a reduction after so many; mode=pinned: an observer pins the threads\n";
+    "       pi: intervals=N warm=N: a reduction after so many; mode=pinned: an observer pins the threads,\n"
+    "           from CPU pin_first=N on, each pin_step=N further\n";
 
 /// A pool has this long to be destroyed.
 #define CLOSE_S_MAX 2.0

@@ -115,7 +115,7 @@ static const word_key_t keys[] = {
     {"warm", WORD_NUMBER(request_t, warm_slots, 0, 1000000)},
     {"histogram", WORD_NUMBER(request_t, histogram, 0, 1)},
     {"file", WORD_TEXT(request_t, file)},
-    {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "nested")},
+    {"work", WORD_ONE_OF(request_t, work, "empty", "fib19", "fib17-19", "fib19x1-3", "nested")},
     {"tasks", WORD_NUMBER(request_t, tasks, 1, 100000000)},
     {"idle_us", WORD_NUMBER(request_t, idle_us, 0, 10000000)},
     {"intervals", WORD_NUMBER(request_t, intervals, 1000000, INT64_C(1) << 40)},

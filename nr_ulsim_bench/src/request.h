@@ -30,7 +30,7 @@ typedef enum {
 } bench_t;
 typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
 typedef enum { MODE_DEFAULT, MODE_HOT, MODE_PINNED } backend_mode_t;
-typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_NESTED } work_t;
+typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
 
 typedef struct {
   uint32_t tasks;
@@ -52,7 +52,7 @@ typedef struct {
   burst_t bursts[REQUEST_BURSTS_MAX]; ///< slot: chained in one slot
   uint32_t burst_count;
   uint64_t period_us; ///< slot, replay
-  slot_arrivals_t arrivals; ///< slot, replay
+  slot_arrivals_t arrivals; ///< slot, replay; its seed: coliseum, too
   uint64_t period_ns; ///< stream: from one task to the next
   uint32_t fan; ///< stream: tasks that each of its tasks pushes
   uint32_t slots; ///< slot, replay, wake: repetitions that count

@@ -180,6 +180,8 @@ void serve(session_t *session, const request_t *request, report_t *report)
     report_error(report, "n/a: this pool has no observers");
     return;
   }
+  if (request->bench == BENCH_COLISEUM)
+    counters_open(&session->counters); // before the threads, which they follow from their creation on
   session->pool = session->backend->create(&settings);
   if (!session->pool)
     report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,

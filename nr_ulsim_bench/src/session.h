@@ -5,6 +5,7 @@
 #define BENCH_SESSION_H
 
 #include "bench_backend.h"
+#include "counters.h"
 #include "report.h"
 #include "request.h"
 
@@ -17,6 +18,7 @@ typedef struct {
   const bench_backend_t *backend;
   void *pool;
   uint32_t cores; ///< CPUs that this process may use
+  counters_t counters; ///< coliseum
 } session_t;
 
 /// @brief Serve @p request and fill @p report: load the pool's module, create the pool, start its threads,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
 HERE = Path(__file__).parent
-OF_BENCH = ("ws-bench", "ws-scan", "ws-latch", "ws-prewake", "ws-trace-cost")
+OF_BENCH = ("ws-bench", "ws-scan", "ws-latch", "ws-prewake", "ws-trace-cost", "ws-ticks")
 FEW = "-n2"  # an nr_ulsim that is asked which pool it has: no run
 Line = dict[str, Any]
 
@@ -201,7 +201,9 @@ def _coliseum(asked: Asked, slowness: float) -> Line:
     work_s = tasks * TASK_NS.get(work, 8000.0) * 1e-9
     wall_s = asked.near((work_s / 2 + tasks * 20e-9) * slowness, "wall", 0.01)
     found = {"tasks": tasks, "work_s": work_s, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
-    return found | {"ns_per_task": wall_s * 1e9 / tasks, "inline_tasks": 0}
+    found |= {"ns_per_task": wall_s * 1e9 / tasks, "inline_tasks": 0, "ctx_switches": 100}
+    counted = {"ipc": 3.0, "retiring": 55, "bad_speculation": 5, "frontend_bound": 10, "backend_bound": 30}
+    return found | (counted if slowness == 1 else {"counters_missing": "Permission denied"})
 
 
 def _wake(asked: Asked, slowness: float) -> Line:

@@ -197,12 +197,21 @@ PARTS = {
     "latch": ("--rounds", "1"),
     "prewake": (),
     "trace": (),
+    "contest": (),
+    "ticks": (),
 }
+SIMULATED = {"bench": "scale-point", "pool": "ws", "cpus": 24, "time": 224.0, "bound_us": 200.0}
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_of_the_benchmark(part, programs, tmp_path):
-    """Measured and reported, then reported again."""
+def test_a_part_of_the_benchmark(part, programs, tmp_path, monkeypatch):
+    """Measured and reported, then reported again. Of two CPUs the second has no tick."""
+    simulate = programs / "simulate"
+    simulate.write_text(f"#!/bin/sh\nfor path; do :; done\necho '{json.dumps(SIMULATED)}' >\"$path\"\n")
+    simulate.chmod(0o755)
+    monkeypatch.setattr("nrbench.parts.scale.SIMULATE", simulate)
+    monkeypatch.setattr("nrbench.system.System.online", lambda _: frozenset({0, 1}))
+    monkeypatch.setattr("nrbench.facts.nohz_full", lambda _: frozenset({1}))
     words = ("run", "--only", part, "--quick", "--rounds", "5", *UNHURRIED, *PARTS[part])
     said = ran(*words, "--program", programs / "ws-bench", "--out", tmp_path / "out", "--data", DATA).stdout
     check(f"part-{part}.txt", plain(measured(said), tmp_path))

@@ -171,6 +171,34 @@ def test_a_reduction_that_cannot_be_computed_is_explained(words, error):
     assert status == 1 and answer["error"].startswith(error)
 
 
+@ws_bench
+def test_the_tasks_of_the_contest_repeat_by_a_seed():
+    words = ["bench=coliseum", "backend=alone", "work=fib19x1-3", "tasks=300", "limit_s=600"]
+    answers = [ask("ws-bench", *words, f"seed={seed}")[1][0] for seed in (1, 1, 2, 3)]
+    assert all("ctx_switches" in of and (of.get("ipc") or of["counters_missing"]) for of in answers)
+    found = [answer["repeats"] for answer in answers]
+    assert found[0] == found[1] and len({*found}) > 1 and all(300 < of < 900 for of in found)
+
+
+@ws_bench
+@pytest.mark.parametrize("backend", ["libuv", "cthreadpool", "barrier", "condition"])
+def test_a_plain_back_end_runs_each_task_once(backend):
+    """ws-bench counts them."""
+    if not (PROGRAMS / f"libbench_{backend}.so").is_file():
+        pytest.skip(f"{backend} was not built")
+    words = [f"backend={backend}", "workers=3", "limit_s=600"]
+    for bench in (["bench=coliseum", "work=fib17-19", "tasks=1000"], ["bench=idle", "idle_us=100"]):
+        assert ask("ws-bench", *bench, *words)[1][0]["wall_s"] > 0
+
+
+@pytest.mark.program("ws-ticks")
+def test_each_run_of_fib_is_in_the_histogram():
+    status, (answer,) = ask("ws-ticks", f"cpu={min(os.sched_getaffinity(0))}", "count=2000")
+    assert status == 0 and sum(answer["histogram"][1::2]) == answer["runs"] == 2000
+    status, (answer,) = ask("ws-ticks", "cpu=1023")
+    assert status == 1 and answer["error"].startswith("cannot run on CPU 1023")
+
+
 @pytest.mark.program("ws-scan")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("workers", [0, 3])

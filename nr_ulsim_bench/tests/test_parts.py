@@ -9,8 +9,10 @@ from made_up import nrbench
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.cases import IRREGULAR
+from nrbench.driver import BenchError
 from nrbench.engine import Request
-from nrbench.parts import lives, prewake, scale, scan
+from nrbench.parts import contest as the_contest
+from nrbench.parts import lives, prewake, scale, scan, ticks
 from nrbench.parts.pools import BUDGET_S, PARTS, QUICK_BUDGET_S, steps_of
 from nrbench.parts.pools_judge import verdicts, wake_us
 from nrbench.parts.scan import MIB, table_bytes
@@ -120,6 +122,27 @@ def test_only_lives_beside_what_is_not_allowed_are_left_out(tmp_path, monkeypatc
     left = {step.labels["noise"] for step in plan.steps}
     assert left == set(lives.NOISES) - {"f1", "f2", "f3"}
     assert set(plan.about["skipped"]) == {"noise f1", "noise f2", "noise f3"}
+
+
+@pytest.mark.parametrize("budget_s, tasks", [(600, None), (1e6, the_contest.TASKS)])
+def test_the_contest_takes_ten_minutes_or_has_the_size_of_the_slides(budget_s, tasks, tmp_path, monkeypatch):
+    (tmp_path / "ws-bench").touch()
+    monkeypatch.setattr(the_contest, "chosen", lambda *_: (pools(), {}))
+    plan = the_contest.plan(Request(tmp_path / "ws-bench", cores=2, budget_s=budget_s))
+    planned_s = sum(step.seconds for step in plan.steps if step.labels.get("bench") == "coliseum")
+    assert plan.about["tasks"] == tasks or planned_s == pytest.approx(600, rel=0.01)
+    assert {s.labels["threads"] for s in plan.steps if s.labels.get("bench") == "series"} == {1, 2}
+    assert not {"barrier", "ws-tpool", "alone"} & {step.labels["backend"] for step in plan.steps}
+
+
+def test_ticks_are_compared_where_some_cpus_have_none(tmp_path):
+    (tmp_path / "ws-ticks").touch()
+    request, mine = Request(tmp_path / "ws-bench"), {f"{CPU}/nohz_full": "2-5\n"}
+    steps = ticks.plan(request, tuned(tmp_path / "some", mine)).steps
+    wanted = dict.fromkeys((4, 5), ticks.KINDS[0]) | dict.fromkeys((6, 7), ticks.KINDS[1])
+    assert {step.labels["cpu"]: step.labels["kind"] for step in steps} == wanted
+    with pytest.raises(BenchError, match="no CPU without a tick"):
+        ticks.plan(request, tuned(tmp_path / "none", {f"{CPU}/nohz_full": None}))
 
 
 # Limits of verdicts

@@ -35,7 +35,8 @@ STREAM_CASE, STREAM_PERIOD_NS = "1x10", 35714
 FAN, FAN_PERIOD_NS = 8, 500000
 FAN_CASE = f"{STREAM_CASE}+{FAN}"
 # Tasks, and how long one core takes for them, about.
-JOBS = {"fib19": (7500, 0.15), "fib17-19": (11000, 0.15), "nested": (700, 0.15), "empty": (200_000, 0.02)}
+JOBS = {"fib19": (7500, 0.15), "fib17-19": (11000, 0.15), "fib19x1-3": (3700, 0.15)}
+JOBS |= {"nested": (700, 0.15), "empty": (200_000, 0.02)}
 IDLE_US = (250, 500, 1000, 2000, 5000)
 WAKES, WARM_WAKES = 15, 3
 # Besides no pool; where time is short, unless pools are chosen by name.
@@ -77,11 +78,11 @@ class Config(NamedTuple):
 Pools = Sequence[Present]
 
 
-def configs(request: Request, pools: Pools, *, modes: bool = True, facades: bool = False) -> Iterator[Config]:
+def configs(request: Request, pools: Pools, part: str = "", *, modes: bool = True) -> Iterator[Config]:
     """With as many computing threads as cores. In the normal class all pools, if there is time."""
     for pool, sched_class in itertools.product(pools, request.classes):
         name, normal, quick = pool.backend.name, sched_class == "other", request.quick
-        wanted = facades if pool.backend.facade else not quick or name in RIVALS
+        wanted = pool.backend.part == part if pool.backend.part else not quick or name in RIVALS
         if request.backends or (normal and wanted) or name in (OWN, ALONE, *request.usual(RIVALS, ())):
             workers = pool.fair_workers(request.cores) if pool.has_workers else 1
             for mode, _ in pool.backend.modes if modes and (normal or not quick) else pool.backend.modes[:1]:
@@ -123,7 +124,7 @@ def streams(request: Request, pools: Pools) -> Iterator[Step]:
 
 
 def jobs(request: Request, pools: Pools) -> Iterator[Step]:
-    for config in configs(request, pools, modes=False, facades=request.only == ("coliseum",)):
+    for config in configs(request, pools, "coliseum" * (request.only == ("coliseum",)), modes=False):
         threads = min(request.cores, config.workers + config.pool.waiter_helps)
         cases = [*FIB_CASES, "empty", *(["nested"] if config.pool.nests else [])]
         for case, (tasks, seconds) in ((case, JOBS[case]) for case in cases):
@@ -132,7 +133,7 @@ def jobs(request: Request, pools: Pools) -> Iterator[Step]:
 
 
 def wakes(request: Request, pools: Pools) -> Iterator[Step]:
-    for config in (config for config in configs(request, pools) if config.pool.has_workers):
+    for config in (config for config in configs(request, pools, "wake") if config.pool.has_workers):
         one = config._replace(workers=1) if config.pool.waiter_helps else config
         for idle_us in IDLE_US:
             given = words(bench="wake", idle_us=idle_us, slots=WAKES, warm=WARM_WAKES)

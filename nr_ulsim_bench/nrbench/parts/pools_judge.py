@@ -12,7 +12,7 @@ from nrbench.engine import Verdict
 from nrbench.judge import MET, MISSED, NONE, UNKNOWN, Ratio, at_most_word, passed_word, round_ratio, typical
 from nrbench.stats import Groups, Key, Results, select
 
-FIB_CASES = ("fib19", "fib17-19")
+FIB_CASES = ("fib19", "fib17-19", "fib19x1-3")
 IDLE_CASE = "idle-cpu"
 TIE = 1.01  # slower by less than that is no loss
 FACADE_NS_MAX = 10.0  # a task, over the core

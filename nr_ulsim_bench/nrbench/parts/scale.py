@@ -36,6 +36,16 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("scale", title, points, "line", ("CPUs", "value"), look, "xy")
 
 
+def simulate(words: Sequence[str], path: Path) -> subprocess.CompletedProcess[str]:
+    """@param path  follows the words"""
+    program = there(SIMULATE, "no such file; the part scale runs in this project's tree only")
+    command = [str(program), "scale", *words, str(path.absolute())]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode >= NOT_DONE:
+        raise BenchError(f"ci/simulate scale ended with exit status {done.returncode}")
+    return done
+
+
 class Scale(Part):
     """Its lines and tables are those of ci/simulate."""
 
@@ -48,23 +58,15 @@ class Scale(Part):
         words += ["--resume"] if request.goes_on else []
         with results_of(request.out, self.results):
             try:
-                return self._simulate([*words, "--out"], request.out).returncode
+                return simulate([*words, "--out"], request.out / self.results).returncode
             except KeyboardInterrupt:
                 say("interrupted; the same command takes the rest")
                 return INTERRUPTED
 
     def shown(self, out: Path) -> list[Section]:
-        done = self._simulate(["--report"], out)
+        done = simulate(["--report"], out / self.results)
         part = Part(**{**vars(self), "report": lambda _: [done.stdout.rstrip("\n")]})
         return part.shown(out)
-
-    def _simulate(self, words: Sequence[str], out: Path) -> subprocess.CompletedProcess[str]:
-        program = there(SIMULATE, "no such file; the part scale runs in this project's tree only")
-        command = [str(program), "scale", *words, str((out / self.results).absolute())]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        if done.returncode >= NOT_DONE:
-            raise BenchError(f"ci/simulate scale ended with exit status {done.returncode}")
-        return done
 
 
 PART = Scale("scale", "1 to 128 simulated CPUs", report=lambda results: (), plots=plots)

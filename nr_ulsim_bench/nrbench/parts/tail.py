@@ -77,14 +77,14 @@ def plan(request: Request) -> Plan:
     return Plan(every, asks(program), about, count, ("case", "class"), f"{count} x {len(every)} settings")
 
 
-def slots_us(lines: Sequence[Line]) -> Array:
+def slots_us(lines: Sequence[Line], name: str = HISTOGRAM) -> Array:
     """The makespan of each slot: the end of its bin."""
-    return 1e-3 * np.concatenate([np.repeat(line[HISTOGRAM][::2], line[HISTOGRAM][1::2]) for line in lines])
+    return 1e-3 * np.concatenate([np.repeat(line[name][::2], line[name][1::2]) for line in lines])
 
 
-def quantiles_us(lines: Sequence[Line], shares: Sequence[float] = (TAIL,)) -> Array:
+def quantiles_us(lines: Sequence[Line], shares: Sequence[float] = (TAIL,), name: str = HISTOGRAM) -> Array:
     """The smallest makespan that so large a share of the slots does not exceed."""
-    return np.asarray(np.quantile(slots_us(lines), shares, method="inverted_cdf"))
+    return np.asarray(np.quantile(slots_us(lines, name), shares, method="inverted_cdf"))
 
 
 def tails(at: Results) -> dict[int, float]:

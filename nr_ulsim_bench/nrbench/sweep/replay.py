@@ -166,7 +166,7 @@ def _sweep(options: Options) -> Sweep:
         raise BenchError(f"{options.data}: no recorded slots (*.slots)")
     files = choose_files(every, options.cases, options.short)
     found, missing = chosen(options.program, (*options.backends, ALONE) if options.backends else ())
-    pools = [pool for pool in found if options.backends or not pool.backend.facade]
+    pools = [pool for pool in found if options.backends or not pool.backend.part]
     for name, reason in missing.items():
         say(f"left out: {name}: {reason}")
     program = sha256_of_program(options.program)
