@@ -334,8 +334,8 @@ class Walk:
         self._close(lost)
 
     def _count_waits(self, thread: Thread, now: int, pool: int, waits: int) -> None:
-        """By their numbers, some waits of the thread before this one have left no event. Bursts of which there
-        are events explain as many of them; the others have left none, and are of the kind before."""
+        """By their numbers, some waits of the thread before this one have left no event. Bursts of which
+        there are events explain as many of them; the others have left none, and are of the kind before."""
         if thread.waits:
             for _ in range(waits - thread.waits - max(thread.begun, 1)):
                 self._leave_out(thread, now, thread.kind or (pool, 0))
