@@ -136,6 +136,29 @@ static void warn_of_lost_priority(const char *name)
                  name);
 }
 
+/// The list is valid, and its threads cannot run at the same time.
+static void warn_of_place(const char *name, const ws_settings_t *settings)
+{
+  char cpus[CORES_SHOWN];
+  switch (ws_tpool_cores_place(settings->cores, settings->workers, cpus, sizeof(cpus))) {
+    case WS_TPOOL_ONE_CORE:
+      ws_tpool_say("thread_pool_ws: all %u workers of pool %s share one core (CPU %s). Name other cores in "
+                   "--thread-pool, or start the process on more CPUs (taskset, AllowedCPUs=); nrbench doctor "
+                   "--layout %u proposes some",
+                   settings->workers, name, cpus, settings->workers);
+      break;
+    case WS_TPOOL_ISOLATED:
+      ws_tpool_say(
+          "thread_pool_ws: workers of pool %s float over isolated CPUs (%s), where the kernel keeps "
+          "all of them on one. Pin each one: name its core in --thread-pool; nrbench doctor --layout "
+          "%u proposes some",
+          name, cpus, settings->workers);
+      break;
+    case WS_TPOOL_APART:
+      break;
+  }
+}
+
 static void log_start(const char *name, const ws_tpool_t *tpool, const ws_tpool_params_t *params)
 {
   ws_stats_t stats;
@@ -149,6 +172,7 @@ static void log_start(const char *name, const ws_tpool_t *tpool, const ws_tpool_
                stats.cpus, cores, spin);
   if (stats.workers_realtime < stats.workers)
     warn_of_lost_priority(name);
+  warn_of_place(name, &params->settings);
 }
 
 /// Ends the process in the same cases as threadCreate, but with a message that names the entry and the valid

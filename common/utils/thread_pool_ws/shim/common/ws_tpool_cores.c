@@ -15,6 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../os/ws_os.h"
+
+#define SYSTEM_CPUS "/sys/devices/system/cpu/"
+#define WORDS (WS_CPUSET_MAX / WS_LONG_BITS)
 #define RANGE_BYTES 24 ///< of a text with two numbers
 
 typedef struct {
@@ -78,13 +82,12 @@ int64_t ws_tpool_cores_bad(const int32_t *cores, uint32_t count)
   return run_trial(cores, count).bad;
 }
 
-void ws_tpool_cores_text(char *text, size_t bytes)
+static void write_ranges(const cpu_set_t *set, char *text, size_t bytes)
 {
-  const trial_t trial = run_trial(NULL, CPU_SETSIZE);
   const char *comma = "";
   text[0] = '\0';
   for (uint32_t first = 0, end; first < CPU_SETSIZE; first = end + 1) {
-    for (end = first; end < CPU_SETSIZE && CPU_ISSET(end, &trial.there); end++)
+    for (end = first; end < CPU_SETSIZE && CPU_ISSET(end, set); end++)
       ;
     const size_t length = strlen(text);
     if (end == first || bytes - length < RANGE_BYTES)
@@ -95,6 +98,55 @@ void ws_tpool_cores_text(char *text, size_t bytes)
       snprintf(text + length, bytes - length, "%s%u-%u", comma, first, end - 1);
     comma = ",";
   }
+}
+
+void ws_tpool_cores_text(char *text, size_t bytes)
+{
+  const trial_t trial = run_trial(NULL, CPU_SETSIZE);
+  write_ranges(&trial.there, text, bytes);
+}
+
+static bool is_within(const ws_cpuset_t *part, const ws_cpuset_t *whole)
+{
+  for (size_t i = 0; i < WORDS; i++)
+    if (part->mask[i] & ~whole->mask[i])
+      return false;
+  return true;
+}
+
+/// The CPUs of the core of the first one in a set.
+static void find_core(const ws_cpuset_t *set, ws_cpuset_t *core)
+{
+  char path[128];
+  uint32_t first = 0;
+  while (first < WS_CPUSET_MAX - 1 && !ws_os_cpuset_has(set, first))
+    first++;
+  snprintf(path, sizeof(path), SYSTEM_CPUS "cpu%u/topology/thread_siblings_list", first);
+  ws_os_read_list(path, core);
+  core->mask[first / WS_LONG_BITS] |= 1ul << first % WS_LONG_BITS; // the file may be absent
+}
+
+ws_tpool_place_t ws_tpool_cores_place(const int32_t *cores, uint32_t count, char *text, size_t bytes)
+{
+  ws_cpuset_t mask, used = {0}, core, online, isolated;
+  uint32_t floating = 0;
+  ws_os_process_cpus(&mask);
+  for (uint32_t i = 0; i < count; i++)
+    if (cores && cores[i] >= 0)
+      used.mask[(size_t)cores[i] / WS_LONG_BITS] |= 1ul << (size_t)cores[i] % WS_LONG_BITS;
+    else
+      floating++;
+  for (size_t i = 0; floating > 0 && i < WORDS; i++)
+    used.mask[i] |= mask.mask[i];
+  cpu_set_t shown;
+  memcpy(&shown, &used, sizeof(shown));
+  write_ranges(&shown, text, bytes);
+  find_core(&used, &core);
+  ws_os_read_list(SYSTEM_CPUS "online", &online);
+  if (count > 1 && is_within(&used, &core) && !is_within(&online, &core))
+    return WS_TPOOL_ONE_CORE;
+  ws_os_read_list(SYSTEM_CPUS "isolated", &isolated);
+  return floating > 1 && is_within(&mask, &isolated) ? WS_TPOOL_ISOLATED : WS_TPOOL_APART;
 }
 
 bool ws_tpool_may_pin(void)

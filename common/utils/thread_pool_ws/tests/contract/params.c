@@ -230,10 +230,27 @@ static void absent_core_ends_the_process(void)
     expect_exit(params, EXIT_SUCCESS, "");
 }
 
+/// On a machine with several cores.
+static void one_core_for_all_is_named(void)
+{
+  char siblings[64] = "", params[64];
+  snprintf(siblings, sizeof(siblings), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
+           test_cpu(0));
+  FILE *file = fopen(siblings, "r");
+  const bool alone = file && fgets(siblings, sizeof(siblings), file) && !strpbrk(siblings, ",-");
+  if (file)
+    fclose(file);
+  if (!alone || test_cpus() < 2 || !has_cap_sys_nice() || !contract_ours_only("it says nothing of that"))
+    return;
+  with_cpus(params, sizeof(params), "#,#");
+  expect_exit(params, EXIT_SUCCESS, "all 2 workers of pool ");
+}
+
 const contract_case_t params_cases[] = {
     CASE(lists_of_cores),
     CASE(many_floating_threads),
     CASE(lists_that_end_the_process),
     CASE(absent_core_ends_the_process),
+    CASE(one_core_for_all_is_named),
     {NULL, NULL},
 };

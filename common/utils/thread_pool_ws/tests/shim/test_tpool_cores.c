@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../support/ws_files.h"
 #include "../support/ws_test.h"
 
 static ws_au32_t moves, moves_of_itself; ///< of a thread by another one, and by itself
@@ -18,6 +19,22 @@ TEST_WRAP(int, sched_setaffinity, (pid_t thread, size_t bytes, const cpu_set_t *
 {
   ws_stat_add(thread == 0 || thread == ws_os_tid() ? &moves_of_itself : &moves, 1);
   return __real_sched_setaffinity(thread, bytes, set);
+}
+
+static uint64_t mask; ///< of the calling thread; 0 = its own
+
+TEST_WRAP(int, sched_getaffinity, (pid_t thread, size_t bytes, cpu_set_t *set))
+{
+  if (!mask)
+    return __real_sched_getaffinity(thread, bytes, set);
+  memset(set, 0, bytes);
+  memcpy(set, &mask, sizeof(mask));
+  return 0;
+}
+
+TEST_WRAP(bool, ws_os_read, (const char *path, char *text, size_t bytes))
+{
+  return ws_os_read_seam(path, text, bytes);
 }
 
 TEST_WRAP(int, pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t *set))
@@ -59,6 +76,45 @@ TEST_CASE(the_cores_that_are_there_are_named)
   snprintf(first, sizeof(first), "%d", (int32_t)test_cpu(0));
   CU_ASSERT_TRUE(strstr(text, first) != NULL);
   CU_ASSERT_EQUAL(strspn(text, "0123456789,-"), strlen(text));
+}
+
+/// The calling thread may run on @p allowed; -1 ends @p cores.
+static void expect_place(ws_tpool_place_t expected, const char *on, const int32_t *cores, uint64_t allowed)
+{
+  char text[64];
+  uint32_t count = 0;
+  while (cores[count] != INT32_MIN)
+    count++;
+  mask = allowed;
+  CU_ASSERT_EQUAL(ws_tpool_cores_place(cores, count, text, sizeof(text)), expected);
+  CU_ASSERT_STRING_EQUAL(text, on);
+  mask = 0;
+}
+
+#define LIST(...) ((const int32_t[]){__VA_ARGS__, INT32_MIN})
+
+/// CPUs 0 and 4, 1 and 5, 2 and 6, 3 and 7 are siblings; 2, 3, 6, 7 are isolated.
+TEST_CASE(workers_that_cannot_run_at_the_same_time_are_found)
+{
+  static const file_t machine[] = {{"/sys/devices/system/cpu/online", "0-7\n"},
+                                   {"/sys/devices/system/cpu/isolated", "2-3,6-7\n"},
+                                   {"/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,5\n"},
+                                   {NULL, NULL}};
+  static const file_t one[] = {{"/sys/devices/system/cpu/online", "0\n"}, {NULL, NULL}};
+  files = machine;
+  expect_place(WS_TPOOL_APART, "1-2", LIST(1, 2), 0xff);
+  expect_place(WS_TPOOL_APART, "2", LIST(2), 0xff);
+  expect_place(WS_TPOOL_ONE_CORE, "2", LIST(2, 2, 2), 0xff);
+  expect_place(WS_TPOOL_ONE_CORE, "1,5", LIST(5, 1), 0xff);
+  expect_place(WS_TPOOL_ONE_CORE, "3", LIST(-1, -1), 0x08); // a mask that DPDK left, for one
+  expect_place(WS_TPOOL_ISOLATED, "2-3,6", LIST(-1, -1), 0x4c);
+  expect_place(WS_TPOOL_ISOLATED, "0,2-3,6", LIST(0, -1, -1), 0x4c);
+  expect_place(WS_TPOOL_APART, "2-3,6", LIST(-1, 3), 0x4c); // one that floats gets one of them
+  expect_place(WS_TPOOL_APART, "0,2-3", LIST(-1, -1), 0x0d);
+  CU_ASSERT_EQUAL(ws_tpool_cores_place(NULL, 2, (char[64]){""}, 64), WS_TPOOL_APART);
+  files = one;
+  expect_place(WS_TPOOL_APART, "0", LIST(-1, -1), 0x01); // it has no other core
+  files = NULL;
 }
 
 TEST_MAIN("tpool_cores")
