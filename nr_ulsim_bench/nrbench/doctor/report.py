@@ -3,6 +3,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from nrbench import host
 from nrbench.doctor.checks import QUESTION, examine, quiet
+from nrbench.doctor.layout import Line
 from nrbench.doctor.target import Level, Target
 from nrbench.render import Terminal
 
@@ -37,9 +39,23 @@ def _print(console: Terminal, text: Text, indent: str = "") -> None:
         console.print(Text(indent) + line, soft_wrap=True)
 
 
+def _terminal() -> Terminal:
+    return Terminal(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+
+
+def show_layout(title: str, lines: Iterable[Line]) -> None:
+    console = _terminal()
+    _print(console, Text(title))
+    for where, group in groupby(lines, key=lambda line: line.where):
+        console.print("", Text(where, style="bold underline"), sep="\n")
+        for line in group:
+            console.print(Text(line.line), soft_wrap=True)
+            _print(console, Text(line.why, style="dim"), INDENT)
+
+
 def show(answer: dict[str, Any]) -> None:
     """A remedy may be a command to paste: it is never wrapped."""
-    console = Terminal(highlight=False, markup=False, width=None if sys.stdout.isatty() else PLAIN_COLUMNS)
+    console = _terminal()
     machine = "{label}, Linux {kernel}".format_map(answer["host"])
     _print(console, Text(f"{machine}. CPUs of the workers: {answer['cpus']}"))
     for area, findings in groupby(answer["findings"], key=lambda finding: finding["area"]):

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Proposes which threads of a gNB run on which CPUs of a host: lines for the command, OAI's configuration,
+the unit file or the container, and the kernel, each with its reason."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from nrbench import facts
+from nrbench.doctor.target import Target
+from nrbench.facts import NO_CPUS
+from nrbench.system import Cpus, System, format_cpus, quota
+
+OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1
+RU_POOL_MAX = 8  # entries of OAI's list tp_cores
+COMMAND, CONFIG, UNIT = "Command", "Configuration file", "Unit file, [Service]"
+CONTAINER, KERNEL = "Container, in place of the unit file", "Kernel"
+
+
+class Line(NamedTuple):
+    where: str
+    line: str
+    why: str
+
+
+class Card(NamedTuple):
+    """A network card."""
+
+    name: str
+    node: str | None  # None: the machine has one, or it is unknown
+    irqs: list[str]
+
+
+def card_of(system: System) -> Card | None:
+    """The fastest card that is no virtual one."""
+    folder = "/sys/class/net"
+    found = [name for name in system.names(folder) if system.exists(f"{folder}/{name}/device")]
+    if not found:
+        return None
+    name = max(found, key=lambda one: system.number(f"{folder}/{one}/speed") or -1)
+    device, nodes = f"{folder}/{name}/device", facts.nodes(system)
+    node = f"node{system.number(f'{device}/numa_node')}"
+    return Card(name, node if len(nodes) > 1 and node in nodes else None, system.names(f"{device}/msi_irqs"))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """For a pool with so many workers."""
+
+    system: System
+    asked: int
+
+    @cached_property
+    def isolated(self) -> Cpus:
+        """Threads can be pinned to them, although masks lack them. Empty if the rest has no other CPU."""
+        found = facts.isolated(self.system) & facts.cpuset(self.system) & self.system.online()
+        return found if self.system.affinity() - found else NO_CPUS
+
+    @cached_property
+    def usable(self) -> Cpus:
+        return self.system.affinity() & self.system.online() | self.isolated
+
+    @cached_property
+    def card(self) -> Card | None:
+        return card_of(self.system)
+
+    @cached_property
+    def node(self) -> tuple[str, Cpus]:
+        """That of the card, or else the one with most CPUs, which are isolated if any are."""
+        of = self.isolated or self.usable
+        nodes = {name: cpus & of for name, cpus in facts.nodes(self.system).items()}
+        if self.card and self.card.node and nodes[self.card.node]:
+            return self.card.node, nodes[self.card.node]
+        return max(nodes.items(), key=lambda of: len(of[1]), default=("", self.usable))
+
+    @cached_property
+    def kind(self) -> tuple[str, Cpus]:
+        """The fastest one."""
+        kinds = facts.kinds_of_cores(self.system, self.usable)
+        return next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
+
+    @cached_property
+    def cores(self) -> list[Cpus]:
+        """Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets."""
+        good = self.node[1] & self.kind[1]
+        every = {(facts.siblings(self.system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
+        return sorted((core for core in every if core & self.isolated or not self.isolated and
+                       min(self.usable) not in core), key=min)  # fmt: skip
+
+    @property
+    def quota_cpus(self) -> float | None:
+        """None: there is none, or it does not limit these CPUs."""
+        bound = quota(self.system)
+        return bound.cpus if bound and bound.cpus < len(self.usable) else None
+
+    @cached_property
+    def workers(self) -> int:
+        """As many as there is room for."""
+        room = max(1, int(self.quota_cpus)) if self.quota_cpus else len(self.cores) - OWN
+        return min(self.asked, room if room > 0 else len(self.usable))
+
+    @property
+    def is_pinned(self) -> bool:
+        return self.quota_cpus is None and len(self.cores) > OWN
+
+    @cached_property
+    def taken(self) -> list[Cpus]:
+        """A core each for the RU, the L1, and each worker."""
+        return self.cores[: OWN + self.workers] if self.is_pinned else []
+
+    @property
+    def rest(self) -> Cpus:
+        return self.usable - NO_CPUS.union(*self.taken) - self.isolated
+
+    def lines(self) -> list[Line]:
+        return [*(self._pinned() if self.is_pinned else self._floating())]
+
+    def _fewer(self) -> str:
+        """Why there are not as many workers as asked for."""
+        if self.workers == self.asked:
+            return ""
+        if self.quota_cpus is not None:
+            why = f"the quota is {self.quota_cpus:g} CPUs, which more workers use up sooner."
+        elif not self.is_pinned:
+            why = f"there are {len(self.usable)} CPUs."
+        else:
+            node = f" of {self.node[0]}" if len(facts.nodes(self.system)) > 1 else ""
+            what = ("isolated cores" if self.isolated else self.kind[0] or "cores") + node
+            why = f"beside RU and L1 no more {what} are free. A burst ends with its slowest task."
+        return f" Asked: {self.asked}; {why}"
+
+    def _floating(self) -> Iterator[Line]:
+        why = f"Pinned threads need three cores of their own; here: {len(self.cores)}."
+        of_set = "All there are."
+        cpus = sorted(self.usable - self.isolated or self.usable)
+        if self.quota_cpus is not None:
+            why = "Under a quota a pinned thread may wait for its CPU while another CPU is idle."
+            of_set = "A used-up quota stops all threads, also in the middle of a slot. A set does not."
+            cpus = cpus[: self.workers + 1]
+        why += f" Floating, each worker runs on a CPU that is idle.{self._fewer()}"
+        yield Line(COMMAND, f"--thread-pool {','.join(['-1'] * self.workers)}", why)
+        pins = "L1s: L1_rx_thread_core = -1; L1_tx_thread_core = -1;  RUs: ru_thread_core = -1;"
+        yield Line(CONFIG, pins, "Pinned, each would keep a CPU that a worker needs.")
+        if self.quota_cpus is not None:
+            yield Line(UNIT, "CPUQuota=", of_set)
+        yield Line(UNIT, f"AllowedCPUs={format_cpus(cpus)}", of_set)
+        yield Line(CONTAINER, f"docker run --cpuset-cpus {format_cpus(cpus)}  # without --cpus", of_set)
+
+    def _pinned(self) -> Iterator[Line]:
+        ru, l1, *workers = (min(core & self.isolated or core) for core in self.taken)
+        pins, rest, chosen = listed(workers, ","), format_cpus(self.rest), frozenset({ru, l1, *workers})
+        idle = NO_CPUS.union(*self.taken) - chosen
+        why = "One worker a core" + "".join(self._reasons()) + "."
+        if idle:
+            why += f" Their siblings {format_cpus(idle)} get no thread: it would slow the worker."
+        pool, cpus = workers[:RU_POOL_MAX], format_cpus(chosen | self.rest)
+        yield from (
+            Line(COMMAND, f"--thread-pool {pins}", why + self._fewer()),
+            Line(CONFIG, f"L1s: L1_rx_thread_core = {l1}; L1_tx_thread_core = {l1};",
+                 "Both mostly wait, and run tasks while they wait: a core like a worker's."),
+            Line(CONFIG, f"RUs: ru_thread_core = {ru};", "It polls the radio. Others there start late."),
+            Line(CONFIG, f"RUs: num_tp_cores = {len(pool)}; tp_cores = ({listed(pool, ', ')});",
+                 "The RU's pool works before and after the L1's in each slot: on the same cores."),
+            Line(UNIT, f"AllowedCPUs={cpus}", "Threads are pinned within this set. Others need CPUs, too."),
+            Line(UNIT, f"CPUAffinity={rest}", "Threads that are not pinned (RRC, SCTP) stay off others."),
+            Line(CONTAINER, f"docker run --cpuset-cpus {cpus}", f"In it start by taskset -c {rest}."),
+        )  # fmt: skip
+        yield from self._kernel(self.isolated | chosen | idle)
+
+    def _reasons(self) -> Iterator[str]:
+        if self.isolated:
+            yield f", of the isolated CPUs {format_cpus(self.isolated)}"
+        else:
+            yield f", not that of CPU {min(self.usable)}, which is the rest's"
+        if self.kind[0]:
+            yield f", all {self.kind[0]}"
+        if len(facts.nodes(self.system)) > 1:
+            card = self.card if self.card and self.card.node == self.node[0] else None
+            yield f", on {self.node[0]}" + (f", which has the card {card.name}" if card else "")
+
+    def _kernel(self, kept: Cpus) -> Iterator[Line]:
+        target = Target(self.system, kept)
+        if not self.rest or not target.others:
+            return
+        near = self.rest & facts.nodes(self.system).get(self.node[0], self.rest) or self.rest
+        if self.card and self.card.irqs:
+            write = f"echo {format_cpus(near)} > /proc/irq/$i/smp_affinity_list"
+            line = f"for i in {' '.join(self.card.irqs)}; do {write}; done"
+            yield Line(KERNEL, line, f"Interrupts of {self.card.name}: near it, on no pinned thread's CPU.")
+        if not kept <= self.isolated:
+            line = f"boot: {target.values['isolcpus']} irqaffinity={format_cpus(target.others)}"
+            yield Line(KERNEL, line, "Other threads and interrupts then stay off those CPUs.")
+        yield Line(KERNEL, target.values["tuned"], "The same and more, as a profile that can be taken back.")
+
+
+def listed(cpus: list[int], comma: str) -> str:
+    return comma.join(map(str, cpus))
