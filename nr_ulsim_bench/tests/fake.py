@@ -57,7 +57,7 @@ def _script(comment: str = "") -> str:
 def a_program(folder: Path, body: str, name: str = "nr_ulsim") -> Path:
     """A build folder whose program is this text; `threads` and `options` are at its hand."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = "threads = int(next(word[2:] for word in options if word.startswith('-C')))"
+    words = "threads = int(next((word[2:] for word in options if word.startswith('-C')), 0))"
     text = f"#!{sys.executable} -SE\nimport os, sys\noptions = sys.argv[1:]\n{words}\n{body}\n"
     (folder / name).write_text(text)
     (folder / name).chmod(stat.S_IRWXU)

@@ -2,11 +2,13 @@
 """`nrbench sweep` from the command line: what cannot be done, and what may not be mixed. test_commands.py has
 the rest."""
 
+import re
+
 import pytest
 from fake import a_program
 from golden_files import ROOT
 from made_up import nrbench
-from sweep_runs import HOST
+from sweep_runs import HOST, NEW_POOL
 
 from nrbench.cluster.machines import ROOT_VARIABLE
 from nrbench.sweep import nr_ulsim, session
@@ -73,3 +75,29 @@ def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds):
     nrbench(*builds)
     for more in ("--env TPOOL_WS_SPIN_CPU_MAX=5", "--noise-seed 3", "--trials 9", "--cpus 0"):
         assert "--out names another folder" in nrbench(*builds, *more.split(), status=2), more
+
+
+def test_figures_that_oai_publishes_stand_beside_those_of_both_simulators(builds, tmp_path, monkeypatch):
+    """The variable reaches the runs of either pool, without which the programs end."""
+    monkeypatch.undo()
+    monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 1)
+    monkeypatch.setattr("nrbench.host.cores", lambda: 2)
+    needed = "os.environ['LUA_SCHED_UL']; sys.stdout.write(open({!r}, errors='replace').read())"
+    for name, pool in (("old", ""), ("new", f"print({NEW_POOL!r});")):
+        output = str(OUTPUTS / "v2.3.0-dl-2-threads.txt")
+        a_program(tmp_path / name, f"{pool} # {name}\n{needed.format(output)}", "nr_dlsim")
+        output = str(OUTPUTS / f"v2.1.0-{name}-2-threads.txt")
+        a_program(tmp_path / name, needed.format(output))
+    words = ("--cases", "kpi:ul-prb273,dl-prb273", "--env", "LUA_SCHED_UL=x.lua", "--threads", "8")
+    said = nrbench(*builds, *words)
+    assert re.search(r"/ ul-prb273 +8 +1624 +511 +170\n *kpi / dl-prb273 +8 +5590 +5590 +60.0", said), said
+    assert "AMD EPYC 9575F with 64 cores" in said and "2 CPUs here, too few for 8 threads" in said
+    runs = read_runs(tmp_path / "out" / "runs.ndjson")
+    assert {run.environment["LUA_SCHED_UL"] for run in runs} == {"x.lua"}
+    assert {run.options[-1] for run in runs} == {"-C0", "-Xn", "-C8", "-X" + ",".join(["-1"] * 8)}
+    assert {run.pool for run in runs} == {"old", "new", "inline"}
+
+
+def test_a_folder_without_the_simulator_that_a_case_needs(builds, tmp_path):
+    said = nrbench(*builds, "--cases", "downlink", status=2)
+    assert f"--old {tmp_path}/old: it holds no nr_dlsim; build it: cmake --build" in said

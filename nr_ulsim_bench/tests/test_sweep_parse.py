@@ -99,6 +99,19 @@ def test_pool_and_trials():
     assert parse(output("v2.3.0-old-2-threads"), options=OPTIONS).pool is None
 
 
+def test_the_transmitter_of_nr_dlsim():
+    text = output("v2.3.0-dl-2-threads")
+    found = parse(text, options=("-P", "-X-1,-1"))
+    assert found.figures == {
+        "tx_us": 5590.06, "tx_std_us": 4852.38, "encoding_us": 5258.73, "dci_encoding_us": 135.0,
+        "modulation_us": 19.75, "scrambling_us": 13.31, "precoding_us": 47.79,
+    }  # fmt: skip
+    assert (found.trials, found.errors, found.decoded, found.snr_db) == (66, 16, True, 40.0)
+    assert not parse(text.replace("(16/50", "(50/50"), options=("-P", "-Xn")).decoded
+    with pytest.raises(OutputError, match="no line 'DLSCH encoding time'"):
+        parse(text.replace("DLSCH encoding", "encoding"), options=("-P", "-Xn"))
+
+
 def test_not_decoding_is_no_error():
     found = parse(output("v2.3.0-new-not-decoded"), options=OPTIONS)
     assert not found.decoded

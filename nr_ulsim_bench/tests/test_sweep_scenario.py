@@ -9,6 +9,7 @@ from nrbench.sweep.scenario import ScenarioError, load, merged, names, position,
 
 # Of nr_ulsim of v2.3.0, for getopt.
 SHORT = "a:b:c:d:ef:g:h:i:jk:m:n:p:q:r:s:t:u:v:w:y:z:A:C:F:G:H:I:M:N:PR:S:T:U:L:ZW:E:X:Y:"
+SHORT_DOWNLINK = "O:f:hA:p:g:i:n:s:S:t:v:x:y:z:o:H:M:N:F:GR:d:PI:L:a:b:e:m:w:T:U:q:X:Y:Z:"  # of nr_dlsim
 HEAD = 'title = "t"\noptions = "-n10 -m 9"\n'
 CASE = HEAD + "[[case]]\nname = 'a'\n"
 
@@ -21,6 +22,8 @@ def case_of(scenario, name):
 def test_every_scenario_loads_and_its_options_are_of_nr_ulsim():
     counts = {name: len(load(name).cases) for name in names()}
     assert counts == {
+        "downlink": 4,
+        "kpi": 10,
         "mimo": 8,
         "oai-ci": 25,
         "oai-ci-3gpp": 28,
@@ -29,8 +32,10 @@ def test_every_scenario_loads_and_its_options_are_of_nr_ulsim():
         "slides": 1,
     }
     for case in (case for name in names() for case in load(name).cases):
-        pairs, rest = getopt.getopt(case.with_trials(7).options(3), SHORT)
-        assert not rest and dict(pairs)["-n"] == "7" and dict(pairs)["-C"] == "3"
+        is_down = case.program == "nr_dlsim"
+        pairs, rest = getopt.getopt(case.with_trials(7).options(3), SHORT_DOWNLINK if is_down else SHORT)
+        pool = ("-X", "-1,-1,-1") if is_down else ("-C", "3")
+        assert not rest and dict(pairs)["-n"] == "7" and pool in pairs
 
 
 def test_the_slides_sweep():
@@ -100,7 +105,7 @@ def test_whole_scenarios_and_some_of_their_cases(tmp_path):
 @pytest.mark.parametrize(
     "text, error",
     [
-        ("nothing", "nothing: neither a file nor a scenario; there are: mimo, oai-ci,"),
+        ("nothing", "nothing: neither a file nor a scenario; there are: downlink, kpi, mimo, oai-ci,"),
         ("quick:prb106", "quick: has no case 'prb106'; there are: prb106-mcs9, prb273-mcs25"),
         ("quick,misc.test1", "quick: has no case 'misc.test1'"),
         ("", ": neither a file nor a scenario"),

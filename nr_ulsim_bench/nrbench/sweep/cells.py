@@ -12,7 +12,7 @@ import pandas as pd
 from nrbench import table
 from nrbench.judge import median_interval
 from nrbench.sweep.configuration import configurations, keys_of
-from nrbench.sweep.figures import COSTS, DECODING, FIGURES, MAIN, RX, SYMBOLS, bound_key
+from nrbench.sweep.figures import COSTS, FIGURES, MAIN, RX, WHOLE, bound_key
 from nrbench.sweep.record import INLINE, cores_for
 from nrbench.sweep.runs import Runs
 from nrbench.table import Frame
@@ -84,20 +84,21 @@ def _work(good: Frame, settings: Frame) -> Frame:
     """By case and number of inline runs at once, their medians; of several programs, those of the fastest."""
     places = ["number", "at_once", "program"]
     inline = good.join(settings.loc[settings["is_inline"], places], on="setting", how="inner")
-    medians = inline.reindex(columns=[*places, SYMBOLS, DECODING, RX]).groupby(places).median()
-    return medians.sort_values(RX).groupby(["number", "at_once"]).head(1).droplevel("program")
+    figures = [*WHOLE, *(part for parts in WHOLE.values() for part in parts)]
+    medians = inline.reindex(columns=[*places, *figures]).groupby(places).median()
+    return medians.sort_values([*WHOLE]).groupby(["number", "at_once"]).head(1).droplevel("program")
 
 
 def _divided(work: Frame, alone: Frame, computing: Any) -> Frame:
     """What no pool can beat, one for all variants of a row: the work, divided by the threads that could
     compute. That is one more than the pool has where the thread that waits helps, as it does in ours, and no
-    more than there are cores; for a pool whose waiter sleeps it is still a bound, only a looser one. Whole
-    RX: only its two parallel parts are divided.
+    more than there are cores; for a pool whose waiter sleeps it is still a bound, only a looser one. Of a
+    whole slot only the parallel parts are divided.
 
     @param work  of inline runs, a row a row. @param alone  of those that ran alone"""
     found = work.div(computing, axis=0)
-    serial = alone[RX] - alone[SYMBOLS] - alone[DECODING]
-    found[RX] = serial + found[SYMBOLS] + found[DECODING]
+    for whole, parts in WHOLE.items():
+        found[whole] = alone[whole] + sum(found[part] - alone[part] for part in parts)
     return found.where(found > 0)
 
 
@@ -127,7 +128,7 @@ def _figures(runs: Runs) -> list[str]:
     bounds = {bound_key(figure.key) for figure in MAIN}
     there = [name for name in runs.figures if name not in bounds]
     if len(runs.frame) > ALL_FIGURES_MAX:
-        return [RX] if RX in there else there[-1:]
+        return [whole for whole in WHOLE if whole in there] or there[-1:]
     known = [name for name in FIGURES if name in there]
     return [*known, *sorted(set(there) - set(known)), *(figure.key for figure in COSTS)]
 

@@ -21,7 +21,7 @@ class Configuration(NamedTuple):
 
     oai: str
     cpus: str
-    environment: str  # of the new pool
+    environment: str  # without what each pool has for itself
     seed: str
     programs: tuple[tuple[str, str], ...]  # by pool
     began: str  # its first run

@@ -3,7 +3,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.cluster.machines import system_here
@@ -14,9 +14,9 @@ from nrbench.session import session_id
 from nrbench.sweep.configuration import NEW, OLD
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import INLINE, Kind, Setting, cores_for
-from nrbench.sweep.scenario import Case, Scenario, select, trials_of
+from nrbench.sweep.scenario import UPLINK, Case, Scenario, select, trials_of
 from nrbench.sweep.session import Sweep, carry_out
-from nrbench.sweep.simulator import Simulator, find, judge, refuse, take, try_out
+from nrbench.sweep.simulator import Simulator, find, judge, refuse, side_of, take, try_out
 from nrbench.system import parse_cpus
 
 KIND: Kind = "nr_ulsim"
@@ -31,7 +31,7 @@ class Plan:
     """A sweep of any machine."""
 
     options: Options
-    builds: dict[str, Simulator]  # by the option that names them: old, new
+    builds: dict[str, Simulator]  # as Builds
     cases: list[tuple[Scenario, Case]]
 
     def id_for(self, machine: str) -> str:
@@ -52,7 +52,7 @@ class Plan:
 
     def _of_case(self, scenario: Scenario, case: Case, at_once: int) -> Iterator[Setting]:
         options, sweep, seed = self.options, scenario.sweep, self.options.noise_seed
-        programs = {side: simulator.build.sha256 for side, simulator in self.builds.items()}
+        programs = {side_of(key): self.builds[key].build.sha256 for key in _keys(case) if key in self.builds}
         counts = (None, at_once) if at_once > 1 else (None,)
         variants: list[tuple[str, str, str | None, int, int | None]] = []
         variants += [(one, INLINE, None, 0, n) for one in dict.fromkeys(programs.values()) for n in counts]
@@ -62,8 +62,8 @@ class Plan:
             variants += [(program, side, spin, number, None) for spin in spins for number in threads]
         for program, pool, spin, number, count in variants:
             environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
-            if pool == NEW:
-                environment |= {"TPOOL_WS_SPIN": str(spin), **dict(options.environment)}
+            environment |= {"TPOOL_WS_SPIN": str(spin)} if pool == NEW else {}
+            environment |= dict(options.environment)
             yield Setting(
                 scenario=scenario.name, case=case.name, options=case.options(number), pool=pool, spin=spin,
                 threads=number, program=program, environment=environment, cpus=options.cpus, seed=seed,
@@ -86,14 +86,24 @@ class Plan:
         return Sweep(name, KIND, about, settings, self.options.seed, taken)
 
 
-def _builds(options: Options) -> dict[str, Simulator]:
-    wanted = {OLD: options.old, NEW: options.new}
-    builds = {side: find(path, f"--{side}", options.oai) for side, path in wanted.items() if path is not None}
+def _keys(case: Case) -> Iterator[str]:
+    """Of its builds."""
+    return (side if case.program == UPLINK else f"{side}/{case.program}" for side in (OLD, NEW))
+
+
+def _builds(options: Options, cases: Iterable[Case]) -> dict[str, Simulator]:
+    """Those that the cases need. Of a program that is given by its path, others lie beside it."""
+    builds = {}
+    for key in dict.fromkeys(key for case in cases for key in _keys(case)):
+        side, _, program = key.partition("/")
+        if (path := getattr(options, side)) is not None:
+            path = path.parent if program and path.is_file() else path
+            builds[key] = find(path, f"--{side}", options.oai, program or UPLINK)
     versions = {build.build.oai for build in builds.values() if build.build.oai}
     if len(versions) > 1:
         say(f"--old and --new are of different versions of OAI: {', '.join(sorted(versions))}")
-    if len(builds) > 1 and len({build.build.sha256 for build in builds.values()}) == 1:
-        paths = ", ".join(f"--{side} {build.program}" for side, build in builds.items())
+    if len({build.build.sha256 for build in builds.values()}) < len(builds):
+        paths = ", ".join(f"--{side_of(key)} {build.program}" for key, build in builds.items())
         refuse(f"one and the same program is given twice: {paths}", options.any_pool)
     return builds
 
@@ -123,7 +133,7 @@ def plan(options: Options) -> Plan:
     scenarios = select(options.cases or SCENARIO)
     if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
         raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
-    builds = _builds(options)
+    builds = _builds(options, [case for scenario in scenarios for case in scenario.cases])
     cases = list(_cases(options, scenarios, builds))
     if not cases:
         raise ValueError("--cases: no case is left to run")

@@ -88,7 +88,7 @@ THREADS = Option(help="numbers of threads, such as 1,2,4,8 (default: the scenari
 REPEATS = Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
 LIMIT = Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1)
 CPUS = Option(help="bind the runs to these CPUs, such as 2-5")
-ENVIRONMENT = Option("--env", help="NAME=VALUE for runs with the new pool; repeatable")
+ENVIRONMENT = Option("--env", help="NAME=VALUE for all runs; repeatable")
 BACKENDS = Option(help="without builds: these pools only, such as ws,onetbb")
 CLASS = Option("--class", help="without builds: scheduling class (default: other)")
 PROGRAM = Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From what a run of nr_ulsim prints to figures. Versions differ in their lines and in what a line covers."""
+"""From what a run of nr_ulsim or nr_dlsim prints to figures. Versions differ in their lines and in what a
+line covers."""
 
 import math
 import re
 from typing import Container, NamedTuple, Sequence
 
 from nrbench.progress import say_unread
-from nrbench.sweep.figures import DECODING, RX, SYMBOLS
+from nrbench.sweep.figures import DECODING, ENCODING, RX, SYMBOLS, TX
 
 RX_LINE = "Total PHY proc rx"
 PUSCH_LINE = "RX PUSCH time"
@@ -34,7 +35,16 @@ SUMS = {
     "ULSCH segment rate matching time": "rate_recovery_sum_us",  # its later name
     SEGMENTS_LINE: "segments_decoding_sum_us",
 }
-LINES = (DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS)
+TX_LINE = "PHY proc tx"
+DOWNLINK = {  # of nr_dlsim
+    TX_LINE: TX,
+    "DLSCH encoding time": ENCODING,
+    "DCI encoding time": "dci_encoding_us",
+    "DLSCH modulation time": "modulation_us",
+    "DLSCH scrambling time": "scrambling_us",
+    "DLSCH Mapping/Precoding time": "precoding_us",
+}
+LINES = (DECODING_LINE, LLR_LINE, UNSCRAMBLING_LINE, *MEANS, *SUMS, *DOWNLINK)
 
 NUMBER = r"[-+]?(?:nan|inf|\d+(?:\.\d+)?)"
 TIME = re.compile(rf"({'|'.join(map(re.escape, LINES))})\s+({NUMBER}) us \(\s*(\d+) trials\)")
@@ -51,6 +61,7 @@ POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 SECTION = re.compile(rf"^(?:gNB RX$|{RX_LINE})(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 DECODED, END = "PUSCH test OK", "Num RB:"
+DOWNLINK_SECTION = "gNB TX function statistics"
 
 
 class OutputError(ValueError):
@@ -81,6 +92,7 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     @param options  what nr_ulsim was given
     """
     text = ANSI.sub("", text.replace("\r", ""))
+    is_downlink = any(word.startswith("-X") for word in options)
     points = list(POINT.finditer(text))
     if not points:
         raise OutputError(f"no SNR point was completed; the last line is {last_line(text)!r}")
@@ -89,9 +101,14 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     if sent != wanted:
         raise OutputError(f"interrupted: {sent} of {wanted} slots were sent at an SNR of {snr} dB")
     block, rest = text[point.start() :], text[point.end() :]
+    if is_downlink:
+        is_decoded = int(errors) < int(sent)  # its own limit is near what 256 QAM loses at 40 dB
+        return _downlink(block, options, pool_of(text))._replace(
+            errors=int(errors), decoded=is_decoded, snr_db=float(snr)
+        )
     if DECODED not in rest and END not in rest:
         raise OutputError(f"cut off after the SNR point of {snr} dB; the last line is {last_line(text)!r}")
-    times = _times(block, options)
+    times = _times(block, options, NEEDED)
     spread = SPREAD.search(block)
     version = NEWEST if spread and "max=" in spread[1] else _version(times)
     figures, derived = _figures(times, version == OLDEST)
@@ -116,9 +133,19 @@ def last_line(text: str) -> str:
     return next((line for line in map(str.strip, reversed(text.splitlines())) if line), "")[:200]
 
 
-def _times(block: str, options: Sequence[str]) -> dict[str, _Time]:
+def _downlink(block: str, options: Sequence[str], pool: str | None) -> Output:
+    """Of the transmitter, which a slot passes again each time that it is sent."""
+    section = block[max(0, block.find(DOWNLINK_SECTION)) :].partition("\n\n")[0]
+    times, spread = _times(section, options, (TX_LINE, "DLSCH encoding time")), SPREAD.search(section)
+    there = [(name, time.mean_us) for name, time in times.items() if time.trials]
+    figures = {DOWNLINK[name]: mean_us for name, mean_us in there if name in DOWNLINK}
+    version = NEWEST if spread and "max=" in spread[1] else None
+    return Output(figures | _spread(spread, "tx"), (), times[TX_LINE].trials, 0, False, version, pool, 0)
+
+
+def _times(block: str, options: Sequence[str], needed: Sequence[str]) -> dict[str, _Time]:
     times = {match[1]: _Time(float(match[2]), int(match[3])) for match in TIME.finditer(block)}
-    for name in NEEDED:
+    for name in needed:
         if name not in times:
             hint = "" if "-P" in options else " (-P, which asks for it, is not among the options)"
             raise OutputError(f"no line {name!r}{hint}")
@@ -163,9 +190,9 @@ def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float]
     return figures, tuple(derived)
 
 
-def _spread(match: re.Match[str] | None) -> dict[str, float]:
+def _spread(match: re.Match[str] | None, of: str = "rx") -> dict[str, float]:
     """Quantiles are often of an empty list: 0.00. In NEWEST they are multiples of 10 us."""
     found = re.findall(rf"(\w+)=({NUMBER})", match[1]) if match else []
     values = ((name, float(value)) for name, value in found)
-    return {f"rx_{name}_us": value for name, value in values
+    return {f"{of}_{name}_us": value for name, value in values
             if math.isfinite(value) and (value > 0 or name == "std")}  # fmt: skip

@@ -20,6 +20,7 @@ from nrbench.sweep.cells import OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, builds_apart, host_facts, mixtures
 from nrbench.sweep.hosts import hosts_table, pooled
+from nrbench.sweep.published import published_tables
 from nrbench.sweep.runs import Runs, read
 from nrbench.table import Frame
 
@@ -27,7 +28,7 @@ MANY_CASES = 60  # above which none has tables of its own, all hosts counted
 SHORT = 6  # the same for a terminal
 REST = "report.txt and report.html have the tables of each case, of all figures, CPU time, and pre-wake."
 REST_OF_CASES = "{} cases: of each the figures are in results.csv"
-KINDS = {"nr_ulsim": "whole runs of nr_ulsim", "replay": "recorded slots of nr_ulsim on each pool"}
+KINDS = {"nr_ulsim": "whole runs of OAI's simulators", "replay": "recorded slots of nr_ulsim on each pool"}
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
 OF_CELLS = (
     "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
@@ -64,11 +65,12 @@ class Content(NamedTuple):
             return [line for of in shown for line in tables.headlines(of)]
         ratios = tables.main_ratios(self.cells.table)
         where = f"{ratios['number'].nunique()} cases"
-        return [render.Line(where, f"whole RX: {tables.counts_text(ratios)}")] if len(ratios) else []
+        return [render.Line(where, f"whole RX or TX: {tables.counts_text(ratios)}")] if len(ratios) else []
 
     def common(self) -> Iterator[render.Table]:
         """Of all cases together."""
         yield from tables.failures(self.runs)
+        yield from published_tables(self.cells.table)
         if len(self.hosts):
             yield hosts_table(self.hosts)
         if not self.shown(MANY_CASES) and len(ratios := tables.main_ratios(self.cells.table)):

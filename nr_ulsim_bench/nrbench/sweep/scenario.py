@@ -7,9 +7,17 @@ Versions are releases such as v2.1.0 and weekly tags such as 2025.w37."""
 import fnmatch
 import re
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from nrbench import toml
 from nrbench.record import first_error
@@ -17,7 +25,8 @@ from nrbench.record import first_error
 # Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
 RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
-OWN_OPTIONS = ("-C", "-P", "-Y")
+UPLINK, DOWNLINK = "nr_ulsim", "nr_dlsim"
+OWN_OPTIONS = {UPLINK: ("-C", "-P", "-Y"), DOWNLINK: ("-X", "-P")}
 
 
 class ScenarioError(ValueError):
@@ -56,15 +65,6 @@ def merged(*texts: str) -> tuple[str, ...]:
     return tuple(map("".join, found.items()))
 
 
-def _fit(words: tuple[str, ...]) -> tuple[str, ...]:
-    for word in words:
-        if word.startswith(OWN_OPTIONS):
-            raise ValueError(f"{word}: the sweep itself sets {', '.join(OWN_OPTIONS)}")
-    if trials_of(words) < 2:
-        raise ValueError("-n: fewer than 2 slots; then nr_ulsim never prints that it decoded")
-    return words
-
-
 def trials_of(words: tuple[str, ...]) -> int:
     return next((int(word[2:]) for word in words if word.startswith("-n")), 1)
 
@@ -80,16 +80,30 @@ Model = TypeVar("Model", bound=_Strict)
 
 
 class Case(_Strict):
-    """What a run of nr_ulsim simulates. An option that is left out is left to nr_ulsim."""
+    """What a run of a simulator simulates. An option that is left out is left to the simulator."""
 
     name: Name
     note: str = ""
     since: Annotated[str, AfterValidator(_known)] | None = None  # the first version of OAI that can run it
-    words: Annotated[tuple[str, ...], AfterValidator(_fit)] = Field(alias="options")
+    program: Literal["nr_ulsim", "nr_dlsim"] = UPLINK
+    published_us: Annotated[float, Field(gt=0)] | None = None  # of the whole slot, by the scenario's source
+    words: tuple[str, ...] = Field(alias="options")
+
+    @field_validator("words")
+    @classmethod
+    def _fit(cls, words: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        own = OWN_OPTIONS[info.data.get("program", UPLINK)]
+        for word in words:
+            if word.startswith(own):
+                raise ValueError(f"{word}: the sweep itself sets {', '.join(own)}")
+        if trials_of(words) < 2:
+            raise ValueError("-n: fewer than 2 slots; then nr_ulsim never prints that it decoded")
+        return words
 
     def options(self, threads: int) -> tuple[str, ...]:
         """@param threads  0 = without a pool"""
-        return (*self.words, "-P", f"-C{threads}")
+        pool = f"-C{threads}" if self.program == UPLINK else f"-X{','.join(['-1'] * threads) or 'n'}"
+        return (*self.words, "-P", pool)
 
     def with_trials(self, trials: int | None) -> "Case":
         """@param trials  slots a run; None: the case's own"""
@@ -111,9 +125,18 @@ class SweepDefaults(_Strict):
     limit_s: Annotated[float, Field(gt=0)] = 120.0  # a run that takes longer counts as hung
 
 
+class Published(_Strict):
+    """Where the cases' figures stand, and on what they were measured."""
+
+    source: str
+    cpu: str
+    cores: Annotated[int, Field(ge=1)]
+
+
 class Scenario(_Strict):
     name: Name
     title: str
+    published: Published | None = None
     sweep: SweepDefaults = SweepDefaults()
     cases: tuple[Case, ...]
 
@@ -148,9 +171,10 @@ def load(scenario: str | Path) -> Scenario:
     except (OSError, UnicodeDecodeError, toml.TOMLDecodeError) as error:
         raise ScenarioError(f"{path}: {error}") from error
     shared, cases = data.pop("options", ""), data.pop("case", [])
+    program = {"program": data.pop("program", UPLINK)}
     if not isinstance(cases, list) or not cases:
         raise ScenarioError(f"{path}: a scenario has [[case]] tables")
-    made = tuple(_case(path, number, shared, fields) for number, fields in enumerate(cases, 1))
+    made = tuple(_case(path, number, shared, program | fields) for number, fields in enumerate(cases, 1))
     _check_unique(path, "cases", [case.name for case in made])
     return _validated(Scenario, f"{path}", {"name": path.stem, **data, "cases": made})
 

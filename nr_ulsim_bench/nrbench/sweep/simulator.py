@@ -18,7 +18,7 @@ from nrbench.record import now
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.parse import OutputError, parse, pool_of
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program
-from nrbench.sweep.record import Build, Setting
+from nrbench.sweep.record import INLINE, Build, Setting
 from nrbench.sweep.session import Taken
 
 PROGRAM = "nr_ulsim"
@@ -65,7 +65,11 @@ class Simulator:
         return run_at_once([str(self.program), *options], cpus_of_each=cpus_of_each, **about)
 
 
-Builds = Mapping[str, Simulator]  # by the option that names them: old, new
+Builds = Mapping[str, Simulator]  # by the option that names them, and the program: old, new, old/nr_dlsim
+
+
+def side_of(key: str) -> str:
+    return key.partition("/")[0]
 
 
 def _cache(folder: Path) -> str:
@@ -211,7 +215,8 @@ def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str
     """Runs each build once, with few slots. One that cannot be started is left out."""
     found = {}
     for side, simulator in builds.items():
-        setting = next(one for one in settings if one.pool == side)
+        of = simulator.build.sha256
+        setting = next(one for one in settings if one.program == of and one.pool != INLINE)
         options = [re.sub(r"^-n\d+$", FEW_SLOTS, word) for word in setting.options]
         with contextlib.suppress(OSError):
             (ended,) = simulator.run(options, setting, min(setting.limit_s, LIMIT_S), [cpus])
@@ -231,19 +236,20 @@ def refuse(text: str, any_pool: bool) -> None:
 
 def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
     """@throws BuildError  one of them has the other pool, or needs another CPU"""
-    for side, one in tried.items():
+    for key, one in tried.items():
+        side, program = side_of(key), builds[key].program
         if one.signal == "SIGILL":
-            raise BuildError(f"--{side}: {builds[side].program} is built for another CPU (SIGILL)")
+            raise BuildError(f"--{side}: {program} is built for another CPU (SIGILL)")
         if one.refused:
-            raise BuildError(f"--{side}: {builds[side].program} cannot be loaded: {one.refused}")
-        absent = builds[side].absent_modules()
+            raise BuildError(f"--{side}: {program} cannot be loaded: {one.refused}")
+        absent = builds[key].absent_modules()
         if absent and not one.is_known:
             libraries = ", ".join(f"lib{name}.so" for name in absent)
-            build = f"cmake --build {quote(str(builds[side].folder))} --target {' '.join(absent)}"
-            say(f"--{side} {builds[side].program} fails. It loads {libraries}, not found beside it: {build}")
+            build = f"cmake --build {quote(str(builds[key].folder))} --target {' '.join(absent)}"
+            say(f"--{side} {program} fails. It loads {libraries}, not found beside it: {build}")
         if one.module and not one.is_known:
-            say(f"--{side} {builds[side].program} fails: {one.module}")
-    known = {side: one.pool for side, one in tried.items() if one.is_known}
-    if any(is_wrong(side, pool) for side, pool in known.items()):
-        each = (f"--{side} {builds[side].program} has {pool or OAI_POOL}" for side, pool in known.items())
+            say(f"--{side} {program} fails: {one.module}")
+    known = {key: one.pool for key, one in tried.items() if one.is_known}
+    if any(is_wrong(side_of(key), pool) for key, pool in known.items()):
+        each = (f"--{side_of(key)} {builds[key].program} has {of or OAI_POOL}" for key, of in known.items())
         refuse(f"{'; '.join(each)}. {SIDES}", any_pool)

@@ -10,7 +10,7 @@ import pandas as pd
 from nrbench.judge import FASTER, INTERVAL, NONE, SAME, UNKNOWN, of_cost
 from nrbench.render import Line, Table, plain_columns
 from nrbench.sweep.cells import Cells
-from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES
+from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
 from nrbench.table import Frame
 
@@ -129,9 +129,9 @@ def compared(of: Frame) -> list[str]:
 
 
 def main_figure(of: Frame) -> str:
-    """What a case is summed up by: whole RX, else the last figure that it has."""
+    """What a case is summed up by: whole RX or TX, else the last figure that it has."""
     there = [key for key in compared(of) if key != CPU]
-    return RX if RX in there or not there else there[-1]
+    return next((whole for whole in WHOLE if whole in there), there[-1] if there else RX)
 
 
 def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]:
@@ -216,10 +216,16 @@ def failures(runs: Runs) -> Iterator[Table]:
         yield Table(f"{len(bad)} of {len(runs.frame)} runs gave no result", columns, rows, [])
 
 
-def main_ratios(cells: Frame) -> Frame:
-    """Cells of the whole RX, or of what each case has in its place, that have a ratio."""
+def main_cells(cells: Frame) -> Frame:
+    """Cells of the whole RX, or of what each case has in its place."""
     main = {number: main_figure(of) for number, of in cells.groupby("number")}
-    return cells[(cells["figure"] == cells["number"].map(main)) & cells["ratio"].notna()]
+    return cells[cells["figure"] == cells["number"].map(main)]
+
+
+def main_ratios(cells: Frame) -> Frame:
+    """Those that have a ratio."""
+    found = main_cells(cells)
+    return found[found["ratio"].notna()]
 
 
 def counts_text(ratios: Frame) -> str:
