@@ -12,7 +12,9 @@ SHAPES = {  # files of data/, with words for ws-bench
     "ticks": ("shapes/ticks.slots", {"tasks": 36, "period_us": 5700}),
     "groups": ("shapes/groups.slots", {"tasks": 3, "period_us": 1000}),
 }
-IRREGULAR: dict[str, dict[str, object]] = {  # with words for ws-bench
+NAMED: dict[str, dict[str, object]] = {  # with words for ws-bench
+    "encoder": {"bursts": "5x40"},  # of nr_dlsim, v2.3.0: 273 PRB, MCS 25, one user
+    "encoder, 16 users": {"bursts": "16x30"},  # that share these PRBs: a small task each
     "22x28 by chance": {"bursts": "22x28", "arrivals": "exponential"},
     "22x28 in trains": {"bursts": "22x28", "arrivals": "onoff", "varied": 1},
 }

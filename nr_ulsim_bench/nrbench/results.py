@@ -21,7 +21,7 @@ from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
 from nrbench.render import Column, Table, plain_columns
 from nrbench.sweep.cells import Cells, cells_of
-from nrbench.sweep.figures import CPU, MAIN, RX, TITLES
+from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
 from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
@@ -31,7 +31,7 @@ MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re
 HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
 OFF, AUTO = "new off", "new auto"
 OVER = ("over_bound", "over_parallel_bound")
-FIGURES = [figure.key for figure in MAIN]
+FIGURES = [RX, *WHOLE[RX]]
 
 
 @lru_cache

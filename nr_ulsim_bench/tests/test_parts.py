@@ -8,7 +8,7 @@ from machine_tree import CPUS, tuned
 from made_up import nrbench
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
-from nrbench.cases import IRREGULAR
+from nrbench.cases import NAMED
 from nrbench.driver import BenchError
 from nrbench.engine import Request
 from nrbench.parts import contest as the_contest
@@ -63,8 +63,8 @@ def test_shapes_of_slots_are_measured_beside_no_pool_and_others():
 def test_irregular_slots_are_measured_beside_no_pool_and_others():
     found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=slot" in s.words}
     names = ("ws", "alone", "mutex-per-worker")
-    irregular = {(case, name) for case, name in found if case in IRREGULAR}
-    assert irregular == {(case, name) for case in IRREGULAR for name in names}
+    named = {(case, name) for case, name in found if case in NAMED}
+    assert named == {(case, name) for case in NAMED for name in names}
 
 
 def test_every_round_holds_the_same_measurements_in_another_order():

@@ -311,7 +311,7 @@ def test_the_slowest_slots_have_a_reason(tool):
     assert found[0]["cause"].startswith("wake +0.") and found[1]["cause"].startswith("run +0.")
     text = tool.report("--deadline-us", "0.3")
     row, *_ = (text for text in text.splitlines() if text.startswith("symbol_processing      5"))
-    assert row.split()[6:9] == ["0.30", "3", "60.0%"]  # limit, late, share
+    assert row.split()[7:10] == ["0.30", "3", "60.0%"]  # limit, late, share
     assert tool.summary("--deadline-us", "1")["slots"][0]["late"] == 0
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.backends import ALONE, BACKENDS, CLASSES, OWN, Present
-from nrbench.cases import IRREGULAR, SHAPES, SLOT_CASES, TINY_CASE, period_us
+from nrbench.cases import NAMED, SHAPES, SLOT_CASES, TINY_CASE, period_us
 from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, words
 from nrbench.judge import judge
@@ -103,7 +103,7 @@ def slots(request: Request, pools: Pools) -> Iterator[Step]:
             if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
                 given = words(bench="replay", file=request.data / path, **shape)
                 yield config.paced("slot", case, shape["period_us"], *given)
-        for case, burst in IRREGULAR.items():
+        for case, burst in NAMED.items():
             if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
                 period = period_us(str(burst["bursts"]), cores)
                 given = words(bench="slot", period_us=period, **burst)
@@ -172,7 +172,7 @@ def plan(request: Request) -> Plan:
     return Plan(steps, asks(request.program), about, budget_s=budget_s)
 
 
-CASES = (*SLOT_CASES, *IRREGULAR, *SHAPES)
+CASES = (*SLOT_CASES, *NAMED, *SHAPES)
 # Of figures that are medians over the rounds, and the number of cores.
 DERIVED: dict[str, Callable[[Results, int], float]] = {
     "cpu_per_work": lambda at, _: at.cpu_per_work,

@@ -36,6 +36,11 @@ TIMES = "OAI's own times of its steps, µs of wall time; medians over the runs. 
 )
 
 
+MEAN = "Mean times"
+OF_STEPS = {MEAN: "us_mean", "90th percentiles": "us_p90", "Largest times": "us_max"}
+SINCE_START = "Of the same steps, since the start of the programs; medians over the runs."
+
+
 def by_cell(runs: Sequence[RadioRun]) -> dict[Cell, list[RadioRun]]:
     """OAI's pool first."""
     found: dict[Cell, list[RadioRun]] = defaultdict(list)
@@ -97,8 +102,8 @@ def _cpus(side: Side, run: RadioRun) -> float | None:
     return sum(seconds) / run.steady_s if seconds and run.steady_s else None
 
 
-def _step(name: str, side: Side, _: RadioRun) -> float | None:
-    return side.steps[name].us_mean if name in side.steps else None
+def _step(name: str, of: str, side: Side, _: RadioRun) -> float | None:
+    return getattr(side.steps[name], of) if name in side.steps else None
 
 
 def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], note: str) -> Iterator[Table]:
@@ -131,11 +136,14 @@ def dead_table(runs: Sequence[RadioRun]) -> Table:
 def tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
     if len({run.timescale for run in runs}) > 1:
         yield capacity_table(runs)
-    costs, times = list[Figure](), list[Figure]()
+    costs, times = list[Figure](), defaultdict[str, list[Figure]](list)
     for side, steps in STEPS.items():
         costs += [Figure(side, "late slots", _late, _whole), Figure(side, "CPUs", _cpus)]
-        times += [Figure(side, column, partial(_step, name)) for column, name in steps.items()]
+        for column, name in steps.items():
+            for title, of in OF_STEPS.items():
+                times[title].append(Figure(side, column, partial(_step, name, of)))
     yield from _at_equal("Late slots and CPU time", runs, costs, COST)
-    yield from _at_equal("Mean times", runs, times, TIMES)
+    for title, figures in times.items():
+        yield from _at_equal(title, runs, figures, TIMES if title == MEAN else SINCE_START)
     if not all(run.lives for run in runs):
         yield dead_table(runs)

@@ -30,6 +30,8 @@ PARALLEL_BOUND = "parallel: the same with the work of inline runs side by side, 
 BELOW_BOUND = "÷ bound below 1: the work took less time in a pool than inline, so the bound is too high here"
 UNPAIRED = "Some ratios compare runs of different rounds, and what changed on the machine between them."
 DERIVED = "† calculated as a difference of figures: the program does not print this one"
+QUANTILES = ("min", "q1", "median", "q3", "max")
+OF_SLOTS = "quantiles over the slots of a run, as OAI prints them; of each the median over the runs"
 ALL = "all"
 OVER_ALL = f"{ALL}: in each round the geometric mean over the numbers of threads; then the median"
 CAUSES_MAX = SLOWEST_MAX = 20
@@ -151,6 +153,24 @@ def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]
         yield shown(title, map(texts_of, cell.itertuples(index=False)), OF_CASE, [*notes, *below], once=1)
         notes = []
     yield from _modes_tables(cells, of, figures)
+    if not short and of["kind"].iloc[0] == "nr_ulsim":
+        yield from _quantile_tables(of)
+
+
+def _quantile_tables(of: Frame) -> Iterator[Table]:
+    """Of slots, where OAI prints them."""
+    for whole in WHOLE:
+        names = {f"{whole.removesuffix('_us')}_{name}_us": name for name in QUANTILES}
+        there = of[of["figure"].isin(names) & (of["runs"] > 0)]
+        if not {"q1", "max"} <= {names[figure] for figure in there["figure"]}:
+            continue
+        rows = [
+            {"threads": str(threads), "variant": variant, **dict.fromkeys(QUANTILES, NOTHING)}
+            | {names[figure]: number(us) for figure, us in zip(cell["figure"], cell["median"])}
+            for (threads, variant), cell in there.groupby(["threads", "variant"], sort=False)
+        ]
+        title = f"{TITLES[whole][0].upper()}{TITLES[whole][1:]}: the slots of a run, µs"
+        yield shown(title, rows, ("threads", "variant", *QUANTILES), [OF_SLOTS], once=1)
 
 
 def is_below_bound(cells: Any) -> Any:

@@ -10,6 +10,7 @@ import pandas as pd
 from nrbench.judge import late
 from nrbench.trace.process import Process, Window
 from nrbench.trace.reader import KINDS, Trace
+from nrbench.trace.tail import tail_of
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
 Summary = dict[str, Any]
@@ -224,6 +225,7 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
         times = distribution(times_ns)
         limit_us, count = late(times_ns / 1e3, deadline_us)
         row = dict(name=process.whole(name), pid=process.pid, missing=len(windows) - len(whole), **times)
+        row |= tail_of(times_ns)
         judged = dict(limit_us=limit_us or None, late=count, share=share(count, len(whole)))
         rows.append(row | judged | {"histogram": histogram(times_ns, 4)})
         for window in sorted(whole, key=lambda window: -window.duration_ns)[:SLOWEST]:

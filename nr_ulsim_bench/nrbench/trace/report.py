@@ -16,6 +16,7 @@ from nrbench.trace.figures import PATH_PARTS, Summary, summarize
 from nrbench.trace.process import read
 from nrbench.trace.reader import Stretch, Trace
 from nrbench.trace.record import TraceError
+from nrbench.trace.tail import NOTE, picture
 
 WIDTH = 108
 BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
@@ -23,8 +24,8 @@ STEPS = {"functions": 1, "slots": 4}  # of their histograms, in a power of two
 # Of each table: whose rows it has, and its columns: HEADING=VALUES. A value is named by the keys that lead to
 # it; its unit is in them.
 TABLES = {
-    "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, max=max_us, limit=limit_us, "
-    "late, share",
+    "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, p99.9=p999_us, max=max_us, "
+    "limit=limit_us, late, share",
     "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, cause",
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
     "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
@@ -163,10 +164,18 @@ def report(
         summary["phases"] = [of for of in found if any(w in of["name"] or w == of["kind"] for w in phases)]
         if not summary["phases"]:
             raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
-    print(json.dumps(summary, indent=1) if as_json else "\n".join(text(summary)), flush=True)
+    values = summary | {"slots": [{k: of[k] for k in of if k != "ccdf"} for of in summary["slots"]]}
+    print(json.dumps(values, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
         write(out, trace, summary)
     return STATUS if trace.warnings else 0
+
+
+def sections(summary: Summary, out: Path) -> Iterator[Section]:
+    """Of the page. That of slots has their CCDF."""
+    for table in tables(summary):
+        curve = (picture(summary["slots"], out), NOTE) if table.title == "Slots" else ("", "")
+        yield Section("", [table], *curve, top=table.title)
 
 
 def write(out: Path, trace: Trace, summary: Summary) -> None:
@@ -176,16 +185,16 @@ def write(out: Path, trace: Trace, summary: Summary) -> None:
     names = {key: host.TEXT.get(key, key.replace("_", " ")) for key in recording}
     facts = [(name, host.fact_text(recording[key])) for key, name in names.items()]
     slots = sum(of["count"] for of in summary["slots"])
-    page = Page(
-        title=f"Thread pool trace {trace.path.resolve().name}",
-        lead=f"{summary['events']} events, {slots} slots, {longest(summary)}."
-        + ("" if said else " No event was lost."),
-        sections=[Section("", [table], top=table.title) for table in tables(summary)],
-        warnings=said,
-        facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
-    )
     try:
         out.mkdir(parents=True, exist_ok=True)
+        page = Page(
+            title=f"Thread pool trace {trace.path.resolve().name}",
+            lead=f"{summary['events']} events, {slots} slots, {longest(summary)}."
+            + ("" if said else " No event was lost."),
+            sections=[*sections(summary, out)],
+            warnings=said,
+            facts=[("Machine and recording", [fact for fact in facts if fact[1]])],
+        )
         write_page(out / "report.html", page)
     except OSError as error:
         raise TraceError(f"--out {out}: {error.strerror or error}") from error

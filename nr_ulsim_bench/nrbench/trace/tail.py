@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tail of the times of slots: p99.9, and the share that takes at least so long (CCDF), with a picture."""
+
+from pathlib import Path
+from typing import Any, Sequence
+
+import numpy as np
+
+from nrbench.matplotlib_home import matplotlib_apart
+from nrbench.render import data_uri
+
+POINTS = 40  # of a curve, in each power of ten of its share
+NOTE = "The share of slots that take at least so long. Dotted: the limit above which a slot is late."
+
+
+def tail_of(times_ns: Any) -> dict[str, Any]:
+    us = np.sort(np.maximum(times_ns, 0)) / 1e3
+    count = len(us)
+    if not count:
+        return {"p999_us": None, "ccdf": []}
+    points = round(POINTS * (1 + np.log10(count)))
+    ranks = np.unique(np.geomspace(1, count, points).round().astype(int))[::-1]  # so many take as long
+    p999_us = float(np.quantile(us, 0.999, method="inverted_cdf"))
+    return {"p999_us": p999_us, "ccdf": [[float(us[count - rank]), rank / count] for rank in ranks]}
+
+
+def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
+    """@return for the page"""
+    with matplotlib_apart():
+        from nrbench.drawing import legend, plain_numbers, plt, save
+
+        figure, axis = plt.subplots(figsize=(7, 4))
+        for row in (row for row in rows if row["ccdf"]):
+            (line,) = axis.step(*zip(*row["ccdf"]), where="pre", label=row["name"])
+            axis.axvline(row["limit_us"], color=line.get_color(), linewidth=0.8, linestyle=":")
+        axis.set(xscale="log", yscale="log", xlabel="µs", ylabel="share")
+        axis.grid(alpha=0.3)
+        for of in (axis.xaxis, axis.yaxis):
+            plain_numbers(of)
+        legend(figure, 3)
+        figure.tight_layout(rect=(0, 0.08, 1, 1))
+        save(figure, folder / "slots.png", dpi=110)
+    return data_uri(folder / "slots.png")
