@@ -11,14 +11,12 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../os/ws_os.h"
-
 #define SYSTEM_CPUS "/sys/devices/system/cpu/"
-#define WORDS (WS_CPUSET_MAX / WS_LONG_BITS)
 #define RANGE_BYTES 24 ///< of a text with two numbers
 
 typedef struct {
@@ -106,46 +104,67 @@ void ws_tpool_cores_text(char *text, size_t bytes)
   write_ranges(&trial.there, text, bytes);
 }
 
-static bool is_within(const ws_cpuset_t *part, const ws_cpuset_t *whole)
+/// Read a list of the kernel, "0-3,8"; empty if the file is absent.
+static void read_list(const char *path, cpu_set_t *set)
 {
-  for (size_t i = 0; i < WORDS; i++)
-    if (part->mask[i] & ~whole->mask[i])
-      return false;
-  return true;
+  char text[4096] = "", *next = text;
+  CPU_ZERO(set);
+  FILE *file = fopen(path, "re");
+  if (!file)
+    return;
+  if (!fgets(text, sizeof(text), file))
+    text[0] = '\0';
+  fclose(file);
+  while (*next >= '0' && *next <= '9') {
+    const unsigned long first = strtoul(next, &next, 10);
+    const unsigned long last = *next == '-' ? strtoul(next + 1, &next, 10) : first;
+    for (unsigned long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+      CPU_SET(cpu, set);
+    next += *next == ',';
+  }
+}
+
+static bool is_within(const cpu_set_t *part, const cpu_set_t *whole)
+{
+  cpu_set_t both;
+  CPU_AND(&both, part, whole);
+  return CPU_EQUAL(&both, part);
 }
 
 /// The CPUs of the core of the first one in a set.
-static void find_core(const ws_cpuset_t *set, ws_cpuset_t *core)
+static void find_core(const cpu_set_t *set, cpu_set_t *core)
 {
   char path[128];
   uint32_t first = 0;
-  while (first < WS_CPUSET_MAX - 1 && !ws_os_cpuset_has(set, first))
+  while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, set))
     first++;
   snprintf(path, sizeof(path), SYSTEM_CPUS "cpu%u/topology/thread_siblings_list", first);
-  ws_os_read_list(path, core);
-  core->mask[first / WS_LONG_BITS] |= 1ul << first % WS_LONG_BITS; // the file may be absent
+  read_list(path, core);
+  CPU_SET(first, core); // the file may be absent
 }
 
 ws_tpool_place_t ws_tpool_cores_place(const int32_t *cores, uint32_t count, char *text, size_t bytes)
 {
-  ws_cpuset_t mask, used = {0}, core, online, isolated;
+  cpu_set_t mask, used, core, online, isolated;
   uint32_t floating = 0;
-  ws_os_process_cpus(&mask);
+  CPU_ZERO(&used);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
+    CPU_ZERO(&mask); // more CPUs than a cpu_set_t has
   for (uint32_t i = 0; i < count; i++)
     if (cores && cores[i] >= 0)
-      used.mask[(size_t)cores[i] / WS_LONG_BITS] |= 1ul << (size_t)cores[i] % WS_LONG_BITS;
+      CPU_SET((size_t)cores[i], &used);
     else
       floating++;
-  for (size_t i = 0; floating > 0 && i < WORDS; i++)
-    used.mask[i] |= mask.mask[i];
-  cpu_set_t shown;
-  memcpy(&shown, &used, sizeof(shown));
-  write_ranges(&shown, text, bytes);
+  if (floating > 0)
+    CPU_OR(&used, &used, &mask);
+  write_ranges(&used, text, bytes);
   find_core(&used, &core);
-  ws_os_read_list(SYSTEM_CPUS "online", &online);
+  read_list(SYSTEM_CPUS "online", &online);
+  if (CPU_COUNT(&mask) == 0)
+    return WS_TPOOL_APART;
   if (count > 1 && is_within(&used, &core) && !is_within(&online, &core))
     return WS_TPOOL_ONE_CORE;
-  ws_os_read_list(SYSTEM_CPUS "isolated", &isolated);
+  read_list(SYSTEM_CPUS "isolated", &isolated);
   return floating > 1 && is_within(&mask, &isolated) ? WS_TPOOL_ISOLATED : WS_TPOOL_APART;
 }
 
