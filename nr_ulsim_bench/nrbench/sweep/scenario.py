@@ -25,7 +25,9 @@ from nrbench.record import first_error
 # Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
 RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
-UPLINK, DOWNLINK = "nr_ulsim", "nr_dlsim"
+Program = Literal["nr_ulsim", "nr_dlsim"]
+UPLINK: Program = "nr_ulsim"
+DOWNLINK: Program = "nr_dlsim"
 OWN_OPTIONS = {UPLINK: ("-C", "-P", "-Y"), DOWNLINK: ("-X", "-P")}
 
 
@@ -85,7 +87,7 @@ class Case(_Strict):
     name: Name
     note: str = ""
     since: Annotated[str, AfterValidator(_known)] | None = None  # the first version of OAI that can run it
-    program: Literal["nr_ulsim", "nr_dlsim"] = UPLINK
+    program: Program = UPLINK
     published_us: Annotated[float, Field(gt=0)] | None = None  # of the whole slot, by the scenario's source
     words: tuple[str, ...] = Field(alias="options")
 
