@@ -16,6 +16,7 @@ from nrbench.system import CPU, Cpus, System, format_cpus, groups, mask_cpus, pa
 
 NO_CPUS: Cpus = frozenset()
 DMA_LATENCY = "/dev/cpu_dma_latency"
+NETWORK_CARDS = "/sys/class/net"
 NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value of DMA_LATENCY when no program holds it
 KERNEL_THREAD = 0x00200000  # of a thread's flags
 REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}

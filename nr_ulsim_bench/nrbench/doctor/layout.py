@@ -34,7 +34,7 @@ class Card(NamedTuple):
 
 def card_of(system: System) -> Card | None:
     """The fastest card that is no virtual one."""
-    folder = "/sys/class/net"
+    folder = facts.NETWORK_CARDS
     found = [name for name in system.names(folder) if system.exists(f"{folder}/{name}/device")]
     if not found:
         return None

@@ -15,7 +15,7 @@ KINDS = ("without a tick", "with a tick")
 CPUS_OF_KIND, COUNT, QUICK_COUNT, RUN_S = 2, 200_000, 50_000, 20e-6
 QUANTILES = (0.5, 0.99, 0.999, 0.9999)
 COLUMNS = (
-    "CPUs{kind}; runs{runs}; p50, us{q[0]:.2f}; p99{q[1]:.2f}; p99.9{q[2]:.2f}; p99.99{q[3]:.2f};"
+    "CPUs{kind}; runs{runs}; p50, µs{q[0]:.2f}; p99{q[1]:.2f}; p99.9{q[2]:.2f}; p99.99{q[3]:.2f};"
     " max{most:.1f}; lost, %{lost:.3f}"
 )
 
@@ -44,12 +44,12 @@ def report(results: Results) -> Iterator[Item]:
 def plots(results: Results) -> Iterator[Plot]:
     """Share of the runs that take longer."""
     points = [
-        {"CPUs": line["kind"], "us": ns / 1000, "runs": runs}
+        {"CPUs": line["kind"], "µs": ns / 1000, "runs": runs}
         for line in results.lines
         for ns, runs in zip(line["histogram"][::2], line["histogram"][1::2])
     ]
     look = {"hue": "CPUs", "weights": "runs", "complementary": True}
-    yield Plot("ticks", "fib(19): share of the runs that take longer", points, "ecdf", ("us", ""), look, "xy")
+    yield Plot("ticks", "fib(19): share of the runs that take longer", points, "ecdf", ("µs", ""), look, "xy")
 
 
 PART = Part("ticks", "fib(19) on CPUs without a tick", report, "kind", plan, plots=plots)

@@ -27,7 +27,7 @@ def tail_of(times_ns: Any) -> dict[str, Any]:
 def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
     """@return for the page"""
     with matplotlib_apart():
-        from nrbench.drawing import legend, plain_numbers, plt, save
+        from nrbench.drawing import legend, plain_numbers, plt
 
         figure, axis = plt.subplots(figsize=(7, 4))
         for row in (row for row in rows if row["ccdf"]):
@@ -39,5 +39,6 @@ def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
             plain_numbers(of)
         legend(figure, 3)
         figure.tight_layout(rect=(0, 0.08, 1, 1))
-        save(figure, folder / "slots.png", dpi=110)
+        figure.savefig(folder / "slots.png", dpi=110)
+        plt.close(figure)
     return data_uri(folder / "slots.png")
