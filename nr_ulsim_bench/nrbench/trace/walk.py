@@ -90,6 +90,7 @@ class Thread:
     pushed: int = 0
     last: int = -1  # event
     waits: int = 0  # the number of its last wait in the trace; 0 = not known
+    unseen: int = 0  # bursts without an event that are not counted yet; below 0: counted too many
     begun: int = 0  # bursts since
     is_sure: bool = True  # where its next burst begins: not after lost events, or in a part of a trace
     is_worker: bool = False
@@ -124,6 +125,8 @@ class Walk:
             events[name].to_numpy().data  # its elements are Python's numbers
             for name in ("time", "kind", "tid", "epoch", "worker", "by_timer")
         )
+        # Whether join_end says if a wait is outside tasks: in recordings of version 0.2.0 on.
+        self._is_numbered = bool((events["arg"][events["kind"] == KIND_OF["join_end"]] > 0).any())
         # Up to now. What a process has loaded comes first: nothing of it was lost before.
         self._is_whole = is_whole and (count == 0 or self.epoch[0] == 1 or KINDS[self.kind[0]] in NAMING)
         self.prev = array("i", [-1]) * count  # the thread's event before
@@ -335,10 +338,14 @@ class Walk:
 
     def _count_waits(self, thread: Thread, now: int, pool: int, waits: int) -> None:
         """By their numbers, some waits of the thread before this one have left no event. Bursts of which
-        there are events explain as many of them; the others have left none, and are of the kind before."""
+        there are events explain as many of them; the others have left none, and are of the kind before. A burst
+        that lost events cut in two has been counted twice: the next ones make up for it."""
         if thread.waits:
-            for _ in range(waits - thread.waits - max(thread.begun, 1)):
+            unseen = waits - thread.waits - max(thread.begun, 1)
+            thread.unseen += unseen if unseen > 0 or not thread.is_sure else 0
+            while thread.unseen > 0:
                 self._leave_out(thread, now, thread.kind or (pool, 0))
+                thread.unseen -= 1
         thread.waits, thread.begun = waits, 0
 
     def _is_near(self, torn: Span, now: int) -> bool:
@@ -394,16 +401,17 @@ class Walk:
     def _join_end(self, thread: Thread, now: int, task: Task) -> None:
         pool, group = task[0], task[3]
         self._leave(thread, now, WAITING, group)
+        is_outside = task[2] > 0 if self._is_numbered else not thread.stack
         if (ended := self._what_ended(group)) is not None:
             self._cause[now] = ended
         if group:
             self._joined.add(group)
-            if not (thread.is_sure or thread.is_worker or thread.stack or thread.phases):
+            if is_outside and not (thread.is_sure or thread.is_worker or thread.stack or thread.phases):
                 self._find_lost(thread, now, pool, group)
             self._torn.pop(group, None)
         if task[2] and not (thread.is_worker or thread.stack or thread.phase_before):
             self._count_waits(thread, now, pool, task[2])
-        thread.is_sure |= not thread.stack
+        thread.is_sure |= is_outside
         self._end_bursts(now, pool, group)
 
     def _wake(self, thread: Thread, now: int, task: Task) -> None:

@@ -80,14 +80,15 @@ static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_g
   WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
 }
 
-/// With the number of the thread's wait, so that a report can count those of which no event is left.
+/// With the number of the thread's wait, 0 inside a task: so a report can count the waits of which no event is
+/// left, and knows after lost events whether the thread is in a task.
 static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
 {
   if (!WS_PROBE_SEEN())
     return;
   ws_self_t *self = ws_self();
-  self->waits += self->task == NULL;
-  WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group), self->waits);
+  const uint32_t waits = self->task ? 0 : ++self->waits;
+  WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group), waits);
 }
 
 /// A hint: a burst comes at @p at_ns, 0 = now.
