@@ -338,8 +338,8 @@ class Walk:
 
     def _count_waits(self, thread: Thread, now: int, pool: int, waits: int) -> None:
         """By their numbers, some waits of the thread before this one have left no event. Bursts of which
-        there are events explain as many of them; the others have left none, and are of the kind before. A burst
-        that lost events cut in two has been counted twice: the next ones make up for it."""
+        there are events explain as many; the others have left none, and are of the kind before. A burst that lost
+        events cut in two has been counted twice: the next ones make up for it."""
         if thread.waits:
             unseen = waits - thread.waits - max(thread.begun, 1)
             thread.unseen += unseen if unseen > 0 or not thread.is_sure else 0
