@@ -178,7 +178,7 @@ def test_where_events_were_lost_nothing_stays_open(tmp_path):
     summary = report(tmp_path / "t", "--process", program.name)
     assert all(of["tasks_each"] in (None, 8, 30) for of in summary["phases"])  # what is shown is whole
     assert sum(of["missing"] for of in summary["phases"]) > 0
-    # A burst of which no event is left counts under the kind of its thread's burst before: the sum is bounded.
+    # One of which no event is left counts under the kind of its thread's burst before.
     assert sum(of["count"] + of["missing"] for of in summary["phases"]) <= 5000 * len(summary["phases"])
     run(TOOL, "export", tmp_path / "t", "--perfetto", tmp_path / "file")
     still: dict[int, list[str]] = defaultdict(list)

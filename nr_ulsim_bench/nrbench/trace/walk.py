@@ -98,6 +98,7 @@ class Thread:
     phase_before: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     phases: dict[str, Span] = field(default_factory=dict)  # open, by name; the last begun at the end
     bursts: dict[tuple[int, int], Span] = field(default_factory=dict)  # open
+    unsure: list[Span] = field(default_factory=list)  # begun when it was not sure
 
     def in_what(self) -> int:
         return self.stack[-1].state if self.stack else IDLE
@@ -196,6 +197,9 @@ class Walk:
                 if span.slot is None and span.end < 0 and span.outstanding == 0:
                     span.end = span.last_ran
                 self._close(span)
+        # Pushes of a worker belong to its task. After lost events it may have been taken for another thread.
+        in_tasks = {of.number for thread in self.threads.values() if thread.is_worker for of in thread.unsure}
+        self.spans = [span for span in self.spans if span.number not in in_tasks]
         self.spans.sort(key=lambda span: (span.end < 0, span.end))
 
     def _lose(self, now: int) -> None:
@@ -307,6 +311,7 @@ class Walk:
             thread.bursts[kind] = self._span(thread, kind, now)
             thread.begun += 1
             thread.bursts[kind].is_valid, thread.kind = thread.is_sure, kind
+            thread.unsure += [] if thread.is_sure else [thread.bursts[kind]]
         thread.bursts[kind].groups.add(task.group)
         return thread.bursts[kind]
 
@@ -337,9 +342,9 @@ class Walk:
         self._close(lost)
 
     def _count_waits(self, thread: Thread, now: int, pool: int, waits: int) -> None:
-        """By their numbers, some waits of the thread before this one have left no event. Bursts of which
-        there are events explain as many; the others have left none, and are of the kind before. A burst that lost
-        events cut in two has been counted twice: the next ones make up for it."""
+        """By their numbers, some waits of the thread before this one have left no event. Bursts with events
+        explain as many; the others have left none, and are of the kind before. A burst that lost events cut
+        in two has been counted twice: the next ones make up for it."""
         if thread.waits:
             unseen = waits - thread.waits - max(thread.begun, 1)
             thread.unseen += unseen if unseen > 0 or not thread.is_sure else 0
@@ -375,6 +380,7 @@ class Walk:
         else:
             self._began[task[3]] = task[:2]
         frame.begin = now
+        thread.is_worker |= self._worker[now] >= 0
         thread.stack.append(frame)
         if frame.owner is not None:
             frame.owner.not_begun -= 1

@@ -80,8 +80,8 @@ static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_g
   WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
 }
 
-/// With the number of the thread's wait, 0 inside a task: so a report can count the waits of which no event is
-/// left, and knows after lost events whether the thread is in a task.
+/// With the number of the thread's wait, 0 inside a task. So a report can count the waits of which no event
+/// is left, and knows after lost events whether the thread is in a task.
 static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
 {
   if (!WS_PROBE_SEEN())
