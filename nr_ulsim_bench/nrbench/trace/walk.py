@@ -116,6 +116,11 @@ class Thread:
             return phase
         return self.stack[-1].owner if self.stack else None
 
+    def twice(self) -> list[Span]:
+        """Bursts that are no others: a worker's pushes belong to its task, and what lost events have cut in
+        two is one, where no later burst has made up for it."""
+        return self.unsure[0 if self.is_worker else len(self.unsure) + min(self.unseen, 0) :]
+
 
 class Walk:
     """What the threads of a process did, by one walk through its events."""
@@ -197,9 +202,8 @@ class Walk:
                 if span.slot is None and span.end < 0 and span.outstanding == 0:
                     span.end = span.last_ran
                 self._close(span)
-        # Pushes of a worker belong to its task. After lost events it may have been taken for another thread.
-        in_tasks = {of.number for thread in self.threads.values() if thread.is_worker for of in thread.unsure}
-        self.spans = [span for span in self.spans if span.number not in in_tasks]
+        twice = {span.number for thread in self.threads.values() for span in thread.twice()}
+        self.spans = [span for span in self.spans if span.number not in twice]
         self.spans.sort(key=lambda span: (span.end < 0, span.end))
 
     def _lose(self, now: int) -> None:
