@@ -352,6 +352,8 @@ class Walk:
         if thread.waits:
             unseen = waits - thread.waits - max(thread.begun, 1)
             thread.unseen += unseen if unseen > 0 or not thread.is_sure else 0
+            for burst in thread.bursts.values() if unseen > 0 else ():
+                burst.is_valid = False  # the tracer's report of lost events may miss some
             while thread.unseen > 0:
                 self._leave_out(thread, now, thread.kind or (pool, 0))
                 thread.unseen -= 1
