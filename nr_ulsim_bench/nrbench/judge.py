@@ -62,23 +62,21 @@ def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]
     return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
 
 
-def _medians(values: Values, seed: int) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    return np.asarray(np.median(array[picks(len(array), seed)], axis=1))
+def ends(statistics: Array, count: int) -> Array:
+    """Of intervals, those of each row. @param statistics  of the resamples. @param count  of values"""
+    cut = tail(count)
+    return np.asarray(np.quantile(statistics, [cut, 1 - cut], axis=-1))
 
 
 def interval_of(statistics: Array, count: int) -> Interval | None:
-    """@param statistics  of the resamples. @param count  of values; None: too few"""
-    if count < N_MIN:
-        return None
-    cut = tail(count)
-    low, high = np.quantile(statistics, [cut, 1 - cut])
-    return Interval(float(low), float(high))
+    """None: too few values."""
+    return Interval(*map(float, ends(statistics, count))) if count >= N_MIN else None
 
 
 def median_interval(values: Values) -> Interval | None:
     """None: too few values."""
-    return interval_of(_medians(values, SEED), len(values))
+    array = np.asarray(values, dtype=np.float64)
+    return resampled(len(array), lambda rounds: np.median(array[rounds], axis=1)).interval
 
 
 def hosts_interval(hosts: Sequence[Array], fewest: int) -> Interval | None:
@@ -155,9 +153,11 @@ def typical(values: Sequence[float]) -> Ratio | None:
     return Ratio(statistics.median(values), median_interval(values)) if values else None
 
 
-def over_rounds(ratios: Iterable[tuple[int, float]]) -> Ratio | None:
-    """The median over the rounds of the median in a round. Whole rounds are drawn anew: what disturbs a round
-    disturbs all that is measured in it. Only rounds that have all of it count.
+def over_rounds(
+    ratios: Iterable[tuple[int, float]], of_round: Callable[[list[float]], float] = statistics.median
+) -> Ratio | None:
+    """The median over the rounds of the median in a round, or of another mean. Whole rounds are drawn anew:
+    what disturbs a round disturbs all that is measured in it. Only rounds that have all of it count.
 
     @param ratios  rounds, and a ratio of something measured in it
     """
@@ -165,7 +165,7 @@ def over_rounds(ratios: Iterable[tuple[int, float]]) -> Ratio | None:
     for number, ratio in ratios:
         of.setdefault(number, []).append(ratio)
     whole = max(map(len, of.values()), default=0)
-    medians = [statistics.median(found) for found in of.values() if len(found) == whole]
+    medians = [of_round(found) for found in of.values() if len(found) == whole]
     found = typical(medians)
     return found._replace(interval=None) if found and len(medians) < ROUNDS_MIN else found
 

@@ -8,7 +8,7 @@ from typing import Any, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, judge, picks, tail
+from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, ends, judge, picks
 
 Frame = Any  # a DataFrame: its types need a later Python than mypy checks for
 VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
@@ -43,12 +43,6 @@ def resampled_medians(values: Array, seed: int, resamples: int) -> Array:
     return np.concatenate(parts)
 
 
-def _ends(statistics: Array, count: int) -> Any:
-    """Of a row the interval."""
-    cut = tail(count)
-    return np.quantile(statistics, [cut, 1 - cut], axis=1)
-
-
 def medians(values: Frame, group: str = "group") -> Frame:
     """@param values  columns `group`, value
     @return by group: n, median, half_iqr (NaN: one value), low and high (NaN: fewer than N_MIN values)"""
@@ -63,8 +57,8 @@ def medians(values: Frame, group: str = "group") -> Frame:
             low, high = np.quantile(of, [0.25, 0.75], axis=1)
             found["half_iqr"][chosen] = (high - low) / 2
         if count >= N_MIN:
-            ends = _ends(resampled_medians(of, SEED, resamples_of(len(every))), count)
-            found["low"][chosen], found["high"][chosen] = ends
+            drawn = resampled_medians(of, SEED, resamples_of(len(every)))
+            found["low"][chosen], found["high"][chosen] = ends(drawn, count)
     return pd.DataFrame({"n": counts, **found}, index=pd.Index(names, name=group))
 
 
@@ -117,8 +111,8 @@ def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs
         drawn = resampled_medians(after, SEED, resamples)
         drawn /= resampled_medians(before, SEED if is_paired else SEED + 1, resamples)
         count, logs = min(before.shape[1], after.shape[1]), np.log(drawn).astype(np.float32)
-        ends = _ends(drawn, count) if count >= N_MIN else np.full((2, len(value)), np.nan)
-        for name, one, (low, high), of in zip(names, value, ends.T, logs):
+        both_ends = ends(drawn, count) if count >= N_MIN else np.full((2, len(value)), np.nan)
+        for name, one, (low, high), of in zip(names, value, both_ends.T, logs):
             interval = Interval(low, high) if count >= N_MIN else None
             found[name] = ratio_of(one, interval, count, threshold) | {"paired": int(is_paired), "logs": of}
 

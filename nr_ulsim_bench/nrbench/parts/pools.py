@@ -99,12 +99,11 @@ def slots(request: Request, pools: Pools) -> Iterator[Step]:
             period = period_us(case, cores)
             given = words(bench="slot", period_us=period, bursts=case)
             yield config._replace(workers=workers).paced("slot", case, period, *given)
-        for case, (path, shape) in SHAPES.items():
-            if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
+        if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
+            for case, (path, shape) in SHAPES.items():
                 given = words(bench="replay", file=request.data / path, **shape)
                 yield config.paced("slot", case, shape["period_us"], *given)
-        for case, burst in NAMED.items():
-            if thorough and (request.backends or name in (OWN, ALONE, RIVALS[0])):
+            for case, burst in NAMED.items():
                 period = period_us(str(burst["bursts"]), cores)
                 given = words(bench="slot", period_us=period, **burst)
                 yield config.paced("slot", case, period, *given)

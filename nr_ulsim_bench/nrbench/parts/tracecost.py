@@ -4,18 +4,17 @@ and ns an event. ws-bench and ws-trace-cost in rounds."""
 
 import itertools
 import os
+import statistics
 import tempfile
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Iterator
 
-import numpy as np
-
 from nrbench.backends import CLASSES, OWN
 from nrbench.cases import BURST_CASES, period_us
 from nrbench.driver import BenchError, ask
 from nrbench.engine import BOTH, Item, Part, Plan, Request, Step, Verdict, chosen_classes, table, words
-from nrbench.judge import Array, Places, Ratio, at_most_word, median, passed_word, resampled
+from nrbench.judge import Ratio, at_most_word, median, over_rounds, passed_word
 from nrbench.render import number
 from nrbench.stats import Line, Results
 from nrbench.trace import record
@@ -118,23 +117,12 @@ def plan(request: Request) -> Plan:
 
 
 def compare(results: Results, field: str, of: str, to: str) -> Ratio | None:
-    """Ratio in each round, in which the machine does the same; median over rounds; geometric mean over cases.
-
-    None: no round has all cases in both states."""
-    columns = []
+    """Ratio in each round, in which the machine does the same; the mean over cases; the median."""
+    ratios = list[tuple[int, float]]()
     for at in results.by("class", "case").values():
         upper, lower = (at.rounds(field, state=state) for state in (of, to))
-        if both := upper.keys() & lower.keys():
-            columns.append({number: upper[number] / lower[number] for number in both})
-    numbers = sorted(set.intersection(*map(set, columns))) if columns else []
-    if not numbers:
-        return None
-    ratios = np.array([[column[number] for column in columns] for number in numbers])
-
-    def over_cases(rounds: Places) -> Array:
-        return np.asarray(np.exp(np.log(np.median(ratios[rounds], axis=1)).mean(axis=1)))
-
-    return resampled(len(numbers), over_cases)
+        ratios += [(number, upper[number] / lower[number]) for number in upper.keys() & lower.keys()]
+    return over_rounds(ratios, statistics.geometric_mean)
 
 
 def _rows(results: Results, of: str, to: str) -> Iterator[list[str]]:
