@@ -16,7 +16,6 @@ from nrbench import bench
 from nrbench.doctor.cli import doctor
 from nrbench.driver import BenchError
 from nrbench.engine import Request
-from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.options import Given, Program, command_of
 from nrbench.parts import lives, prewake
 from nrbench.parts.pools import PARTS
@@ -182,11 +181,9 @@ def report(
     if not files:
         bench.report_again(out or Path("out"))
         return
-    out = out or Path("out/report")
-    with matplotlib_apart():
-        from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
+    from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
 
-        names = report_files(files, out, threshold)
+    names = report_files(files, out := out or Path("out/report"), threshold)
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all plots share. Import matplotlib by this module: there may be no display."""
+"""What all plots share. Import matplotlib and seaborn by this module: there may be no display, and the
+user's settings do not count."""
 
+import base64
+import os
+from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
+os.environ |= {"MPLBACKEND": "Agg", "MATPLOTLIBRC": os.devnull}
+import matplotlib  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
+import seaborn as sns  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-__all__ = ["legend", "plain_numbers", "plt"]
+matplotlib.rcdefaults()  # a file matplotlibrc in the current folder is read all the same
+__all__ = ["Figure", "LogLocator", "legend", "plain_numbers", "plt", "save", "sns"]
 
 
 def plain_numbers(axis: Any) -> None:
@@ -27,3 +32,10 @@ def legend(figure: Figure, columns: int) -> None:
             handles.setdefault(label, handle)
     place: Any = {"loc": "lower center", "ncol": columns, "frameon": False, "fontsize": 9}
     figure.legend(handles.values(), handles.keys(), **place)
+
+
+def save(figure: Figure, png: Path) -> str:
+    """@return the picture for a page"""
+    figure.savefig(png, dpi=110)
+    plt.close(figure)
+    return f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}"

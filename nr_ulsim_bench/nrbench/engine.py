@@ -19,11 +19,10 @@ from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, ask, there
 from nrbench.judge import INTERVAL
-from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.render import Column, Section, Table, busy_lines, data_uri, layout, machine_line, plain_columns
+from nrbench.render import Column, Section, Table, busy_lines, layout, machine_line, plain_columns
 from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, results_of
 from nrbench.stats import Line, Results, read_lines
 
@@ -273,8 +272,7 @@ class Part:
         items = list(self.items(results))
         print(plain(items))
         (out / text).write_text(plain(items) + "\n", encoding="utf-8")
-        with matplotlib_apart():
-            pictures = {plot.title: draw(plot, out) for plot in self.plots(results) if plot.points}
-        print(f"\nwritten to {out}/: {' '.join([self.results, text, *pictures.values()])}")
-        shown = [Section("", [], data_uri(out / name), title) for title, name in pictures.items()]
+        plots = [plot for plot in self.plots(results) if plot.points]
+        shown = [Section("", [], draw(plot, out), plot.title) for plot in plots]
+        print(f"\nwritten to {out}/: {' '.join([self.results, text, *(plot.file for plot in plots)])}")
         return [Section(f"{self.name}: {self.about}", list(tables_of(items))), *shown]

@@ -19,10 +19,14 @@ class Plot:
     log: str = ""  # axes with a logarithmic scale
     lines: tuple[float, ...] = ()  # across all panels
 
+    @property
+    def file(self) -> str:
+        return f"{self.name}.png"
+
 
 def colors_of(pools: Sequence[str]) -> dict[str, Any]:
     """The own pool red, its modes and other interfaces pale, no pool black, rivals in other colours."""
-    import seaborn as sns
+    from nrbench.drawing import sns
 
     fixed: dict[str, Any] = {OWN: "#d62728", ALONE: "black", "no pool": "black"}
     others = [pool for pool in pools if pool not in fixed]
@@ -32,12 +36,10 @@ def colors_of(pools: Sequence[str]) -> dict[str, Any]:
 
 
 def draw(plot: Plot, out: Path) -> str:
-    """@return the file's name"""
+    """@return the picture for a page"""
     import pandas as pd  # these load for a second
-    import seaborn as sns
-    from matplotlib.ticker import LogLocator
 
-    from nrbench.drawing import plain_numbers, plt
+    from nrbench.drawing import LogLocator, plain_numbers, save, sns
 
     x, y = plot.axes
     of_kind: dict[str, Any] = {"line": sns.relplot, "scatter": sns.relplot, "ecdf": sns.displot}
@@ -56,6 +58,4 @@ def draw(plot: Plot, out: Path) -> str:
             axis.axhline(value, color="0.4", linewidth=0.8, linestyle="--")
     grid.figure.suptitle(plot.title, fontsize=10)
     grid.tight_layout()
-    grid.figure.savefig(out / f"{plot.name}.png", dpi=110)
-    plt.close(grid.figure)
-    return f"{plot.name}.png"
+    return save(grid.figure, out / plot.file)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import re
 import sys
@@ -154,7 +153,7 @@ class Line(NamedTuple):
 class Section(NamedTuple):
     name: str  # empty: as its table's title says
     tables: Sequence[Table]
-    picture: str = ""  # as data_uri(); after the first table
+    picture: str = ""  # as drawing.save() gives it; after the first table
     note: str = ""  # below the picture
     top: str = ""  # a heading above
 
@@ -183,11 +182,3 @@ def write_page(path: Path, page: Page) -> None:
     )
     text = environment.get_template("page.html.j2").render(page=page, is_good=is_good)
     path.write_text(text, encoding="utf-8")
-
-
-def data_uri(png: Path) -> str:
-    """Of a picture; where an SVG lies beside the PNG, the smaller one."""
-    there = [path for path in (png, png.with_suffix(".svg")) if path.exists()]
-    path = min(there, key=lambda path: path.stat().st_size)
-    kind = "svg+xml" if path.suffix == ".svg" else "png"
-    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

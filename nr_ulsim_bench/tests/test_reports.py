@@ -328,3 +328,13 @@ def test_a_reader_that_has_gone_is_no_result(tmp_path, words, status):
     done = subprocess.run(command, env=environment, stdout=write_end, stderr=subprocess.PIPE, text=True)
     os.close(write_end)
     assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_matplotlib_has_no_settings_of_the_user(tmp_path):
+    (tmp_path / "mine").write_text("text.usetex: True\nbackend: no-such\n")
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\n")
+    user = {"MPLBACKEND": "module://no_such", "MATPLOTLIBRC": str(tmp_path / "mine"), "MPLCONFIGDIR": "."}
+    command = [sys.executable, "-m", "nrbench", "report", str(OLD_RUNS), "--out", "out"]
+    environment = os.environ | user | {"PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and (tmp_path / "out" / "report.html").is_file()

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from subprocess import SubprocessError
+from tempfile import TemporaryDirectory
 from typing import Any, Callable, Iterator, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -23,7 +24,6 @@ from nrbench.driver import BenchError
 from nrbench.needed import require
 from nrbench.progress import say
 from nrbench.record import first_error
-from nrbench.scratch import scratch_folder
 from nrbench.session import MachineLost
 
 T = TypeVar("T")
@@ -244,8 +244,8 @@ def open_cluster(text: str) -> Iterator[Cluster]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # told by this command in its own words
     warnings.filterwarnings("ignore", "Sending large graph")  # a build
     with ExitStack() as stack:
-        folder = stack.enter_context(scratch_folder("cluster"))  # a scheduler leaves files
-        stack.enter_context(dask.config.set({"temporary-directory": str(folder)} | SILENT))
+        folder = stack.enter_context(TemporaryDirectory(prefix="nrbench-"))  # a scheduler leaves files
+        stack.enter_context(dask.config.set({"temporary-directory": folder} | SILENT))
         pool = stack.enter_context(ThreadPoolExecutor(MACHINES_MAX))  # its threads end with the client
         try:
             cluster = Cluster(_OPEN[way](argument, stack), pool)

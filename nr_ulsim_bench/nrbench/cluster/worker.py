@@ -8,10 +8,9 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
 import threading
 from typing import Any
-
-from nrbench.scratch import scratch_folder
 
 MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 # A profiler that looks every 10 ms, and other work beside what is measured, are off.
@@ -60,8 +59,8 @@ def main() -> None:
     orders = json.loads(sys.stdin.buffer.readline())
     code = 1
     try:
-        with scratch_folder("worker") as folder:
-            asyncio.run(_serve(orders, str(folder)))
+        with tempfile.TemporaryDirectory(prefix="nrbench-") as folder:
+            asyncio.run(_serve(orders, folder))
         code = 0
     except (OSError, ValueError, asyncio.TimeoutError) as error:
         print(f"nrbench worker: {error}", file=sys.stderr, flush=True)

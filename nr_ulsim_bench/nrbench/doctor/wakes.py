@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel, Field
 
@@ -14,7 +15,6 @@ from nrbench import facts
 from nrbench.doctor.target import Seen, Target, Unseen, good, note, warn
 from nrbench.places import PROGRAMS, ROOT
 from nrbench.programs import COMPILERS, compiler, run
-from nrbench.scratch import scratch_folder
 
 PROGRAM = PROGRAMS / "ws-wakes"
 SOURCES = ("wakes/main.c", "src/words.c", "src/report.c", "src/process.c")
@@ -82,8 +82,8 @@ def ready(program: Path) -> Iterator[Path]:
     chosen = compiler("CC", *COMPILERS)
     if program != PROGRAM or chosen is None or not (ROOT / SOURCES[0]).is_file():
         raise Unseen(f"{program} is not there; build it with ci/bench, or name another one: --wakes PATH")
-    with scratch_folder("wakes") as folder:
-        made, sources = folder / program.name, [str(ROOT / source) for source in SOURCES]
+    with TemporaryDirectory(prefix="nrbench-") as folder:
+        made, sources = Path(folder) / program.name, [str(ROOT / source) for source in SOURCES]
         options = ["-O2", "-pthread", "-D_GNU_SOURCE", f"-I{ROOT / 'src'}", "-o", str(made)]
         _output(chosen, *options, *sources, "-lm")
         yield made

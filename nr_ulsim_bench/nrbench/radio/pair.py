@@ -8,13 +8,13 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
 from nrbench.radio import parse, softmodem, watch
 from nrbench.radio.record import SIDES, Blocks, Side, SideName, Step
 from nrbench.radio.softmodem import Meeting, Pair
 from nrbench.record import ResultsError
-from nrbench.scratch import scratch_folder
 from nrbench.sweep.parse import ANSI, pool_of
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, kill_group, signal_name, start
 
@@ -118,13 +118,13 @@ class _Run(NamedTuple):
 @contextlib.contextmanager
 def _running(pair: Pair) -> Iterator[_Run]:
     """@raise ResultsError  another run is under way"""
-    with socket.socket(socket.AF_UNIX) as lock, scratch_folder("radio") as folder:
+    with socket.socket(socket.AF_UNIX) as lock, TemporaryDirectory(prefix="nrbench-") as folder:
         try:
             lock.bind(_LOCK)
         except OSError as error:
             raise ResultsError("another nrbench radio runs on this machine; wait for its end") from error
         softmodem.check_free()
-        run = _Run(pair, folder, softmodem.meeting(pair.program("gnb"), folder), {})
+        run = _Run(pair, Path(folder), softmodem.meeting(pair.program("gnb"), Path(folder)), {})
         run.where.clear()  # what programs that were killed have left
         try:
             yield run

@@ -2,14 +2,11 @@
 """A case as lines over numbers of threads; hosts as squares with colours."""
 
 import re
-from pathlib import Path
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator
 
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure as Canvas
 
-from nrbench.drawing import legend, plain_numbers, plt
+from nrbench.drawing import Figure, legend, plain_numbers, plt, sns
 from nrbench.sweep.cells import BOUNDS, Cells
 from nrbench.sweep.figures import CPU, TITLES
 from nrbench.sweep.tables import compared
@@ -17,9 +14,6 @@ from nrbench.table import Frame
 
 OURS = ("#d62728", "#f28e7f", "#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # reds
 GREY = "#888888"
-# Small, and the same file for the same runs; a $ in a name is a $.
-SVG: Any = {"svg.fonttype": "none", "svg.hashsalt": "nrbench", "text.parse_math": False}
-DPI = 110
 CASE_NOTE = "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: cores."
 
 
@@ -49,7 +43,7 @@ def _palette(of: Frame) -> dict[str, Any]:
     return found | {"bound": GREY, "parallel bound": "#bbbbbb"}
 
 
-def case_figure(cells: Cells, of: Frame) -> Canvas:
+def case_figure(cells: Cells, of: Frame) -> Any:
     rows = pd.concat(_points(cells, of), ignore_index=True)
     palette = {name: colour for name, colour in _palette(of).items() if (rows["variant"] == name).any()}
     grid = sns.relplot(
@@ -65,34 +59,19 @@ def case_figure(cells: Cells, of: Frame) -> Canvas:
         axis.grid(alpha=0.25)
         plain_numbers(axis.xaxis)
         plain_numbers(axis.yaxis)
-    first = of.iloc[0]
-    return finish(grid, f"{first['scenario']} / {first['case']}\n{first['host_label']}", list(palette))
-
-
-def finish(grid: Any, title: str, names: Sequence[str] = ()) -> Canvas:
-    """With one legend. @param names  of the first panel's lines, where they have none"""
-    for line, name in zip(grid.axes.flat[0].get_lines(), names):
+    for line, name in zip(grid.axes.flat[0].get_lines(), palette):
         line.set_label(name)
-    figure: Canvas = grid.figure
-    figure.suptitle(title, fontsize=11)
+    first, figure = of.iloc[0], grid.figure
+    figure.suptitle(f"{first['scenario']} / {first['case']}\n{first['host_label']}", fontsize=11)
     legend(figure, 6)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 
 
-def squares(grid: Frame, title: str) -> Canvas:
+def squares(grid: Frame, title: str) -> Figure:
     """A row a host, a colour a ratio. White: no run."""
     canvas, axis = plt.subplots(figsize=(5.5, 0.25 * len(grid) + 1.5), layout="tight")
     sns.heatmap(grid, center=1, cmap="coolwarm", ax=axis)
     axis.set(xlabel="", ylabel="")
     axis.set_title(title, fontsize=11)
     return canvas
-
-
-def save_both(canvas: Canvas, png: Path) -> Path:
-    """As PNG, and beside it as SVG."""
-    canvas.savefig(png, dpi=DPI)
-    canvas.set_layout_engine("none")  # it is laid out
-    canvas.savefig(png.with_suffix(".svg"), metadata={"Date": None})
-    plt.close(canvas)
-    return png

@@ -6,12 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-from matplotlib.figure import Figure as Canvas
 from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench import render
-from nrbench.drawing import plt
+from nrbench.drawing import Figure, plt, save
 from nrbench.host import is_busy
 from nrbench.judge import check_threshold
 from nrbench.record import ResultsError
@@ -130,9 +129,9 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
     yield render.indented(tables.RULE, "dim")
 
 
-def _picture(canvas: Canvas, out: Path, name: str) -> str:
+def _picture(figure: Figure, out: Path, name: str) -> str:
     """@return for the page"""
-    return render.data_uri(plots.save_both(canvas, out / f"{plots.file_name(name)}.png"))
+    return save(figure, out / f"{plots.file_name(name)}.png")
 
 
 def _sections(content: Content, out: Path) -> Iterator[render.Section]:
@@ -164,7 +163,7 @@ def _write(content: Content, out: Path) -> list[str]:
         frame.to_csv(out / name, index=False, float_format="%.6g")
     about = measured(content.runs)
     hosts = {run.host.id: run.host for run in content.runs.settings}
-    with plt.rc_context(plots.SVG):
+    with plt.rc_context({"text.parse_math": False}):  # a $ in a name is a $
         sections = list(_sections(content, out))
     page = render.Page(
         title="thread_pool_ws: old and new pool",

@@ -9,7 +9,6 @@ from typing import Any, Callable, NamedTuple, Sequence
 from pydantic import ValidationError
 
 from nrbench.host import commit
-from nrbench.matplotlib_home import matplotlib_apart
 from nrbench.record import Host, ResultsError, first_error, now
 from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
 from nrbench.sweep.options import Options
@@ -132,8 +131,7 @@ def failure(run: Run) -> str:
 
 
 def report(out: Path, warnings: Sequence[str] = ()) -> None:
-    with matplotlib_apart():
-        from nrbench.sweep.report import report as write_report  # loads pandas and matplotlib: a second
+    from nrbench.sweep.report import report as write_report  # loads pandas and matplotlib: a second
 
-        names = write_report([out], out, warnings=warnings)
+    names = write_report([out], out, warnings=warnings)
     print(f"\nwritten to {out}/: {' '.join([RUNS, *names])}")

@@ -6,9 +6,6 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from nrbench.matplotlib_home import matplotlib_apart
-from nrbench.render import data_uri
-
 POINTS = 40  # of a curve, in each power of ten of its share
 NOTE = "The share of slots that take at least so long. Dotted: the limit above which a slot is late."
 
@@ -26,19 +23,16 @@ def tail_of(times_ns: Any) -> dict[str, Any]:
 
 def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
     """@return for the page"""
-    with matplotlib_apart():
-        from nrbench.drawing import legend, plain_numbers, plt
+    from nrbench.drawing import legend, plain_numbers, plt, save  # loads for a second
 
-        figure, axis = plt.subplots(figsize=(7, 4))
-        for row in (row for row in rows if row["ccdf"]):
-            (line,) = axis.step(*zip(*row["ccdf"]), where="pre", label=row["name"])
-            axis.axvline(row["limit_us"], color=line.get_color(), linewidth=0.8, linestyle=":")
-        axis.set(xscale="log", yscale="log", xlabel="µs", ylabel="share")
-        axis.grid(alpha=0.3)
-        for of in (axis.xaxis, axis.yaxis):
-            plain_numbers(of)
-        legend(figure, 3)
-        figure.tight_layout(rect=(0, 0.08, 1, 1))
-        figure.savefig(folder / "slots.png", dpi=110)
-        plt.close(figure)
-    return data_uri(folder / "slots.png")
+    figure, axis = plt.subplots(figsize=(7, 4))
+    for row in (row for row in rows if row["ccdf"]):
+        (line,) = axis.step(*zip(*row["ccdf"]), where="pre", label=row["name"])
+        axis.axvline(row["limit_us"], color=line.get_color(), linewidth=0.8, linestyle=":")
+    axis.set(xscale="log", yscale="log", xlabel="µs", ylabel="share")
+    axis.grid(alpha=0.3)
+    for of in (axis.xaxis, axis.yaxis):
+        plain_numbers(of)
+    legend(figure, 3)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    return save(figure, folder / "slots.png")
