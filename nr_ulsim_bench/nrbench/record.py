@@ -4,10 +4,11 @@
 import datetime
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Iterator, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 # Bounds are above all that can be measured, and below what numpy and plots take.
 Time = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
@@ -47,15 +48,13 @@ def printable(data: Any) -> Any:
     return data
 
 
+Text = Annotated[str, AfterValidator(printable)]  # from elsewhere
+
+
 class Strict(BaseModel):
-    """A part of a record: unknown fields are refused, control characters are escaped."""
+    """A part of a record: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _printable(cls, data: Any) -> Any:
-        return printable(data)
 
 
 class IdleState(Strict):
@@ -105,24 +104,30 @@ def first_error(error: ValidationError) -> str:
     return f"{field}: {message}" if field else message
 
 
-def read_lines(path: Path, model: type[Model], what: str) -> list[Model]:
-    """All records of a file. A last line that was cut off by an interruption is left out.
+def read_lines(path: Path, model: type[Model], what: str) -> Iterator[Model]:
+    """All records of a file, without control characters. A last line that was cut off by an interruption is
+    left out.
 
     @param what  a record, in the message of an error"""
     try:
-        lines = path.read_bytes().split(b"\n")
+        with open(path, "rb", buffering=4 << 20) as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    if line.strip():
+                        yield _record(line, model)
+                except ValidationError as error:
+                    raise ResultsError(f"{path}:{number}: not a {what}: {first_error(error)}") from error
+                except (ValueError, RecursionError) as error:
+                    if line.endswith(b"\n"):  # else it was being written
+                        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+                        raise ResultsError(f"{path}:{number}: not JSON: {reason}") from error
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from error
-    records = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            records.append(model.model_validate(json.loads(line)))
-        except ValidationError as error:
-            raise ResultsError(f"{path}:{number}: not a {what}: {first_error(error)}") from error
-        except (ValueError, RecursionError) as error:
-            if number < len(lines):  # else no line end follows: it was being written
-                reason = "nested too deeply" if isinstance(error, RecursionError) else error
-                raise ResultsError(f"{path}:{number}: not JSON: {reason}") from error
-    return records
+
+
+def _record(line: bytes, model: type[Model]) -> Model:
+    text = line.decode()
+    if text.rstrip("\n").isprintable() and "\\" not in text:
+        with suppress(ValidationError):  # the slow way says what is wrong
+            return model.model_validate_json(text)
+    return model.model_validate(printable(json.loads(text)))

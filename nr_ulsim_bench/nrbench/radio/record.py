@@ -7,7 +7,7 @@ from typing import Annotated, Iterator, Literal, NamedTuple, Sequence
 
 from pydantic import ConfigDict, Field
 
-from nrbench.record import Began, Count, Host, ResultsError, Strict, Time, Whole, read_lines
+from nrbench.record import Began, Count, Host, ResultsError, Strict, Text, Time, Whole, read_lines
 
 RUNS = "radio.ndjson"  # the results file
 LOST_MAX = 0.01  # of the blocks, and of the samples, in a run that lives
@@ -99,7 +99,7 @@ class RadioRun(Known):
     noise: str = "quiet"  # the name of what else loads the machine
     seconds: Time  # the steady stretch that was asked for
     outcome: Outcome
-    error: str | None = None
+    error: Text | None = None
     steady_s: Time | None = None  # the steady stretch as it was, wall time
     commit: str | None = None  # of this project
     host: Host
@@ -138,7 +138,7 @@ def read_runs(path: Path) -> list[RadioRun]:
     """All runs of a file. A last line that was cut off by an interruption is left out.
 
     @raise ResultsError  names the line that is no such run"""
-    return read_lines(path, RadioRun, "run of nrbench radio")
+    return [*read_lines(path, RadioRun, "run of nrbench radio")]
 
 
 def read_all(paths: Sequence[Path]) -> list[RadioRun]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from nrbench.record import Began, Count, Host, Strict, Time, Whole, moment, read_lines
+from nrbench.record import Began, Count, Host, Strict, Text, Time, Whole, moment, read_lines
 from nrbench.system import format_cpus, parse_cpus
 
 Kind = Literal["nr_ulsim", "replay"]
@@ -29,7 +29,7 @@ class Build(Strict):
     oai: str | None = None  # version of OAI, if known
     commit: str | None = None  # of OAI's sources, if they are a git checkout
     sha256: str  # of the program and the libraries beside it, first twelve hex digits
-    pool: str | None = None  # the line that the pool prints about itself; OAI's own prints none
+    pool: Text | None = None  # the line that the pool prints about itself; OAI's own prints none
     options: dict[str, str] = {}  # of CMake, that decide about times; without paths
 
 
@@ -69,7 +69,7 @@ class Run(What):
     bench_commit: str | None = None
     build: Build | None = None
     status: Status
-    error: str | None = None
+    error: Text | None = None
     snr_db: Level | None = None  # of the decoded slots
     trials: Whole | None = None  # slots that the means are over
     errors: Whole | None = None  # slots that were not decoded in their first round
@@ -115,4 +115,4 @@ def identity(one: Run | Setting, repeat: int) -> tuple[object, ...]:
 
 
 def read_runs(path: Path) -> list[Run]:
-    return read_lines(path, Run, "run of a sweep")
+    return [*read_lines(path, Run, "run of a sweep")]

@@ -1,114 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The runs of results files as a long table: a row a run, each once. What the runs of a setting share is read
-and checked once, so a million runs take a minute and little memory.
-
-A line is the text of its setting, in it the repeat and the time, and behind it what the run gave."""
+"""The runs of results files as a long table: a row a run, each once. A million runs take two minutes, and
+little memory: what the runs of a setting share is kept once."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import ConfigDict, ValidationError, create_model
 
-from nrbench.record import Host, ResultsError, first_error, moment, printable
+from nrbench.record import Host, ResultsError, read_lines
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.record import RUNS, Run, identity
 from nrbench.table import Frame
 
-REPEAT, BEGAN, STATUS = b'"repeat":', b',"began":"', b'"status":"'
 NUMBERS = ("snr_db", "trials", "errors", "wall_s", "cpu_s")  # of a run, beside its figures
 PAUSE_S = 60.0  # between two runs in which the machine did something else
 BLOCK = 50_000  # lines that become columns at once
-
 _NAMES = list(Run.model_fields)
-_OUTCOME: Any = {name: (Run.model_fields[name].annotation, Run.model_fields[name]) for name in
-                 _NAMES[_NAMES.index("status"):]}  # fmt: skip
-Outcome: Any = create_model("Outcome", __config__=ConfigDict(extra="forbid"), **_OUTCOME)
-
-
-class _Line(NamedTuple):
-    setting: int
-    repeat: int
-    file: int
-    began: str
-    began_s: float
-    outcome: Any
+OF_RUN = {"repeat", "began", *_NAMES[_NAMES.index("status") :]}  # what runs of a setting do not share
 
 
 class _Reader:
     def __init__(self) -> None:
         self.settings: list[Run] = []  # the first run of each
-        self._places: dict[bytes, int] = {}
+        self._places: dict[str, int] = {}
         self._hosts: dict[Host, Host] = {}  # those of all settings are few
 
-    def lines(self, path: Path, file: int) -> Iterator[_Line]:
-        """A last line that was cut off by an interruption is left out."""
-        try:
-            with open(path, "rb", buffering=4 << 20) as lines:
-                for number, line in enumerate(lines, start=1):
-                    found = line.strip() and self._quick(line, file)
-                    if line.strip() and (found := found or self._checked(line, file, path, number)):
-                        yield found
-        except OSError as error:
-            raise ResultsError(f"{path}: {error.strerror}") from error
-
-    def _quick(self, line: bytes, file: int) -> _Line | None:
-        """None: its setting was not met before, or something is wrong."""
-        setting, repeat, began, outcome = _split(line)
-        place = self._places.get(setting)
-        if place is None or not repeat.isdigit():
-            return None
-        try:
-            text = began.decode()
-            found = Outcome.model_validate_json(b"{" + STATUS + outcome)
-            return _Line(place, int(repeat), file, text, moment(text).timestamp(), found)
-        except (ValueError, OverflowError):
-            return None
-
-    def _checked(self, line: bytes, file: int, path: Path, number: int) -> _Line | None:
-        try:
-            run = Run.model_validate_json(line)
-        except ValidationError as error:
-            what = error.errors()[0]
-            if what["type"] != "json_invalid":
-                raise ResultsError(f"{path}:{number}: not a run of a sweep: {first_error(error)}") from error
-            if not line.endswith(b"\n"):
-                return None  # it was being written
-            raise ResultsError(f"{path}:{number}: not JSON: {what['msg']}") from error
-        setting, *_, outcome = _split(line)
-        if outcome:
-            self._places.setdefault(setting, len(self.settings))
-        host = self._hosts.setdefault(run.host, run.host)
-        self.settings.append(run.model_copy(update={"host": host}))
-        found = Outcome.model_construct(**{name: getattr(run, name) for name in _OUTCOME})
-        began_s = moment(run.began).timestamp()
-        return _Line(len(self.settings) - 1, run.repeat, file, run.began, began_s, found)
+    def rows(self, path: Path, file: int) -> Iterator[tuple[dict[str, Any], dict[str, float]]]:
+        """Of each run its numbers, and its figures."""
+        for run in read_lines(path / RUNS if path.is_dir() else path, Run, "run of a sweep"):
+            setting = run.model_dump_json(exclude=OF_RUN)
+            place = self._places.setdefault(setting, len(self.settings))
+            if place == len(self.settings):
+                host = self._hosts.setdefault(run.host, run.host)
+                self.settings.append(run.model_copy(update={"host": host}))
+            about = {"setting": place, "file": file, "began_s": run.time.timestamp()}
+            about |= {name: getattr(run, name) for name in ("repeat", "began", "status", "error", *NUMBERS)}
+            yield about | {"derived": " ".join(run.derived)}, run.figures
 
 
-def _split(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-    """@return its setting, repeat, time and outcome"""
-    before, _, rest = line.partition(REPEAT)
-    repeat, _, rest = rest.partition(BEGAN)
-    began, _, rest = rest.partition(b'"')
-    between, _, outcome = rest.partition(b"," + STATUS)
-    return before + between, repeat, began, outcome
-
-
-def _columns(lines: Sequence[_Line]) -> Frame:
+def _columns(rows: Iterable[tuple[dict[str, Any], dict[str, float]]]) -> Frame:
     """A row a run, with a column for each figure."""
-    outcomes = [vars(line.outcome) for line in lines]
-    names = ("status", "error", "derived", *NUMBERS)
-    found = pd.DataFrame([line[:-1] for line in lines], columns=[*_Line._fields[:-1]])
-    of = pd.DataFrame({name: [one[name] for one in outcomes] for name in names})
-    of = of.astype(dict.fromkeys(NUMBERS, float))
-    of["derived"] = of["derived"].map(" ".join)
-    figures = pd.DataFrame([one["figures"] for one in outcomes], index=of.index, dtype=float)
-    return pd.concat([found, of, figures], axis=1)
+    about, figures = zip(*rows)
+    found = pd.DataFrame(about).astype(dict.fromkeys(NUMBERS, float))
+    return pd.concat([found, pd.DataFrame(figures, index=found.index, dtype=float)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -204,14 +143,12 @@ def read(paths: Sequence[Path]) -> Runs:
     """@raise ResultsError  names the file, and the line"""
     reader, blocks = _Reader(), list[Frame]()
     for number, path in enumerate(paths):
-        lines = reader.lines(path / RUNS if path.is_dir() else path, number)
-        before = len(blocks)
-        while block := list(islice(lines, BLOCK)):
+        rows, before = reader.rows(path, number), len(blocks)
+        while block := list(islice(rows, BLOCK)):
             blocks.append(_columns(block))
         if len(blocks) == before:
             raise ResultsError(f"{path}: holds no runs")
     frame = pd.concat(blocks, ignore_index=True)
-    frame["error"] = frame["error"].map(printable)
     runs = _once(reader.settings, frame, [str(path) for path in paths] if len(paths) > 1 else [""])
     sweep = _numbered((run.host.id, run.sweep) for run in runs.settings)[runs.frame["setting"]]
     runs.frame["pass"] = _passes(runs.frame, sweep)
