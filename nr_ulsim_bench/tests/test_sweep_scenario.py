@@ -5,7 +5,7 @@ import getopt
 
 import pytest
 
-from nrbench.sweep.scenario import ScenarioError, load, merged, names, position, select
+from nrbench.sweep.scenario import ScenarioError, load, merged, names, select
 
 # Of nr_ulsim of v2.3.0, for getopt.
 SHORT = "a:b:c:d:ef:g:h:i:jk:m:n:p:q:r:s:t:u:v:w:y:z:A:C:F:G:H:I:M:N:PR:S:T:U:L:ZW:E:X:Y:"
@@ -71,7 +71,6 @@ def test_options_of_a_case_take_the_place_of_those_of_the_file(tmp_path):
         (CASE + "options = '9'\n", "case a: options: '9' is no option of nr_ulsim"),
         (CASE + "options = '-C3'\n", "case a: options: -C3: the sweep itself sets -C, -P, -Y"),
         (CASE + "options = '-nX'\n", "case a: options: invalid literal for int.*'X'"),
-        (CASE + "since = '2.3'\n", "case a: since: '2.3' is no version of OAI such as v2.3.0"),
         (CASE + "[[case]]\nname = 'a'\n", "own.toml: two cases are called a"),
         (HEAD, r"own.toml: a scenario has \[\[case\]\] tables"),
         (CASE + "[sweep]\nthreads = [0]\n", "own.toml: sweep.threads.0: .* greater than"),
@@ -121,15 +120,3 @@ def test_two_scenarios_of_one_name_would_mix_their_results(tmp_path):
     own = write(tmp_path, CASE, "quick.toml")
     with pytest.raises(ScenarioError, match="two scenarios are called quick"):
         select(f"quick,{own}")
-
-
-def test_a_case_that_a_version_lacks_says_so():
-    srs = case_of("oai-ci", "misc.test15")
-    for version in ("v2.1.0", "2024.w12", "v2.1.0-12-g0123abc-dirty", "2024.w12-1-gabc"):
-        assert srs.reason_against(version) == f"needs OAI v2.2.0, this is {version}"
-    for version in ("v2.2.0", "v2.3.0", "2025.w37", "v3.0.0", "develop", "8bf6d5d7da-dirty", None):
-        assert srs.reason_against(version) is None
-    assert position("v2.10.0") > position("v2.3.0") > position("2025.w26")
-    reasons = {case.name: case.reason_against("v2.2.0") for case in load("mimo").cases}
-    crash = ["prb106-mcs25-4-layers", "prb273-mcs25-4-layers"]
-    assert [name for name, reason in reasons.items() if reason] == crash

@@ -3,7 +3,7 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator
 
 from nrbench import host
 from nrbench.cluster.machines import system_here
@@ -108,18 +108,6 @@ def _builds(options: Options, cases: Iterable[Case]) -> dict[str, Simulator]:
     return builds
 
 
-def _cases(
-    options: Options, scenarios: Sequence[Scenario], builds: dict[str, Simulator]
-) -> Iterator[tuple[Scenario, Case]]:
-    for scenario in scenarios:
-        for case in scenario.cases:
-            reasons = [case.reason_against(build.build.oai) for build in builds.values()]
-            if any(reasons):
-                say(f"left out: {scenario.name}:{case.name}: {next(filter(None, reasons))}")
-            else:
-                yield scenario, case.with_trials(options.trials)
-
-
 def at_once(about: Host, cpus: str | None) -> int:
     """How many inline runs go side by side here: one a core; 1 where memory might not hold them."""
     cores, free = cores_for(about, cpus), memory(system_here(), "MemAvailable")
@@ -133,11 +121,8 @@ def plan(options: Options) -> Plan:
     scenarios = select(options.cases or SCENARIO)
     if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
         raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
-    builds = _builds(options, [case for scenario in scenarios for case in scenario.cases])
-    cases = list(_cases(options, scenarios, builds))
-    if not cases:
-        raise ValueError("--cases: no case is left to run")
-    return Plan(options, builds, cases)
+    cases = [(of, case.with_trials(options.trials)) for of in scenarios for case in of.cases]
+    return Plan(options, _builds(options, [case for _, case in cases]), cases)
 
 
 def run(planned: Plan) -> int:

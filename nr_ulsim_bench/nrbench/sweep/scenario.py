@@ -1,29 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenario files: which cases nr_ulsim runs, in its own options, with which versions of OAI, and how a sweep
-over them is taken.
-
-Versions are releases such as v2.1.0 and weekly tags such as 2025.w37."""
+"""Scenario files: which cases the simulators run, in their own options, and how a sweep takes them."""
 
 import fnmatch
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from nrbench import toml
 from nrbench.record import first_error
 
-# Year and week. Weekly tags lie between releases; within a release's own month the order may be off.
-RELEASES = {"v2.0.0": (2023, 33), "v2.1.0": (2024, 8), "v2.2.0": (2024, 46), "v2.3.0": (2025, 27)}
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
 Program = Literal["nr_ulsim", "nr_dlsim"]
 UPLINK: Program = "nr_ulsim"
@@ -33,23 +20,6 @@ OWN_OPTIONS = {UPLINK: ("-C", "-P", "-Y"), DOWNLINK: ("-X", "-P")}
 
 class ScenarioError(ValueError):
     """A scenario, a file of one or a choice of cases that cannot be used; names it."""
-
-
-def position(version: str) -> tuple[int, int] | None:
-    """@param version  a tag, or what git describes from one
-    @return None: it is not known where it belongs, as of develop or of a commit"""
-    if week := re.match(r"(\d{4})\.w(\d{1,2})", version):
-        return int(week[1]), int(week[2])
-    release = re.match(r"v(\d+)\.(\d+)\.(\d+)", version)
-    if release and tuple(map(int, release.groups())) > (2, 3, 0):
-        return 9999, 0
-    return RELEASES.get(release[0]) if release else None
-
-
-def _known(version: str) -> str:
-    if position(version) is None:
-        raise ValueError(f"{version!r} is no version of OAI such as v2.3.0 or 2025.w37")
-    return version
 
 
 def merged(*texts: str) -> tuple[str, ...]:
@@ -86,7 +56,6 @@ class Case(_Strict):
 
     name: Name
     note: str = ""
-    since: Annotated[str, AfterValidator(_known)] | None = None  # the first version of OAI that can run it
     program: Program = UPLINK
     published_us: Annotated[float, Field(gt=0)] | None = None  # of the whole slot, by the scenario's source
     words: tuple[str, ...] = Field(alias="options")
@@ -111,11 +80,6 @@ class Case(_Strict):
         """@param trials  slots a run; None: the case's own"""
         words = merged(*self.words, f"-n{trials}") if trials else self.words
         return self.model_copy(update={"words": words})
-
-    def reason_against(self, oai: str | None) -> str | None:
-        """Why this case cannot be run with a version of OAI; None = nothing is known against it."""
-        here, first = (position(version) if version else None for version in (oai, self.since))
-        return f"needs OAI {self.since}, this is {oai}" if here and first and here < first else None
 
 
 class SweepDefaults(_Strict):
