@@ -4,8 +4,6 @@
 #ifndef FORK_ROWS_API_H
 #define FORK_ROWS_API_H
 
-#include <errno.h>
-
 #include "../../tests/unit/setup/fork_rows.h"
 #include "task_manager.h"
 #include "tpool.h"

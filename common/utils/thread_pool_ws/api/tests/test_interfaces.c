@@ -2,7 +2,6 @@
 /// @file test_interfaces.c
 /// What the interfaces task_manager, tpool and ws_sched have in common, as a program would use each by the
 /// description in its header.
-#define _GNU_SOURCE
 #include "../../tests/support/ws_death.h"
 #include "../task_manager.h"
 #include "../tpool.h"

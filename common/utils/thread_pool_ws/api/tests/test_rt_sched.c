@@ -2,9 +2,6 @@
 /// @file test_rt_sched.c
 /// After sched_init() nothing asks for memory (ws_asked.h): not the first posts of each priority, not those
 /// of tasks, not those of more threads than lanes, not waits.
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <string.h>
 
 #include "../../tests/support/ws_asked.h"
 #include "../ws_sched.h"

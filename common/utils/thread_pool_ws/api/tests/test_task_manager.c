@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_task_manager.c
 /// The interface task_manager: its end with tasks that never ran, and its refusals.
-#define _GNU_SOURCE
 #include "../task_manager.h"
 
 #include "../../tests/support/ws_death.h"

@@ -2,10 +2,7 @@
 /// @file test_tpool.c
 /// The interface tpool: the bound of its buffer, the number of working threads, threads in several pools.
 /// Threads that are blocked in an add, and ends: test_tpool_end.c.
-#define _GNU_SOURCE
 #include "tpool_test.h"
-
-#include <string.h>
 
 #include "../../tasks/ws_shared.h"
 

@@ -3,7 +3,6 @@
 /// The interface tpool: shutdown, at once or in an orderly way, and destroy, with queued jobs, running jobs
 /// and threads that are blocked in an add. An orderly shutdown refuses further jobs and runs those that were
 /// added, as the library does after which the interface is named.
-#define _GNU_SOURCE
 #include "../../tests/support/ws_death.h"
 #include "tpool_test.h"
 

@@ -3,7 +3,6 @@
 /// The interface tpool: adds that are under way while the pool ends. Linked with --wrap of ws_count_pushed
 /// and ws_run_late: a thread can stand in its push, between the look at the pool's state and the publication
 /// of the task, and again before it runs or drops a task that no worker will take.
-#define _GNU_SOURCE
 #include "tpool_test.h"
 
 #include "../../core/ws_run.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_misuse.c
 /// The interface tpool: invalid arguments, and a system that refuses memory or threads.
-#define _GNU_SOURCE
 #include "tpool_test.h"
-
-#include <stdlib.h>
 
 static uint32_t calls; ///< of the wrapped functions by tpool_create()
 static uint32_t refused_call; ///< the one that fails; 0 = none

@@ -2,12 +2,9 @@
 /// @file test_ws_sched.c
 /// The interface ws_sched: the life of a task, and what is refused. Linked with --wrap of ws_os_map,
 /// pthread_create and ws_pool_push, which can be made to fail.
-#define _GNU_SOURCE
 #include "ws_sched_test.h"
 
-#include <errno.h>
 #include <sched.h> // a program may include both
-#include <string.h>
 
 /// Calls that succeed before one fails; UINT32_MAX: none fails.
 static uint32_t maps_left = UINT32_MAX, threads_left = UINT32_MAX;

@@ -2,10 +2,6 @@
 /// @file test_ws_sched_full.c
 /// The capacity of the interface ws_sched: exactly so many tasks are posted and not done, for posts of a
 /// thread outside, of a task, and of more threads than there are lanes. Then all of it in random order.
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ws_sched_test.h"
 

@@ -4,8 +4,6 @@
 #ifndef TPOOL_TEST_H
 #define TPOOL_TEST_H
 
-#include <errno.h>
-
 #include "../../tests/support/ws_test.h"
 #include "../private/tpool_room.h"
 #include "../tpool.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file exit.c
 /// Every shape: the process ends while pools live. The host's simulators never end theirs.
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "contract.h"
 

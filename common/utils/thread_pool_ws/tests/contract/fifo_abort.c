@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file fifo_abort.c
 /// Shape A, the end of a pool: what is queued is freed, what runs is dropped, what comes later runs inline.
-#include <string.h>
 
 #include "contract.h"
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file fifo_measure.c
 /// Shape A, measurements: stamps in the element, and the pipe that pulled elements are written to.
-#define _GNU_SOURCE
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "contract.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file fifo_queue.c
 /// The queue by itself, without any pool: order, polling, abort, payloads, who frees an element.
-#include <string.h>
 
 #include "contract.h"
 

@@ -2,10 +2,6 @@
 /// @file main.c
 /// The program: each test in a child process. `--case <name>` runs one test here,
 /// `--child <name> <argument>` is for tests about how a process ends.
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "contract.h"
 

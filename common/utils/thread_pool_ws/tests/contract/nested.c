@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file nested.c
 /// Every shape: jobs that push jobs and wait for them, and jobs that block on what other jobs feed.
-#include <stdio.h>
 
 #include "contract.h"
 

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file params.c
 /// Every shape: the parameter string, what the host's threadCreate() is asked for, and pools without workers.
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../host/host_threads.h"
 #include "contract.h"

@@ -2,8 +2,6 @@
 /// @file pools.c
 /// Every shape: many pools, many threads that push, what a joiner sees and what it may run, and whose memory
 /// a batch is in.
-#include <stdlib.h>
-#include <string.h>
 
 #include "contract.h"
 

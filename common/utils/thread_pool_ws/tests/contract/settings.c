@@ -2,13 +2,8 @@
 /// @file settings.c
 /// Every shape: what goes beyond the host's own pool. Entries of ours in the parameter string, the
 /// environment, what is said about each pool, and the page of statistics at the end.
-#define _GNU_SOURCE
 #include <linux/capability.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../host/host_threads.h"
 #include "contract.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file support.c
 /// contract.h: pools.
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "contract.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_abort.c
 /// Shapes B, the end of a pool: it runs what is queued, joins its threads and frees everything.
-#include <sched.h>
-#include <stdlib.h>
 
 #include "contract.h"
 

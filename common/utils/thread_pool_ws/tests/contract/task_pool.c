@@ -2,7 +2,6 @@
 /// @file task_pool.c
 /// Shapes B: completions by hand, joins without tasks or without a pool, the worker's number, and the last
 /// task of a batch in the caller.
-#include <string.h>
 
 #include "contract.h"
 

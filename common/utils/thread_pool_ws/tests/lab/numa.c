@@ -5,12 +5,8 @@
 ///
 /// ci/lab numa runs it in virtual machines. On a machine with one node it is skipped.
 /// WS_LAB_NODES, WS_LAB_CPU_NODES: nodes that the machine must have, and those with CPUs; unset = any number
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../../classes/ws_nodes.h"
 #include "../../include/ws_node.h"

@@ -3,8 +3,6 @@
 /// Real-time workers with timer wakes, and a real-time producer, must leave time to normal threads: a canary
 /// of the normal class on each CPU goes on throughout the test, though a real-time thread that spun
 /// would stop it for good (or until the kernel's throttling).
-#define _GNU_SOURCE
-#include <sched.h>
 #include <time.h>
 
 #include "../support/ws_test.h"

@@ -2,8 +2,6 @@
 /// @file test_rt_memory.c
 /// After a start and a warm-up burst no thread asks for memory (ws_asked.h). Pools that reserve theirs:
 /// api/tests/test_rt_sched.c.
-#define _GNU_SOURCE
-#include <stdio.h>
 
 #include "../../prewake/ws_prewake_state.h"
 #include "../support/ws_asked.h"

@@ -6,17 +6,13 @@
 /// and the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at
 /// the CPUs and the quota that the process has, and heavy fences. The pushing thread has the strictest
 /// filter.
-#define _GNU_SOURCE
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../../sleep/ws_sleep_state.h"
 #include "../support/ws_test.h"

@@ -3,11 +3,8 @@
 /// Operations of scenes with fibers: fibers themselves, and what fibers, tasks and threads wait for. Whatever
 /// the text says, each scene also checks that one at a time has a mutex, that errno is kept, that a barrier
 /// lets no caller pass too early, and that no sleep is too short.
-#define _GNU_SOURCE // SOCK_NONBLOCK, POLLRDHUP
-#include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "../../include/ws_fd.h"
 #include "../../include/ws_fiber.h"

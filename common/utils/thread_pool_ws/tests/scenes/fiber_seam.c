@@ -3,9 +3,7 @@
 /// fiber_seam.h, by functions of ws_seam.h.
 #include "fiber_seam.h"
 
-#include <errno.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "../support/ws_seam.h"
 #include "scene_words.h"

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
 /// test_scenes: the scenes on real threads. Each table is a suite, each scene a case.
-#define _GNU_SOURCE // memfd_create
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../support/ws_death.h"
-#include "../support/ws_test.h"
 #include "scene.h"
 
 enum { CHILD_GOOD = 9 }; ///< not 0: a fiber that goes astray ends its process with that

@@ -5,8 +5,6 @@
 #include "../../shim/oai_task_counter/task_ans_trust.h"
 #include "../support/ws_test.h"
 
-#include <stdio.h>
-
 static _Thread_local const ws_task_t *current;
 
 TEST_WRAP(const ws_task_t *, ws_current_task, (void))

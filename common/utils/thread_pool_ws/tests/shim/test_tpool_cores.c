@@ -2,13 +2,9 @@
 /// @file test_tpool_cores.c
 /// Which cores a thread can be pinned to, found out without a thread that runs there: a core may be held by a
 /// real-time thread for good.
-#define _GNU_SOURCE
 #include "../../shim/common/ws_tpool_cores.h"
 
 #include <limits.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../support/ws_test.h"
 

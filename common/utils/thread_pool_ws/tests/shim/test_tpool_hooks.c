@@ -4,10 +4,6 @@
 /// are real; what is said is caught (--wrap).
 #include "../../shim/common/ws_tpool_hooks.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../include/ws_trace_slot.h"
 #include "../support/ws_test.h"
 #include "common/utils/threadPool/thread-pool.h"

@@ -5,8 +5,6 @@
 #include "../../shim/common/ws_tpool_lead.h"
 #include "../support/ws_test.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 static _Thread_local uint64_t fake_ns; ///< 0 = the real clock

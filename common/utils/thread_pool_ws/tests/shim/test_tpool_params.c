@@ -5,11 +5,6 @@
 #include "../../shim/common/ws_tpool_params.h"
 #include "../support/ws_test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static ws_tpool_params_t prepared(void)
 {
   ws_tpool_params_t params = {.settings = test_settings(1)};

@@ -2,10 +2,6 @@
 /// @file test_stress_joins.c
 /// The random programs of ws_joins.h on real threads. The program that hangs or fails has a seed that is at
 /// most 255 more than the last WS_SEED.
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "../support/ws_test.h"
 #include "ws_joins.h"

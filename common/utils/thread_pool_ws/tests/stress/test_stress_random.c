@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_random.c
 /// Random operations on random pools against a count of what was pushed: every settings' corner, many seeds.
-#include <errno.h>
-#include <sched.h>
-#include <stdlib.h>
 
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_sleep_state.h"

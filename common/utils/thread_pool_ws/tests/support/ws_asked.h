@@ -9,9 +9,6 @@
 #ifndef WS_ASKED_H
 #define WS_ASKED_H
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "ws_test.h"
 
 static ws_au32_t counting;

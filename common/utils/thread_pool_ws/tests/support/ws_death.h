@@ -5,11 +5,7 @@
 #define WS_DEATH_H
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "ws_test.h"
 

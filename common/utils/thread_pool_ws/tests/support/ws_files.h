@@ -4,9 +4,6 @@
 #ifndef WS_FILES_H
 #define WS_FILES_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "ws_seam.h"
 
 typedef struct {

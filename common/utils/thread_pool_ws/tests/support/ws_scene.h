@@ -4,9 +4,6 @@
 #ifndef WS_SCENE_H
 #define WS_SCENE_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "ws_recorder.h"
 #include "ws_test.h"
 

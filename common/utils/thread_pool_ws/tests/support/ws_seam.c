@@ -3,8 +3,6 @@
 /// ws_seam.h. Compiled twice: with WS_SEAM_OF_FIBERS for the functions of programs with fibers.
 #include "ws_seam.h"
 
-#include <string.h>
-
 #include "ws_test.h"
 
 #define WS_SEAM_WRAP(result, name, parameters, arguments)                                                    \

@@ -10,16 +10,13 @@
 #ifndef WS_SEAM_H
 #define WS_SEAM_H
 
-#include <pthread.h>
-#include <sched.h>
-
 #include "../../core/ws_push.h"
 #include "../../fiber/ws_lot.h"
 #include "../../include/ws_sync.h"
-#include "../../pool/ws_types.h"
 #include "../../prewake/ws_prewake_state.h"
 #include "../../sleep/ws_decide.h"
 #include "../../wide/ws_wide.h"
+#include "ws_test.h"
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \

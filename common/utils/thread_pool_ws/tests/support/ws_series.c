@@ -3,10 +3,6 @@
 /// ws_series.h.
 #include "ws_series.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ws_test.h"
 
 uint64_t series_seed(void)

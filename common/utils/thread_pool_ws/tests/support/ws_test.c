@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_test.c
 /// ws_test.h: the program's main, the watchdog, pools that it can describe.
-#define _GNU_SOURCE
 #include "ws_test.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../../setup/ws_setup.h"
 #include "../../sleep/ws_wake.h"

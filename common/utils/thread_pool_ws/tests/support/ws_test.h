@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_test.h
 /// What every test of the pool needs: a main with a watchdog, pools that the watchdog can describe, gates,
-/// threads.
+/// threads; and the C library's headers that most tests use, which they do not name again.
 ///
 /// CUnit belongs to the main thread: a task or a thread records what it saw, the test joins it and asserts
 /// then.
@@ -14,12 +14,18 @@
 #define WS_TEST_H
 
 #include <CUnit/Basic.h>
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "../../include/ws_pool.h"
 #ifdef __cplusplus

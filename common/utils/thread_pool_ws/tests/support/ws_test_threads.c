@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_test_threads.c
 /// ws_test.h: tasks, gates, threads, children, deadlines, random numbers.
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ws_test.h"
 

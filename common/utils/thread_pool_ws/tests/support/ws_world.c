@@ -3,8 +3,6 @@
 /// ws_world.h.
 #include "ws_world.h"
 
-#include <string.h>
-
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_budget.h"
 #include "../../sleep/ws_idle.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_histogram.c
 /// Buckets join without gaps, a quantile is right to within an eighth, sums of histograms, and a full bucket.
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../base/ws_histogram.h"
 #include "../../support/ws_test.h"

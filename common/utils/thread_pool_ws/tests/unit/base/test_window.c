@@ -3,8 +3,6 @@
 /// The window of samples against a plain list of the last 64: quantiles, what is missing and too much, what
 /// 32 bits cannot hold. The best wait: prewake/test_lead.c.
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../base/ws_window.h"
 #include "../../support/ws_test.h"

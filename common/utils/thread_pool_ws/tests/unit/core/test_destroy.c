@@ -3,13 +3,8 @@
 /// A pool that is destroyed as the process exits inside one of its tasks, one whose task destroys it while no
 /// thread can be made, and one whose task destroys it while the push of that task goes on. Other ends of
 /// pools: scenes/stop.c.
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 static ws_au32_t no_threads;
 

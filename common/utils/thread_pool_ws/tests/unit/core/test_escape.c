@@ -2,7 +2,6 @@
 /// @file test_escape.c
 /// A task must return (ws_escape.h): one that ends its thread ends the process, wherever it runs. A request
 /// to cancel a thread that runs tasks acts when it runs none. test_cxx_death.cpp has the exceptions.
-#define _GNU_SOURCE
 #include "../../support/ws_death.h"
 
 #include "../../../pool/ws_process.h"

@@ -2,16 +2,11 @@
 /// @file test_misuse.c
 /// What the public functions do with NULL, with values beyond the range, and with stacks that are too small:
 /// an error, or the end of the process with a message, but no crash and no hang.
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_record.h"
 #include "../../../include/ws_trace.h"
 #include "../../support/ws_death.h"
-#include "../../support/ws_test.h"
 
 #define INVALID(call) CU_ASSERT_EQUAL(call, -EINVAL)
 

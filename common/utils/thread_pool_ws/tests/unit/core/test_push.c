@@ -3,7 +3,6 @@
 /// Pushes without memory, and pages of queues that go back to the kernel: what the pool asks the kernel for.
 /// Full queues: scenes/full.c.
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 static ws_au32_t no_memory; ///< bool: no more memory can be mapped
 static ws_au64_t released_bytes;

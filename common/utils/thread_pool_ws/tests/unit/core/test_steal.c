@@ -5,7 +5,6 @@
 #include "../../../core/ws_steal.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 static uint64_t now_ns;
 static uint32_t reads;

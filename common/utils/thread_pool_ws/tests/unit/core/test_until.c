@@ -2,10 +2,8 @@
 /// @file test_until.c
 /// What a wait with a deadline does at that moment. The clock is the test's: it goes on by 1 ns a look, and
 /// to the deadline in each sleep with one. What such waits run: scenes/until.c.
-#include <errno.h>
 
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define START_NS 1000000u
 #define LATE_NS (START_NS + 10000000) ///< after the longest spin

@@ -5,9 +5,6 @@
 #ifndef FIBER_SCENE_H
 #define FIBER_SCENE_H
 
-#include <errno.h>
-#include <string.h>
-
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fiber.h"
 #include "../../../include/ws_sync.h"

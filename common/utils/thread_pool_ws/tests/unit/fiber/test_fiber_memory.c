@@ -3,7 +3,6 @@
 /// Memory of stacks. Those that a thread gets at its very end come back; those that are idle for long, and
 /// their mappings, go back (that the thread for time limits does so is a scene); large pages and large signal
 /// frames. The clock and these sizes are the test's, and the kernel may refuse.
-#include <stdio.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"

@@ -3,7 +3,6 @@
 /// The tree of queues in a bucket of the lot, without a pool: order within each queue, removal at any place,
 /// and the length of the ways, also for addresses whose hashes are alike. Then with the lot itself: which
 /// waits a wake takes.
-#include <stdlib.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_lot.h"

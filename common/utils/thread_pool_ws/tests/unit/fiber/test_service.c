@@ -2,10 +2,7 @@
 /// @file test_service.c
 /// The class of the threads that serve fibers of all pools: ws_alarm and ws_reactor. Threads seem to have the
 /// class that the test names, and the changes of a class are recorded. Each case is a process of its own.
-#define _GNU_SOURCE
 #include <poll.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fd.h"

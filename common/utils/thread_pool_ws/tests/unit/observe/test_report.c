@@ -2,13 +2,9 @@
 /// @file test_report.c
 /// The page that a pool prints about itself: complete for any pool, within its bounds for any numbers
 /// (--wrap=ws_pool_prewake_stats_sized), and printed at the stop only for who asked for it.
-#define _GNU_SOURCE // memfd_create
-#include <stdio.h>
-#include <string.h>
 
 #include "../../support/ws_death.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define LINES_MAX 40u
 #define COLUMNS_MAX 100u

@@ -4,7 +4,6 @@
 /// test advances it. Linked with --wrap of ws_os_now_ns.
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define STEP_NS 1000000000u
 

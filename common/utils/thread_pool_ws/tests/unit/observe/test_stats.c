@@ -2,7 +2,6 @@
 /// @file test_stats.c
 /// The counters add up, and a snapshot may be taken at any time. How much room it takes: setup/test_pool.c.
 /// What runs and waits: scenes/queues.c. After the stop: scenes/stop.c.
-#include <string.h>
 
 #include "../../support/ws_test.h"
 

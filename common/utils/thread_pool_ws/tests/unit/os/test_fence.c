@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fence.c
 /// Heavy fences (ws_os.h) of a kernel that has membarrier(2), and of one that refuses it (--wrap=syscall).
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdarg.h>
 #include <sys/syscall.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_quota.c
 /// CPU quota of control groups, read from files that the test makes up (--wrap=ws_os_read).
-#include <stdio.h>
-#include <string.h>
 
 #include "../../support/ws_files.h"
 #include "../../support/ws_test.h"

@@ -3,7 +3,6 @@
 /// How many pauses fill an iteration, by a clock of the test (--wrap=ws_os_now_ns). They are measured once.
 #include "../../../os/ws_os.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 static struct {
   uint64_t step_ns; ///< from one look at the clock to the next

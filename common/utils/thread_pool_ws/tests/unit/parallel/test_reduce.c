@@ -7,9 +7,6 @@
 /// meanwhile do not count. Linked with --wrap of ws_os_now_ns and ws_pool_push.
 #include "../../../include/ws_for.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
-
-#include <errno.h>
 
 static ws_au64_t clock_ns, element_ns;
 static _Thread_local uint64_t read_ns, piece_ns; ///< the last reading; what the piece since then took

@@ -8,10 +8,6 @@
 #include "../../../include/ws_node.h"
 #include "../../../include/ws_scan.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 #define BLOCKS 600u
 

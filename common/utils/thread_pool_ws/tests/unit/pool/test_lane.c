@@ -5,13 +5,7 @@
 /// the library, and that of a forked child. Lanes that are reused: scenes/queues.c.
 #include "../../../pool/ws_lane.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 enum { CAPACITY = 64, MANY = 40 * CAPACITY };
 

@@ -4,14 +4,10 @@
 /// test says.
 #include "../../../pool/ws_near.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define CPUS 8u
 #define WORKERS 6u

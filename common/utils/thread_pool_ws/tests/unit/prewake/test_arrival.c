@@ -3,8 +3,6 @@
 /// When work counts as the first after a pause, and how many workers have taken of it (ws_prewake.h).
 #include "../../../prewake/ws_prewake.h"
 
-#include <string.h>
-
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../support/ws_test.h"
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_late.c
 /// The causes of late starts: of what a worker remembers, and in the counts of a pool.
-#include <stddef.h>
-#include <string.h>
 
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_series.h"
-#include "../../support/ws_test.h"
 
 #define ARRIVAL_NS 1000000u
 #define PERIOD_NS 500000u

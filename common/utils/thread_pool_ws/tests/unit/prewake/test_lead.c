@@ -3,7 +3,6 @@
 /// The decision for a timer, against the best there is, over many machines drawn at random: whether to set
 /// one, how early, how long to wait. It is made from a window of samples and judged on others.
 #include <math.h>
-#include <string.h>
 
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../support/ws_series.h"

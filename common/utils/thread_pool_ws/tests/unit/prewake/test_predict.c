@@ -4,7 +4,6 @@
 /// jumps, pauses, stops and changes of the pattern, at any time of the clock; nothing is predicted of bursts
 /// at random.
 #include <math.h>
-#include <string.h>
 
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../support/ws_series.h"

@@ -5,10 +5,7 @@
 #define FORK_ROWS_H
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "../../support/ws_test.h"
 

@@ -5,9 +5,7 @@
 #ifndef FORK_ROWS_FIBER_H
 #define FORK_ROWS_FIBER_H
 
-#include <errno.h>
 #include <poll.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

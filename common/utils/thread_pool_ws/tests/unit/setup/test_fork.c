@@ -3,15 +3,8 @@
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
 /// of a plain thread, of a helper, of a child, and beside a thread that makes a pool. Linked with
 /// --wrap=pthread_create and --wrap=dl_iterate_phdr.
-#define _GNU_SOURCE // dl_iterate_phdr
-#include <errno.h>
 #include <link.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "../../../os/ws_os.h"
 #include "../../../pool/ws_process.h"

@@ -2,12 +2,8 @@
 /// @file test_observer.c
 /// The observer is called on each worker: when it starts and stops, and around its sleeps. It may pin the
 /// worker. It must not use a pool.
-#define _GNU_SOURCE
-#include <sched.h>
-#include <string.h>
 
 #include "../../support/ws_death.h"
-#include "../../support/ws_test.h"
 
 enum { WORKERS = 3, LOG_MAX = 4096 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_pool.c
 /// Settings and their bounds, CPUs that cannot be had, structures of other sizes.
-#include <errno.h>
-#include <string.h>
 
 #include "../../../sleep/ws_sleep_state.h"
 #include "setup_scene.h"

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_start.c
 /// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
-#define _GNU_SOURCE
 #include "../../../setup/ws_setup.h"
 #include "../../support/ws_seam.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "setup_scene.h"
 

@@ -2,16 +2,9 @@
 /// @file test_threads.c
 /// The pool's threads: their names, what they take from their creator, and what processes that a task starts
 /// take from them.
-#define _GNU_SOURCE
 #include <dirent.h>
-#include <errno.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "../../support/ws_test.h"
 

@@ -2,18 +2,12 @@
 /// @file test_topo.c
 /// Where workers are pinned, how many CPUs count, in which order a worker steals; machines with over 1024
 /// CPUs, the nodes that the kernel lists, and where memory lies: made-up machines, and this one.
-#define _GNU_SOURCE
 #include "../../../classes/ws_classes.h"
 #include "../../../classes/ws_nodes.h"
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_setup.h"
 #include "../../support/ws_files.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "setup_scene.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_decide.c
 /// ws_decide(): a table of what is known, and what follows.
-#include <stdio.h>
 
 #include "../../../include/ws_pool.h"
 #include "../../../sleep/ws_decide.h"

@@ -2,20 +2,11 @@
 /// @file test_place.c
 /// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
 /// its affinity. The kernel is the test's.
-#define _GNU_SOURCE
 #include "../../../sleep/ws_affinity.h"
-
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "../../../pool/ws_near.h"
 #include "../../../sleep/ws_idle.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define ALL UINT64_MAX
 #define CPU(number) (UINT64_C(1) << (number))

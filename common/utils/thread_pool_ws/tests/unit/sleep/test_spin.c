@@ -2,7 +2,6 @@
 /// @file test_spin.c
 /// How long a worker looks for work after it has run out of it, and within which bounds. In a world of its
 /// own (ws_world.h).
-#include <string.h>
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../sleep/ws_budget.h"

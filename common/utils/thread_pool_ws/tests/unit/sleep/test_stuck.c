@@ -6,7 +6,6 @@
 #include "../../../tasks/ws_inbox.h"
 #include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define NEVER_USED (UINT64_C(1) << 60) ///< a state that no fill of the pool has
 

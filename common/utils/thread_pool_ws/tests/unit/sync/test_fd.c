@@ -2,15 +2,12 @@
 /// @file test_fd.c
 /// Waits for descriptors: many of them, accept, bad input. What they promise besides are scenes
 /// (tests/scenes/sync_fd.c).
-#define _GNU_SOURCE // SOCK_NONBLOCK
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "../../../include/ws_fd.h"
 #include "../fiber/fiber_scene.h"

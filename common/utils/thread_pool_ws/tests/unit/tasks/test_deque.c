@@ -3,9 +3,6 @@
 /// A deque: what each operation returns, as a table. Its owner against thieves: test_deque_steps.c, models.
 #include "../../../tasks/ws_deque.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "../../support/ws_test.h"
 
 static ws_cell_t cells[64];

@@ -17,8 +17,6 @@ static void step(void);
 #define ws_cas_seq_cst(a, expected, x)                                                                       \
   (step(), __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 
-#include <stdio.h>
-
 #include "../../../tasks/ws_deque.h"
 #include "../../support/ws_test.h"
 

@@ -2,12 +2,10 @@
 /// @file test_shared.c
 /// A queue that all threads share has no memory before its first push, and a lock that lends priority. Memory
 /// and locks are the test's. What such a queue promises otherwise: scenes/queues.c.
-#include <errno.h>
 
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_shared.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 static bool no_memory;
 static uint32_t maps; ///< of memory
