@@ -4,38 +4,24 @@
 /// any pool that has one of them: the host's own or ours. Drop-in means that both pass.
 /// CONTRACT_OURS: the pool is ours, so tests of what goes beyond the host's own run too.
 ///
-/// Every test runs in a process of its own: a hang or a crash hides nothing else, and a pool that cannot be
-/// ended (shape A) does not outlive its test. Gates, threads and deadlines: support/ws_test.h.
+/// Gates, threads and deadlines: support/ws_test.h.
 #ifndef CONTRACT_H
 #define CONTRACT_H
 
 #include "../support/ws_test.h"
 #include "batch.h"
 
-typedef struct {
-  const char *name;
-  void (*run)(void);
-} contract_case_t;
-#define CASE(function)                                                                                       \
+/// A case of the file's suite, in a process of its own: a hang or a crash hides nothing else, and a pool that
+/// cannot be ended (shape A) does not outlive its case.
+#define CONTRACT_CASE(function)                                                                              \
+  static void function##_here(void);                                                                         \
+  TEST_CASE(function)                                                                                        \
   {                                                                                                          \
-#function, function                                                                                      \
-  }
-
-extern const contract_case_t fifo_queue_cases[];
-extern const contract_case_t pools_cases[];
-extern const contract_case_t nested_cases[];
-extern const contract_case_t order_cases[];
-extern const contract_case_t exit_cases[];
-extern const contract_case_t params_cases[];
-extern const contract_case_t settings_cases[];
-#if CONTRACT_TASKS
-extern const contract_case_t task_cases[];
-extern const contract_case_t task_abort_cases[];
-#else
-extern const contract_case_t fifo_pool_cases[];
-extern const contract_case_t fifo_measure_cases[];
-extern const contract_case_t fifo_abort_cases[];
-#endif
+    contract_run_apart(function##_here);                                                                     \
+  }                                                                                                          \
+  static void function##_here(void)
+/// @brief Start this program again for the case that runs, or run @p here if it was started so.
+void contract_run_apart(void (*here)(void));
 
 /// @brief For what the host's own pool does not promise: prints a visible line and says no, except on ours.
 /// CONTRACT_ALL=1 in the environment runs it on any pool.

@@ -61,7 +61,7 @@ const contract_child_t exit_children[] = {
     {NULL, NULL},
 };
 
-static void the_process_ends_while_pools_live(void)
+CONTRACT_CASE(the_process_ends_while_pools_live)
 {
   static const char *const workers[] = {"2", "2", "2", "127"}; // [child]
   for (size_t i = 0; i < TEST_COUNT(workers); i++) {
@@ -72,7 +72,4 @@ static void the_process_ends_while_pools_live(void)
   }
 }
 
-const contract_case_t exit_cases[] = {
-    CASE(the_process_ends_while_pools_live),
-    {NULL, NULL},
-};
+TEST_MAIN("exit")

@@ -63,7 +63,7 @@ static void expect_inline(scene_t *scene)
 
 /// Both workers are held by jobs that have a response, which the host's own would cancel. The leak checker
 /// finds an element that was neither freed nor is queued still.
-static void abort_of_a_busy_pool(void)
+CONTRACT_CASE(abort_of_a_busy_pool)
 {
   scene_t *scene = new_scene(2);
   static notifiedFIFO_elt_t mine;
@@ -90,7 +90,7 @@ static void abort_of_a_busy_pool(void)
   expect_inline(scene);
 }
 
-static void abort_of_idle_and_inline_pools(void)
+CONTRACT_CASE(abort_of_idle_and_inline_pools)
 {
   for (int workers = 0; workers <= 3; workers += 3)
     for (uint32_t used = 0; used <= 1; used++) {
@@ -137,7 +137,7 @@ static bool all_ended(void *scene)
 
 /// As the host shuts down: the pool first, then the queues. The abort does not wait for jobs that wait. Jobs
 /// that wait, and threads that wait for results, are released by the abort of their queue.
-static void abort_leaves_those_that_wait_to_the_abort_of_their_queue(void)
+CONTRACT_CASE(abort_leaves_those_that_wait_to_the_abort_of_their_queue)
 {
   scene_t *scene = new_scene(2);
   test_threads_t threads = {0};
@@ -160,9 +160,4 @@ static void abort_leaves_those_that_wait_to_the_abort_of_their_queue(void)
   CU_ASSERT_EQUAL(test_value(&scene->got_null), WAITERS);
 }
 
-const contract_case_t fifo_abort_cases[] = {
-    CASE(abort_of_a_busy_pool),
-    CASE(abort_of_idle_and_inline_pools),
-    CASE(abort_leaves_those_that_wait_to_the_abort_of_their_queue),
-    {NULL, NULL},
-};
+TEST_MAIN("fifo_abort")

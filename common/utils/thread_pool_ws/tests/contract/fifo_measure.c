@@ -63,7 +63,7 @@ static const struct {
 } rows[] = {{"-1,-1", false, false}, {"-1,-1", false, true}, {"n", false, false},
             {"n", false, true},      {"-1,-1", true, false}, {"-1,-1", true, true}};
 
-static void elements_are_stamped_and_written_to_a_pipe(void)
+CONTRACT_CASE(elements_are_stamped_and_written_to_a_pipe)
 {
   char directory[] = P_tmpdir "/contract-XXXXXX", path[sizeof(directory) + 8], params[8];
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
@@ -89,7 +89,4 @@ static void elements_are_stamped_and_written_to_a_pipe(void)
   rmdir(directory);
 }
 
-const contract_case_t fifo_measure_cases[] = {
-    CASE(elements_are_stamped_and_written_to_a_pipe),
-    {NULL, NULL},
-};
+TEST_MAIN("fifo_measure")

@@ -28,7 +28,7 @@ static bool has_run(void *runs)
 }
 
 /// Inline, or by workers. The leak checker counts the deleted ones; the caller's own element is as it was.
-static void without_response_the_element_is_deleted_after_it_ran(void)
+CONTRACT_CASE(without_response_the_element_is_deleted_after_it_ran)
 {
   for (int workers = 0; workers <= 2; workers += 2) {
     tpool_t *pool = contract_pool(workers);
@@ -58,7 +58,7 @@ static void push_gate(tpool_t *pool, notifiedFIFO_t *response, test_gate_t *gate
 }
 
 /// The first job pushed is the last to end: results come as jobs end.
-static void results_come_in_order_of_completion(void)
+CONTRACT_CASE(results_come_in_order_of_completion)
 {
   tpool_t *pool = contract_pool(2);
   static test_gate_t gate;
@@ -82,7 +82,7 @@ static void results_come_in_order_of_completion(void)
 }
 
 /// Heap elements and the caller's own travel many times; key and payload stay.
-static void elements_are_pushed_again_and_again(void)
+CONTRACT_CASE(elements_are_pushed_again_and_again)
 {
   enum { PAIRS = 2, PULLS = 2 * PAIRS * 3000 };
   tpool_t *pool = contract_pool(2);
@@ -115,7 +115,7 @@ static void elements_are_pushed_again_and_again(void)
   contract_end(pool);
 }
 
-static void try_pull_returns_at_once(void)
+CONTRACT_CASE(try_pull_returns_at_once)
 {
   tpool_t *pool = contract_pool(1);
   static test_gate_t gate;
@@ -139,7 +139,7 @@ static void try_pull_returns_at_once(void)
   contract_end(pool);
 }
 
-static void pull_serves_as_a_plain_queue(void)
+CONTRACT_CASE(pull_serves_as_a_plain_queue)
 {
   tpool_t *pool = contract_pool(1);
   notifiedFIFO_t fifo;
@@ -154,11 +154,4 @@ static void pull_serves_as_a_plain_queue(void)
   contract_end(pool);
 }
 
-const contract_case_t fifo_pool_cases[] = {
-    CASE(without_response_the_element_is_deleted_after_it_ran),
-    CASE(results_come_in_order_of_completion),
-    CASE(elements_are_pushed_again_and_again),
-    CASE(try_pull_returns_at_once),
-    CASE(pull_serves_as_a_plain_queue),
-    {NULL, NULL},
-};
+TEST_MAIN("fifo_pool")

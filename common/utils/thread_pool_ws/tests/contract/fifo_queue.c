@@ -24,7 +24,7 @@ static const struct {
      pullNotifiedFIFO_nothreadSafe},
 };
 
-static void queue_keeps_order_and_keys(void)
+CONTRACT_CASE(queue_keeps_order_and_keys)
 {
   const uint64_t base = UINT64_MAX / 2;
   for (size_t c = 0; c < TEST_COUNT(calls); c++) {
@@ -53,7 +53,7 @@ static void queue_keeps_order_and_keys(void)
 #endif
 
 /// The payload is aligned for vectors, all of it the caller's to write, and what NotifiedFifoData() says.
-static void queue_element_holds_what_it_was_given(void)
+CONTRACT_CASE(queue_element_holds_what_it_was_given)
 {
   notifiedFIFO_t response;
   initNotifiedFIFO(&response);
@@ -73,7 +73,7 @@ static void queue_element_holds_what_it_was_given(void)
 }
 
 /// Queued elements are freed (the leak checker knows), further ones ignored, and nothing comes out any more.
-static void queue_abort(void)
+CONTRACT_CASE(queue_abort)
 {
   static notifiedFIFO_elt_t mine = {.key = 99}, late = {.key = 98};
   notifiedFIFO_elt_t *volatile own = &late; // or the compiler warns of a free() that never happens
@@ -116,7 +116,7 @@ static bool all_wait(void *waiters)
   return test_value(&((waiters_t *)waiters)->waiting) == 4;
 }
 
-static void queue_abort_wakes_all_waiters(void)
+CONTRACT_CASE(queue_abort_wakes_all_waiters)
 {
   for (uint32_t round = 0; round < 20; round++) {
     waiters_t waiters = {.waiting = {0}};
@@ -175,7 +175,7 @@ static bool all_pulled(void *crowd)
   return test_value(&((crowd_t *)crowd)->pulled) == PRODUCERS * EACH;
 }
 
-static void queue_between_several_threads(void)
+CONTRACT_CASE(queue_between_several_threads)
 {
   for (uint32_t consumers = 1; consumers <= 3; consumers += 2) {
     crowd_t crowd = {.producers = {0}};
@@ -194,7 +194,7 @@ static void queue_between_several_threads(void)
   }
 }
 
-static void queue_statistics_of_an_element(void)
+CONTRACT_CASE(queue_statistics_of_an_element)
 {
   notifiedFIFO_elt_t elt;
   memset(&elt, 0, sizeof(elt));
@@ -208,12 +208,4 @@ static void queue_statistics_of_an_element(void)
   CU_ASSERT_DOUBLE_EQUAL(some.diff_square, 750.0 * 750.0, 0.5);
 }
 
-const contract_case_t fifo_queue_cases[] = {
-    CASE(queue_keeps_order_and_keys),
-    CASE(queue_element_holds_what_it_was_given),
-    CASE(queue_abort),
-    CASE(queue_abort_wakes_all_waiters),
-    CASE(queue_between_several_threads),
-    CASE(queue_statistics_of_an_element),
-    {NULL, NULL},
-};
+TEST_MAIN("fifo_queue")

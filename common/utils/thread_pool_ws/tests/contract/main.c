@@ -1,51 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
-/// The program: each test in a child process. `--case <name>` runs one test here,
-/// `--child <name> <argument>` is for tests about how a process ends.
+/// The program: each case in a process of its own. `--child <name> <argument>` is for cases about how a process
+/// ends.
 
 #include "contract.h"
 
-#if defined(CONTRACT_SHAPE_A)
-#define SHAPE "A"
-#elif defined(CONTRACT_SHAPE_B1)
-#define SHAPE "B1"
-#elif defined(CONTRACT_SHAPE_B2PLUS)
-#define SHAPE "B2+"
-#else
-#define SHAPE "B2"
-#endif
-#ifdef CONTRACT_OURS
-#define POOL "our pool"
-#else
-#define POOL "the host's own pool"
-#endif
+/// In the environment of the program that was started for one case.
+#define IS_APART "WS_CONTRACT_APART"
 
-static const contract_case_t *const suites[] = {
-    fifo_queue_cases, pools_cases,      nested_cases, order_cases,
-#if CONTRACT_TASKS
-    task_cases,       task_abort_cases,
-#else
-    fifo_pool_cases,  fifo_abort_cases, fifo_measure_cases,
-#endif
-    params_cases,     settings_cases,   exit_cases,
-};
-
-static int run_self(const char *option, const char *name, const char *argument, int stderr_to)
+/// Start this program again. @param words  up to one that is NULL
+static int run_self(const char *const words[3], int stderr_to)
 {
   const pid_t child = test_fork();
   if (child == 0) {
     if (stderr_to >= 0)
       dup2(stderr_to, STDERR_FILENO);
-    execl("/proc/self/exe", "contract", option, name, argument, (char *)NULL);
+    setenv(IS_APART, "1", 1);
+    execl("/proc/self/exe", "contract", words[0], words[1], words[2], (char *)NULL);
     _exit(127);
   }
   return test_status_of(child);
 }
 
+void contract_run_apart(void (*here)(void))
+{
+  if (getenv(IS_APART))
+    here();
+  else
+    CU_ASSERT_EQUAL(run_self((const char *const[3]){test_case_name()}, -1), 0);
+}
+
 int contract_run_child(const char *name, const char *argument, char text[CONTRACT_TEXT_SIZE])
 {
   FILE *file = tmpfile();
-  const int status = run_self("--child", name, argument, file ? fileno(file) : -1);
+  const int status = run_self((const char *const[3]){"--child", name, argument}, file ? fileno(file) : -1);
   if (file) {
     rewind(file);
     if (text)
@@ -53,45 +41,6 @@ int contract_run_child(const char *name, const char *argument, char text[CONTRAC
     fclose(file);
   }
   return status;
-}
-
-static int run_in_child(const contract_case_t *c)
-{
-  const int status = run_self("--case", c->name, NULL, -1);
-  printf("%s: ", c->name);
-  printf(status == 0  ? "passed\n"
-         : status < 0 ? "FAILED: does not end\n"
-                      : "FAILED: exit status %d\n",
-         status);
-  return status != 0;
-}
-
-static int run_here(const contract_case_t *c)
-{
-  if (CU_initialize_registry() != CUE_SUCCESS)
-    return 1;
-  CU_add_test(CU_add_suite("contract", NULL, NULL), c->name, c->run);
-  CU_run_all_tests();
-  const bool failed = CU_get_number_of_tests_run() != 1 || CU_get_number_of_failures() > 0;
-  if (failed)
-    CU_basic_show_failures(CU_get_failure_list());
-  CU_cleanup_registry();
-  return failed;
-}
-
-/// @param name  of the case; NULL = each case
-/// @return how often @p run did not return 0, or was not called
-static int for_cases(const char *name, int (*run)(const contract_case_t *))
-{
-  int failures = 0;
-  uint32_t count = 0;
-  for (size_t i = 0; i < TEST_COUNT(suites); i++)
-    for (const contract_case_t *c = suites[i]; c->name; c++)
-      if (!name || strcmp(c->name, name) == 0) {
-        failures += run(c);
-        count++;
-      }
-  return failures + (count == 0);
 }
 
 static int run_child(const char *name, const char *argument)
@@ -106,11 +55,7 @@ static int run_child(const char *name, const char *argument)
 
 int main(int argc, char **argv)
 {
-  setvbuf(stdout, NULL, _IOLBF, 0);
   if (argc == 4 && strcmp(argv[1], "--child") == 0)
     return run_child(argv[2], argv[3]);
-  if (argc == 3 && strcmp(argv[1], "--case") == 0)
-    return for_cases(argv[2], run_here);
-  printf("contract: shape " SHAPE ", " POOL "\n");
-  return for_cases(NULL, run_in_child) > 0;
+  return test_run(argc - 1, argv + 1);
 }

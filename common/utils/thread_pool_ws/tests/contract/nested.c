@@ -71,7 +71,7 @@ static bool can_run(needs_t needs)
          || contract_ours_only("needs a worker that runs the jobs it waits for");
 }
 
-static void trees_of_jobs(void)
+CONTRACT_CASE(trees_of_jobs)
 {
   for (size_t i = 0; i < TEST_COUNT(trees); i++) {
     if (!can_run(trees[i].needs))
@@ -139,7 +139,7 @@ static void wait_between_push_and_wait(void *slot)
   batch_end(&batch, ((slot_t *)slot)->pool);
 }
 
-static void nested_wait_between_push_and_wait(void)
+CONTRACT_CASE(nested_wait_between_push_and_wait)
 {
   if (!can_run(HELPS))
     return;
@@ -187,7 +187,7 @@ static const struct {
     {2, receiver, HELPS}, // one waits for the other, which needs a third for its sub-jobs
 };
 
-static void a_job_waits_for_another(void)
+CONTRACT_CASE(a_job_waits_for_another)
 {
   for (size_t i = 0; i < TEST_COUNT(slots); i++) {
     if (!can_run(slots[i].needs))
@@ -207,9 +207,4 @@ static void a_job_waits_for_another(void)
   }
 }
 
-const contract_case_t nested_cases[] = {
-    CASE(trees_of_jobs),
-    CASE(nested_wait_between_push_and_wait),
-    CASE(a_job_waits_for_another),
-    {NULL, NULL},
-};
+TEST_MAIN("nested")

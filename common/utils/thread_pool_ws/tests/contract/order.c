@@ -58,7 +58,7 @@ static const struct {
     {"jobs of a job: a slot and its symbols", 40, 1, 0, 28},
 };
 
-static void jobs_start_in_the_order_of_their_pushes(void)
+CONTRACT_CASE(jobs_start_in_the_order_of_their_pushes)
 {
   test_gate_init(&order.gate);
   for (size_t row = 0; row < TEST_COUNT(rows); row++) {
@@ -86,7 +86,4 @@ static void jobs_start_in_the_order_of_their_pushes(void)
   }
 }
 
-const contract_case_t order_cases[] = {
-    CASE(jobs_start_in_the_order_of_their_pushes),
-    {NULL, NULL},
-};
+TEST_MAIN("order")

@@ -150,7 +150,7 @@ static const struct {
 #endif
 };
 
-static void lists_of_cores(void)
+CONTRACT_CASE(lists_of_cores)
 {
   for (size_t i = 0; i < TEST_COUNT(lists); i++) {
     char params[64], cores[64];
@@ -161,7 +161,7 @@ static void lists_of_cores(void)
 }
 
 /// Threads that float, given by their number, and as a list.
-static void many_floating_threads(void)
+CONTRACT_CASE(many_floating_threads)
 {
   static const int counts[] = {0, 1, 2, 3, 127, 150, 200};
   for (size_t i = 0; i < TEST_COUNT(counts); i++) {
@@ -193,7 +193,7 @@ static void expect_exit(const char *params, int expected, const char *said)
 
 /// The host's own uses the result of atoi(). Ours names the error and the entry, and ends the process. The
 /// entries themselves: tests/shim/test_tpool_params.c.
-static void lists_that_end_the_process(void)
+CONTRACT_CASE(lists_that_end_the_process)
 {
   if (!CONTRACT_TASKS)
     expect_exit("", EXIT_FAILURE, "");
@@ -205,7 +205,7 @@ static void lists_that_end_the_process(void)
 
 /// The host's threadCreate would end the process, with an assertion that names neither. Where it does not
 /// pin, the thread floats.
-static void absent_core_ends_the_process(void)
+CONTRACT_CASE(absent_core_ends_the_process)
 {
   cpu_set_t before, last;
   char params[64];
@@ -225,7 +225,7 @@ static void absent_core_ends_the_process(void)
 }
 
 /// On a machine with several cores.
-static void one_core_for_all_is_named(void)
+CONTRACT_CASE(one_core_for_all_is_named)
 {
   char siblings[64] = "", params[64];
   snprintf(siblings, sizeof(siblings), "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list",
@@ -240,11 +240,4 @@ static void one_core_for_all_is_named(void)
   expect_exit(params, EXIT_SUCCESS, "all 2 workers of pool ");
 }
 
-const contract_case_t params_cases[] = {
-    CASE(lists_of_cores),
-    CASE(many_floating_threads),
-    CASE(lists_that_end_the_process),
-    CASE(absent_core_ends_the_process),
-    CASE(one_core_for_all_is_named),
-    {NULL, NULL},
-};
+TEST_MAIN("params")

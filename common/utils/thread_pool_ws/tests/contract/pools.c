@@ -6,7 +6,7 @@
 #include "contract.h"
 
 /// A pool may stand at any address that malloc() returns, inside another object; init may not read it.
-static void pool_anywhere_in_memory(void)
+CONTRACT_CASE(pool_anywhere_in_memory)
 {
   enum { FILLS = 4 };
   static struct {
@@ -34,7 +34,7 @@ static void *push_batches(void *pool)
   return NULL;
 }
 
-static void threads_that_push_come_and_go(void)
+CONTRACT_CASE(threads_that_push_come_and_go)
 {
   tpool_t *pool = contract_pool(3);
   for (uint32_t round = 0; round < 80; round++) {
@@ -63,7 +63,7 @@ static void *join_here(void *joined_arg)
 }
 
 /// Before the pushes, or after them.
-static void another_thread_joins(void)
+CONTRACT_CASE(another_thread_joins)
 {
   static joined_t joined;
   joined.pool = contract_pool(2);
@@ -118,7 +118,7 @@ static __attribute__((noinline)) uint32_t fill_cells(batch_t *batch, tpool_t *co
 
 /// Its memory is the caller's again when the join has returned: on the stack, on the heap, where a worker
 /// that comes late meets the address sanitizer, or used again.
-static void what_jobs_wrote_is_there_and_the_batch_is_dead(void)
+CONTRACT_CASE(what_jobs_wrote_is_there_and_the_batch_is_dead)
 {
   tpool_t *const pool[] = {contract_pool(2), contract_pool(1)};
   static batch_t again;
@@ -149,7 +149,7 @@ static void push_and_join(void *pool)
 
 /// The other batch's job blocks until the join has returned. A worker stands with it, so the joiner has every
 /// reason to help. A thread that ran that job while it joins would never return.
-static void joiner_runs_no_unrelated_job(void)
+CONTRACT_CASE(joiner_runs_no_unrelated_job)
 {
   if (CONTRACT_TASKS && !contract_ours_only("the host's own may queue a task behind a job that blocks"))
     return;
@@ -179,8 +179,4 @@ static void joiner_runs_no_unrelated_job(void)
   contract_end(pool);
 }
 
-const contract_case_t pools_cases[] = {
-    CASE(pool_anywhere_in_memory),      CASE(threads_that_push_come_and_go),
-    CASE(another_thread_joins),         CASE(what_jobs_wrote_is_there_and_the_batch_is_dead),
-    CASE(joiner_runs_no_unrelated_job), {NULL, NULL},
-};
+TEST_MAIN("pools")

@@ -128,7 +128,7 @@ static uint32_t times(const char *text, const char *part)
   return count;
 }
 
-static void what_is_read_and_said(void)
+CONTRACT_CASE(what_is_read_and_said)
 {
   if (!contract_ours_only("the host's own has no such entries, and says nothing"))
     return;
@@ -149,7 +149,4 @@ static void what_is_read_and_said(void)
   }
 }
 
-const contract_case_t settings_cases[] = {
-    CASE(what_is_read_and_said),
-    {NULL, NULL},
-};
+TEST_MAIN("settings")

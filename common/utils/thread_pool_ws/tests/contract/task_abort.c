@@ -15,7 +15,7 @@ static bool all_ran(void *unused)
 
 /// No bound: as many tasks from one thread while both workers stand still, and no wait among them. The abort
 /// runs them.
-static void push_takes_any_number_and_abort_runs_them(void)
+CONTRACT_CASE(push_takes_any_number_and_abort_runs_them)
 {
   tpool_t *pool = contract_pool(2);
   TEST_GATE(gate);
@@ -39,7 +39,7 @@ typedef struct {
 } scene_t;
 
 /// The same tpool_t serves again after its end, with one worker or with none.
-static void pool_starts_again_after_its_abort(void)
+CONTRACT_CASE(pool_starts_again_after_its_abort)
 {
   tpool_t *pool = contract_memory();
   for (uint32_t round = 0; round < 50; round++) {
@@ -52,7 +52,7 @@ static void pool_starts_again_after_its_abort(void)
 }
 
 /// More than a word has bits, in which a pool may mark the workers that have ended.
-static void abort_ends_more_than_64_workers(void)
+CONTRACT_CASE(abort_ends_more_than_64_workers)
 {
   if (!contract_ours_only("the host's own of v2.4.0 never ends"))
     return;
@@ -66,7 +66,7 @@ static void abort_ends_more_than_64_workers(void)
 
 /// Callers compute chunks from the number of threads: after the abort tasks run in the push, and there is one
 /// chunk.
-static void a_push_after_the_abort_runs_its_task(void)
+CONTRACT_CASE(a_push_after_the_abort_runs_its_task)
 {
   if (!contract_ours_only("the host's own is gone"))
     return;
@@ -90,7 +90,7 @@ static void *push_until_told(void *scene_arg)
 }
 
 /// The radio unit's thread of the host goes on while its pool is ended.
-static void abort_while_a_thread_pushes_and_joins(void)
+CONTRACT_CASE(abort_while_a_thread_pushes_and_joins)
 {
   if (!contract_ours_only("the host's own frees its queues under a thread that pushes"))
     return;
@@ -108,8 +108,4 @@ static void abort_while_a_thread_pushes_and_joins(void)
   }
 }
 
-const contract_case_t task_abort_cases[] = {
-    CASE(push_takes_any_number_and_abort_runs_them), CASE(pool_starts_again_after_its_abort),
-    CASE(abort_ends_more_than_64_workers),           CASE(a_push_after_the_abort_runs_its_task),
-    CASE(abort_while_a_thread_pushes_and_joins),     {NULL, NULL},
-};
+TEST_MAIN("task_abort")

@@ -7,7 +7,7 @@
 
 /// Like callers that arm many and need few: no memory may be allocated (the leak checker), and none is
 /// joined.
-static void group_is_armed_and_never_joined(void)
+CONTRACT_CASE(group_is_armed_and_never_joined)
 {
   enum { NEVER = 16 };
   tpool_t *pool = contract_pool(2);
@@ -29,7 +29,7 @@ static void group_is_armed_and_never_joined(void)
 }
 
 /// Some of the units are tasks. The thread that pushes completes the others, one by one or at once.
-static void group_is_completed_in_part_or_wholly_by_hand(void)
+CONTRACT_CASE(group_is_completed_in_part_or_wholly_by_hand)
 {
   tpool_t *pool = contract_pool(2);
   const bool joins_none = contract_ours_only("a join of no units may never return in the host's own");
@@ -68,7 +68,7 @@ static void *complete_here(void *shared_arg)
 }
 
 /// Threads of no pool complete; the joiner sees what each of them wrote, not only the last one's.
-static void completers_writes_are_visible_to_the_joiner(void)
+CONTRACT_CASE(completers_writes_are_visible_to_the_joiner)
 {
   static shared_t shared;
   for (uint32_t round = 1; round <= 200; round++) {
@@ -87,7 +87,7 @@ static void completers_writes_are_visible_to_the_joiner(void)
 }
 
 /// Nothing of the pool is needed to join what is complete: the pool may be gone, and another in its place.
-static void join_comes_after_the_end_of_the_pool(void)
+CONTRACT_CASE(join_comes_after_the_end_of_the_pool)
 {
   for (uint32_t round = 0; round < 60; round++) {
     tpool_t *pool = contract_pool(2);
@@ -130,7 +130,7 @@ static void *number_here(void *number)
   return NULL;
 }
 
-static void worker_index_is_the_workers_own(void)
+CONTRACT_CASE(worker_index_is_the_workers_own)
 {
   static numbers_t numbers;
   int elsewhere = 7;
@@ -173,7 +173,7 @@ static bool runs_here(tpool_t *pool, bool is_last)
   return pthread_equal(where.thread, pthread_self());
 }
 
-static void batch_runs_its_last_task_in_the_caller(void)
+CONTRACT_CASE(batch_runs_its_last_task_in_the_caller)
 {
   tpool_t *pool = contract_pool(2);
   for (uint32_t i = 0; i < 20; i++)
@@ -183,16 +183,4 @@ static void batch_runs_its_last_task_in_the_caller(void)
 }
 #endif
 
-const contract_case_t task_cases[] = {
-    CASE(group_is_armed_and_never_joined),
-    CASE(group_is_completed_in_part_or_wholly_by_hand),
-    CASE(completers_writes_are_visible_to_the_joiner),
-    CASE(join_comes_after_the_end_of_the_pool),
-#ifdef CONTRACT_SHAPE_B2PLUS
-    CASE(worker_index_is_the_workers_own),
-#endif
-#ifdef WS_OAI_PUSH_BATCH
-    CASE(batch_runs_its_last_task_in_the_caller),
-#endif
-    {NULL, NULL},
-};
+TEST_MAIN("task_pool")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_random.c
 /// Random operations on random pools against a count of what was pushed: every settings' corner, many seeds.
+/// Groups and tags in all orders: test_stress_joins.c.
 
 #include "../../prewake/ws_prewake.h"
 #include "../../sleep/ws_sleep_state.h"
@@ -12,10 +13,8 @@
 typedef struct {
   ws_pool_t *pool;
   uint64_t random;
-  ws_au64_t ran;
-  uint64_t taken; ///< by this thread
-  ws_au64_t taken_inside; ///< by tasks
-  uint64_t wrong;
+  ws_au64_t ran, taken;
+  ws_au32_t wrong;
   uint32_t phases; ///< that it has left open
   ws_full_t full;
 } actor_t;
@@ -31,6 +30,19 @@ static void leaf(void *actor_arg)
   ws_add_relaxed(&((actor_t *)actor_arg)->ran, 1);
 }
 
+/// @return false: the pool did not take the task, and its group has been told
+static bool push_one(actor_t *actor, void (*func)(void *), void *arg, ws_group_t *group)
+{
+  const int result = ws_pool_push(actor->pool, (ws_task_t){.func = func, .arg = arg, .group = group});
+  if (result == 0)
+    ws_add_relaxed(&actor->taken, 1);
+  else if (group)
+    ws_group_complete(group, 1);
+  if (result != 0 && !(result == -EAGAIN && actor->full == WS_FULL_FAIL))
+    ws_add_relaxed(&actor->wrong, 1);
+  return result == 0;
+}
+
 /// Pushes some and joins them, some levels deep. Refused tasks it runs itself.
 static void fork_join(void *node_arg)
 {
@@ -42,36 +54,21 @@ static void fork_join(void *node_arg)
   node_t child = {node->actor, &group, node->depth - 1, node->width};
   ws_group_init(&group, node->width);
   for (uint32_t i = 0; i < node->width; i++) {
-    if (ws_pool_push(node->actor->pool, (ws_task_t){.func = fork_join, .arg = &child, .group = &group}) < 0) {
-      fork_join(&child);
-      ws_group_complete(&group, 1);
-    }
-    ws_add_relaxed(&node->actor->taken_inside, 1);
+    if (push_one(node->actor, fork_join, &child, &group))
+      continue;
+    ws_add_relaxed(&node->actor->taken, 1);
+    fork_join(&child);
   }
   ws_group_wait(&group, node->actor->pool);
 }
 
-typedef struct {
-  actor_t *actor;
+static void act_fork_join(actor_t *actor, uint32_t count)
+{
   ws_group_t group;
-} by_hand_t;
-
-static void complete_by_hand(void *by_hand_arg)
-{
-  by_hand_t *by_hand = by_hand_arg;
-  leaf(by_hand->actor);
-  ws_group_complete(&by_hand->group, 1); // from here on both may be gone
-}
-
-static void push_one(actor_t *actor, void (*func)(void *), void *arg, ws_group_t *group)
-{
-  ws_group_t *carried = func == complete_by_hand ? ws_group_tag(group) : group;
-  const int result = ws_pool_push(actor->pool, (ws_task_t){.func = func, .arg = arg, .group = carried});
-  if (result == 0)
-    actor->taken++;
-  else if (group)
-    ws_group_complete(group, 1);
-  actor->wrong += result != 0 && !(result == -EAGAIN && actor->full == WS_FULL_FAIL);
+  node_t node = {actor, &group, count % 4, 3};
+  ws_group_init(&group, 1);
+  push_one(actor, fork_join, &node, &group);
+  ws_group_wait(&group, actor->pool);
 }
 
 static void act_batch(actor_t *actor, uint32_t count)
@@ -82,24 +79,12 @@ static void act_batch(actor_t *actor, uint32_t count)
   for (uint32_t i = 0; i < count; i++)
     tasks[i] = (ws_task_t){.func = leaf, .arg = actor, .group = &group};
   const int64_t taken = ws_pool_push_batch(actor->pool, tasks, count);
-  actor->wrong += taken < 0 || (taken < count && actor->full != WS_FULL_FAIL);
-  actor->taken += (uint64_t)taken;
+  if (taken < 0 || (taken < count && actor->full != WS_FULL_FAIL))
+    ws_add_relaxed(&actor->wrong, 1);
+  ws_add_relaxed(&actor->taken, (uint64_t)taken);
   if (taken < count)
     ws_group_complete(&group, count - (uint32_t)taken);
   ws_group_wait(&group, test_random(&actor->random) % 4 ? actor->pool : NULL);
-  actor->wrong += !ws_group_done(&group);
-}
-
-static void act_two_groups(actor_t *actor, uint32_t count)
-{
-  ws_group_t group[2];
-  for (uint32_t g = 0; g < 2; g++)
-    ws_group_init(&group[g], count);
-  for (uint32_t i = 0; i < 2 * count; i++)
-    push_one(actor, leaf, actor, &group[i % 2]);
-  const uint32_t first = (uint32_t)test_random(&actor->random) % 2;
-  ws_group_wait(&group[first], actor->pool);
-  ws_group_wait(&group[1 - first], actor->pool);
 }
 
 /// A task that adds children to a group that others wait for, and leaves them behind.
@@ -107,32 +92,19 @@ static void leave_children(void *node_arg)
 {
   const node_t *node = node_arg;
   ws_add_relaxed(&node->actor->ran, 1);
-  for (uint32_t i = 0; i < 3; i++) {
-    ws_group_add(node->group, 1);
-    if (ws_pool_push(node->actor->pool, (ws_task_t){.func = leaf, .arg = node->actor, .group = node->group})
-        == 0)
-      ws_add_relaxed(&node->actor->taken_inside, 1);
-    else
-      ws_group_complete(node->group, 1);
-  }
+  ws_group_add(node->group, 3);
+  for (uint32_t i = 0; i < 3; i++)
+    push_one(node->actor, leaf, node->actor, node->group);
 }
 
-static void act_growing_group(actor_t *actor, node_t *node)
+static void act_growing_group(actor_t *actor, uint32_t unused)
 {
-  ws_group_init(node->group, 4);
+  ws_group_t group;
+  node_t node = {actor, &group, 0, 0};
+  ws_group_init(&group, 4);
   for (uint32_t i = 0; i < 4; i++)
-    push_one(actor, leave_children, node, node->group);
-  ws_group_wait(node->group, actor->pool);
-}
-
-/// The group lies on a stack that the next act uses, too.
-static __attribute__((noinline)) void act_by_hand(actor_t *actor, uint32_t count)
-{
-  by_hand_t by_hand = {.actor = actor};
-  ws_group_init(&by_hand.group, count);
-  for (uint32_t i = 0; i < count; i++)
-    push_one(actor, complete_by_hand, &by_hand, &by_hand.group);
-  ws_group_wait(&by_hand.group, actor->pool);
+    push_one(actor, leave_children, &node, &group);
+  ws_group_wait(&group, actor->pool);
 }
 
 /// Pushes come about when the workers' timers end, and modes change meanwhile.
@@ -150,55 +122,31 @@ static void act_before_a_burst(actor_t *actor, uint32_t count)
     ws_pool_phase_end(actor->pool);
 }
 
-static void act(actor_t *actor)
+static void act_unrelated(actor_t *actor, uint32_t count)
 {
-  const uint64_t random = test_random(&actor->random);
-  const uint32_t count = 1 + (uint32_t)(random >> 8) % 40;
-  ws_group_t group;
-  node_t node = {actor, &group, (uint32_t)(random >> 20) % 4, 3};
-  switch (random % 11) {
-    case 0:
-    case 1:
-      act_batch(actor, count);
-      break;
-    case 2:
-      act_two_groups(actor, count);
-      break;
-    case 3:
-    case 4:
-      ws_group_init(&group, 1);
-      push_one(actor, fork_join, &node, &group);
-      ws_group_wait(&group, actor->pool);
-      break;
-    case 5:
-      for (uint32_t i = 0; i < count; i++)
-        push_one(actor, leaf, actor, NULL);
-      break;
-    case 6:
-      if (random >> 60 == 0)
-        actor->wrong += ws_pool_wait(actor->pool) != 0;
-      break;
-    case 7:
-      act_growing_group(actor, &node);
-      break;
-    case 8:
-      act_by_hand(actor, count);
-      break;
-    case 9:
-      act_before_a_burst(actor, count);
-      break;
-    default:
-      if (random >> 61 == 0)
-        test_sleep_ms(1 + count / 20);
-      sched_yield();
-  }
+  for (uint32_t i = 0; i < count; i++)
+    push_one(actor, leaf, actor, NULL);
+  if (count == 1 && ws_pool_wait(actor->pool) != 0)
+    ws_add_relaxed(&actor->wrong, 1);
+}
+
+/// Workers sleep meanwhile.
+static void act_rest(actor_t *actor, uint32_t count)
+{
+  if (count > 35)
+    test_sleep_ms(1 + count % 3);
+  sched_yield();
 }
 
 static void *act_on(void *actor_arg)
 {
+  static void (*const acts[])(actor_t * actor, uint32_t count) = {
+      act_batch, act_fork_join, act_unrelated, act_growing_group, act_before_a_burst, act_rest};
   actor_t *actor = actor_arg;
-  for (uint32_t i = 0; i < ACTS; i++)
-    act(actor);
+  for (uint32_t i = 0; i < ACTS; i++) {
+    const uint64_t random = test_random(&actor->random);
+    acts[random % TEST_COUNT(acts)](actor, 1 + (uint32_t)(random >> 8) % 40);
+  }
   return NULL;
 }
 
@@ -238,8 +186,8 @@ static void play_one_round(uint64_t *random)
     CU_ASSERT_EQUAL(
         test_random(random) % 2 ? (int64_t)ws_pool_wait(pool[i]) : ws_pool_stop(pool[i], WS_STOP_DRAIN), 0);
   for (uint32_t i = 0; i < 3; i++) {
-    CU_ASSERT_EQUAL(actor[i].wrong, 0);
-    CU_ASSERT_EQUAL(test_value(&actor[i].ran), actor[i].taken + test_value(&actor[i].taken_inside));
+    CU_ASSERT_EQUAL(ws_load_relaxed(&actor[i].wrong), 0);
+    CU_ASSERT_EQUAL(test_value(&actor[i].ran), test_value(&actor[i].taken));
   }
   for (uint32_t i = 0; i < 2; i++) {
     CU_ASSERT_EQUAL(test_stats(pool[i]).queued_tasks, 0);
