@@ -223,6 +223,7 @@ static void take_stats(const ws_pool_t *pool, size_t bytes)
   CU_ASSERT_EQUAL(ws_pool_stats(pool, &own, own_worker, 3), 2);
   CU_ASSERT_EQUAL(total.stats.workers, own.workers);
   CU_ASSERT_EQUAL(total.stats.lanes_used, own.lanes_used);
+  CU_ASSERT_EQUAL(own.outside.cpu, -1);
   for (size_t i = sizeof(ws_stats_t) - 8; i < sizeof(total); i++) // the caller's own memory, or no counter
     CU_ASSERT_TRUE(((const char *)&total)[i] == (i < bytes ? 0 : MARK) || (i < bytes && i < sizeof(own)));
   for (uint32_t i = 0; i < 2; i++) {
