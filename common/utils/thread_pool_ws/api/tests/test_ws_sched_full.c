@@ -202,10 +202,7 @@ TEST_CASE(random_posts_are_neither_lost_nor_doubled)
     CU_ASSERT_PTR_NOT_NULL_FATAL(stress.sched);
     for (uint32_t i = 0; i < STRESS_TASKS; i++)
       sched_task_init(&stress.task[i], count_and_sometimes_post, &stress.ran[i], (ws_priority_t)(i % 3));
-    test_threads_t threads = {0};
-    for (uint32_t i = 0; i < WS_SCHED_LANES + 2; i++)
-      test_spawn(&threads, post_at_random, NULL);
-    test_join(&threads);
+    test_in_threads(WS_SCHED_LANES + 2, post_at_random, NULL);
     CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
     uint64_t all = 0;
     for (uint32_t i = 0; i < STRESS_TASKS; i++) {
@@ -250,13 +247,12 @@ TEST_CASE(the_last_lane_helps)
   memset(&crowd, 0, sizeof crowd);
   test_gate_init(&crowd.gate);
   hold_for(1, CAPACITY_MAX); // this thread has the first
-  test_threads_t threads = {0}, last = {0};
+  test_threads_t threads = {0};
   for (uint32_t i = 0; i < WS_SCHED_LANES - 2; i++)
     test_spawn(&threads, post_some, NULL);
   CU_ASSERT_FATAL(test_gate_await(&crowd.gate, WS_SCHED_LANES - 2));
   sched_task_init(&full.task[CAPACITY_MAX], test_gate_let_one, &held.gate, WS_PRIORITY_NORMAL);
-  test_spawn(&last, help_yourself, &full.task[CAPACITY_MAX]);
-  test_join(&last);
+  test_in_threads(1, help_yourself, &full.task[CAPACITY_MAX]);
   CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.posted), (WS_SCHED_LANES - 2) * EACH + 1);
   CU_ASSERT_EQUAL(ws_load_relaxed(&crowd.other), 0);
   test_gate_let(&crowd.gate, WS_SCHED_LANES - 2);

@@ -180,12 +180,10 @@ CONTRACT_CASE(queue_between_several_threads)
   for (uint32_t consumers = 1; consumers <= 3; consumers += 2) {
     crowd_t crowd = {.producers = {0}};
     initNotifiedFIFO(&crowd.fifo);
-    test_threads_t producing = {0}, consuming = {0};
-    for (uint32_t i = 0; i < PRODUCERS; i++)
-      test_spawn(&producing, produce, &crowd);
+    test_threads_t consuming = {0};
     for (uint32_t i = 0; i < consumers; i++)
       test_spawn(&consuming, consume, &crowd);
-    test_join(&producing);
+    test_in_threads(PRODUCERS, produce, &crowd);
     CU_ASSERT_TRUE(test_until(all_pulled, &crowd));
     abortNotifiedFIFO(&crowd.fifo);
     test_join(&consuming);

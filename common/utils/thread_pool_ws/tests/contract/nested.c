@@ -28,10 +28,10 @@ static void run_node(void *node_arg)
   batch_end(&batch, node->pool);
 }
 
-/// @return NULL if each of the trees reached all its leaves, round after round
+static ws_au64_t failures; ///< trees that have not reached all their leaves
+
 static void *run_trees(void *node_arg)
 {
-  static char failed;
   node_t root = *(node_t *)node_arg;
   uint64_t leaves_due = root.roots;
   for (uint32_t i = 0; i < root.depth; i++)
@@ -45,7 +45,7 @@ static void *run_trees(void *node_arg)
       batch_push(&batch, root.pool, run_node, &root);
     batch_end(&batch, root.pool);
     if (test_value(&leaves) != leaves_due)
-      return &failed;
+      test_count_task(&failures);
   }
   return NULL;
 }
@@ -81,16 +81,11 @@ CONTRACT_CASE(trees_of_jobs)
     node_t root = {.pool = pool, .other = other, .roots = trees[i].roots};
     root.depth = trees[i].depth;
     root.rounds = trees[i].rounds;
-    pthread_t thread[4];
-    for (uint32_t t = 0; t < trees[i].threads; t++)
-      CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[t], NULL, run_trees, &root), 0);
-    for (uint32_t t = 0; t < trees[i].threads; t++) {
-      void *failed = NULL;
-      pthread_join(thread[t], &failed);
-      if (failed)
-        printf("trees[%zu]\n", i);
-      CU_ASSERT_PTR_NULL(failed);
-    }
+    failures = (ws_au64_t){0};
+    test_in_threads(trees[i].threads, run_trees, &root);
+    if (test_value(&failures) > 0)
+      printf("trees[%zu]\n", i);
+    CU_ASSERT_EQUAL(test_value(&failures), 0);
     contract_end(pool);
     if (other != pool)
       contract_end(other);

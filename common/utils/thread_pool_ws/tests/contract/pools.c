@@ -25,28 +25,22 @@ CONTRACT_CASE(pool_anywhere_in_memory)
   }
 }
 
+static ws_au64_t failures;
+
 static void *push_batches(void *pool)
 {
-  static char failed;
   for (uint32_t round = 0; round < 16; round++)
     if (!contract_runs(pool, 1 + 2 * round))
-      return &failed;
+      test_count_task(&failures);
   return NULL;
 }
 
 CONTRACT_CASE(threads_that_push_come_and_go)
 {
   tpool_t *pool = contract_pool(3);
-  for (uint32_t round = 0; round < 80; round++) {
-    pthread_t thread[6];
-    for (uint32_t i = 0; i < 6; i++)
-      CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, push_batches, pool), 0);
-    for (uint32_t i = 0; i < 6; i++) {
-      void *failed = NULL;
-      pthread_join(thread[i], &failed);
-      CU_ASSERT_PTR_NULL(failed);
-    }
-  }
+  for (uint32_t round = 0; round < 80; round++)
+    test_in_threads(6, push_batches, pool);
+  CU_ASSERT_EQUAL(test_value(&failures), 0);
   contract_end(pool);
 }
 

@@ -134,7 +134,6 @@ CONTRACT_CASE(worker_index_is_the_workers_own)
 {
   static numbers_t numbers;
   int elsewhere = 7;
-  test_threads_t threads = {0};
   test_gate_init(&numbers.gate);
   tpool_t *pool = contract_pool(INDEX_WORKERS);
   for (uint32_t i = 0; i < INDEX_WORKERS; i++)
@@ -143,8 +142,7 @@ CONTRACT_CASE(worker_index_is_the_workers_own)
   test_gate_let(&numbers.gate, INDEX_WORKERS);
   for (uint32_t i = 0; i <= INDEX_WORKERS; i++)
     CU_ASSERT_EQUAL(test_value(&numbers.seen[i]), i < INDEX_WORKERS);
-  test_spawn(&threads, number_here, &elsewhere);
-  test_join(&threads);
+  test_in_threads(1, number_here, &elsewhere);
   CU_ASSERT_TRUE(elsewhere == -1 && get_tpool_worker_index() == -1);
   contract_end(pool);
 }

@@ -134,9 +134,7 @@ TEST_CASE(a_lanes_ring_lies_on_its_first_threads_node)
 {
   uint32_t cpu = (uint32_t)core[workers - 1];
   create();
-  test_threads_t threads = {0};
-  test_spawn(&threads, push_once, &cpu);
-  test_join(&threads);
+  test_in_threads(1, push_once, &cpu);
   test_destroy(pool);
 }
 

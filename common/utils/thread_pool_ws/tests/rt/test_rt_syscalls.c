@@ -89,9 +89,7 @@ static void warm_up(uint32_t workers)
   TEST_GATE(gate);
   pool = test_pool(workers);
   for (uint32_t round = 0; round < 1000; round++) {
-    for (uint32_t i = 0; i < workers; i++)
-      test_push(pool, test_gate_task, &gate, NULL);
-    test_gate_await(&gate, workers);
+    test_hold(pool, &gate, workers);
     test_gate_let(&gate, workers);
     ws_pool_wait(pool);
     if (!ws_sleep_pool(pool)->guarded || test_stats(pool).guard_looks > 0)

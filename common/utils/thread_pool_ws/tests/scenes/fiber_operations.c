@@ -414,9 +414,8 @@ static bool value(scene_words_t words, scene_words_t *after, int64_t *found)
     *found = ws_load_acquire(&object(words[1])->last);
     return true;
   }
-  *found = strcmp(words[0], "quiet") == 0 ? test_others_sleep()
-                                          : ws_pool_push_batch(scene_pool(words), NULL, 0) == -ECANCELED;
-  return strcmp(words[0], "quiet") == 0 || strcmp(words[0], "stopping") == 0;
+  *found = test_others_sleep();
+  return strcmp(words[0], "quiet") == 0;
 }
 
 static const scene_operation_t operations[] = {

@@ -615,11 +615,6 @@ static bool is_in_order(scene_words_t words)
   return place == ws_load_acquire(&scene.order);
 }
 
-ws_pool_t *scene_pool(scene_words_t words)
-{
-  return pool_of(words);
-}
-
 /// @return what a condition is about. @param rest  the words behind it
 static int64_t value(scene_words_t words, scene_words_t *rest)
 {

@@ -66,8 +66,6 @@ extern const scene_more_t *scene_more;
 #define SCENE_NAMES_MAX 96u
 /// @return a name's number, below SCENE_NAMES_MAX
 uint32_t scene_name(const char *name);
-/// @return the pool that a statement is about
-ws_pool_t *scene_pool(scene_words_t words);
 /// The calling thread stands in the scene's gate.
 void scene_stand(void);
 

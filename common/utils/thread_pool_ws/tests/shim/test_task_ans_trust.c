@@ -75,10 +75,7 @@ static void *many_run(void *unused)
 
 TEST_CASE(several_threads)
 {
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 4; i++)
-    test_spawn(&threads, many_run, NULL);
-  test_join(&threads);
+  test_in_threads(4, many_run, NULL);
   CU_ASSERT_TRUE(ws_tpool_trusts(function(7)));
   CU_ASSERT_FALSE(ws_tpool_trusts(function(8)));
 }

@@ -111,10 +111,8 @@ static void *do_row(void *row_arg)
 /// A thread's learnt sites end with it, so each runs in a new thread.
 static void in_a_thread(void *(*body)(void *), const row_t *row)
 {
-  test_threads_t threads = {0};
   memset(&told, 0, sizeof(told));
-  test_spawn(&threads, body, (void *)(uintptr_t)row);
-  test_join(&threads);
+  test_in_threads(1, body, (void *)(uintptr_t)row);
 }
 
 TEST_CASE(sites_that_wake)

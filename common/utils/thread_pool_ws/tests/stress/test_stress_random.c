@@ -25,11 +25,6 @@ typedef struct {
   uint32_t depth, width;
 } node_t;
 
-static void leaf(void *actor_arg)
-{
-  ws_add_relaxed(&((actor_t *)actor_arg)->ran, 1);
-}
-
 /// @return false: the pool did not take the task, and its group has been told
 static bool push_one(actor_t *actor, void (*func)(void *), void *arg, ws_group_t *group)
 {
@@ -77,7 +72,7 @@ static void act_batch(actor_t *actor, uint32_t count)
   ws_group_t group;
   ws_group_init(&group, count);
   for (uint32_t i = 0; i < count; i++)
-    tasks[i] = (ws_task_t){.func = leaf, .arg = actor, .group = &group};
+    tasks[i] = (ws_task_t){.func = test_count_task, .arg = &actor->ran, .group = &group};
   const int64_t taken = ws_pool_push_batch(actor->pool, tasks, count);
   if (taken < 0 || (taken < count && actor->full != WS_FULL_FAIL))
     ws_add_relaxed(&actor->wrong, 1);
@@ -94,7 +89,7 @@ static void leave_children(void *node_arg)
   ws_add_relaxed(&node->actor->ran, 1);
   ws_group_add(node->group, 3);
   for (uint32_t i = 0; i < 3; i++)
-    push_one(node->actor, leaf, node->actor, node->group);
+    push_one(node->actor, test_count_task, &node->actor->ran, node->group);
 }
 
 static void act_growing_group(actor_t *actor, uint32_t unused)
@@ -125,7 +120,7 @@ static void act_before_a_burst(actor_t *actor, uint32_t count)
 static void act_unrelated(actor_t *actor, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
-    push_one(actor, leaf, actor, NULL);
+    push_one(actor, test_count_task, &actor->ran, NULL);
   if (count == 1 && ws_pool_wait(actor->pool) != 0)
     ws_add_relaxed(&actor->wrong, 1);
 }

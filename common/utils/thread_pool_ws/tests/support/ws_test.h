@@ -188,6 +188,10 @@ void test_gate_task(void *gate);
 /// @return false when fewer than @p count tasks have begun within the deadline
 bool test_gate_await(test_gate_t *gate, uint32_t count);
 void test_gate_let(test_gate_t *gate, uint32_t count);
+#ifndef __cplusplus
+/// @brief So many of the pool's workers stand in the gate when this returns.
+void test_hold(ws_pool_t *pool, test_gate_t *gate, uint32_t workers);
+#endif
 /// A gate that ends with its block.
 #define TEST_GATE(name)                                                                                      \
   __attribute__((cleanup(test_gate_destroy))) test_gate_t name;                                              \
@@ -223,6 +227,8 @@ typedef struct {
 } test_threads_t;
 void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg);
 void test_join(test_threads_t *threads);
+/// @brief So many threads at once, until they have ended.
+void test_in_threads(uint32_t count, void *(*body)(void *), void *arg);
 #ifndef __cplusplus
 /// @brief Call @p play again and again while a thread sends SIGUSR1 to the pool's workers, until their
 /// handler, which is installed with @p flags and stays, has run 100 times. @return false after the deadline

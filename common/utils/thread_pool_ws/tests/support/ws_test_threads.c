@@ -112,6 +112,13 @@ void test_gate_let(test_gate_t *gate, uint32_t count)
     sem_post(&gate->open);
 }
 
+void test_hold(ws_pool_t *pool, test_gate_t *gate, uint32_t workers)
+{
+  for (uint32_t i = 0; i < workers; i++)
+    test_push(pool, test_gate_task, gate, NULL);
+  CU_ASSERT_TRUE(test_gate_await(gate, workers));
+}
+
 void test_gate_let_one(void *gate)
 {
   test_gate_let(gate, 1);
@@ -157,6 +164,14 @@ void test_join(test_threads_t *threads)
   for (uint32_t i = 0; i < threads->count; i++)
     pthread_join(threads->thread[i], NULL);
   threads->count = 0;
+}
+
+void test_in_threads(uint32_t count, void *(*body)(void *), void *arg)
+{
+  test_threads_t threads = {0};
+  while (threads.count < count)
+    test_spawn(&threads, body, arg);
+  test_join(&threads);
 }
 
 static ws_au32_t handled; ///< signals, by workers

@@ -20,9 +20,7 @@ static void begin(uint32_t workers)
 {
   test_gate_init(&gate);
   pool = test_pool(workers);
-  for (uint32_t i = 0; i < workers; i++)
-    test_push(pool, test_gate_task, &gate, NULL);
-  test_gate_await(&gate, workers);
+  test_hold(pool, &gate, workers);
 }
 
 static void end(void)
@@ -119,9 +117,7 @@ TEST_CASE(a_thread_is_cancelled_after_its_call)
     begin(calls[i] != push_two); // without workers a push runs its task
     other = test_pool(1);
     ran = after_wait = (ws_au64_t){0};
-    test_threads_t threads = {0};
-    test_spawn(&threads, wait_and_end, (void *)(uintptr_t)&calls[i]);
-    test_join(&threads);
+    test_in_threads(1, wait_and_end, (void *)(uintptr_t)&calls[i]);
     CU_ASSERT_EQUAL(test_value(&ran), 2);
     CU_ASSERT_EQUAL(test_value(&after_wait), 1);
     CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);
@@ -196,8 +192,7 @@ TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event)
   test_join(&threads);
   CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);
   CU_ASSERT_EQUAL(ws_hint_load(&ws_process.helpers), 0);
-  test_spawn(&threads, push_and_wait, NULL);
-  test_join(&threads);
+  test_in_threads(1, push_and_wait, NULL);
   CU_ASSERT_EQUAL(test_value(&after_wait), 1);
   CU_ASSERT_EQUAL(test_stats(pool).lanes_used, 2);
   end();

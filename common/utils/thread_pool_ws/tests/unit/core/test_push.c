@@ -30,8 +30,7 @@ static void begin(void)
   test_gate_init(&gate);
   count = released_bytes = (ws_au64_t){0};
   pool = test_create(&settings);
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  test_hold(pool, &gate, 1);
 }
 
 static void end(void)

@@ -69,9 +69,7 @@ static int threads_push_at_end(void *unused)
   scene.pool = test_pool(1);
   const uint64_t before = fiber_stats().stacks;
   for (uint32_t i = 0; i < THREADS; i++) {
-    test_threads_t threads = {0};
-    test_spawn(&threads, push_at_end, NULL);
-    test_join(&threads);
+    test_in_threads(1, push_at_end, NULL);
     ws_pool_wait(scene.pool);
   }
   const uint64_t after = fiber_stats().stacks;

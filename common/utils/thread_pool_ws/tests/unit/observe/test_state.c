@@ -70,8 +70,7 @@ TEST_CASE(a_task_makes_its_worker_busy)
   TEST_GATE(gate);
   for (uint32_t round = 0; round < 50; round++) {
     create(1, WS_SPIN_OFF);
-    test_push(pool, test_gate_task, &gate, NULL);
-    CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+    test_hold(pool, &gate, 1);
     CU_ASSERT_EQUAL(worker_stats(0).state, WS_WORKER_BUSY);
     test_gate_let(&gate, 1);
     test_destroy(pool);
@@ -80,8 +79,7 @@ TEST_CASE(a_task_makes_its_worker_busy)
   CU_ASSERT_TRUE(await_sleep());
   CU_ASSERT_EQUAL(pass(), WS_WORKER_PARKED);
   for (uint32_t round = 0; round < 3; round++) {
-    test_push(pool, test_gate_task, &gate, NULL);
-    CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+    test_hold(pool, &gate, 1);
     CU_ASSERT_EQUAL(worker_stats(0).state, WS_WORKER_BUSY);
     CU_ASSERT_EQUAL(pass(), WS_WORKER_BUSY);
     test_gate_let(&gate, 1);

@@ -53,10 +53,7 @@ static void *init_and_relax(void *unused)
 
 TEST_CASE(many_threads_measure_once)
 {
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 8; i++)
-    test_spawn(&threads, init_and_relax, NULL);
-  test_join(&threads);
+  test_in_threads(8, init_and_relax, NULL);
   CU_ASSERT_EQUAL(ws_load_relaxed(&world.looks), 6); // before and after each of three tries
 }
 

@@ -152,8 +152,7 @@ TEST_CASE(a_pool_that_is_aborted_meanwhile)
 {
   outer_pool = test_pool(1);
   test_gate_init(&gate);
-  test_push(outer_pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  test_hold(outer_pool, &gate, 1);
   begin(10, 1);
   sum_of.piece = add_after_an_abort;
   CU_ASSERT_TRUE(reduces(outer_pool, 0, 100));
@@ -343,8 +342,7 @@ TEST_CASE(what_is_over_is_not_divided)
 {
   ws_pool_t *pool = test_pool(1);
   test_gate_init(&gate);
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+  test_hold(pool, &gate, 1);
   for (uint64_t grain = 0; grain <= 1; grain++) {
     begin(grain, 28000);
     ws_store_relaxed(&over, 0);

@@ -108,8 +108,7 @@ TEST_CASE(a_pool_that_is_aborted_meanwhile)
 {
   ws_pool_t *pool = test_pool(1);
   test_gate_init(&gate);
-  test_push(pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1)); // so the caller scans the first block
+  test_hold(pool, &gate, 1); // so the caller scans the first block
   to_abort = pool;
   scan(pool, BLOCKS, false);
   test_join(&aborting);

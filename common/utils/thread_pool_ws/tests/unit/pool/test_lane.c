@@ -9,13 +9,6 @@
 
 enum { CAPACITY = 64, MANY = 40 * CAPACITY };
 
-static void in_a_thread(void *(*body)(void *), void *arg)
-{
-  test_threads_t threads = {0};
-  test_spawn(&threads, body, arg);
-  test_join(&threads);
-}
-
 typedef struct {
   ws_pool_t *pool;
   ws_au64_t *count;
@@ -39,7 +32,7 @@ static bool gets_a_lane(void *pusher_arg)
   pusher_t *pusher = pusher_arg;
   ws_store_relaxed(&pusher->pool->inherited_ns, 0); // relaxed: as if no thread had looked lately
   pusher->lane = NULL;
-  in_a_thread(push_and_end, pusher);
+  test_in_threads(1, push_and_end, pusher);
   return pusher->lane != NULL;
 }
 
@@ -55,7 +48,7 @@ static int push_without_keys(void *unused)
   settings.lanes = 2;
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 5};
   for (uint32_t i = 0; i < 10; i++)
-    in_a_thread(push_and_end, &pusher);
+    test_in_threads(1, push_and_end, &pusher);
   if (ws_pool_wait(pusher.pool) != 0 || test_value(&count) != 50)
     return 1;
   return test_until(gets_a_lane, &pusher) ? 0 : 2;
@@ -148,14 +141,13 @@ TEST_CASE(lane_is_inherited_at_its_first_size)
   ws_settings_t settings = test_settings(1);
   settings.queue_capacity = CAPACITY;
   pusher_t grows = {.pool = test_create(&settings), .count = &count, .tasks = MANY};
-  test_push(grows.pool, test_gate_task, &gate, NULL);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 1));
-  in_a_thread(push_and_end, &grows);
+  test_hold(grows.pool, &gate, 1);
+  test_in_threads(1, push_and_end, &grows);
   CU_ASSERT_TRUE(grows.lane->deque.level > 0); // all is still queued
   test_gate_let(&gate, 1);
   CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
   pusher_t heir = {.pool = grows.pool, .count = &count, .tasks = 1};
-  in_a_thread(push_and_end, &heir);
+  test_in_threads(1, push_and_end, &heir);
   CU_ASSERT_PTR_EQUAL(heir.lane, grows.lane);
   CU_ASSERT_EQUAL(heir.level, 0);
   CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
@@ -188,7 +180,7 @@ TEST_CASE(lanes_of_the_last_round_are_inherited)
   pusher_t next = late;
   pthread_key_create(&late_key, push_in_each_round);
   for (uint32_t i = 0; i < 4 * settings.lanes; i++) {
-    in_a_thread(push_in_each_round_later, &late);
+    test_in_threads(1, push_in_each_round_later, &late);
     CU_ASSERT_TRUE(test_until(gets_a_lane, &next));
   }
   pthread_key_delete(late_key);
@@ -217,7 +209,7 @@ TEST_CASE(push_from_a_thread_that_ends)
   pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
   pthread_key_create(&late_key, push_late);
   for (uint32_t i = 0; i < 20; i++)
-    in_a_thread(set_late_push, &pusher);
+    test_in_threads(1, set_late_push, &pusher);
   CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
   CU_ASSERT_EQUAL(test_value(&count), 80);
   CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);

@@ -29,10 +29,7 @@ static void *sleep_a_little(void *unused)
 
 static int use_threads_and_exit(void *unused)
 {
-  test_threads_t threads = {0};
-  for (uint32_t i = 0; i < 8; i++)
-    test_spawn(&threads, sleep_a_little, NULL);
-  test_join(&threads);
+  test_in_threads(8, sleep_a_little, NULL);
   exit(use_own_pool(NULL));
 }
 

@@ -154,9 +154,7 @@ TEST_CASE(test_bad_input)
   ws_pool_wait(scene.pool);
   test_push(scene.pool, check_bad_input, NULL, NULL);
   ws_pool_wait(scene.pool);
-  test_threads_t threads = {0};
-  test_spawn(&threads, check_bad_input_by_thread, NULL);
-  test_join(&threads);
+  test_in_threads(1, check_bad_input_by_thread, NULL);
   end();
 }
 

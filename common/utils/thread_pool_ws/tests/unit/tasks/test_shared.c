@@ -47,8 +47,7 @@ TEST_CASE(without_memory_a_queue_is_full)
     settings.queue_capacity = 4;
     ws_pool_t *pool = test_create(&settings);
     TEST_GATE(gate);
-    test_push(pool, test_gate_task, &gate, NULL);
-    CU_ASSERT_TRUE(test_gate_await(&gate, 1));
+    test_hold(pool, &gate, 1);
     ws_store_relaxed(&run, 0);
     no_memory = true;
     CU_ASSERT_EQUAL(push(pool, WS_PRIORITY_HIGH), rows[i].result);
