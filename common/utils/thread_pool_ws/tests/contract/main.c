@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file main.c
-/// The program: each case in a process of its own. `--child <name> <argument>` is for cases about how a process
-/// ends.
-
+/// The program: each case in a process of its own. `--child <name> <argument>` is for cases about how a
+/// process ends.
 #include "contract.h"
 
 /// In the environment of the program that was started for one case.
