@@ -59,7 +59,3 @@ class Lives(unittest.TestCase):
                     host = (f"host_on_us={on_us}", f"host_off_us={off_us}")
                     found = figures("vm-2-amd", f"slot={slot}", "class=rrall", *host, "seed=3")
                     self.assertLess(found["p50_us"], 1.05 * alone["p50_us"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -67,7 +67,3 @@ class TestWorkloads(unittest.TestCase):
         self.assertEqual(default_period_us("22x28", 8, 1), 500)
         self.assertEqual(default_period_us("100x100", 2, 1), 7000)
         self.assertEqual(default_period_us("empty:1000", 2, 1), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

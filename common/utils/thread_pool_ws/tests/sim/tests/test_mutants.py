@@ -110,7 +110,3 @@ class TestKills(unittest.TestCase):
         parts = {"of_", "low", "_end", "3", "0", "push"}
         for name, expected in (("push", True), ("of_low_end", True), ("of_30", True), ("lowpush", False)):
             self.assertEqual(has(name, parts), expected, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

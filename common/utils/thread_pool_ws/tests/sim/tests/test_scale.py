@@ -218,7 +218,3 @@ class TestTable(unittest.TestCase):
         (line,) = point_lines(curves_of([run(8, 88.2)]))
         self.assertEqual((line["bench"], line["workload"], line["time"]), ("scale-point", "22x28", 88.2))
         self.assertEqual((line["simulated"], line["whole_us"]), (True, 84))
-
-
-if __name__ == "__main__":
-    unittest.main()

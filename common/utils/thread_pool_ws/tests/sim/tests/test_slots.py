@@ -67,7 +67,3 @@ class Slots(unittest.TestCase):
     def test_what_cannot_be_is_refused(self) -> None:
         self.assertIn('"arrivals=seldom" is no option', figures(*SLOTS, "arrivals=seldom")["error"])
         self.assertIn("arrivals need period_us=", figures(*SLOTS, "arrivals=first", "period_us=0")["error"])
-
-
-if __name__ == "__main__":
-    unittest.main()
