@@ -337,7 +337,7 @@ def a_build(
 ) -> Path:
     """A build folder with both programs.
 
-    @param newer      sides meet at a file, as since 2025.w37
+    @param newer      sides meet at a file, as since 2025.w37; names of parameters in pieces, as in v2.4.0
     @param knows      names of parameters in the programs (default: all that are needed)
     @param behaviour  of the sides: gnb="crash" (at its start); "empty" (no counters);
                       ue="deaf" (never attaches), "crash" (when it has attached)"""
@@ -345,6 +345,7 @@ def a_build(
     from nrbench.radio.softmodem import configuration  # which the programs do without
 
     words = configuration("gnb") + configuration("ue") if knows is None else knows
+    words = re.sub(r"(\w{16})", r"\1 ", words) if newer else words
     words += "TPOOL_WS_SPIN\n" if pool == "new" else ""
     (folder / "behaviour.json").write_text(json.dumps({"pool": pool, **behaviour}))
     for name in ("vrtsim", "ldpc", "dfts", "params_libconfig"):

@@ -10,7 +10,7 @@ from made_up import nrbench
 from radio_runs import TAKEN, by_power
 
 from nrbench.radio import pair, session, softmodem
-from nrbench.radio.record import RUNS, read_runs
+from nrbench.radio.record import RUNS, SIDES, read_runs
 from nrbench.sweep import simulator
 
 
@@ -19,6 +19,7 @@ def builds(tmp_path, monkeypatch):
     """Their words. What is run is made up: a cell lives up to its capacity."""
 
     def take(asked):
+        assert all(asked.variables.items() <= asked.environment(side).items() for side in SIDES)
         return by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
 
     monkeypatch.setattr(pair, "take", take)
@@ -43,6 +44,12 @@ def test_all_pairs_of_the_builds_run_or_those_that_are_chosen(builds, tmp_path):
     assert taken(tmp_path) == {("old", "old", "none"): 1, ("new", "new", "auto"): 1, **mixed}
     radio(*builds, "--fresh", "--pools", "new-old")
     assert taken(tmp_path) == {("new", "old", "auto"): 1}
+
+
+def test_a_variable_reaches_both_programs_and_stands_in_the_runs(builds, tmp_path):
+    radio(*builds, "--env", "LUA_SCHED_UL=x.lua")
+    runs = read_runs(tmp_path / "out" / RUNS)
+    assert [run.environment for run in runs] == 4 * [{"LUA_SCHED_UL": "x.lua"}]
 
 
 def test_two_builds_of_different_versions_are_compared_and_said_to_differ(builds, tmp_path, monkeypatch):

@@ -50,7 +50,8 @@ def a_pair(folder, cell=OLD, behaviour=None):
 def recorded(one):
     """As a session writes it."""
     step = Step(0, one.cell, one.timescale)
-    taken = session.take(one.programs, {"sweep": "0" * 12, "host": HOST, "seconds": one.seconds}, step)
+    shared = session.Plan([], 1, 1, one.seconds, []).shared
+    taken = session.take(one.programs, {"sweep": "0" * 12, "host": HOST, **shared}, step)
     return RadioRun.model_validate_json(taken.model_dump_json())
 
 

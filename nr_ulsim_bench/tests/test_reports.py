@@ -182,13 +182,14 @@ def test_what_is_mixed_in_a_radio_session_is_warned_about(report):
     busy = RADIO["host"] | {"load": 7.5, "cores_online": 2}
     line = {"gnb": RADIO["sides"]["gnb"] | {"pool": {"line": "thread_pool_ws 0.1.0"}, "program": "1" * 12}}
     ue = {"ue": RADIO["sides"]["ue"] | {"pool": None}}
-    runs_ = [radio(n, host=busy, sides=line | ue, commit=c, seconds=s) for n, (c, s) in
-             enumerate((("abc", 60.0), ("def", 10.0)))]  # fmt: skip
+    runs_ = [radio(n, host=busy, sides=line | ue, commit=c, seconds=s, environment=e) for n, (c, s, e) in
+             enumerate((("abc", 60.0, {}), ("def", 10.0, {"A": "b"})))]  # fmt: skip
     said = report(runs_, command="radio")
     assert "the gNB given as --old (program 111111111111) has thread_pool_ws 0.1.0" in said
     assert "the UE given" not in said and "busy when the runs began (load 7.5 on 2 CPUs)" in said
     assert "runs with different commit taken together: abc, def" in said
     assert "runs with different seconds taken together: 60.0, 10.0" in said
+    assert "runs with different environment taken together: -, A=b" in said
 
 
 # What may stand in one table

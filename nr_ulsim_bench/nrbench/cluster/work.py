@@ -96,7 +96,7 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
         def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> RadioLane:
             there(check_radio)
             shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
-            take_there = functools.partial(of_radio.take, builds, {**shared, "seconds": plan.seconds})
+            take_there = functools.partial(of_radio.take, builds, {**shared, **plan.shared})
             runs = [run for run in session.lines if run.host.id == machine.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:

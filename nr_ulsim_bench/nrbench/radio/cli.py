@@ -88,9 +88,10 @@ def radio(options: Options) -> int | None:
     cells = softmodem.cells(programs, options.pools, options.spins, options.prb, options.noise)
     if not cells:
         raise ValueError("--old, --new: no gNB and UE of the pools of --pools")
-    plan = session.Plan(cells, options.runs, options.seed, options.seconds, timescales, options.capacity)
+    of_plan = (options.runs, options.seed, options.seconds, timescales, options.capacity)
+    plan = session.Plan(cells, *of_plan, options.environment)
     sha256 = sorted({program.build.sha256 for program in programs.values()})
-    what = {"programs": sha256, "search": options.capacity, "seconds": plan.seconds, "seed": plan.seed}
+    what = {"programs": sha256, "search": options.capacity, "seed": plan.seed, **plan.shared}
     if options.cluster and not options.dry_run:
         from nrbench.cluster import work  # loads Dask
 
@@ -101,6 +102,6 @@ def radio(options: Options) -> int | None:
     if not options.cluster:
         softmodem.check_privileges(System())
     commit = host.commit(Path(__file__).parent)
-    shared = {"sweep": name, "host": about, "commit": commit, "seconds": options.seconds}
+    shared = {"sweep": name, "host": about, "commit": commit, **plan.shared}
     take = functools.partial(session.take, programs, shared)
     return session.carry_out(name, plan, take, options.out, options.fresh, options.dry_run)

@@ -98,6 +98,7 @@ class RadioRun(Known):
     timescale: Annotated[float, Field(gt=0, le=10)]
     noise: str = "quiet"  # the name of what else loads the machine
     seconds: Time  # the steady stretch that was asked for
+    environment: dict[str, str] = {}  # what is set for both programs, beside pre-wake
     outcome: Outcome
     error: Text | None = None
     steady_s: Time | None = None  # the steady stretch as it was, wall time

@@ -32,12 +32,18 @@ def by_host(runs: Sequence[RadioRun]) -> Hosts:
     return [(of_host[-1].host.label, of_host) for of_host in found.values()]
 
 
+def _text(run: RadioRun, name: str) -> str:
+    """Of a field."""
+    of = getattr(run, name)
+    return " ".join(f"{name}={of[name]}" for name in sorted(of)) or "-" if isinstance(of, dict) else str(of)
+
+
 def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
     """What should be one for all runs of a table, and is not; and what should not be at all."""
     changes = {text for run in runs for text in host_differences(runs[0].host, run.host)}
     yield from (f"{change}: changed between runs" for change in sorted(changes))
-    for name in ("commit", "seconds"):
-        values = dict.fromkeys(str(getattr(run, name)) for run in runs)
+    for name in ("commit", "seconds", "environment"):
+        values = dict.fromkeys(_text(run, name) for run in runs)
         if len(values) > 1:
             yield f"runs with different {name} taken together: {', '.join(values)}"
     load, cpus = runs[0].host.load, runs[0].host.cores_online
@@ -64,8 +70,8 @@ def screen(hosts: Hosts, warnings: Sequence[str]) -> Iterator[RenderableType]:
 
 def _facts(runs: Sequence[RadioRun]) -> Iterator[tuple[str, str]]:
     """How the runs were taken, and where."""
-    for name in ("version", "prb", "noise", "seconds", "commit"):
-        yield name, ", ".join(sorted({str(getattr(run, name)) for run in runs}))
+    for name in ("version", "prb", "noise", "seconds", "commit", "environment"):
+        yield name, ", ".join(sorted({_text(run, name) for run in runs}))
     yield "first and last run", f"{min(run.began for run in runs)}, {max(run.began for run in runs)}"
     yield from host_facts(runs[-1].host)
 

@@ -38,6 +38,12 @@ class Plan(NamedTuple):
     seconds: float  # the steady stretch of a run
     timescales: Sequence[float]
     search: bool = False
+    environment: tuple[tuple[str, str], ...] = ()  # for both programs of all runs
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """Fields of all runs."""
+        return {"seconds": self.seconds, "environment": dict(self.environment)}
 
     def steps(self, runs: Sequence[RadioRun]) -> Iterator[Step]:
         """Those that are left. A longer session continues a shorter one.
@@ -55,8 +61,8 @@ class Plan(NamedTuple):
 
 
 def take(programs: Programs, shared: Mapping[str, Any], step: Step) -> RadioRun:
-    """@param shared  fields of all runs: sweep, host, commit, seconds"""
-    asked = Pair(programs, step.cell, step.timescale, shared["seconds"])
+    """@param shared  fields of all runs: sweep, host, commit, and those of the plan"""
+    asked = Pair(programs, step.cell, step.timescale, shared["seconds"], shared["environment"])
     about = {"round": step.round, "began": now(), "timescale": step.timescale}
     return RadioRun.model_validate({**shared, **about, **step.cell._asdict(), **pair.take(asked)})
 

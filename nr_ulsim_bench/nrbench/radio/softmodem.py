@@ -24,6 +24,7 @@ SHARED_MEMORY = Path("/dev/shm")
 SOCKET = Path("/tmp/vrtsim_socket")  # of v2.3.0, which has no option for it
 CHANNEL = "nrbench-radio"  # of shared memory, where the device has an option for it
 OWN_CHANNEL = "vrtsim_channel"  # of newer devices, which have none
+PIECE = 16  # bytes of a name that lie together where the compiler copies it by vector registers
 MARK = b"TPOOL_WS_SPIN"  # what only a program with this pool contains
 _SERVER_FILE = "connection_descriptor"  # option of newer devices
 # Slots of a period that are filled: the seven of the downlink, and the two of the uplink at its end. 28: the
@@ -54,10 +55,10 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     if absent:
         build = f"cmake --build {found.folder} --target {' '.join(absent)}"
         raise BuildError(f"{option} {found.program}: lib{absent[0]}.so is not beside it; build it: {build}")
-    program = found.program.read_bytes()  # it holds the name of each parameter that it reads
+    program = found.program.read_bytes()  # with the names of parameters that it reads, or pieces of them
     for name in re.findall(r"(\w+) =", configuration(side)):
-        if name.removesuffix("0").encode() not in program:  # uicc0 is the first uicc
-            why = f"does not know the parameter {name!r}. Versions from v2.3.0 to 2025.w37 are known to work"
+        if name.removesuffix("0")[:PIECE].encode() not in program:  # uicc0 is the first uicc
+            why = f"does not know the parameter {name!r}. Versions from v2.3.0 to v2.4.0 are known to work"
             raise BuildError(f"{option} {found.program}: {why}")
     return found
 
@@ -134,6 +135,7 @@ class Pair(NamedTuple):
     cell: Cell
     timescale: float
     seconds: float  # the steady stretch, wall time
+    variables: Mapping[str, str] = {}  # for both programs
 
     def program(self, side: SideName) -> Simulator:
         return self.programs[side, getattr(self.cell, side)]
@@ -154,4 +156,5 @@ class Pair(NamedTuple):
         """The whole of it."""
         given, folder = quiet_environment(), str(self.program(side).folder)
         given["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH"))))
-        return given | ({"TPOOL_WS_SPIN": self.cell.spin} if getattr(self.cell, side) == "new" else {})
+        spin = {"TPOOL_WS_SPIN": self.cell.spin} if getattr(self.cell, side) == "new" else {}
+        return given | spin | dict(self.variables)

@@ -60,6 +60,7 @@ Cluster = Annotated[
 
 
 LABEL = Option(help="name of this machine in reports (default: CPU model and count)")
+ENVIRONMENT = Option("--env", help="NAME=VALUE for all runs; repeatable")
 ANY_POOL = Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
 
 
@@ -73,6 +74,7 @@ class OfSessions:
     fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
     any_pool: Annotated[bool, ANY_POOL] = False
     dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
+    environment: Annotated[tuple[tuple[str, str], ...], Given(list[str] | None, _pairs), ENVIRONMENT] = ()
     cluster: Cluster = None
 
 
@@ -88,7 +90,6 @@ THREADS = Option(help="numbers of threads, such as 1,2,4,8 (default: the scenari
 REPEATS = Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
 LIMIT = Option("--limit", help="seconds after which a run counts as hung (default: the scenario's)", min=0.1)
 CPUS = Option(help="bind the runs to these CPUs, such as 2-5")
-ENVIRONMENT = Option("--env", help="NAME=VALUE for all runs; repeatable")
 BACKENDS = Option(help="without builds: these pools only, such as ws,onetbb")
 CLASS = Option("--class", help="without builds: scheduling class (default: other)")
 PROGRAM = Option(help="without builds: ws-bench (default: the one that ci/bench builds)", show_default=False)
@@ -107,7 +108,6 @@ class Options(OfSessions):
     trials: Annotated[int | None, Option(help="slots a run (default: the scenario's)", min=2)] = None
     limit_s: Annotated[float | None, LIMIT] = None
     cpus: Annotated[str | None, Given(TEXT, normal_cpus), CPUS] = None
-    environment: Annotated[tuple[tuple[str, str], ...], Given(list[str] | None, _pairs), ENVIRONMENT] = ()
     noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
     backends: Annotated[Names, Given(TEXT, words), BACKENDS] = ()
     sched_class: Annotated[str | None, Given(Class | None, lambda chosen: chosen.value), CLASS] = None
