@@ -115,15 +115,11 @@ def groups(results: Results) -> Groups:
     return {Key(*labels): found for labels, found in results.by(*LABELS).items()}
 
 
-def matching(every: Mapping[Key, Results], **wanted: Any) -> Groups:
-    """Those whose key has the wanted values; a tuple of values = any of them."""
+def select(every: Mapping[Key, Results], has_result: bool = True, **wanted: Any) -> Groups:
+    """Those whose key has the wanted values, and that have a result; a tuple of values = any of them."""
     return {
         key: found
         for key, found in every.items()
-        if all(_matches(getattr(key, name), value) for name, value in wanted.items())
+        if (found.lines or not has_result)
+        and all(_matches(getattr(key, name), value) for name, value in wanted.items())
     }
-
-
-def select(every: Mapping[Key, Results], **wanted: Any) -> Groups:
-    """Of matching(), those with a result."""
-    return {key: found for key, found in matching(every, **wanted).items() if found.lines}

@@ -79,9 +79,8 @@ def ratio(of: Rounds, to: Rounds, figure: Callable[[Array], Array]) -> Ratio | N
     if len(numbers) < 2:
         return None
     upper, lower = (np.array([rounds[number] for number in numbers]) for rounds in (of, to))
-    if len(numbers) < RESAMPLED_MIN:
-        return Ratio(float((figure(upper[None]) / figure(lower[None]))[0]), None)
-    return resampled(len(numbers), lambda rounds: figure(upper[rounds]) / figure(lower[rounds]))
+    found = resampled(len(numbers), lambda rounds: figure(upper[rounds]) / figure(lower[rounds]))
+    return found if len(numbers) >= RESAMPLED_MIN else found._replace(interval=None)
 
 
 def deviations(times: Array) -> Array:

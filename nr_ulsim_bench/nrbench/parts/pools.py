@@ -20,7 +20,7 @@ from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, duels, verdicts
 from nrbench.plot import Plot, colors_of
 from nrbench.render import Table
 from nrbench.session import shuffled
-from nrbench.stats import Groups, Key, Line, Results, groups, matching, select
+from nrbench.stats import Groups, Key, Line, Results, groups, select
 
 BUDGET_S, QUICK_BUDGET_S = 400.0, 85.0
 ROUNDS = {"slot": 3, "stream": 3, "coliseum": 9, "wake": 2}
@@ -240,7 +240,7 @@ def grids(every: Groups, host: Line) -> Iterator[Table]:
     """Of each class a row a case, pool and setting."""
     helps = {name: "helps" if pool["waiter_helps"] else "sleeps" for name, pool in host["pools"].items()}
     for (bench, title, cases, columns), sched_class in itertools.product(GRIDS, CLASSES):
-        found = matching(every, bench=bench, case=cases, sched_class=sched_class)
+        found = select(every, has_result=False, bench=bench, case=cases, sched_class=sched_class)
         rows, before = list[Any](), ""
         for key in sorted(found, key=lambda key: (cases.index(key.case), *pool_order(key))):
             case, before = key.case if key.case != before else "", key.case

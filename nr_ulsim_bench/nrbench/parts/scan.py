@@ -6,6 +6,7 @@ from typing import Iterator
 
 from nrbench import host
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, table, words
+from nrbench.facts import memory
 from nrbench.judge import Rounds, at_least_word, equal_word, median, round_ratio
 from nrbench.render import number
 from nrbench.stats import Results
@@ -46,8 +47,8 @@ def table_bytes(system: System, quick: bool) -> tuple[int, str]:
     """@return a multiple of a block, and why it is not as large as it should be, if so"""
     caches = CACHES * last_level_bytes(system)
     wanted = max(QUICK_BYTES if quick else BYTES, caches)
-    kib = re.match(r"(\d+) kB", system.fields("/proc/meminfo").get("MemAvailable", ""))
-    given = min(wanted, int(kib[1]) * 1024 // MEMORY_PART) if kib else wanted
+    kib = memory(system, "MemAvailable")
+    given = min(wanted, kib * 1024 // MEMORY_PART) if kib else wanted
     given = max(given // MIB, 2) * MIB
     if given < caches // MIB * MIB:
         return given, f"the table is smaller than {CACHES} x the caches of the last level: memory is short"
