@@ -6,9 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from radio_runs import TAKEN, by_power  # noqa: E402
+from radio_runs import take  # noqa: E402
 
 from nrbench.radio import pair, softmodem  # noqa: E402
 
-pair.take = lambda asked: by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
+pair.take = take
 softmodem.check_privileges = lambda _: None

@@ -8,20 +8,19 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import machine_tree
 from fake import a_program
+from part_runs import WAIT_S, until
 
 from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
 from nrbench.system import CPU
 
 ROOT = Path(__file__).resolve().parents[1]
-WAIT_S = 600  # for what takes a moment: only a watchdog
 STARTER = ThreadPoolExecutor(1)  # a thread's children end with it: this one lasts
 CASES = ("--cases", "quick:prb106-mcs9", "--threads", "1,2", "--spin", "auto")
 RUNS = 6  # of a round of these: inline with each build, each pool with 1 and 2 threads
@@ -51,17 +50,6 @@ def rounds_of(folder):
     keys = [(run.host.id, *identity(run, run.repeat)) for run in runs if run.status == "ok"]
     assert len(keys) == len(set(keys)) == len(runs)
     return {name: count / RUNS for name, count in Counter(r.host.label.split(":")[0] for r in runs).items()}
-
-
-def until(true, what):
-    """Looks again and again. @return the first true answer"""
-    end = time.monotonic() + WAIT_S
-    while time.monotonic() < end:
-        answer = true()
-        if answer:
-            return answer
-        time.sleep(0.02)
-    raise AssertionError(f"{what}: not within {WAIT_S} s")
 
 
 @contextlib.contextmanager

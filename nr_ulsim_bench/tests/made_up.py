@@ -7,6 +7,8 @@ from golden_files import ROOT
 from typer.testing import CliRunner
 
 from nrbench import cli
+from nrbench.record import Host
+from nrbench.sweep.record import Run
 
 RAW = ROOT / "docs" / "results"
 
@@ -19,6 +21,7 @@ def template(name):
 
 SWEEP, RADIO = template("2-cores-sweep-v2.3.0.ndjson"), template("2-cores-radio-v2.3.0.ndjson")
 MACHINES = {"a": ("Model A", 4), "b": ("Model A", 4), "c": ("Model C", 16)}
+NEW_POOL = "thread_pool_ws 0.1.0: shape B2, pool gNB-tpool: 2 workers"
 
 
 def at(seconds):
@@ -38,7 +41,7 @@ def run(pool, number, rx, threads=2, machine="a", **changes):
     }
     figures = {"symbol_processing_us": rx / 5, "decoding_us": 2 * rx / 5, "rx_us": rx}
     own = {"oai": "v2.3.0", "sha256": {"old": "0", "new": "1"}.get(pool, "1") * 12}
-    own["pool"] = SWEEP["build"]["pool"] if pool == "new" else None
+    own["pool"] = NEW_POOL if pool == "new" else None
     environment = {"TPOOL_WS_SPIN": "auto"} if pool == "new" else {}
     given = {"repeat": number, "began": at(number), "pool": pool, "spin": "auto" if pool == "new" else None}
     given |= {"threads": threads, "environment": environment, "build": own, "figures": figures, "cpu_s": 1.0}
@@ -54,6 +57,14 @@ def runs(pool, *rx, **changes):
 def failed(pool, number, **changes):
     more = {"status": "crash", "error": "ended by SIGSEGV", "figures": {}, "trials": None, "errors": None}
     return run(pool, number, 0, **more | changes)
+
+
+HOST = Host.model_validate(run("old", 0, 1)["host"])
+
+
+def checked(lines):
+    """As a report has them."""
+    return [Run.model_validate(line) for line in lines]
 
 
 def write(path, lines):

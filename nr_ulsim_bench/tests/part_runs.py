@@ -10,7 +10,7 @@ from typing import Callable
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
-WAIT_S = 300  # turns "never" into a failure; a busy machine draws plots for a minute
+WAIT_S = 600  # turns "never" into a failure; a busy machine draws plots for a minute
 
 
 def ask(program: str, *words: str) -> tuple[int, list[dict[str, object]]]:
@@ -25,11 +25,13 @@ def host(rounds: int, **more: object) -> dict[str, object]:
     return line | {"rounds": rounds, "seed": 1} | more
 
 
-def until(holds: Callable[[], object]) -> None:
+def until(holds: Callable[[], object], what: str = "what is awaited") -> object:
+    """Looks again and again. @return the first true answer"""
     deadline = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < deadline, "it does not come about"
+    while not (answer := holds()):
+        assert time.monotonic() < deadline, f"{what}: not within {WAIT_S} s"
         time.sleep(0.01)
+    return answer
 
 
 def is_gone(process: int) -> bool:

@@ -7,8 +7,9 @@ a probability of 5.8 %, and 0.1 % is cut off at either end."""
 import csv
 
 import pytest
-from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
+from made_up import SWEEP, failed, nrbench, run, runs, write
 from part_runs import host
+from radio_runs import run as radio
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OPEN = "not known"
@@ -412,39 +413,20 @@ def test_what_tracing_costs_over_all_cases(said):
 # A gNB and a UE in real time.
 
 
-def radio(number, gnb="old", timescale=0.5, late=0.0, lost=0, **changes):
-    """Of 1000 blocks of the uplink some are lost; a share of the gNB's samples is late."""
-    blocks = RADIO["ul"] | {"blocks_after_attach": 1000, "failed_after_attach": 0}
-    quiet = RADIO["sides"]["gnb"]["steady"] | {"tx_late": 0.0, "rx_late": 0.0}
-    sides = {name: RADIO["sides"][name] | {"steady": quiet} for name in ("gnb", "ue")}
-    sides["gnb"] = sides["gnb"] | {"steady": quiet | {"tx_late": late}}
-    given = {
-        "round": number,
-        "began": at(number),
-        "gnb": gnb,
-        "ue": gnb,
-        "timescale": timescale,
-        "sides": sides,
-    }
-    given |= {"spin": "auto" if gnb == "new" else "none", "outcome": "ok", "error": None, "attach_s": 4.0}
-    given |= {"steady_s": 20.0, "ul": blocks | {"failed_after_attach": lost}, "dl": blocks}
-    return RADIO | given | changes
-
-
 @pytest.mark.parametrize(
     "worst, lived",
     [({"lost": 9}, 3), ({"lost": 10}, 2), ({"late": 0.0099}, 3), ({"late": 0.01}, 2),
      ({"outcome": "gnb-died", "error": "fell"}, 2)],
 )  # fmt: skip
 def test_a_run_lives_with_less_than_a_hundredth_lost_or_late(tmp_path, worst, lived):
-    path = write(tmp_path / "radio.ndjson", [radio(0), radio(1), radio(2, **worst)])
+    path = write(tmp_path / "radio.ndjson", [radio(), radio(number=1), radio(number=2, **worst)])
     text = nrbench("radio", "--report", path, "--out", tmp_path / "out")
     assert ("1 of 3 runs did not live" in text) == (lived == 2)
 
 
 def test_late_slots_are_the_median_of_the_runs(tmp_path):
     """Of a million: 0, 8000 and 3000."""
-    runs_of = [radio(number, late=late) for number, late in enumerate((0, 0.008, 0.003))]
+    runs_of = [radio(number=number, late=late) for number, late in enumerate((0, 0.008, 0.003))]
     text = nrbench("radio", "--report", write(tmp_path / "radio.ndjson", runs_of), "--out", tmp_path / "out")
     table = text[text.index("Late slots and CPU time at equal timescale") :]
     assert table[table.index("gNB old, UE old") :].split()[4:6] == ["3", "3000"]

@@ -17,9 +17,10 @@ from pathlib import Path
 import dask
 import pytest
 from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
-from cluster_tools import CASES, ROOT, WAIT_S, begun, lab, make_builds, meanwhile, rounds_of, runs_of, until
+from cluster_tools import CASES, ROOT, begun, lab, make_builds, meanwhile, rounds_of, runs_of
 from fake import a_build, a_program
 from made_up import nrbench, ran
+from part_runs import WAIT_S, until
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")

@@ -17,7 +17,7 @@ import pytest
 from fake import OF_BENCH, a_build, apart, install, limit_when
 from golden_files import ROOT, check, plain, table
 from made_up import nrbench, ran
-from radio_runs import TAKEN, by_power
+from radio_runs import take
 
 from nrbench.parts import scale
 
@@ -325,7 +325,7 @@ def test_what_cannot_be_measured_is_named_in_a_line(programs, tmp_path, words, r
 @pytest.fixture
 def radio(tmp_path, monkeypatch):
     """Options of a session whose runs are made up: a combination lives up to its capacity."""
-    monkeypatch.setattr("nrbench.radio.pair.take", made_up)
+    monkeypatch.setattr("nrbench.radio.pair.take", take)
     monkeypatch.setattr("nrbench.radio.softmodem.check_privileges", lambda _: None)
     return radio_words(tmp_path)
 
@@ -335,10 +335,6 @@ def radio_words(folder):
         a_build(folder / pool, pool)
     builds = ("--old", folder / "old", "--new", folder / "new", "--oai", "v2.3.0", "--label", "made up")
     return ("radio", *builds, "--pools", "old-old,new-new", "--out", folder / "out")
-
-
-def made_up(asked):
-    return by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
 
 
 def radio_report(folder):
@@ -365,12 +361,12 @@ def test_a_radio_session_that_searches_the_capacity(radio, tmp_path):
 def test_an_interrupted_radio_session_reports_and_goes_on(radio, tmp_path, monkeypatch):
     calls = iter((False, False, True))
 
-    def take(asked):
+    def interrupted(asked):
         if next(calls, False):
             raise KeyboardInterrupt
-        return made_up(asked)
+        return take(asked)
 
-    monkeypatch.setattr("nrbench.radio.pair.take", take)
+    monkeypatch.setattr("nrbench.radio.pair.take", interrupted)
     words = (*radio, "--timescale", "0.3", "--runs", "2", "--spin", "auto")
     assert "interrupted: 2 of 4 runs taken; the same command takes the rest" in nrbench(*words, status=130)
     assert (tmp_path / "out" / "report.txt").exists()

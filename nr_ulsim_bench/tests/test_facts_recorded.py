@@ -4,12 +4,14 @@
 import json
 
 import pytest
-from sweep_runs import HOST
+from made_up import HOST as RECORDED
 
 from nrbench import facts, host
 from nrbench.record import Host
 from nrbench.sweep.facts import host_differences
 from nrbench.system import System
+
+HOST = Host.model_validate(RECORDED.model_dump(exclude={"clocksource"}) | {"governor": "performance"})
 
 
 def test_what_a_machine_does_not_show_is_unknown(tmp_path):

@@ -7,20 +7,16 @@ from collections import Counter
 import pytest
 from fake import a_build
 from made_up import nrbench
-from radio_runs import TAKEN, by_power
+from radio_runs import take
 
 from nrbench.radio import pair, session, softmodem
-from nrbench.radio.record import RUNS, SIDES, read_runs
+from nrbench.radio.record import RUNS, read_runs
 from nrbench.sweep import simulator
 
 
 @pytest.fixture
 def builds(tmp_path, monkeypatch):
     """Their words. What is run is made up: a cell lives up to its capacity."""
-
-    def take(asked):
-        assert all(asked.variables.items() <= asked.environment(side).items() for side in SIDES)
-        return by_power(asked.cell, asked.timescale).model_dump(include=TAKEN)
 
     monkeypatch.setattr(pair, "take", take)
     monkeypatch.setattr(softmodem, "check_privileges", lambda _: None)

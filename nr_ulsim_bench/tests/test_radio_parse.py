@@ -6,7 +6,7 @@ from fake import MAC, STEPS
 from radio_runs import run
 
 from nrbench.radio import parse
-from nrbench.radio.record import RUNS, Blocks, Step, read_runs
+from nrbench.radio.record import RUNS, RadioRun, Step, read_runs
 from nrbench.radio.softmodem import configuration
 from nrbench.record import ResultsError
 
@@ -66,15 +66,14 @@ def test_the_configuration_is_of_the_carrier():
     assert "locationAndBandwidth = 28875;" in configuration("gnb", 106)
 
 
-def a_run(late=0.0, failed=0, blocks=1000, **changes):
-    traffic = Blocks(blocks_after_attach=blocks, failed_after_attach=failed)
-    return run(late=late).model_copy(update={"ul": traffic, **changes})
+def a_run(**changes):
+    return RadioRun.model_validate(run(**changes))
 
 
 def test_why_a_run_did_not_live():
-    assert a_run(late=0.009).lives and a_run(failed=9).lives
+    assert a_run(late=0.009).lives and a_run(lost=9).lives
     assert a_run(late=0.01).cause == "late samples of the gNB"
-    assert a_run(late=0.02, failed=10).cause == (
+    assert a_run(late=0.02, lost=10).cause == (
         "late samples of the gNB, late samples of the UE, lost blocks of the uplink"
     )
     assert a_run(blocks=0).cause == "lost blocks of the uplink"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from fake import a_build, apart
+from made_up import HOST
 from part_runs import until
 from radio_runs import AUTO, OLD
-from sweep_runs import HOST
 
 from nrbench.radio import pair, session, softmodem, watch
 from nrbench.radio.pair import take

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 import pytest
 from golden_files import ROOT
 from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
+from radio_runs import run as radio
 
 from nrbench.sweep.record import Run
 
@@ -174,16 +175,13 @@ def test_what_is_mixed_in_a_sweep_is_warned_about(report):
     assert "a (aaaaaaaa)" in said and "a (99999999)" in said
 
 
-def radio(number, **changes):
-    return RADIO | {"round": number, "began": at(75 * number), "gnb": "old", "ue": "old"} | changes
-
-
 def test_what_is_mixed_in_a_radio_session_is_warned_about(report):
     busy = RADIO["host"] | {"load": 7.5, "cores_online": 2}
     line = {"gnb": RADIO["sides"]["gnb"] | {"pool": {"line": "thread_pool_ws 0.1.0"}, "program": "1" * 12}}
     ue = {"ue": RADIO["sides"]["ue"] | {"pool": None}}
-    runs_ = [radio(n, host=busy, sides=line | ue, commit=c, seconds=s, environment=e) for n, (c, s, e) in
-             enumerate((("abc", 60.0, {}), ("def", 10.0, {"A": "b"})))]  # fmt: skip
+    shared = {"host": busy, "sides": line | ue}
+    runs_ = [radio(number=0, commit="abc", seconds=60.0, environment={}, **shared)]
+    runs_.append(radio(number=1, commit="def", seconds=10.0, environment={"A": "b"}, **shared))
     said = report(runs_, command="radio")
     assert "the gNB given as --old (program 111111111111) has thread_pool_ws 0.1.0" in said
     assert "the UE given" not in said and "busy when the runs began (load 7.5 on 2 CPUs)" in said
@@ -258,9 +256,8 @@ def test_what_else_than_the_pool_differs_is_named(compare):
         *([f"frequency governor {governor} / unknown"] if governor else []),
     ]
     assert f"WARNING: hosts differ: {'; '.join(changes)}" in said
-    assert (
-        "programs of new differ: program 111111111111, OAI v2.3.0 / program 333333333333, OAI v2.3.0" in said
-    )
+    old, new = (f"program {digit * 12}, OAI v2.3.0, pool thread_pool_ws 0.1.0" for digit in "13")
+    assert f"programs of new differ: {old} / {new}" in said
     case, spin = f"{SWEEP['scenario']} / {SWEEP['case']}", "TPOOL_WS_SPIN=auto"
     assert f"options of {case}, new auto, 1 threads differ: {spin} -m28 / {spin} -m9 (and of 1 more)" in said
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_up import write
 from radio_runs import AUTO, OLD, by_power
 from typer.testing import CliRunner
 
@@ -58,7 +59,7 @@ def test_a_changed_run_makes_the_page_stale(page):
     lines = [json.loads(line) for line in raw.read_text(encoding="utf-8").splitlines()]
     for run in lines:
         run["figures"]["rx_us"] *= 1.5 if run["pool"] == "new" else 1
-    raw.write_text("".join(json.dumps(run) + "\n" for run in lines), encoding="utf-8")
+    write(raw, lines)
     results.sweep.cache_clear()
     assert nrbench(page).exit_code == 1
 
@@ -79,9 +80,7 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     runs = [
         by_power(cell, timescale, number) for cell in cells for timescale in (0.2, 0.3) for number in range(5)
     ]
-    (page.parent / "results" / "radio.ndjson").write_text(
-        "".join(run.model_dump_json() + "\n" for run in runs), encoding="utf-8"
-    )
+    write(page.parent / "results" / "radio.ndjson", runs)
     describe(page.parent / "results", {SWEEP: {}, "radio.ndjson": {}})
     page.write_text("<!-- results: radio radio.ndjson | Late slots -->\n<!-- end -->\n")
     assert nrbench(page, "--write").exit_code == 0

@@ -7,8 +7,7 @@ import re
 import pytest
 from fake import a_program
 from golden_files import ROOT
-from made_up import nrbench
-from sweep_runs import HOST, NEW_POOL, run
+from made_up import HOST, NEW_POOL, nrbench, run, write
 
 from nrbench.cluster.machines import ROOT_VARIABLE
 from nrbench.sweep import nr_ulsim, session
@@ -105,11 +104,9 @@ def test_a_folder_without_the_simulator_that_a_case_needs(builds, tmp_path):
 
 def test_quantiles_of_slots_are_in_a_table_where_oai_prints_them(tmp_path, no_pictures):
     """As develop does."""
-    of_slots = {f"rx_{name}_us": us for name, us in (("q1", 90.0), ("median", 100.0), ("max", 400.0))}
-    pools = (("old", None), ("new", "auto"))
-    runs = [run(pool, figures={"rx_us": 105.0} | of_slots, spin=spin) for pool, spin in pools]
-    (tmp_path / "runs.ndjson").write_text("".join(f"{one.model_dump_json()}\n" for one in runs))
-    nrbench("report", tmp_path / "runs.ndjson", "--out", tmp_path)
+    figures = {"rx_us": 105.0, "rx_q1_us": 90.0, "rx_median_us": 100.0, "rx_max_us": 400.0}
+    runs = [run(pool, 0, 1, figures=figures) for pool in ("old", "new")]
+    nrbench("report", write(tmp_path / "runs.ndjson", runs), "--out", tmp_path)
     text = (tmp_path / "report.txt").read_text(encoding="utf-8")
     table = text.partition("Whole RX: the slots of a run, µs")[2]
     assert re.search(r"threads +variant +q1 +median +max\n.*\n +2 +old +90.0 +100 +400\n", table), text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake import a_program
-from sweep_runs import NEW_POOL, build, rounds
+from made_up import NEW_POOL, checked, run, runs
 from typer.testing import CliRunner
 
 from nrbench import cli
@@ -138,9 +138,10 @@ def test_the_gnbs_pool_is_taken_of_several():
 
 
 def test_failed_runs_and_recorded_slots_tell_no_pool():
-    wrong = build("new") | {"pool": None}
-    assert list(wrong_pools(rounds([1.0], build=build("new")))) == []
-    assert len(list(wrong_pools(rounds([1.0, 2.0], build=wrong)))) == 1
-    assert list(wrong_pools(rounds([1.0], build=wrong, status="failed", error="not decoded"))) == []
-    assert list(wrong_pools(rounds([1.0], build=wrong, kind="replay"))) == []
-    assert list(wrong_pools(rounds([1.0], pool="inline", build=build("new", NEW_POOL[:12])))) == []
+    def said(*times, pool="new", own=None, **changes):
+        of = run("new", 0, 1)["build"] | {"pool": own}
+        return len(list(wrong_pools(checked(runs(pool, *times, build=of, **changes)))))
+
+    assert said(1.0, own=NEW_POOL) == 0 and said(1.0, 2.0) == 1
+    assert said(1.0, status="failed", error="not decoded") == said(1.0, kind="replay") == 0
+    assert said(1.0, pool="inline", own=NEW_POOL) == 0

@@ -11,12 +11,12 @@ import pytest
 from fake import limit_when
 from part_runs import is_gone, until
 
-from nrbench.sweep.process import OUTPUT_MAX_BYTES, bound_to, run_at_once
+from nrbench.sweep.process import OUTPUT_MAX_BYTES, run_at_once
 
 
-def run(script, tmp_path, limit_s=600, cpus=None, environment=None):
-    command, given = [sys.executable, "-c", script], environment or dict(os.environ)
-    return run_at_once(command, folder=tmp_path, environment=given, limit_s=limit_s, cpus_of_each=[cpus])[0]
+def run(script, tmp_path, cpus_of_each=(None,), limit_s=600):
+    more = {"environment": dict(os.environ), "limit_s": limit_s, "cpus_of_each": cpus_of_each}
+    return run_at_once([sys.executable, "-c", script], folder=tmp_path, **more)
 
 
 def test_output_of_both_streams_and_costs(tmp_path):
@@ -24,41 +24,17 @@ def test_output_of_both_streams_and_costs(tmp_path):
         "import sys; print('a', flush=True); print('b', file=sys.stderr, flush=True)\n"
         "sum(range(10**6)); sys.exit(3)"
     )
-    ended = run(script, tmp_path)
+    (ended,) = run(script, tmp_path)
     assert ended.output == "a\nb\n" and ended.last_line == "b"
     assert (ended.exit_code, ended.signal_name, ended.hung) == (3, None, False)
     assert ended.usage.ru_utime > 0 and ended.wall_s > 0 and ended.usage.ru_maxrss > 1024
 
 
-def test_a_crash_tells_its_signal(tmp_path):
-    ended = run("import os; os.abort()", tmp_path)
-    assert (ended.exit_code, ended.signal_name, ended.hung) == (-6, "SIGABRT", False)
-    assert run("import os; os.kill(os.getpid(), 36)", tmp_path).signal_name == "signal 36"
-
-
-def test_a_run_that_hangs_is_killed_with_its_children(tmp_path, monkeypatch):
-    limit_when(monkeypatch, (tmp_path / "hangs").exists)
-    script = (
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
-        "print(child.pid, flush=True); open('hangs', 'w').close(); time.sleep(1000)"
-    )
-    ended = run(script, tmp_path)
-    assert ended.hung
-    until(lambda: is_gone(int(ended.output)))
-
-
 PAIR = "import os, time; open(f'pid-{os.getpid()}', 'w').close(); "
 
 
-def pair(script, tmp_path, limit_s=600):
-    return run_at_once(
-        [sys.executable, "-c", PAIR + script],
-        folder=tmp_path,
-        environment=dict(os.environ),
-        limit_s=limit_s,
-        cpus_of_each=[None, None],
-    )
+def pair(script, tmp_path):
+    return run(PAIR + script, tmp_path, (None, None))
 
 
 def pids(tmp_path):
@@ -94,7 +70,7 @@ def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
     try:
         with pytest.raises(KeyboardInterrupt):
             threading.Thread(target=interrupt).start()
-            pair("time.sleep(1000)", tmp_path, limit_s=1000)
+            pair("time.sleep(1000)", tmp_path)
     finally:
         signal.signal(signal.SIGINT, before)
     until(lambda: all(map(is_gone, pids(tmp_path))))
@@ -102,24 +78,10 @@ def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
 
 def test_bytes_that_are_no_text_and_endless_output(tmp_path):
     script = f"import sys; sys.stdout.buffer.write(b'x' * {OUTPUT_MAX_BYTES} + b'\\xb5s end\\n')"
-    ended = run(script, tmp_path)
+    (ended,) = run(script, tmp_path)
     assert ended.output.endswith("\ufffds end\n") and len(ended.output) <= OUTPUT_MAX_BYTES
 
 
 def test_a_program_that_cannot_be_started(tmp_path):
     with pytest.raises(OSError, match="No such file"):
         run_at_once(["absent"], folder=tmp_path, environment={}, limit_s=1, cpus_of_each=[None])
-
-
-def test_a_run_is_bound_to_cpus_and_the_caller_is_not(tmp_path):
-    before = os.sched_getaffinity(0)
-    cpu = min(before)
-    ended = run("import os; print(os.sched_getaffinity(0))", tmp_path, cpus=[cpu])
-    assert ended.output == f"{{{cpu}}}\n"
-    assert os.sched_getaffinity(0) == before
-
-
-def test_cpus_that_are_not_there_are_named():
-    with pytest.raises(ValueError, match=r"CPUs \[4095\]: Invalid argument; usable here"):
-        with bound_to([4095]):
-            pass

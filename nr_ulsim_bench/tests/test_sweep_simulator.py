@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fake import a_program, limit_when
+from part_runs import is_gone, until
 
 from nrbench.sweep import process
 from nrbench.sweep import simulator as simulator_of
@@ -47,26 +48,23 @@ MEET = """
 import time
 cpus = sorted(os.sched_getaffinity(0))
 open('came-' + '-'.join(map(str, cpus)), 'w').close()
-while sum(name.startswith('came-') for name in os.listdir()) < {count}:
+while sum(name.startswith('came-') for name in os.listdir()) < 2:
     time.sleep(0.01)
 """
 
 
-def at_once(folder, count):
-    return take(folder, at_once=count)
-
-
 def test_runs_side_by_side_have_a_cpu_each_and_give_their_means(tmp_path):
     """None ends before all have begun."""
-    cpus = sorted(os.sched_getaffinity(0))[:2]
+    before = os.sched_getaffinity(0)
+    cpus = sorted(before)[:2]
     if len(cpus) < 2:
         pytest.skip("there is one CPU")
     alone = take(a_program(tmp_path / "alone", printing("v2.3.0-old-2-threads.txt")))
-    folder = a_program(tmp_path / "a", MEET.format(count=2) + printing("v2.3.0-old-2-threads.txt"))
-    taken = at_once(folder, 2)
+    folder = a_program(tmp_path / "a", MEET + printing("v2.3.0-old-2-threads.txt"))
+    taken = take(folder, at_once=2)
     assert taken["status"] == "ok", taken["error"]
     assert {path.name for path in folder.glob("came-*")} == {f"came-{cpu}" for cpu in cpus}
-    assert taken["figures"] == pytest.approx(alone["figures"])
+    assert taken["figures"] == pytest.approx(alone["figures"]) and os.sched_getaffinity(0) == before
     assert taken["trials"] == 2 * alone["trials"] and taken["wall_s"] > 0
 
 
@@ -75,7 +73,8 @@ def test_one_of_several_that_fails_spoils_them_all(tmp_path):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one CPU")
     fall = f"if os.sched_getaffinity(0) != {{{first}}}: os.abort()\n"
-    taken = at_once(a_program(tmp_path, fall + printing("v2.3.0-old-2-threads.txt")), 2)
+    folder = a_program(tmp_path, fall + printing("v2.3.0-old-2-threads.txt"))
+    taken = take(folder, at_once=2)
     assert (taken["status"], "figures" in taken) == ("crash", False)
     assert taken["error"].startswith("one of 2 at once: ended by SIGABRT")
 
@@ -88,6 +87,7 @@ def test_one_of_several_that_fails_spoils_them_all(tmp_path):
             "crash",
             "ended by SIGABRT. Last line: about",
         ),
+        ("os.kill(os.getpid(), 36)", "crash", "ended by signal 36"),
         ("print('Unknown option'); sys.exit(3)", "failed", "exit status 3. Last line: Unknown option"),
         ("sys.exit(0)", "unparsable", "no SNR point was completed"),
         (
@@ -107,11 +107,17 @@ def test_a_run_that_fails_says_how(tmp_path, body, status, error):
     assert taken["build"] is not None and taken["wall_s"] > 0
 
 
-def test_a_run_that_hangs_says_its_last_words(tmp_path, monkeypatch):
+def test_a_run_that_hangs_says_its_last_words_and_is_killed_with_its_children(tmp_path, monkeypatch):
     limit_when(monkeypatch, (tmp_path / "hangs").exists)
-    body = "print('slot 7'); sys.stdout.flush(); open('hangs', 'w').close(); import time; time.sleep(1000)"
+    body = (
+        "import subprocess, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+        "print('child', child.pid, flush=True); open('hangs', 'w').close(); time.sleep(1000)"
+    )
     taken = take(a_program(tmp_path, body), limit_s=3)
-    assert taken["status"] == "hang" and taken["error"] == "no end within 3 s; killed. Last line: slot 7"
+    said, _, child = taken["error"].rpartition(" ")
+    assert (taken["status"], said) == ("hang", "no end within 3 s; killed. Last line: child")
+    until(lambda: is_gone(int(child)))
 
 
 def test_a_run_that_writes_without_end_is_stopped(tmp_path, monkeypatch):

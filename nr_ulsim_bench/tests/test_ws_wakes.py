@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ws-wakes itself, where WS_BENCH_BUILD names a build folder."""
 
-import json
 import os
 import struct
 import subprocess
@@ -9,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from part_runs import PROGRAMS
+from part_runs import PROGRAMS, ask, until
 
 from nrbench import facts, host
 from nrbench.doctor import wakes
@@ -21,10 +20,16 @@ DMA_LATENCY = facts.DMA_LATENCY
 pytestmark = pytest.mark.program("ws-wakes")
 
 
+def _lines(*words):
+    status, lines = ask("ws-wakes", *words)
+    assert status == 0
+    return lines
+
+
 @pytest.mark.parametrize("kind", ["futex", "timer", "look"])
 def test_ws_wakes_measures_what_it_is_asked_for(kind):
     words = [f"kind={kind}", "gap_us=500", "samples=12", "class=all", "hold=all"]
-    lines = list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
+    lines = _lines(*words)
     held = (False,) if kind == "look" else (False, True)  # which does not sleep
     wanted = {(c, 500, h) for c in ("other", "fifo") for h in held}
     assert {(answer["class"], answer["gap_us"], answer["hold"]) for answer in lines} == wanted
@@ -36,22 +41,16 @@ def test_ws_wakes_measures_what_it_is_asked_for(kind):
 
 def test_without_a_gap_there_are_three():
     words = ["samples=10", "measure_ms=1", "class=other", "hold=no"]
-    lines = list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
+    lines = _lines(*words)
     gaps = (250, 1000, 5000)
     assert {(line["kind"], line["gap_us"]) for line in lines} == {
         ("look", 250), *(("futex", gap) for gap in gaps), *(("timer", gap) for gap in gaps)
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", ["gap_us=0", "gap_us=1,", "samples=0", "cpu=100000", "kind=x", "x"])
-def test_ws_wakes_explains_what_it_does_not_understand(word):
-    answer = subprocess.run([PROGRAM, word], capture_output=True, text=True, check=False)
-    assert answer.returncode == 1 and json.loads(answer.stdout)["error"].startswith("request: ")
-
-
 def test_ws_wakes_says_where_there_is_no_such_cpu():
     words = ["kind=timer", "class=other", "hold=no", "gap_us=250", "samples=10", "cpu=1023"]
-    (answer,) = map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines())
+    (answer,) = _lines(*words)
     assert answer["skipped"]
 
 
@@ -60,10 +59,6 @@ def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
     monkeypatch.setattr(wakes, "MEASURE_MS", 10)
     system = System()
     assert wakes.wake_latency(Target(system, system.affinity(), PROGRAM)).text
-
-
-def _lines(*words):
-    return list(map(json.loads, subprocess.check_output([PROGRAM, *words], text=True).splitlines()))
 
 
 @pytest.fixture
@@ -80,14 +75,6 @@ def start():
     for process in running:
         process.kill()
         process.communicate()
-
-
-def _until(found, seconds=20.0):
-    """What `found` returns when it is true, or the last that it returned."""
-    end = time.monotonic() + seconds
-    while not (answer := found()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return answer
 
 
 def _threads(process):
@@ -116,12 +103,12 @@ def test_both_threads_have_the_class_and_the_cpu_that_were_asked_for(start, name
         pytest.skip("the real-time class is refused here")
     process = start("kind=futex", f"class={name}", "hold=no", *ON_TWO)
     expected = {(format_cpus([cpu]), policy, priority) for cpu in TWO}
-    assert _until(lambda: {thread[:3] for thread in _threads(process)} == expected), _threads(process)
+    until(lambda: {thread[:3] for thread in _threads(process)} == expected)
 
 
 def test_timers_have_the_slack_of_the_pools_workers(start):
     process = start("kind=timer", "class=other", "hold=no")
-    assert _until(lambda: {thread[3] for thread in _threads(process)} == {1}), _threads(process)
+    until(lambda: {thread[3] for thread in _threads(process)} == {1})
 
 
 def _held_us():
@@ -135,12 +122,13 @@ def test_idle_states_are_held_off_when_asked_for_only(start):
     if before_us == 0:
         pytest.skip("another program holds them off")
     free = start("kind=timer", "class=other", "hold=no")
-    assert _until(lambda: _threads(free)) and _held_us() == before_us
+    until(lambda: _threads(free))
+    assert _held_us() == before_us
     held = start("kind=timer", "class=other", "hold=yes")
-    assert _until(lambda: _held_us() == 0)
+    until(lambda: _held_us() == 0)
     held.kill()
     held.wait()
-    assert _until(lambda: _held_us() == before_us)
+    until(lambda: _held_us() == before_us)
 
 
 @needs_two_cpus
@@ -160,4 +148,4 @@ def test_the_kernel_kills_it_when_a_series_takes_too_long(start):
     path = f"/proc/{process.pid}/timers"
     if not os.path.exists(path):
         pytest.skip("this kernel does not show timers")
-    assert _until(lambda: "signal: 9/" in Path(path).read_text()), Path(path).read_text()
+    until(lambda: "signal: 9/" in Path(path).read_text())
