@@ -22,29 +22,6 @@ MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SSH = {name: shutil.which(name, path=PATH) for name in ("sshd", "ssh", "ssh-keygen")}
 SLURM = {name: shutil.which(name, path=PATH) for name in ("munged", "slurmctld", "slurmd", "sbatch")}
-SLURM_CONF = """\
-ClusterName=lab
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-SlurmUser=root
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-MpiDefault=none
-SelectType=select/cons_tres
-SlurmdParameters=config_overrides
-ReturnToService=2
-KillWait=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
-PartitionName=lab Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
 KUBECTL = r"""#!{python}
 import base64, json, pathlib, socket, sys, threading
 folder = pathlib.Path({folder!r})
@@ -113,7 +90,8 @@ class Partition(Lab):
         self.run([SLURM["munged"], *munge], "munged")
         until((folder / "munge.socket").exists, "munge's socket")
         ports = free_port(), free_port()
-        conf.write_text(SLURM_CONF.format(host=self.node, ports=ports, folder=folder, cpus=os.cpu_count()))
+        text = (Path(__file__).parent / "cluster_slurm.conf").read_text()
+        conf.write_text(text.format(host=self.node, ports=ports, folder=folder, cpus=os.cpu_count()))
         own = {name: value for name, value in self.own("node").items() if "ROOT" not in name}
         for name, value in {**own, "SLURM_CONF": str(conf)}.items():
             monkeypatch.setenv(name, value)

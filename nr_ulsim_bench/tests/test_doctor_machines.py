@@ -4,7 +4,6 @@ NRBENCH_GOLDEN=write writes anew, and levels that were worked out by hand."""
 
 import json
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -12,12 +11,12 @@ from types import SimpleNamespace
 
 import machine_tree
 import pytest
+from machine_tree import of_cpus
 from typer.testing import CliRunner
 
 from nrbench import toml
 from nrbench.cli import app
 from nrbench.record import Host
-from nrbench.system import parse_cpus
 
 FOLDER = Path(__file__).parent / "doctor"
 MACHINES = toml.loads((FOLDER / "machines.toml").read_text(encoding="utf-8"))
@@ -29,26 +28,23 @@ def doctor(*words):
     return CliRunner().invoke(app, ["doctor", *map(str, words)])
 
 
-def files(listed):
-    """With each CPU of names such as cpu[2-5]."""
-    found = {}
-    for name, text in listed.items():
-        head, cpus, tail = re.fullmatch(r"(.*?)(?:\[([\d,-]+)\](.*))?", name).groups()
-        names = [f"{head}{cpu}{tail}" for cpu in parse_cpus(cpus)] if cpus else [name]
-        found |= dict.fromkeys(names, text or None)
-    return found
-
-
 def tree(root, machine):
     """The files of a machine."""
     bare = dict.fromkeys(machine_tree.everything()) if machine.get("bare") else {}
-    changes = bare | files(machine["files"])
+    changes = bare | of_cpus(machine["files"])
     if "dma_latency_us" in machine:
         changes["/dev/cpu_dma_latency"] = machine["dma_latency_us"].to_bytes(4, "little")
     system = machine_tree.tuned(root, changes)
     for irq in machine.get("fixed", []):
         system.path(f"/proc/irq/{irq}/smp_affinity_list").chmod(0o444)
     return system
+
+
+def is_golden(name, text):
+    path = FOLDER / name
+    if os.environ.get("NRBENCH_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=MACHINES)
@@ -70,7 +66,7 @@ def machine(request, tmp_path, monkeypatch):
     program.write_text(f"#!{sys.executable}\nprint({lines!r})\n")
     program.chmod(0o755)
     wakes = ["--wakes", program] if lines else []
-    second = files(about.get("second", {}))
+    second = of_cpus(about.get("second", {}))
     monkeypatch.setattr(time, "sleep", lambda seconds: machine_tree.write(tmp_path / "root", second))
     monkeypatch.setattr(os, "statvfs", room)
     return request.param, about, run
@@ -78,11 +74,9 @@ def machine(request, tmp_path, monkeypatch):
 
 def test_the_whole_report(machine):
     name, about, run = machine
-    path, found = FOLDER / f"{name}.txt", run()
+    found = run()
     assert found.exit_code == about.get("status", 0), found.output
-    if os.environ.get("NRBENCH_GOLDEN") == "write":
-        path.write_text(found.output, encoding="utf-8")
-    assert found.output == path.read_text(encoding="utf-8")
+    is_golden(f"{name}.txt", found.output)
 
 
 def test_the_findings_for_machines(machine):

@@ -17,25 +17,7 @@ from nrbench.stats import read_lines
 
 RECORDED = Path(__file__).parent / "screen"
 ALL = (LIVES, POOLS, REPLAY)
-SCREEN = """\
-This pool on AMD EPYC, 2 cores, Linux 6.18.44-fc-v669, commit a252c8f9ff11, load 4.44 at the start
-
-this pool                                                       verdict  median  95 % interval
-recorded slots of nr_ulsim ÷ the sketch of OAI's pool         not known    0.73
-slots ÷ the sketch of OAI's pool                                 faster    0.50   [0.47, 0.71]
-slots ÷ the best other pool, mutex-per-worker 2w                 faster    0.50   [0.47, 0.71]
-slots ÷ no pool                                                  faster    0.55   [0.53, 0.55]
-many small jobs ÷ the best other pool, glib 2w                not known    1.06   [0.59, 1.19]
-CPU time of slots ÷ the sketch of OAI's pool                       less    0.96   [0.92, 0.97]
-CPU time of slots ÷ the best other pool, mutex-per-worker 2w       less    0.96   [0.92, 0.97]
-worst of 8 lives ÷ no pool                                         same    1.02
-
-below 1: this pool takes less; same: within 3 %
-not known: the interval holds 1, or there are fewer than 6 rounds (--rounds)
-slots and jobs: all threads in the normal class
-note: load 4.44 at the start: the figures show other programs, too
-tables, verdicts and plots: out/report.html; as text: out/tables.txt
-"""
+SCREEN = (RECORDED / "screen.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture

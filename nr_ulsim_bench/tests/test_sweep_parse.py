@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nrbench import toml
 from nrbench.sweep.figures import FIGURES
 from nrbench.sweep.parse import OutputError, parse
 
@@ -18,61 +19,7 @@ def output(name):
     return (OUTPUTS / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def figures(rx, std, pusch, estimation, init, symbols, decoding, **others):
-    return {
-        "rx_us": rx,
-        "rx_std_us": std,
-        "pusch_us": pusch,
-        "channel_estimation_us": estimation,
-        "rx_init_us": init,
-        "symbol_processing_us": symbols,
-        "decoding_us": decoding,
-        **others,
-    }
-
-
-# fmt: off
-RECORDED = {
-    # Symbols: RX PUSCH - channel estimation. Decoding: whole RX - RX PUSCH - unscrambling (17.97, 18.35 us).
-    "v2.0.0-old-inline": {
-        "rx_us": 827.08, "rx_std_us": 58.80, "pusch_us": 103.52, "channel_estimation_us": 24.89,
-        "symbol_processing_us": 78.63, "decoding_us": 705.59,
-    },
-    "v2.0.0-old-2-threads": {
-        "rx_us": 3221.83, "rx_std_us": 7509.91, "pusch_us": 120.35, "channel_estimation_us": 26.60,
-        "symbol_processing_us": 93.75, "decoding_us": 3083.13,
-    },
-    "v2.1.0-old-2-threads": figures(1623.51, 1768.16, 989.74, 25.52, 20.99, 942.97, 633.77),
-    "v2.1.0-new-2-threads": figures(511.03, 107.07, 133.24, 23.78, 19.53, 89.72, 377.79),
-    "v2.2.0-old-2-threads": figures(1357.11, 934.74, 260.45, 30.14, 10.40, 219.63, 1096.26),
-    "v2.3.0-old-2-threads": figures(
-        1154.63, 1048.69, 544.37, 31.89, 11.31, 500.44, 609.86, antenna_processing_us=21.49
-    ),
-    "v2.3.0-new-inline": figures(
-        841.09, 46.85, 127.07, 32.29, 10.49, 83.86, 713.51, antenna_processing_us=21.96
-    ),
-    # Two layers: two antenna processings of 17.61 us in a slot.
-    "v2.3.0-new-2-layers": figures(
-        790.32, 203.16, 477.40, 43.71, 9.56, 423.67, 312.58, antenna_processing_us=35.22
-    ),
-    "v2.3.0-new-not-decoded": figures(
-        129.09, 68.28, 28.37, 12.17, 1.72, 14.35, 100.63, antenna_processing_us=8.82
-    ),
-    "v2.3.0-old-several-snr": figures(
-        457.93, 941.34, 328.24, 12.31, 1.77, 313.94, 129.44, antenna_processing_us=8.72
-    ),
-    # 22 segments a slot, of 1.78, 4.22 and 31.25 us.
-    "2025.w37-old-2-threads": figures(
-        1309.34, 1211.04, 691.86, 30.01, 59.12, 602.41, 617.36, antenna_processing_us=20.61,
-        deinterleaving_sum_us=39.16, rate_recovery_sum_us=92.84, segments_decoding_sum_us=687.50,
-    ),
-    # 17 segments a slot, of 1.81, 4.89 and 39.90 us.
-    "2025.w37-new-2-layers": figures(
-        1592.55, 1396.23, 1083.58, 243.06, 21.57, 818.14, 508.54, antenna_processing_us=233.40,
-        deinterleaving_sum_us=30.77, rate_recovery_sum_us=83.13, segments_decoding_sum_us=678.30,
-    ),
-}
-# fmt: on
+RECORDED = toml.loads((OUTPUTS / "figures.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -81,22 +28,20 @@ def test_figures_are_those_that_the_run_printed(name):
     assert found.figures == RECORDED[name]
     assert set(found.figures) <= set(FIGURES)
     assert found.oai == name.partition("-")[0]
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_what_a_version_does_not_print_is_derived(name):
     derived = {"v2.0.0": ("symbol_processing_us", "decoding_us"), "v2.1.0": ("decoding_us",)}
-    assert parse(output(name), options=OPTIONS).derived == derived.get(name.partition("-")[0], ())
+    assert found.derived == derived.get(found.oai, ())
 
 
-def test_pool_and_trials():
-    new = parse(output("v2.1.0-new-2-threads"), options=OPTIONS)
-    assert new.pool == WS.format("A", TWO_WORKERS)
-    assert (new.trials, new.errors, new.decoded, new.snr_db) == (20, 0, True, 40.0)
-    assert parse(output("v2.3.0-new-inline"), options=OPTIONS).pool == WS.format(
-        "B2", "no workers, tasks run inline"
-    )
-    assert parse(output("v2.3.0-old-2-threads"), options=OPTIONS).pool is None
+@pytest.mark.parametrize(
+    "name, pool",
+    [
+        ("v2.1.0-new-2-threads", WS.format("A", TWO_WORKERS)),
+        ("v2.3.0-new-inline", WS.format("B2", "no workers, tasks run inline")),
+        ("v2.3.0-old-2-threads", None),
+    ],
+)
+def test_which_pool(name, pool):
+    assert parse(output(name), options=OPTIONS).pool == pool
 
 
 def test_the_transmitter_of_nr_dlsim():
@@ -112,17 +57,17 @@ def test_the_transmitter_of_nr_dlsim():
         parse(text.replace("DLSCH encoding", "encoding"), options=("-P", "-Xn"))
 
 
-def test_not_decoding_is_no_error():
-    found = parse(output("v2.3.0-new-not-decoded"), options=OPTIONS)
-    assert not found.decoded
-    assert found.errors == 20
-    assert found.trials == 80  # each slot was sent four times
-
-
-def test_of_several_snr_points_the_last_counts():
-    found = parse(output("v2.3.0-old-several-snr"), options=OPTIONS)
-    assert found.snr_db == 6.0
-    assert (found.trials, found.errors, found.decoded) == (20, 0, True)
+@pytest.mark.parametrize(
+    "name, counts",
+    [
+        ("v2.1.0-new-2-threads", (20, 0, True, 40.0)),
+        ("v2.3.0-new-not-decoded", (80, 20, False, -5.0)),  # each slot was sent four times; no error
+        ("v2.3.0-old-several-snr", (20, 0, True, 6.0)),  # the last point counts
+    ],
+)
+def test_trials_errors_and_the_snr(name, counts):
+    found = parse(output(name), options=OPTIONS)
+    assert (found.trials, found.errors, found.decoded, found.snr_db) == counts
 
 
 def test_an_earlier_point_that_was_decoded_does_not_count():

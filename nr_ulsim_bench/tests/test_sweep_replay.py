@@ -63,17 +63,10 @@ class Answers:
         return [self.answer]
 
 
-FINE = dict(
-    makespan_mean_us=100.0,
-    makespan_p50_us=99.0,
-    makespan_p99_us=120.0,
-    makespan_max_us=130.0,
-    burst_mean_us=[5.5, 7.5, 13.0, 31.0],
-    slots=100,
-    wall_s=0.1,
-    cpu_s=0.05,
-    ctx_switches=7,
-)
+BURSTS = [5.5, 7.5, 13.0, 31.0]
+FINE = {"burst_mean_us": BURSTS, "slots": 100, "wall_s": 0.1, "cpu_s": 0.05, "ctx_switches": 7}
+TIMES = {"mean": 100.0, "p50": 99.0, "p99": 120.0, "max": 130.0}
+FINE |= {f"makespan_{name}_us": us for name, us in TIMES.items()}
 
 
 def test_bounds_are_the_longest_task_or_the_work_over_the_cpus_and_serial_work_only_in_the_whole(slot_file):
@@ -85,26 +78,19 @@ def test_bounds_are_the_longest_task_or_the_work_over_the_cpus_and_serial_work_o
 
 
 def test_bursts_of_one_name_are_summed(slot_file):
-    figures = burst_figures(slot_file, FINE["burst_mean_us"])
+    figures = burst_figures(slot_file, BURSTS)
     assert figures == {"channel_estimation_us": 13.0, SYMBOLS: 13.0, DECODING: 31.0}
 
 
 def test_bursts_of_slots_that_are_not_alike_say_nothing(slot_file):
     other = SlotFile(slot_file.path, (*SLOTS, SLOTS[0][:2]))
-    assert burst_figures(other, FINE["burst_mean_us"]) == {}
+    assert burst_figures(other, BURSTS) == {}
 
 
 def test_settings_are_each_pool_with_each_number_of_threads_and_ours_with_each_mode(slot_file):
     settings = made([slot_file], pools("ws", "alone", "glib"), options(spins=("off", "hot")))
-    assert [(s.variant, s.threads) for s in settings] == [
-        (INLINE, 0),
-        ("ws off", 1),
-        ("ws off", 2),
-        ("ws hot", 1),
-        ("ws hot", 2),
-        ("glib", 1),
-        ("glib", 2),
-    ]
+    of_pools = [(variant, threads) for variant in ("ws off", "ws hot", "glib") for threads in (1, 2)]
+    assert [(s.variant, s.threads) for s in settings] == [(INLINE, 0), *of_pools]
     assert {s.repeats for s in settings} == {3}
 
 

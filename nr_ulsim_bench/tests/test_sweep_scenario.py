@@ -20,17 +20,7 @@ def case_of(scenario, name):
 
 
 def test_every_scenario_loads_and_its_options_are_of_nr_ulsim():
-    counts = {name: len(load(name).cases) for name in names()}
-    assert counts == {
-        "downlink": 4,
-        "kpi": 10,
-        "mimo": 8,
-        "oai-ci": 25,
-        "oai-ci-3gpp": 28,
-        "oai-offload-ci": 9,
-        "quick": 2,
-        "slides": 1,
-    }
+    """Which cases there are, golden/scenarios.txt has."""
     for case in (case for name in names() for case in load(name).cases):
         is_down = case.program == "nr_dlsim"
         pairs, rest = getopt.getopt(case.with_trials(7).options(3), SHORT_DOWNLINK if is_down else SHORT)

@@ -51,32 +51,29 @@ class Model:
         program = folder / "bin" / "lttng"
         program.write_text(MODEL)
         program.chmod(0o755)
-        self.environment = os.environ | {
-            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "LTTNG_LOG": str(self.log),
-            "LTTNG_LIST": str(folder / "list.xml"),
-            "LTTNG_METADATA": DECLARED,
-            "LTTNG_FAIL": "none",
-            "LTTNG_SAYS": "no",
-        }
-        self.says_lost(0, 0)
-
-    def says_lost(self, events: int, packets: int) -> None:
-        (self.folder / "list.xml").write_text(LOST.format(events=events, packets=packets))
+        own = {"LOG": str(self.log), "LIST": str(folder / "list.xml"), "METADATA": DECLARED, "FAIL": "none"}
+        self.environment = os.environ | {f"LTTNG_{name}": text for name, text in own.items()}
+        self.environment |= {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        self.lists(LOST.format(events=0, packets=0))
 
     def words(self, *words: str) -> list[str]:
         program = RECORDER.format(dumps_s=self.dumps_s)
         return [sys.executable, "-c", program, "record", "--out", str(self.out), *words]
 
     def record(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            self.words(*words),
-            env=self.environment | environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        given = {"env": self.environment | environment, "capture_output": True, "text": True, "timeout": 300}
+        return subprocess.run(self.words(*words), **given)
+
+    def started(self) -> subprocess.Popen:
+        """With a command that has begun and does not end."""
+        words = self.words("--", "sh", "-c", "echo started; exec sleep 1000")
+        more = {"env": self.environment, "stdout": subprocess.PIPE, "start_new_session": True}
+        recorder = subprocess.Popen(words, **more)
+        assert recorder.stdout.readline() == b"started\n"
+        return recorder
+
+    def lists(self, text: str) -> None:
+        (self.folder / "list.xml").write_text(text)
 
     def told(self) -> list[str]:
         """The commands that LTTng was given, their first words."""
@@ -95,8 +92,9 @@ TIMED_END = ["regenerate", *END]
 
 
 def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
-    answer = model.record("--", "sh", "-c", "echo run; exit 7")
-    assert (answer.returncode, answer.stdout) == (7, "run\n")
+    """The command loads the provider."""
+    answer = model.record("--", "sh", "-c", "echo $TPOOL_WS_TRACE; exit 7")
+    assert (answer.returncode, answer.stdout) == (7, "1\n")
     assert model.told() == WHOLE + END
     log = model.log.read_text()
     assert f" --output={model.out}" in log
@@ -106,10 +104,6 @@ def test_a_session_around_a_command_whose_exit_status_is_passed_on(model):
     assert (model.out / "recorded.json").is_file()
 
 
-def test_the_command_loads_the_provider(model):
-    assert model.record("--", "sh", "-c", "echo $TPOOL_WS_TRACE").stdout == "1\n"
-
-
 def test_the_size_of_the_buffers(model):
     model.record("--subbuf-kib", "50", "--", "sh", "-c", "echo $$")
     assert "--subbuf-size=64k --num-subbuf=8" in model.log.read_text()
@@ -117,24 +111,21 @@ def test_the_size_of_the_buffers(model):
     assert about["buffers"] == "8 x 64 KiB for each CPU" and about["pid"] > 1
 
 
-@pytest.mark.parametrize("step", ["enable-channel", "enable-event", "add-context", "start", "stop"])
-def test_whatever_fails_the_session_is_destroyed(model, step):
-    answer = model.record("--", "true", LTTNG_FAIL=step, LTTNG_SAYS="something")
-    assert answer.returncode == 2 and model.told()[-1] == "destroy"
-    assert answer.stderr.splitlines()[-1].startswith(
-        f"tpool-ws-trace: 'lttng {step}' failed: Error: something"
-    )
-    assert "Traceback" not in answer.stderr
+STEPS = ("create", "enable-channel", "enable-event", "add-context", "start", "stop")
 
 
-def test_a_session_daemon_that_cannot_be_reached(model):
-    answer = model.record("--", "true", LTTNG_FAIL="create", LTTNG_SAYS="No session daemon is available")
-    assert answer.returncode == 2 and model.told() == WHOLE[:2]
-    assert "No session daemon is available" in answer.stderr and "lttng-sessiond --verbose" in answer.stderr
+@pytest.mark.parametrize("step", STEPS)
+def test_whatever_fails_the_session_is_destroyed_if_there_is_one(model, step):
+    said = "No session daemon is available" if step == "create" else "something"
+    answer = model.record("--", "true", LTTNG_FAIL=step, LTTNG_SAYS=said)
+    assert answer.returncode == 2 and model.told()[-1] == (step if step == "create" else "destroy")
+    *_, line = answer.stderr.splitlines()
+    assert line.startswith(f"tpool-ws-trace: 'lttng {step}' failed: Error: {said}")
+    assert ("lttng-sessiond --verbose" in line) == (step == "create") and "Traceback" not in answer.stderr
 
 
 def test_lost_events_are_said(model):
-    model.says_lost(1234, 5)
+    model.lists(LOST.format(events=1234, packets=5))
     answer = model.record("--", "true")
     assert answer.returncode == 0
     assert "1234 events and 5 packets were LOST" in answer.stderr and "--subbuf-kib=2048" in answer.stderr
@@ -148,26 +139,30 @@ def test_a_program_without_tracepoints(model):
     assert answer.returncode == 3 and "no event of oai_tpool_ws was recorded" in answer.stderr
 
 
-def test_what_is_wrong_before_anything_is_started(model):
-    def error(*words):
-        answer = model.record(*words)
-        assert answer.returncode == 2 and "Traceback" not in answer.stderr
-        return answer.stderr.splitlines()[-1]
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        (["--", "no-such-program"], "no-such-program: command not found"),
+        ([], "nothing to record"),
+        (["--seconds", "1", "--", "true"], "nothing to record"),
+        (["--subbuf-kib", "3", "--", "true"], "Invalid value for '--subbuf-kib'"),
+        (["--subbuf-kib", "1000000000", "--", "true"], "MiB free, the buffers need"),
+        (["--seconds", "0"], "Invalid value for '--seconds'"),
+        (["--out", ROOT, "--", "true"], "the folder is not empty"),
+        (["--out", "/dev/null/x", "--", "true"], "tpool-ws-trace: /dev/null/x: Not a directory"),
+        (["--out", "/proc/x", "--", "true"], "tpool-ws-trace: /proc/x: No such file"),
+    ],
+)
+def test_what_is_wrong_before_anything_is_started(model, words, error):
+    answer = model.record(*map(str, words))
+    assert answer.returncode == 2 and "Traceback" not in answer.stderr and model.told() == []
+    assert error in answer.stderr.splitlines()[-1]
 
-    assert "no-such-program: command not found" in error("--", "no-such-program")
-    assert "nothing to record" in error()
-    assert "nothing to record" in error("--seconds", "1", "--", "true")
-    assert "Invalid value for '--subbuf-kib'" in error("--subbuf-kib", "3", "--", "true")
-    assert "Invalid value for '--seconds'" in error("--seconds", "0")
-    (model.out).mkdir()
-    (model.out / "something").touch()
-    assert "the folder is not empty" in error("--", "true")
-    assert model.told() == []
 
-
-def test_buffers_that_do_not_fit(model):
-    answer = model.record("--subbuf-kib", "1000000000", "--", "true")
-    assert answer.returncode == 2 and "MiB free, the buffers need" in answer.stderr and model.told() == []
+def test_lttng_is_not_installed(model):
+    answer = model.record("--", sys.executable, PATH=str(model.folder))
+    said = "lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev"
+    assert (answer.returncode, answer.stderr) == (2, f"tpool-ws-trace: {said}\n")
 
 
 @pytest.mark.parametrize("path", [None, "/a folder:/other"])
@@ -187,15 +182,6 @@ def test_the_command_has_the_callers_python_path(model, path):
     assert [word for word in model.told() if word != "regenerate"] == WHOLE + END  # or it took a second
 
 
-def test_lttng_is_not_installed(model):
-    environment = {"PATH": str(model.folder)}
-    answer = model.record("--", sys.executable, **environment)
-    assert answer.returncode == 2
-    assert answer.stderr == (
-        "tpool-ws-trace: lttng is not installed: Debian and Ubuntu packages lttng-tools, liblttng-ust-dev\n"
-    )
-
-
 def test_without_a_command_for_a_time(model):
     answer = model.record("--seconds", "0.1")
     assert answer.returncode == 0 and model.told() == WHOLE + TIMED_END
@@ -206,11 +192,7 @@ def test_without_a_command_for_a_time(model):
 )
 def test_a_signal_ends_command_and_session(model, number, status):
     """Ctrl-C reaches the command, too; the others are passed on."""
-    command = ["sh", "-c", "echo started; exec sleep 1000"]
-    recorder = subprocess.Popen(
-        model.words("--", *command), env=model.environment, stdout=subprocess.PIPE, start_new_session=True
-    )
-    assert recorder.stdout.readline() == b"started\n"
+    recorder = model.started()
     if number == signal.SIGINT:
         os.killpg(recorder.pid, number)
     else:
@@ -223,13 +205,7 @@ def test_a_signal_ends_command_and_session(model, number, status):
 def test_a_second_signal_does_not_leave_the_session_behind(model):
     slow = model.folder / "bin" / "lttng"
     slow.write_text(MODEL.replace("case", "sleep 0.3\ncase", 1))
-    recorder = subprocess.Popen(
-        model.words("--", "sh", "-c", "echo started; exec sleep 1000"),
-        env=model.environment,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    recorder.stdout.readline()
+    recorder = model.started()
     for _ in range(5):
         os.killpg(recorder.pid, signal.SIGINT)
         time.sleep(0.1)
@@ -237,14 +213,6 @@ def test_a_second_signal_does_not_leave_the_session_behind(model):
 
 
 # Folders and daemons
-
-
-@pytest.mark.parametrize("out, why", [("/dev/null/x", "Not a directory"), ("/proc/x", "No such file")])
-def test_an_out_that_cannot_be_made(model, out, why):
-    model.out = Path(out)
-    answer = model.record("--", "true")
-    assert answer.returncode == 2 and model.told() == []
-    assert answer.stderr.startswith(f"tpool-ws-trace: {out}: {why}") and answer.stderr.count("\n") == 1
 
 
 def test_programs_say_what_they_have_loaded_while_they_run(model):
@@ -264,7 +232,7 @@ def test_a_session_of_a_recorder_that_was_killed(model):
     """It is named; that of a recorder that runs is not."""
     killed = subprocess.Popen(["true"])
     killed.wait()
-    (model.folder / "list.xml").write_text(LEFT.format(pid=killed.pid))
+    model.lists(LEFT.format(pid=killed.pid))
     answer = model.record("--", "true")
     assert (
         f"tpool-ws-{killed.pid} of a recorder that was killed still records into /some/trace" in answer.stderr
@@ -273,7 +241,7 @@ def test_a_session_of_a_recorder_that_was_killed(model):
     assert model.told() == WHOLE + END
     model.out = model.folder / "other"
     with subprocess.Popen(["sh", "-c", "read x", "tpool-ws-trace"], stdin=subprocess.PIPE) as runs:
-        (model.folder / "list.xml").write_text(LEFT.format(pid=runs.pid))
+        model.lists(LEFT.format(pid=runs.pid))
         assert "was killed" not in model.record("--", "true").stderr
 
 
@@ -367,19 +335,14 @@ def test_a_daemon_that_was_started_meanwhile_ends_also_when_the_recording_fails(
     assert started.wait(600) == -15
 
 
-def test_one_that_ran_before_is_left_alone(daemons):
-    started = daemons.start()
-    with record.ends_with_block():
-        pass
-    assert record.running() == started.pid and started.poll() is None
-
-
-@pytest.mark.parametrize("listed", [ONE, None, "no XML"])
-def test_one_that_others_may_record_with_is_left_alone(daemons, listed):
+@pytest.mark.parametrize("listed", [NONE, ONE, None, "no XML"])
+def test_one_that_ran_before_or_that_others_may_record_with_is_left_alone(daemons, listed):
     daemons.listed = listed
-    with record.ends_with_block():
+    if listed == NONE:
         started = daemons.start()
-    assert started.poll() is None
+    with record.ends_with_block():
+        started = started if listed == NONE else daemons.start()
+    assert record.running() == started.pid and started.poll() is None
 
 
 @pytest.mark.parametrize("number", ["", "no number", "1", "4194304999"])
