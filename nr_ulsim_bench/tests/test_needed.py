@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nrbench.needed import PACKAGES, require
+from nrbench.needed import PACKAGES
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,10 +21,6 @@ def test_a_python_without_packages_says_how_to_get_them():
     assert "`ci/setup bench`" in line and f"`pip install {ROOT}`" in line
 
 
-def test_the_command_that_pip_installs_checks_them_too():
-    assert 'nrbench = "nrbench.__main__:main"' in (ROOT / "pyproject.toml").read_text()
-
-
 def test_the_packages_are_those_of_the_project():
     text = (ROOT / "pyproject.toml").read_text()
     listed = text.split("dependencies = [")[1].split("\n]")[0]
@@ -32,8 +28,3 @@ def test_the_packages_are_those_of_the_project():
         line.split('"')[1].split(">")[0].split(";")[0].strip() for line in listed.split("\n") if '"' in line
     }
     assert names - {"tomli"} == set(PACKAGES) - {"tomli"}
-
-
-def test_nothing_is_said_where_all_are_there(capsys):
-    require("nrbench")
-    assert capsys.readouterr().err == ""
