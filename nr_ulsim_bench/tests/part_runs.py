@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 BUILD = os.environ.get("WS_BENCH_BUILD", "")
 PROGRAMS = Path(BUILD) / "nr_ulsim_bench" / "bin"
@@ -23,6 +23,18 @@ def host(rounds: int, **more: object) -> dict[str, object]:
     """The line of a machine without load, and what the part adds to it."""
     line = {"bench": "host", "cpu": "Some CPU", "cores": 2, "kernel": "6.8", "commit": None, "load": 0.0}
     return line | {"rounds": rounds, "seed": 1} | more
+
+
+def line(bench: str, case: str, backend: str, sched_class: str = "other", **more: object) -> dict[str, Any]:
+    """A round of a pool, as ws-bench answers."""
+    labels = {"bench": bench, "case": case, "backend": backend, "class": sched_class}
+    return labels | {"workers": 1, "mode": "default", "round": 0} | more
+
+
+def slot(case: str, backend: str, p50: float, p99: float, bound: float = 36.0, **more: Any) -> dict[str, Any]:
+    found = {"makespan_p50_us": p50, "makespan_p99_us": p99, "bound_us": bound, "slots": 100}
+    found |= {"ratio_p50": p50 / bound, "ratio_p99": p99 / bound, "work_s": 0.01, "cpu_s": 0.02}
+    return line("slot", case, backend, **found | more)
 
 
 def until(holds: Callable[[], object], what: str = "what is awaited") -> object:

@@ -8,7 +8,7 @@ import csv
 
 import pytest
 from made_up import SWEEP, failed, nrbench, run, runs, write
-from part_runs import host
+from part_runs import host, line, slot
 from radio_runs import run as radio
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -235,22 +235,9 @@ def pools(*lines):
     return [about, *(line for each in lines for line in each)]
 
 
-def measured(bench, case, backend, figures, workers=1, **more):
-    """A line a round, with the figures of each round."""
-    labels = {"bench": bench, "case": case, "backend": backend, "workers": workers, "class": "other"}
-    labels |= {"mode": "default"}
-    return [labels | {"round": number} | of_round | more for number, of_round in enumerate(figures)]
-
-
 def jobs(backend, *walls, **more):
-    same = {
-        "cpu_s": 2.0,
-        "work_s": 2.0,
-        "tasks": 1000,
-        "inline_tasks": 0,
-        "ns_per_task": 1000,
-    }
-    return measured("coliseum", "fib19", backend, [same | {"wall_s": wall} for wall in walls], **more)
+    same = {"cpu_s": 2.0, "work_s": 2.0, "tasks": 1000, "inline_tasks": 0, "ns_per_task": 1000} | more
+    return [line("coliseum", "fib19", backend, round=n, wall_s=wall, **same) for n, wall in enumerate(walls)]
 
 
 def test_jobs_against_another_pool_are_compared_round_by_round(said):
@@ -264,32 +251,19 @@ def test_jobs_of_a_round_that_failed_have_no_ratio(said):
     lines = pools(jobs("ws", 1, 2, 3, 4, 5), jobs("glib", 1.25, 2.5, 3.75, 5, 6.25, workers=2))
     name = "met  coliseum not 1 % slower than any pool, by 95 % intervals: wall time"
     assert said("results", lines, name)
-    lines[-1] = {
-        key: lines[-1][key] for key in ("bench", "case", "backend", "workers", "class", "mode", "round")
-    }
-    lines[-1]["error"] = "killed"
+    lines[-1] = line("coliseum", "fib19", "glib", workers=2, round=4, error="killed")
     assert said("results", lines, name.replace("met", "not known"))
     assert said("results", lines, "without a result: 1 times: glib: killed")
-
-
-def slots(backend, *p50s, bound=36, work_s=0.01, cpu_s=0.02, **more):
-    figures = [
-        {
-            "makespan_p50_us": us,
-            "makespan_p99_us": 2 * us,
-            "ratio_p50": us / bound,
-            "ratio_p99": 2 * us / bound,
-        }
-        | {"bound_us": bound, "work_s": work_s, "cpu_s": cpu_s, "slots": 100}
-        for us in p50s
-    ]
-    return measured("slot", "12x6", backend, figures, **more)
 
 
 def test_slots_as_ratio_to_the_bound(said):
     """12 tasks of 6 µs on 2 CPUs: 36 µs. The median of 45 54 90 is 54, 1.50 of it, and p99 twice that; CPU
     time 0.02 ÷ 0.01."""
-    (row, *_) = said("results", pools(slots("ws", 45, 90, 54)), "12x6  ")
+    (row, *_) = said(
+        "results",
+        pools([slot("12x6", "ws", us, 2 * us, round=n) for n, us in enumerate((45, 90, 54))]),
+        "12x6  ",
+    )
     assert row[3:] == ["1.50", "3.00", "2.00"]
 
 
@@ -329,28 +303,23 @@ def test_lives_that_no_timer_foresees_are_compared_with_no_pool_only(said, us, w
 
 
 def test_a_life_without_a_result_is_not_good(said):
-    broken = lives(0)[0]
-    broken = {key: broken[key] for key in ("bench", "case", "class", "noise", "pool")} | {
-        "round": 9,
-        "error": "hung",
-    }
-    taken = [*lives(40, 40, 40), broken, *lives(40, pool="hot"), *lives(100, pool="none")]
+    times = ("makespan_p50_us", "makespan_p99_us", "cpu_s", "wall_s")
+    broken = {name: value for name, value in lives(0)[0].items() if name not in times}
+    taken = [
+        *lives(40, 40, 40),
+        broken | {"round": 9, "error": "hung"},
+        *lives(40, pool="hot"),
+        *lives(100, pool="none"),
+    ]
     assert said("lives", [host(4, missing={}, skipped={}), *taken], "not known  3 of 4 lives")
 
 
 def tail(pool, late, cpu_s=1.0):
     """Five rounds of 2000 slots of 20 µs, some of them of 90 µs."""
-    labels = {
-        "bench": "tail",
-        "case": "12x2",
-        "class": "other",
-        "backend": pool,
-        "mode": "default",
-        "pool": pool,
-    }
-    figures = {"makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5}
+    same = {"pool": pool, "makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5}
     histograms = [[20000, 2000 - count, 90000, count] for count in late]
-    return [labels | figures | {"round": n, "makespan_histogram_ns": h} for n, h in enumerate(histograms)]
+    made = enumerate(histograms)
+    return [line("tail", "12x2", pool, round=n, makespan_histogram_ns=h, **same) for n, h in made]
 
 
 def test_the_slot_that_one_in_a_thousand_exceeds(said):
@@ -384,8 +353,8 @@ def test_a_scan_against_what_the_memory_gives(said):
     lines = [about]
     for number in range(6):
         for way, value in {"one": 10, "nodes": 10, "parallel": 19, "hints": 19, "read": 20}.items():
-            line = {"bench": "scan", "round": number, "way": way, "threads": 2, "nodes": 1}
-            lines.append(line | {"misplaced_blocks": 0, "gb_per_s": value})
+            of_way = {"bench": "scan", "round": number, "way": way, "threads": 2, "nodes": 1}
+            lines.append(of_way | {"misplaced_blocks": 0, "gb_per_s": value})
     assert said("scan", lines, "met  (c) reaches 95% of a read without a pool: 0.950 [0.950, 0.950]")
     assert said("scan", lines, "(c) ws_scan, no hints")[0][4:6] == ["19.00", "19.00"]
 
@@ -395,8 +364,8 @@ def traced(case, *ratios, **labels):
     lines = []
     for number, factor in enumerate(ratios):
         for state, us in (("untraced", 40), ("off", 40 * factor)):
-            line = {"bench": "trace", "case": case, "class": "other", "state": state, "round": number}
-            lines.append(line | {"makespan_p50_us": us, "makespan_mean_us": us, "cpu_s": 1.0} | labels)
+            of_state = {"bench": "trace", "case": case, "class": "other", "state": state, "round": number}
+            lines.append(of_state | {"makespan_p50_us": us, "makespan_mean_us": us, "cpu_s": 1.0} | labels)
     return lines
 
 

@@ -6,6 +6,7 @@ import json
 import pytest
 from machine_tree import CPUS, tuned
 from made_up import nrbench
+from part_runs import line, slot
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.cases import NAMED
@@ -148,50 +149,16 @@ def test_ticks_are_compared_where_some_cpus_have_none(tmp_path):
 # Limits of verdicts
 
 
-def line(bench, case, backend, workers=1, sched_class="other", mode="default", **values):
-    return {
-        "bench": bench,
-        "case": case,
-        "backend": backend,
-        "workers": workers,
-        "class": sched_class,
-        "mode": mode,
-        "round": 0,
-        **values,
-    }
-
-
-def slot(case, backend, p50, p99=None, work_s=0.01, cpu_s=0.02, bound=36.0, **labels):
-    p99 = p50 * 1.1 if p99 is None else p99
-    return line(
-        "slot",
-        case,
-        backend,
-        makespan_p50_us=p50,
-        makespan_p99_us=p99,
-        work_s=work_s,
-        cpu_s=cpu_s,
-        ratio_p50=p50 / bound,
-        ratio_p99=p99 / bound,
-        bound_us=bound,
-        **labels,
-    )
-
-
 def wake(p50, sched_class="other", idle_us=500, other=True):
-    values = {"other_cpu_p50_us": p50} if other else {}
-    return line(
-        "wake",
-        f"idle{idle_us}us",
-        "ws",
-        sched_class=sched_class,
-        idle_us=idle_us,
-        p50_us=p50,
-        p99_us=2 * p50,
-        slots=30,
-        other_cpu_starts=30 if other else 0,
-        **values,
-    )
+    found = {"other_cpu_p50_us": p50} if other else {}
+    found |= {
+        "idle_us": idle_us,
+        "p50_us": p50,
+        "p99_us": 2 * p50,
+        "slots": 30,
+        "other_cpu_starts": 30 * other,
+    }
+    return line("wake", f"idle{idle_us}us", "ws", sched_class, **found)
 
 
 def verdict(lines, name):
@@ -205,7 +172,7 @@ def word(lines, name):
 @pytest.mark.parametrize("p50, expected", [(49.0, "met"), (50.0, "missed")])
 def test_slot_target_is_the_bound_and_half_the_wake_and_a_little(p50, expected):
     # 1.03 x (36 + 20/2) + 2 = 49.38
-    assert word([slot("12x6", "ws", p50), wake(20.0)], "slot p50 within 1.03") == expected
+    assert word([slot("12x6", "ws", p50, p50), wake(20.0)], "slot p50 within 1.03") == expected
 
 
 @pytest.mark.parametrize("p99, expected", [(61.0, "met"), (62.0, "missed")])
@@ -225,18 +192,12 @@ def test_a_class_whose_wakes_all_stay_on_the_producers_cpu_borrows_from_another(
 
 
 def test_a_pool_that_takes_too_much_cpu_time_is_no_rival():
-    lines = [slot("12x6", "ws", 45), slot("12x6", "onetbb", 37, cpu_s=0.06), slot("12x6", "glib", 50)]
+    lines = [slot("12x6", name, us, us, cpu_s=s) for name, us, s in
+             (("ws", 45, 0.02), ("onetbb", 37, 0.06), ("glib", 50, 0.02))]  # fmt: skip
     assert word(lines, "slot p50 better") == "met"
-    assert word([slot("12x6", "ws", 45, mode="hot"), *lines], "slot hot") == "missed"
-
-
-def test_a_better_pool_in_another_class_is_no_rival():
-    lines = [
-        slot("12x6", "ws", 45),
-        slot("12x6", "glib", 50),
-        slot("12x6", "glib", 37, sched_class="rr"),
-    ]
-    assert word(lines, "slot p50 better") == "met"
+    assert word([slot("12x6", "ws", 45, 45, mode="hot"), *lines], "slot hot") == "missed"
+    in_another_class = slot("12x6", "glib", 37, 37, sched_class="rr")
+    assert word([lines[0], lines[2], in_another_class], "slot p50 better") == "met"
 
 
 @pytest.mark.parametrize("sched_class, name, good, bad", [
@@ -252,19 +213,13 @@ def test_p99_beside_that_of_a_pool_that_never_sleeps(sched_class, name, good, ba
 
 
 def contest(case, backend, wall_s, cpu_s, **values):
-    values = {
-        "tasks": 1000,
-        "ns_per_task": wall_s * 1e6,
-        "work_s": 1.0,
-        "inline_tasks": 0,
-        **values,
-    }
+    values = {"tasks": 1000, "ns_per_task": wall_s * 1e6, "work_s": 1.0, "inline_tasks": 0} | values
     return line("coliseum", case, backend, wall_s=wall_s, cpu_s=cpu_s, **values)
 
 
 @pytest.mark.parametrize("p50, expected", [(20.2, "met"), (20.3, "missed")])
 def test_tiny_tasks_may_take_a_tenth_more_than_no_pool(p50, expected):
-    lines = [slot("38x0.5", "ws", p50, workers=8), slot("38x0.5", "alone", 18.4)]
+    lines = [slot("38x0.5", "ws", p50, p50, workers=8), slot("38x0.5", "alone", 18.4, 20)]
     assert word(lines, "38x0.5 within") == expected
     assert word(lines, "CPU time within") == "no result"  # its CPU time is the waking itself
 

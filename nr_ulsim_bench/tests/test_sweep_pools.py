@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 from fake import a_program
-from made_up import NEW_POOL, checked, run, runs
-from typer.testing import CliRunner
+from made_up import NEW_POOL, checked, nrbench, run, runs
 
-from nrbench import cli
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.parse import pool_of
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OUTPUTS = Path(__file__).parent / "outputs"
 OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"
-
-
-def nrbench(*words):
-    return CliRunner().invoke(cli.app, [str(word) for word in words])
 
 
 def printing(folder, output, more=""):
@@ -32,7 +26,7 @@ def printing(folder, output, more=""):
 
 @pytest.fixture
 def sweep(tmp_path):
-    def run(old, new, *more):
+    def run(old, new, *more, status=0):
         words = [
             *(("--old", printing(tmp_path / "a", old, "a")) if old else ()),
             *(("--new", printing(tmp_path / "b", new, "b")) if new else ()),
@@ -40,7 +34,7 @@ def sweep(tmp_path):
             *("--threads", "2", "--repeats", "1", "--spin", "auto"),
             *("--cpus", min(os.sched_getaffinity(0))),  # no runs side by side
         ]
-        return nrbench("sweep", *words, *more)
+        return one_line(nrbench("sweep", *words, *more, status=status))
 
     return run
 
@@ -50,36 +44,24 @@ def one_line(text: str) -> str:
 
 
 def test_swapped_builds_are_refused_before_anything_is_measured(sweep, tmp_path):
-    answer = sweep(OURS, OAI)
-    assert answer.exit_code == 2
-    assert f"nrbench: --old {tmp_path}/a/nr_ulsim has thread_pool_ws 0.1.0: shape B2" in answer.output
-    assert f"--new {tmp_path}/b/nr_ulsim has OAI's own pool. --old takes a build of OAI with" in answer.output
-    assert "--any-pool" in answer.output
-    assert not (tmp_path / "out").exists()
+    said = sweep(OURS, OAI, status=2)
+    assert f"nrbench: --old {tmp_path}/a/nr_ulsim has thread_pool_ws 0.1.0: shape B2" in said
+    assert f"--new {tmp_path}/b/nr_ulsim has OAI's own pool. --old takes a build of OAI with" in said
+    assert "--any-pool" in said and not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("old, new", [(OURS, OURS), (OAI, OAI), (None, OAI), (OURS, None)])
 def test_one_wrong_build_is_refused_with_what_to_do(sweep, tmp_path, old, new):
-    answer = sweep(old, new)
-    assert answer.exit_code == 2 and "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=" in answer.output
+    assert "-DCMAKE_PROJECT_OpenAirInterface_INCLUDE=" in sweep(old, new, status=2)
     assert not (tmp_path / "out").exists()
 
 
-def test_right_builds_are_measured_without_a_word_about_their_pools(sweep):
-    answer = sweep(OAI, OURS)
-    assert answer.exit_code == 0, answer.output
-    assert " has thread_pool_ws" not in answer.output  # a busy machine may be a warning
-
-
 def test_with_any_pool_they_are_measured_and_all_reports_say_so(sweep, tmp_path):
-    answer = sweep(OURS, OAI, "--any-pool")
-    assert answer.exit_code == 0, answer.output
-    assert "--old takes a build of OAI with its own pool" in answer.output
-    out = tmp_path / "out"
-    reports = [answer.output, (out / "report.txt").read_text(encoding="utf-8")]
-    reports.append(nrbench("report", out, "--out", tmp_path / "again").output)
-    reports.append((tmp_path / "again" / "report.html").read_text(encoding="utf-8"))
-    reports.append(nrbench("compare", out, out).output)
+    out, again = tmp_path / "out", tmp_path / "again"
+    reports = [sweep(OURS, OAI, "--any-pool"), (out / "report.txt").read_text(encoding="utf-8")]
+    assert "--old takes a build of OAI with its own pool" in reports[0]
+    reports += [nrbench("report", out, "--out", again), (again / "report.html").read_text(encoding="utf-8")]
+    reports.append(nrbench("compare", out, out, status=2))
     for report in map(one_line, reports):
         assert "the build given as --old (program " in report
         assert "has thread_pool_ws 0.1.0: shape B2" in report
@@ -88,45 +70,34 @@ def test_with_any_pool_they_are_measured_and_all_reports_say_so(sweep, tmp_path)
 
 def test_a_program_that_does_not_come_as_far_is_not_refused(sweep, tmp_path):
     a_program(tmp_path / "falls", "os.abort()")
-    answer = sweep(OAI, None, "--new", tmp_path / "falls")
-    assert answer.exit_code == 1 and "crash: ended by SIGABRT" in answer.output
+    assert "crash: ended by SIGABRT" in sweep(OAI, None, "--new", tmp_path / "falls", status=1)
 
 
 def test_modules_that_a_failing_program_lacks_are_named(sweep, tmp_path):
     folder = a_program(tmp_path / "c", "sys.exit('[LOADER] library libldpc.so is not loaded: no file')")
     (folder / "libdfts.so").touch()
-    said = one_line(sweep(OAI, None, "--new", folder).output)
-    assert (
-        f"--new {folder}/nr_ulsim fails. It loads libldpc.so, libparams_libconfig.so, not found beside it"
-        in said
-    )
+    said, program = sweep(OAI, None, "--new", folder, status=1), f"{folder}/nr_ulsim"
+    assert f"--new {program} fails. It loads libldpc.so, libparams_libconfig.so, not found beside it" in said
     assert f"cmake --build {folder} --target ldpc params_libconfig" in said
-    assert f"{folder}/nr_ulsim fails: [LOADER] library libldpc.so is not loaded: no file" in said
+    assert f"{program} fails: [LOADER] library libldpc.so is not loaded: no file" in said
 
 
 def test_the_program_is_asked_with_few_slots(sweep, tmp_path):
     log = tmp_path / "log"
-    folder = printing(tmp_path / "b", OURS)
-    program = folder / "nr_ulsim"
+    program = printing(tmp_path / "b", OURS) / "nr_ulsim"
     program.write_text(program.read_text() + f"\nprint(*options, file=open({str(log)!r}, 'a'))\n")
-    answer = sweep(OAI, None, "--new", folder, "--trials", "40")
-    assert answer.exit_code == 0, answer.output
+    sweep(OAI, None, "--new", program.parent, "--trials", "40")
     asked, *measured = log.read_text().splitlines()
     assert "-n2 " in asked and "-C2" in asked
     assert len(measured) == 2 and all("-n40 " in line for line in measured)
 
 
-def test_one_program_on_both_sides_is_refused_unless_asked_for(tmp_path):
-    folder = printing(tmp_path / "one", OURS)
-    words = ("sweep", "--old", folder, "--new", folder, "--out", tmp_path / "out", "--threads", "2")
-    words = (*words, "--cases", "quick:prb106-mcs9", "--repeats", "1", "--spin", "auto")
-    answer = nrbench(*words)
-    program = folder / "nr_ulsim"
-    assert answer.exit_code == 2
-    assert f"one and the same program is given twice: --old {program}, --new {program}" in answer.output
-    answer = nrbench(*words, "--any-pool")
-    assert answer.exit_code == 0, answer.output
-    assert "the build given as --old (program " in one_line(answer.output)
+def test_one_program_on_both_sides_is_refused_unless_asked_for(sweep, tmp_path):
+    program = printing(tmp_path / "one", OURS) / "nr_ulsim"
+    twice = ("--old", program.parent, "--new", program.parent)
+    said = sweep(None, None, *twice, status=2)
+    assert f"one and the same program is given twice: --old {program}, --new {program}" in said
+    assert "the build given as --old (program " in sweep(None, None, *twice, "--any-pool")
 
 
 def test_the_gnbs_pool_is_taken_of_several():

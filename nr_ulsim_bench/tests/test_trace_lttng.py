@@ -319,17 +319,6 @@ def test_what_runs_already(tmp_path):
     assert phase["count"] > 0 and phase["tasks"] == 4 * phase["count"]
 
 
-def test_a_program_that_uses_no_pool(tmp_path):
-    command = [TOOL, "record", "--out", tmp_path / "t", "--", sys.executable, "-c", "print(1)"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if answer.returncode == 0:  # another program used one
-        pid = json.loads((tmp_path / "t" / "recorded.json").read_text())["pid"]
-        assert "no such process" in run(TOOL, "report", tmp_path / "t", "--process", pid, status=2).stderr
-    else:
-        assert answer.returncode == 2
-        assert "no event of oai_tpool_ws was recorded" in answer.stderr
-
-
 LOADER = """
 import ctypes, pathlib, sys, time
 ctypes.CDLL(sys.argv[1])
