@@ -105,7 +105,6 @@ def test_an_interrupted_run_leaves_nothing(tmp_path, monkeypatch, nothing_left):
 
 @pytest.mark.alone
 def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
-    (tmp_path / "temporary" / "nrbench-run-radio-0").mkdir()
     (softmodem.SHARED_MEMORY / softmodem.CHANNEL).touch()
     assert take(a_pair(tmp_path))["outcome"] == "ok"
 
