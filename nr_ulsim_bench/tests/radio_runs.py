@@ -4,7 +4,7 @@
 from made_up import NEW_POOL, RADIO, at
 
 from nrbench.radio.record import NO_SPIN, SIDES, Cell
-from nrbench.radio.watch import SAMPLE_CLOCK
+from nrbench.radio.watch import SAMPLE_CLOCKS
 
 OLD = Cell("v2.3.0", 106, "quiet", "old", "old", NO_SPIN)
 OFF = OLD._replace(gnb="new", ue="new", spin="off")
@@ -18,7 +18,7 @@ def side(pool, late):
     return {
         "program": {"old": "0", "new": "1"}[pool] * 12,
         "steady": {"tx_late": late, "rx_late": 0.0},
-        "cpu_s": {"Tpool": 30.0, "L1_rx_thread": 12.0, SAMPLE_CLOCK: 54.0},
+        "cpu_s": {"Tpool": 30.0, "L1_rx_thread": 12.0, **dict.fromkeys(SAMPLE_CLOCKS, 54.0)},
         "steps": {"DLSCH encoding": {"count": 9000, "us_mean": 130.5}},
         "pool": {"line": NEW_POOL} if pool == "new" else None,
     }

@@ -9,7 +9,7 @@ from typing import Callable, Iterator, NamedTuple, Sequence
 from nrbench.judge import Ratio, typical
 from nrbench.radio.capacity import capacity, limits_of, ratio, verdict
 from nrbench.radio.record import SIDES, Cell, RadioRun, Side, SideName
-from nrbench.radio.watch import SAMPLE_CLOCK
+from nrbench.radio.watch import SAMPLE_CLOCKS
 from nrbench.render import Column, Table, plain_columns
 from nrbench.sweep.tables import NOTHING, number
 
@@ -98,7 +98,7 @@ def _late(side: Side, _: RadioRun) -> float | None:
 
 def _cpus(side: Side, run: RadioRun) -> float | None:
     """The sample clock busy-polls, whatever the gNB does."""
-    seconds = [s for name, s in side.cpu_s.items() if name != SAMPLE_CLOCK]
+    seconds = [s for name, s in side.cpu_s.items() if name not in SAMPLE_CLOCKS]
     return sum(seconds) / run.steady_s if seconds and run.steady_s else None
 
 

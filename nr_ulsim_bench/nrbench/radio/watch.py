@@ -17,6 +17,7 @@ from typing import NamedTuple
 from nrbench.radio.record import Radio
 
 RADIO_UNIT, SAMPLE_CLOCK = "ru_thread", "sample clock"  # threads of a gNB
+SAMPLE_CLOCKS = (SAMPLE_CLOCK, "vrtsim_timing")  # and as v2.4.0 names it
 PROC = Path("/proc")
 # Samples per second; samples read late, reads too early, samples read; address of the writes.
 _DEVICE = struct.Struct("<d3QQ")
