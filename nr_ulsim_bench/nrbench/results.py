@@ -4,7 +4,7 @@
 In a page, figures stand between <!-- results: KIND WORDS --> and <!-- end -->. KIND names a function in
 KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of the raw runs, has the command
 of each file, and those facts of the run that the file itself does not record. Files whose names hold "radio"
-are of nrbench radio, the other *.ndjson of sweeps."""
+are of nrbench radio, the other *.ndjson of sweeps; the tables of all versions have those with "-sweep-"."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def headers(folder: Path) -> dict[str, dict[str, str]]:
 
 def sweeps(folder: Path) -> list[Cells]:
     """By version: OAI's tags before its weeks."""
-    names = [name for name in headers(folder) if name.endswith(".ndjson") and "radio" not in name]
+    names = [name for name in headers(folder) if "-sweep-" in name]
     found = (sweep(folder / name) for name in names)
     return sorted(found, key=lambda one: (version(one)[0] != "v", version(one)))
 
