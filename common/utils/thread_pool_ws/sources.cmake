@@ -24,6 +24,7 @@ set(WS_CORE_SOURCES
   classes/ws_classes.c
   trace/ws_probe.c
   trace/ws_traced.c
+  live/ws_page.c
   prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c

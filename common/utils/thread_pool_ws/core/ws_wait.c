@@ -9,6 +9,7 @@
 ///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
+#include "../live/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
@@ -157,6 +158,7 @@ static void end_workers(struct ws_pool_s *pool)
   ws_started_wait(pool, WS_STARTED_WORKERS, obtained, 0); // late ones, too
   for (uint32_t i = 0; i < obtained; i++)
     pthread_join(pool->worker[i]->thread, NULL);
+  ws_page_end(pool);
 }
 
 static void print(void *unused, const char *line)

@@ -239,6 +239,10 @@ typedef struct {
   /// itself off a producer's CPU while it sleeps, so as not to stop it when it wakes, if the producer runs
   /// tasks or waits for them here. A real-time worker moves off.
   bool keep_affinity;
+  /// Show the pool to the command tpool-ws, which may also change spin, spin_cpu_max_percent and the number
+  /// of awake workers: by a file below /dev/shm that only this user can open. Of a process's pools the first
+  /// 8. The watchdog thread then wakes 5 times a second, also in a pool that rests. Default false.
+  bool live;
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -258,11 +262,12 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report
 ///   keep_affinity 0 or 1                                            keep_affinity
+///   live          0 or 1                                            live
 /// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
-///                  keep_affinity true
+///                  keep_affinity true, live false
 int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
@@ -278,8 +283,9 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 /// @return 0; -EINVAL if an entry is invalid, with a warning for each, or if an argument is NULL
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
-/// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX, TPOOL_WS_REPORT and
-/// TPOOL_WS_KEEP_AFFINITY, each as the entry of that name. A variable that is unset or empty changes nothing.
+/// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX, TPOOL_WS_REPORT,
+/// TPOOL_WS_KEEP_AFFINITY and TPOOL_WS_LIVE, each as the entry of that name. A variable that is unset or
+/// empty changes nothing.
 /// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
 /// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
 /// rights than its user (AT_SECURE) neither reads anything.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
 /// State that all pools of the process share, and thread-local state. With ws_os_process.c,
-/// ws_os_relax.c, ws_block.c and ws_probe.c the only mutable state outside a pool.
+/// ws_os_relax.c, ws_block.c, ws_probe.c and ws_page.c the only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 

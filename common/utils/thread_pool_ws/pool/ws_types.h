@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "../base/ws_histogram.h"
 #include "../include/ws_record.h"
 #include "../os/ws_os.h"
 #include "../tasks/ws_tasks.h"
@@ -113,6 +114,14 @@ typedef struct ws_skip_s {
   const struct ws_skip_s *next;
 } ws_skip_t;
 
+/// The page of a pool (live/ws_page.h). All 0 = it has none.
+typedef struct {
+  void (*look)(struct ws_pool_s *pool); ///< the guard's, after each of its sleeps
+  uint64_t sleep_ns; ///< the guard sleeps no longer; 0 = without a limit
+  ws_histogram_t *starts; ///< lateness of starts
+  struct ws_page_its_s *its; ///< private to live/
+} ws_live_t;
+
 struct ws_pool_s {
   ws_tasks_t tasks; ///< where tasks wait
 
@@ -165,6 +174,7 @@ struct ws_pool_s {
   void *block; ///< I one mapping: workers, lanes, first rings
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock
+  ws_live_t live; ///< I
 };
 
 _Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is the worker");

@@ -55,6 +55,8 @@ void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns, 
   if (arrival_ns == before_ns || found_ns < arrival_ns)
     return;
   const uint64_t late_ns = found_ns - arrival_ns, bound_ns = ws_stat_load(&its->late_ns);
+  if (worker->pool->live.starts)
+    ws_histogram_add(worker->pool->live.starts, late_ns);
   const uint64_t step_ns = bound_ns / STEP_PART + 1;
   const uint64_t below_ns = bound_ns > step_ns ? bound_ns - step_ns : 0;
   const bool first = ws_stat_add(&its->starts, 1) == 0, above = late_ns > bound_ns;

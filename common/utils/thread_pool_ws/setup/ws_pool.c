@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
+#include "../live/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
@@ -140,6 +141,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
     ws_tasks_put(&pool->tasks, pool->tasks.queue[pool->requested + i], pool->workers + i);
   // [edge LANE_TABLE release] lanes come into use one by one
   ws_store_release(&pool->tasks.queues, pool->workers);
+  ws_page_begin(pool);
   if (!ws_guard_start(pool)) // light fences need a guard
     ws_hint_store(&pool->tasks.light, 0);
 }

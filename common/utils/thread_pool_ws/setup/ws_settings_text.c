@@ -95,6 +95,12 @@ static bool read_keep_affinity(ws_settings_t *settings, const char *text)
   return !settings->keep_affinity || strcmp(text, "1") == 0;
 }
 
+static bool read_live(ws_settings_t *settings, const char *text)
+{
+  settings->live = strcmp(text, "1") == 0;
+  return settings->live || strcmp(text, "0") == 0;
+}
+
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
@@ -107,10 +113,12 @@ static const entry_t entries[] = {
     {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
     {"report", read_report, "0, 1", "no report is printed", false},
     {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false},
+    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false},
 };
-#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity="
+#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live="
 #define KNOWN_VARIABLES                                                                                      \
-  PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "KEEP_AFFINITY, " PREFIX "TRACE"
+  PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "KEEP_AFFINITY, " PREFIX "LIVE, " PREFIX  \
+         "TRACE"
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with

@@ -26,14 +26,27 @@ uint32_t ws_outside(const struct ws_pool_s *pool)
 uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside)
 {
   const uint32_t limit = pool->cpus > outside ? pool->cpus - outside : 1;
-  return limit < pool->worker_cpus ? limit : pool->worker_cpus;
+  const uint32_t cap = ws_hint_load(&ws_sleep_pool(pool)->cap);
+  const uint32_t most = cap < pool->worker_cpus ? cap : pool->worker_cpus;
+  return limit < most ? limit : most;
 }
 
 uint32_t ws_awake_limit(const struct ws_pool_s *pool)
 {
-  if (!ws_sleep_pool(pool)->capped || ws_hint_load(&ws_sleep_pool(pool)->lifted))
+  if (ws_hint_load(&ws_sleep_pool(pool)->cap) == 0 || ws_hint_load(&ws_sleep_pool(pool)->lifted))
     return pool->workers;
   return ws_awake_limit_beside(pool, ws_outside(pool));
+}
+
+uint32_t ws_awake_cap(const struct ws_pool_s *pool)
+{
+  const uint32_t cap = ws_hint_load(&ws_sleep_pool(pool)->cap);
+  return cap < pool->workers ? cap : 0;
+}
+
+void ws_awake_cap_set(struct ws_pool_s *pool, uint32_t cap)
+{
+  ws_hint_store(&ws_sleep_pool(pool)->cap, cap == 0 && ws_sleep_pool(pool)->capped ? pool->workers : cap);
 }
 
 uint32_t ws_spin_limit(const struct ws_pool_s *pool)

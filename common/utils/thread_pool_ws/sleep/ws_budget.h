@@ -33,6 +33,12 @@ uint32_t ws_outside(const struct ws_pool_s *pool);
 /// @return the cap of a pool whose cap is not lifted, if @p outside threads outside need a CPU
 uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside);
 
+/// @return the cap that was set while the pool runs; 0 = none
+uint32_t ws_awake_cap(const struct ws_pool_s *pool);
+
+/// @brief Bound the awake workers further, or not (0), as long as no tasks block. A preference, too.
+void ws_awake_cap_set(struct ws_pool_s *pool, uint32_t cap);
+
 /// @return the workers of the process that may be awake while one of the pool spins
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 

@@ -13,7 +13,7 @@
 /// looks at the CPU set and the quota.
 ///
 ///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
-///   STANDING --nothing to see for 10 ms--> DORMANT
+///   STANDING --nothing to see for 10 ms--> DORMANT, which ends after pool->live.sleep_ns at the latest
 ///   any --the pool stops--> ENDED
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
 /// so. A guard that has become DORMANT looks at the queues once more.
@@ -144,7 +144,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if ((hidden > 0 && hidden == working) || memory->stalled >= LOOKS_MANY)
     ws_hint_store(&its->lifted, 1);
-  const bool holds = its->capped && !ws_hint_load(&its->lifted);
+  const bool holds = ws_hint_load(&its->cap) > 0 && !ws_hint_load(&its->lifted);
   const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
   const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
   const uint64_t queued = ws_queued(&pool->tasks);
@@ -256,7 +256,9 @@ static void *guard_thread(void *pool_arg)
     const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
-    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : 0);
+    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : pool->live.sleep_ns);
+    if (pool->live.look)
+      pool->live.look(pool);
     ws_watch_look(pool, &watch);
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
@@ -278,8 +280,9 @@ bool ws_guard_start(struct ws_pool_s *pool)
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   its->guarded = pool->workers > 1;
   its->capped = its->guarded && pool->workers > cpus;
-  its->watched = pool->workers > 0 && pool->cpus > 1;
+  its->watched = pool->workers > 0 && (pool->cpus > 1 || pool->live.look);
   ws_init_store(&its->spin_cpus, pool->cpus);
+  ws_awake_cap_set(pool, 0);
   if (!its->guarded && !its->watched)
     return false;
   const int error = ws_os_thread_create(&its->guard_thread, 0, guard_thread, pool);

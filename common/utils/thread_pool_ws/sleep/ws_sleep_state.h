@@ -44,6 +44,7 @@ typedef struct {
   ws_au32_t tasks_a_wake; ///< S tasks that a thread runs in the time of a wake, in 1/WS_WAKE_PARTS
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
+  ws_au32_t cap; ///< S most workers awake, beside the cap of the CPUs; 0 = no cap at all
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
   ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
@@ -66,7 +67,7 @@ typedef struct {
     ws_au32_t due; ///< S 1 = it has not looked since
   } watch;
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
-  bool capped; ///< I workers can outnumber the CPUs: there is a cap on awake workers (ws_awake_limit)
+  bool capped; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
   bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
   pthread_t guard_thread; ///< I
   ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun

@@ -21,6 +21,7 @@ ws::pool &pool_of_library(void (*ended)())
     ws_settings_t settings;
     ws_settings_default(&settings);
     settings.workers = UNLOAD_WORKERS;
+    settings.live = true;
     settings.observer = count_end;
     settings.observer_arg = reinterpret_cast<void *>(ended);
     return settings;

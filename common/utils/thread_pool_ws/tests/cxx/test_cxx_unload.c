@@ -3,6 +3,9 @@
 /// A library in C++ with a pool in a static object is unloaded by dlclose, and its workers have ended before.
 /// In C: the dynamic linker would bind the library's symbols to those of a program with the same headers.
 #include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "../support/ws_test.h"
 #include "cxx_unload.h"
@@ -14,18 +17,18 @@ static void note_end(void)
   ws_add_acq_rel(&workers_ended, 1);
 }
 
-#ifdef WS_TEST_STAYS
-/// The library contains that of fibers, whose threads do not end.
-TEST_CASE(dlclose_leaves_fibers)
+#ifndef WS_TEST_STAYS
+/// @return whether this process has a page (live/ws_page.h)
+static bool has_page(void)
 {
-  void *library = dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_LOCAL);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(library);
-  const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
-  CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
-  CU_ASSERT_EQUAL(dlclose(library), 0);
-  CU_ASSERT_PTR_NOT_NULL(dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
+  char pattern[64];
+  glob_t found;
+  snprintf(pattern, sizeof(pattern), "/dev/shm/thread_pool_ws.*.%d", (int)getpid());
+  const bool has = glob(pattern, 0, NULL, &found) == 0;
+  globfree(&found);
+  return has;
 }
-#else
+
 /// Twice: a library that was built anew in between would be loaded.
 TEST_CASE(dlclose_unloads)
 {
@@ -36,10 +39,23 @@ TEST_CASE(dlclose_unloads)
     const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
     CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
     CU_ASSERT_EQUAL(ws_load_acquire(&workers_ended), 0);
+    CU_ASSERT_TRUE(has_page());
     CU_ASSERT_EQUAL(dlclose(library), 0);
+    CU_ASSERT_FALSE(has_page());
     CU_ASSERT_EQUAL(ws_load_acquire(&workers_ended), UNLOAD_WORKERS);
     CU_ASSERT_PTR_NULL(dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
   }
+}
+#else
+/// The library contains that of fibers, whose threads do not end.
+TEST_CASE(dlclose_leaves_fibers)
+{
+  void *library = dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_LOCAL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(library);
+  const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
+  CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
+  CU_ASSERT_EQUAL(dlclose(library), 0);
+  CU_ASSERT_PTR_NOT_NULL(dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
 }
 #endif
 

@@ -115,7 +115,7 @@ TEST_CASE(a_worker_that_moves_is_near_there)
 /// A burst is announced; at most @p most workers may be awake. @return how many set a timer
 static uint32_t planned(uint32_t most)
 {
-  ws_sleep_pool(&pool)->capped = true;
+  ws_store_relaxed(&ws_sleep_pool(&pool)->cap, WORKERS);
   pool.cpus = most;
   ws_prewake_expect(&pool, now_ns + 1000000);
   ws_store_relaxed(&ws_sleep_pool(&pool)->spin_cpus, CPUS);

@@ -126,6 +126,8 @@ TEST_CASE(entries)
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_lead_ns == 12500);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spin_cpu_max", "101"), -EINVAL);
   CU_ASSERT_EQUAL(test_warnings_with("spin_cpu_max=\"101\": invalid (valid: "), 1);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "1") == 0 && settings.live);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "2") == -EINVAL && !settings.live);
 }
 
 /// A warning shows up to 40 bytes of the text.

@@ -309,16 +309,17 @@ TEST_CASE(the_cap_leaves_cpus_to_threads_outside)
 {
   static const struct {
     uint32_t cpus, worker_cpus, outside, helpers;
-    bool capped, lifted;
+    uint32_t most; ///< that was set while the pool runs; 0 = no cap
+    bool lifted;
     uint32_t cap;
-  } rows[] = {{8, 8, 0, 0, true, false, 8},  {8, 8, 1, 0, true, false, 7}, {8, 8, 1, 3, true, false, 5},
-              {8, 8, 1, 20, true, false, 1}, {8, 2, 1, 0, true, false, 2}, {8, 1, 1, 20, true, true, 8},
-              {8, 8, 1, 20, false, false, 8}};
+  } rows[] = {{8, 8, 0, 0, 8, false, 8},  {8, 8, 1, 0, 8, false, 7}, {8, 8, 1, 3, 8, false, 5},
+              {8, 8, 1, 20, 8, false, 1}, {8, 2, 1, 0, 8, false, 2}, {8, 1, 1, 20, 8, true, 8},
+              {8, 8, 1, 20, 0, false, 8}, {8, 8, 1, 0, 3, false, 3}, {8, 8, 1, 0, 3, true, 8}};
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(0, 0);
     pool.cpus = rows[i].cpus;
     pool.worker_cpus = rows[i].worker_cpus;
-    ws_sleep_pool(&pool)->capped = rows[i].capped;
+    ws_store_relaxed(&ws_sleep_pool(&pool)->cap, rows[i].most);
     ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
     ws_store_relaxed(&ws_sleep_pool(&pool)->helpers, rows[i].helpers);
     ws_store_relaxed(&ws_sleep_pool(&pool)->lifted, rows[i].lifted);
