@@ -44,9 +44,8 @@ def start():
 
     yield begin
     for process in started:
-        with suppress(ProcessLookupError):
+        with process, suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
     for path in set(Path("/dev/shm").glob("thread_pool_ws.*")) - before:
         path.unlink()
 
