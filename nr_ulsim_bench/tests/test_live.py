@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tpool-ws on pages that a test writes, with a thread in the guard's place."""
 
+import fcntl
 import json
 import mmap
 import os
@@ -58,6 +59,7 @@ class Made:
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
+    monkeypatch.setattr("nrbench.live.cli.ANSWER_S", 60.0)
     scan = processes.scan
     monkeypatch.setattr(processes, "scan", lambda: (scan()[0], [tmp_path]))
     page = Made(tmp_path)
@@ -82,10 +84,14 @@ def test_set_prints_what_was_and_what_is(made, capsys):
     assert set_(capsys, "record=1") == (2, "", "tpool-ws: pool gNB#1[2J refuses: no record\n")
 
 
-def test_a_pool_that_does_not_answer(made, capsys):
+def test_a_pool_that_does_not_answer(made, capsys, monkeypatch):
+    monkeypatch.setattr("nrbench.live.cli.ANSWER_S", 0.1)
+    with made.path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "another program holds its lock" in set_(capsys, "spin=off")[2]
     made.ended.set()
     made.thread.join()
-    assert "has not answered within 1 s: its watchdog thread last ran" in set_(capsys, "spin=off")[2]
+    assert "has not answered within 0.1 s: its watchdog thread last ran" in set_(capsys, "spin=off")[2]
     made.write(sequence=3)
     with pytest.raises(LiveError, match="incomplete for 0.2 s"):
         list(Page(made.path).pools())
@@ -133,7 +139,7 @@ def test_invalid_settings(word):
     )
 
 
-def test_ab_compares_and_restores(made):
+def test_ab_compares_and_restores(made, monkeypatch):
     """Off, each start takes eight times as long."""
     seen, settings = [], made.part.known.settings
 
@@ -150,6 +156,12 @@ def test_ab_compares_and_restores(made):
     lines = list(verdicts(run.rounds, list(plan.changes)))
     assert "difference +100 [+100, +100]: more" in lines[1]
     assert "ratio 8.000 [8.000, 8.000]: slower" in lines[2]
+
+    made.ended.set()
+    made.thread.join()
+    monkeypatch.setattr("nrbench.live.ab.ANSWER_S", 0.01)
+    with pytest.raises(LiveError, match="has not answered within 0.01 s: .*; not set back: spin=fixed:7 "):
+        run.run(plan, random.Random(1))
 
     for times in (["1s", "11s"], ["0s", "1h"], ["1s", "x"]):
         with pytest.raises(LiveError):

@@ -70,11 +70,18 @@ class Ab:
                 turn = order.sample(list(plan.changes), len(plan.changes))
                 self.rounds.append({text: self._measure(plan.changes[text], plan.every_s) for text in turn})
         finally:
-            there = {pool.id for pool in self.page.pools()}
-            for pool in (pool for pool in self.found if pool.id in there):
-                self.page.request(
-                    pool.place, Request(SPIN | SPIN_CPU_MAX | CAP, wanted=pool.settings), ANSWER_S
-                )
+            self._set_back()
+
+    def _set_back(self) -> None:
+        there, errors = {pool.id for pool in self.page.pools()}, []
+        for pool in (pool for pool in self.found if pool.id in there):
+            found = Request(SPIN | SPIN_CPU_MAX | CAP, wanted=pool.settings)
+            try:
+                self.page.request(pool.place, found, ANSWER_S)
+            except LiveError as error:
+                errors.append(f"{error}; not set back: {pool.settings}")
+        if errors:
+            raise LiveError("\n".join(errors))
 
 
 def _line(name: str, texts: tuple[str, str], values: list[tuple[float, float]]) -> str:

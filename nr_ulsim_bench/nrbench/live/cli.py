@@ -13,6 +13,8 @@ from nrbench.live.processes import one
 from nrbench.needed import require
 from nrbench.options import Program
 
+ANSWER_S = 1.0
+
 program = Program(
     "tpool-ws",
     "Watch and change thread pools while they run, in processes with TPOOL_WS_LIVE=1.",
@@ -50,7 +52,7 @@ def set_(pid: Pid, words: Words, pool: OnePool = None) -> int:
     """Change pools while they run. Prints what was and what is."""
     change, page = parse_change(words), one(pid)
     for found in pools_of(page, pool):
-        done = page.request(found.place, change)
+        done = page.request(found.place, change, ANSWER_S)
         print(f"pool {found.name}: {done.known.was} -> {done.settings}")
     return 0
 

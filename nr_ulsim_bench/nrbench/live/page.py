@@ -6,6 +6,7 @@ import math
 import os
 import re
 import time
+from contextlib import suppress
 from ctypes import Structure, c_bool, c_char, c_int32, c_uint32, c_uint64, sizeof
 from pathlib import Path
 from typing import Any, BinaryIO, Iterator, Sequence
@@ -201,11 +202,20 @@ class Page:
                 None, (self._pool(file, place) for place in range(File.parts.size // sizeof(Part)))
             )
 
-    def request(self, place: int, asked: Request, answer_s: float = 1.0) -> Pool:
+    def _lock(self, file: BinaryIO, end_s: float) -> None:
+        """Until the file is closed."""
+        while True:
+            with suppress(BlockingIOError):
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if time.monotonic() > end_s:
+                raise LiveError(f"{self.path}: another program holds its lock, to change a pool")
+            time.sleep(0.01)
+
+    def request(self, place: int, asked: Request, answer_s: float) -> Pool:
         """@return the pool when it has done so. An error: it refuses, or has not answered in that time"""
         at = File.parts.offset + place * sizeof(Part)
         with self._open(os.O_RDWR) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            self._lock(file, time.monotonic() + answer_s)
             before = os.pread(file.fileno(), 4, at + Part.request.offset)
             number = (int.from_bytes(before, "little") + 1) % 2**32
             os.pwrite(file.fileno(), bytes(asked), at + Part.asked.offset)
