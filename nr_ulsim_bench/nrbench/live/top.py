@@ -71,8 +71,8 @@ def _about(row: Row) -> Iterator[tuple[str, str]]:
     yield "workers", f"{workers}, {counts['workers_active']} at work; {counts['queued_tasks']} tasks wait"
     yield "settings", f"{row.pool.settings}; level {counts['level']} of 2"
     yield "a second", f"{done.per_s('run_tasks'):.0f} tasks, {done.per_s('bursts'):.0f} bursts"
-    period = f"{counts['period_bursts']} bursts in {counts['period_ns'] / 1e6:.3f} ms"
-    yield "pattern", f"{PATTERNS[counts['pattern'] % 3]}, {period}"
+    period = f": {counts['period_bursts']} bursts in {counts['period_ns'] / 1e6:.3f} ms"
+    yield "pattern", PATTERNS[counts["pattern"] % 3] + (period if counts["period_bursts"] else "")
     p50, p99 = (number(quantile_us(done.starts, share)) or "-" for share in (0.5, 0.99))
     yield "starts", f"p50 {p50} us, p99 {p99} us; late: {_most(done, 'start:')}"
     yield "pre-wake", ", ".join(f"{name} {n}" for name, n in of_kind(done.counts, "timer:").items())
