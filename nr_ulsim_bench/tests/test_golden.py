@@ -112,7 +112,7 @@ def test_all_radio_sessions_in_one_report(tmp_path):
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_two_sweeps_compared(name, tmp_path, monkeypatch):
-    lines = [json.loads(line) for line in OTHER.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in LATER.read_text(encoding="utf-8").splitlines()]
     monkeypatch.chdir(tmp_path)
     for half, is_first in (("first", True), ("second", False)):
         write(tmp_path / half / "runs.ndjson", [run for run in lines if (run["repeat"] < 10) == is_first])
