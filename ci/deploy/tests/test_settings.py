@@ -25,8 +25,8 @@ def read_env(text: str) -> dict[str, str]:
 
 def test_each_line_of_the_environment_file_holds() -> None:
     found = [read_env(text) for text in variants(ENV_FILE)]
-    assert found[0] == {"TPOOL_WS_SPIN": "auto", "TPOOL_WS_REPORT": "0"}
-    assert {check_pool(one) for one in found} == MODES and len(found) == 5
+    assert found[0] == {"TPOOL_WS_SPIN": "auto", "TPOOL_WS_REPORT": "0", "TPOOL_WS_LIVE": "0"}
+    assert {check_pool(one) for one in found} == MODES and len(found) == 6
 
 
 def test_docker_reads_the_environment_file(tmp_path: Path) -> None:
