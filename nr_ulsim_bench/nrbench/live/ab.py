@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tpool-ws ab: settings in turn on a process that runs, in random order; what differs, with its interval, by
-the judge that sweeps use. A round has each setting once. What was found is set again at the end, also after
-SIGINT, SIGTERM or SIGHUP."""
+the judge that sweeps use. A round has each setting once. At the end, also after SIGINT, SIGTERM or SIGHUP, it
+sets back what it found."""
 
 import random
 import re

@@ -9,11 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if __has_include("../include/ws_ledger.h")
-#include "../include/ws_ledger.h"
-#else // no ledger in this version
-#define ws_pool_ledger_sized(pool, ledger, bytes) ((void)0)
-#endif
 #include "../include/ws_pool.h"
 #include "../pool/ws_callback.h"
 #include "../sleep/ws_budget.h"
@@ -188,7 +183,6 @@ static void write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
     part->starts[i] = ws_stat_load(&its->starts.count[i]);
   ws_pool_prewake_stats(pool, &part->prewake);
-  ws_pool_ledger_sized(pool, (void *)part->ledger, sizeof(part->ledger));
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
                               sizeof(part->worker[0]), WS_PAGE_WORKERS};
   ws_pool_stats_sized(pool, &out);
