@@ -40,7 +40,7 @@ from lintkit import (
 # The only headers of a room that other rooms may include.
 DOORS = {
     "classes": ("classes/ws_classes.h",),
-    "live": ("live/ws_page.h",),
+    "live": ("live/ws_live.h", "live/ws_page.h"),
     "prewake": ("prewake/ws_prewake.h",),
     "wide": ("wide/ws_wide.h",),
 }

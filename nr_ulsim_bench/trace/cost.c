@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-trace-cost: what one trace event costs the thread that makes it, in ns. Whether a session records is the
-// caller's affair; the answers say whether one did.
+// ws-trace-cost: what one trace event costs the thread that makes it, in ns. Whether a session records, or
+// TPOOL_WS_RECORD names a folder, is the caller's affair; the answers say whether one did.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,11 +9,12 @@
 #include "memory.h"
 #include "report.h"
 #include "words.h"
+#include "ws_pool.h"
 #include "ws_trace_slot.h"
 
 #ifdef WS_LTTNG
 #define HAS_LTTNG true
-#define RECORDS (ws_provider_events() && ws_provider_events()->records())
+#define RECORDS (ws_provider_events() && ws_provider_events()->records && ws_provider_events()->records())
 #else
 #define HAS_LTTNG false
 #define RECORDS false
@@ -102,9 +103,16 @@ int main(int argc, char **argv)
   question_t question = {.events = 1000000, .pause_us = 4000};
   words_take(argc, argv, usage, keys, &question);
   const uint32_t batches = (question.events + BATCH_EVENTS - 1) / BATCH_EVENTS;
+  ws_settings_t settings;
+  ws_pool_t *pool;
+  ws_settings_default(&settings);
+  ws_settings_environment(&settings);
+  settings.workers = 0;
+  if (*settings.record && ws_pool_create(&pool, &settings) < 0) // the rings are the process's
+    return EXIT_FAILURE;
   uint64_t *const ns = allot(KINDS * (batches + 1), sizeof *ns);
   measure(ns, 1, question.pause_us); // the first phase loads the provider if the environment asks for it
-  const bool recorded = RECORDS;
+  const bool recorded = RECORDS || *settings.record;
   measure(ns, batches, question.pause_us);
   for (uint32_t kind = 0; kind < KINDS; kind++)
     answer(kinds[kind].what, recorded, &ns[kind * batches], batches);

@@ -20,7 +20,7 @@ list(FILTER bench_pool_definitions EXCLUDE REGEX "^WS_LTTNG=")
 add_library(thread_pool_ws_untraced STATIC ${bench_pool_sources})
 set_target_properties(thread_pool_ws_untraced PROPERTIES
   POSITION_INDEPENDENT_CODE ON C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON)
-target_compile_definitions(thread_pool_ws_untraced PRIVATE ${bench_pool_definitions})
+target_compile_definitions(thread_pool_ws_untraced PRIVATE ${bench_pool_definitions} WS_UNTRACED=1)
 target_compile_options(thread_pool_ws_untraced PRIVATE ${bench_pool_options})
 target_include_directories(thread_pool_ws_untraced PUBLIC
   $<TARGET_PROPERTY:thread_pool_ws,INTERFACE_INCLUDE_DIRECTORIES>)

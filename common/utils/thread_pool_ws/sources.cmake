@@ -24,7 +24,10 @@ set(WS_CORE_SOURCES
   classes/ws_classes.c
   trace/ws_probe.c
   trace/ws_traced.c
+  live/ws_ledger.c
   live/ws_page.c
+  live/ws_path.c
+  live/ws_rings.c
   prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c

@@ -55,11 +55,12 @@ def record(
 
 def part_of(trace: Path, begin_s: float, end_s: float | None) -> tuple[int, int] | None:
     """In ns of the epoch; None = all of it."""
-    from nrbench.trace.reader import FOREVER, Trace
+    from nrbench.trace.reader import FOREVER
+    from nrbench.trace.rings import open_trace
 
     if end_s is not None and end_s <= begin_s:
         raise TraceError(f"--end {end_s:g} is not after --begin {begin_s:g}")
-    first_ns = Trace(trace).first_ns
+    first_ns = open_trace(trace).first_ns
     end_ns = FOREVER if end_s is None else first_ns + round(end_s * 1e9)
     return (first_ns + round(begin_s * 1e9), end_ns) if begin_s or end_s is not None else None
 
@@ -80,6 +81,15 @@ def report(
     from nrbench.trace.report import report as run
 
     return run(trace, out, phase or (), process, part_of(trace, begin, end), deadline_us, as_json)
+
+
+@program.command()
+def late(folder: Annotated[Path, Argument(metavar="FOLDER", help="of TPOOL_WS_RECORD")]) -> int:
+    """Print the ten worst late bursts of a record: why, who did what meanwhile, and how to export them."""
+    require(program.name)
+    from nrbench.trace.late import late as run
+
+    return run(folder)
 
 
 @program.command()

@@ -21,6 +21,7 @@ from nrbench.needed import STATUS
 from nrbench.trace.process import Process, Window, read
 from nrbench.trace.reader import CHUNK, FOREVER, NAMING, NOTHING, PHASE_KINDS, Stretch, Trace, progress
 from nrbench.trace.record import TraceError
+from nrbench.trace.rings import open_trace
 from nrbench.trace.walk import KIND_OF, WAITS
 
 BEGIN, END, INSTANT = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_INSTANT
@@ -217,7 +218,7 @@ def export(trace: Path, out: Path, slot: str | None, process: str | None, part: 
     if slot is not None and not re.fullmatch(r"(\d+\.\d+)?(#\d+)?", slot or "none"):
         raise TraceError(f"--slot {slot}: not FRAME.SLOT, FRAME.SLOT#n or #n")
     out.open("ab").close()  # what is wrong with it is known at once
-    source, shown = Trace(trace, part), part or (0, FOREVER - 1)
+    source, shown = open_trace(trace, part), part or (0, FOREVER - 1)
     if slot is not None and source.has_state and not slot.startswith("#"):  # without all the others
         names = (*NAMING, *PHASE_KINDS)
         found = read(Trace(trace, NOTHING, names), process)

@@ -16,6 +16,7 @@ from nrbench.trace.figures import PATH_PARTS, Summary, summarize
 from nrbench.trace.process import read
 from nrbench.trace.reader import Stretch, Trace
 from nrbench.trace.record import TraceError
+from nrbench.trace.rings import open_trace
 from nrbench.trace.tail import NOTE, picture
 
 WIDTH = 108
@@ -132,7 +133,9 @@ def warnings(summary: Summary) -> list[str]:
         lost = f"LOST: at least {summary['lost_events']} events and {summary['lost_packets']} packets"
         stretches = f"in {summary['lost_stretches']} stretches of time"
         left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
-        remedy = "The numbers of pools are too small. Larger buffers help: record --subbuf-kib"
+        remedy = "The numbers of pools are too small"
+        if summary["lost_events"] or summary["lost_packets"]:
+            remedy += ". Larger buffers help: record --subbuf-kib"
         said.append(f"{lost}, {stretches}. {left_out}. {remedy}")
     return said
 
@@ -157,7 +160,7 @@ def report(
 ) -> int:  # fmt: skip
     """@param phases, wanted, part  show only these, processes of that name or id, and what happened then
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
-    trace = Trace(folder, part)
+    trace = open_trace(folder, part)
     summary = summarize(trace, read(trace, wanted), deadline_us)
     if phases:  # names or kinds, or parts of names
         known, found = ", ".join(sorted({of["name"] for of in summary["phases"]})), summary["phases"]

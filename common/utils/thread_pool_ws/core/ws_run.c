@@ -31,15 +31,18 @@ ws_pool_t *ws_pool_if_inside(ws_pool_t *pool)
   return self->runs_in == pool || (self->worker && self->worker->pool == pool) ? pool : NULL;
 }
 
-static inline void call_task(struct ws_pool_s *pool, const ws_task_t *task)
+__attribute__((always_inline)) static inline void call_task(struct ws_pool_s *pool, const ws_task_t *task,
+                                                            bool is_noted)
 {
   WS_NOTHING_ESCAPES();
   ws_self_t *self = ws_self();
   const ws_task_t *outer = self->task;
   self->task = task;
-  ws_traced_run_begin(pool, task);
+  if (is_noted)
+    ws_traced_run_begin(pool, task);
   task->func(task->arg);
-  ws_traced_run_end(pool, task);
+  if (is_noted)
+    ws_traced_run_end(pool, task);
   self->task = outer;
 }
 
@@ -68,16 +71,27 @@ WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, 
   return ws_skip_report(pool, task, notice);
 }
 
-void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+/// Run a task with events, or skip it: apart, so that another task pays one branch for both.
+WS_SELDOM static void run_not_plainly(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task,
+                                      bool is_skipped)
 {
   ws_task_t notice;
-  if (WS_UNLIKELY(ws_load_relaxed(&pool->aborted))) { // relaxed: an abort takes effect soon
-    if (!has_notice(pool, task, &notice))
-      return;
-    task = &notice;
+  if (is_skipped && !has_notice(pool, task, &notice))
+    return;
+  queue->depth++;
+  call_task(pool, is_skipped ? &notice : task, true);
+  queue->depth--;
+}
+
+void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task)
+{
+  const uint32_t runs = ws_load_relaxed(&pool->runs); // relaxed: an abort takes effect soon
+  if (WS_UNLIKELY(runs != WS_RUNS_PLAINLY)) {
+    run_not_plainly(pool, queue, task, runs == WS_RUNS_SKIPPED);
+    return;
   }
   queue->depth++;
-  call_task(pool, task);
+  call_task(pool, task, false);
   queue->depth--;
 }
 
@@ -113,7 +127,10 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     self->laneless = &inside;
   struct ws_pool_s *const ran_in = self->runs_in;
   self->runs_in = pool;
-  call_task(pool, task);
+  if (WS_PROBE_SEEN())
+    call_task(pool, task, true);
+  else
+    call_task(pool, task, false);
   self->runs_in = ran_in;
   if (here.queue)
     here.queue->depth--;
@@ -141,7 +158,7 @@ void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_task_t notice;
   // relaxed: written before STOPPED, if the caller has seen that; else an abort takes effect soon
-  if (!ws_load_relaxed(&pool->aborted))
+  if (ws_load_relaxed(&pool->runs) != WS_RUNS_SKIPPED)
     run_here(pool, here, task);
   else if (has_notice(pool, task, &notice))
     run_here(pool, here, &notice);

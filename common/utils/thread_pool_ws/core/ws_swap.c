@@ -13,11 +13,11 @@
 #include "ws_run.h"
 
 /// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and
-/// holds all that the loop would look at next.
+/// holds all that the loop would look at next. With events each run begins and ends in ws_run().
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return queue->depth == 1 && ws_deque_size(&queue->deque) > 0 && ws_deque_has_room(&queue->deque, 1)
-         && (ws_shared_count(&pool->tasks) | ws_hint_load(&pool->aborted)) == 0;
+         && (ws_shared_count(&pool->tasks) | ws_hint_load(&pool->runs)) == 0;
 }
 
 /// The search that follows takes the oldest task; in a wait the oldest that the wait may run.
@@ -27,15 +27,6 @@ static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
   queue->yielded = func;
   if (queue->wait)
     ws_round_cut(queue);
-}
-
-/// The task's run has ended, and that of @p next begins.
-static inline void note_ride(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task,
-                             const ws_task_t *next)
-{
-  ws_count_run(pool, queue, 1);
-  ws_traced_run_end(pool, task);
-  ws_traced_run_begin(pool, next);
 }
 
 static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task,
@@ -57,7 +48,7 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
     note_yield(queue, before.func);
     return WS_SWAP_RETURN;
   }
-  note_ride(pool, queue, &before, next);
+  ws_count_run(pool, queue, 1); // the task's run has ended, and that of the next begins
   return WS_SWAP_RIDE;
 }
 
@@ -80,8 +71,8 @@ static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_tas
   }
   if (!made_room)
     return WS_SWAP_RETURN;
-  if (next->func == task->func) {
-    note_ride(pool, here.queue, task, next);
+  if (next->func == task->func && ws_hint_load(&pool->runs) == WS_RUNS_PLAINLY) {
+    ws_count_run(pool, here.queue, 1);
     return WS_SWAP_RIDE;
   }
   ws_run_late(pool, here, next);

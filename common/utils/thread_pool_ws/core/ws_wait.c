@@ -179,8 +179,8 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
     return -EDEADLK;
   uint32_t running = WS_RUNNING;
   if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
-    ws_store_relaxed(&pool->aborted, 1); // relaxed: published with the state
-  // [edge STOP acq_rel] aborted before the state
+    ws_store_relaxed(&pool->runs, WS_RUNS_SKIPPED); // relaxed: published with the state
+  // [edge STOP acq_rel] how tasks run, before the state
   if (!ws_cas_acq_rel(&pool->state, &running, how == WS_STOP_ABORT ? WS_ABORTING : WS_DRAINING))
     return -EALREADY;
   const ws_hooks_t *hooks = ws_process_hooks();
@@ -193,7 +193,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP_DEKKER fence] state before the last look at inboxes
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   ws_run_left(pool, here);
-  WS_PROBE(pool_stop, ws_traced_pool(pool));
+  WS_PROBE_LTTNG(pool_stop, ws_traced_pool(pool));
   if (pool->settings.report)
     ws_pool_report(pool, print, NULL);
   ws_cancel_restore(cancel);

@@ -46,7 +46,8 @@ bool ws_lot_enter(ws_waiter_t *waiter)
   void (*const begun)(void *) = waiter->begun; // once the bucket is unlocked the record may be gone
   void *const arg = waiter->arg;
   bool waits = waiter->ended_by == WS_ENDED_NOT;
-  if (waits && waiter->pool && ws_load_relaxed(&waiter->pool->aborted)) { // relaxed: under the lock
+  // relaxed: under the lock
+  if (waits && waiter->pool && ws_load_relaxed(&waiter->pool->runs) == WS_RUNS_SKIPPED) {
     waiter->ended_by = WS_ENDED_CANCEL;
     waits = false;
   }

@@ -156,6 +156,11 @@ typedef struct {
 /// NDEBUG ends the process with a message then. It should be short: after UNPARK a task waits for the worker.
 typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observation);
 
+/// A deadline that is learnt.
+#define WS_DEADLINE_AUTO UINT64_MAX
+/// Bytes of a folder's name, with the 0 at its end.
+#define WS_RECORD_PATH_MAX 256
+
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
   /// Bytes of the structure as the caller was compiled, set by ws_settings_default(). A later version may
@@ -243,6 +248,13 @@ typedef struct {
   /// of awake workers: by a file below /dev/shm that only this user can open. Of a process's pools the first
   /// 8. The watchdog thread then wakes 5 times a second, also in a pool that rests. Default false.
   bool live;
+  /// Bursts and phases that take longer are late, and counted by cause (ws_ledger.h). WS_DEADLINE_AUTO:
+  /// those that take longer than 1.25 times the median of their kind. Default 0: as AUTO if report or record
+  /// asks for the counts, else none.
+  uint64_t deadline_ns;
+  /// A folder in which the process keeps the last events of its threads, in a file of 13 MB that survives it
+  /// (docs/tracing.md). Of several pools the first that asks for counts or for a record decides. "" = none.
+  char record[WS_RECORD_PATH_MAX];
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -263,11 +275,13 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///   report        0 or 1                                            report
 ///   keep_affinity 0 or 1                                            keep_affinity
 ///   live          0 or 1                                            live
+///   deadline_us   auto, or 0.001 to 10000 us                        deadline_ns
+///   record        a folder; in a list without a comma               record
 /// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
-///                  keep_affinity true, live false
+///                  keep_affinity true, live false, deadline_ns 0, record ""
 int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,
@@ -284,11 +298,11 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX, TPOOL_WS_REPORT,
-/// TPOOL_WS_KEEP_AFFINITY and TPOOL_WS_LIVE, each as the entry of that name. A variable that is unset or
-/// empty changes nothing.
-/// An invalid value, and an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md)
-/// is read by the process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more
-/// rights than its user (AT_SECURE) neither reads anything.
+/// TPOOL_WS_KEEP_AFFINITY, TPOOL_WS_LIVE, TPOOL_WS_DEADLINE_US and TPOOL_WS_RECORD, each as the entry of
+/// that name. A variable that is unset or empty changes nothing. An invalid value, and an unknown variable
+/// TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md) is read by the process's first
+/// ws_pool_create(), or call of ws_trace.h. In a program that runs with more rights than its user (AT_SECURE)
+/// neither reads anything.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
 /// ws_pool_report(): the statistics as one page. It uses only ws_stats.h and the settings.
+#include "../include/ws_ledger.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_decide.h"
 
@@ -173,6 +174,19 @@ static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
     say(out, "  because    %s", text);
 }
 
+/// Late bursts, by cause.
+static void say_ledger(const out_t *out, const struct ws_pool_s *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  say(out, "  deadlines  %llu of %llu bursts and phases were late; cause: main, in sum, at worst",
+      (ull_t)ledger.late, (ull_t)ledger.bursts);
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    if (ledger.by[i].total_ns > 0)
+      say(out, "  %26s %7llu %10.1f us %10.1f us", ws_cause_name((ws_cause_t)i), (ull_t)ledger.by[i].bursts,
+          us(ledger.by[i].total_ns), us(ledger.by[i].worst_ns));
+}
+
 static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
 {
   static const char *const slept[WS_WAKE_GAPS] = {"< 250 us", "< 1 ms", "< 4 ms", "< 16 ms", "longer"};
@@ -228,6 +242,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   say_pattern(&out, spin, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);
+  say_ledger(&out, pool);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);
   free(worker);

@@ -106,6 +106,9 @@ static inline int32_t ws_tid(const ws_worker_t *worker)
 ///        any --the process forks--> LOST, in the child: the pool's threads are not there
 typedef enum { WS_RUNNING, WS_DRAINING, WS_ABORTING, WS_STOPPED, WS_LOST } ws_state_t;
 
+/// How its tasks run. NOTED: with events, from the begin on. SKIPPED: it was, or is, an abort stop.
+typedef enum { WS_RUNS_PLAINLY, WS_RUNS_NOTED, WS_RUNS_SKIPPED } ws_runs_t;
+
 /// What an abort calls for a task with that function, in place of settings.skipped.
 typedef struct ws_skip_s {
   void (*func)(void *arg);
@@ -138,7 +141,7 @@ struct ws_pool_s {
     ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
     ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   } count;
-  ws_au32_t aborted; ///< S 1 = it was, or is, an abort stop
+  ws_au32_t runs; ///< S ws_runs_t
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
 

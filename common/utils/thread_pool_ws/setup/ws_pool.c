@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
+#include "../live/ws_live.h"
 #include "../live/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
@@ -188,6 +189,9 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->requested = checked.workers;
   pool->skips = &ws_skips;
   pool->id = ws_add_relaxed(&ws_process.pool_ids, 1) + 1; // relaxed: only has to be unique
+  ws_live_begin(pool);
+  if (WS_PROBE_SEEN())
+    ws_init_store(&pool->runs, WS_RUNS_NOTED);
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);
   ws_pool_set_spin_cpu_max(pool, checked.spin_cpu_max_percent);

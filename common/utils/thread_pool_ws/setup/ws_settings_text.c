@@ -14,7 +14,7 @@
 
 #define PREFIX "TPOOL_WS_"
 #define DIGITS "0123456789"
-#define TEXT 64 ///< bytes for a text; longer ones are invalid
+#define TEXT WS_RECORD_PATH_MAX ///< bytes for a text; longer ones are invalid
 #define SHOWN 40 ///< characters of a user's text in a warning
 #define PLACE (SHOWN + 60) ///< bytes for a text and where it stands
 
@@ -32,12 +32,14 @@ static word_t trimmed(word_t word)
   return word;
 }
 
-/// Copy what there is room for, in lower case. @return whether that is all
-static bool lower(char text[TEXT], word_t word)
+/// Copy what there is room for; if @p lowers, in lower case. @return whether that is all
+static bool copy_word(char text[TEXT], word_t word, bool lowers)
 {
   size_t length = 0;
-  for (; word.begin < word.end && length < TEXT - 1; word.begin++)
-    text[length++] = (char)(*word.begin >= 'A' && *word.begin <= 'Z' ? *word.begin + 'a' - 'A' : *word.begin);
+  for (; word.begin < word.end && length < TEXT - 1; word.begin++) {
+    const bool is_capital = lowers && *word.begin >= 'A' && *word.begin <= 'Z';
+    text[length++] = (char)(is_capital ? *word.begin + 'a' - 'A' : *word.begin);
+  }
   text[length] = '\0';
   return word.begin == word.end;
 }
@@ -101,31 +103,46 @@ static bool read_live(ws_settings_t *settings, const char *text)
   return settings->live || strcmp(text, "0") == 0;
 }
 
+static bool read_deadline(ws_settings_t *settings, const char *text)
+{
+  settings->deadline_ns = strcmp(text, "auto") == 0 ? WS_DEADLINE_AUTO : 0;
+  return settings->deadline_ns != 0 || (read_us(text, &settings->deadline_ns) && settings->deadline_ns > 0);
+}
+
+static bool read_record(ws_settings_t *settings, const char *text)
+{
+  snprintf(settings->record, sizeof(settings->record), "%s", text);
+  return *text != '\0';
+}
+
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
   bool (*read)(ws_settings_t *settings, const char *text);
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
+  bool keeps_case; ///< of its text
 } entry_t;
 static const entry_t entries[] = {
-    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
-    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
-    {"report", read_report, "0, 1", "no report is printed", false},
-    {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false},
-    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false},
+    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true, false},
+    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, false},
+    {"report", read_report, "0, 1", "no report is printed", false, false},
+    {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false, false},
+    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false, false},
+    {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false, false},
+    {"record", read_record, "a folder, of less than 256 characters", "there is no record", false, true},
 };
-#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live="
+#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record="
 #define KNOWN_VARIABLES                                                                                      \
   PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "KEEP_AFFINITY, " PREFIX "LIVE, " PREFIX  \
-         "TRACE"
+         "DEADLINE_US, " PREFIX "RECORD, " PREFIX "TRACE"
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
 static const entry_t *find_entry(word_t word, bool mistyped)
 {
   char name[TEXT];
-  lower(name, word);
+  copy_word(name, word, true);
   for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
     const size_t length = strlen(entries[i].name);
     if (strncmp(name, entries[i].name, length) == 0 && (mistyped || !name[length]))
@@ -145,7 +162,7 @@ typedef struct {
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
   char text[TEXT];
-  const bool whole = lower(text, trimmed(word));
+  const bool whole = copy_word(text, trimmed(word), !entry->keeps_case);
   const bool good = entry->read(batch->settings, whole ? text : "");
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)

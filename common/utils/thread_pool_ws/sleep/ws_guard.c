@@ -26,6 +26,7 @@
 
 #include <sched.h>
 
+#include "../live/ws_live.h"
 #include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_inbox.h"
@@ -260,6 +261,7 @@ static void *guard_thread(void *pool_arg)
     if (pool->live.look)
       pool->live.look(pool);
     ws_watch_look(pool, &watch);
+    ws_live_look();
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
       memory = (memory_t){.looks = memory.looks + 1};
@@ -283,6 +285,7 @@ bool ws_guard_start(struct ws_pool_s *pool)
   its->watched = pool->workers > 0 && (pool->cpus > 1 || pool->live.look);
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
+  ws_live_guard(&its->guard);
   if (!its->guarded && !its->watched)
     return false;
   const int error = ws_os_thread_create(&its->guard_thread, 0, guard_thread, pool);

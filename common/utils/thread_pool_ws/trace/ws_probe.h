@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for LTTng, if its provider is loaded. Without WS_LTTNG the fields are
-/// not even evaluated.
+/// WS_PROBE(event, fields...): an event for the rings (live/) and for LTTng, where one of them has a table.
+/// Else the fields are not even evaluated. WS_PROBE_LTTNG: for LTTng alone, nothing in a build without.
 ///
 /// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A
 /// program loads it only for traces, so that a program which links the pool has none of lttng-ust's threads.
@@ -14,8 +14,8 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_4
-#define WS_PROVIDER_NAME "ws_provider_table_4"
+#define WS_PROVIDER_TABLE ws_provider_table_5
+#define WS_PROVIDER_NAME "ws_provider_table_5"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 #define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
@@ -40,12 +40,15 @@
   X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), pool, worker, group) \
   X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), pool, worker, group, waits) \
   X(park, (uint32_t pool, int32_t worker), pool, worker) \
-  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
+  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer, uint64_t waking_ns), \
+    pool, worker, by_timer, waking_ns) \
   X(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu) \
   X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
     pool, worker, workers, rise_ns, burst_ns) \
   X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
     pool, worker, cause, late_ns) \
+  X(late_burst, (uint32_t pool, int32_t worker, const char *cause, uint64_t over_ns), \
+    pool, worker, cause, over_ns) \
   X(symbol_processing_begin, WS_EVENT_PHASE, frame, slot, id) \
   X(ulsch_decoding_begin, WS_EVENT_PHASE, frame, slot, id) \
   X(symbol_processing_end, WS_EVENT_PHASE_END, frame, slot, id, tasks) \
@@ -53,17 +56,33 @@
 // clang-format on
 
 #define WS_EVENT_MEMBER(name, parameters, ...) void(*name) parameters;
-/// One function for each event, with its fields.
+/// What the rings take:
+///   RUN RAN JOIN JOINED  small: the pool; address: of RUN the task's function, else the group
+///   PUSH                 small: the pool; address: the group. In a ring: so many tasks one after the other
+///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
+///   WAKE                 before the call; address: the worker's pool << 16, and its index
+///   IDLE                 ns in which the thread has not used a CPU, since some time
+///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
+///   LATE PART            a burst has ended late: pool, its ns; a cause, its ns
+// clang-format off
+typedef enum {
+  WS_NOTE_RUN = 1, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK, WS_NOTE_UNPARK,
+  WS_NOTE_WAKE, WS_NOTE_IDLE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_LATE, WS_NOTE_PART
+} ws_note_t;
+// clang-format on
+
+/// One function for each event, with its fields. NULL = nothing takes it.
 typedef struct {
+  void (*note)(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func); ///< for the rings
   /// @return whether a session records the event run_begin
   bool (*records)(void);
   WS_EVENTS(WS_EVENT_MEMBER)
 } ws_provider_t;
 
-/// S const ws_provider_t; NULL = not loaded.
+/// S const ws_provider_t; NULL = nothing takes events.
 extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
 
-/// @return the table; NULL = not loaded
+/// @return the table; NULL = there is none
 static inline const ws_provider_t *ws_provider_events(void)
 {
   return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
@@ -75,17 +94,32 @@ static inline const ws_provider_t *ws_provider_events(void)
 void ws_provider_find(void);
 
 /// Whether an event might be recorded: ask before fields are computed for it. One load, and a branch that is
-/// not taken without the provider.
-#ifdef WS_LTTNG
-#define WS_PROBE_SEEN() WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL)
-#else
+/// not taken without a table. On the simulated machine no step, so that stored seeds stay what they are. With
+/// WS_UNTRACED, for comparison, nothing.
+#ifdef WS_UNTRACED
 #define WS_PROBE_SEEN() false
+#elif defined(WS_SIMULATED)
+#define WS_PROBE_SEEN() WS_UNLIKELY(ws_provider.v != NULL)
+#else
+#define WS_PROBE_SEEN() WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL)
 #endif
 
 #define WS_PROBE(event, ...)                                                                                 \
   do {                                                                                                       \
-    if (WS_PROBE_SEEN())                                                                                     \
+    if (WS_PROBE_SEEN() && ws_provider_events()->event)                                                      \
       ws_provider_events()->event(__VA_ARGS__);                                                              \
+  } while (0)
+/// For the rings, beside WS_PROBE(). @p func  of PUSH
+#define WS_NOTE(kind, small, address, func) WS_PROBE(note, kind, small, address, func)
+#ifdef WS_LTTNG
+#define WS_PROBE_HAS_LTTNG true
+#else
+#define WS_PROBE_HAS_LTTNG false
+#endif
+#define WS_PROBE_LTTNG(...)                                                                                  \
+  do {                                                                                                       \
+    if (WS_PROBE_HAS_LTTNG)                                                                                  \
+      WS_PROBE(__VA_ARGS__);                                                                                 \
   } while (0)
 
 /// @param phase  one that ws_trace_slot.h names

@@ -6,6 +6,17 @@
 #include "../include/ws_trace.h"
 #include "../include/ws_trace_slot.h"
 
+WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
+                                   uint64_t count)
+{
+  ws_self()->pushed += count;
+  for (uint64_t i = 0; i < count; i++) {
+    WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
+             (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
+    WS_NOTE(WS_NOTE_PUSH, ws_traced_pool(pool), ws_traced_group(tasks[i].group), (uintptr_t)tasks[i].func);
+  }
+}
+
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
   if ((uint32_t)phase >= WS_TRACE_PHASES)

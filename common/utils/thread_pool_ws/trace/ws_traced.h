@@ -34,19 +34,20 @@ static inline uintptr_t ws_traced_group(const ws_group_t *group)
   return (uintptr_t)group & ~(uintptr_t)3;
 }
 
+/// A call, so that a push without events keeps its registers.
+void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
+                         uint64_t count);
+
 static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                                   uint64_t count)
 {
-  ws_self()->pushed += count;
-  if (!WS_PROBE_SEEN())
-    return;
-  for (uint64_t i = 0; i < count; i++)
-    WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
-             (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
+  if (WS_PROBE_SEEN())
+    ws_traced_note_push(pool, here, tasks, count);
 }
 
 static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_task_t *task)
 {
+  WS_NOTE(WS_NOTE_RUN, ws_traced_pool(pool), (uintptr_t)task->func, 0);
   WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func, (uintptr_t)task->arg,
            ws_traced_group(task->group));
 }
@@ -54,17 +55,32 @@ static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_ta
 /// The function and argument of the running task are those of an interface on the pool; these are the user's.
 static inline void ws_traced_run_as(void (*func)(void *arg), const void *arg)
 {
-  WS_PROBE(run_as, (uintptr_t)func, (uintptr_t)arg);
+  WS_PROBE_LTTNG(run_as, (uintptr_t)func, (uintptr_t)arg);
 }
 
 static inline void ws_traced_run_end(const struct ws_pool_s *pool, const ws_task_t *task)
 {
+  WS_NOTE(WS_NOTE_RAN, ws_traced_pool(pool), ws_traced_group(task->group), 0);
   WS_PROBE(run_end, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg);
 }
 
 static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *by)
 {
   WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
+  WS_NOTE(WS_NOTE_WAKE, 0, woken->pool->id << 16 | woken->index, 0);
+}
+
+static inline void ws_traced_park(const ws_worker_t *worker)
+{
+  WS_PROBE(park, ws_traced_pool(worker->pool), ws_traced_worker(worker));
+  WS_NOTE(WS_NOTE_PARK, 0, 0, 0);
+}
+
+/// @param waking_ns  since the call that has woken it; 0 = there was none
+static inline void ws_traced_unpark(const ws_worker_t *worker, uint32_t by_timer, uint64_t waking_ns)
+{
+  WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), by_timer, waking_ns);
+  WS_NOTE(WS_NOTE_UNPARK, by_timer, waking_ns, 0);
 }
 
 /// Counts it, too.
@@ -72,12 +88,13 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
 {
   if (here.queue)
     ws_count(&here.queue->count.stolen, 1);
-  WS_PROBE(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
+  WS_PROBE_LTTNG(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
 static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_group_t *group)
 {
   WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
+  WS_NOTE(WS_NOTE_JOIN, ws_traced_pool(pool), ws_traced_group(group), 0);
 }
 
 /// With the number of the thread's wait, 0 inside a task. So a report can count the waits of which no event
@@ -89,12 +106,13 @@ static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_gro
   ws_self_t *self = ws_self();
   const uint32_t waits = self->task ? 0 : ++self->waits;
   WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group), waits);
+  WS_NOTE(WS_NOTE_JOINED, ws_traced_pool(pool), ws_traced_group(group), 0); // last: a late burst takes time
 }
 
 /// A hint: a burst comes at @p at_ns, 0 = now.
 static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
 {
-  WS_PROBE(prewake, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);
+  WS_PROBE_LTTNG(prewake, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);
 }
 
 #endif

@@ -48,6 +48,7 @@
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(int, ws_os_thread_create, (pthread_t * thread, size_t stack_bytes, void *(*func)(void *), void *arg),    \
     (thread, stack_bytes, func, arg))                                                                        \
+  X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \

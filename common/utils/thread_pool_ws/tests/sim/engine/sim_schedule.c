@@ -114,12 +114,18 @@ static void change_cpu(sim_thread_t *thread, uint32_t to)
   thread->cpu = to;
 }
 
+static bool is_stolen(uint32_t cpu)
+{
+  return sim_cpu[cpu].current && sim_cpu[cpu].current->steals;
+}
+
 /// @return the CPU whose ready threads have waited longest for it, of those that @p cpu could take
 static sim_thread_t *find_to_pull(uint32_t cpu)
 {
   sim_thread_t *best = NULL;
   for (uint32_t i = 0; i < sim_machine.cpus; i++) {
-    sim_thread_t *thread = sim_cpu[i].first_ready ? first_of(&sim_cpu[i], cpu) : NULL;
+    const bool gives = sim_cpu[i].first_ready && !is_stolen(i);
+    sim_thread_t *thread = gives ? first_of(&sim_cpu[i], cpu) : NULL;
     if (thread && (!best || goes_first(thread, best)))
       best = thread;
   }
@@ -217,7 +223,7 @@ uint32_t sim_schedule_place(const sim_thread_t *thread, sim_ps_t now_ps)
 {
   if (realtime_stays(thread, now_ps))
     return thread->cpu;
-  if (stays(thread))
+  if (stays(thread) || (is_stolen(thread->cpu) && !sim_cpu[thread->cpu].first_ready)) // it looks idle
     return thread->cpu;
   const uint32_t idle = idle_cpu_for(thread);
   if (idle < SIM_CPUS_MAX)
@@ -258,7 +264,8 @@ static void cool_down(sim_thread_t *thread, sim_ps_t idle_ps)
 static uint32_t idle_cpu_for_one_of(const sim_cpu_t *cpu)
 {
   uint32_t found = SIM_CPUS_MAX;
-  for (const sim_thread_t *at = cpu->first_ready; at && found == SIM_CPUS_MAX; at = at->next_ready)
+  const bool gives = !is_stolen((uint32_t)(cpu - sim_cpu));
+  for (const sim_thread_t *at = cpu->first_ready; gives && at && found == SIM_CPUS_MAX; at = at->next_ready)
     found = idle_cpu_for(at);
   return found;
 }

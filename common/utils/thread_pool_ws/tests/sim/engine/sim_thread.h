@@ -41,6 +41,7 @@ struct sim_thread_s {
   const void *waits_on; ///< address of the futex
   sim_thread_t *next_waiter, *next_ready;
   bool timed_out;
+  bool steals; ///< the host's, that has the CPU: the kernel does not see that it is away
   bool stalled; ///< a fault has stopped it
   uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long

@@ -12,6 +12,7 @@ VERBS = {
     "mutants": ("mutants:main", "is each known defect found when it is put back into the core"),
     "kills": ("kills:main", "which suite of tests, and which test, finds which mutant"),
     "time": ("timing:main", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),
+    "ledger": ("ledger:main", "noises one at a time: are late bursts given to the right cause"),
     "scale": ("scale.command:main", "time against CPUs: every slot case, three pools, goals"),
 }
 

@@ -79,6 +79,10 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"roam", SIM_WORD_COUNT, &wanted.roam, NULL},
                                      {"host_on_us", SIM_WORD_NUMBER, &wanted.host_on_us, NULL},
                                      {"host_off_us", SIM_WORD_NUMBER, &wanted.host_off_us, NULL},
+                                     {"stolen", SIM_WORD_FLAG, &wanted.stolen, NULL},
+                                     {"longer", SIM_WORD_COUNT, &wanted.longer, NULL},
+                                     {"waits", SIM_WORD_COUNT, &wanted.waits, NULL},
+                                     {"noise_us", SIM_WORD_NUMBER, &wanted.noise_us, NULL},
                                      {"poll", SIM_WORD_FLAG, &wanted.poll, NULL},
                                      {"ahead_ns", SIM_WORD_NUMBER, &ahead_ns, NULL},
                                      {"seed", SIM_WORD_SEED, &seed, NULL},
@@ -148,7 +152,10 @@ static void print_series(sim_series_t *series)
   printf(", \"gaps_us\": [%.3f, %.3f, %.3f]", percentile(series->gap_us, series->slots, 0.1),
          percentile(series->gap_us, series->slots, 0.5), percentile(series->gap_us, series->slots, 0.9));
   print_swaps();
-  printf("}\n");
+  printf(", \"late\": {\"bursts\": %llu", (unsigned long long)series->ledger.bursts);
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    printf(", \"%s\": %llu", ws_cause_name((ws_cause_t)i), (unsigned long long)series->ledger.by[i].bursts);
+  printf("}}\n");
 }
 
 static bool is_sane(void)

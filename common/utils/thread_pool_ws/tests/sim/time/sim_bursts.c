@@ -24,6 +24,7 @@ typedef struct {
   _Alignas(64) uint64_t line;
   producer_t *producer;
   sim_ps_t work_ps;
+  bool waits; ///< for the other pool
 } item_t;
 
 struct producer_s {
@@ -48,6 +49,8 @@ static struct {
   sim_ps_t busy_before_ps, begun_ps, ended_ps;
   uint64_t wakes_before;
   double preempted_before;
+  ws_ledger_t ledger_before;
+  ws_pool_t *other; ///< that some tasks wait for; NULL = none do
 } run;
 
 static uint32_t threads_that_run(void)
@@ -73,10 +76,21 @@ static void started(producer_t *self)
     self->running_ps = sim_self->now_ps;
 }
 
+static void work_elsewhere(void *unused)
+{
+  busy(sim_ps(run.wanted->noise_us * 1000));
+}
+
 static void work(void *arg)
 {
   item_t *item = arg;
   started(item->producer);
+  if (item->waits) {
+    ws_group_t group;
+    ws_group_init(&group, 1);
+    ws_pool_push(run.other, (ws_task_t){.func = work_elsewhere, .group = &group});
+    ws_group_wait(&group, run.other);
+  }
   if (item->work_ps == 0)
     return;
   sim_load(&item->line);
@@ -127,6 +141,11 @@ static void run_phase(producer_t *self, const sim_phase_t *phase)
     if (self->item[i].work_ps > 0)
       sim_store(&self->item[i].line);
   }
+  const double noise_us = run.wanted->noise_us;
+  item_t *noisy = noise_us > 0 ? &self->item[sim_random_below(phase->count)] : self->item;
+  if (noise_us > 0 && sim_random_below(1000) < run.wanted->longer)
+    noisy->work_ps += sim_ps(noise_us * 1000);
+  noisy->waits = run.other && sim_random_below(1000) < run.wanted->waits;
   const uint32_t most = threads_that_run();
   self->at_once = run.wanted->nested > 0 ? 1 : phase->count < most ? phase->count : most;
   self->started = 0;
@@ -136,6 +155,7 @@ static void run_phase(producer_t *self, const sim_phase_t *phase)
   for (uint32_t i = 0; i < phase->count; i++)
     pool->push(self->pool, &self->task[i]);
   pool->wait(self->pool);
+  noisy->waits = false;
 }
 
 /// CPU time of all threads but the host's.
@@ -155,10 +175,18 @@ static double preempted(void)
   return sum;
 }
 
+/// Of a pool of the ws backend, which can fork: as in backends/ws.c.
+static void read_ledger(ws_ledger_t *ledger)
+{
+  if (run.wanted->pool->fork_join)
+    ws_pool_ledger(*(ws_pool_t **)run.producer[0].pool, ledger);
+}
+
 static void begin_measuring(void)
 {
   if (++run.ready < run.wanted->producers)
     return;
+  read_ledger(&run.ledger_before);
   run.busy_before_ps = busy_ps();
   run.wakes_before = sim_wakes;
   run.preempted_before = preempted();
@@ -279,6 +307,7 @@ static void *produce(void *arg)
     run.wanted->pool->run(self->pool, slots, self);
   else
     slots(self);
+  read_ledger(&run.series->ledger);
   run.over++;
   sim_sleep(0);
   return NULL;
@@ -328,7 +357,7 @@ static void begin_host(sim_thread_t like)
   memset(like.allowed, 0, sizeof(like.allowed));
   for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++) {
     like.allowed[cpu / 64] = UINT64_C(1) << (cpu % 64);
-    sim_thread_new(&like, take_cpu, NULL, SIM_PS_PER_S);
+    sim_thread_new(&like, take_cpu, NULL, SIM_PS_PER_S)->steals = run.wanted->stolen;
     like.allowed[cpu / 64] = 0;
   }
 }
@@ -350,6 +379,12 @@ static void *begin(void *arg)
     sim_finding("the pool could not be made");
   if (wanted->classes == SIM_RR)
     sim_self->class = SIM_FAIR;
+  if (wanted->waits > 0) {
+    ws_settings_t other;
+    ws_settings_default(&other);
+    other.workers = 1;
+    ws_pool_create(&run.other, &other);
+  }
   for (uint32_t i = 1; i < wanted->producers; i++) {
     run.producer[i].pool = share(first->pool);
     sim_thread_new(sim_self, produce, &run.producer[i], sim_self->now_ps + SIM_PS_PER_US * i);
@@ -401,5 +436,8 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   series->wakes = (double)(sim_wakes - run.wakes_before);
   series->preempted = preempted() - run.preempted_before;
   series->wall_us = (double)(run.ended_ps - run.begun_ps) / 1e6;
+  series->ledger.bursts -= run.ledger_before.bursts;
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    series->ledger.by[i].bursts -= run.ledger_before.by[i].bursts;
   return true;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../../include/ws_ledger.h"
 #include "arrivals.h"
 #include "bench_backend.h"
 #include "sim_plan.h"
@@ -29,6 +30,10 @@ typedef struct {
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
   double host_on_us,
       host_off_us; ///< the host takes each CPU so long after so long (exponential means); 0 = no
+  bool stolen; ///< the kernel does not see that: what waits for such a CPU stays
+  /// Of 1000 phases so many have a task that takes so much longer, or waits so long for another pool.
+  uint32_t longer, waits;
+  double noise_us;
   bool poll; ///< a real-time thread of the workers' priority polls a clock: it takes a CPU
   uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;
@@ -46,6 +51,7 @@ typedef struct {
   double wakes; ///< threads woken by futex calls
   double preempted; ///< times that a producer lost its CPU
   double wall_us;
+  ws_ledger_t ledger; ///< of the ws pool: bursts
 } sim_series_t;
 
 /// @return false: it did not end within a minute of virtual time

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "../../../include/ws_key.h"
+#include "../../../include/ws_ledger.h"
 #include "../../../include/ws_reduce.h"
 #include "../../../include/ws_scan.h"
 #include "../../../pool/ws_process.h"
@@ -156,6 +157,7 @@ static void try_core(void)
   RETURNS(ws_reduce, reduce(), 10);
   RETURNS(ws_scan, scan(), 2);
   RETURNS(ws_pool_stats_sized, workers_of(), 1);
+  RETURNS(ws_pool_ledger_sized, (ws_pool_ledger_sized(pool, NULL, 0), 0), 0);
   RETURNS(ws_pool_prewake_stats_sized, (ws_pool_prewake_stats_sized(pool, NULL, 0), 0), 0);
   RETURNS(ws_pool_report, (ws_pool_report(pool, no_line, NULL), 0), 0);
   RETURNS(ws_pool_prewake, awake_after(NOW), 0);

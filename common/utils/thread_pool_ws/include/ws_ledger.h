@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_ledger.h
+/// Why bursts and phases of a pool were late: longer than settings.deadline_ns, else than 1.25 times the
+/// median of their kind. Counted if the pool's settings have deadline_ns, record or report.
+#ifndef WS_LEDGER_H
+#define WS_LEDGER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ws_pool_s;
+
+/// What the time over the limit went to: docs/tracing.md. A later version may append causes.
+typedef enum {
+  WS_CAUSE_WAKE, ///< the wake of a worker, or of the joining thread
+  WS_CAUSE_NO_CPU, ///< a thread was preempted or stolen from, or a task slept in a system call
+  WS_CAUSE_QUOTA, ///< the same, while the control group's quota was used up
+  WS_CAUSE_LONG_TASK, ///< a task longer than the 99th percentile of its kind
+  WS_CAUSE_TOO_FEW, ///< bursts of its kind always take longer than the deadline: too few threads, or CPUs
+  WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
+  WS_CAUSE_OTHER_POOL, ///< a wait for another pool
+  WS_CAUSE_UNKNOWN,
+  WS_CAUSES
+} ws_cause_t;
+
+typedef struct {
+  uint64_t bursts; ///< late ones of which it is the main cause
+  uint64_t total_ns, worst_ns; ///< of all late ones: the part that it has of their time over the limit
+} ws_cause_stats_t;
+
+/// A later version may append fields.
+typedef struct {
+  uint64_t bursts; ///< bursts, and phases where they are marked (ws_trace_slot.h)
+  uint64_t late; ///< of these
+  ws_cause_stats_t by[WS_CAUSES]; ///< [ws_cause_t] those
+} ws_ledger_t;
+
+/// @return a few words in English, "long task"; NULL if @p cause is none
+const char *ws_cause_name(ws_cause_t cause);
+
+/// @brief ws_pool_ledger() into @p bytes. For callers that do not compile this header.
+void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes);
+
+/// @brief Read the pool's ledger; all 0 if it has none. Ignores NULL.
+/// @threads   any thread, while the pool exists; also after its stop
+static inline void ws_pool_ledger(const struct ws_pool_s *pool, ws_ledger_t *ledger)
+{
+  ws_pool_ledger_sized(pool, ledger, sizeof(*ledger));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif

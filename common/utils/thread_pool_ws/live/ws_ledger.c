@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_ledger.c
+/// ws_live.h: the function that takes events for the rings, and the ledger (ws_ledger.h).
+///
+/// A burst begins with the first push of a thread that is in no task and no phase, and ends when it has
+/// waited for that group.
+#include "ws_live.h"
+#include "ws_rings.h"
+
+#define POOLS 32u ///< one is at its id modulo this
+#define LEARNS 64u ///< bursts of a kind until its median is believed
+#define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
+#define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
+/// A thread notes its time without a CPU before it sleeps, and so long after the last note: a worker that
+/// never sleeps, when it begins a task; another one, when it begins a burst, and not at each phase of a slot.
+#define NOTED_TASK_NS 16000000u
+#define NOTED_BURST_NS 100000u
+
+static struct {
+  ws_au64_t deadline_ns; ///< S
+  ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
+} ledgers[POOLS];
+#define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
+static ws_au64_t throttled; ///< S periods in which the quota was used up, when it was last read
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; ///< of the begin, and the next one
+static bool watches_forks;
+static const ws_provider_t *lttng; ///< NULL = not loaded; constant once this room's table is seen
+static ws_provider_t table;
+
+const char *ws_cause_name(ws_cause_t cause)
+{
+  static const char *const names[WS_CAUSES] = {"slow wake",       "no CPU",      "quota",      "long task",
+                                               "too few threads", "serial time", "other pool", "unknown"};
+  return (uint32_t)cause < WS_CAUSES ? names[cause] : NULL;
+}
+
+void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
+{
+  uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)];
+  for (size_t i = 0; pool && i < sizeof(own) / sizeof(own[0]); i++)
+    own[i] = ws_stat_load(&ledgers[pool->id % POOLS].count[i]);
+  if (pool && ledger)
+    ws_sized_put(ledger, bytes, own, sizeof(own));
+}
+
+static void note_idle(ws_event_ring_t *ring, uint64_t now_ns, uint64_t least_ns)
+{
+  if (now_ns - ring->idle_at < least_ns)
+    return;
+  ring->idle_at = now_ns;
+  ws_ring_put(ring, now_ns, WS_NOTE_IDLE, 0, ws_ring_idle_ns(ring));
+}
+
+/// @param key  what bursts of one kind share
+static void begin_burst(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key, uint32_t in)
+{
+  ring->in = in;
+  ring->key = key;
+  ring->begin = now_ns;
+  ring->pushed = 0;
+  note_idle(ring, now_ns, NOTED_BURST_NS);
+}
+
+/// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
+static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
+{
+  const uint32_t octave = 63u - (uint32_t)__builtin_clzll(ring->pushed | 1);
+  const uint64_t size = octave << 4 | ring->pushed << 3 >> octave;
+  const uint64_t key = ring->in > 1 ? ring->in : (ring->key << 16) + size;
+  ws_learnt_t *learnt = &ring->learnt[(key ^ key >> 20) % KINDS];
+  if (learnt->key != key)
+    *learnt = (ws_learnt_t){.key = key};
+  return learnt;
+}
+
+/// Move what is learnt towards a value: to the quantile up / (up + down). 0 = no value.
+static void follow(uint64_t *learnt, uint64_t value, uint32_t up, uint32_t down)
+{
+  const uint64_t step = *learnt / 1024 + 1;
+  if (*learnt == 0 || value == 0)
+    *learnt += value;
+  else
+    *learnt = value > *learnt ? *learnt + up * step : *learnt - (*learnt > down * step ? down * step : 0);
+}
+
+/// @brief Count a late burst, note it for readers of the rings, and have the rings copied.
+static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
+{
+  uint64_t *part = burst->part;
+  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
+  const uint64_t before = ws_stat_load(&throttled), now = part[WS_CAUSE_NO_CPU] ? ws_os_throttled() : before;
+  ws_stat_store(&throttled, now);
+  if (now > before) { // there is a quota, and it was used up meanwhile
+    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU];
+    part[WS_CAUSE_NO_CPU] = 0;
+  }
+  uint32_t most = 0;
+  ws_ring_put(ring, burst->end, WS_NOTE_LATE, burst->pool, length);
+  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+    const uint64_t ns = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
+    most = part[i] > part[most] ? i : most;
+    if (ns > 0)
+      ws_ring_put(ring, burst->end, WS_NOTE_PART, i, ns);
+    ws_stat_add(COUNT(burst->pool, by[i].total_ns), ns);
+    if (ns > ws_stat_load(COUNT(burst->pool, by[i].worst_ns)))
+      ws_stat_store(COUNT(burst->pool, by[i].worst_ns), ns);
+  }
+  if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
+    most = WS_CAUSE_TOO_FEW;
+  ws_stat_add(COUNT(burst->pool, late), 1);
+  ws_stat_add(COUNT(burst->pool, by[most].bursts), 1);
+  WS_PROBE_LTTNG(late_burst, burst->pool, -1, ws_cause_name((ws_cause_t)most), over_ns);
+  if (burst->end <= ws_hint_load(&ws_rings.copy_after) || !ws_hint_load(&ws_rings.guard))
+    return;
+  ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);
+  ws_os_futex_wake(ws_hint_load(&ws_rings.guard), 1);
+}
+
+/// The burst, or phase, has ended: judge it, and learn from it.
+static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
+{
+  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].deadline_ns),
+                 length = now_ns - ring->begin;
+  ws_learnt_t *learnt = learnt_of(ring);
+  const bool learns = learnt->count++ < LEARNS, is_given = given_ns % WS_DEADLINE_AUTO != 0;
+  const uint64_t least_ns = learns ? UINT64_MAX : learnt->length + learnt->length / 4,
+                 limit = is_given ? given_ns : least_ns;
+  ws_late_burst_t burst = {.ring = ring,
+                           .learnt = learnt,
+                           .begin = ring->begin,
+                           .end = now_ns,
+                           .pool = ring->pool,
+                           .limit = limit,
+                           .usual = learns ? limit : learnt->length};
+  ring->in = 0;
+  ws_stat_add(COUNT(ring->pool, bursts), 1);
+  if (length > burst.limit) {
+    ws_path_blame(&burst);
+    enter(ring, &burst);
+  }
+  follow(&learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
+  follow(&learnt->task_p99, ring->ran, 99, 1);
+  ring->ran = 0;
+}
+
+/// @return whether the push is one more of the last event, without the clock
+static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uintptr_t func)
+{
+  if (ring->depth == 0) {
+    if (WS_UNLIKELY(ring->in == 0))
+      begin_burst(ring, ws_rings_ns(), func, 1);
+    ring->pushed++;
+    ring->pool = pool;
+    ring->group = group;
+  }
+  ws_au64_t *last = &ring->event[(ws_own_load(&ring->of.head) - 1) % WS_RING_EVENTS].what;
+  const uint64_t what = ws_own_load(last);
+  const bool is_more =
+      (what & 31) == WS_NOTE_PUSH && what >> 16 == group && (what >> 6 & WS_RING_SMALL) < WS_RING_SMALL;
+  if (is_more)
+    ws_stat_store(last, what + (1 << 6));
+  return is_more;
+}
+
+/// ws_provider_t.note
+static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func)
+{
+  ws_self_t *self = ws_self();
+  if (WS_UNLIKELY(!self->ring))
+    self->ring = ws_ring_take();
+  ws_event_ring_t *ring = self->ring;
+  if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
+    return;
+  const uint64_t now_ns = ws_rings_ns();
+  uint64_t wake_ns = ws_hint_load(&ws_rings.wake_ns);
+  if (kind == WS_NOTE_PARK || (kind == WS_NOTE_RUN && ring->depth == 0 && ring->in == 0))
+    note_idle(ring, now_ns, kind == WS_NOTE_PARK ? 0 : NOTED_TASK_NS);
+  ring->depth -= kind == WS_NOTE_RAN && ring->depth > 0; // it may have begun before the record
+  ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
+  if (kind == WS_NOTE_RAN && ring->ran == 0
+      && ring->began) // its first since a burst ended, without others in it
+    ring->ran = now_ns - ring->began;
+  if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN)
+    ring->began = kind == WS_NOTE_RUN ? now_ns : 0;
+  if (kind == WS_NOTE_UNPARK && address > RISEN_NS) { // else its timer had woken it
+    follow(&wake_ns, address, 16, 16);
+    ws_hint_store(&ws_rings.wake_ns, wake_ns);
+  }
+  const bool is_phase = ring->in == 2 + small;
+  const bool joins = kind == WS_NOTE_JOINED && ring->in == 1 && (address == 0 || address == ring->group);
+  if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
+    begin_burst(ring, now_ns, 0, 2 + small);
+  else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
+    end_burst(ring, now_ns);
+  ring->depth += kind == WS_NOTE_RUN;
+}
+
+/// In the child of a fork, which has one thread: the rings are the parent's.
+static void in_child(void)
+{
+  pthread_mutex_init(&lock, NULL);
+  if (ws_rings.file)
+    ws_store_release(&ws_provider, (void *)(uintptr_t)lttng); // [edge PROVIDER release] as before the begin
+  ws_rings.file = NULL;
+  ws_self()->ring = NULL;
+}
+
+void ws_live_begin(const struct ws_pool_s *pool)
+{
+  const ws_settings_t *settings = &pool->settings;
+  if (settings->deadline_ns == 0 && !settings->report && !settings->record[0])
+    return;
+  pthread_mutex_lock(&lock);
+  if (!watches_forks) // without memory the next pool tries again
+    watches_forks = pthread_atfork(NULL, NULL, in_child) == 0;
+  if (!ws_rings.file && watches_forks && ws_rings_map(settings)) {
+    lttng = ws_provider_events();
+    table = lttng ? *lttng : (ws_provider_t){0};
+    table.note = note;
+    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
+  }
+  memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
+  ws_init_store(&ledgers[pool->id % POOLS].deadline_ns, settings->deadline_ns);
+  ws_stat_store(&throttled, ws_os_throttled());
+  pthread_mutex_unlock(&lock);
+}

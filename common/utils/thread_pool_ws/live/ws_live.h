@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_live.h
+/// Why was this burst late: the record, and the ledger. A plug-in: other rooms call the functions below, and
+/// make events (ws_probe.h). ws_live_null.c links in its place.
+///
+///   record   each thread keeps its last events in a ring (ws_rings.h), in a file if settings.record asks
+///   ledger   at the end of a late burst or phase the joining thread finds from the rings what the burst
+///            waited for (ws_path.c), and counts that by cause (ws_ledger.c)
+#ifndef WS_LIVE_H
+#define WS_LIVE_H
+
+#include "../pool/ws_types.h"
+
+/// @brief The pool is made: if its settings ask for the record, the ledger or a report, the process's events
+/// go to the rings from now on. What fails is a warning, and the pool runs without.
+void ws_live_begin(const struct ws_pool_s *pool);
+
+/// @brief A guard sleeps on @p word: a late burst that is to be copied wakes it. Its memory may be gone.
+void ws_live_guard(ws_au32_t *word);
+
+/// @brief Copy the rings beside the record if a late burst has asked for it. @threads guards
+void ws_live_look(void);
+
+#endif

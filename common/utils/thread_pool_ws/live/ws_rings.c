@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_rings.c
+/// ws_rings.h: the mapping, its file, and copies in it.
+#define _GNU_SOURCE
+#include "ws_rings.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../pool/ws_callback.h"
+#include "ws_live.h"
+
+#define HOUR_NS UINT64_C(3600000000000)
+#define COMPARE_NS 2000000u ///< in which the CPU's counter is compared with the clock
+
+struct ws_rings_s ws_rings;
+ws_event_ring_t ws_ring_none;
+
+/// A full disk is an error now, not a SIGBUS later, nor a SIGXFSZ. @return -1, with a warning: there is none
+static int begin_file(const ws_settings_t *settings)
+{
+  char path[WS_RECORD_PATH_MAX + 60];
+  struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  snprintf(path, sizeof(path), "%s/tpool-ws-%d-%llu.record", settings->record, (int)getpid(),
+           (unsigned long long)ws_os_now_ns());
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const bool is_small = limit.rlim_cur < sizeof(ws_event_file_t);
+  const int error = file < 0 ? errno : is_small ? EFBIG : posix_fallocate(file, 0, sizeof(ws_event_file_t));
+  if (error == 0)
+    return file;
+  ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(error));
+  if (file >= 0)
+    unlink(path);
+  close(file);
+  return -1;
+}
+
+/// The counter is used if Linux does so for its own clock.
+static void measure_counter(void)
+{
+#if defined(__x86_64__) && !defined(WS_SIMULATED)
+  char source[8] = "";
+  ws_os_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
+  const uint64_t ticks = __builtin_ia32_rdtsc(), ns = ws_os_now_ns();
+  ws_os_futex_wait(&(ws_au32_t){0}, 0, COMPARE_NS);
+  const double took_ticks = (double)(__builtin_ia32_rdtsc() - ticks);
+  if (strncmp(source, "tsc", 3) == 0)
+    ws_rings.ns_a_tick = (double)(ws_os_now_ns() - ns) / took_ticks;
+#endif
+}
+
+bool ws_rings_map(const ws_settings_t *settings)
+{
+  const int file = settings->record[0] ? begin_file(settings) : -1;
+  const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+  ws_event_file_t *its = mmap(NULL, sizeof(*its), PROT_READ | PROT_WRITE, flags, file, 0);
+  close(file);
+  if (its == MAP_FAILED)
+    return false;
+  measure_counter();
+  memcpy(its->magic, "WSREC002", sizeof(its->magic));
+  its->pid = (uint32_t)getpid();
+  ws_init_store(&ws_rings.copy_after, file < 0 ? WS_COPY_NONE : 0);
+  ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
+  ws_rings.file = its;
+  ws_live_look(); // compares the clocks
+  return true;
+}
+
+ws_event_ring_t *ws_ring_take(void)
+{
+  const ws_worker_t *worker = ws_self()->worker;
+  const uint32_t number = ws_add_relaxed(&ws_rings.file->rings, 1); // relaxed: unique
+  if (number >= WS_RINGS)
+    return &ws_ring_none;
+  ws_event_ring_t *ring = &ws_rings.file->ring[number];
+  prctl(PR_GET_NAME, ring->of.name);
+  ws_stat_store(&ring->of.who, worker ? worker->pool->id << 16 | worker->index : 0);
+  ws_store_release(&ring->of.tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
+  for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
+    ws_stat_add(&ring->event[at].what, 0);
+  return ring;
+}
+
+void ws_live_guard(ws_au32_t *word)
+{
+  ws_hint_store(&ws_rings.guard, word);
+}
+
+/// Words, as their owner goes on.
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+  for (size_t i = 0; i < bytes / sizeof(ws_au64_t); i++)
+    ws_stat_store((ws_au64_t *)to + i, ws_stat_load((const ws_au64_t *)from + i));
+}
+
+static void copy_ring(ws_ring_copy_t *to, const ws_event_ring_t *ring)
+{
+  if (ws_load_acquire(&ring->of.tid) == 0) // [edge RING acquire] what is in it
+    return;
+  const uint64_t head = ws_load_acquire(&ring->of.head); // [edge RING acquire] the events below
+  copy_words(&to->of, &ring->of, sizeof(to->of));
+  ws_stat_store(&to->of.head, head);
+  for (uint64_t at = head - WS_COPY_EVENTS; at != head; at++)
+    copy_words(&to->event[at % WS_COPY_EVENTS], &ring->event[at % WS_RING_EVENTS], sizeof(to->event[0]));
+}
+
+void ws_live_look(void)
+{
+  static uint64_t hour, copies; // of the guard that copies: in that hour
+  ws_event_file_t *its = ws_rings.file;
+  struct timespec now = {0};
+  uint64_t asked = WS_COPY_ASKED;
+  if (!its)
+    return;
+  clock_gettime(CLOCK_REALTIME, &now);
+  ws_stat_store(&its->own_ns, ws_rings_ns());
+  ws_stat_store(&its->real_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+  if (!ws_cas_acq_rel(&ws_rings.copy_after, &asked, WS_COPY_NONE)) // [edge RING acq_rel] one guard
+    return;
+  const uint64_t hour_now = ws_rings_ns() / HOUR_NS;
+  copies = hour_now == hour ? copies : 0;
+  hour = hour_now;
+  for (uint32_t i = 0; i < ws_ring_count(); i++)
+    copy_ring(&its->copy[copies][i], &its->ring[i]);
+  ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
+  // [edge RING release] the copy
+  ws_store_release(&ws_rings.copy_after, ++copies < WS_COPIES ? 0 : (hour + 1) * HOUR_NS);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_rings.h
+/// The rings: the last events of each thread, in one mapping. nrbench/trace/rings.py reads the file.
+///
+/// Roles     A ring has one owner, which writes. Any thread reads, and so does another process.
+/// Overrun   The owner never waits. A reader leaves out the oldest events, which it may be overwriting.
+/// Lifetime  The mapping stays until the process ends: any thread may be in the middle of an event.
+#ifndef WS_RINGS_H
+#define WS_RINGS_H
+
+#include <stdalign.h>
+
+#include "../include/ws_ledger.h"
+#include "../pool/ws_process.h"
+#include "../trace/ws_probe.h"
+
+#define WS_RINGS 128u
+#define WS_RING_EVENTS 4096u ///< a power of two, as the next one
+#define WS_COPY_EVENTS 256u ///< of a ring, in a copy
+#define WS_COPIES 8u ///< at most, in an hour; those of the next replace them
+#define WS_RING_SMALL 0x3ffu
+
+/// 5 bits of kind (ws_note_t), one for "in a task", 10 of small, 48 of address.
+typedef struct {
+  ws_au64_t ns, what; ///< O
+} ws_ring_event_t;
+
+/// What begins a ring.
+typedef struct {
+  ws_au64_t head; ///< O events written
+  ws_au64_t who; ///< O of a worker: its pool's id << 16, and its index
+  ws_au64_t tid; ///< I owner; 0 = none yet
+  char name[16]; ///< I
+} ws_ring_begin_t;
+
+/// What is learnt of bursts, or phases, of one kind: the median, and the 99th percentile of their tasks.
+typedef struct {
+  uint64_t key, count, length, task_p99;
+} ws_learnt_t;
+
+typedef struct ws_event_ring_s {
+  ws_ring_begin_t of;
+  // P the owner's.
+  uint32_t depth; ///< tasks that it is in
+  uint32_t in; ///< 1 = a burst, 2 + which = a phase, 0 = neither; with the fields below
+  uint64_t pool, pushed, key, group, begin;
+  uint64_t idle_at, began, ran; ///< when it last noted IDLE; a task: begin and length
+  ws_learnt_t learnt[8];
+  alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
+} ws_event_ring_t;
+
+/// Its newest events, as a guard has copied them.
+typedef struct {
+  ws_ring_begin_t of;
+  alignas(64) ws_ring_event_t event[WS_COPY_EVENTS];
+} ws_ring_copy_t;
+
+/// The mapping, and the file. Its layout is rings.py's, too.
+typedef struct {
+  char magic[8];
+  uint32_t pid;
+  ws_au32_t rings; ///< S that threads have asked for
+  ws_au64_t own_ns, real_ns; ///< S the rings' clock and CLOCK_REALTIME, at one time
+  alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
+  ws_event_ring_t ring[WS_RINGS];
+  ws_ring_copy_t copy[WS_COPIES][WS_RINGS];
+} ws_event_file_t;
+
+/// What the process has of this room: begun once, before any event.
+extern struct ws_rings_s {
+  ws_event_file_t *file; ///< NULL = there are no rings
+  double ns_a_tick; ///< of the CPU's counter, which takes less time than the clock; 0 = that cannot be used
+  ws_au64_t wake_ns; ///< S median from a call to the worker's first instruction
+  ws_aptr_t guard; ///< S futex of the guard that was made last
+  ws_au64_t copy_after; ///< S a late burst that ends after that time asks for a copy; or WS_COPY_*
+} ws_rings;
+#define WS_COPY_ASKED UINT64_MAX
+#define WS_COPY_NONE (UINT64_MAX - 1) ///< there is no file, or a guard copies it
+
+/// @brief Map the rings, in a new file if settings->record asks. @return false: there is no memory
+bool ws_rings_map(const ws_settings_t *settings);
+/// @brief Take a ring for the calling thread. @return ws_ring_none = there is none
+ws_event_ring_t *ws_ring_take(void);
+extern ws_event_ring_t ws_ring_none;
+
+/// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
+typedef struct {
+  const ws_event_ring_t *ring; ///< of the thread that joined
+  const ws_learnt_t *learnt; ///< of its kind
+  uint64_t begin, end, pool;
+  uint64_t limit, usual; ///< of its length
+  uint64_t part[WS_CAUSES], sum;
+} ws_late_burst_t;
+/// @brief Find the parts by the critical path (ws_path.c).
+void ws_path_blame(ws_late_burst_t *burst);
+
+/// Since some time, at about the rate of CLOCK_MONOTONIC.
+static inline uint64_t ws_rings_ns(void)
+{
+#if defined(__x86_64__) && !defined(WS_SIMULATED)
+  if (WS_LIKELY(ws_rings.ns_a_tick > 0))
+    return (uint64_t)(int64_t)((double)(int64_t)__builtin_ia32_rdtsc() * ws_rings.ns_a_tick);
+#endif
+  return ws_os_now_ns();
+}
+
+/// @threads  the owner
+static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kind, uint64_t small,
+                               uint64_t address)
+{
+  const uint64_t head = ws_own_load(&ring->of.head);
+  const uint64_t low = kind | (ring->depth > 0) << 5 | (small & WS_RING_SMALL) << 6;
+  ws_stat_store(&ring->event[head % WS_RING_EVENTS].ns, ns);
+  ws_stat_store(&ring->event[head % WS_RING_EVENTS].what, low | address << 16);
+  ws_store_release(&ring->of.head, head + 1); // [edge RING release] the event
+}
+
+/// @return how many rings threads have
+static inline uint32_t ws_ring_count(void)
+{
+  const uint32_t asked = ws_hint_load(&ws_rings.file->rings);
+  return asked < WS_RINGS ? asked : WS_RINGS;
+}
+
+/// @return ns in which the ring's thread has not used a CPU, since some time
+static inline uint64_t ws_ring_idle_ns(const ws_event_ring_t *ring)
+{
+  return ws_os_now_ns() - ws_os_thread_cpu_ns((int32_t)ws_hint_load(&ring->of.tid));
+}
+
+#endif

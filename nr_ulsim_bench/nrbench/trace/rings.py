@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A record as a trace: the rings of a process's threads (thread_pool_ws/live/ws_rings.h), with the same
+events, and copies that were made of them at late bursts. Events between the copies are lost. A ring has less
+than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run is
+told by their order."""
+
+import struct
+from collections import defaultdict, deque
+from contextlib import suppress
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
+from nrbench.trace.record import MAPPED, PHASES, TraceError
+
+MAGIC = b"WSREC002"
+BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_event_file_t
+RING, RINGS = struct.Struct("<3Q16s"), 128  # ws_ring_begin_t
+EVENTS, EVENTS_AT = (4096, 256), (1024, 64)  # of a ring, of its copy
+BYTES = tuple(at + 16 * events for at, events in zip(EVENTS_AT, EVENTS))
+(RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
+NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
+         PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
+# In the order of ws_cause_t.
+CAUSES = (
+    "slow wake",
+    "no CPU",
+    "quota",
+    "long task",
+    "too few threads",
+    "serial time",
+    "other pool",
+    "unknown",
+)
+
+
+class LateBurst(NamedTuple):
+    """As the pool has judged it. Times in ns of the epoch."""
+
+    pid: int
+    tid: int
+    end_ns: int
+    duration_ns: int
+    over: dict[str, int]  # ns by cause
+
+    @property
+    def begin_ns(self) -> int:
+        return self.end_ns - self.duration_ns
+
+    @property
+    def over_ns(self) -> int:
+        return sum(self.over.values())
+
+
+class Ring(NamedTuple):
+    is_whole: bool  # nothing was overwritten
+    who: int
+    tid: int
+    name: str
+    time: np.ndarray  # of its events, in ns of the epoch
+    what: np.ndarray
+
+
+class Piece:
+    """The rings, or a copy of them."""
+
+    def __init__(self, pid: int, rings: list[Ring]) -> None:
+        self.pid, self.rings = pid, [ring for ring in rings if len(ring.time)]
+        overwritten = [ring.time[0] for ring in self.rings if not ring.is_whole]
+        # From when on each ring has all events.
+        begin = max(overwritten, default=min((ring.time[0] for ring in self.rings), default=FOREVER))
+        self.begin_ns, self.is_whole = int(begin), not overwritten
+        self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
+
+
+class RecordFile:
+    """Its pieces, the oldest first."""
+
+    def __init__(self, path: Path) -> None:
+        data = path.read_bytes()
+        if len(data) < RINGS_AT:
+            raise self.wrong(path, "size", f"{len(data)} bytes, shorter than a header")
+        magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
+        if magic != MAGIC:
+            raise self.wrong(path, "magic", repr(magic))
+        if not 0 < own_ns < 1 << 62:
+            raise self.wrong(path, "own_ns", str(own_ns))
+        if not 0 < real_ns < 1 << 61:
+            raise self.wrong(path, "real_ns", str(real_ns))
+        self.offset_ns, self.without = real_ns - own_ns, max(asked - RINGS, 0)
+        self.maps = data[MAPS:RINGS_AT].split(b"\0")[0].decode(errors="replace")
+        self.is_cut, begin = len(data) != RINGS_AT + RINGS * (BYTES[0] + 8 * BYTES[1]), RINGS_AT
+        pieces = []
+        for copy in 0, *[1] * 8:
+            rings = []
+            for at in range(begin, min(begin := begin + RINGS * BYTES[copy], len(data)), BYTES[copy]):
+                if at + BYTES[copy] <= len(data):
+                    rings += self.ring(path, data, at, copy)
+            pieces.append(Piece(self.pid, rings))
+        self.pieces = sorted((piece for piece in pieces if piece.rings), key=lambda piece: piece.begin_ns)
+
+    @staticmethod
+    def wrong(path: Path, field: str, why: str) -> TraceError:
+        return TraceError(f"{path}: {field}: {why}; not a record of this version, or damaged")
+
+    def ring(self, path: Path, data: bytes, at: int, copy: int) -> Iterator[Ring]:
+        head, who, tid, name = RING.unpack_from(data, at)
+        if tid == 0:
+            return
+        if head >= 1 << 60:
+            raise self.wrong(path, f"ring at {at}: head", str(head))
+        words = np.frombuffer(data, "<u8", 2 * EVENTS[copy], at + EVENTS_AT[copy]).reshape(-1, 2)
+        # The oldest event may be half overwritten.
+        words = words[np.arange(max(0, head - EVENTS[copy] + 1), head) % EVENTS[copy]]
+        words = words[words[:, 0] < 1 << 61]
+        words = words[words[:, 0] >= np.maximum.accumulate(words[:, 0])].astype("i8")
+        text = name.split(b"\0")[0].decode(errors="replace")
+        yield Ring(head < EVENTS[copy], who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
+
+
+def is_record(path: Path) -> bool:
+    return path.is_dir() and any(path.glob("*.record"))
+
+
+def open_trace(path: Path, part: Stretch | None = None) -> Trace:
+    """Of whatever kind the folder is."""
+    return Record(path, part) if is_record(path) else Trace(path, part)
+
+
+class Record(Trace):
+    """Has what a Trace has. Raises TraceError that names the file and the field that is wrong."""
+
+    def __init__(self, path: Path, part: Stretch | None = None) -> None:
+        self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
+        self.lost, self.warnings, self.about = [], [], {"images": {}, "threads": {}}
+        self._files = [RecordFile(file) for file in sorted(path.glob("*.record"))]
+        for name, file in zip(sorted(path.glob("*.record")), self._files):
+            if file.is_cut:
+                self.warnings.append(f"{name}: is cut off: what is not there is left out")
+            if file.without:
+                self.warnings.append(
+                    f"{name}: {file.without} threads had no ring: their events are not there"
+                )
+        pieces = [piece for file in self._files for piece in file.pieces]
+        if not pieces:
+            raise TraceError(f"{path}: there is no event in its records")
+        self.first_ns = min(piece.begin_ns for piece in pieces)
+        self.last_ns = max(piece.end_ns for piece in pieces)
+        self.offset_ns = self._files[-1].offset_ns
+        self.recorded = max(file.stat().st_mtime for file in path.glob("*.record"))
+        self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
+        for piece in pieces:
+            for ring in piece.rings:
+                self.about["threads"][f"0:{piece.pid}:{ring.tid}"] = ring.name
+
+    def processes(self) -> list[Events]:
+        """In order of their first events."""
+        self.lost, self.late = [], []
+        found = [self._process(file) for file in self._files]
+        return sorted((of for of in found if len(of.table)), key=lambda of: int(of.table.time.iloc[0]))
+
+    def _process(self, file: RecordFile) -> Events:
+        rows, until_ns, pid = list[list[int]](), 0, file.pid
+        begin_ns, end_ns = self.part or (0, FOREVER)
+        for piece in file.pieces:
+            if until_ns and piece.begin_ns > until_ns:
+                self.lost.append(Lost(until_ns + 1, piece.begin_ns - 1, None, "event"))
+            for ring in piece.rings:
+                rows += self._rows(pid, ring, max(piece.begin_ns, until_ns + 1, begin_ns), end_ns)
+            until_ns = max(until_ns, piece.end_ns)
+        rows.sort(key=lambda row: row[0])
+        match(rows)
+        names = ["time", "kind", "tid", "pool", "worker", "by_timer", "func", "arg", "group"]
+        table = pd.DataFrame(np.array(rows, "i8").reshape(-1, len(names)), columns=names)
+        table = table.astype({column: COLUMNS[column] for column in names[3:]} | {"kind": "i1", "tid": "i4"})
+        table["cpu"] = np.zeros(len(table), "i2")
+        table["epoch"] = epochs(table.time.to_numpy(), self.lost)
+        return Events(pid, 0, table, self._names(file), not self.part and file.pieces[0].is_whole)
+
+    def _rows(self, pid: int, ring: Ring, begin_ns: int, end_ns: int) -> Iterator[list[int]]:
+        """Time, kind, thread, pool, worker, by_timer, func, arg, group. An arg is a task's number."""
+        running: list[list[int]] = []
+        pool, worker = (ring.who >> 16, ring.who & 0xFFFF) if ring.who else (0, -1)
+        chosen = (ring.time >= begin_ns) & (ring.time <= end_ns)
+        for time, what in zip(ring.time[chosen].tolist(), ring.what[chosen].tolist()):
+            kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
+            if kind == LATE:
+                self.late.append(LateBurst(pid, ring.tid, time, address, {}))
+            elif kind == PART and self.late and small < len(CAUSES):
+                self.late[-1].over[CAUSES[small]] = address
+            if kind in (PHASE, PHASE_END) and small < len(PHASES):
+                of, numbers = (
+                    KINDS.index(f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}"),
+                    address & 0xFFFF,
+                )
+                frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
+                yield [time, of, ring.tid, 0, tasks, 0, frame, slot, numbers * (kind == PHASE)]
+            if kind not in NAMES:
+                continue
+            row = [time, KINDS.index(NAMES[kind]), ring.tid, pool, worker, 0, 0, 0, 0]
+            if kind == RUN:
+                row[3:] = [small, worker if small == pool else -1, 0, address, id(row) & FOREVER, 0]
+                running.append(row)
+            elif kind == RAN:
+                if not running:
+                    continue  # it began before
+                run = running.pop()
+                row[3], row[7], run[8] = small, run[7], address
+            elif kind == PUSH:
+                for _ in range(small):
+                    yield [*row[:3], 0, -1, 0, 0, 0, address]
+                continue
+            elif kind in (JOIN, JOINED):
+                row[3], row[8] = small, address
+            elif kind == WAKE:
+                row[3], row[4] = address >> 16, address & 0xFFFF
+            elif kind == UNPARK:
+                row[5] = small
+            yield row
+
+    def _names(self, file: RecordFile) -> list[Event]:
+        """What the process and the files in it are called."""
+        images: dict[str, list[int]] = {}
+        for begin, end, _, _, path in MAPPED.findall(file.maps):
+            images.setdefault(path, [int(begin, 16), 0])[1] = int(end, 16)
+        base: Event = {"place": 0, "time": self.first_ns, "vpid": file.pid}
+        notes = [base | {"kind": "procname", "text": Path(next(iter(images), "")).name}]
+        for path, (begin, end) in images.items():
+            kind = b""
+            with suppress(OSError), open(path, "rb") as image:
+                kind = image.read(18)[16:]
+            about = {"baddr": begin, "memsz": end - begin, "text": path, "is_pic": int(kind != b"\2\0")}
+            notes.append(base | {"kind": "bin_info"} | about)
+        return notes
+
+
+def match(rows: list[list[int]]) -> None:
+    """Give each push the task that ran next of its group."""
+    push, run = KINDS.index("push"), KINDS.index("run_begin")
+    pushed: dict[int, deque[list[int]]] = defaultdict(deque)
+    for row in rows:
+        if row[1] == push:
+            pushed[row[8]].append(row)
+        elif row[1] == run and pushed[row[8]]:
+            of = pushed[row[8]].popleft()
+            of[3], of[6], of[7] = row[3], row[6], row[7]

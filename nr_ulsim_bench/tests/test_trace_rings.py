@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A record, made up: it reads as a trace does, and what is wrong with it is named."""
+
+import random
+import struct
+
+import pytest
+
+from nrbench.trace.reader import KINDS
+from nrbench.trace.record import TraceError
+from nrbench.trace.rings import BEGIN, BYTES, EVENTS, EVENTS_AT, MAGIC, RING, RINGS, RINGS_AT, Record
+
+POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
+FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS}
+RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART = range(1, 14)
+JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WAKE, 0, POOL << 16),
+          (1020, JOIN, POOL, GROUP), (1022, RUN, POOL, FUNC), (1100, RAN, POOL, GROUP),
+          (1200, JOINED, POOL, GROUP), (1210, PHASE_END, 1, 5 << 32 | 3 << 16 | 2), (1210, LATE, POOL, 105),
+          (1210, PART, 3, 40), (1210, PART, 0, 5)]  # fmt: skip
+WORKER = [(900, PARK, 0, 0), (1030, UNPARK, 0, 9), (1032, RUN, POOL, FUNC), (1190, RAN, POOL, GROUP)]
+
+
+def ring(events, tid, who=0, head=None, copy=0):
+    """Of (ns, kind, small, address), the newest ones."""
+    head = len(events) if head is None else head
+    if len(events) == EVENTS[copy]:
+        events = events[-head % EVENTS[copy] :] + events[: -head % EVENTS[copy]]
+    cells = b"".join(
+        struct.pack("<2Q", at, kind | small << 6 | where << 16) for at, kind, small, where in events
+    )
+    begin = RING.pack(head, who, tid, b"gnb")
+    return (begin.ljust(EVENTS_AT[copy], b"\0") + cells).ljust(BYTES[copy], b"\0")
+
+
+def record(folder, *rings, copies=(), **fields):
+    data = BEGIN.pack(*(FIELDS | fields).values()).ljust(RINGS_AT, b"\0") + b"".join(rings)
+    data = data.ljust(RINGS_AT + RINGS * BYTES[0], b"\0") + b"".join(copies)
+    data = data.ljust(RINGS_AT + RINGS * (BYTES[0] + 8 * BYTES[1]), b"\0")
+    (folder / "tpool-ws-7-1.record").write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return record(tmp_path, ring(JOINER, 7), ring(WORKER, 8, POOL << 16))
+
+
+def test_it_has_a_traces_events(folder):
+    ((pid, _, table, notes, _),) = Record(folder).processes()
+    names = [KINDS[kind] for kind in table.kind]
+    assert (
+        pid == 7
+        and names.count("push") == names.count("run_begin") == 2
+        and names[:2] == ["park", "ulsch_decoding_begin"]
+    )
+    tasks = table[table.kind.isin([KINDS.index("push"), KINDS.index("run_begin")])]
+    assert set(tasks.func) == {FUNC} and set(tasks.pool) == {POOL} and all(tasks.groupby("arg").size() == 2)
+    assert table.time.min() == REAL_NS + 400
+    assert {note["kind"] for note in notes} == {"procname"}
+
+
+def test_the_report_and_the_worst_late_bursts(folder, tool):
+    status, out, err = tool.run("report", folder, "--json")
+    assert status == 0 and '"tasks": 2' in out, err
+    status, out, err = tool.run("late", folder)
+    assert (
+        status == 0 and "long task 0.0, slow wake 0.0" in out and f"export {folder} --perfetto late-1" in out
+    ), err
+    assert "   gnb              |" in out and "longest task: 0x401000 0.2 us" in out
+    assert "no file *.record is in it" in tool.error("late", folder.parent)
+
+
+def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
+    later = [(at + 10**6 + 10 * i, *rest) for i in range(400) for at, *rest in JOINER]
+    copied = ring(JOINER, 7, copy=1)
+    record(tmp_path, ring(later[-EVENTS[0] :], 7, head=len(later)), copies=[copied])
+    trace = Record(tmp_path)
+    ((*_, table, _, _),) = trace.processes()
+    assert len(trace.lost) == 1 and len(trace.late) > 2 and table.epoch.nunique() == 2
+    assert table.time.is_unique or not table.duplicated().any()
+
+
+@pytest.mark.parametrize("field, value", [
+    ("magic", b"WSREC999"), ("own_ns", 0), ("own_ns", 1 << 63), ("real_ns", 0),
+    ("real_ns", 1 << 63)])  # fmt: skip
+def test_a_wrong_field_is_named(tmp_path, field, value):
+    record(tmp_path, ring(JOINER, 7), **{field: value})
+    with pytest.raises(TraceError, match=rf"tpool-ws-7-1.record: {field}: "):
+        Record(tmp_path)
+
+
+def test_a_head_that_cannot_be_is_named(tmp_path):
+    with pytest.raises(TraceError, match=rf"record: ring at {RINGS_AT}: head: "):
+        Record(record(tmp_path, ring(JOINER, 7, head=1 << 60)))
+
+
+def test_whatever_is_in_it_there_is_an_answer(tmp_path, tool):
+    draw, good = random.Random(1), record(tmp_path, ring(JOINER, 7), ring(WORKER, 8, POOL << 16))
+    data = (path := good / "tpool-ws-7-1.record").read_bytes()
+    for _ in range(60):
+        damaged = bytearray(data[: draw.choice([len(data), draw.randrange(len(data))])])
+        for _ in range(draw.randrange(9)):
+            places = draw.choice(
+                [range(72), range(RINGS_AT, RINGS_AT + 64), range(RINGS_AT + EVENTS_AT[0], RINGS_AT + 2000)]
+            )
+            at = draw.choice(places)
+            damaged[at : at + 1] = bytes([draw.randrange(256)]) if at < len(damaged) else b""
+        path.write_bytes(damaged)
+        status, out, err = tool.run("late", good)
+        assert status in (0, 2) and (out or err.count("\n") == 1), err
