@@ -22,10 +22,7 @@ static struct {
 } ledgers[POOLS];
 #define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 static ws_au64_t throttled; ///< S periods in which the quota was used up, when it was last read
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; ///< of the begin, and the next one
-static bool watches_forks;
-static const ws_provider_t *lttng; ///< NULL = not loaded; constant once this room's table is seen
-static ws_provider_t table;
+static ws_provider_t table; ///< constant once it is seen
 
 const char *ws_cause_name(ws_cause_t cause)
 {
@@ -73,14 +70,13 @@ static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
   return learnt;
 }
 
-/// Move what is learnt towards a value: to the quantile up / (up + down). 0 = no value.
-static void follow(uint64_t *learnt, uint64_t value, uint32_t up, uint32_t down)
+/// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value
+static uint64_t follow(uint64_t learnt, uint64_t value, uint32_t up, uint32_t down)
 {
-  const uint64_t step = *learnt / 1024 + 1;
-  if (*learnt == 0 || value == 0)
-    *learnt += value;
-  else
-    *learnt = value > *learnt ? *learnt + up * step : *learnt - (*learnt > down * step ? down * step : 0);
+  const uint64_t step = learnt / 1024 + 1;
+  if (learnt == 0 || value == 0)
+    return learnt + value;
+  return value > learnt ? learnt + up * step : learnt > down * step ? learnt - down * step : learnt;
 }
 
 /// @brief Count a late burst, note it for readers of the rings, and have the rings copied.
@@ -119,27 +115,21 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
 /// The burst, or phase, has ended: judge it, and learn from it.
 static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
-  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].deadline_ns),
-                 length = now_ns - ring->begin;
+  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].deadline_ns);
   ws_learnt_t *learnt = learnt_of(ring);
-  const bool learns = learnt->count++ < LEARNS, is_given = given_ns % WS_DEADLINE_AUTO != 0;
-  const uint64_t least_ns = learns ? UINT64_MAX : learnt->length + learnt->length / 4,
-                 limit = is_given ? given_ns : least_ns;
-  ws_late_burst_t burst = {.ring = ring,
-                           .learnt = learnt,
-                           .begin = ring->begin,
-                           .end = now_ns,
-                           .pool = ring->pool,
-                           .limit = limit,
-                           .usual = learns ? limit : learnt->length};
+  const bool learns = learnt->count++ < LEARNS;
+  ws_late_burst_t burst = {ring, ring->begin, now_ns, ring->pool, .task_p99 = learnt->task_p99};
+  const uint64_t length = now_ns - ring->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
+  burst.limit = given_ns % WS_DEADLINE_AUTO ? given_ns : usual + usual / 4;
+  burst.usual = learns ? burst.limit : usual;
   ring->in = 0;
   ws_stat_add(COUNT(ring->pool, bursts), 1);
   if (length > burst.limit) {
     ws_path_blame(&burst);
     enter(ring, &burst);
   }
-  follow(&learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
-  follow(&learnt->task_p99, ring->ran, 99, 1);
+  learnt->length = follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
+  learnt->task_p99 = follow(learnt->task_p99, ring->ran, 99, 1);
   ring->ran = 0;
 }
 
@@ -172,20 +162,16 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
   if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
     return;
   const uint64_t now_ns = ws_rings_ns();
-  uint64_t wake_ns = ws_hint_load(&ws_rings.wake_ns);
   if (kind == WS_NOTE_PARK || (kind == WS_NOTE_RUN && ring->depth == 0 && ring->in == 0))
     note_idle(ring, now_ns, kind == WS_NOTE_PARK ? 0 : NOTED_TASK_NS);
   ring->depth -= kind == WS_NOTE_RAN && ring->depth > 0; // it may have begun before the record
   ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
-  if (kind == WS_NOTE_RAN && ring->ran == 0
-      && ring->began) // its first since a burst ended, without others in it
+  if (kind == WS_NOTE_RAN && ring->ran == 0 && ring->began) // the first of a burst, without others in it
     ring->ran = now_ns - ring->began;
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN)
     ring->began = kind == WS_NOTE_RUN ? now_ns : 0;
-  if (kind == WS_NOTE_UNPARK && address > RISEN_NS) { // else its timer had woken it
-    follow(&wake_ns, address, 16, 16);
-    ws_hint_store(&ws_rings.wake_ns, wake_ns);
-  }
+  if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
+    ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 16, 16));
   const bool is_phase = ring->in == 2 + small;
   const bool joins = kind == WS_NOTE_JOINED && ring->in == 1 && (address == 0 || address == ring->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
@@ -195,32 +181,23 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
   ring->depth += kind == WS_NOTE_RUN;
 }
 
-/// In the child of a fork, which has one thread: the rings are the parent's.
-static void in_child(void)
-{
-  pthread_mutex_init(&lock, NULL);
-  if (ws_rings.file)
-    ws_store_release(&ws_provider, (void *)(uintptr_t)lttng); // [edge PROVIDER release] as before the begin
-  ws_rings.file = NULL;
-  ws_self()->ring = NULL;
-}
-
 void ws_live_begin(const struct ws_pool_s *pool)
 {
   const ws_settings_t *settings = &pool->settings;
-  if (settings->deadline_ns == 0 && !settings->report && !settings->record[0])
+  const bool is_asked = settings->deadline_ns != 0 || settings->report || settings->record[0];
+  if (!is_asked && !ws_rings.file)
     return;
-  pthread_mutex_lock(&lock);
-  if (!watches_forks) // without memory the next pool tries again
-    watches_forks = pthread_atfork(NULL, NULL, in_child) == 0;
-  if (!ws_rings.file && watches_forks && ws_rings_map(settings)) {
-    lttng = ws_provider_events();
-    table = lttng ? *lttng : (ws_provider_t){0};
+  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
+  if (!ws_rings_are_own()) // in the child of a fork
+    ws_rings.file = NULL;
+  if (is_asked && !ws_rings.file && ws_rings_map(settings)) {
+    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
     table.note = note;
+    ws_self()->ring = NULL; // in that child there was none to take
     ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
   }
   memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
   ws_init_store(&ledgers[pool->id % POOLS].deadline_ns, settings->deadline_ns);
   ws_stat_store(&throttled, ws_os_throttled());
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&ws_process.pools_lock);
 }

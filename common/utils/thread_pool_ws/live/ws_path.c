@@ -65,18 +65,28 @@ static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t 
   return path->ring != old.ring;
 }
 
-/// @return ns since then, or some time before, in which the ring's thread wanted a CPU and had none. A worker
-/// notes its time without one before it sleeps, a thread outside when it begins a burst
+/// @return whether a thread that was called, or told that its wait is over, has found its CPU taken
+static bool is_taken(uint64_t length)
+{
+  return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
+}
+
+/// @return ns since then, or some time before, in which the ring's thread wanted a CPU, or was called, and had
+/// none. A worker notes its time without one before it sleeps, a thread outside when it begins a burst
 static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
 {
-  uint64_t at = ws_stat_load(&ring->of.head), asleep = 0;
-  const uint64_t idle_ns = ws_ring_idle_ns(ring);
-  seen_t it, next = {.ns = ws_rings_ns()};
+  const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->of.who);
+  path_t path = {.ring = ring, .at = ws_stat_load(&ring->of.head), .to.ns = ws_rings_ns()};
+  uint64_t at = path.at, asleep = 0;
+  seen_t it, next = path.to;
   for (; step_back(ring, &at, &it); next = it) {
     const bool waits = next.kind == WS_NOTE_JOINED && (it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN);
     if (it.kind == WS_NOTE_IDLE && it.ns <= since) // both clocks were not read at one moment
       return above(above((idle_ns << 16 >> 16) + CLOCKS_NS, it.address), asleep + CLOCKS_NS);
+    if (it.kind == WS_NOTE_PARK && next.kind == 0 && go_to_last(&path, WS_NOTE_WAKE, who, it.ns)) // still
+      next = (seen_t){.ns = next.ns, .address = next.ns - path.to.ns, .kind = WS_NOTE_UNPARK};
     asleep += it.kind == WS_NOTE_PARK || waits ? next.ns - it.ns : 0;
+    asleep -= next.kind == WS_NOTE_UNPARK && is_taken(next.address) ? next.address : 0;
   }
   return 0;
 }
@@ -85,12 +95,6 @@ static void add(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
 {
   burst->part[cause] += ns;
   burst->sum += ns;
-}
-
-/// @return whether a thread that was called, or told that its wait is over, has found its CPU taken
-static bool is_taken(uint64_t length)
-{
-  return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
 }
 
 /// @brief Until path->to the thread slept, looked for a task, or waited, from @p since on. If an event of
@@ -114,7 +118,7 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
 {
   const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin, length = path->to.ns - since;
   const bool waits = it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN || it.kind == WS_NOTE_UNPARK;
-  const uint64_t task = path->task + length, usual = burst->learnt->task_p99;
+  const uint64_t task = path->task + length, usual = burst->task_p99;
   const uint32_t to = path->to.kind;
   if (path->skips) { // what it does in that wait, of that pool
     add(burst, WS_CAUSE_OTHER_POOL, length);
@@ -137,23 +141,6 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
   path->to = it;
 }
 
-/// @return for how long in the burst a thread of the pool wanted a CPU, or was called, and took none
-static uint64_t absence(const ws_late_burst_t *burst, const ws_event_ring_t *ring)
-{
-  uint64_t sum = deprived(ring, burst->begin);
-  path_t path = {.ring = ring, .at = ws_stat_load(&ring->of.head)};
-  const bool sleeps = step_back(ring, &path.at, &path.to) && path.to.kind == WS_NOTE_PARK;
-  const uint64_t since = path.to.ns;
-  path.to.ns = burst->end;
-  if (sleeps && go_to_last(&path, WS_NOTE_WAKE, ws_stat_load(&ring->of.who), since)) // maybe before the burst
-    sum += burst->end - (path.to.ns > burst->begin ? path.to.ns : burst->begin);
-  uint64_t at = ws_stat_load(&ring->of.head);
-  for (seen_t it; step_back(ring, &at, &it) && it.ns > burst->begin;)
-    if (it.kind == WS_NOTE_UNPARK && is_taken(it.address))
-      sum += it.address < it.ns - burst->begin ? it.address : it.ns - burst->begin;
-  return sum;
-}
-
 void ws_path_blame(ws_late_burst_t *burst)
 {
   const uint64_t usual = burst->usual, length = burst->end - burst->begin;
@@ -167,7 +154,7 @@ void ws_path_blame(ws_late_burst_t *burst)
   for (uint32_t i = 0; i < ws_ring_count(); i++) {
     const ws_event_ring_t *ring = &ws_rings.file->ring[i];
     if (ring == burst->ring || ws_stat_load(&ring->of.who) >> 16 == burst->pool)
-      without += absence(burst, ring);
+      without += deprived(ring, burst->begin);
   }
   without = without < rest ? without : rest;
   add(burst, WS_CAUSE_NO_CPU, without);

@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../pool/ws_callback.h"
 #include "ws_live.h"
@@ -43,15 +42,14 @@ static int begin_file(const ws_settings_t *settings)
 /// The counter is used if Linux does so for its own clock.
 static void measure_counter(void)
 {
-#if defined(__x86_64__) && !defined(WS_SIMULATED)
   char source[8] = "";
   ws_os_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
-  const uint64_t ticks = __builtin_ia32_rdtsc(), ns = ws_os_now_ns();
+  const uint64_t ticks = ws_rings_ticks(), ns = ws_os_now_ns();
+  if (ticks == 0 || strncmp(source, "tsc", 3) != 0)
+    return;
   ws_os_futex_wait(&(ws_au32_t){0}, 0, COMPARE_NS);
-  const double took_ticks = (double)(__builtin_ia32_rdtsc() - ticks);
-  if (strncmp(source, "tsc", 3) == 0)
-    ws_rings.ns_a_tick = (double)(ws_os_now_ns() - ns) / took_ticks;
-#endif
+  const double took_ticks = (double)(ws_rings_ticks() - ticks);
+  ws_rings.ns_a_tick = (double)(ws_os_now_ns() - ns) / took_ticks;
 }
 
 bool ws_rings_map(const ws_settings_t *settings)
@@ -68,14 +66,15 @@ bool ws_rings_map(const ws_settings_t *settings)
   ws_init_store(&ws_rings.copy_after, file < 0 ? WS_COPY_NONE : 0);
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
   ws_rings.file = its;
-  ws_live_look(); // compares the clocks
+  ws_live_look(NULL); // compares the clocks
   return true;
 }
 
 ws_event_ring_t *ws_ring_take(void)
 {
   const ws_worker_t *worker = ws_self()->worker;
-  const uint32_t number = ws_add_relaxed(&ws_rings.file->rings, 1); // relaxed: unique
+  // relaxed: unique
+  const uint32_t number = ws_rings_are_own() ? ws_add_relaxed(&ws_rings.file->rings, 1) : WS_RINGS;
   if (number >= WS_RINGS)
     return &ws_ring_none;
   ws_event_ring_t *ring = &ws_rings.file->ring[number];
@@ -85,11 +84,6 @@ ws_event_ring_t *ws_ring_take(void)
   for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
     ws_stat_add(&ring->event[at].what, 0);
   return ring;
-}
-
-void ws_live_guard(ws_au32_t *word)
-{
-  ws_hint_store(&ws_rings.guard, word);
 }
 
 /// Words, as their owner goes on.
@@ -110,7 +104,7 @@ static void copy_ring(ws_ring_copy_t *to, const ws_event_ring_t *ring)
     copy_words(&to->event[at % WS_COPY_EVENTS], &ring->event[at % WS_RING_EVENTS], sizeof(to->event[0]));
 }
 
-void ws_live_look(void)
+void ws_live_look(ws_au32_t *word)
 {
   static uint64_t hour, copies; // of the guard that copies: in that hour
   ws_event_file_t *its = ws_rings.file;
@@ -118,6 +112,7 @@ void ws_live_look(void)
   uint64_t asked = WS_COPY_ASKED;
   if (!its)
     return;
+  ws_hint_store(&ws_rings.guard, word);
   clock_gettime(CLOCK_REALTIME, &now);
   ws_stat_store(&its->own_ns, ws_rings_ns());
   ws_stat_store(&its->real_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);

@@ -9,6 +9,7 @@
 #define WS_RINGS_H
 
 #include <stdalign.h>
+#include <unistd.h>
 
 #include "../include/ws_ledger.h"
 #include "../pool/ws_process.h"
@@ -27,9 +28,8 @@ typedef struct {
 
 /// What begins a ring.
 typedef struct {
-  ws_au64_t head; ///< O events written
-  ws_au64_t who; ///< O of a worker: its pool's id << 16, and its index
-  ws_au64_t tid; ///< I owner; 0 = none yet
+  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none yet
+  ws_au64_t head, who, tid;
   char name[16]; ///< I
 } ws_ring_begin_t;
 
@@ -41,8 +41,7 @@ typedef struct {
 typedef struct ws_event_ring_s {
   ws_ring_begin_t of;
   // P the owner's.
-  uint32_t depth; ///< tasks that it is in
-  uint32_t in; ///< 1 = a burst, 2 + which = a phase, 0 = neither; with the fields below
+  uint32_t depth, in; ///< tasks that it is in; 1 = a burst, 2 + which = a phase, 0 = neither, with:
   uint64_t pool, pushed, key, group, begin;
   uint64_t idle_at, began, ran; ///< when it last noted IDLE; a task: begin and length
   ws_learnt_t learnt[8];
@@ -86,22 +85,24 @@ extern ws_event_ring_t ws_ring_none;
 /// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
 typedef struct {
   const ws_event_ring_t *ring; ///< of the thread that joined
-  const ws_learnt_t *learnt; ///< of its kind
-  uint64_t begin, end, pool;
-  uint64_t limit, usual; ///< of its length
+  uint64_t begin, end, pool, limit, usual, task_p99; ///< limit, usual: of its length
   uint64_t part[WS_CAUSES], sum;
 } ws_late_burst_t;
 /// @brief Find the parts by the critical path (ws_path.c).
 void ws_path_blame(ws_late_burst_t *burst);
 
+/// The CPU's counter; 0 = it cannot be read.
+#if defined(__x86_64__) && !defined(WS_SIMULATED)
+#define ws_rings_ticks() __builtin_ia32_rdtsc()
+#else
+#define ws_rings_ticks() UINT64_C(0)
+#endif
+
 /// Since some time, at about the rate of CLOCK_MONOTONIC.
 static inline uint64_t ws_rings_ns(void)
 {
-#if defined(__x86_64__) && !defined(WS_SIMULATED)
-  if (WS_LIKELY(ws_rings.ns_a_tick > 0))
-    return (uint64_t)(int64_t)((double)(int64_t)__builtin_ia32_rdtsc() * ws_rings.ns_a_tick);
-#endif
-  return ws_os_now_ns();
+  const bool counts = WS_LIKELY(ws_rings.ns_a_tick > 0);
+  return counts ? (uint64_t)((double)(int64_t)ws_rings_ticks() * ws_rings.ns_a_tick) : ws_os_now_ns();
 }
 
 /// @threads  the owner
@@ -113,6 +114,12 @@ static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kin
   ws_stat_store(&ring->event[head % WS_RING_EVENTS].ns, ns);
   ws_stat_store(&ring->event[head % WS_RING_EVENTS].what, low | address << 16);
   ws_store_release(&ring->of.head, head + 1); // [edge RING release] the event
+}
+
+/// @return whether there are rings, and not of the parent of a fork
+static inline bool ws_rings_are_own(void)
+{
+  return ws_rings.file && ws_rings.file->pid == (uint32_t)getpid();
 }
 
 /// @return how many rings threads have

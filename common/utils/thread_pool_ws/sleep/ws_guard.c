@@ -257,11 +257,11 @@ static void *guard_thread(void *pool_arg)
     const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
+    ws_live_look(&its->guard);
     ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : pool->live.sleep_ns);
     if (pool->live.look)
       pool->live.look(pool);
     ws_watch_look(pool, &watch);
-    ws_live_look();
     wait_ns = state == WS_GUARD_STANDING ? PERIOD_NS : FIRST_NS;
     if (state == WS_GUARD_DORMANT) {
       memory = (memory_t){.looks = memory.looks + 1};
@@ -285,7 +285,6 @@ bool ws_guard_start(struct ws_pool_s *pool)
   its->watched = pool->workers > 0 && (pool->cpus > 1 || pool->live.look);
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
-  ws_live_guard(&its->guard);
   if (!its->guarded && !its->watched)
     return false;
   const int error = ws_os_thread_create(&its->guard_thread, 0, guard_thread, pool);

@@ -7,9 +7,7 @@
 
 void ws_live_begin(const struct ws_pool_s *pool) {}
 
-void ws_live_guard(ws_au32_t *word) {}
-
-void ws_live_look(void) {}
+void ws_live_look(ws_au32_t *word) {}
 
 const char *ws_cause_name(ws_cause_t cause)
 {

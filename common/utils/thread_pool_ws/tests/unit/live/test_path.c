@@ -22,9 +22,11 @@ static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
 
 /// Events of a ring: a letter and us since the begin. I idle, P push, J join and j its end, O and o those of
 /// a wait for another pool, R run and r its end, S sleep, W it wakes the worker of ring 1, U it is up.
-static void make_up(ws_event_ring_t *ring, const char *text)
+/// @return ns for which it sleeps
+static uint64_t make_up(ws_event_ring_t *ring, const char *text)
 {
   static const char letters[] = "RrPJjSUWIOo";
+  uint64_t asleep = 0;
   for (char *end; *text; text = end + strspn(end, " ")) {
     const uint64_t us = (uint64_t)strtoll(text + 1, &end, 10);
     const uint32_t at = (uint32_t)(strchr(letters, *text) - letters), other = at > 8;
@@ -34,13 +36,15 @@ static void make_up(ws_event_ring_t *ring, const char *text)
     ring->depth -= kind == WS_NOTE_RAN && ring->depth > 0;
     ws_ring_put(ring, BEGIN + us * US, kind, kind == WS_NOTE_UNPARK ? 0 : POOL + other, address);
     ring->depth += kind == WS_NOTE_RUN;
+    asleep += kind == WS_NOTE_PARK ? now_ns - BEGIN - us * US : 0;
+    asleep -= kind == WS_NOTE_UNPARK ? now_ns - BEGIN - us * US : 0;
   }
+  return asleep;
 }
 
 /// @return the main cause of a burst that lasted so long
 static ws_cause_t cause_of(uint64_t us, uint64_t usual_us, const char *joiner, const char *worker)
 {
-  const ws_learnt_t learnt = {.length = usual_us * US, .task_p99 = 32 * US};
   uint32_t most = 0;
   memset(&file, 0, sizeof(file));
   ws_rings = (struct ws_rings_s){.file = &file, .wake_ns = {10 * US}};
@@ -50,8 +54,8 @@ static ws_cause_t cause_of(uint64_t us, uint64_t usual_us, const char *joiner, c
   ws_store_relaxed(&file.ring[1].of.who, POOL << 16); // relaxed: as above
   now_ns = BEGIN + us * US;
   make_up(&file.ring[0], joiner);
-  make_up(&file.ring[1], worker);
-  ws_late_burst_t burst = {&file.ring[0], &learnt, BEGIN, now_ns, POOL, LIMIT_US * US, usual_us * US, {0}, 0};
+  without_ns[2] = make_up(&file.ring[1], worker);
+  ws_late_burst_t burst = {&file.ring[0], BEGIN, now_ns, POOL, LIMIT_US * US, usual_us * US, 32 * US, {0}, 0};
   ws_path_blame(&burst);
   ws_rings.file = NULL;
   for (uint32_t i = 1; i < WS_CAUSES; i++)
