@@ -171,7 +171,7 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN)
     ring->began = kind == WS_NOTE_RUN ? now_ns : 0;
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
-    ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 16, 16));
+    ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
   const bool is_phase = ring->in == 2 + small;
   const bool joins = kind == WS_NOTE_JOINED && ring->in == 1 && (address == 0 || address == ring->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)

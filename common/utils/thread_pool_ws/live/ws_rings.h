@@ -69,7 +69,7 @@ typedef struct {
 extern struct ws_rings_s {
   ws_event_file_t *file; ///< NULL = there are no rings
   double ns_a_tick; ///< of the CPU's counter, which takes less time than the clock; 0 = that cannot be used
-  ws_au64_t wake_ns; ///< S median from a call to the worker's first instruction
+  ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
   ws_aptr_t guard; ///< S futex of the guard that was made last
   ws_au64_t copy_after; ///< S a late burst that ends after that time asks for a copy; or WS_COPY_*
 } ws_rings;
