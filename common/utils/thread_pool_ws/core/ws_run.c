@@ -127,10 +127,7 @@ static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *ta
     self->laneless = &inside;
   struct ws_pool_s *const ran_in = self->runs_in;
   self->runs_in = pool;
-  if (WS_PROBE_SEEN())
-    call_task(pool, task, true);
-  else
-    call_task(pool, task, false);
+  call_task(pool, task, WS_PROBE_SEEN());
   self->runs_in = ran_in;
   if (here.queue)
     here.queue->depth--;

@@ -105,7 +105,7 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
     most = WS_CAUSE_TOO_FEW;
   ws_stat_add(COUNT(burst->pool, late), 1);
   ws_stat_add(COUNT(burst->pool, by[most].bursts), 1);
-  WS_PROBE_LTTNG(late_burst, burst->pool, -1, ws_cause_name((ws_cause_t)most), over_ns);
+  WS_PROBE_LTTNG(late_burst, burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
   if (burst->end <= ws_hint_load(&ws_rings.copy_after) || !ws_hint_load(&ws_rings.guard))
     return;
   ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);

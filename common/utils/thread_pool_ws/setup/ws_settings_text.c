@@ -36,10 +36,9 @@ static word_t trimmed(word_t word)
 static bool copy_word(char text[TEXT], word_t word, bool lowers)
 {
   size_t length = 0;
-  for (; word.begin < word.end && length < TEXT - 1; word.begin++) {
-    const bool is_capital = lowers && *word.begin >= 'A' && *word.begin <= 'Z';
-    text[length++] = (char)(is_capital ? *word.begin + 'a' - 'A' : *word.begin);
-  }
+  for (; word.begin < word.end && length < TEXT - 1; word.begin++)
+    text[length++] =
+        (char)(*word.begin + (lowers && *word.begin >= 'A' && *word.begin <= 'Z' ? 'a' - 'A' : 0));
   text[length] = '\0';
   return word.begin == word.end;
 }
@@ -121,16 +120,15 @@ typedef struct {
   bool (*read)(ws_settings_t *settings, const char *text);
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
-  bool keeps_case; ///< of its text
 } entry_t;
 static const entry_t entries[] = {
-    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true, false},
-    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, false},
-    {"report", read_report, "0, 1", "no report is printed", false, false},
-    {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false, false},
-    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false, false},
-    {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false, false},
-    {"record", read_record, "a folder, of less than 256 characters", "there is no record", false, true},
+    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
+    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
+    {"report", read_report, "0, 1", "no report is printed", false},
+    {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false},
+    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false},
+    {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false},
+    {"record", read_record, "a folder, of less than 256 characters", "there is no record", false},
 };
 #define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record="
 #define KNOWN_VARIABLES                                                                                      \
@@ -162,7 +160,7 @@ typedef struct {
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
   char text[TEXT];
-  const bool whole = copy_word(text, trimmed(word), !entry->keeps_case);
+  const bool whole = copy_word(text, trimmed(word), entry->read != read_record);
   const bool good = entry->read(batch->settings, whole ? text : "");
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)

@@ -70,11 +70,7 @@ void ws_provider_find(void)
 
 // The events of a phase: here, so that the tests of the patches can look between them and ws_traced.c.
 
-/// @param last  the id, or the number of tasks
-static void note(ws_note_t kind, ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t last)
-{
-  WS_NOTE(kind, phase, (uint64_t)(frame & 0xffff) << 32 | (slot & 0xffff) << 16 | (last & 0xffff), 0);
-}
+#define OF(frame, slot, last) ((uint64_t)((frame)&0xffff) << 32 | ((slot)&0xffff) << 16 | ((last)&0xffff))
 
 void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
@@ -82,7 +78,7 @@ void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     WS_PROBE(symbol_processing_begin, frame, slot, id);
   else
     WS_PROBE(ulsch_decoding_begin, frame, slot, id);
-  note(WS_NOTE_PHASE, phase, frame, slot, id);
+  WS_NOTE(WS_NOTE_PHASE, phase, OF(frame, slot, id), 0);
 }
 
 void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
@@ -91,5 +87,5 @@ void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     WS_PROBE(symbol_processing_end, frame, slot, id, tasks);
   else
     WS_PROBE(ulsch_decoding_end, frame, slot, id, tasks);
-  note(WS_NOTE_PHASE_END, phase, frame, slot, tasks);
+  WS_NOTE(WS_NOTE_PHASE_END, phase, OF(frame, slot, tasks), 0);
 }

@@ -40,15 +40,13 @@
   X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), pool, worker, group) \
   X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), pool, worker, group, waits) \
   X(park, (uint32_t pool, int32_t worker), pool, worker) \
-  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer, uint64_t waking_ns), \
-    pool, worker, by_timer, waking_ns) \
+  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
   X(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu) \
   X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
     pool, worker, workers, rise_ns, burst_ns) \
   X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
     pool, worker, cause, late_ns) \
-  X(late_burst, (uint32_t pool, int32_t worker, const char *cause, uint64_t over_ns), \
-    pool, worker, cause, over_ns) \
+  X(late_burst, (uint32_t pool, const char *cause, uint64_t over_ns), pool, cause, over_ns) \
   X(symbol_processing_begin, WS_EVENT_PHASE, frame, slot, id) \
   X(ulsch_decoding_begin, WS_EVENT_PHASE, frame, slot, id) \
   X(symbol_processing_end, WS_EVENT_PHASE_END, frame, slot, id, tasks) \
@@ -112,15 +110,12 @@ void ws_provider_find(void);
 /// For the rings, beside WS_PROBE(). @p func  of PUSH
 #define WS_NOTE(kind, small, address, func) WS_PROBE(note, kind, small, address, func)
 #ifdef WS_LTTNG
-#define WS_PROBE_HAS_LTTNG true
+#define WS_PROBE_LTTNG WS_PROBE
 #else
-#define WS_PROBE_HAS_LTTNG false
-#endif
 #define WS_PROBE_LTTNG(...)                                                                                  \
-  do {                                                                                                       \
-    if (WS_PROBE_HAS_LTTNG)                                                                                  \
-      WS_PROBE(__VA_ARGS__);                                                                                 \
-  } while (0)
+  while (false)                                                                                              \
+  WS_PROBE(__VA_ARGS__) // the fields are used
+#endif
 
 /// @param phase  one that ws_trace_slot.h names
 void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);

@@ -56,8 +56,8 @@ TP_EVENT(join_begin, (uint32_t, pool, int32_t, worker, uintptr_t, group),
 TP_EVENT(join_end, (uint32_t, pool, int32_t, worker, uintptr_t, group, uint32_t, waits),
   TP_U32(pool) TP_I32(worker) TP_HEX(group) TP_U32(waits))
 TP_EVENT(park, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
-TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer, uint64_t, waking_ns),
-  TP_U32(pool) TP_I32(worker) TP_U32(by_timer) TP_U64(waking_ns))
+TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer),
+  TP_U32(pool) TP_I32(worker) TP_U32(by_timer))
 TP_EVENT(stopped_producer, (uint32_t, pool, int32_t, worker, int32_t, cpu),
   TP_U32(pool) TP_I32(worker) TP_I32(cpu))
 TP_EVENT(prewake,
@@ -65,8 +65,8 @@ TP_EVENT(prewake,
   TP_U32(pool) TP_I32(worker) TP_U32(workers) TP_U64(rise_ns) TP_U64(burst_ns))
 TP_EVENT(late, (uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
   TP_U32(pool) TP_I32(worker) TP_TEXT(cause) TP_U64(late_ns))
-TP_EVENT(late_burst, (uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, over_ns),
-  TP_U32(pool) TP_I32(worker) TP_TEXT(cause) TP_U64(over_ns))
+TP_EVENT(late_burst, (uint32_t, pool, const char *, cause, uint64_t, over_ns),
+  TP_U32(pool) TP_TEXT(cause) TP_U64(over_ns))
 TP_CLASS(phase_begin, TP_PHASE, TP_U32(frame) TP_U32(slot) TP_U32(id))
 TP_OF_CLASS(phase_begin, symbol_processing_begin, TP_PHASE)
 TP_OF_CLASS(phase_begin, ulsch_decoding_begin, TP_PHASE)

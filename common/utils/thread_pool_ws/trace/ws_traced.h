@@ -70,19 +70,6 @@ static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *b
   WS_NOTE(WS_NOTE_WAKE, 0, woken->pool->id << 16 | woken->index, 0);
 }
 
-static inline void ws_traced_park(const ws_worker_t *worker)
-{
-  WS_PROBE(park, ws_traced_pool(worker->pool), ws_traced_worker(worker));
-  WS_NOTE(WS_NOTE_PARK, 0, 0, 0);
-}
-
-/// @param waking_ns  since the call that has woken it; 0 = there was none
-static inline void ws_traced_unpark(const ws_worker_t *worker, uint32_t by_timer, uint64_t waking_ns)
-{
-  WS_PROBE(unpark, ws_traced_pool(worker->pool), ws_traced_worker(worker), by_timer, waking_ns);
-  WS_NOTE(WS_NOTE_UNPARK, by_timer, waking_ns, 0);
-}
-
 /// Counts it, too.
 static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here, int32_t victim)
 {
