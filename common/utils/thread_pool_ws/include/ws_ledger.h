@@ -41,7 +41,12 @@ typedef struct {
 } ws_ledger_t;
 
 /// @return a few words in English, "long task"; NULL if @p cause is none
-const char *ws_cause_name(ws_cause_t cause);
+static inline const char *ws_cause_name(ws_cause_t cause)
+{
+  static const char *const names[] = {"slow wake",       "no CPU",      "quota",      "long task",
+                                      "too few threads", "serial time", "other pool", "unknown"};
+  return (uint32_t)cause < WS_CAUSES ? names[cause] : NULL;
+}
 
 /// @brief ws_pool_ledger() into @p bytes. For callers that do not compile this header.
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes);

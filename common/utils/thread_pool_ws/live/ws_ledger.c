@@ -24,13 +24,6 @@ static struct {
 static ws_au64_t throttled; ///< S periods in which the quota was used up, when it was last read
 static ws_provider_t table; ///< constant once it is seen
 
-const char *ws_cause_name(ws_cause_t cause)
-{
-  static const char *const names[WS_CAUSES] = {"slow wake",       "no CPU",      "quota",      "long task",
-                                               "too few threads", "serial time", "other pool", "unknown"};
-  return (uint32_t)cause < WS_CAUSES ? names[cause] : NULL;
-}
-
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)];

@@ -15,8 +15,8 @@
 /// go to the rings from now on. What fails is a warning, and the pool runs without.
 void ws_live_begin(const struct ws_pool_s *pool);
 
-/// @brief Copy the rings beside the record if a late burst has asked for it: that wakes the guard, which sleeps
-/// on @p word. Its memory may be gone. @threads guards
+/// @brief Copy the rings beside the record if a late burst has asked for it. That wakes the guard on
+/// @p word, whose memory may be gone. @threads guards
 void ws_live_look(ws_au32_t *word);
 
 #endif

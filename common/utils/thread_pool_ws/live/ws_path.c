@@ -71,8 +71,8 @@ static bool is_taken(uint64_t length)
   return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
 }
 
-/// @return ns since then, or some time before, in which the ring's thread wanted a CPU, or was called, and had
-/// none. A worker notes its time without one before it sleeps, a thread outside when it begins a burst
+/// @return ns since then, or some time before, in which the ring's thread wanted a CPU, or was called, and
+/// had none. A worker notes its time without one before it sleeps, a thread outside when it begins a burst.
 static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
 {
   const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->of.who);

@@ -9,11 +9,6 @@ void ws_live_begin(const struct ws_pool_s *pool) {}
 
 void ws_live_look(ws_au32_t *word) {}
 
-const char *ws_cause_name(ws_cause_t cause)
-{
-  return NULL;
-}
-
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   if (pool && ledger)

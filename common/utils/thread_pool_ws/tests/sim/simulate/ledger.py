@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from simulate.machine import MACHINES, Machine, find_machine
 from simulate.program import HOST_CPUS, Job, print_line, run_job, run_jobs
 
-# Words of each noise, and the cause that it should have. Tasks of 28 us. A hog is a thread that the kernel sees.
+# Words of each noise, and the cause that it should have. Tasks of 28 us. The kernel sees a hog, not a host.
 NOISES: dict[str, tuple[dict[str, float], str]] = {
     "host": ({"host_on_us": 400, "host_off_us": 20000, "stolen": 1}, "no CPU"),
     "hog": ({"host_on_us": 400, "host_off_us": 20000}, "no CPU"),
