@@ -24,6 +24,7 @@ set(WS_CORE_SOURCES
   classes/ws_classes.c
   trace/ws_probe.c
   trace/ws_traced.c
+  live/ws_file.c
   live/ws_ledger.c
   live/ws_page.c
   live/ws_path.c

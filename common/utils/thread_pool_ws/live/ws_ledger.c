@@ -17,7 +17,7 @@
 #define NOTED_BURST_NS 100000u
 
 static struct {
-  ws_au64_t deadline_ns; ///< S
+  ws_judged_t judged;
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
 } ledgers[POOLS];
 #define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
@@ -31,6 +31,16 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
     own[i] = ws_stat_load(&ledgers[pool->id % POOLS].count[i]);
   if (pool && ledger)
     ws_sized_put(ledger, bytes, own, sizeof(own));
+}
+
+bool ws_live_judges(void)
+{
+  return ws_rings.file != NULL;
+}
+
+ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
+{
+  return &ledgers[pool->id % POOLS].judged;
 }
 
 static void note_idle(ws_event_ring_t *ring, uint64_t now_ns, uint64_t least_ns)
@@ -96,19 +106,17 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
   }
   if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
     most = WS_CAUSE_TOO_FEW;
+  ws_histogram_add(&ledgers[burst->pool % POOLS].judged.ends, over_ns);
   ws_stat_add(COUNT(burst->pool, late), 1);
   ws_stat_add(COUNT(burst->pool, by[most].bursts), 1);
   WS_PROBE_LTTNG(late_burst, burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
-  if (burst->end <= ws_hint_load(&ws_rings.copy_after) || !ws_hint_load(&ws_rings.guard))
-    return;
-  ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);
-  ws_os_futex_wake(ws_hint_load(&ws_rings.guard), 1);
+  ws_live_copy();
 }
 
 /// The burst, or phase, has ended: judge it, and learn from it.
 static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
-  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].deadline_ns);
+  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].judged.deadline_ns);
   ws_learnt_t *learnt = learnt_of(ring);
   const bool learns = learnt->count++ < LEARNS;
   ws_late_burst_t burst = {ring, ring->begin, now_ns, ring->pool, .task_p99 = learnt->task_p99};
@@ -190,7 +198,7 @@ void ws_live_begin(const struct ws_pool_s *pool)
     ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
   }
   memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
-  ws_init_store(&ledgers[pool->id % POOLS].deadline_ns, settings->deadline_ns);
+  ws_init_store(&ws_live_judged(pool)->deadline_ns, settings->deadline_ns);
   ws_stat_store(&throttled, ws_os_throttled());
   pthread_mutex_unlock(&ws_process.pools_lock);
 }

@@ -9,6 +9,7 @@
 #ifndef WS_LIVE_H
 #define WS_LIVE_H
 
+#include "../base/ws_histogram.h"
 #include "../pool/ws_types.h"
 
 /// @brief The pool is made: if its settings ask for the record, the ledger or a report, the process's events
@@ -18,5 +19,18 @@ void ws_live_begin(const struct ws_pool_s *pool);
 /// @brief Copy the rings beside the record if a late burst has asked for it. That wakes the guard on
 /// @p word, whose memory may be gone. @threads guards
 void ws_live_look(ws_au32_t *word);
+
+/// @brief Have a guard copy the rings. @return false: they are in no file, or have had their copies of the hour
+bool ws_live_copy(void);
+
+/// @return whether the process's bursts are judged
+bool ws_live_judges(void);
+
+/// What is judged of a pool.
+typedef struct {
+  ws_au64_t deadline_ns; ///< S as in its settings
+  ws_histogram_t ends; ///< of late bursts, over their limits. If two end at once, one may get lost
+} ws_judged_t;
+ws_judged_t *ws_live_judged(const struct ws_pool_s *pool);
 
 #endif

@@ -4,14 +4,16 @@
 #define _GNU_SOURCE
 #include "ws_page.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
 #include "../pool/ws_callback.h"
 #include "../sleep/ws_budget.h"
+#include "ws_file.h"
+#include "ws_live.h"
 
 // As a reader of version 1 knows them.
 _Static_assert(offsetof(ws_page_part_t, stats) == 2008 && offsetof(ws_stats_t, decided) == 88
@@ -44,35 +46,21 @@ static uint64_t began_ticks(void)
   return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/// What has that name is of an earlier process with this number, or of this one before an execve().
-static int make_file(void)
-{
-  struct stat names;
-  const unsigned long space = stat("/proc/self/ns/pid", &names) == 0 ? (unsigned long)names.st_ino : 0;
-  snprintf(own.path, sizeof(own.path), "/dev/shm/thread_pool_ws.%lu.%d", space, (int)own.pid);
-  unlink(own.path);
-  return open(own.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-}
-
 /// @return 0 or an error number
 static int make_page(void)
 {
+  struct stat names;
+  const unsigned long space = stat("/proc/self/ns/pid", &names) == 0 ? (unsigned long)names.st_ino : 0;
   memset(&own, 0, sizeof(own));
   own.pid = getpid();
-  const int file = make_file();
-  if (file < 0)
-    return errno;
-  errno = posix_fallocate(file, 0, sizeof(ws_page_t)); // else a full file system would end the process
-  void *memory =
-      errno ? MAP_FAILED : mmap(NULL, sizeof(ws_page_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  const int error = memory == MAP_FAILED ? errno : 0;
-  close(file);
-  if (error) {
-    unlink(own.path);
+  snprintf(own.path, sizeof(own.path), "/dev/shm/thread_pool_ws.%lu.%d", space, (int)own.pid);
+  unlink(own.path); // of an earlier process with this number, or of this one before an execve()
+  void *memory;
+  const int error = ws_file_map(own.path, sizeof(ws_page_t), &memory);
+  if (error)
     return error;
-  }
-  own.page = memory;
   madvise(memory, sizeof(ws_page_t), MADV_DONTFORK); // the child of a fork cannot write it
+  own.page = memory;
   own.page->version = WS_PAGE_VERSION;
   own.page->bytes = sizeof(ws_page_t);
   own.page->pid = (uint64_t)own.pid;
@@ -103,22 +91,25 @@ static ws_page_settings_t in_force(const struct ws_pool_s *pool)
   return (ws_page_settings_t){.spin = ws_spin_mode(pool),
                               .spin_cpu_max = ws_spin_percent(pool),
                               .lead_ns = ws_spin_lead_ns(pool),
+                              .deadline_ns =
+                                  ws_hint_load(&ws_live_judged(pool)->deadline_ns) % WS_DEADLINE_AUTO,
                               .cap = ws_awake_cap(pool)};
 }
 
-static const char *settings_text(char text[80], const ws_page_settings_t *settings)
+static const char *settings_text(char text[100], const ws_page_settings_t *settings)
 {
   static const char *const modes[] = {"off", "fixed", "auto", "hot"};
-  snprintf(text, 80, "spin=%s lead=%u us spin_cpu_max=%u cap=%u", modes[settings->spin],
-           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap);
+  snprintf(text, 100, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%.3f us", modes[settings->spin],
+           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap,
+           (double)settings->deadline_ns / 1000);
   return text;
 }
 
-/// @return why the request is refused; NULL = it is valid
-static const char *refusal(const struct ws_pool_s *pool, const ws_page_request_t *request)
+/// @return why nothing of the request is done; NULL = all of it is
+static const char *apply(struct ws_pool_s *pool, const ws_page_request_t *request)
 {
   const ws_page_settings_t *wanted = &request->wanted;
-  if (request->what == 0 || request->what & ~(WS_PAGE_SPIN | WS_PAGE_SPIN_CPU_MAX | WS_PAGE_CAP))
+  if (request->what == 0 || request->what & ~WS_PAGE_ALL)
     return "this version of the pool cannot change that while it runs";
   if (request->what & WS_PAGE_SPIN && (wanted->spin > WS_SPIN_HOT || wanted->lead_ns > WS_SPIN_LEAD_NS_MAX))
     return "spin is none of off, fixed, auto, hot, or its lead is above 10000 us";
@@ -126,18 +117,19 @@ static const char *refusal(const struct ws_pool_s *pool, const ws_page_request_t
     return "spin_cpu_max is above 100 %";
   if (request->what & WS_PAGE_CAP && wanted->cap > pool->workers)
     return "cap is above the number of workers";
-  return NULL;
-}
-
-static void apply(struct ws_pool_s *pool, const ws_page_request_t *request)
-{
-  const ws_page_settings_t *wanted = &request->wanted;
+  if (request->what & WS_PAGE_DEADLINE && !ws_live_judges())
+    return "the process began without a deadline, record or report";
+  if (request->what & WS_PAGE_RECORD && !ws_live_copy())
+    return "there is no record, or it has had its copies of this hour";
   if (request->what & WS_PAGE_SPIN)
     ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
   if (request->what & WS_PAGE_SPIN_CPU_MAX)
     ws_pool_set_spin_cpu_max(pool, wanted->spin_cpu_max);
   if (request->what & WS_PAGE_CAP)
     ws_awake_cap_set(pool, wanted->cap);
+  if (request->what & WS_PAGE_DEADLINE)
+    ws_hint_store(&ws_live_judged(pool)->deadline_ns, wanted->deadline_ns);
+  return NULL;
 }
 
 /// @return whether there is a new request that is not being written
@@ -161,12 +153,10 @@ static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its)
     return;
   known->answered = number;
   known->was = in_force(pool);
-  const char *reason = refusal(pool, &request);
-  if (!reason)
-    apply(pool, &request);
+  const char *reason = apply(pool, &request);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", reason ? reason : "");
-  char was[80], is[80];
+  char was[100], is[100];
   ws_warn(&pool->settings, "pool %s, asked by process %u: %s%s -> %s", known->name, request.by,
           reason ? reason : "", reason ? "; refused" : settings_text(was, &known->was),
           settings_text(is, &known->is));
@@ -180,8 +170,11 @@ static void write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   ws_fence_seq_cst(); // [edge PAGE fence] odd before the rest
   its->known.is = in_force(pool);
   part->known = its->known;
-  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
+  ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
+  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
     part->starts[i] = ws_stat_load(&its->starts.count[i]);
+    part->ends[i] = ws_stat_load(&ws_live_judged(pool)->ends.count[i]);
+  }
   ws_pool_prewake_stats(pool, &part->prewake);
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
                               sizeof(part->worker[0]), WS_PAGE_WORKERS};

@@ -37,9 +37,9 @@ typedef struct {
   uint32_t spin; ///< ws_spin_t
   uint32_t spin_cpu_max; ///< percent
   uint64_t lead_ns; ///< of WS_SPIN_FIXED
-  uint64_t deadline_ns; ///< of a burst; 0 = none. Not in this version of the pool
+  uint64_t deadline_ns; ///< of a burst; 0 = learnt, or none
   uint32_t cap; ///< workers awake at most; 0 = as many as there are CPUs for
-  uint32_t record; ///< in a request: 1 = record now. Not in this version of the pool
+  uint32_t record; ///< not used: WS_PAGE_RECORD says it
 } ws_page_settings_t;
 
 /// Bits of a request: which of its settings count. WS_PAGE_SPIN: spin and lead_ns.
@@ -47,7 +47,8 @@ typedef struct {
 #define WS_PAGE_SPIN_CPU_MAX 2u
 #define WS_PAGE_CAP 4u
 #define WS_PAGE_DEADLINE 8u
-#define WS_PAGE_RECORD 16u
+#define WS_PAGE_RECORD 16u ///< copy the record now
+#define WS_PAGE_ALL 31u
 
 typedef struct {
   uint32_t what; ///< WS_PAGE_SPIN and so on
@@ -71,9 +72,9 @@ typedef struct {
   ws_au32_t request,
       word[sizeof(ws_page_request_t) / sizeof(uint32_t)]; ///< S readers': number, what is asked
   ws_page_known_t known;
-  uint64_t ledger[32]; ///< room for: bursts, late ones, and of each cause bursts, time, worst case
+  uint64_t ledger[32]; ///< ws_ledger_t, which has room to grow
   uint32_t starts[WS_HISTOGRAM_BUCKETS]; ///< from a burst's first push to its first task on a worker
-  uint32_t ends[WS_HISTOGRAM_BUCKETS]; ///< room for: from the deadline to the end of a burst
+  uint32_t ends[WS_HISTOGRAM_BUCKETS]; ///< of late bursts, over their limits
   ws_stats_t stats; ///< `outside` lies in worker[WS_PAGE_WORKERS]
   char stats_room[512 - sizeof(ws_stats_t)];
   ws_prewake_stats_t prewake;

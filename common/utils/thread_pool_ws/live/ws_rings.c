@@ -4,13 +4,11 @@
 #define _GNU_SOURCE
 #include "ws_rings.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "../pool/ws_callback.h"
+#include "ws_file.h"
 #include "ws_live.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
@@ -19,24 +17,17 @@
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
-/// A full disk is an error now, not a SIGBUS later, nor a SIGXFSZ. @return -1, with a warning: there is none
-static int begin_file(const ws_settings_t *settings)
+/// @return the rings in a new file; NULL, with a warning: there is none
+static void *map_file(const ws_settings_t *settings)
 {
   char path[WS_RECORD_PATH_MAX + 60];
-  struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
-  getrlimit(RLIMIT_FSIZE, &limit);
+  void *memory;
   snprintf(path, sizeof(path), "%s/tpool-ws-%d-%llu.record", settings->record, (int)getpid(),
            (unsigned long long)ws_os_now_ns());
-  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  const bool is_small = limit.rlim_cur < sizeof(ws_event_file_t);
-  const int error = file < 0 ? errno : is_small ? EFBIG : posix_fallocate(file, 0, sizeof(ws_event_file_t));
-  if (error == 0)
-    return file;
-  ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(error));
-  if (file >= 0)
-    unlink(path);
-  close(file);
-  return -1;
+  const int error = ws_file_map(path, sizeof(ws_event_file_t), &memory);
+  if (error)
+    ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(error));
+  return memory;
 }
 
 /// The counter is used if Linux does so for its own clock.
@@ -54,16 +45,15 @@ static void measure_counter(void)
 
 bool ws_rings_map(const ws_settings_t *settings)
 {
-  const int file = settings->record[0] ? begin_file(settings) : -1;
-  const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-  ws_event_file_t *its = mmap(NULL, sizeof(*its), PROT_READ | PROT_WRITE, flags, file, 0);
-  close(file);
-  if (its == MAP_FAILED)
+  ws_event_file_t *its = settings->record[0] ? map_file(settings) : NULL;
+  const bool has_file = its != NULL;
+  its = has_file ? its : ws_os_map(sizeof(*its));
+  if (!its)
     return false;
   measure_counter();
   memcpy(its->magic, "WSREC002", sizeof(its->magic));
   its->pid = (uint32_t)getpid();
-  ws_init_store(&ws_rings.copy_after, file < 0 ? WS_COPY_NONE : 0);
+  ws_init_store(&ws_rings.copy_after, has_file ? 0 : WS_COPY_NONE);
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
   ws_rings.file = its;
   ws_live_look(NULL); // compares the clocks
@@ -102,6 +92,16 @@ static void copy_ring(ws_ring_copy_t *to, const ws_event_ring_t *ring)
   ws_stat_store(&to->of.head, head);
   for (uint64_t at = head - WS_COPY_EVENTS; at != head; at++)
     copy_words(&to->event[at % WS_COPY_EVENTS], &ring->event[at % WS_RING_EVENTS], sizeof(to->event[0]));
+}
+
+bool ws_live_copy(void)
+{
+  ws_au32_t *guard = ws_hint_load(&ws_rings.guard);
+  if (!guard || ws_rings_ns() <= ws_hint_load(&ws_rings.copy_after))
+    return false;
+  ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);
+  ws_os_futex_wake(guard, 1);
+  return true;
 }
 
 void ws_live_look(ws_au32_t *word)

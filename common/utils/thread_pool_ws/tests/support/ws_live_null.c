@@ -9,6 +9,22 @@ void ws_live_begin(const struct ws_pool_s *pool) {}
 
 void ws_live_look(ws_au32_t *word) {}
 
+bool ws_live_copy(void)
+{
+  return false;
+}
+
+bool ws_live_judges(void)
+{
+  return false;
+}
+
+ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
+{
+  static ws_judged_t none;
+  return &none;
+}
+
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   if (pool && ledger)

@@ -94,7 +94,9 @@ TEST_CASE(requests_are_checked_and_answered)
       {{WS_PAGE_CAP, 7, {.cap = 4}}, {1, 100, 40000, 0, 1, 0}, "cap is above"},
       {{WS_PAGE_SPIN | WS_PAGE_CAP, 7, {.spin = 4}}, {1, 100, 40000, 0, 1, 0}, "spin is none"},
       {{WS_PAGE_SPIN, 7, {1, 0, 10000001, 0, 0, 0}}, {1, 100, 40000, 0, 1, 0}, "lead is above"},
-      {{WS_PAGE_RECORD | WS_PAGE_SPIN, 7, {0}}, {1, 100, 40000, 0, 1, 0}, "cannot change that"},
+      {{WS_PAGE_RECORD | WS_PAGE_SPIN, 7, {0}}, {1, 100, 40000, 0, 1, 0}, "there is no record"},
+      {{WS_PAGE_ALL + 1, 7, {0}}, {1, 100, 40000, 0, 1, 0}, "cannot change that"},
+      {{WS_PAGE_DEADLINE, 7, {.deadline_ns = 9}}, {1, 100, 40000, 0, 1, 0}, "without a deadline"},
       {{WS_PAGE_CAP, 7, {0}}, {1, 100, 40000, 0, 0, 0}, NULL},
   };
   ws_pool_t *pool = live_pool(3);
@@ -113,6 +115,38 @@ TEST_CASE(requests_are_checked_and_answered)
     CU_ASSERT_EQUAL(test_warnings_with(rows[i].reason ? rows[i].reason : "asked by process 7: spin="), 1);
   }
   test_destroy(pool);
+}
+
+/// Late bursts are in the page, and a reader changes what late is. @return the number of the check that fails
+static int judged(void *unused)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.live = true;
+  settings.deadline_ns = 1;
+  ws_pool_t *pool = test_create(&settings);
+  ws_page_part_t *part = map()->part;
+  uint64_t ends = 0;
+  test_burst(pool, 100, test_empty_task, NULL);
+  look(pool);
+  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
+    ends += part->ends[i];
+  const ws_page_request_t request = {WS_PAGE_DEADLINE, 7, {.deadline_ns = UINT64_MAX / 4}};
+  memcpy(part->word, &request, sizeof(request));
+  ws_store_release(&part->request, 1);
+  look(pool);
+  test_burst(pool, 100, test_empty_task, NULL);
+  look(pool);
+  const int wrong = ends != 1                                                  ? 1
+                    : part->ledger[0] != 2 || part->ledger[1] != 1             ? 2
+                    : part->known.is.deadline_ns != request.wanted.deadline_ns ? 3
+                                                                               : 0;
+  test_destroy(pool);
+  return wrong;
+}
+
+TEST_CASE(late_bursts_are_in_the_page)
+{
+  CU_ASSERT_EQUAL(test_in_child(judged, NULL), 0);
 }
 
 /// A program of the same user has written into all of the page.

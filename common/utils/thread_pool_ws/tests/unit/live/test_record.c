@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../../live/ws_live.h"
 #include "../../../live/ws_rings.h"
 #include "../../support/ws_test.h"
 
@@ -78,6 +79,16 @@ static int without_folder(void *unused)
   return test_warnings_with("record=/proc/self/no: No such file or directory") != 1;
 }
 
+static bool is_looked_for(void *unused)
+{
+  return ws_hint_load(&ws_rings.guard) != NULL || test_cpus() < 2;
+}
+
+static bool is_copied(void *unused)
+{
+  return ws_hint_load(&ws_rings.copy_after) == 0 || test_cpus() < 2;
+}
+
 /// Each burst is later than its deadline: more than the copies that are kept.
 static int be_late(void *unused)
 {
@@ -89,6 +100,14 @@ static int be_late(void *unused)
   return ledger.bursts != 101 || ledger.late != 101;
 }
 
+/// No burst is late, but a user asks.
+static int copy_now(void *unused)
+{
+  recorded_pool(folder, UINT64_MAX / 4);
+  test_until(is_looked_for, NULL);
+  return (!ws_live_copy() && test_cpus() > 1) || !test_until(is_copied, NULL);
+}
+
 TEST_CASE(the_files_are_whole_private_and_few)
 {
   static const struct {
@@ -96,11 +115,8 @@ TEST_CASE(the_files_are_whole_private_and_few)
     int status;
     uint32_t records;
     bool is_late;
-  } rows[] = {{die, 128 + SIGKILL, 1, false},
-              {fork_inside, 0, 2, false},
-              {without_room, 0, 0, false},
-              {without_folder, 0, 0, false},
-              {be_late, 0, 1, true}};
+  } rows[] = {{die, 128 + SIGKILL, 1, false}, {fork_inside, 0, 2, false}, {without_room, 0, 0, false},
+              {without_folder, 0, 0, false},  {copy_now, 0, 1, true},     {be_late, 0, 1, true}};
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
