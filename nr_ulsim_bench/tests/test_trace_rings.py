@@ -20,23 +20,21 @@ JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WA
 WORKER = [(900, PARK, 0, 0), (1030, UNPARK, 0, 9), (1032, RUN, POOL, FUNC), (1190, RAN, POOL, GROUP)]
 
 
-def ring(events, tid, who=0, head=None, copy=0):
+def ring(events, tid, who=0, head=None):
     """Of (ns, kind, small, address), the newest ones."""
     head = len(events) if head is None else head
-    if len(events) == EVENTS[copy]:
-        events = events[-head % EVENTS[copy] :] + events[: -head % EVENTS[copy]]
+    if len(events) == EVENTS:
+        events = events[-head % EVENTS :] + events[: -head % EVENTS]
     cells = b"".join(
         struct.pack("<2Q", at, kind | small << 6 | where << 16) for at, kind, small, where in events
     )
     begin = RING.pack(head, who, tid, b"gnb")
-    return (begin.ljust(EVENTS_AT[copy], b"\0") + cells).ljust(BYTES[copy], b"\0")
+    return (begin.ljust(EVENTS_AT, b"\0") + cells).ljust(BYTES, b"\0")
 
 
-def record(folder, *rings, copies=(), **fields):
+def record(folder, *rings, name="tpool-ws-7-1.record", **fields):
     data = BEGIN.pack(*(FIELDS | fields).values()).ljust(RINGS_AT, b"\0") + b"".join(rings)
-    data = data.ljust(RINGS_AT + RINGS * BYTES[0], b"\0") + b"".join(copies)
-    data = data.ljust(RINGS_AT + RINGS * (BYTES[0] + 8 * BYTES[1]), b"\0")
-    (folder / "tpool-ws-7-1.record").write_bytes(data)
+    (folder / name).write_bytes(data.ljust(RINGS_AT + RINGS * BYTES, b"\0"))
     return folder
 
 
@@ -72,8 +70,8 @@ def test_the_report_and_the_worst_late_bursts(folder, tool):
 
 def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
     later = [(at + 10**6 + 10 * i, *rest) for i in range(400) for at, *rest in JOINER]
-    copied = ring(JOINER, 7, copy=1)
-    record(tmp_path, ring(later[-EVENTS[0] :], 7, head=len(later)), copies=[copied])
+    record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
+    record(tmp_path, ring(later[-EVENTS:], 7, head=len(later)))
     trace = Record(tmp_path)
     ((*_, table, _, _),) = trace.processes()
     assert len(trace.lost) == 1 and len(trace.late) > 2 and table.epoch.nunique() == 2
@@ -101,7 +99,7 @@ def test_whatever_is_in_it_there_is_an_answer(tmp_path, tool):
         damaged = bytearray(data[: draw.choice([len(data), draw.randrange(len(data))])])
         for _ in range(draw.randrange(9)):
             places = draw.choice(
-                [range(72), range(RINGS_AT, RINGS_AT + 64), range(RINGS_AT + EVENTS_AT[0], RINGS_AT + 2000)]
+                [range(72), range(RINGS_AT, RINGS_AT + 64), range(RINGS_AT + EVENTS_AT, RINGS_AT + 2000)]
             )
             at = draw.choice(places)
             damaged[at : at + 1] = bytes([draw.randrange(256)]) if at < len(damaged) else b""

@@ -6,11 +6,13 @@ sets back what it found."""
 import random
 import re
 import time
+from functools import reduce
+from operator import or_
 from statistics import median
 from typing import Callable, Iterator, NamedTuple, Sequence
 
 from nrbench.judge import ROUNDS_MIN, judge, round_ratio, typical
-from nrbench.live.page import CAP, SPIN, SPIN_CPU_MAX, LiveError, Page, Pool, Request, parse_change
+from nrbench.live.page import RECORD, LiveError, Page, Pool, Request, parse_change
 from nrbench.live.rates import Span, quantile_us, span, together
 
 SETTLE_S, SETTLE_SHARE = 1.0, 0.2  # of an interval, after a change: not measured
@@ -37,6 +39,8 @@ class Plan(NamedTuple):
         round_s = seconds(every) * len(changes)
         if len(changes) < 2 or len(changes) < len(settings):
             raise LiveError("ab needs two or more different settings, such as spin=off spin=auto")
+        if any(change.what & RECORD for change in changes.values()):
+            raise LiveError("record=1: no setting that ab can compare")
         if (rounds := int(seconds(whole) / round_s)) < ROUNDS_MIN:
             least = f"an interval needs {ROUNDS_MIN}: at least {ROUNDS_MIN * round_s:g}s"
             raise LiveError(f"--for {whole}: {rounds} rounds of {round_s:g} s; {least}")
@@ -70,12 +74,12 @@ class Ab:
                 turn = order.sample(list(plan.changes), len(plan.changes))
                 self.rounds.append({text: self._measure(plan.changes[text], plan.every_s) for text in turn})
         finally:
-            self._set_back()
+            self._set_back([change.what for change in plan.changes.values()])
 
-    def _set_back(self) -> None:
+    def _set_back(self, changed: list[int]) -> None:
         there, errors = {pool.id for pool in self.page.pools()}, []
         for pool in (pool for pool in self.found if pool.id in there):
-            found = Request(SPIN | SPIN_CPU_MAX | CAP, wanted=pool.settings)
+            found = Request(reduce(or_, changed), wanted=pool.settings)
             try:
                 self.page.request(pool.place, found, ANSWER_S)
             except LiveError as error:

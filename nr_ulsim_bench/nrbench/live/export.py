@@ -39,6 +39,7 @@ KINDS = (
     ("prewakes", "timer:", "result", "Timer wakes."),
 )
 STARTS = "Time from a burst's first push to its first task on a worker. The sum is to within an eighth."
+OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 
 
 class Pools(Collector):
@@ -64,17 +65,19 @@ class Pools(Collector):
                     by.add_metric([*labels, value], number)
             yield by
         starts = HistogramMetricFamily(P + "start_lateness_seconds", STARTS, labels=LABELS)
+        ends = HistogramMetricFamily(P + "end_lateness_seconds", OVER, labels=LABELS)
         mode = GaugeMetricFamily(P + "spin_mode", "1 = the mode of pre-wake.", labels=(*LABELS, "mode"))
         silent = GaugeMetricFamily(P + "silent_seconds", "Since the page was last written.", labels=LABELS)
         for labels, pool in pools:
-            buckets = [(repr(bucket_end_s(end)), float(sum(pool.starts[: end + 1]))) for end in ENDS]
-            total_s = sum(n * bucket_end_s(bucket) for bucket, n in enumerate(pool.starts))
-            starts.add_metric(labels, [*buckets, ("+Inf", float(sum(pool.starts)))], total_s)
+            for histogram, counts in (starts, pool.starts), (ends, pool.ends):
+                buckets = [(repr(bucket_end_s(end)), float(sum(counts[: end + 1]))) for end in ENDS]
+                total_s = sum(n * bucket_end_s(bucket) for bucket, n in enumerate(counts))
+                histogram.add_metric(labels, [*buckets, ("+Inf", float(sum(counts)))], total_s)
             mode.add_metric([*labels, MODES[pool.settings.spin % len(MODES)]], 1)
             silent.add_metric(labels, pool.silent_s)
         about = "Pages of other versions, or without rights."
         unread = GaugeMetricFamily(P + "unreadable_pages", about, len(errors))
-        yield from (starts, mode, silent, unread)
+        yield from (starts, ends, mode, silent, unread)
 
 
 def run(listen: str) -> int:

@@ -19,7 +19,8 @@ SETTING = re.compile(
     r"spin=(off|auto|fixed(?=:))(?:(?<=fixed):(\d{1,5}(?:\.\d{1,3})?))?"
     r"|(spin_cpu_max|cap|deadline_us|record)=(\d{1,9})"
 )
-VALID = "spin=off, spin=auto, spin=fixed:<us>, spin_cpu_max=<percent>, cap=<workers; 0: as CPUs allow>"
+VALID = "spin=off, spin=auto, spin=fixed:<us>, spin_cpu_max=<percent>, cap=<workers; 0: as CPUs allow>, "
+VALID += "deadline_us=<us; 0: learnt>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
 LATE_STARTS = (
     "burst early,burst later than seen,gave up early,after a pause,not expected,pre-wake off,"
@@ -53,7 +54,8 @@ class Settings(Fields):
     def __str__(self) -> str:
         lead = f":{self.lead_ns / 1000:g}" if self.spin == MODES.index("fixed") else ""
         mode = f"spin={MODES[self.spin % len(MODES)]}{lead} spin_cpu_max={self.spin_cpu_max}"
-        return mode + (f" cap={self.cap}" if self.cap else "")
+        cap, deadline_us = f" cap={self.cap}", f" deadline_us={self.deadline_ns / 1000:g}"
+        return mode + (cap if self.cap else "") + (deadline_us if self.deadline_ns else "")
 
 
 class Request(Fields):
@@ -144,12 +146,13 @@ def _shown(text: bytes) -> str:
 
 class Pool:
     """A pool as its watchdog thread has last written it. counts: names such as "start:timer late" have kind
-    and cause. starts: histogram of the times from a burst's first push to its first task on a worker."""
+    and cause. starts, ends: histograms of the times from a burst's first push to its first task on a worker,
+    and of late bursts over their limits."""
 
     def __init__(self, place: int, part: Part) -> None:
         self.place, self.known = place, part.known
         self.name, self.id, self.settings = _shown(part.known.name), part.known.id, part.known.settings
-        self.written_ns, self.starts = part.known.written_ns, tuple(part.starts)
+        self.written_ns, self.starts, self.ends = part.known.written_ns, tuple(part.starts), tuple(part.ends)
         *workers, outside = [worker.numbers() for worker in part.workers]
         self.workers = workers[: part.stats.workers]
         self.counts = {**part.stats.numbers(), **part.prewake.numbers(), "judged_bursts": part.ledger[0]}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A record as a trace: the rings of a process's threads (thread_pool_ws/live/ws_rings.h), with the same
-events, and copies that were made of them at late bursts. Events between the copies are lost. A ring has less
-than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run is
-told by their order."""
+events, and files in which they were copied at late bursts. Events between the copies are lost. A ring has
+less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
+is told by their order."""
 
 import struct
 from collections import defaultdict, deque
@@ -16,25 +16,16 @@ import pandas as pd
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
-MAGIC = b"WSREC002"
+MAGIC = b"WSREC003"
 BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_event_file_t
-RING, RINGS = struct.Struct("<3Q16s"), 128  # ws_ring_begin_t
-EVENTS, EVENTS_AT = (4096, 256), (1024, 64)  # of a ring, of its copy
-BYTES = tuple(at + 16 * events for at, events in zip(EVENTS_AT, EVENTS))
+RING, RINGS = struct.Struct("<3Q16s"), 128  # ws_event_ring_t
+EVENTS, EVENTS_AT = 4096, 1024
+BYTES = EVENTS_AT + 16 * EVENTS
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
 # In the order of ws_cause_t.
-CAUSES = (
-    "slow wake",
-    "no CPU",
-    "quota",
-    "long task",
-    "too few threads",
-    "serial time",
-    "other pool",
-    "unknown",
-)
+CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 
 
 class LateBurst(NamedTuple):
@@ -65,60 +56,47 @@ class Ring(NamedTuple):
 
 
 class Piece:
-    """The rings, or a copy of them."""
+    """A file: the rings, or a copy of them."""
 
-    def __init__(self, pid: int, rings: list[Ring]) -> None:
-        self.pid, self.rings = pid, [ring for ring in rings if len(ring.time)]
+    def __init__(self, path: Path) -> None:
+        self.path, data = path, path.read_bytes()
+        if len(data) < RINGS_AT:
+            raise self.wrong("size", f"{len(data)} bytes, shorter than a header")
+        magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
+        if magic != MAGIC:
+            raise self.wrong("magic", repr(magic))
+        if not 0 < own_ns < 1 << 62:
+            raise self.wrong("own_ns", str(own_ns))
+        if not 0 < real_ns < 1 << 61:
+            raise self.wrong("real_ns", str(real_ns))
+        self.offset_ns, self.without = real_ns - own_ns, max(asked - RINGS, 0)
+        self.maps = data[MAPS:RINGS_AT].split(b"\0")[0].decode(errors="replace")
+        end = RINGS_AT + min(asked, RINGS) * BYTES
+        self.is_cut = len(data) < end
+        places = range(RINGS_AT, min(len(data), end) - BYTES + 1, BYTES)
+        self.rings = [ring for at in places for ring in self._ring(data, at) if len(ring.time)]
         overwritten = [ring.time[0] for ring in self.rings if not ring.is_whole]
         # From when on each ring has all events.
         begin = max(overwritten, default=min((ring.time[0] for ring in self.rings), default=FOREVER))
         self.begin_ns, self.is_whole = int(begin), not overwritten
         self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
 
+    def wrong(self, field: str, why: str) -> TraceError:
+        return TraceError(f"{self.path}: {field}: {why}; not a record of this version, or damaged")
 
-class RecordFile:
-    """Its pieces, the oldest first."""
-
-    def __init__(self, path: Path) -> None:
-        data = path.read_bytes()
-        if len(data) < RINGS_AT:
-            raise self.wrong(path, "size", f"{len(data)} bytes, shorter than a header")
-        magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
-        if magic != MAGIC:
-            raise self.wrong(path, "magic", repr(magic))
-        if not 0 < own_ns < 1 << 62:
-            raise self.wrong(path, "own_ns", str(own_ns))
-        if not 0 < real_ns < 1 << 61:
-            raise self.wrong(path, "real_ns", str(real_ns))
-        self.offset_ns, self.without = real_ns - own_ns, max(asked - RINGS, 0)
-        self.maps = data[MAPS:RINGS_AT].split(b"\0")[0].decode(errors="replace")
-        self.is_cut, begin = len(data) != RINGS_AT + RINGS * (BYTES[0] + 8 * BYTES[1]), RINGS_AT
-        pieces = []
-        for copy in 0, *[1] * 8:
-            rings = []
-            for at in range(begin, min(begin := begin + RINGS * BYTES[copy], len(data)), BYTES[copy]):
-                if at + BYTES[copy] <= len(data):
-                    rings += self.ring(path, data, at, copy)
-            pieces.append(Piece(self.pid, rings))
-        self.pieces = sorted((piece for piece in pieces if piece.rings), key=lambda piece: piece.begin_ns)
-
-    @staticmethod
-    def wrong(path: Path, field: str, why: str) -> TraceError:
-        return TraceError(f"{path}: {field}: {why}; not a record of this version, or damaged")
-
-    def ring(self, path: Path, data: bytes, at: int, copy: int) -> Iterator[Ring]:
+    def _ring(self, data: bytes, at: int) -> Iterator[Ring]:
         head, who, tid, name = RING.unpack_from(data, at)
-        if tid == 0:
+        if tid == 0 or head == 0:
             return
         if head >= 1 << 60:
-            raise self.wrong(path, f"ring at {at}: head", str(head))
-        words = np.frombuffer(data, "<u8", 2 * EVENTS[copy], at + EVENTS_AT[copy]).reshape(-1, 2)
-        # The oldest event may be half overwritten.
-        words = words[np.arange(max(0, head - EVENTS[copy] + 1), head) % EVENTS[copy]]
-        words = words[words[:, 0] < 1 << 61]
+            raise self.wrong(f"ring at {at}: head", str(head))
+        words = np.frombuffer(data, "<u8", 2 * EVENTS, at + EVENTS_AT).reshape(-1, 2)
+        words = words[np.arange(max(0, head - EVENTS + 1), head) % EVENTS]
+        # Its thread may have gone on: the oldest may be overwritten by some that are newer than the newest.
+        words = words[words[:, 0] <= min(words[-1, 0], 1 << 61)]
         words = words[words[:, 0] >= np.maximum.accumulate(words[:, 0])].astype("i8")
         text = name.split(b"\0")[0].decode(errors="replace")
-        yield Ring(head < EVENTS[copy], who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
+        yield Ring(head < EVENTS, who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
 
 
 def is_record(path: Path) -> bool:
@@ -136,36 +114,37 @@ class Record(Trace):
     def __init__(self, path: Path, part: Stretch | None = None) -> None:
         self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
         self.lost, self.warnings, self.about = [], [], {"images": {}, "threads": {}}
-        self._files = [RecordFile(file) for file in sorted(path.glob("*.record"))]
-        for name, file in zip(sorted(path.glob("*.record")), self._files):
-            if file.is_cut:
-                self.warnings.append(f"{name}: is cut off: what is not there is left out")
-            if file.without:
-                self.warnings.append(
-                    f"{name}: {file.without} threads had no ring: their events are not there"
-                )
-        pieces = [piece for file in self._files for piece in file.pieces]
+        pieces = [Piece(file) for file in sorted(path.glob("*.record*"))]
+        for piece in pieces:
+            if piece.is_cut:
+                self.warnings.append(f"{piece.path}: is cut off: what is not there is left out")
+            if piece.without:
+                missing = f"{piece.without} threads had no ring: their events are not there"
+                self.warnings.append(f"{piece.path}: {missing}")
+        pieces = sorted((piece for piece in pieces if piece.rings), key=lambda piece: piece.begin_ns)
         if not pieces:
             raise TraceError(f"{path}: there is no event in its records")
         self.first_ns = min(piece.begin_ns for piece in pieces)
         self.last_ns = max(piece.end_ns for piece in pieces)
-        self.offset_ns = self._files[-1].offset_ns
-        self.recorded = max(file.stat().st_mtime for file in path.glob("*.record"))
+        self.offset_ns = pieces[-1].offset_ns
+        self.recorded = max(piece.path.stat().st_mtime for piece in pieces)
+        self._records: dict[str, list[Piece]] = defaultdict(list)  # by their records, the oldest piece first
         self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
         for piece in pieces:
+            self._records[piece.path.name.partition(".record")[0]].append(piece)
             for ring in piece.rings:
                 self.about["threads"][f"0:{piece.pid}:{ring.tid}"] = ring.name
 
     def processes(self) -> list[Events]:
         """In order of their first events."""
         self.lost, self.late = [], []
-        found = [self._process(file) for file in self._files]
+        found = [self._process(pieces) for pieces in self._records.values()]
         return sorted((of for of in found if len(of.table)), key=lambda of: int(of.table.time.iloc[0]))
 
-    def _process(self, file: RecordFile) -> Events:
-        rows, until_ns, pid = list[list[int]](), 0, file.pid
+    def _process(self, pieces: list[Piece]) -> Events:
+        rows, until_ns, pid = list[list[int]](), 0, pieces[-1].pid
         begin_ns, end_ns = self.part or (0, FOREVER)
-        for piece in file.pieces:
+        for piece in pieces:
             if until_ns and piece.begin_ns > until_ns:
                 self.lost.append(Lost(until_ns + 1, piece.begin_ns - 1, None, "event"))
             for ring in piece.rings:
@@ -178,7 +157,7 @@ class Record(Trace):
         table = table.astype({column: COLUMNS[column] for column in names[3:]} | {"kind": "i1", "tid": "i4"})
         table["cpu"] = np.zeros(len(table), "i2")
         table["epoch"] = epochs(table.time.to_numpy(), self.lost)
-        return Events(pid, 0, table, self._names(file), not self.part and file.pieces[0].is_whole)
+        return Events(pid, 0, table, self._names(pieces[-1]), not self.part and pieces[0].is_whole)
 
     def _rows(self, pid: int, ring: Ring, begin_ns: int, end_ns: int) -> Iterator[list[int]]:
         """Time, kind, thread, pool, worker, by_timer, func, arg, group. An arg is a task's number."""
@@ -221,7 +200,7 @@ class Record(Trace):
                 row[5] = small
             yield row
 
-    def _names(self, file: RecordFile) -> list[Event]:
+    def _names(self, file: Piece) -> list[Event]:
         """What the process and the files in it are called."""
         images: dict[str, list[int]] = {}
         for begin, end, _, _, path in MAPPED.findall(file.maps):

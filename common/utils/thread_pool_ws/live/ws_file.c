@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_file.c
-/// ws_file.h.
+/// ws_live.h: a file that other programs read while this one writes it.
 #define _GNU_SOURCE
-#include "ws_file.h"
+#include "ws_live.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -144,7 +144,7 @@ static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uint
     ring->pool = pool;
     ring->group = group;
   }
-  ws_au64_t *last = &ring->event[(ws_own_load(&ring->of.head) - 1) % WS_RING_EVENTS].what;
+  ws_au64_t *last = &ring->event[(ws_own_load(&ring->head) - 1) % WS_RING_EVENTS].what;
   const uint64_t what = ws_own_load(last);
   const bool is_more =
       (what & 31) == WS_NOTE_PUSH && what >> 16 == group && (what >> 6 & WS_RING_SMALL) < WS_RING_SMALL;

@@ -33,4 +33,9 @@ typedef struct {
 } ws_judged_t;
 ws_judged_t *ws_live_judged(const struct ws_pool_s *pool);
 
+/// @brief Make a file that only this user can open, with all its room, and map it. For the page, too.
+/// @param memory  the mapping, of zeros; NULL if that fails
+/// @return 0 or an error number: what had that name is as it was
+int ws_file_map(const char *path, size_t bytes, void **memory);
+
 #endif

@@ -12,7 +12,6 @@
 #include "../include/ws_pool.h"
 #include "../pool/ws_callback.h"
 #include "../sleep/ws_budget.h"
-#include "ws_file.h"
 #include "ws_live.h"
 
 // As a reader of version 1 knows them.

@@ -39,7 +39,7 @@ static uint64_t above(uint64_t value, uint64_t usual)
 /// @brief Read the event before @p at, which becomes its place.
 static bool step_back(const ws_event_ring_t *ring, uint64_t *at, seen_t *it)
 {
-  const uint64_t head = ws_load_acquire(&ring->of.head); // [edge RING acquire] the events below
+  const uint64_t head = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
   if (*at == 0 || head - *at >= WS_RING_EVENTS - MARGIN)
     return false;
   const ws_ring_event_t *event = &ring->event[--*at % WS_RING_EVENTS];
@@ -55,7 +55,7 @@ static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t 
   const path_t old = *path;
   for (uint32_t i = 0; i < ws_ring_count(); i++) {
     const ws_event_ring_t *ring = &ws_rings.file->ring[i];
-    uint64_t at = ws_stat_load(&ring->of.head);
+    uint64_t at = ws_stat_load(&ring->head);
     for (seen_t it; ring != old.ring && step_back(ring, &at, &it) && it.ns > from;)
       if (it.kind == kind && (it.address == address || address == 0) && it.ns <= old.to.ns) {
         *path = (path_t){.ring = ring, .at = at, .to = it, .serial = old.serial};
@@ -75,8 +75,8 @@ static bool is_taken(uint64_t length)
 /// had none. A worker notes its time without one before it sleeps, a thread outside when it begins a burst.
 static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
 {
-  const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->of.who);
-  path_t path = {.ring = ring, .at = ws_stat_load(&ring->of.head), .to.ns = ws_rings_ns()};
+  const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->who);
+  path_t path = {.ring = ring, .at = ws_stat_load(&ring->head), .to.ns = ws_rings_ns()};
   uint64_t at = path.at, asleep = 0;
   seen_t it, next = path.to;
   for (; step_back(ring, &at, &it); next = it) {
@@ -103,7 +103,7 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
 {
   const seen_t to = path->to;
   const bool wakes = to.kind == WS_NOTE_UNPARK, joins = to.kind == WS_NOTE_JOINED;
-  const uint64_t who = ws_stat_load(&path->ring->of.who);
+  const uint64_t who = ws_stat_load(&path->ring->who);
   const bool was_told = (joins && go_to_last(path, WS_NOTE_RAN, to.address, since))
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
   const uint64_t took = to.ns - path->to.ns;
@@ -144,7 +144,7 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
 void ws_path_blame(ws_late_burst_t *burst)
 {
   const uint64_t usual = burst->usual, length = burst->end - burst->begin;
-  path_t path = {.ring = burst->ring, .at = ws_own_load(&burst->ring->of.head), .to.ns = burst->end};
+  path_t path = {.ring = burst->ring, .at = ws_own_load(&burst->ring->head), .to.ns = burst->end};
   seen_t it;
   for (uint32_t i = 0; i < STEPS && path.to.ns > burst->begin && step_back(path.ring, &path.at, &it); i++)
     if (it.kind != WS_NOTE_IDLE && it.kind < WS_NOTE_PHASE) // a step of a thread
@@ -153,7 +153,7 @@ void ws_path_blame(ws_late_burst_t *burst)
   uint64_t without = 0;
   for (uint32_t i = 0; i < ws_ring_count(); i++) {
     const ws_event_ring_t *ring = &ws_rings.file->ring[i];
-    if (ring == burst->ring || ws_stat_load(&ring->of.who) >> 16 == burst->pool)
+    if (ring == burst->ring || ws_stat_load(&ring->who) >> 16 == burst->pool)
       without += deprived(ring, burst->begin);
   }
   without = without < rest ? without : rest;

@@ -4,11 +4,12 @@
 #define _GNU_SOURCE
 #include "ws_rings.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <time.h>
 
 #include "../pool/ws_callback.h"
-#include "ws_file.h"
 #include "ws_live.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
@@ -20,11 +21,10 @@ ws_event_ring_t ws_ring_none;
 /// @return the rings in a new file; NULL, with a warning: there is none
 static void *map_file(const ws_settings_t *settings)
 {
-  char path[WS_RECORD_PATH_MAX + 60];
   void *memory;
-  snprintf(path, sizeof(path), "%s/tpool-ws-%d-%llu.record", settings->record, (int)getpid(),
-           (unsigned long long)ws_os_now_ns());
-  const int error = ws_file_map(path, sizeof(ws_event_file_t), &memory);
+  snprintf(ws_rings.path, sizeof(ws_rings.path), "%s/tpool-ws-%d-%llu.record", settings->record,
+           (int)getpid(), (unsigned long long)ws_os_now_ns());
+  const int error = ws_file_map(ws_rings.path, sizeof(ws_event_file_t), &memory);
   if (error)
     ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(error));
   return memory;
@@ -46,14 +46,13 @@ static void measure_counter(void)
 bool ws_rings_map(const ws_settings_t *settings)
 {
   ws_event_file_t *its = settings->record[0] ? map_file(settings) : NULL;
-  const bool has_file = its != NULL;
-  its = has_file ? its : ws_os_map(sizeof(*its));
+  ws_init_store(&ws_rings.copy_after, its ? 0 : WS_COPY_NONE);
+  its = its ? its : ws_os_map(sizeof(*its));
   if (!its)
     return false;
   measure_counter();
-  memcpy(its->magic, "WSREC002", sizeof(its->magic));
+  memcpy(its->magic, "WSREC003", sizeof(its->magic));
   its->pid = (uint32_t)getpid();
-  ws_init_store(&ws_rings.copy_after, has_file ? 0 : WS_COPY_NONE);
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
   ws_rings.file = its;
   ws_live_look(NULL); // compares the clocks
@@ -68,30 +67,27 @@ ws_event_ring_t *ws_ring_take(void)
   if (number >= WS_RINGS)
     return &ws_ring_none;
   ws_event_ring_t *ring = &ws_rings.file->ring[number];
-  prctl(PR_GET_NAME, ring->of.name);
-  ws_stat_store(&ring->of.who, worker ? worker->pool->id << 16 | worker->index : 0);
-  ws_store_release(&ring->of.tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
+  prctl(PR_GET_NAME, ring->name);
+  ws_stat_store(&ring->who, worker ? worker->pool->id << 16 | worker->index : 0);
+  ws_store_release(&ring->tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
   for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
     ws_stat_add(&ring->event[at].what, 0);
   return ring;
 }
 
-/// Words, as their owner goes on.
-static void copy_words(void *to, const void *from, size_t bytes)
+/// Another file, beside it.
+static void copy_file(uint64_t number)
 {
-  for (size_t i = 0; i < bytes / sizeof(ws_au64_t); i++)
-    ws_stat_store((ws_au64_t *)to + i, ws_stat_load((const ws_au64_t *)from + i));
-}
-
-static void copy_ring(ws_ring_copy_t *to, const ws_event_ring_t *ring)
-{
-  if (ws_load_acquire(&ring->of.tid) == 0) // [edge RING acquire] what is in it
-    return;
-  const uint64_t head = ws_load_acquire(&ring->of.head); // [edge RING acquire] the events below
-  copy_words(&to->of, &ring->of, sizeof(to->of));
-  ws_stat_store(&to->of.head, head);
-  for (uint64_t at = head - WS_COPY_EVENTS; at != head; at++)
-    copy_words(&to->event[at % WS_COPY_EVENTS], &ring->event[at % WS_RING_EVENTS], sizeof(to->event[0]));
+  char path[sizeof(ws_rings.path) + 8];
+  snprintf(path, sizeof(path), "%s.%u", ws_rings.path, (uint32_t)number);
+  unlink(path); // the last hour's
+  const size_t bytes = offsetof(ws_event_file_t, ring) + ws_ring_count() * sizeof(ws_event_ring_t);
+  const int from = open(ws_rings.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (sendfile(to, from, NULL, bytes) != (ssize_t)bytes) // the disk is full
+    unlink(path);
+  close(from);
+  close(to);
 }
 
 bool ws_live_copy(void)
@@ -121,9 +117,8 @@ void ws_live_look(ws_au32_t *word)
   const uint64_t hour_now = ws_rings_ns() / HOUR_NS;
   copies = hour_now == hour ? copies : 0;
   hour = hour_now;
-  for (uint32_t i = 0; i < ws_ring_count(); i++)
-    copy_ring(&its->copy[copies][i], &its->ring[i]);
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
+  copy_file(copies);
   // [edge RING release] the copy
   ws_store_release(&ws_rings.copy_after, ++copies < WS_COPIES ? 0 : (hour + 1) * HOUR_NS);
 }

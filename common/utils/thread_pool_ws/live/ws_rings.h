@@ -16,8 +16,7 @@
 #include "../trace/ws_probe.h"
 
 #define WS_RINGS 128u
-#define WS_RING_EVENTS 4096u ///< a power of two, as the next one
-#define WS_COPY_EVENTS 256u ///< of a ring, in a copy
+#define WS_RING_EVENTS 4096u ///< a power of two
 #define WS_COPIES 8u ///< at most, in an hour; those of the next replace them
 #define WS_RING_SMALL 0x3ffu
 
@@ -26,20 +25,15 @@ typedef struct {
   ws_au64_t ns, what; ///< O
 } ws_ring_event_t;
 
-/// What begins a ring.
-typedef struct {
-  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none yet
-  ws_au64_t head, who, tid;
-  char name[16]; ///< I
-} ws_ring_begin_t;
-
 /// What is learnt of bursts, or phases, of one kind: the median, and the 99th percentile of their tasks.
 typedef struct {
   uint64_t key, count, length, task_p99;
 } ws_learnt_t;
 
 typedef struct ws_event_ring_s {
-  ws_ring_begin_t of;
+  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none yet
+  ws_au64_t head, who, tid;
+  char name[16]; ///< I
   // P the owner's.
   uint32_t depth, in; ///< tasks that it is in; 1 = a burst, 2 + which = a phase, 0 = neither, with:
   uint64_t pool, pushed, key, group, begin;
@@ -48,13 +42,7 @@ typedef struct ws_event_ring_s {
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
 } ws_event_ring_t;
 
-/// Its newest events, as a guard has copied them.
-typedef struct {
-  ws_ring_begin_t of;
-  alignas(64) ws_ring_event_t event[WS_COPY_EVENTS];
-} ws_ring_copy_t;
-
-/// The mapping, and the file. Its layout is rings.py's, too.
+/// The mapping, and the file. A copy has as many rings as there are. Its layout is rings.py's, too.
 typedef struct {
   char magic[8];
   uint32_t pid;
@@ -62,12 +50,12 @@ typedef struct {
   ws_au64_t own_ns, real_ns; ///< S the rings' clock and CLOCK_REALTIME, at one time
   alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
   ws_event_ring_t ring[WS_RINGS];
-  ws_ring_copy_t copy[WS_COPIES][WS_RINGS];
 } ws_event_file_t;
 
 /// What the process has of this room: begun once, before any event.
 extern struct ws_rings_s {
   ws_event_file_t *file; ///< NULL = there are no rings
+  char path[WS_RECORD_PATH_MAX + 60]; ///< "" = they are in no file. A copy's ends with a number, too
   double ns_a_tick; ///< of the CPU's counter, which takes less time than the clock; 0 = that cannot be used
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
   ws_aptr_t guard; ///< S futex of the guard that was made last
@@ -109,11 +97,11 @@ static inline uint64_t ws_rings_ns(void)
 static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kind, uint64_t small,
                                uint64_t address)
 {
-  const uint64_t head = ws_own_load(&ring->of.head);
+  const uint64_t head = ws_own_load(&ring->head);
   const uint64_t low = kind | (ring->depth > 0) << 5 | (small & WS_RING_SMALL) << 6;
   ws_stat_store(&ring->event[head % WS_RING_EVENTS].ns, ns);
   ws_stat_store(&ring->event[head % WS_RING_EVENTS].what, low | address << 16);
-  ws_store_release(&ring->of.head, head + 1); // [edge RING release] the event
+  ws_store_release(&ring->head, head + 1); // [edge RING release] the event
 }
 
 /// @return whether there are rings, and not of the parent of a fork
@@ -132,7 +120,7 @@ static inline uint32_t ws_ring_count(void)
 /// @return ns in which the ring's thread has not used a CPU, since some time
 static inline uint64_t ws_ring_idle_ns(const ws_event_ring_t *ring)
 {
-  return ws_os_now_ns() - ws_os_thread_cpu_ns((int32_t)ws_hint_load(&ring->of.tid));
+  return ws_os_now_ns() - ws_os_thread_cpu_ns((int32_t)ws_hint_load(&ring->tid));
 }
 
 #endif

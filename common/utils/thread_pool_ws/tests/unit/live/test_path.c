@@ -49,9 +49,9 @@ static ws_cause_t cause_of(uint64_t us, uint64_t usual_us, const char *joiner, c
   memset(&file, 0, sizeof(file));
   ws_rings = (struct ws_rings_s){.file = &file, .wake_ns = {10 * US}};
   ws_store_relaxed(&file.rings, 2); // relaxed: one thread
-  ws_store_relaxed(&file.ring[0].of.tid, 1); // relaxed: as above
-  ws_store_relaxed(&file.ring[1].of.tid, 2); // relaxed: as above
-  ws_store_relaxed(&file.ring[1].of.who, POOL << 16); // relaxed: as above
+  ws_store_relaxed(&file.ring[0].tid, 1); // relaxed: as above
+  ws_store_relaxed(&file.ring[1].tid, 2); // relaxed: as above
+  ws_store_relaxed(&file.ring[1].who, POOL << 16); // relaxed: as above
   now_ns = BEGIN + us * US;
   make_up(&file.ring[0], joiner);
   without_ns[2] = make_up(&file.ring[1], worker);
