@@ -109,10 +109,10 @@ def test_pages_of_ended_processes(tmp_path, made, monkeypatch):
     """One that was killed is removed; one of another container is seen by its writes."""
     monkeypatch.setattr(processes, "SILENT_S", 1e9)
     killed, other = Made(tmp_path, began=1, pid=os.getppid()), Made(tmp_path, space=1, pid=77)
-    assert [one.pid for one in processes.find()[0]] == [77, os.getpid()]
+    assert [one.pid for one, _ in processes.find()[0]] == [77, os.getpid()]
     assert not killed.path.exists()
     monkeypatch.setattr(processes, "SILENT_S", 0)
-    assert [one.pid for one in processes.find()[0]] == [os.getpid()] and other.path.exists()
+    assert [one.pid for one, _ in processes.find()[0]] == [os.getpid()] and other.path.exists()
 
 
 def test_top(made, capsys, monkeypatch):
@@ -148,7 +148,7 @@ def test_ab_compares_and_restores(made, monkeypatch):
         made.part.starts[80 if settings.spin == 2 else 104] += 100 + len(seen) % 5
 
     settings.spin, settings.lead_ns = 1, 7000
-    (page,), _ = processes.find(os.getpid())
+    ((page, _),), _ = processes.find(os.getpid())
     plan, run = Plan.of("1s", "12s", ["spin=auto", "spin=off"]), Ab(page, list(page.pools()), sleep)
     run.run(plan, random.Random(1))
     assert len(run.rounds) == 6 and seen.count(0) == seen.count(2) == 12

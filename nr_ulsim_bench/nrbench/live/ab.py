@@ -7,7 +7,6 @@ import random
 import re
 import time
 from functools import reduce
-from operator import or_
 from statistics import median
 from typing import Callable, Iterator, NamedTuple, Sequence
 
@@ -79,7 +78,7 @@ class Ab:
     def _set_back(self, changed: list[int]) -> None:
         there, errors = {pool.id for pool in self.page.pools()}, []
         for pool in (pool for pool in self.found if pool.id in there):
-            found = Request(reduce(or_, changed), wanted=pool.settings)
+            found = Request(reduce(int.__or__, changed), wanted=pool.settings)
             try:
                 self.page.request(pool.place, found, ANSWER_S)
             except LiveError as error:

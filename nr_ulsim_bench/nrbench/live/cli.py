@@ -15,11 +15,7 @@ from nrbench.options import Program
 
 ANSWER_S = 1.0
 
-program = Program(
-    "tpool-ws",
-    "Watch and change thread pools while they run, in processes with TPOOL_WS_LIVE=1.",
-    (LiveError,),
-)
+program = Program("tpool-ws", "Watch and change thread pools that run with TPOOL_WS_LIVE=1.", (LiveError,))
 Pid = Annotated[int, Option(min=1, metavar="N", help="process")]
 OneProcess = Annotated[int | None, Option("--pid", min=1, metavar="N", help="only this process")]
 OnePool = Annotated[str | None, Option("--pool", metavar="NAME|ID", help="only this pool of the process")]

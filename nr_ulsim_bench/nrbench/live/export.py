@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from nrbench.live.page import MODES, LiveError, Pool, bucket_end_s, of_kind
+from nrbench.live.page import MODES, LiveError, bucket_end_s, of_kind
 from nrbench.live.processes import find
 
 P, LABELS = "thread_pool_ws_", ("pid", "program", "pool", "name")
@@ -45,13 +45,8 @@ OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 class Pools(Collector):
     def collect(self) -> Iterable[Metric]:
         pages, errors = find()
-        pools: list[tuple[list[str], Pool]] = []
-        for page in pages:
-            try:
-                found = list(page.pools())
-                pools += [([str(page.pid), page.program, str(pool.id), pool.name], pool) for pool in found]
-            except (LiveError, OSError) as error:
-                errors.append(str(error))
+        seen = ((page, pool) for page, pools in pages for pool in pools)
+        pools = [([str(page.pid), page.program, str(pool.id), pool.name], pool) for page, pool in seen]
         for kind, rows in ((CounterMetricFamily, COUNTERS), (GaugeMetricFamily, GAUGES)):
             for name, count, about in rows:
                 simple: CounterMetricFamily | GaugeMetricFamily = kind(P + name, about, labels=LABELS)

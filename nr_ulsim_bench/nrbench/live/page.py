@@ -28,7 +28,7 @@ LATE_STARTS = (
     "called late,woken by the push"
 ).split(",")
 TIMERS = ("in time", "late", "for nothing")
-CAUSES = "wake,no CPU,quota,long task,too few,serial,other pool,unknown".split(",")  # of the ledger
+CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 
 

@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from nrbench.live.page import LiveError, Page
+from nrbench.live.page import LiveError, Page, Pool
 
 SHM, PREFIX = Path("/dev/shm"), "thread_pool_ws."
 SILENT_S = 2.0  # a page that was not written for so long is of a process that does not run,
@@ -33,23 +33,23 @@ def scan() -> tuple[dict[tuple[int, int, int], int], list[Path]]:
     for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal()):
         with suppress(OSError, IndexError):
             numbers = Path(f"/proc/{pid}/status").read_text().partition("NSpid:")[2].split("\n")[0].split()
-            space = (
-                inode(f"/proc/{pid}/ns/pid") or own
-            )  # not seen: its program has rights that this one has not
+            # Not seen: its program has rights that this one has not.
+            space = inode(f"/proc/{pid}/ns/pid") or own
             pids[space, int(numbers[-1]), start_ticks(pid)] = pid
             if mounts := inode(f"/proc/{pid}/ns/mnt"):
                 folders.setdefault(mounts, Path(f"/proc/{pid}/root/dev/shm"))
     return pids, list(folders.values())
 
 
-def find(pid: int | None = None) -> tuple[list[Page], list[str]]:
-    """@param pid  only this one @return pages, and why others cannot be read"""
+def find(pid: int | None = None) -> tuple[list[tuple[Page, list[Pool]]], list[str]]:
+    """@param pid  only this one @return pages with their pools, and why others cannot be read"""
     own, (pids, folders), errors = inode("/proc/self/ns/pid"), scan(), list[str]()
-    pages: dict[int, Page] = {}
+    pages: dict[int, tuple[Page, list[Pool]]] = {}
     for path in (path for folder in folders for path in folder.glob(f"{PREFIX}*")):
         try:
             page, space = Page(path), int(path.name.split(".")[1])
-            silent_s = min((pool.silent_s for pool in page.pools()), default=0.0)
+            pools = list(page.pools())
+            silent_s = min((pool.silent_s for pool in pools), default=0.0)
             if here := pids.get((space, page.pid, page.began)):
                 page.pid, page.program = here, Path(f"/proc/{here}/comm").read_text().strip()
             elif start_ticks(page.pid) != page.began if space == own else silent_s > GONE_S:
@@ -59,12 +59,12 @@ def find(pid: int | None = None) -> tuple[list[Page], list[str]]:
             elif space != own and silent_s > SILENT_S:
                 continue
             if pid in (None, page.pid):  # its own number if it is of a container beside this one
-                pages.setdefault(page.inode, page)
+                pages.setdefault(page.inode, (page, pools))
         except (LiveError, PermissionError) as error:
             errors.append(str(error))
         except (OSError, ValueError):
             continue  # it has just ended; another file
-    return sorted(pages.values(), key=lambda one: one.pid), errors
+    return sorted(pages.values(), key=lambda one: one[0].pid), errors
 
 
 def one(pid: int) -> Page:
@@ -74,4 +74,4 @@ def one(pid: int) -> Page:
         why = "".join(f"; {error}" for error in errors if f".{pid}" in error)
         hint = "it needs TPOOL_WS_LIVE=1, or live=1 in the list of --thread-pool, and the same user"
         raise LiveError(f"{what} {pid}{why or f' ({hint})'}")
-    return pages[0]
+    return pages[0][0]

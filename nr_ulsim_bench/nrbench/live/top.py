@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 
-from nrbench.live.page import LiveError, Page, Pool, of_kind
+from nrbench.live.page import Page, Pool, of_kind
 from nrbench.live.processes import find
 from nrbench.live.rates import Span, quantile_us, span
 from nrbench.render import number
@@ -48,16 +48,12 @@ class Watch:
     def look(self) -> None:
         pages, self.errors = find(self.pid)
         before, self.seen, self.rows = self.seen, {}, []
-        for page in pages:
-            try:
-                for pool in page.pools():
-                    key = (page.inode, pool.id)
-                    history = self.seen[key] = [*before.get(key, []), pool]
-                    while len(history) > 2 and pool.written_ns - history[1].written_ns >= SPAN_S * 1e9:
-                        del history[0]
-                    self.rows.append(Row(page, history[0], pool, span(history[0], pool)))
-            except (LiveError, OSError) as error:
-                self.errors.append(str(error))
+        for page, pool in ((page, pool) for page, pools in pages for pool in pools):
+            key = (page.inode, pool.id)
+            history = self.seen[key] = [*before.get(key, []), pool]
+            while len(history) > 2 and pool.written_ns - history[1].written_ns >= SPAN_S * 1e9:
+                del history[0]
+            self.rows.append(Row(page, history[0], pool, span(history[0], pool)))
 
 
 def _most(done: Span, kind: str) -> str:

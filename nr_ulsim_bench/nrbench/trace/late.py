@@ -26,7 +26,7 @@ def rising(kinds: np.ndarray, begin: int, end: int) -> np.ndarray:
 
 def picture(process: Process, burst: LateBurst) -> list[str]:
     """A row for each thread that has events then; a character for a part of the time."""
-    margin = int(burst.duration_ns * MARGIN)
+    margin = int((burst.end_ns - burst.begin_ns) * MARGIN)
     begin, end = burst.begin_ns - margin, burst.end_ns + margin
     edges = np.linspace(begin, end, COLUMNS + 1)
     rows = [f"{'':16} |{'burst'.center(COLUMNS - 12, '-').center(COLUMNS)}|"]
@@ -71,16 +71,15 @@ def late(folder: Path, shown: int = SHOWN) -> int:
     for number, burst in enumerate(worst, 1):
         process = processes[burst.pid]
         causes = sorted(burst.over.items(), key=lambda of: -of[1])
-        at_s = (burst.begin_ns - record.first_ns) / 1e9
+        at_s, took_s = (burst.begin_ns - record.first_ns) / 1e9, (burst.end_ns - burst.begin_ns) / 1e9
         print(
-            f"\n{number}. {process.label} at {at_s:.6f} s: {burst.duration_ns / 1e3:.1f} us, "
+            f"\n{number}. {process.label} at {at_s:.6f} s: {took_s * 1e6:.1f} us, "
             f"{burst.over_ns / 1e3:.1f} over: {', '.join(f'{cause} {ns / 1e3:.1f}' for cause, ns in causes)}"
         )
         if task := longest(process, burst):
             print(f"   longest task: {task}")
         print("\n".join(f"   {row}" for row in picture(process, burst)))
-        margin_s = burst.duration_ns / 1e9
-        span = f"--begin {max(at_s - margin_s, 0):.6f} --end {at_s + 2 * margin_s:.6f}"
+        span = f"--begin {max(at_s - took_s, 0):.6f} --end {at_s + 2 * took_s:.6f}"
         print(f"   tpool-ws-trace export {shlex.quote(str(folder))} --perfetto late-{number}.pftrace {span}")
     print(f"\n{LEGEND}")
     return 2 if record.warnings else 0

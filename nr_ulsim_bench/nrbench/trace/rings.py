@@ -13,6 +13,7 @@ from typing import Iterator, NamedTuple
 import numpy as np
 import pandas as pd
 
+from nrbench.live.page import CAUSES
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
@@ -24,8 +25,6 @@ BYTES = EVENTS_AT + 16 * EVENTS
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
-# In the order of ws_cause_t.
-CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 
 
 class LateBurst(NamedTuple):
@@ -33,13 +32,9 @@ class LateBurst(NamedTuple):
 
     pid: int
     tid: int
+    begin_ns: int
     end_ns: int
-    duration_ns: int
     over: dict[str, int]  # ns by cause
-
-    @property
-    def begin_ns(self) -> int:
-        return self.end_ns - self.duration_ns
 
     @property
     def over_ns(self) -> int:
@@ -167,16 +162,13 @@ class Record(Trace):
         for time, what in zip(ring.time[chosen].tolist(), ring.what[chosen].tolist()):
             kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
             if kind == LATE:
-                self.late.append(LateBurst(pid, ring.tid, time, address, {}))
+                self.late.append(LateBurst(pid, ring.tid, time - address, time, {}))
             elif kind == PART and self.late and small < len(CAUSES):
                 self.late[-1].over[CAUSES[small]] = address
             if kind in (PHASE, PHASE_END) and small < len(PHASES):
-                of, numbers = (
-                    KINDS.index(f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}"),
-                    address & 0xFFFF,
-                )
+                of, numbers = f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}", address & 0xFFFF
                 frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
-                yield [time, of, ring.tid, 0, tasks, 0, frame, slot, numbers * (kind == PHASE)]
+                yield [time, KINDS.index(of), ring.tid, 0, tasks, 0, frame, slot, numbers * (kind == PHASE)]
             if kind not in NAMES:
                 continue
             row = [time, KINDS.index(NAMES[kind]), ring.tid, pool, worker, 0, 0, 0, 0]

@@ -20,7 +20,7 @@ void ws_live_begin(const struct ws_pool_s *pool);
 /// @p word, whose memory may be gone. @threads guards
 void ws_live_look(ws_au32_t *word);
 
-/// @brief Have a guard copy the rings. @return false: they are in no file, or have had their copies of the hour
+/// @brief Have a guard copy the rings. @return false: they are in no file, or had their copies of the hour
 bool ws_live_copy(void);
 
 /// @return whether the process's bursts are judged

@@ -93,7 +93,8 @@ static void copy_file(uint64_t number)
 bool ws_live_copy(void)
 {
   ws_au32_t *guard = ws_hint_load(&ws_rings.guard);
-  if (!guard || ws_rings_ns() <= ws_hint_load(&ws_rings.copy_after))
+  const uint64_t after = ws_hint_load(&ws_rings.copy_after);
+  if (after != WS_COPY_ASKED && (!guard || ws_rings_ns() <= after))
     return false;
   ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);
   ws_os_futex_wake(guard, 1);
