@@ -78,22 +78,19 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
   WS_PROBE_LTTNG(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
+/// A call, as ws_traced_note_push().
+void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends);
+
 static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_group_t *group)
 {
-  WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
-  WS_NOTE(WS_NOTE_JOIN, ws_traced_pool(pool), ws_traced_group(group), 0);
+  if (WS_PROBE_SEEN())
+    ws_traced_note_join(pool, group, false);
 }
 
-/// With the number of the thread's wait, 0 inside a task. So a report can count the waits of which no event
-/// is left, and knows after lost events whether the thread is in a task.
 static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
 {
-  if (!WS_PROBE_SEEN())
-    return;
-  ws_self_t *self = ws_self();
-  const uint32_t waits = self->task ? 0 : ++self->waits;
-  WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group), waits);
-  WS_NOTE(WS_NOTE_JOINED, ws_traced_pool(pool), ws_traced_group(group), 0); // last: a late burst takes time
+  if (WS_PROBE_SEEN())
+    ws_traced_note_join(pool, group, true);
 }
 
 /// A hint: a burst comes at @p at_ns, 0 = now.
