@@ -253,7 +253,7 @@ typedef struct {
   /// asks for the counts, else none.
   uint64_t deadline_ns;
   /// A folder in which the process keeps the last events of its threads, in a file of 9 MB that survives it,
-  /// and up to eight copies (docs/tracing.md). Of several pools the first that asks for counts or for a record
+  /// and up to eight copies (docs/tracing.md). Of several pools the first that asks for counts or a record
   /// decides. "" = none.
   char record[WS_RECORD_PATH_MAX];
 } ws_settings_t;
