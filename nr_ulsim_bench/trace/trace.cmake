@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What tracing costs: the module ws-untraced, which is ws without any tracing, and ws-trace-cost.
+# What tracing costs: the module ws-untraced, which is ws without any tracing, and ws-trace-cost. Whether the
+# ledger is right: ws-noises.
 
 # bench_of_pool(<variable> <property>)   a property of the target thread_pool_ws, empty where it has none
 macro(bench_of_pool variable property)
@@ -32,6 +33,8 @@ add_executable(ws-trace-cost trace/cost.c src/report.c src/words.c)
 bench_program(ws-trace-cost thread_pool_ws)
 target_include_directories(ws-trace-cost PRIVATE ../common/utils/thread_pool_ws/trace)
 target_compile_definitions(ws-trace-cost PRIVATE ${bench_trace_definitions})
+add_executable(ws-noises trace/noises.c src/report.c src/words.c)
+bench_program(ws-noises thread_pool_ws)
 if(TARGET thread_pool_ws_lttng) # where the modules and programs look for it: beside themselves
   set_target_properties(thread_pool_ws_lttng PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${bench_bin})
 endif()

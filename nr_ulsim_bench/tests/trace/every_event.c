@@ -63,6 +63,7 @@ int main(int words, char **word)
 {
   ws_settings_t settings;
   ws_settings_default(&settings);
+  settings.deadline_ns = 1; // so each burst is late
   settings.workers = 1;
   settings.name = "every";
   if (words != 2 || ws_pool_create(&pool, &settings) < 0)

@@ -10,6 +10,7 @@
 #define POOLS 32u ///< one is at its id modulo this
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
+#define QUOTA_NS 1000000000u ///< a quota that was used up is so again
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 /// A thread notes its time without a CPU before it sleeps, and so long after the last note: a worker that
 /// never sleeps, when it begins a task; another one, when it begins a burst, and not at each phase of a slot.
@@ -21,7 +22,8 @@ static struct {
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
 } ledgers[POOLS];
 #define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
-static ws_au64_t throttled; ///< S periods in which the quota was used up, when it was last read
+/// S periods in which the quota was used up, when it was last read; time at which more had been
+static ws_au64_t throttled, throttled_at;
 static ws_provider_t table; ///< constant once it is seen
 
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
@@ -89,7 +91,10 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
   const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
   const uint64_t before = ws_stat_load(&throttled), now = part[WS_CAUSE_NO_CPU] ? ws_os_throttled() : before;
   ws_stat_store(&throttled, now);
-  if (now > before) { // there is a quota, and it was used up meanwhile
+  if (now > before)
+    ws_stat_store(&throttled_at, burst->end);
+  // One CPU is stopped before the others, and only the end of the period counts it.
+  if (ws_stat_load(&throttled_at) && burst->end - ws_stat_load(&throttled_at) < QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU];
     part[WS_CAUSE_NO_CPU] = 0;
   }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,6 +148,20 @@ static int judged(void *unused)
 TEST_CASE(late_bursts_are_in_the_page)
 {
   CU_ASSERT_EQUAL(test_in_child(judged, NULL), 0);
+}
+
+/// Such a limit would end the process.
+static int without_room(void *unused)
+{
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});
+  test_destroy(live_pool(1));
+  return test_warnings_with("tpool-ws does not see pool shown") != 1
+         || test_warnings_with("File too large") != 1;
+}
+
+TEST_CASE(a_small_limit_of_file_sizes_is_a_warning)
+{
+  CU_ASSERT_EQUAL(test_in_child(without_room, NULL), 0);
 }
 
 /// A program of the same user has written into all of the page.

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this machine,
+// and of each cause the late bursts above those of a control run without the noise. Needs root for all noises.
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "words.h"
+#include "ws_ledger.h"
+#include "ws_pool.h"
+
+#define TASKS 12u
+#define TASK_NS 28000u
+#define PERIOD_NS 1000000u
+#define WARM 300u ///< bursts
+#define EVERY 60u ///< bursts: one of them has a long task, or waits for the other pool
+#define NOISE_NS 500000u
+#define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
+#define THEFT_PERIOD_NS 20000000u
+#define QUOTA "/thread_pool_ws_noises"
+#define QUOTA_US 38000u ///< of each 100 ms
+
+typedef struct {
+  uint32_t bursts, rounds;
+} question_t;
+
+static const char usage[] = "usage: ws-noises [bursts=N] [rounds=N]\n"
+                            "       N bursts of a run (default: 10000), N runs of each kind (default: 3)\n";
+static const word_key_t keys[] = {
+    {"bursts", WORD_NUMBER(question_t, bursts, 1000, 10000000)},
+    {"rounds", WORD_NUMBER(question_t, rounds, 1, 1000)},
+    {NULL},
+};
+
+/// Of one run.
+typedef struct {
+  ws_ledger_t ledger;
+  uint64_t p50_ns, p99_ns;
+} result_t;
+
+static ws_pool_t *other; ///< NULL = no task waits for it
+
+static void die(const char *what)
+{
+  perror(what);
+  _exit(EXIT_FAILURE);
+}
+
+/// In a process of its own, until the run ends.
+static void begin_thief(void (*steal)(pid_t from))
+{
+  const pid_t from = getpid();
+  if (fork() != 0)
+    return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (uint64_t at_ns = clock_now_ns();; at_ns += THEFT_PERIOD_NS) {
+    clock_sleep_until(at_ns);
+    steal(from);
+  }
+}
+
+static void stop_all(pid_t from)
+{
+  kill(from, SIGSTOP);
+  clock_sleep_until(clock_now_ns() + THEFT_NS);
+  kill(from, SIGCONT);
+}
+
+static void hog_cpu(pid_t from)
+{
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &one);
+  if (sched_setaffinity(0, sizeof one, &one) || sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){90}))
+    die("hog");
+  for (const uint64_t end_ns = clock_now_ns() + THEFT_NS; clock_now_ns() < end_ns;)
+    ;
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+  char path[200];
+  snprintf(path, sizeof path, "%s" QUOTA "/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+    die(path);
+}
+
+static void begin_quota(void)
+{
+  const bool is_v1 = access("/sys/fs/cgroup/cpu", F_OK) == 0;
+  const char *folder = is_v1 ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+  char path[200], text[40];
+  snprintf(path, sizeof path, "%s" QUOTA, folder);
+  mkdir(path, 0755);
+  snprintf(text, sizeof text, is_v1 ? "%u" : "%u 100000", QUOTA_US);
+  write_file(folder, is_v1 ? "cpu.cfs_quota_us" : "cpu.max", text);
+  write_file(folder, "cgroup.procs", "0");
+}
+
+static void begin_stops(void)
+{
+  begin_thief(stop_all);
+}
+
+static void begin_hog(void)
+{
+  begin_thief(hog_cpu);
+}
+
+static void begin_other(void)
+{
+  ws_settings_t settings;
+  ws_settings_default(&settings);
+  settings.workers = 1;
+  if (ws_pool_create(&other, &settings) < 0)
+    die("ws_pool_create");
+}
+
+static const struct {
+  const char *name;
+  ws_cause_t cause;
+  void (*begin)(void);
+  bool is_long, has_few;
+} noises[] = {
+    {"stopped", WS_CAUSE_NO_CPU, begin_stops, false, false},
+    {"hog", WS_CAUSE_NO_CPU, begin_hog, false, false},
+    {"quota", WS_CAUSE_QUOTA, begin_quota, false, false},
+    {"long task", WS_CAUSE_LONG_TASK, NULL, true, false},
+    {"few workers", WS_CAUSE_TOO_FEW, NULL, false, true},
+    {"other pool", WS_CAUSE_OTHER_POOL, begin_other, true, false},
+};
+#define NOISES (sizeof noises / sizeof noises[0])
+
+static void work(void *unused)
+{
+  busy_work(TASK_NS);
+}
+
+static void work_elsewhere(void *unused)
+{
+  busy_work(NOISE_NS);
+}
+
+static void work_long(void *unused)
+{
+  ws_group_t group;
+  if (!other) {
+    busy_work(NOISE_NS + TASK_NS);
+    return;
+  }
+  ws_group_init(&group, 1);
+  ws_pool_push(other, (ws_task_t){.func = work_elsewhere, .group = &group});
+  ws_group_wait(&group, other);
+}
+
+static void run_burst(ws_pool_t *pool, bool is_long)
+{
+  ws_group_t group;
+  ws_group_init(&group, TASKS);
+  for (uint32_t i = 0; i < TASKS; i++)
+    ws_pool_push(pool, (ws_task_t){.func = is_long && i == TASKS / 2 ? work_long : work, .group = &group});
+  ws_group_wait(&group, pool);
+}
+
+/// In a process of its own.
+static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
+{
+  const uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), workers = cpus > 1 ? cpus - 1 : 1;
+  ws_settings_t settings;
+  ws_pool_t *pool;
+  ws_ledger_t before = {0};
+  result_t result;
+  uint64_t *ns = allot(bursts, sizeof *ns);
+  ws_settings_default(&settings);
+  settings.workers = is_noisy && noises[noise].has_few ? workers / 2 : workers;
+  settings.deadline_ns = deadline_ns;
+  if (ws_pool_create(&pool, &settings) < 0)
+    die("ws_pool_create");
+  if (is_noisy && noises[noise].begin)
+    noises[noise].begin();
+  uint64_t at_ns = clock_now_ns();
+  for (uint32_t i = 0; i < WARM + bursts; i++) {
+    clock_sleep_until(at_ns);
+    const uint64_t begin_ns = clock_now_ns();
+    run_burst(pool, is_noisy && noises[noise].is_long && i % EVERY == 0);
+    const uint64_t end_ns = clock_now_ns();
+    at_ns += PERIOD_NS;
+    if (i == WARM)
+      ws_pool_ledger(pool, &before);
+    if (i >= WARM)
+      ns[i - WARM] = end_ns - begin_ns;
+  }
+  ws_pool_ledger(pool, &result.ledger);
+  result.ledger.late -= before.late;
+  result.ledger.bursts -= before.bursts;
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    result.ledger.by[i].bursts -= before.by[i].bursts;
+  result.p50_ns = (uint64_t)(percentile_us(ns, bursts, 50) * 1e3);
+  result.p99_ns = (uint64_t)(percentile_us(ns, bursts, 99) * 1e3);
+  return result;
+}
+
+static result_t run_apart(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
+{
+  int ends[2];
+  result_t result;
+  if (pipe(ends) != 0)
+    die("pipe");
+  if (fork() == 0) {
+    result = run(noise, is_noisy, bursts, deadline_ns);
+    _exit(write(ends[1], &result, sizeof result) != sizeof result);
+  }
+  close(ends[1]);
+  if (read(ends[0], &result, sizeof result) != sizeof result)
+    exit(EXIT_FAILURE);
+  close(ends[0]);
+  wait(NULL);
+  return result;
+}
+
+/// Late is what takes longer than nearly all without the noise.
+static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
+{
+  const result_t calm = run_apart(noise, false, bursts, WS_DEADLINE_AUTO);
+  const uint64_t typical_ns = calm.p50_ns + calm.p50_ns / 2, most_ns = calm.p99_ns + calm.p99_ns / 8;
+  return noises[noise].has_few ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
+}
+
+static void print_row(uint32_t noise, const ws_ledger_t sum[2])
+{
+  int64_t all = 0, own = 0;
+  printf("| %-11s | %7" PRIu64 " | %6" PRIu64 " | %6" PRIu64 " |", noises[noise].name, sum[1].bursts,
+         sum[0].late, sum[1].late);
+  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+    const int64_t above = (int64_t)(sum[1].by[i].bursts - sum[0].by[i].bursts);
+    printf(" %6" PRIi64 " |", above);
+    all += above > 0 ? above : 0;
+    own += i == noises[noise].cause && above > 0 ? above : 0;
+  }
+  printf(" %.1f %% |\n", all > 0 ? 100.0 * (double)own / (double)all : 0.0);
+}
+
+int main(int argc, char **argv)
+{
+  question_t question = {.bursts = 10000, .rounds = 3};
+  words_take(argc, argv, usage, keys, &question);
+  printf("| noise | bursts | late without | late with |");
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    printf(" %s |", ws_cause_name((ws_cause_t)i));
+  printf(" given to its cause |\n|---|%s\n", "---|---|---|---|---|---|---|---|---|---|---|---|");
+  for (uint32_t noise = 0; noise < NOISES; noise++) {
+    ws_ledger_t sum[2] = {0};
+    for (uint32_t i = 0; i < 2 * question.rounds; i++) {
+      // a machine changes: each pair has a deadline of its own
+      static uint64_t deadline_ns;
+      deadline_ns = i % 2 ? deadline_ns : deadline_of(noise, question.bursts);
+      const result_t one = run_apart(noise, i % 2, question.bursts, deadline_ns);
+      ws_ledger_t *to = &sum[i % 2];
+      to->bursts += one.ledger.bursts;
+      to->late += one.ledger.late;
+      for (uint32_t cause = 0; cause < WS_CAUSES; cause++)
+        to->by[cause].bursts += one.ledger.by[cause].bursts;
+    }
+    print_row(noise, sum);
+    fflush(stdout);
+  }
+  return EXIT_SUCCESS;
+}
