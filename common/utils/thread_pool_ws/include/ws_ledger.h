@@ -28,12 +28,13 @@ typedef enum {
   WS_CAUSES
 } ws_cause_t;
 
+/// Late bursts of one cause.
 typedef struct {
   uint64_t bursts; ///< late ones of which it is the main cause
   uint64_t total_ns, worst_ns; ///< of all late ones: the part that it has of their time over the limit
 } ws_cause_stats_t;
 
-/// A later version may append fields.
+/// Bursts of a pool, and the causes of the late ones. A later version may append fields.
 typedef struct {
   uint64_t bursts; ///< bursts, and phases where they are marked (ws_trace_slot.h)
   uint64_t late; ///< of these
