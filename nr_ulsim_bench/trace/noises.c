@@ -26,7 +26,7 @@
 #define EVERY 60u ///< bursts: one of them has a long task, or waits for the other pool
 #define NOISE_NS 500000u
 #define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
-#define THEFT_PERIOD_NS 20000000u
+#define THEFT_PERIOD_NS 20370000u ///< no multiple of PERIOD_NS: a theft falls anywhere in a burst
 #define QUOTA "/thread_pool_ws_noises"
 #define QUOTA_US 38000u ///< of each 100 ms
 

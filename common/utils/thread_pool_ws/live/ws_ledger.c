@@ -115,7 +115,7 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
   ws_stat_add(COUNT(burst->pool, late), 1);
   ws_stat_add(COUNT(burst->pool, by[most].bursts), 1);
   WS_PROBE_LTTNG(late_burst, burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
-  ws_live_copy();
+  ws_live_copy(false);
 }
 
 /// The burst, or phase, has ended: judge it, and learn from it.

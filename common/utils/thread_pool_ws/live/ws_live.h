@@ -20,8 +20,9 @@ void ws_live_begin(const struct ws_pool_s *pool);
 /// @p word, whose memory may be gone. @threads guards
 void ws_live_look(ws_au32_t *word);
 
-/// @brief Have a guard copy the rings. @return false: they are in no file, or had their copies of the hour
-bool ws_live_copy(void);
+/// @brief Have a guard copy the rings; without a user at most so often an hour. @return false: they are in no
+/// file, or it does so now
+bool ws_live_copy(bool by_user);
 
 /// @return whether the process's bursts are judged
 bool ws_live_judges(void);

@@ -118,8 +118,8 @@ static const char *apply(struct ws_pool_s *pool, const ws_page_request_t *reques
     return "cap is above the number of workers";
   if (request->what & WS_PAGE_DEADLINE && !ws_live_judges())
     return "the process began without a deadline, record or report";
-  if (request->what & WS_PAGE_RECORD && !ws_live_copy())
-    return "there is no record, or it has had its copies of this hour";
+  if (request->what & WS_PAGE_RECORD && !ws_live_copy(true))
+    return "there is no record, or it is copied now";
   if (request->what & WS_PAGE_SPIN)
     ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
   if (request->what & WS_PAGE_SPIN_CPU_MAX)

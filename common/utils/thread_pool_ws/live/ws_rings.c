@@ -90,13 +90,13 @@ static void copy_file(uint64_t number)
   close(to);
 }
 
-bool ws_live_copy(void)
+bool ws_live_copy(bool by_user)
 {
   ws_au32_t *guard = ws_hint_load(&ws_rings.guard);
-  const uint64_t after = ws_hint_load(&ws_rings.copy_after);
-  if (after != WS_COPY_ASKED && (!guard || ws_rings_ns() <= after))
+  uint64_t after = ws_hint_load(&ws_rings.copy_after);
+  if (!guard || after == WS_COPY_NONE || (!by_user && ws_rings_ns() <= after)
+      || !ws_cas_acq_rel(&ws_rings.copy_after, &after, WS_COPY_ASKED)) // [edge RING acq_rel] no guard copies
     return false;
-  ws_hint_store(&ws_rings.copy_after, WS_COPY_ASKED);
   ws_os_futex_wake(guard, 1);
   return true;
 }
@@ -119,7 +119,7 @@ void ws_live_look(ws_au32_t *word)
   copies = hour_now == hour ? copies : 0;
   hour = hour_now;
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
-  copy_file(copies);
+  copy_file(copies % WS_COPIES);
   // [edge RING release] the copy
   ws_store_release(&ws_rings.copy_after, ++copies < WS_COPIES ? 0 : (hour + 1) * HOUR_NS);
 }

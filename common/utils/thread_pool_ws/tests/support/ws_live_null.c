@@ -9,7 +9,7 @@ void ws_live_begin(const struct ws_pool_s *pool) {}
 
 void ws_live_look(ws_au32_t *word) {}
 
-bool ws_live_copy(void)
+bool ws_live_copy(bool by_user)
 {
   return false;
 }

@@ -107,7 +107,7 @@ static int copy_now(void *unused)
 {
   recorded_pool(folder, UINT64_MAX / 4);
   test_until(is_looked_for, NULL);
-  return (!ws_live_copy() && test_cpus() > 1) || !test_until(is_copied, NULL);
+  return (!ws_live_copy(true) && test_cpus() > 1) || !test_until(is_copied, NULL);
 }
 
 TEST_CASE(the_files_are_whole_private_and_few)
