@@ -66,10 +66,19 @@ static void run_task_events(void)
     WS_PROBE(run_begin, 1u, (int32_t)0, (uintptr_t)run_loop, (uintptr_t)hidden(i), (uintptr_t)keys);
 }
 
+/// Of a task, as the rings take them.
+static void run_notes(void)
+{
+  for (uint32_t i = 0; i < BATCH_EVENTS / 2; i++) {
+    WS_NOTE(WS_NOTE_RUN, 1u, (uintptr_t)run_loop, 0);
+    WS_NOTE(WS_NOTE_RAN, 1u, (uintptr_t)hidden(i), 0);
+  }
+}
+
 static const struct {
   const char *what;
   void (*run)(void);
-} kinds[] = {{"loop", run_loop}, {"phase", run_phases}, {"run_begin", run_task_events}};
+} kinds[] = {{"loop", run_loop}, {"phase", run_phases}, {"run_begin", run_task_events}, {"note", run_notes}};
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 /// @param ns  of each batch; sorted by the call

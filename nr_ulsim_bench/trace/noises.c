@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this machine,
 // and of each cause the late bursts above those of a control run without the noise. Needs root for all noises.
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +21,7 @@
 #define TASKS 12u
 #define TASK_NS 28000u
 #define PERIOD_NS 1000000u
-#define WARM 300u ///< bursts
+#define WARM 3000u ///< bursts: also the watchdog's two looks for a quota
 #define EVERY 60u ///< bursts: one of them has a long task, or waits for the other pool
 #define NOISE_NS 500000u
 #define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
@@ -78,6 +77,7 @@ static void stop_all(pid_t from)
 
 static void hog_cpu(pid_t from)
 {
+  (void)from;
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &one);
@@ -144,16 +144,19 @@ static const struct {
 
 static void work(void *unused)
 {
+  (void)unused;
   busy_work(TASK_NS);
 }
 
 static void work_elsewhere(void *unused)
 {
+  (void)unused;
   busy_work(NOISE_NS);
 }
 
 static void work_long(void *unused)
 {
+  (void)unused;
   ws_group_t group;
   if (!other) {
     busy_work(NOISE_NS + TASK_NS);

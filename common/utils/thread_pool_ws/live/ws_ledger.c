@@ -10,20 +10,20 @@
 #define POOLS 32u ///< one is at its id modulo this
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
-#define QUOTA_NS 1000000000u ///< a quota that was used up is so again
+#define QUOTA_NS 2100000000u ///< longer than two looks of a guard: a quota that was used up is so again
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 /// A thread notes its time without a CPU before it sleeps, and so long after the last note: a worker that
-/// never sleeps, when it begins a task; another one, when it begins a burst, and not at each phase of a slot.
+/// never sleeps, when it begins a task; another one in a burst, after its first wake or when it waits: before
+/// the first push the call into the kernel took 2 % of a short burst.
 #define NOTED_TASK_NS 16000000u
-#define NOTED_BURST_NS 100000u
+#define NOTED_BURST_NS 500000u
 
 static struct {
   ws_judged_t judged;
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
 } ledgers[POOLS];
 #define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
-/// S periods in which the quota was used up, when it was last read; time at which more had been
-static ws_au64_t throttled, throttled_at;
+static ws_au64_t throttled_at; ///< S when a guard has last seen that the quota was used up
 static ws_provider_t table; ///< constant once it is seen
 
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
@@ -45,6 +45,11 @@ ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
   return &ledgers[pool->id % POOLS].judged;
 }
 
+void ws_live_throttled(void)
+{
+  ws_hint_store(&throttled_at, ws_rings_ns());
+}
+
 static void note_idle(ws_event_ring_t *ring, uint64_t now_ns, uint64_t least_ns)
 {
   if (now_ns - ring->idle_at < least_ns)
@@ -60,7 +65,6 @@ static void begin_burst(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key, ui
   ring->key = key;
   ring->begin = now_ns;
   ring->pushed = 0;
-  note_idle(ring, now_ns, NOTED_BURST_NS);
 }
 
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
@@ -89,12 +93,8 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
 {
   uint64_t *part = burst->part;
   const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
-  const uint64_t before = ws_stat_load(&throttled), now = part[WS_CAUSE_NO_CPU] ? ws_os_throttled() : before;
-  ws_stat_store(&throttled, now);
-  if (now > before)
-    ws_stat_store(&throttled_at, burst->end);
-  // One CPU is stopped before the others, and only the end of the period counts it.
-  if (ws_stat_load(&throttled_at) && burst->end - ws_stat_load(&throttled_at) < QUOTA_NS) {
+  const uint64_t quota_at = ws_hint_load(&throttled_at);
+  if (quota_at != 0 && burst->end - quota_at < QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU];
     part[WS_CAUSE_NO_CPU] = 0;
   }
@@ -158,6 +158,20 @@ static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uint
   return is_more;
 }
 
+/// A task begins, or ends.
+static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, uint32_t pool, uint64_t address)
+{
+  const bool begins = kind == WS_NOTE_RUN;
+  if (begins && ring->depth == 0 && ring->in == 0)
+    note_idle(ring, now_ns, NOTED_TASK_NS);
+  ring->depth -= !begins && ring->depth > 0; // it may have begun before the record
+  ws_ring_put(ring, now_ns, kind, pool, address);
+  if (!begins && ring->ran == 0 && ring->began) // the first of a burst, without others in it
+    ring->ran = now_ns - ring->began;
+  ring->began = begins ? now_ns : 0;
+  ring->depth += begins;
+}
+
 /// ws_provider_t.note
 static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func)
 {
@@ -165,17 +179,17 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
   if (WS_UNLIKELY(!self->ring))
     self->ring = ws_ring_take();
   ws_event_ring_t *ring = self->ring;
+  const bool is_inside = ring->in != 0 && ring->depth == 0;
   if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
     return;
   const uint64_t now_ns = ws_rings_ns();
-  if (kind == WS_NOTE_PARK || (kind == WS_NOTE_RUN && ring->depth == 0 && ring->in == 0))
-    note_idle(ring, now_ns, kind == WS_NOTE_PARK ? 0 : NOTED_TASK_NS);
-  ring->depth -= kind == WS_NOTE_RAN && ring->depth > 0; // it may have begun before the record
+  if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
+    note_task(ring, now_ns, kind, small, address);
+    return;
+  }
+  if (kind == WS_NOTE_PARK || (is_inside && (kind == WS_NOTE_PUSH || kind == WS_NOTE_JOIN)))
+    note_idle(ring, now_ns, kind == WS_NOTE_PARK ? 0 : NOTED_BURST_NS);
   ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
-  if (kind == WS_NOTE_RAN && ring->ran == 0 && ring->began) // the first of a burst, without others in it
-    ring->ran = now_ns - ring->began;
-  if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN)
-    ring->began = kind == WS_NOTE_RUN ? now_ns : 0;
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
   const bool is_phase = ring->in == 2 + small;
@@ -184,7 +198,6 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
     begin_burst(ring, now_ns, 0, 2 + small);
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
-  ring->depth += kind == WS_NOTE_RUN;
 }
 
 void ws_live_begin(const struct ws_pool_s *pool)
@@ -204,6 +217,5 @@ void ws_live_begin(const struct ws_pool_s *pool)
   }
   memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
   ws_init_store(&ws_live_judged(pool)->deadline_ns, settings->deadline_ns);
-  ws_stat_store(&throttled, ws_os_throttled());
   pthread_mutex_unlock(&ws_process.pools_lock);
 }

@@ -20,6 +20,9 @@ void ws_live_begin(const struct ws_pool_s *pool);
 /// @p word, whose memory may be gone. @threads guards
 void ws_live_look(ws_au32_t *word);
 
+/// @brief The control group's quota was used up since the guard's last look. @threads guards
+void ws_live_throttled(void);
+
 /// @brief Have a guard copy the rings; without a user at most so often an hour. @return false: they are in no
 /// file, or it does so now
 bool ws_live_copy(bool by_user);

@@ -72,7 +72,7 @@ static bool is_taken(uint64_t length)
 }
 
 /// @return ns since then, or some time before, in which the ring's thread wanted a CPU, or was called, and
-/// had none. A worker notes its time without one before it sleeps, a thread outside when it begins a burst.
+/// had none. A worker notes its time without one before it sleeps, a thread outside early in a burst.
 static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
 {
   const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->who);
@@ -154,7 +154,7 @@ void ws_path_blame(ws_late_burst_t *burst)
   for (uint32_t i = 0; i < ws_ring_count(); i++) {
     const ws_event_ring_t *ring = &ws_rings.file->ring[i];
     if (ring == burst->ring || ws_stat_load(&ring->who) >> 16 == burst->pool)
-      without += deprived(ring, burst->begin);
+      without += deprived(ring, ring == burst->ring ? burst->end : burst->begin);
   }
   without = without < rest ? without : rest;
   add(burst, WS_CAUSE_NO_CPU, without);

@@ -234,8 +234,10 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   ws_hint_store(&its->watch.due, 0);
   const uint64_t before = watch->throttled;
   watch->throttled = ws_os_throttled();
-  if (watch->throttled > before)
+  if (watch->throttled > before) {
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
+    ws_live_throttled();
+  }
   update_spin_cpus(pool, watch);
 }
 

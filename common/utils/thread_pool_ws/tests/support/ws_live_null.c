@@ -9,6 +9,8 @@ void ws_live_begin(const struct ws_pool_s *pool) {}
 
 void ws_live_look(ws_au32_t *word) {}
 
+void ws_live_throttled(void) {}
+
 bool ws_live_copy(bool by_user)
 {
   return false;

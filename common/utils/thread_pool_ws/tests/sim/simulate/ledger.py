@@ -13,7 +13,8 @@ from simulate.program import HOST_CPUS, Job, print_line, run_job, run_jobs
 NOISES: dict[str, tuple[dict[str, float], str]] = {
     "host": ({"host_on_us": 400, "host_off_us": 20000, "stolen": 1}, "no CPU"),
     "hog": ({"host_on_us": 400, "host_off_us": 20000}, "no CPU"),
-    "quota": ({"workers": 1, "quota_cpus": 1.2, "period_us": 474}, "quota"),
+    # From the watchdog's second look on.
+    "quota": ({"workers": 1, "quota_cpus": 1.2, "period_us": 474, "warm": 5000}, "quota"),
     "long task": ({"longer": 60, "noise_us": 500}, "long task"),
     "few workers": ({}, "too few threads"),
     "other pool": ({"waits": 60, "noise_us": 500}, "other pool"),
