@@ -240,28 +240,29 @@ static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
   return noises[noise].has_few ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
 }
 
+/// Of each cause the late bursts with the noise less those without.
 static void print_row(uint32_t noise, const ws_ledger_t sum[2])
 {
   int64_t all = 0, own = 0;
-  printf("| %-11s | %7" PRIu64 " | %6" PRIu64 " | %6" PRIu64 " |", noises[noise].name, sum[1].bursts,
-         sum[0].late, sum[1].late);
+  printf("%-11s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, sum[1].bursts, sum[0].late,
+         sum[1].late);
   for (uint32_t i = 0; i < WS_CAUSES; i++) {
     const int64_t above = (int64_t)(sum[1].by[i].bursts - sum[0].by[i].bursts);
-    printf(" %6" PRIi64 " |", above);
+    printf(" %*" PRIi64, (int)strlen(ws_cause_name((ws_cause_t)i)), above);
     all += above > 0 ? above : 0;
     own += i == noises[noise].cause && above > 0 ? above : 0;
   }
-  printf(" %.1f %% |\n", all > 0 ? 100.0 * (double)own / (double)all : 0.0);
+  printf(" %5.1f\n", all > 0 ? 100.0 * (double)own / (double)all : 0.0);
 }
 
 int main(int argc, char **argv)
 {
   question_t question = {.bursts = 10000, .rounds = 3};
   words_take(argc, argv, usage, keys, &question);
-  printf("| noise | bursts | late without | late with |");
+  printf("noise       bursts  calm noisy");
   for (uint32_t i = 0; i < WS_CAUSES; i++)
-    printf(" %s |", ws_cause_name((ws_cause_t)i));
-  printf(" given to its cause |\n|---|%s\n", "---|---|---|---|---|---|---|---|---|---|---|---|");
+    printf(" %s", ws_cause_name((ws_cause_t)i));
+  printf(" right %%\n");
   for (uint32_t noise = 0; noise < NOISES; noise++) {
     ws_ledger_t sum[2] = {0};
     for (uint32_t i = 0; i < 2 * question.rounds; i++) {
