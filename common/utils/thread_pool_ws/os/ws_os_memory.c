@@ -9,8 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGES_AT_ONCE 256u
-
 size_t ws_os_page_bytes(void)
 {
   return (size_t)sysconf(_SC_PAGESIZE);
@@ -46,18 +44,9 @@ int ws_os_release_pages(void *memory, size_t bytes)
 
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node)
 {
-  void *pages[PAGES_AT_ONCE];
-  const uintptr_t page_mask = ~(uintptr_t)(ws_os_page_bytes() - 1);
-  for (uint32_t done = 0; done < count;) {
-    const uint32_t part = count - done < PAGES_AT_ONCE ? count - done : PAGES_AT_ONCE;
-    for (uint32_t i = 0; i < part; i++)
-      pages[i] = (void *)((uintptr_t)address[done + i] & page_mask);
-    // moves none: without nodes to move them to, it returns where they lie
-    if (syscall(SYS_move_pages, 0, (unsigned long)part, pages, NULL, node + done, 0) < 0)
-      return -errno;
-    done += part;
-  }
-  return 0;
+  // Moves none: without nodes to move them to, it returns where they lie. For that the addresses need not be
+  // those of pages.
+  return syscall(SYS_move_pages, 0, (unsigned long)count, address, NULL, node, 0) < 0 ? -errno : 0;
 }
 
 void ws_os_small_pages(void *memory, size_t bytes)
