@@ -125,9 +125,9 @@ typedef struct {
 /// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
 /// taken before. If the thread runs there, the kernel moves it at once.
 /// @param beside  tid of a thread of the process that is never confined; 0 = none is known
-/// @return 0; -ENOENT if the thread has no other CPU; -EAGAIN or -errno: nothing has changed
+/// @return false = nothing has changed: no other CPU, a call for it that is under way, or the system refuses
 /// @threads  the thread itself; while it sleeps, the one that will wake it
-int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
+bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
 /// since (taskset, a cpuset). If a change of this thread alone comes between the check and the system call,
 /// it is lost. A change of all threads of the process is found here, or at the next call.

@@ -186,22 +186,20 @@ static bool lock(ws_confine_t *confine)
   return confine->may && ws_cas_acq_rel(&confine->busy, &free, 1); // [edge CONFINE acquire] the masks
 }
 
-int ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu)
+bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu)
 {
   unsigned long narrow[CONFINE_WORDS];
   if (!lock(confine))
-    return -EAGAIN;
+    return false;
   if (!confine->beside && beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
     confine->beside = beside;
-  int result = plan(confine, tid, cpu, narrow) ? 0 : -ENOENT;
-  if (result == 0 && !set_mask(tid, narrow, sizeof(narrow)))
-    result = -errno;
-  if (result == 0) {
+  const bool is_confined = plan(confine, tid, cpu, narrow) && set_mask(tid, narrow, sizeof(narrow));
+  if (is_confined) {
     memcpy(confine->narrow, narrow, sizeof(narrow));
     confine->on = true;
   }
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
-  return result;
+  return is_confined;
 }
 
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid)

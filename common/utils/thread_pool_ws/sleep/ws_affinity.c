@@ -65,7 +65,7 @@ static bool begins_move(ws_worker_t *worker)
 static bool keep_off(ws_worker_t *worker, int32_t tid, uint32_t cpu)
 {
   const uint32_t guard = ws_hint_load(&ws_sleep_pool(worker->pool)->guard_tid);
-  return ws_os_confine(&ws_sleep_worker(worker)->confine, tid, (int32_t)guard, cpu - 1) == 0;
+  return ws_os_confine(&ws_sleep_worker(worker)->confine, tid, (int32_t)guard, cpu - 1);
 }
 
 /// The kernel would wake a floating worker that sleeps on the CPU of a pushing thread on that CPU, and so
