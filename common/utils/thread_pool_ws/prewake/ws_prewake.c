@@ -116,9 +116,9 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
   ws_prewake_worker_t *its = worker->prewake;
   const ws_arrived_t *arrived = &outlook->arrived;
-  if (its->bursts == outlook->bursts)
+  if (its->learnt_ns == outlook->seen_ns)
     return;
-  its->bursts = outlook->bursts;
+  its->learnt_ns = outlook->seen_ns;
   if (its->locks != outlook->locks)
     memset(its->lead, 0, sizeof(its->lead)); // the phases are of another pattern now
   its->locks = outlook->locks;
@@ -174,10 +174,8 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
   if (ws_hint_load(&pool->prewake->arrival_ns) != its->learnt_ns) {
     ws_outlook_t outlook;
     ws_rhythm_update(pool, now_ns);
-    if (ws_rhythm_read(pool->prewake, false, &outlook)) {
+    if (ws_rhythm_read(pool->prewake, false, &outlook))
       learn(worker, &outlook);
-      its->learnt_ns = outlook.seen_ns;
-    }
   }
   ws_hint_store(&pool->prewake->out_of_work_ns, now_ns); // after earlier arrivals were learnt
   return now_ns + look_ns(worker, now_ns);

@@ -156,10 +156,9 @@ struct ws_prewake_worker_s {
   ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
   ws_late_t unset; ///< P why its sleep has no timer; WS_LATE_WAKE = for no reason of these
   bool found; ///< P it has run a task since
-  uint64_t bursts; ///< P outlook.bursts that it has learnt from
   uint64_t locks; ///< P outlook.locks that lead[] belongs to
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
-  uint64_t learnt_ns; ///< P arrival_ns that it has passed to the predictor
+  uint64_t learnt_ns; ///< P outlook.seen_ns of the last burst that it has learnt from
   ws_taken_t taken[2]; ///< of the last two bursts of which it took a task
   uint32_t burst; ///< P the newer one of these
   uint32_t follow; ///< P times that it has run out of work since the last pause, below WS_FOLLOWS
