@@ -66,8 +66,7 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
     order(&chosen, node, nodes->near[node]);
   }
   for (uint32_t node = 0; node < machine->count; node++)
-    if (machine->number[node] < WS_NODE_NUMBERS)
-      nodes->of_number[machine->number[node]] = nearest(&chosen, node);
+    nodes->of_number[machine->number[node]] = nearest(&chosen, node);
   for (uint32_t cpu = 0; cpu < WS_CPUS_MAX; cpu++)
     if (machine->of_cpu[cpu] > 0)
       nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
@@ -99,7 +98,7 @@ bool ws_numa_read(ws_machine_nodes_t *machine)
   ws_cpuset_t nodes;
   if (!ws_os_read_list(NODES "online", &nodes))
     return false;
-  for (uint32_t number = 0; number < WS_CPUSET_MAX && machine->count < WS_MACHINE_NODES_MAX; number++)
+  for (uint32_t number = 0; number < WS_NODE_NUMBERS && machine->count < WS_MACHINE_NODES_MAX; number++)
     if (ws_os_cpuset_has(&nodes, number))
       machine->number[machine->count++] = number;
   for (uint32_t node = 0; node < machine->count; node++)

@@ -12,15 +12,13 @@ enum { WS_KIND_HIGH = WS_KIND_NORMAL + 1, WS_KIND_LOW, WS_KIND_NODE };
 /// NUMA nodes with workers that a pool tells apart.
 #define WS_NODES_MAX (WS_KINDS_MAX - WS_KIND_NODE)
 #define WS_NODE_NONE UINT32_MAX
-/// Numbers of nodes that a pool knows.
-#define WS_NODE_NUMBERS 1024u
 /// NUMA nodes of a machine that are looked at.
 #define WS_MACHINE_NODES_MAX 64u
 
 /// A machine's NUMA nodes.
 typedef struct {
   uint32_t count;
-  uint32_t number[WS_MACHINE_NODES_MAX]; ///< that the system gives it
+  uint32_t number[WS_MACHINE_NODES_MAX]; ///< that the system gives it, below WS_NODE_NUMBERS
   uint8_t of_cpu[WS_CPUS_MAX]; ///< 1 + node of each CPU; 0 = not known
   uint64_t distance[WS_MACHINE_NODES_MAX][WS_MACHINE_NODES_MAX]; ///< [from][to]; any unit
 } ws_machine_nodes_t;

@@ -139,6 +139,8 @@ uint32_t ws_os_quota_cpus(void);
 /// used up.
 uint64_t ws_os_throttled(void);
 
+/// Numbers of NUMA nodes that Linux can have.
+#define WS_NODE_NUMBERS 1024u
 /// Online NUMA nodes of the machine; 1 if not known.
 uint32_t ws_os_node_count(void);
 /// NUMA node of the page at each address; -ENOENT or -EFAULT if it has no memory yet, or is not mapped.
@@ -148,7 +150,7 @@ int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
 /// touches it first.
 void ws_os_small_pages(void *memory, size_t bytes);
 /// Have the pages of this memory that are not there yet come from a NUMA node, as long as it has any. Without
-/// effect if the kernel refuses.
+/// effect if the kernel refuses. @param node  its number, below WS_NODE_NUMBERS
 void ws_os_prefer_node(void *memory, size_t bytes, uint32_t node);
 size_t ws_os_page_bytes(void);
 

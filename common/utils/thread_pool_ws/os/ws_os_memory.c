@@ -54,14 +54,10 @@ void ws_os_small_pages(void *memory, size_t bytes)
   madvise(memory, bytes, MADV_NOHUGEPAGE); // refused by a kernel without huge pages
 }
 
-#define NODE_NUMBERS 1024u
-
 void ws_os_prefer_node(void *memory, size_t bytes, uint32_t node)
 {
   enum { PREFERRED = 1 }; // MPOL_PREFERRED of the kernel, whose header belongs to libnuma
-  unsigned long nodes[NODE_NUMBERS / WS_LONG_BITS] = {0};
-  if (node >= NODE_NUMBERS)
-    return;
+  unsigned long nodes[WS_NODE_NUMBERS / WS_LONG_BITS] = {0};
   nodes[node / WS_LONG_BITS] = 1ul << node % WS_LONG_BITS;
-  syscall(SYS_mbind, memory, bytes, PREFERRED, nodes, NODE_NUMBERS + 1ul, 0); // the kernel subtracts one
+  syscall(SYS_mbind, memory, bytes, PREFERRED, nodes, WS_NODE_NUMBERS + 1ul, 0); // the kernel subtracts one
 }
