@@ -71,17 +71,14 @@ static inline void ws_histogram_merge(ws_histogram_sum_t *sum, const ws_histogra
   }
 }
 
-/// @param permille  0 .. 1000, more is cut to that
+/// @param permille  1 .. 1000
 /// @return a time that @p permille of the values do not exceed, at most an eighth above the shortest such
 /// time; 0 = no values
 static inline uint64_t ws_histogram_quantile(const ws_histogram_sum_t *sum, uint32_t permille)
 {
   if (sum->values == 0)
     return 0;
-  // Rounded up, and so that the product cannot overflow.
-  const uint64_t share = permille < 1000 ? permille : 1000;
-  uint64_t rank = sum->values / 1000 * share + (sum->values % 1000 * share + 999) / 1000;
-  rank = rank > 0 ? rank : 1;
+  const uint64_t rank = (sum->values * permille + 999) / 1000;
   uint64_t passed = 0;
   uint32_t bucket = 0;
   while ((passed += sum->count[bucket]) < rank)

@@ -53,13 +53,12 @@ TEST_CASE(quantiles_are_right_to_within_an_eighth)
   ws_histogram_merge(&sum, &histogram);
   CU_ASSERT_EQUAL(sum.values, VALUES);
   uint32_t wrong = 0;
-  for (uint32_t permille = 0; permille <= 1000; permille++) {
-    const uint64_t rank = permille == 0 ? 1 : ((uint64_t)VALUES * permille + 999) / 1000;
+  for (uint32_t permille = 1; permille <= 1000; permille++) {
+    const uint64_t rank = ((uint64_t)VALUES * permille + 999) / 1000;
     const uint64_t exact_ns = value[rank - 1], found_ns = ws_histogram_quantile(&sum, permille);
     wrong += found_ns <= exact_ns || found_ns - exact_ns > exact_ns / 8;
   }
   CU_ASSERT_EQUAL(wrong, 0);
-  CU_ASSERT_EQUAL(ws_histogram_quantile(&sum, 4000), ws_histogram_quantile(&sum, 1000));
 }
 
 TEST_CASE(sums_of_several)
