@@ -133,8 +133,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
   // guard from its first look.
   ws_hint_store(&pool->tasks.light, pool->tasks.inboxes > 0 && ws_os_fence_begin());
   ws_start_workers(pool, cpu);
-  pool->cpus = ws_topo_cpus(&pool->mask, cpu, pool->workers);
-  pool->worker_cpus = ws_topo_worker_cpus(cpu, pool->workers, pool->cpus);
+  ws_topo_count(pool, cpu);
   pool->tasks.workers = pool->workers;
   pool->tasks.mask_words = (pool->workers + 63) / 64;
   ws_topo_victims(pool);

@@ -23,12 +23,9 @@ void ws_thread_name(char out[16], const char *name, uint32_t index);
 /// that are offline, do not exist, or are named twice.
 void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
 
-/// @brief CPUs that count for this pool: of @p mask and of cpu[0..workers), at most the control group's
-/// quota.
-uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers);
-
-/// @brief CPUs that the workers can use: the distinct ones of cpu[0..workers) when none floats, else @p cpus.
-uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus);
+/// @brief Set pool->cpus: CPUs that count for this pool, of pool->mask and of cpu[0..workers), at most the
+/// control group's quota. Set pool->worker_cpus: the distinct ones of cpu[] when none floats, else as many.
+void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu);
 
 /// @brief Fill every worker's victims: first those that are pinned to CPUs of the same last-level cache, then
 /// the others, both in turn from the worker's own index on. Call ws_near_plan() before.

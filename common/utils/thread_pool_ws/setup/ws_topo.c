@@ -58,25 +58,19 @@ void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_
   }
 }
 
-uint32_t ws_topo_cpus(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers)
+void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu)
 {
-  uint32_t cpus = ws_os_cpuset_count(mask);
-  for (uint32_t i = 0; i < workers; i++)
-    cpus += cpu[i] >= 0 && !ws_os_cpuset_has(mask, (uint32_t)cpu[i]) && first_on(cpu, i) == i;
   const uint32_t quota = ws_os_quota_cpus();
-  cpus = cpus < quota ? cpus : quota;
-  return cpus > 0 ? cpus : 1;
-}
-
-uint32_t ws_topo_worker_cpus(const int32_t *cpu, uint32_t workers, uint32_t cpus)
-{
-  uint32_t distinct = 0;
-  for (uint32_t i = 0; i < workers; i++) {
-    if (cpu[i] < 0)
-      return cpus;
-    distinct += first_on(cpu, i) == i;
+  uint32_t cpus = ws_os_cpuset_count(&pool->mask), distinct = 0;
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const bool is_first = cpu[i] >= 0 && first_on(cpu, i) == i;
+    cpus += is_first && !ws_os_cpuset_has(&pool->mask, (uint32_t)cpu[i]);
+    distinct += is_first;
   }
-  return distinct > 0 && distinct < cpus ? distinct : cpus;
+  cpus = cpus < quota ? cpus : quota;
+  pool->cpus = cpus > 0 ? cpus : 1;
+  const bool is_few = pool->pinned == pool->workers && distinct > 0 && distinct < pool->cpus;
+  pool->worker_cpus = is_few ? distinct : pool->cpus;
 }
 
 void ws_topo_victims(struct ws_pool_s *pool)
