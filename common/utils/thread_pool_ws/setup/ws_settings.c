@@ -133,13 +133,6 @@ int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given)
   return 0;
 }
 
-void ws_thread_name(char out[16], const char *name, uint32_t index)
-{
-  char digits[11];
-  const int length = snprintf(digits, sizeof(digits), "%u", index);
-  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
-}
-
 uint32_t ws_version(void)
 {
   return WS_VERSION_NUMBER;

@@ -14,9 +14,6 @@
 ///         does not have, and about the first field that is out of range
 int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
 
-/// @brief Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
-void ws_thread_name(char out[16], const char *name, uint32_t index);
-
 // ws_topo.c
 
 /// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. Warns about CPUs

@@ -190,6 +190,14 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
   }
 }
 
+/// Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
+static void write_name(char out[16], const char *name, uint32_t index)
+{
+  char digits[11];
+  const int length = snprintf(digits, sizeof(digits), "%u", index);
+  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
+}
+
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
   uint32_t running = 0;
@@ -200,7 +208,7 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
     worker->cpu = cpu[i];
     worker->index = i;
     worker->pool = pool;
-    ws_thread_name(worker->name, pool->settings.name, i);
+    write_name(worker->name, pool->settings.name, i);
     error = error ? error : i == 0 ? create_first(worker) : create_thread(worker);
     running += error == 0;
   }
