@@ -14,24 +14,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/// @param ns  with FUTEX_WAIT how long, with FUTEX_WAIT_BITSET until when on CLOCK_MONOTONIC; 0 = no limit
-static int futex_wait(ws_au32_t *word, int op, uint32_t expected, uint64_t ns)
+int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
-  const struct timespec limit = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-  const long result =
-      syscall(SYS_futex, &word->v, op, expected, ns ? &limit : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+  const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                                    .tv_nsec = (long)(deadline_ns % 1000000000u)};
+  const long result = syscall(SYS_futex, &word->v, FUTEX_WAIT_BITSET_PRIVATE, expected,
+                              deadline_ns ? &deadline : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
   // 0: woken, not equal, or a signal: the caller looks at its word again
   return result < 0 && errno == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
-  return futex_wait(word, FUTEX_WAIT_PRIVATE, expected, timeout_ns);
-}
-
-int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns)
-{
-  return futex_wait(word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline_ns);
+  return ws_os_futex_wait_until(word, expected, timeout_ns ? ws_os_now_ns() + timeout_ns : 0);
 }
 
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count)
