@@ -59,8 +59,6 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
   memset(nodes, 0, sizeof(*nodes));
   memset(nodes->of_number, UINT8_MAX, sizeof(nodes->of_number));
   nodes->count = chosen.count;
-  if (chosen.count < 2)
-    return;
   for (uint32_t node = 0; node < chosen.count; node++) {
     nodes->number[node] = machine->number[chosen.of_pool[node]];
     order(&chosen, node, nodes->near[node]);

@@ -36,7 +36,7 @@ typedef struct ws_nodes_s {
 /// @brief Read the machine's nodes. @param machine  zeroed. @return false = not known
 bool ws_numa_read(ws_machine_nodes_t *machine);
 
-/// @brief Choose the pool's nodes. With fewer than two, only count is set, and hints make no difference.
+/// @brief Choose the pool's nodes. A pool of fewer than two needs none, and drops them.
 /// @param usable  [cpu] whether a worker may run there
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable);
 
