@@ -24,9 +24,8 @@ static uint64_t ring_bytes(const ws_ring_t *ring)
 
 void ws_deque_free(ws_deque_t *deque)
 {
-  for (uint32_t level = 1; level <= deque->level_max; level++)
+  for (uint32_t level = 1; level < WS_DEQUE_LEVELS && deque->rings[level].cell; level++)
     ws_os_unmap(deque->rings[level].cell, ring_bytes(&deque->rings[level]));
-  deque->level_max = 0;
 }
 
 void ws_deque_touch(ws_deque_t *deque)
@@ -46,13 +45,12 @@ static ws_ring_t *next_ring(ws_deque_t *deque)
   if (level >= WS_DEQUE_LEVELS)
     return NULL;
   ws_ring_t *ring = &deque->rings[level];
-  if (level > deque->level_max) {
+  if (!ring->cell) {
     const uint64_t capacity = (deque->rings[0].mask + 1) << level;
     ws_cell_t *cells = ws_os_map(capacity * sizeof(ws_cell_t));
     if (!cells)
       return NULL;
     *ring = (ws_ring_t){.mask = capacity - 1, .cell = cells};
-    deque->level_max = level;
   }
   return ring;
 }

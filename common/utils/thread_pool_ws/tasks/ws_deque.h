@@ -48,13 +48,12 @@ typedef struct {
   uint64_t top_seen; ///< P a value that top had: top is at least this. Stale only costs a look
   ws_au64_t high_water; ///< O most tasks held, to within an eighth
   uint32_t level; ///< P level of the ring in use
-  uint32_t level_max; ///< P highest level whose ring is mapped
   bool has_waited; ///< P for a trim that does not end: not again
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
   ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
   ws_au32_t loose; ///< S whether rings above level 0 hold unused pages: see WS_LOOSE_*
   ws_au64_t grown_bytes; ///< O, a trim: of the rings above level 0 that may have pages
-  ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level
+  ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level; mapped from level 0 on. Of others cell is NULL
 } ws_deque_t;
 
 /// loose: NONE --shrink--> PAGES --trim begins--> TRIMMING --trim ends--> NONE;  PAGES --grow--> NONE

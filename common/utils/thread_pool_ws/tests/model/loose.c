@@ -89,7 +89,6 @@ int main(void)
   deque.rings[0].cell = small;
   deque.rings[1].mask = BIG - 1;
   deque.rings[1].cell = big;
-  deque.level_max = 1;
   ws_store_relaxed(&deque.top, 1);
   ws_store_relaxed(&deque.bottom, 1);
   ws_store_relaxed(&deque.ring, &deque.rings[0]);
