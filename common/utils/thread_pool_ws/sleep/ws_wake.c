@@ -309,8 +309,6 @@ void ws_fill_seat(struct ws_pool_s *pool, ws_here_t here)
 
 void ws_search_found(ws_worker_t *worker)
 {
-  if (!ws_searches(worker))
-    return;
   struct ws_pool_s *pool = worker->pool;
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   // No other thread changes that now.

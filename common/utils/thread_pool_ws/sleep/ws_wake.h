@@ -27,8 +27,8 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue);
 /// threads may have skipped a wake because of that. Look whether a task waits, and wake a worker for it.
 void ws_fill_seat(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief The worker has found work and stops searching: wake other workers for what else is queued. The last
-/// searcher must look, because pushes skipped their wake while it searched.
+/// @brief The worker, which searches, has found work and stops searching: wake other workers for what else is
+/// queued. The last searcher must look, because pushes skipped their wake while it searched.
 void ws_search_found(ws_worker_t *worker);
 
 /// @brief Wake all parked workers, whatever the cap. Call after a fence that follows the reason for it.
