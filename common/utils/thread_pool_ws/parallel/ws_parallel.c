@@ -34,10 +34,7 @@ typedef struct {
   plan_t *plan;
   uint64_t first, end;
   bool done; ///< false after the join: an abort has skipped the task
-  union {
-    char bytes[WS_REDUCE_BYTES_MAX];
-    max_align_t align;
-  } result;
+  alignas(max_align_t) char result[WS_REDUCE_BYTES_MAX];
 } half_t;
 
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result);
@@ -47,10 +44,10 @@ static void run_half(void *half_arg)
   half_t *half = half_arg;
   const ws_reduce_t *how = half->plan->how;
   if (how->neutral)
-    memcpy(half->result.bytes, how->neutral, how->bytes);
+    memcpy(half->result, how->neutral, how->bytes);
   else
-    memset(half->result.bytes, 0, how->bytes);
-  reduce(half->plan, half->first, half->end, half->result.bytes);
+    memset(half->result, 0, how->bytes);
+  reduce(half->plan, half->first, half->end, half->result);
   half->done = true;
 }
 
@@ -119,7 +116,7 @@ static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
   if (!right.done)
     run_half(&right);
   if (how->bytes > 0)
-    how->combine(how->arg, result, right.result.bytes);
+    how->combine(how->arg, result, right.result);
 }
 
 int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t end, void *result)
