@@ -15,9 +15,8 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
   const uint32_t searching = moment->searching;
   const bool will_find = moment->queued > moment->taken; // a worker that is called now
   const uint32_t room = moment->limit > moment->working ? moment->limit - moment->working : 0;
-  if (moment->cue == WS_CUE_ALL) // each must look at the pool's state, or at its mode
-    return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
-  if (room == 0) // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
+  // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
+  if (room == 0 && moment->cue != WS_CUE_ALL)
     return (ws_decision_t){0, WS_DECIDED_CAP};
   switch (moment->cue) {
     case WS_CUE_TASK:
@@ -39,8 +38,8 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
     case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
-    case WS_CUE_ALL: // above
-      break;
+    case WS_CUE_ALL: // each must look at the pool's state, or at its mode
+      return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
   }
   return (ws_decision_t){0, WS_DECIDED_ENOUGH};
 }
