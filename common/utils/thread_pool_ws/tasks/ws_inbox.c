@@ -67,18 +67,21 @@ void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask)
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox)
 {
   const uint64_t bit = UINT64_C(1) << (inbox->index % 64);
+  bool tried = false; // to take it back
   inbox->open = false;
-  // [edge INBOX acq_rel] one thread reserves, or the worker itself shuts
-  if (ws_inbox_is(inbox, WS_INBOX_WAITING) && (ws_and_acq_rel(&inbox->mask[inbox->index / 64], ~bit) & bit)) {
-    release(inbox);
-    return false;
-  }
   for (uint32_t pauses = 0; pauses < FILLING_PAUSES; pauses++) {
     const uint64_t word = ws_expected_load(&inbox->state);
     if (state_of(word) == WS_INBOX_FULL && move(inbox, word, WS_INBOX_KEPT))
       return true;
     if (state_of(word) != WS_INBOX_WAITING && state_of(word) != WS_INBOX_FULL)
       return false;
+    // [edge INBOX acq_rel] one thread reserves, or the worker itself shuts
+    if (!tried && state_of(word) == WS_INBOX_WAITING
+        && (ws_and_acq_rel(&inbox->mask[inbox->index / 64], ~bit) & bit)) {
+      release(inbox);
+      return false;
+    }
+    tried = true;
     ws_pause();
   }
   // A thread has reserved the inbox, and may have no CPU: the worker waits no longer.
