@@ -80,7 +80,6 @@ int main(int words, char **word)
   const ws_provider_t *provider = library ? dlsym(library, WS_PROVIDER_NAME) : NULL;
   if (!provider || !provider->records())
     return 2;
-  provider->stopped_producer(7, 0, 5);
   provider->late(7, 0, "made up", 1234);
   return 0;
 }

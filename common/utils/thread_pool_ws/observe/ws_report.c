@@ -56,19 +56,14 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
   say(out, "  poll step  %u pauses of the CPU", ws_relax_pauses());
 }
 
+/// Of the counters.
 static ws_worker_stats_t sum_of(const ws_worker_stats_t *stats, uint32_t count)
 {
   ws_worker_stats_t sum = {0};
+  uint64_t *sums = &sum.run_tasks; // the first of those before `cpu`
   for (uint32_t i = 0; i < count; i++) {
-    sum.run_tasks += stats[i].run_tasks;
-    sum.stolen_tasks += stats[i].stolen_tasks;
-    sum.inline_tasks += stats[i].inline_tasks;
-    sum.parks += stats[i].parks;
-    sum.wakes_sent += stats[i].wakes_sent;
-    sum.spins += stats[i].spins;
-    sum.spin_ns += stats[i].spin_ns;
-    sum.placements += stats[i].placements;
-    sum.stopped_callers += stats[i].stopped_callers;
+    for (size_t at = 0; at < offsetof(ws_worker_stats_t, cpu) / sizeof(uint64_t); at++)
+      sums[at] += (&stats[i].run_tasks)[at];
     sum.futile_wakes += stats[i].futile_wakes;
   }
   return sum;

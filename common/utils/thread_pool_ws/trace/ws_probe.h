@@ -41,7 +41,6 @@
   X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), pool, worker, group, waits) \
   X(park, (uint32_t pool, int32_t worker), pool, worker) \
   X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
-  X(stopped_producer, (uint32_t pool, int32_t worker, int32_t cpu), pool, worker, cpu) \
   X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
     pool, worker, workers, rise_ns, burst_ns) \
   X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \

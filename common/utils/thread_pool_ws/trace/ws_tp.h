@@ -58,8 +58,6 @@ TP_EVENT(join_end, (uint32_t, pool, int32_t, worker, uintptr_t, group, uint32_t,
 TP_EVENT(park, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
 TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer),
   TP_U32(pool) TP_I32(worker) TP_U32(by_timer))
-TP_EVENT(stopped_producer, (uint32_t, pool, int32_t, worker, int32_t, cpu),
-  TP_U32(pool) TP_I32(worker) TP_I32(cpu))
 TP_EVENT(prewake,
   (uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns, uint64_t, burst_ns),
   TP_U32(pool) TP_I32(worker) TP_U32(workers) TP_U64(rise_ns) TP_U64(burst_ns))
