@@ -133,8 +133,9 @@ static int create_thread(pthread_t *thread, size_t stack_bytes, void *(*func)(vo
 
 static int create_epoll(int flags)
 {
-  errno = EMFILE;
-  const int created = has_no(EPOLL) ? -1 : __real_epoll_create1(flags);
+  const bool is_denied = has_no(EPOLL);
+  const int created = is_denied ? -1 : __real_epoll_create1(flags);
+  errno = is_denied ? EMFILE : errno; // of a call that succeeds it stays, and the fiber's may be compared
   ws_store_release(&epoll, (uint32_t)created);
   return created;
 }
