@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this machine,
-// and of each cause the late bursts above those of a run without the noise. Some noises need root.
+// ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this
+// machine, and of each cause the late bursts above those of a run without the noise. Some noises need root.
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
