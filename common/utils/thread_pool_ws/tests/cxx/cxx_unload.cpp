@@ -22,6 +22,7 @@ ws::pool &pool_of_library(void (*ended)())
     ws_settings_default(&settings);
     settings.workers = UNLOAD_WORKERS;
     settings.live = true;
+    settings.deadline_ns = 1; // its rings stay
     settings.observer = count_end;
     settings.observer_arg = reinterpret_cast<void *>(ended);
     return settings;
