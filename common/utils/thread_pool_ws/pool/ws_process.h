@@ -40,7 +40,7 @@ typedef struct {
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none
   uint64_t id; ///< of this thread in the process, 0 = none yet
-  uint64_t pushed; ///< tasks, to all pools; counted with events only
+  uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   ws_laneless_t *laneless; ///< tasks of pools where it had no lane, the innermost; NULL = none
   ws_steps_t steps; ///< of the thread's own stack

@@ -9,7 +9,6 @@
 WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                                    uint64_t count)
 {
-  ws_self()->pushed += count;
   for (uint64_t i = 0; i < count; i++) {
     WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
              (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));

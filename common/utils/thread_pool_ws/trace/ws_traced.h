@@ -41,6 +41,7 @@ void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_
 static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                                   uint64_t count)
 {
+  ws_self()->pushed += count; // also for those who look at phases without events
   if (WS_PROBE_SEEN())
     ws_traced_note_push(pool, here, tasks, count);
 }
