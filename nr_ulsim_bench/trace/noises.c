@@ -236,7 +236,7 @@ static result_t run_apart(uint32_t noise, bool is_noisy, uint32_t bursts, uint64
 static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
 {
   const result_t calm = run_apart(noise, false, bursts, WS_DEADLINE_AUTO);
-  const uint64_t typical_ns = calm.p50_ns + calm.p50_ns / 2, most_ns = calm.p99_ns + calm.p99_ns / 8;
+  const uint64_t typical_ns = 2 * calm.p50_ns, most_ns = calm.p99_ns + calm.p99_ns / 4;
   return noises[noise].has_few ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
 }
 

@@ -95,8 +95,8 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
   const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
   const uint64_t quota_at = ws_hint_load(&throttled_at);
   if (quota_at != 0 && burst->end - quota_at < QUOTA_NS) {
-    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU];
-    part[WS_CAUSE_NO_CPU] = 0;
+    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
+    part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
   }
   uint32_t most = 0;
   ws_ring_put(ring, burst->end, WS_NOTE_LATE, burst->pool, length);
