@@ -19,7 +19,7 @@ struct ws_pool_s;
 typedef enum {
   WS_CAUSE_WAKE, ///< the wake of a worker, or of the joining thread
   WS_CAUSE_NO_CPU, ///< a thread was preempted or stolen from, or a task slept in a system call
-  WS_CAUSE_QUOTA, ///< the same, or serial time, in the two seconds after the control group's quota was used up
+  WS_CAUSE_QUOTA, ///< the same, or serial time, two seconds after the control group's quota was used up
   WS_CAUSE_LONG_TASK, ///< a task longer than the 99th percentile of its kind
   WS_CAUSE_TOO_FEW, ///< bursts of its kind always take longer than the deadline: too few threads, or CPUs
   WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
