@@ -208,7 +208,10 @@ void ws_live_begin(const struct ws_pool_s *pool)
     return;
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) // in the child of a fork
-    ws_rings.file = NULL;
+    ws_rings = (struct ws_rings_s){0};
+  else if (settings->record[0] && !ws_rings.path[0])
+    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
+            settings->record);
   if (is_asked && !ws_rings.file && ws_rings_map(settings)) {
     table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
     table.note = note;

@@ -91,6 +91,15 @@ static bool is_copied(void *unused)
   return ws_hint_load(&ws_rings.copy_after) < WS_COPY_NONE || test_cpus() < 2;
 }
 
+static int too_late(void *unused)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.deadline_ns = 1;
+  test_create(&settings);
+  recorded_pool(folder, 0);
+  return test_warnings_with("a pool before this one began without; there is no record") != 1;
+}
+
 /// Each burst is later than its deadline: more than the copies that are kept.
 static int be_late(void *unused)
 {
@@ -118,7 +127,8 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records;
     bool is_late;
   } rows[] = {{die, 128 + SIGKILL, 1, false}, {fork_inside, 0, 2, false}, {without_room, 0, 0, false},
-              {without_folder, 0, 0, false},  {copy_now, 0, 1, true},     {be_late, 0, 1, true}};
+              {without_folder, 0, 0, false},  {too_late, 0, 0, false},    {copy_now, 0, 1, true},
+              {be_late, 0, 1, true}};
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
