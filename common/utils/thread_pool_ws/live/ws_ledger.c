@@ -4,6 +4,7 @@
 ///
 /// A burst begins with the first push of a thread that is in no task and no phase, and ends when it has
 /// waited for that group.
+#include "../pool/ws_callback.h"
 #include "ws_live.h"
 #include "ws_rings.h"
 
