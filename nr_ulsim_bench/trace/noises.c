@@ -265,9 +265,8 @@ int main(int argc, char **argv)
   printf(" right %%\n");
   for (uint32_t noise = 0; noise < NOISES; noise++) {
     ws_ledger_t sum[2] = {0};
+    uint64_t deadline_ns = 0; // a machine changes: each pair of runs has its own
     for (uint32_t i = 0; i < 2 * question.rounds; i++) {
-      // a machine changes: each pair has a deadline of its own
-      static uint64_t deadline_ns;
       deadline_ns = i % 2 ? deadline_ns : deadline_of(noise, question.bursts);
       const result_t one = run_apart(noise, i % 2, question.bursts, deadline_ns);
       ws_ledger_t *to = &sum[i % 2];

@@ -38,7 +38,8 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
 
 bool ws_live_judges(void)
 {
-  return ws_rings.file != NULL;
+  // [edge PROVIDER acquire] the rings; the child of a fork may have dropped its parent's
+  return WS_PROBE_SEEN() && ws_provider_events()->note && ws_rings.file;
 }
 
 ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
@@ -71,8 +72,7 @@ static void begin_burst(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key, ui
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
-  const uint32_t octave = 63u - (uint32_t)__builtin_clzll(ring->pushed | 1);
-  const uint64_t size = octave << 4 | ring->pushed << 3 >> octave;
+  const uint64_t size = ws_histogram_bucket(ring->pushed << WS_HISTOGRAM_FIRST_OCTAVE);
   const uint64_t key = ring->in > 1 ? ring->in : (ring->key << 16) + size;
   ws_learnt_t *learnt = &ring->learnt[(key ^ key >> 20) % KINDS];
   if (learnt->key != key)

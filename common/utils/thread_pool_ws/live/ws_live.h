@@ -30,7 +30,7 @@ bool ws_live_copy(bool by_user);
 /// @return whether the process's bursts are judged
 bool ws_live_judges(void);
 
-/// What is judged of a pool.
+/// The deadline of a pool's bursts, and how late the late ones have ended.
 typedef struct {
   ws_au64_t deadline_ns; ///< S as in its settings
   ws_histogram_t ends; ///< of late bursts, over their limits. If two end at once, one may get lost

@@ -4,8 +4,9 @@
 ///
 /// From the end backwards: a wait ended because a task ended; a task began because its thread had nothing to
 /// do before, or because it had just been pushed; a worker ran because a thread had called it; a push came
-/// when its thread came to it. What is longer than usual gets a cause. Of the rest the time is taken in which
-/// workers beside the path had no CPU. After an overrun, or without a ring, it has none.
+/// when its thread came to it. A step that is longer than usual gets a cause. If that does not explain all of
+/// the lateness, workers beside the path that had no CPU do, as far as they had none. The walk ends where a
+/// ring was overwritten, or a thread has none.
 #include "ws_rings.h"
 
 #define STEPS 1024u ///< of a walk: a longer one is of very many tasks

@@ -43,6 +43,14 @@ static void measure_counter(void)
   ws_rings.ns_a_tick = (double)(ws_os_now_ns() - ns) / took_ticks;
 }
 
+static void compare_clocks(ws_event_file_t *its)
+{
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  ws_stat_store(&its->own_ns, ws_rings_ns());
+  ws_stat_store(&its->real_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+}
+
 bool ws_rings_map(const ws_settings_t *settings)
 {
   ws_event_file_t *its = settings->record[0] ? map_file(settings) : NULL;
@@ -55,7 +63,7 @@ bool ws_rings_map(const ws_settings_t *settings)
   its->pid = (uint32_t)getpid();
   ws_os_read("/proc/self/maps", its->maps, sizeof(its->maps));
   ws_rings.file = its;
-  ws_live_look(NULL); // compares the clocks
+  compare_clocks(its);
   return true;
 }
 
@@ -104,15 +112,12 @@ bool ws_live_copy(bool by_user)
 void ws_live_look(ws_au32_t *word)
 {
   static uint64_t hour, copies; // of the guard that copies: in that hour
-  ws_event_file_t *its = ws_rings.file;
-  struct timespec now = {0};
   uint64_t asked = WS_COPY_ASKED;
-  if (!its)
+  if (!ws_live_judges())
     return;
+  ws_event_file_t *its = ws_rings.file;
   ws_hint_store(&ws_rings.guard, word);
-  clock_gettime(CLOCK_REALTIME, &now);
-  ws_stat_store(&its->own_ns, ws_rings_ns());
-  ws_stat_store(&its->real_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+  compare_clocks(its);
   if (!ws_cas_acq_rel(&ws_rings.copy_after, &asked, WS_COPY_NONE)) // [edge RING acq_rel] one guard
     return;
   const uint64_t hour_now = ws_rings_ns() / HOUR_NS;

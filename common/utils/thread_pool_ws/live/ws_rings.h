@@ -25,7 +25,7 @@ typedef struct {
   ws_au64_t ns, what; ///< O
 } ws_ring_event_t;
 
-/// What is learnt of bursts, or phases, of one kind: the median, and the 99th percentile of their tasks.
+/// Of one kind of bursts or phases: the median of their lengths, and the 99th percentile of their tasks'.
 typedef struct {
   uint64_t key, count, length, task_p99;
 } ws_learnt_t;

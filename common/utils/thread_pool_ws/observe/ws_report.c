@@ -60,10 +60,10 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
 static ws_worker_stats_t sum_of(const ws_worker_stats_t *stats, uint32_t count)
 {
   ws_worker_stats_t sum = {0};
-  uint64_t *sums = &sum.run_tasks; // the first of those before `cpu`
+  uint64_t *sums = (uint64_t *)&sum; // those before `cpu`
   for (uint32_t i = 0; i < count; i++) {
     for (size_t at = 0; at < offsetof(ws_worker_stats_t, cpu) / sizeof(uint64_t); at++)
-      sums[at] += (&stats[i].run_tasks)[at];
+      sums[at] += ((const uint64_t *)&stats[i])[at];
     sum.futile_wakes += stats[i].futile_wakes;
   }
   return sum;

@@ -150,7 +150,7 @@ TEST_CASE(late_bursts_are_in_the_page)
   CU_ASSERT_EQUAL(test_in_child(judged, NULL), 0);
 }
 
-/// Such a limit would end the process.
+/// A file above the limit would end the process by SIGXFSZ.
 static int without_room(void *unused)
 {
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096});

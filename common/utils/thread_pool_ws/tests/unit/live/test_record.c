@@ -91,6 +91,15 @@ static bool is_copied(void *unused)
   return ws_hint_load(&ws_rings.copy_after) < WS_COPY_NONE || test_cpus() < 2;
 }
 
+/// The guard of a pool that is there already finds the rings.
+static int beside_a_plain_pool(void *unused)
+{
+  ws_settings_t settings = test_settings(2);
+  test_create(&settings);
+  recorded_pool(folder, 0);
+  return test_until(is_looked_for, NULL) ? 0 : 1;
+}
+
 static int too_late(void *unused)
 {
   ws_settings_t settings = test_settings(1);
@@ -127,8 +136,8 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records;
     bool is_late;
   } rows[] = {{die, 128 + SIGKILL, 1, false}, {fork_inside, 0, 2, false}, {without_room, 0, 0, false},
-              {without_folder, 0, 0, false},  {too_late, 0, 0, false},    {copy_now, 0, 1, true},
-              {be_late, 0, 1, true}};
+              {without_folder, 0, 0, false},  {too_late, 0, 0, false},    {beside_a_plain_pool, 0, 1, false},
+              {copy_now, 0, 1, true},         {be_late, 0, 1, true}};
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
