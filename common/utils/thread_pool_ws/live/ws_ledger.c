@@ -36,12 +36,6 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
     ws_sized_put(ledger, bytes, own, sizeof(own));
 }
 
-bool ws_live_judges(void)
-{
-  // [edge PROVIDER acquire] the rings; the child of a fork may have dropped its parent's
-  return WS_PROBE_SEEN() && ws_provider_events()->note && ws_rings.file;
-}
-
 ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
 {
   return &ledgers[pool->id % POOLS].judged;

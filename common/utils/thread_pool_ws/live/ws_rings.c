@@ -98,6 +98,12 @@ static void copy_file(uint64_t number)
   close(to);
 }
 
+/// The table of events is seen after the rings. The child of a fork may have dropped its parent's.
+bool ws_live_judges(void)
+{
+  return WS_PROBE_SEEN() && ws_provider_events()->note && ws_rings.file;
+}
+
 bool ws_live_copy(bool by_user)
 {
   ws_au32_t *guard = ws_hint_load(&ws_rings.guard);
