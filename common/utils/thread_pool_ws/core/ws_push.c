@@ -207,7 +207,7 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   const int refusal = refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
-  if (WS_UNLIKELY(pool->workers == 0)) {
+  if (WS_UNLIKELY(!ws_has_threads(pool))) {
     ws_run_inline(pool, here, task);
     return 0;
   }
@@ -265,7 +265,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
   if (WS_UNLIKELY(refusal))
     return refusal;
   uint32_t pushed = 0;
-  if (WS_LIKELY(pool->workers > 0 && here.queue && sorted == 0)) {
+  if (WS_LIKELY(ws_has_threads(pool) && here.queue && sorted == 0)) {
     begin_push(here.queue);
     while (!here.worker && pushed < count && ws_inbox_is_wanted(&pool->tasks, here.queue)
            && hand_over(pool, here, &tasks[pushed]))

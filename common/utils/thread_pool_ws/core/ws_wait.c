@@ -142,18 +142,16 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
 
 static void end_workers(struct ws_pool_s *pool)
 {
+  ws_guard_end(pool); // no worker is made from now on
   // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
   // has ended has no number.
   for (uint32_t i = 0; i < pool->workers; i++)
     if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
       ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);
-  ws_guard_end(pool);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
   ws_fence_seq_cst();
   ws_wake_all(pool);
-  if (pool->tries_on)
-    pthread_join(pool->starter, NULL);
   const uint32_t obtained = ws_hint_load(&pool->obtained);
   ws_started_wait(pool, WS_STARTED_WORKERS, obtained, 0); // late ones, too
   for (uint32_t i = 0; i < obtained; i++)

@@ -93,7 +93,7 @@ static void *trim(void *unused)
 static void begin_trim(void)
 {
   pthread_t thread;
-  if (ws_os_thread_create(&thread, 0, trim, NULL) != 0)
+  if (ws_os_thread_create(&thread, 0, WS_PATIENCE_NS, trim, NULL) != 0)
     end_trim(ws_os_now_ns() + WS_STACK_IDLE_NS); // perhaps there is a thread then
 }
 

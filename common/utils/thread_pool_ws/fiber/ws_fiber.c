@@ -131,7 +131,7 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 {
   static const ws_fiber_options_t by_default = {.stack_bytes = WS_FIBER_STACK_BYTES};
   options = options ? options : &by_default;
-  if (!pool || !func || !is_valid(group, options) || pool->workers == 0
+  if (!pool || !func || !is_valid(group, options) || !ws_has_threads(pool)
       || pool->settings.full != WS_FULL_GROW)
     return -EINVAL;
   pthread_once(&ws_fiber_process.fiber_once, begin);

@@ -19,7 +19,7 @@ int ws_service_start(ws_service_t *service, void *(*func)(void *arg), void *arg)
 {
   if (service->runs)
     return 0;
-  const int error = ws_os_thread_create(&service->thread, 0, func, arg);
+  const int error = ws_os_thread_create(&service->thread, 0, WS_PATIENCE_NS, func, arg);
   service->runs = error == 0;
   return -error;
 }

@@ -87,11 +87,14 @@ WS_FOR_FIBERS void ws_os_fork_let(void);
 void ws_os_lock_init(pthread_mutex_t *lock);
 
 /// Create a thread in which all signals are blocked but those that its own instructions cause (SIGSEGV,
-/// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it. If the system refuses one for
-/// now, the caller waits and tries again, for about 0.13 s.
+/// SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT): no handler interrupts it.
 /// @param stack_bytes  0 = the default
+/// @param patience_ns  if the system refuses a thread for now, wait and try again, for so long; 0 = once
 /// @return 0 or an error number
-int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, void *(*func)(void *arg), void *arg);
+int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *arg),
+                        void *arg);
+/// Patience where the caller can do without the thread. Named in ws_pool.h.
+#define WS_PATIENCE_NS 127000000u
 /// @return why the system has refused the caller a thread, for a message
 const char *ws_os_refusal(int error);
 

@@ -113,7 +113,8 @@ const char *ws_os_refusal(int error)
 /// The longest wait between two tries. The first is 1 ms, each further one twice as long.
 #define TRY_NS_MAX 64000000u
 
-int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, void *(*func)(void *arg), void *arg)
+int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *arg),
+                        void *arg)
 {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigset_t blocked, before;
@@ -125,13 +126,14 @@ int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, void *(*func)(voi
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, stack_bytes); // refused if it is 0
   pthread_sigmask(SIG_SETMASK, &blocked, &before); // inherited: no signal reaches the thread before its start
-  for (uint64_t wait_ns = 1000000;; wait_ns *= 2) {
+  for (uint64_t wait_ns = 1000000, waited_ns = 0;; wait_ns *= wait_ns < TRY_NS_MAX ? 2 : 1) {
     ws_os_fork_hold();
     error = pthread_create(thread, stack_bytes > 0 ? &attr : NULL, func, arg);
     ws_os_fork_let();
-    if (error != EAGAIN || wait_ns > TRY_NS_MAX || sched_getscheduler(0) == SCHED_DEADLINE)
+    if (error != EAGAIN || waited_ns >= patience_ns || sched_getscheduler(0) == SCHED_DEADLINE)
       break;
     ws_os_futex_wait(&(ws_au32_t){0}, 0, wait_ns);
+    waited_ns += wait_ns;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attr);

@@ -126,7 +126,7 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
     return -EINVAL;
   if (first >= end)
     return 0;
-  if (!pool || pool->workers == 0) {
+  if (!pool || !ws_has_threads(pool)) {
     how->piece(how->arg, first, end, result);
     return 0;
   }

@@ -151,7 +151,8 @@ struct ws_pool_s {
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
-  uint32_t workers; ///< I those that have a thread, and those that a starter tries on with
+  uint32_t workers; ///< I those that have a thread, and those that may get one later
+  ws_au32_t obtained; ///< S workers that have a thread, the first ones; the others are LATE
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   ws_settings_t settings; ///< I name, cores are not kept
@@ -161,9 +162,9 @@ struct ws_pool_s {
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
-  ws_au32_t obtained; ///< S workers that have a thread, the first ones; others are LATE. Its starter's
-  pthread_t starter; ///< I a thread that tries on to create the others
-  bool tries_on; ///< I there is such a thread
+  /// I NULL = none can. The guard's: try once more to make the workers without a thread. @return whether there
+  /// were any
+  bool (*make_missing)(struct ws_pool_s *pool);
   sigset_t signals; ///< I that its creator has blocked
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
@@ -187,6 +188,12 @@ typedef struct {
   ws_queue_t *queue; ///< NULL: no lane was free
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
+
+/// @return whether some worker has a thread; else a push runs its tasks
+static inline bool ws_has_threads(const struct ws_pool_s *pool)
+{
+  return ws_hint_load(&pool->obtained) > 0; // it does not become 0 again
+}
 
 /// @return whether the pool was made before this process was forked, so that it has no threads here
 static inline bool ws_is_lost(const struct ws_pool_s *pool)

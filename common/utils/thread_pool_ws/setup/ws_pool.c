@@ -206,6 +206,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_process_add(pool);
   ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
   ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL);
+  if (pool->workers > 0)
+    ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX); // else when it gets a CPU
   *out = pool;
   return 0;
 }
@@ -260,7 +262,7 @@ static void end_later(struct ws_pool_s *pool)
   const ws_worker_t *worker = ws_self()->worker;
   pool->end.stays = !worker || worker->pool != pool;
   pthread_t thread;
-  const int error = ws_os_thread_create(&thread, 0, end_thread, pool);
+  const int error = ws_os_thread_create(&thread, 0, WS_PATIENCE_NS, end_thread, pool);
   if (error)
     ws_warn(&pool->settings,
             "cannot create the thread that ends a pool which one of its tasks destroys: %s. The pool and its "

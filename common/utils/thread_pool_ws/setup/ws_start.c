@@ -11,6 +11,7 @@
 #include "../pool/ws_callback.h"
 #include "../pool/ws_process.h"
 #include "../sleep/ws_affinity.h"
+#include "../sleep/ws_guard.h"
 #include "../sleep/ws_idle.h"
 
 /// [ws_class_t]
@@ -76,43 +77,25 @@ static void *worker_thread(void *worker_arg)
   return NULL;
 }
 
-/// @return 0 or an error number
-static int create_thread(ws_worker_t *worker)
+/// @param patience_ns  as ws_os_thread_create(); a host's function is called once. @return 0 or an error number
+static int create_thread(ws_worker_t *worker, uint64_t patience_ns)
 {
   const ws_settings_t *settings = &worker->pool->settings;
   if (settings->thread_create)
     return settings->thread_create(settings->create_arg, worker->index, worker->cpu, worker_thread, worker);
   pthread_t thread; // not the worker's field, which its own thread writes
-  return ws_os_thread_create(&thread, settings->stack_bytes, worker_thread, worker);
+  return ws_os_thread_create(&thread, settings->stack_bytes, patience_ns, worker_thread, worker);
 }
 
-enum { FIRST_TRIES = 16 }; ///< of 0.13 s each: together WS_START_NS_MAX, about
-
-/// Without any thread none can try on, and the pool would run its tasks inside the push for life. So the
-/// creator tries on, unless its class is the reason: then no later try differs.
-static int create_first(ws_worker_t *worker)
+/// On the guard's thread, which has its creator's class and CPUs as long as it calls this. A pool that is
+/// being stopped makes none; the end of the guard comes before that of the workers.
+static bool make_missing(struct ws_pool_s *pool)
 {
-  const bool once = worker->pool->settings.thread_create || sched_getscheduler(0) == SCHED_DEADLINE;
-  int error = create_thread(worker);
-  for (int tries = 1; error == EAGAIN && !once && tries < FIRST_TRIES; tries++)
-    error = create_thread(worker);
-  return error;
-}
-
-/// The starter: tries on with the workers that the system has refused. Made by the creator, so that they have
-/// its class and CPUs.
-static void *start_others(void *pool_arg)
-{
-  struct ws_pool_s *pool = pool_arg;
-  uint32_t next;
-  pthread_setname_np(pthread_self(), "ws_start");
-  ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
-  const uint64_t until_ns = ws_os_now_ns() + WS_START_NS_MAX;
-  while ((next = ws_hint_load(&pool->obtained)) < pool->workers && ws_os_now_ns() < until_ns
-         && ws_load_acquire(&pool->state) != WS_STOPPED) // [edge STOP acquire]
-    if (create_thread(pool->worker[next]) == 0)
-      ws_hint_store(&pool->obtained, next + 1);
-  return NULL;
+  const uint32_t had = ws_hint_load(&pool->obtained);
+  for (uint32_t next = had; next < pool->workers && ws_hint_load(&pool->state) == WS_RUNNING
+                            && create_thread(pool->worker[next], 0) == 0;)
+    ws_hint_store(&pool->obtained, ++next);
+  return had < pool->workers;
 }
 
 static void warn_late(const ws_worker_t *worker)
@@ -201,25 +184,27 @@ static void write_name(char out[16], const char *name, uint32_t index)
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
   uint32_t running = 0;
-  int error = 0;
   pthread_sigmask(SIG_SETMASK, NULL, &pool->signals);
+  // The guard comes first: it tries on with the others. Without any thread the pool would run its tasks inside
+  // the push for life.
+  const int guard_error = pool->requested > 0 ? ws_guard_create(pool, WS_START_NS_MAX) : 0;
+  int error = guard_error;
   for (uint32_t i = 0; i < pool->requested; i++) {
     ws_worker_t *worker = pool->worker[i];
     worker->cpu = cpu[i];
     worker->index = i;
     worker->pool = pool;
     write_name(worker->name, pool->settings.name, i);
-    error = error ? error : i == 0 ? create_first(worker) : create_thread(worker);
+    error = error ? error : create_thread(worker, i == 0 ? WS_START_NS_MAX : WS_PATIENCE_NS);
     running += error == 0;
   }
   ws_init_store(&pool->obtained, running);
-  if (error) {
-    pool->tries_on = error == EAGAIN && running > 0 && !pool->settings.thread_create
-                     && ws_os_thread_create(&pool->starter, 0, start_others, pool) == 0;
+  if (error == EAGAIN && !guard_error && !pool->settings.thread_create)
+    pool->make_missing = make_missing;
+  if (error)
     ws_warn(&pool->settings, "only %u of %u workers could be started%s: %s", running, pool->requested,
-            pool->tries_on ? " at once" : "", ws_os_refusal(error));
-  }
-  pool->workers = pool->tries_on ? pool->requested : running;
+            pool->make_missing ? " at once" : "", ws_os_refusal(error));
+  pool->workers = pool->make_missing ? pool->requested : running;
   ws_hint_add(&ws_process.awake, pool->workers);
   ws_started_wait(pool, WS_STARTED_WORKERS, running, WS_START_NS_MAX);
   report(pool, cpu);

@@ -10,7 +10,7 @@
 ///
 /// When it becomes dormant, it gives pages of queues that have shrunk back to the kernel. In a pool of one
 /// worker it is STANDING only for those pages, and for a wake that would stop the producer. Its thread also
-/// looks at the CPU set and the quota.
+/// looks at the CPU set and the quota, and makes the workers that the system has refused.
 ///
 ///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
 ///   STANDING --nothing to see for 10 ms--> DORMANT, which ends after pool->live.sleep_ns at the latest
@@ -206,7 +206,7 @@ void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint64_t watched_ns = ws_hint_load(&its->watch.asked_ns); // two threads at once ask twice
-  if (!its->watched || (int64_t)(now_ns - watched_ns) < WATCH_NS)
+  if ((int64_t)(now_ns - watched_ns) < WATCH_NS)
     return;
   ws_hint_store(&its->watch.asked_ns, now_ns);
   ws_hint_store(&its->watch.due, 1); // a look that is missed comes a second later
@@ -241,14 +241,31 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   update_spin_cpus(pool, watch);
 }
 
+/// Between two tries to make the workers that the system has refused.
+#define MISSING_NS 200000000u
+
+/// As long as workers are missing the guard keeps its creator's class, CPUs and slack: threads inherit them.
+/// @return whether none was missing
+static bool settle(struct ws_pool_s *pool)
+{
+  if (pool->make_missing && pool->make_missing(pool))
+    return false;
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
+  ws_os_timer_slack(SLACK_NS);
+  ws_affinity_beside_workers(pool);
+  ws_hint_store(&ws_sleep_pool(pool)->guard_tid, (uint32_t)ws_os_tid());
+  return true;
+}
+
 static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
-  ws_os_timer_slack(SLACK_NS);
-  ws_affinity_beside_workers(pool);
-  ws_hint_store(&its->guard_tid, (uint32_t)ws_os_tid());
+  ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
+  if (pool->workers == 0)
+    return NULL;
+  uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
+  bool settled = settle(pool);
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);
@@ -260,7 +277,12 @@ static void *guard_thread(void *pool_arg)
     if (state == WS_GUARD_ENDED)
       return NULL;
     ws_live_look(&its->guard);
-    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : pool->live.sleep_ns);
+    const uint64_t rest_ns = settled ? pool->live.sleep_ns : MISSING_NS;
+    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
+    if (!settled && ws_os_now_ns() >= settle_ns) {
+      settle_ns = ws_os_now_ns() + MISSING_NS;
+      settled = settle(pool);
+    }
     if (pool->live.look)
       pool->live.look(pool);
     ws_watch_look(pool, &watch);
@@ -277,37 +299,32 @@ static void *guard_thread(void *pool_arg)
   }
 }
 
+int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns)
+{
+  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const int error = ws_os_thread_create(&its->guard_thread, 0, patience_ns, guard_thread, pool);
+  its->has_guard = error == 0;
+  if (its->has_guard)
+    pthread_setname_np(its->guard_thread, "ws_guard");
+  return error;
+}
+
 bool ws_guard_start(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
-  its->guarded = pool->workers > 1;
+  its->guarded = its->has_guard && pool->workers > 1;
   its->capped = its->guarded && pool->workers > cpus;
-  its->watched = pool->workers > 0 && (pool->cpus > 1 || pool->live.look);
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
-  if (!its->guarded && !its->watched)
-    return false;
-  const int error = ws_os_thread_create(&its->guard_thread, 0, guard_thread, pool);
-  if (error) {
-    its->guarded = its->capped = its->watched = false;
-    ws_hint_store(&its->lifted, 1);
-    ws_warn(&pool->settings,
-            "cannot create the watchdog thread ws_guard: %s. Every worker may be awake, a worker without a"
-            " CPU delays tasks, and the CPU quota is not watched",
-            ws_os_refusal(error));
-    return false;
-  }
-  pthread_setname_np(its->guard_thread, "ws_guard");
-  ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX); // else when it gets a CPU
   return its->guarded;
 }
 
 void ws_guard_end(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (!its->guarded && !its->watched)
+  if (!its->has_guard)
     return;
   ws_xchg_acq_rel(&its->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
   ws_os_futex_wake(&its->guard, 1);

@@ -8,9 +8,12 @@
 
 #include "ws_sleep_state.h"
 
-/// @brief The workers have started. Start the guard's thread if the pool has more than one worker, or has
-/// workers and more than one CPU. If the thread cannot be created, the cap is off.
-/// @return whether the guard looks for tasks that no worker reaches
+/// @brief Create the guard's thread. It waits for WS_STARTED_ALL.
+/// @return 0 or an error number: the pool has no guard, and must have no worker
+int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
+
+/// @brief The workers have started.
+/// @return whether the guard looks for tasks that no worker reaches: the pool has more than one worker
 bool ws_guard_start(struct ws_pool_s *pool);
 
 /// @brief End the guard's thread, before the workers end.

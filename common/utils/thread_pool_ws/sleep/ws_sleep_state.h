@@ -68,7 +68,7 @@ typedef struct {
   } watch;
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
   bool capped; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
-  bool watched; ///< I workers may spin: the guard looks whether the machine has time for it
+  bool has_guard; ///< I there is a guard, which looks at the machine's CPUs and quota
   pthread_t guard_thread; ///< I
   ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun
 } ws_sleep_pool_t;

@@ -208,8 +208,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
 {
   const ws_decision_t decision = ws_ask(pool, here, moment);
   // a worker pinned to the CPU of a producer that runs: the guard wakes it later
-  const bool spares =
-      pool->pinned > 0 && ws_sleep_pool(pool)->watched && ws_outside(pool) > 0 && !moment->may_stop;
+  const bool spares = pool->pinned > 0 && pool->cpus > 1 && ws_outside(pool) > 0 && !moment->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
@@ -245,7 +244,7 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
   // the guard dormant, and the caller with it, or the guard's trim comes later and sees it set
   if (WS_LIKELY(!ws_load_acquire(&pool->tasks.loose)))
     return;
-  if (its->guarded || its->watched)
+  if (its->has_guard)
     call_guard(pool);
   else
     ws_queues_trim(&pool->tasks);

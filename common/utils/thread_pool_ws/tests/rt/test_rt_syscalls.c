@@ -39,8 +39,7 @@
   ALLOW(SYS_clock_gettime), ALLOW(SYS_membarrier), ALLOW(SYS_openat), ALLOW(SYS_read), ALLOW(SYS_close)
 
 static struct sock_filter push_filter[] = {LOAD(nr), WAKES, ENDS, TRAP};
-static struct sock_filter pool_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_sched_yield), ENDS, TRAP};
-static struct sock_filter guard_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_sched_yield), GUARDS, ENDS, TRAP};
+static struct sock_filter pool_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_sched_yield), GUARDS, ENDS, TRAP};
 
 /// The number of the call that was not allowed, for the parent's message.
 static int *forbidden;
@@ -120,12 +119,9 @@ static int behave(void *child_arg)
 {
   const child_t *child = child_arg;
   warm_up(child->workers);
-  const bool guarded = ws_sleep_pool(pool)->guarded || ws_sleep_pool(pool)->watched;
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return TEST_CHILD_SKIP;
-  const bool all = guarded ? install(guard_filter, TEST_COUNT(guard_filter), SECCOMP_FILTER_FLAG_TSYNC)
-                           : install(pool_filter, TEST_COUNT(pool_filter), SECCOMP_FILTER_FLAG_TSYNC);
-  if (!all)
+  if (!install(pool_filter, TEST_COUNT(pool_filter), SECCOMP_FILTER_FLAG_TSYNC))
     return TEST_CHILD_SKIP;
   for (uint32_t round = 0; round < 3000; round++)
     burst(round);

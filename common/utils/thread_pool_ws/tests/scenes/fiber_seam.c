@@ -126,9 +126,10 @@ static bool open_pages(void *memory, size_t bytes)
   return !has_no(PAGES) && __real_ws_pages_open(memory, bytes);
 }
 
-static int create_thread(pthread_t *thread, size_t stack_bytes, void *(*func)(void *), void *arg)
+static int create_thread(pthread_t *thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *),
+                         void *arg)
 {
-  return has_no(THREADS) ? EAGAIN : __real_ws_os_thread_create(thread, stack_bytes, func, arg);
+  return has_no(THREADS) ? EAGAIN : __real_ws_os_thread_create(thread, stack_bytes, patience_ns, func, arg);
 }
 
 static int create_epoll(int flags)

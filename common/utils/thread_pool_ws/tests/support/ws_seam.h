@@ -29,7 +29,7 @@
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
-  X(bool, ws_guard_start, (struct ws_pool_s * pool), (pool))                                                 \
+  X(int, ws_guard_create, (struct ws_pool_s * pool, uint64_t patience_ns), (pool, patience_ns))              \
   X(ws_decision_t, ws_decide, (const ws_moment_t *moment), (moment))                                         \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool, uint32_t more), (pool, more))                          \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
@@ -46,8 +46,9 @@
   X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
-  X(int, ws_os_thread_create, (pthread_t * thread, size_t stack_bytes, void *(*func)(void *), void *arg),    \
-    (thread, stack_bytes, func, arg))                                                                        \
+  X(int, ws_os_thread_create,                                                                                \
+    (pthread_t * thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *), void *arg),        \
+    (thread, stack_bytes, patience_ns, func, arg))                                                           \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \

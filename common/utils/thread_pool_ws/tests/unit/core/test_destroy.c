@@ -8,10 +8,12 @@
 
 static ws_au32_t no_threads;
 
-static int ws_os_thread_create_seam(pthread_t *thread, size_t stack_bytes, void *(*func)(void *arg),
-                                    void *arg)
+static int ws_os_thread_create_seam(pthread_t *thread, size_t stack_bytes, uint64_t patience_ns,
+                                    void *(*func)(void *arg), void *arg)
 {
-  return ws_load_acquire(&no_threads) ? EAGAIN : __real_ws_os_thread_create(thread, stack_bytes, func, arg);
+  return ws_load_acquire(&no_threads)
+             ? EAGAIN
+             : __real_ws_os_thread_create(thread, stack_bytes, patience_ns, func, arg);
 }
 
 static ws_pool_t *pool_of_exit;

@@ -21,9 +21,12 @@ static uint64_t ws_os_now_ns_seam(void)
   return __real_ws_os_now_ns() + ws_hint_load(&ahead_ns);
 }
 
-static bool ws_guard_start_seam(struct ws_pool_s *pool)
+static int ws_guard_create_seam(struct ws_pool_s *pool, uint64_t patience_ns)
 {
-  return guarded && __real_ws_guard_start(pool);
+  if (guarded)
+    return __real_ws_guard_create(pool, patience_ns);
+  ws_add_release(&pool->started, WS_STARTED_GUARD); // no thread to wait for
+  return 0;
 }
 
 /// @param pid  0 = of this process
@@ -252,4 +255,4 @@ TEST_CASE(a_page_ends_with_its_process)
   test_destroy(pool);
 }
 
-TEST_MAIN_SEAMS("page", SEAM(ws_os_now_ns), SEAM(ws_guard_start))
+TEST_MAIN_SEAMS("page", SEAM(ws_os_now_ns), SEAM(ws_guard_create))
