@@ -35,6 +35,16 @@ bool sim_fault_happens(double share)
   return share > 0 && sim_random_unit() < share;
 }
 
+bool sim_fault_refuses(void)
+{
+  if (sim_fault.refused > 0 && sim_fault.granted == 0) {
+    sim_fault.refused--;
+    return true;
+  }
+  sim_fault.granted -= sim_fault.granted > 0;
+  return sim_fault_happens(sim_fault.create_share);
+}
+
 /// Mostly a few nanoseconds, now and then as long as a wake takes.
 static sim_ps_t random_step_ps(void)
 {

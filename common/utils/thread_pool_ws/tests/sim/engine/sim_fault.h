@@ -26,6 +26,7 @@ typedef struct {
   double spurious_share; ///< of futex waits that end without a wake, half of them by a signal
   double late_share; ///< of timers that are late by up to 5 ms
   double create_share; ///< of threads that cannot be created
+  uint32_t granted, refused; ///< threads until so many calls get none
   double map_share; ///< of mappings that fail
 } sim_fault_t;
 
@@ -47,6 +48,9 @@ void sim_fault_stall_later(sim_thread_t *thread, uint32_t steps, sim_ps_t ps);
 
 /// @return whether something of the given share happens now
 bool sim_fault_happens(double share);
+
+/// @return whether the system refuses a thread now
+bool sim_fault_refuses(void);
 
 /// @brief A thread of the real-time class takes a CPU for a time.
 void sim_fault_hog(uint32_t cpu, sim_ps_t at_ps, sim_ps_t length_ps);

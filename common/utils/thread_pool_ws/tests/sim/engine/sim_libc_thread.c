@@ -43,7 +43,7 @@ static sim_thread_t *thread_of(pthread_t id)
 int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*func)(void *), void *arg)
 {
   sim_step(sim_ps(sim_machine.create_ns));
-  if (sim_fault_happens(sim_fault.create_share))
+  if (sim_fault_refuses())
     return EAGAIN;
   *id = sim_thread_new(sim_self, func, arg, sim_self->now_ps)->index + 1;
   sim_step(0);

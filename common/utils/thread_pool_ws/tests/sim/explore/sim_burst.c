@@ -159,7 +159,7 @@ static bool may_refuse(const ws_pool_t *pool, const sim_record_t *record, int re
 static void starve_waiting(const ws_pool_t *pool)
 {
   static uint32_t starved;
-  for (uint32_t i = 0; i < pool->workers && starved < STARVED_MAX; i++) {
+  for (uint32_t i = 0; i < pool->workers && starved < STARVED_MAX && ws_tid(pool->worker[i]) != 0; i++) {
     const ws_worker_t *worker = pool->worker[i];
     const uint32_t cpu = sim_thread[ws_tid(worker) - 1]->cpu;
     if (!worker->inbox.open || cpu == sim_self->cpu || !sim_fault_happens(sim_scene->push_starves))

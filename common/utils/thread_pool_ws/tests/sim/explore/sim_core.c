@@ -24,13 +24,10 @@ void __wrap_ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
   tasks->summaries = workers % 2 == 1 && workers > 1;
 }
 
-static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
+static int create_thread(void *unused, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
 {
-  const sim_pool_plan_t *plan = plan_arg;
   pthread_t thread;
   const int error = pthread_create(&thread, NULL, func, arg);
-  if (plan->no_guard && index + 1 == plan->workers)
-    sim_fault.create_share = 1; // what the pool creates next is its guard
   if (error || cpu < 0)
     return error;
   cpu_set_t set;
@@ -39,6 +36,9 @@ static int create_thread(void *plan_arg, uint32_t index, int32_t cpu, void *(*fu
   sched_setaffinity((pid_t)thread, sizeof(set), &set); // the simulated thread's id is its kernel's number
   return 0;
 }
+
+/// All tries of one worker fail; and the guard's first, or not.
+#define REFUSED 8u
 
 static void be_silent(void *unused, const char *message) {}
 
@@ -76,11 +76,14 @@ static void make(uint32_t index)
   settings.spin_ns_max = (uint64_t)(plan->spin_us * 1000);
   settings.join_spin_ns_max = (uint64_t)(plan->join_spin_us * 1000);
   settings.thread_create = plan->host_threads ? create_thread : NULL;
-  settings.create_arg = (void *)(uintptr_t)plan;
   settings.warn = be_silent;
   ws_pool_t *pool;
+  if (plan->refused) {
+    sim_fault.granted = 2 + (uint32_t)sim_random_below(plan->workers + 1); // the guard, and a worker
+    sim_fault.refused = REFUSED + (uint32_t)sim_random_below(2);
+  }
   const int result = create(&pool, &settings, plan->confined);
-  sim_fault.create_share = sim_scene->fault.create_share;
+  sim_fault.refused = 0;
   if (result < 0 && (result != -ENOMEM || sim_scene->fault.map_share == 0))
     sim_finding("a pool could not be made: %d", result);
   sim_pool[index] = pool;

@@ -128,8 +128,8 @@ static void draw_pool(sim_pool_plan_t *pool)
   pool->lead_us = pool->spin == WS_SPIN_FIXED ? floor(log_between(1, 100)) : 0;
   pool->spin_us = spin_us[below(4)];
   pool->join_spin_us = spin_us[below(4)];
-  pool->no_guard = one_in(6);
-  pool->host_threads = pool->no_guard || one_in(8);
+  pool->refused = one_in(6);
+  pool->host_threads = !pool->refused && one_in(8);
   pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
   pool->aborts = one_in(4);
 }
@@ -516,6 +516,7 @@ static void special_shim(sim_scenario_t *scenario)
     pool->aborts = one_in(2);
     pool->full = WS_FULL_GROW;
     pool->fifo = pool->host_threads = true;
+    pool->refused = false;
     pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
     pool->class = above ? WS_CLASS_RR : pool->class;
     pool->pinned = above || pool->pinned;

@@ -63,10 +63,10 @@ void sim_mask_check(const sim_record_t *record)
 
 void sim_mask_check_guard(const ws_pool_t *pool)
 {
-  if (!ws_sleep_pool(pool)->guarded || sim_scene->changes_masks)
-    return;
+  if (ws_load_relaxed(&ws_sleep_pool(pool)->guard_tid) == 0 || sim_scene->changes_masks)
+    return; // it has workers to make first
   const uint64_t may = sim_thread[ws_sleep_pool(pool)->guard_thread - 1]->allowed[0];
-  for (uint32_t i = 0; i < pool->workers; i++) {
+  for (uint32_t i = 0; i < pool->workers && ws_tid(pool->worker[i]) != 0; i++) {
     const uint64_t worker_may = sim_thread[ws_tid(pool->worker[i]) - 1]->allowed[0];
     if (worker_may & ~may)
       sim_finding("guard: it may use the CPUs %llx, and worker %u %llx", (unsigned long long)may, i,

@@ -16,9 +16,15 @@
 #define WAIT_PS (3 * SIM_PS_PER_S)
 #define STEP_PS SIM_PS_PER_MS
 
+/// Workers whose threads the system has not granted. They count as blocked, and not as parked.
+static uint32_t missing(const ws_pool_t *pool)
+{
+  return pool->workers - ws_load_relaxed(&pool->obtained);
+}
+
 static bool any_waits(const ws_pool_t *pool)
 {
-  return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) || ws_load_relaxed(&ws_sleep_pool(pool)->helpers)
+  return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) != missing(pool) || ws_load_relaxed(&ws_sleep_pool(pool)->helpers)
          || ws_load_relaxed(&pool->idle_waiters);
 }
 
@@ -33,7 +39,7 @@ _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char
 /// A worker in a mode with timer wakes is armed, but asleep.
 static bool is_quiet(const ws_pool_t *pool)
 {
-  return ws_awake(pool) == 0 && ws_searching(pool) == 0 && ws_load_relaxed(&ws_sleep_pool(pool)->starved) == 0
+  return ws_awake(pool) == missing(pool) && ws_searching(pool) == 0 && ws_load_relaxed(&ws_sleep_pool(pool)->starved) == 0
          && !any_waits(pool) && sim_handed_is_none_searched(pool);
 }
 

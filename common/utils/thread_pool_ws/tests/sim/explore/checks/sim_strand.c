@@ -176,7 +176,7 @@ static sim_ps_t guard_slow_ps(uint32_t steps)
 static sim_ps_t search_slow_ps(const ws_pool_t *pool)
 {
   sim_ps_t most_ps = 0;
-  for (uint32_t i = 0; i < pool->workers; i++) {
+  for (uint32_t i = 0; i < pool->workers && ws_tid(pool->worker[i]) != 0; i++) {
     const sim_ps_t slow_ps = sim_thread[ws_tid(pool->worker[i]) - 1]->slow_ps;
     most_ps = slow_ps > most_ps ? slow_ps : most_ps;
   }
@@ -282,7 +282,7 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 static void look_for_places(const ws_pool_t *pool, uint32_t index, bool is_calm)
 {
   static sleep_seen_t seen[SIM_POOLS_MAX][SIM_WORKERS_MAX];
-  for (uint32_t i = 0; is_calm && i < pool->workers; i++)
+  for (uint32_t i = 0; is_calm && i < pool->workers && ws_tid(pool->worker[i]) != 0; i++)
     if (sleeps_on(&seen[index][i], sim_thread[ws_tid(pool->worker[i]) - 1],
                   holds_place(pool, pool->worker[i])))
       sim_finding("place: worker %u of pool %u sleeps in a wait, and is not counted as blocked", i, index);

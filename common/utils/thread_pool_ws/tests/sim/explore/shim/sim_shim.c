@@ -19,11 +19,7 @@
 #define RETRY_PS (100 * SIM_PS_PER_US)
 #define HINT_PS (20 * SIM_PS_PER_US)
 
-/// The pool that is made.
-static struct {
-  const sim_pool_plan_t *plan;
-  uint32_t threads; ///< by threadCreate
-} making;
+static const sim_pool_plan_t *making; ///< the pool that is made
 
 static bool is_made[SIM_POOLS_MAX];
 static const ws_tpool_t *behind[SIM_POOLS_MAX];
@@ -52,8 +48,7 @@ void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES])
   }
   sim_heap_watch();
   sim_may_pin = plan->pinned || plan->class >= WS_CLASS_RR;
-  making.plan = plan;
-  making.threads = 0;
+  making = plan;
   sim_fault.map_share = 0; // the shim ends the process when there is no memory for a pool
   write_params(plan, params);
 }
@@ -82,14 +77,11 @@ void sim_shim_destroy(uint32_t index, bool stopped) {}
 
 void threadCreate(pthread_t *thread, void *(*func)(void *), void *arg, char *name, int affinity, int priority)
 {
-  const sim_pool_plan_t *plan = making.plan;
   while (pthread_create(thread, NULL, func, arg) != 0)
     sim_sleep_until(sim_self->now_ps + RETRY_PS);
   pthread_setname_np(*thread, name);
-  if (++making.threads == plan->workers && plan->no_guard)
-    sim_fault.create_share = 1; // what the pool creates next is its guard
-  if (sim_may_pin && plan->class >= WS_CLASS_RR && priority > 0)
-    pthread_setschedparam(*thread, SCHED_RR, &(struct sched_param){.sched_priority = plan->priority});
+  if (sim_may_pin && making->class >= WS_CLASS_RR && priority > 0)
+    pthread_setschedparam(*thread, SCHED_RR, &(struct sched_param){.sched_priority = making->priority});
   if (!sim_may_pin || affinity < 0)
     return;
   cpu_set_t set;

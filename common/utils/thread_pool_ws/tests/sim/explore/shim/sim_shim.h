@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_shim.h
 /// What the scenarios of all shapes of the shim share. The plan of a pool (sim_scenario.h) means here:
-/// aborts = two threads abort it at the same time; destroys = it is never aborted; no_guard and the class are
-/// what the host's threadCreate does.
+/// aborts = two threads abort it at the same time; destroys = it is never aborted; the class is what the
+/// host's threadCreate sets.
 #ifndef SIM_SHIM_H
 #define SIM_SHIM_H
 
