@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_start.c
 /// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
+#include "../../../pool/ws_process.h"
 #include "../../../setup/ws_setup.h"
+#include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -185,26 +188,34 @@ TEST_CASE(host_creates_the_threads)
   }
 }
 
-/// Whether the kernel refuses the next one, or the host. All memory is given back, also that of queues that
-/// grew.
+static bool has_all(void *pool)
+{
+  return test_stats(pool).workers == 6;
+}
+
+/// Whether the kernel refuses the next one, or the host. The kernel's first one is the guard, which makes the
+/// others once they are granted. All memory is given back, also that of queues that grew.
 TEST_CASE(as_many_workers_as_threads_can_be_had)
 {
   const uint64_t before = test_value(&mapped_bytes);
   for (uint32_t k = 0; k <= 7; k++) {
-    host_t host = {.fails_at = k / 2, .holds = UINT32_MAX};
+    const uint32_t granted = k / 2, workers = k % 2 || granted == 0 ? granted : granted - 1;
+    host_t host = {.fails_at = granted, .holds = UINT32_MAX};
     ws_settings_t settings = test_settings(6);
     settings.lanes = 1;
     settings.queue_capacity = 2;
     settings.thread_create = k % 2 ? host_thread : NULL;
     settings.create_arg = &host;
-    ws_store_relaxed(&threads_left, k % 2 ? UINT32_MAX : k / 2);
+    ws_store_relaxed(&threads_left, k % 2 ? UINT32_MAX : granted);
     ws_pool_t *pool = test_create(&settings);
-    ws_store_relaxed(&threads_left, UINT32_MAX);
-    CU_ASSERT_EQUAL(test_stats(pool).workers, k / 2);
+    CU_ASSERT_EQUAL(test_stats(pool).workers, workers);
     CU_ASSERT_EQUAL(test_stats(pool).workers_requested, 6);
     CU_ASSERT_EQUAL(test_warnings_with("of 6 workers could be started"), 1);
     CU_ASSERT_TRUE(runs_hundred(pool));
-    CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), k / 2 ? 0 : 100);
+    CU_ASSERT_EQUAL(TEST_SUM(pool, inline_tasks), workers ? 0 : 100);
+    ws_store_relaxed(&threads_left, UINT32_MAX);
+    CU_ASSERT_TRUE(k % 2 || granted == 0 || test_until(has_all, pool));
+    CU_ASSERT_TRUE(runs_hundred(pool));
     test_destroy(pool);
     CU_ASSERT_EQUAL(test_value(&mapped_bytes), before);
   }
@@ -216,30 +227,53 @@ static void meet(void *both)
   pthread_barrier_wait(both);
 }
 
-enum { TRIES = 8 }; ///< for one thread, over 0.13 s
+enum { TRIES = 8 }; ///< for one worker, over 0.13 s
 
-/// @return a pool of four workers. Of the calls since then these get no thread
+static bool guard_is_batch(void *pool)
+{
+  return sched_getscheduler((pid_t)ws_hint_load(&ws_sleep_pool(pool)->guard_tid)) == SCHED_BATCH;
+}
+
+static ws_au32_t observed; ///< bit i: worker i
+
+static void observe_start(void *unused, const ws_observation_t *observation)
+{
+  if (observation->what == WS_OBSERVED_START)
+    ws_or_acq_rel(&observed, 1u << observation->worker);
+}
+
+/// @return a pool of four workers. Of the calls since then these get no thread: the guard's comes first
 static ws_pool_t *refuse(uint32_t from, uint32_t until)
 {
   ws_store_relaxed(&threads_asked, 0);
+  ws_store_relaxed(&observed, 0);
   refused_calls[0] = from;
   refused_calls[1] = until;
   ws_settings_t settings = test_settings(4);
+  settings.observer = observe_start;
   return test_create(&settings);
 }
 
-/// As meet(), for workers that block SIGUSR2.
-static void meet_blocked(void *all)
+static int creator_slack_ns;
+
+/// As meet(), for workers that are as the creator, whichever thread has made them, and were observed.
+static void meet_inherited(void *all)
 {
+  const ws_worker_t *worker = ws_self()->worker;
   sigset_t blocked;
+  ws_cpuset_t cpus;
   pthread_sigmask(SIG_BLOCK, NULL, &blocked);
-  if (sigismember(&blocked, SIGUSR2))
+  ws_os_thread_cpus(0, &cpus);
+  if (sigismember(&blocked, SIGUSR2) && sched_getscheduler(0) == SCHED_OTHER
+      && worker->start.slack_ns == (uint64_t)creator_slack_ns
+      && ws_os_cpuset_count(&cpus) == ws_os_cpuset_count(&worker->pool->mask)
+      && ws_load_acquire(&observed) >> worker->index & 1)
     meet(all);
 }
 
-/// The system refuses threads for some calls, and grants the next one. Refused are: a worker, for less than
-/// the start tries; all workers, for longer than it tries with others than the first; all but the first
-/// worker, which join the running pool; all until the pool's end.
+/// The system refuses threads for some calls, and grants the next one. Refused are: the guard, for less than
+/// the start tries, and for longer than it tries with workers; all but the first worker, which join the
+/// running pool; all until the pool's end, which makes none.
 TEST_CASE(threads_that_are_refused_for_now)
 {
   pthread_barrier_t all;
@@ -255,23 +289,27 @@ TEST_CASE(threads_that_are_refused_for_now)
   pool = refuse(0, 3 * TRIES);
   CU_ASSERT_TRUE(ws_pool_size(pool) == 4 && test_warnings.count == 0);
   test_destroy(pool);
-  pool = refuse(1, 1 + TRIES);
+  creator_slack_ns = prctl(PR_GET_TIMERSLACK);
+  pool = refuse(2, 2 + TRIES + 1); // the guard's first try, too
   CU_ASSERT_EQUAL(test_warnings_with("only 1 of 4 workers could be started at once: limit of threads"), 1);
-  CU_ASSERT_EQUAL(ws_pool_size(pool), 4);
+  CU_ASSERT_TRUE(ws_pool_size(pool) == 4 && (ws_load_acquire(&observed) & 1));
   ws_group_init(&group, 4);
   for (uint32_t i = 0; i < 4; i++)
-    test_push(pool, meet_blocked, &all, &group);
+    test_push(pool, meet_inherited, &all, &group);
   ws_group_wait(&group, NULL); // this thread takes none of them
+  CU_ASSERT_TRUE(test_until(guard_is_batch, pool)); // as it has made all
   test_destroy(pool);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&threads_asked), 1 + TRIES + 1 + 1 + 3); // and the two other threads
+  CU_ASSERT_EQUAL(ws_load_relaxed(&threads_asked), 2 + TRIES + 1 + 3);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  ws_store_relaxed(&threads_left, 2); // a worker, and the thread that tries on
-  pool = refuse(1, 1 + TRIES);
-  CU_ASSERT_TRUE(runs_hundred(pool));
-  CU_ASSERT_EQUAL(test_stats(pool).workers, 1);
-  test_destroy(pool);
-  ws_store_relaxed(&threads_left, UINT32_MAX);
-  refused_calls[1] = 0;
+  for (uint32_t how = WS_STOP_DRAIN; how <= WS_STOP_ABORT; how++) {
+    pool = refuse(2, UINT32_MAX);
+    CU_ASSERT_TRUE(runs_hundred(pool));
+    CU_ASSERT_EQUAL(test_stats(pool).workers, 1);
+    CU_ASSERT_EQUAL(ws_pool_stop(pool, (ws_stop_t)how), 0);
+    refused_calls[1] = 0;
+    CU_ASSERT_EQUAL(test_stats(pool).workers, 1);
+    test_destroy(pool);
+  }
 }
 
 /// A thread of class DEADLINE cannot make threads. @return 0 = the warning, the only one, names the class

@@ -53,16 +53,19 @@ static bool is_down_at(void *throttled_arg)
   return stats(wanted->pool).level <= wanted->level;
 }
 
+/// However many workers there are, and whether there is a quota of one CPU before.
 TEST_CASE(a_quota_that_is_used_up_lowers_the_level)
 {
-  TEST_SKIP_IF(test_cpus() < 2, "one CPU");
   ws_store_relaxed(&cpus, test_cpus()); // relaxed: as above
-  ws_pool_t *pool = test_pool(2);
-  CU_ASSERT_EQUAL(stats(pool).level, 2);
-  CU_ASSERT_TRUE(test_until(is_down_at, &(throttled_t){pool, 1}));
-  CU_ASSERT_TRUE(stats(pool).throttled_looks > 0);
-  CU_ASSERT_TRUE(test_until(is_down_at, &(throttled_t){pool, 0}));
-  test_destroy(pool);
+  for (uint32_t i = 0; i < 4; i++) {
+    ws_store_relaxed(&quota, i % 2 ? UINT32_MAX : 1); // relaxed: as above
+    ws_pool_t *pool = test_pool(1 + i / 2);
+    CU_ASSERT_EQUAL(stats(pool).level, 2);
+    CU_ASSERT_TRUE(test_until(is_down_at, &(throttled_t){pool, 1}));
+    CU_ASSERT_TRUE(stats(pool).throttled_looks > 0);
+    CU_ASSERT_TRUE(test_until(is_down_at, &(throttled_t){pool, 0}));
+    test_destroy(pool);
+  }
 }
 
 /// A pool of four CPUs.
