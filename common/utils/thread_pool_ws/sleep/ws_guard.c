@@ -316,6 +316,7 @@ bool ws_guard_start(struct ws_pool_s *pool)
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   its->guarded = its->has_guard && pool->workers > 1;
   its->capped = its->guarded && pool->workers > cpus;
+  its->spares = its->has_guard && pool->pinned > 0 && pool->cpus > 1;
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
   return its->guarded;

@@ -69,6 +69,7 @@ typedef struct {
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
   bool capped; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
   bool has_guard; ///< I there is a guard, which looks at the machine's CPUs and quota
+  bool spares; ///< I the guard wakes workers that are pinned to the CPU of a producer which runs
   pthread_t guard_thread; ///< I
   ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun
 } ws_sleep_pool_t;

@@ -208,7 +208,7 @@ uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *mome
 {
   const ws_decision_t decision = ws_ask(pool, here, moment);
   // a worker pinned to the CPU of a producer that runs: the guard wakes it later
-  const bool spares = pool->pinned > 0 && pool->cpus > 1 && ws_outside(pool) > 0 && !moment->may_stop;
+  const bool spares = ws_sleep_pool(pool)->spares && ws_outside(pool) > 0 && !moment->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)

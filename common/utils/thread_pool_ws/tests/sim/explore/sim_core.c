@@ -24,6 +24,19 @@ void __wrap_ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)
   tasks->summaries = workers % 2 == 1 && workers > 1;
 }
 
+bool sim_guardless;
+
+int __wrap_ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
+int __real_ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
+
+int __wrap_ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns)
+{
+  if (!sim_guardless)
+    return __real_ws_guard_create(pool, patience_ns);
+  ws_add_release(&pool->started, WS_STARTED_GUARD); // no thread to wait for
+  return 0;
+}
+
 static int create_thread(void *unused, uint32_t index, int32_t cpu, void *(*func)(void *), void *arg)
 {
   pthread_t thread;
@@ -78,6 +91,7 @@ static void make(uint32_t index)
   settings.thread_create = plan->host_threads ? create_thread : NULL;
   settings.warn = be_silent;
   ws_pool_t *pool;
+  sim_guardless = plan->no_guard;
   if (plan->refused) {
     sim_fault.granted = 2 + (uint32_t)sim_random_below(plan->workers + 1); // the guard, and a worker
     sim_fault.refused = REFUSED + (uint32_t)sim_random_below(2);

@@ -25,6 +25,9 @@ extern const sim_scenario_t *sim_scene;
 /// The pools that there are; NULL = not yet, or not any more.
 extern ws_pool_t *sim_pool[SIM_POOLS_MAX];
 
+/// The next pool has no guard.
+extern bool sim_guardless;
+
 /// When the pools will be stopped, if that is while threads push.
 extern sim_ps_t sim_stop_ps;
 

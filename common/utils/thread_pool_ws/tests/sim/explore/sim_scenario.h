@@ -105,6 +105,7 @@ typedef struct {
   double lead_us, spin_us, join_spin_us;
   bool confined; ///< the thread that makes it may use CPU 0 only, its workers have CPUs of their own
   bool host_threads; ///< the host creates the threads
+  bool no_guard; ///< there is no thread for the guard, which would repair a lost wake
   bool refused; ///< the system refuses threads for a while: workers are made later
   double late_us; ///< made so long after the threads outside have begun
   bool aborts; ///< stopped by an abort

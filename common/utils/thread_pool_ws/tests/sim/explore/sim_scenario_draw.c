@@ -128,8 +128,8 @@ static void draw_pool(sim_pool_plan_t *pool)
   pool->lead_us = pool->spin == WS_SPIN_FIXED ? floor(log_between(1, 100)) : 0;
   pool->spin_us = spin_us[below(4)];
   pool->join_spin_us = spin_us[below(4)];
-  pool->refused = one_in(6);
-  pool->host_threads = !pool->refused && one_in(8);
+  pool->no_guard = one_in(6);
+  pool->host_threads = pool->no_guard || one_in(8);
   pool->late_us = one_in(4) ? log_between(1, 3000) : 0;
   pool->aborts = one_in(4);
 }
@@ -516,7 +516,6 @@ static void special_shim(sim_scenario_t *scenario)
     pool->aborts = one_in(2);
     pool->full = WS_FULL_GROW;
     pool->fifo = pool->host_threads = true;
-    pool->refused = false;
     pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
     pool->class = above ? WS_CLASS_RR : pool->class;
     pool->pinned = above || pool->pinned;
@@ -605,6 +604,9 @@ void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)
   look_hot(scenario);
   shorten(scenario);
   draw_kinds(scenario);
-  for (uint32_t i = 0; i < scenario->pools; i++) // last: nothing else is drawn otherwise than without it
+  for (uint32_t i = 0; i < scenario->pools; i++) { // last: nothing else is drawn otherwise than without it
     scenario->pool[i].confined = no_worker_floats(&scenario->pool[i]) && one_in(2);
+    scenario->pool[i].refused =
+        scenario->shape == SIM_SHAPE_CORE && !scenario->pool[i].host_threads && one_in(6);
+  }
 }

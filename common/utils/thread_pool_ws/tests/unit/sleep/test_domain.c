@@ -248,7 +248,7 @@ TEST_CASE(a_push_wakes_the_best_sleeper)
     pool.near.cache_of_cpu[FAR] = nodes.of_cpu[FAR] = 1;
     nodes.count = 2;
     pool.nodes = &nodes;
-    pool.pinned = 1;
+    pool.pinned = ws_sleep_pool(&pool)->spares = 1;
     ws_store_relaxed(&prewake.armed, 1);
     ws_store_relaxed(&ws_sleep_pool(&pool)->outside, rows[i].outside);
     priority = rows[i].priority;

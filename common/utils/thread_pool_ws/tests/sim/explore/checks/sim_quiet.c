@@ -24,8 +24,8 @@ static uint32_t missing(const ws_pool_t *pool)
 
 static bool any_waits(const ws_pool_t *pool)
 {
-  return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) != missing(pool) || ws_load_relaxed(&ws_sleep_pool(pool)->helpers)
-         || ws_load_relaxed(&pool->idle_waiters);
+  return ws_load_relaxed(&ws_sleep_pool(pool)->blocked) != missing(pool)
+         || ws_load_relaxed(&ws_sleep_pool(pool)->helpers) || ws_load_relaxed(&pool->idle_waiters);
 }
 
 _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char *when)
@@ -39,8 +39,9 @@ _Noreturn static void complain(const ws_pool_t *pool, uint32_t index, const char
 /// A worker in a mode with timer wakes is armed, but asleep.
 static bool is_quiet(const ws_pool_t *pool)
 {
-  return ws_awake(pool) == missing(pool) && ws_searching(pool) == 0 && ws_load_relaxed(&ws_sleep_pool(pool)->starved) == 0
-         && !any_waits(pool) && sim_handed_is_none_searched(pool);
+  return ws_awake(pool) == missing(pool) && ws_searching(pool) == 0
+         && ws_load_relaxed(&ws_sleep_pool(pool)->starved) == 0 && !any_waits(pool)
+         && sim_handed_is_none_searched(pool);
 }
 
 static uint32_t armed_workers(const ws_pool_t *pool)

@@ -49,6 +49,7 @@ void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES])
   sim_heap_watch();
   sim_may_pin = plan->pinned || plan->class >= WS_CLASS_RR;
   making = plan;
+  sim_guardless = plan->no_guard;
   sim_fault.map_share = 0; // the shim ends the process when there is no memory for a pool
   write_params(plan, params);
 }

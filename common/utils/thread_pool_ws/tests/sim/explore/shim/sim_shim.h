@@ -2,7 +2,7 @@
 /// @file sim_shim.h
 /// What the scenarios of all shapes of the shim share. The plan of a pool (sim_scenario.h) means here:
 /// aborts = two threads abort it at the same time; destroys = it is never aborted; the class is what the
-/// host's threadCreate sets.
+/// host's threadCreate does.
 #ifndef SIM_SHIM_H
 #define SIM_SHIM_H
 
