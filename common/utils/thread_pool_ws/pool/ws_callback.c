@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_callback.c
 /// ws_callback.h.
+#define _GNU_SOURCE // environ
 #include "ws_callback.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
 
 void ws_warn_on_stderr(void *unused, const char *message)
 {
@@ -17,6 +21,22 @@ void ws_warn(const ws_settings_t *settings, const char *format, ...)
   vsnprintf(message, sizeof(message), format, args);
   va_end(args);
   (settings->warn ? settings->warn : ws_warn_on_stderr)(settings->warn_arg, message);
+}
+
+bool ws_environment_is_refused(const ws_settings_t *settings, const char *prefix)
+{
+  char **next = environ;
+  if (!getauxval(AT_SECURE))
+    return false;
+  while (next && *next && strncmp(*next, prefix, strlen(prefix)) != 0)
+    next++;
+  if (next && *next && ws_hint_add(&ws_process.refusals, 1) == 0)
+    ws_warn(settings,
+            "%.*s: ignored, like all variables TPOOL_WS_..., because the program has file capabilities or is"
+            " set-user-ID. Use its list or its settings, or give it capabilities by systemd's"
+            " AmbientCapabilities=",
+            (int)strcspn(*next, "="), *next);
+  return true;
 }
 
 void ws_observer_call(ws_worker_t *worker, ws_observed_t what)

@@ -6,7 +6,6 @@
 /// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
 /// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
 #define _GNU_SOURCE
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../pool/ws_callback.h"
@@ -238,7 +237,7 @@ void ws_settings_environment(ws_settings_t *settings)
 {
   const size_t prefix = strlen(PREFIX);
   batch_t batch = {settings, false};
-  char **next = settings && !getauxval(AT_SECURE) ? environ : NULL;
+  char **next = settings && !ws_environment_is_refused(settings, PREFIX) ? environ : NULL;
   for (; next && *next; next++) {
     const char *name = *next, *equals = name + strcspn(name, "=");
     if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)

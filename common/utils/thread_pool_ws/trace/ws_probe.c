@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.c
 /// ws_probe.h: find LTTng's provider, and the events of a phase.
-#define _GNU_SOURCE // secure_getenv, RTLD_DEFAULT
+#define _GNU_SOURCE // RTLD_DEFAULT
 #ifdef WS_LTTNG
 #include <dlfcn.h>
 #endif
@@ -49,7 +49,8 @@ static const ws_provider_t *load(const char *value)
 static void find_provider(void)
 {
   const ws_provider_t *table = NULL;
-  const char *value = secure_getenv(VARIABLE);
+  static const ws_settings_t none;
+  const char *value = ws_environment_is_refused(&none, VARIABLE "=") ? NULL : getenv(VARIABLE);
 #ifdef WS_LTTNG
   table = dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME); // preloaded
   if (!table && is_asked_for(value))
