@@ -123,9 +123,10 @@ static void begin(void)
 #pragma weak dladdr // a static program may have neither, and unloads nothing
 #pragma weak dlsym
 
-/// From now on dlclose() does not unload the plugin that contains this code. Not in begin(): another thread's
-/// plugin may be in its constructor, which has the linker's lock, and wait for begin().
-static void stay_loaded(void)
+/// dlclose() does not unload a plugin that contains this code. In the plugin's constructor: the program is
+/// inside dlopen() then, and must not fork (ws_pool.h). Later a thread would take the linker's lock while
+/// another one forks.
+__attribute__((constructor)) static void stay_loaded(void)
 {
   Dl_info info;
   // dlopen() by its name: linked into a static program, it causes a warning
@@ -133,14 +134,11 @@ static void stay_loaded(void)
       dlsym ? (void *(*)(const char *, int))(uintptr_t)dlsym(RTLD_DEFAULT, "dlopen") : NULL;
   if (load && dladdr && dladdr(&ws_fiber_process, &info) != 0)
     load(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  ws_hint_store(&ws_fiber_process.stays, 1);
 }
 
 void ws_fiber_process_begin(void)
 {
   pthread_once(&ws_fiber_process.once, begin);
-  if (WS_UNLIKELY(!ws_hint_load(&ws_fiber_process.stays))) // two threads at once do it twice
-    stay_loaded();
 }
 
 void ws_fiber_enroll(ws_fiber_thread_t *thread)

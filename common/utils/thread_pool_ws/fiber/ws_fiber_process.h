@@ -61,7 +61,6 @@ typedef struct {
 
 typedef struct {
   pthread_once_t once, fiber_once;
-  ws_au32_t stays; ///< S 1 = dlclose() does not unload the library any more
   uint32_t forks; ///< I by which this process came about, since the library was first used
   ws_bucket_t bucket[WS_LOT_BUCKETS];
   pthread_mutex_t cancel_lock[WS_CANCEL_LOCKS];
