@@ -166,8 +166,9 @@ typedef struct {
   /// Bytes of the structure as the caller was compiled, set by ws_settings_default(). A later version may
   /// have more fields; those that a caller does not have get their defaults.
   uint32_t size;
-  /// Workers are called "<name><index>", cut to 15 characters. Default "ws". The watchdog thread "ws_guard",
-  /// of class BATCH, is made if the pool has more than one worker or more than one CPU.
+  /// Workers are called "<name><index>", cut to 15 characters. Default "ws". A pool with workers also has the
+  /// watchdog thread "ws_guard", of class BATCH. As long as workers are missing (ws_pool_create), it has the
+  /// class of the thread that creates the pool.
   const char *name;
   /// Number of worker threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
   uint32_t workers;
@@ -222,8 +223,9 @@ typedef struct {
   /// class are ignored. Default NULL: pthread_create.
   ws_thread_create_t thread_create;
   void *create_arg;
-  /// Called at the events of each worker. START has been called on every worker before ws_pool_create()
-  /// returns, STOP before ws_pool_stop() and ws_pool_destroy() do, unless a task of the pool destroys it.
+  /// Called at the events of each worker. START is called before the worker's first task; and before
+  /// ws_pool_create() returns, unless that does not wait for the worker. STOP is called on each worker that
+  /// had a START, before ws_pool_stop() and ws_pool_destroy() return, unless a task of the pool destroys it.
   /// Default NULL.
   ws_observer_t observer;
   void *observer_arg;
@@ -302,8 +304,8 @@ int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_othe
 /// TPOOL_WS_KEEP_AFFINITY, TPOOL_WS_LIVE, TPOOL_WS_DEADLINE_US and TPOOL_WS_RECORD, each as the entry of
 /// that name. A variable that is unset or empty changes nothing. An invalid value, and an unknown variable
 /// TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md) is read by the process's first
-/// ws_pool_create(), or call of ws_trace.h. In a program that runs with more rights than its user (AT_SECURE)
-/// neither reads anything.
+/// ws_pool_create(), or call of ws_trace.h. In a program that runs with more rights than its user (AT_SECURE:
+/// file capabilities, set-user-ID) neither reads anything: the first variable that is set gives a warning.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 
@@ -317,10 +319,12 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text);
 /// two seconds, it does not wait any longer for those whose CPUs are held by threads of a higher class: a
 /// warning names each, and it works from the moment when it gets its CPU.
 /// A resource that cannot be obtained (thread, CPU, class, the process's mask) gives a warning and shows in
-/// ws_pool_stats(); the pool works with the rest. If the system refuses a thread for now (EAGAIN), the call
-/// tries again: for two seconds with the first worker, for 0.13 s with the others. Then it returns, and if it
-/// has got a worker, a thread of the library ("ws_start") tries on for two seconds: workers that it gets join
-/// the pool.
+/// ws_pool_stats(); the pool works with the rest.
+/// If the system refuses a thread for now (EAGAIN), the call tries again: for two seconds with the watchdog
+/// thread, which it makes first, and with the first worker, for 0.13 s with the others. Then it returns. The
+/// watchdog thread tries to make the missing workers five times a second, until all are there or the pool is
+/// stopped; they join the pool. Until the first worker is there, each push runs its task. A pool without the
+/// watchdog thread has no workers for good. A settings.thread_create that has failed is not called again.
 /// @param out       the pool; NULL on error
 /// @param settings  copied: not used after the call
 /// @return 0

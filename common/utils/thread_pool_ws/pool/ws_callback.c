@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_callback.c
 /// ws_callback.h.
-#define _GNU_SOURCE // environ
 #include "ws_callback.h"
 
 #include <sys/auxv.h>
-#include <unistd.h>
 
 void ws_warn_on_stderr(void *unused, const char *message)
 {
@@ -23,19 +21,16 @@ void ws_warn(const ws_settings_t *settings, const char *format, ...)
   (settings->warn ? settings->warn : ws_warn_on_stderr)(settings->warn_arg, message);
 }
 
-bool ws_environment_is_refused(const ws_settings_t *settings, const char *prefix)
+bool ws_variable_is_refused(const ws_settings_t *settings, const char *variable)
 {
-  char **next = environ;
   if (!getauxval(AT_SECURE))
     return false;
-  while (next && *next && strncmp(*next, prefix, strlen(prefix)) != 0)
-    next++;
-  if (next && *next && ws_hint_add(&ws_process.refusals, 1) == 0)
+  if (ws_hint_add(&ws_process.refusals, 1) == 0)
     ws_warn(settings,
             "%.*s: ignored, like all variables TPOOL_WS_..., because the program has file capabilities or is"
             " set-user-ID. Use its list or its settings, or give it capabilities by systemd's"
             " AmbientCapabilities=",
-            (int)strcspn(*next, "="), *next);
+            (int)strcspn(variable, "="), variable);
   return true;
 }
 

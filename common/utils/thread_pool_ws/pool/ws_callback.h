@@ -12,9 +12,9 @@
 WS_FOR_FIBERS void ws_warn(const ws_settings_t *settings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/// @return whether the program reads no environment variables, because it runs with more rights than its user.
-/// If one is set whose name begins with @p prefix, this is a warning, once in the process
-bool ws_environment_is_refused(const ws_settings_t *settings, const char *prefix);
+/// @return whether a variable that is set must not be read, because the program runs with more rights than
+/// its user: a warning, for the first one in the process. @param variable  its name, to its end or to a '='
+bool ws_variable_is_refused(const ws_settings_t *settings, const char *variable);
 
 /// The rights that a real-time class needs. The kernel refuses it with EPERM if one of them is missing.
 #define WS_NEEDED_FOR_CLASS                                                                                  \

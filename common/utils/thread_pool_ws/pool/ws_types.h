@@ -162,8 +162,8 @@ struct ws_pool_s {
   ws_worker_t **worker; ///< I
 
   ws_au32_t started; ///< S futex: workers that have set themselves up, WS_STARTED_GUARD, WS_STARTED_ALL
-  /// I NULL = none can. The guard's: try once more to make the workers without a thread. @return whether there
-  /// were any
+  /// I the guard's: try once more to make the workers without a thread; NULL = there are none, or none can be
+  /// made. @return whether there were any
   bool (*make_missing)(struct ws_pool_s *pool);
   sigset_t signals; ///< I that its creator has blocked
   pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one

@@ -206,8 +206,7 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_process_add(pool);
   ws_add_release(&pool->started, WS_STARTED_ALL); // [edge START release] the whole pool
   ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL);
-  if (pool->workers > 0)
-    ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX); // else when it gets a CPU
+  ws_guard_await(pool);
   *out = pool;
   return 0;
 }

@@ -237,10 +237,11 @@ void ws_settings_environment(ws_settings_t *settings)
 {
   const size_t prefix = strlen(PREFIX);
   batch_t batch = {settings, false};
-  char **next = settings && !ws_environment_is_refused(settings, PREFIX) ? environ : NULL;
+  char **next = settings ? environ : NULL;
   for (; next && *next; next++) {
     const char *name = *next, *equals = name + strcspn(name, "=");
-    if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0)
+    if (strncmp(name, PREFIX, prefix) != 0 || strncmp(name, ELSEWHERE, sizeof(ELSEWHERE) - 1) == 0
+        || ws_variable_is_refused(settings, name))
       continue;
     const entry_t *entry = find_entry((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);

@@ -30,9 +30,9 @@ void ws_topo_victims(struct ws_pool_s *pool);
 
 // ws_start.c
 
-/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu; returns when each worker has set
-/// itself up. Sets pool->workers to the number of those that have a thread or may get one later; warns about
-/// each resource that could not be obtained. All wait for WS_STARTED_ALL.
+/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu; returns when each worker has
+/// set itself up. Sets pool->workers to the number of those that have a thread or may get one later; warns
+/// about each resource that could not be obtained. All wait for WS_STARTED_ALL.
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
 
 #endif

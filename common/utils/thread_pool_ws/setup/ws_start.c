@@ -77,7 +77,8 @@ static void *worker_thread(void *worker_arg)
   return NULL;
 }
 
-/// @param patience_ns  as ws_os_thread_create(); a host's function is called once. @return 0 or an error number
+/// @param patience_ns  as ws_os_thread_create(); a host's function is called once
+/// @return 0 or an error number
 static int create_thread(ws_worker_t *worker, uint64_t patience_ns)
 {
   const ws_settings_t *settings = &worker->pool->settings;
@@ -185,8 +186,8 @@ void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
 {
   uint32_t running = 0;
   pthread_sigmask(SIG_SETMASK, NULL, &pool->signals);
-  // The guard comes first: it tries on with the others. Without any thread the pool would run its tasks inside
-  // the push for life.
+  // The guard comes first: it tries on with the others. Without any thread the pool would run its tasks
+  // inside the push for life.
   const int guard_error = pool->requested > 0 ? ws_guard_create(pool, WS_START_NS_MAX) : 0;
   int error = guard_error;
   for (uint32_t i = 0; i < pool->requested; i++) {

@@ -27,7 +27,6 @@
 #include <sched.h>
 
 #include "../live/ws_live.h"
-#include "../pool/ws_callback.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
@@ -262,8 +261,6 @@ static void *guard_thread(void *pool_arg)
   struct ws_pool_s *pool = pool_arg;
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
-  if (pool->workers == 0)
-    return NULL;
   uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
   bool settled = settle(pool);
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
@@ -320,6 +317,12 @@ bool ws_guard_start(struct ws_pool_s *pool)
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
   return its->guarded;
+}
+
+void ws_guard_await(struct ws_pool_s *pool)
+{
+  if (ws_sleep_pool(pool)->has_guard)
+    ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, WS_START_NS_MAX);
 }
 
 void ws_guard_end(struct ws_pool_s *pool)

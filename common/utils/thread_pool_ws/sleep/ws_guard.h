@@ -16,6 +16,10 @@ int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 /// @return whether the guard looks for tasks that no worker reaches: the pool has more than one worker
 bool ws_guard_start(struct ws_pool_s *pool);
 
+/// @brief All threads have been let go (WS_STARTED_ALL): wait until the guard, if there is one, has set
+/// itself up, unless it gets no CPU.
+void ws_guard_await(struct ws_pool_s *pool);
+
 /// @brief End the guard's thread, before the workers end.
 void ws_guard_end(struct ws_pool_s *pool);
 

@@ -13,10 +13,11 @@
 
 ws_aptr_t ws_provider;
 
+static const ws_settings_t on_stderr; ///< for warnings
+
 static void warn(const char *value, const char *why)
 {
-  static const ws_settings_t none;
-  ws_warn(&none, VARIABLE "=\"%.40s\": %s; there are no events for LTTng", value, why);
+  ws_warn(&on_stderr, VARIABLE "=\"%.40s\": %s; there are no events for LTTng", value, why);
 }
 
 /// @return whether the variable asks for the provider
@@ -49,8 +50,9 @@ static const ws_provider_t *load(const char *value)
 static void find_provider(void)
 {
   const ws_provider_t *table = NULL;
-  static const ws_settings_t none;
-  const char *value = ws_environment_is_refused(&none, VARIABLE "=") ? NULL : getenv(VARIABLE);
+  const char *value = getenv(VARIABLE);
+  if (value && ws_variable_is_refused(&on_stderr, VARIABLE))
+    value = NULL;
 #ifdef WS_LTTNG
   table = dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME); // preloaded
   if (!table && is_asked_for(value))

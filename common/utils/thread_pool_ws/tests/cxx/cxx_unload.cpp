@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file cxx_unload.cpp
-/// A library with a pool of its own in a static object, which ends when the library is unloaded.
+/// A library with a pool of its own in a static object, which ends when the library is unloaded, and a thread
+/// of its own, which the program ends before.
 #include <array>
 #include <atomic>
+#include <thread>
 
 #include "../../include/ws_pool.hpp"
 #include "cxx_unload.h"
@@ -30,14 +32,26 @@ ws::pool &pool_of_library(void (*ended)())
   return pool;
 }
 
+ws_group_t open_group;
+std::thread waiter; ///< waits for it in the pool
+
 } // namespace
 
 extern "C" int unload_work(void (*ended)());
+extern "C" void unload_end();
+
+extern "C" void unload_end()
+{
+  ws_group_complete(&open_group, 1);
+  waiter.join();
+}
 
 /// Each part of the headers that keeps something, or that the compiler makes an object for.
 extern "C" int unload_work(void (*ended)())
 {
   ws::pool &pool = pool_of_library(ended);
+  ws_group_init(&open_group, 1);
+  waiter = std::thread([&pool] { ws_group_wait(&open_group, pool.native()); });
   std::atomic<int> sum{0};
   ws::group group;
   ws::key key;

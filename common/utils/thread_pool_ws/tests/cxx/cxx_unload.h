@@ -9,6 +9,9 @@
 /// @return the number of tasks and results, UNLOAD_SUM
 typedef int (*unload_work_t)(void (*ended)(void));
 
+/// The function unload_end of the library, to be called before it is unloaded.
+typedef void (*unload_end_t)(void);
+
 enum { UNLOAD_WORKERS = 2, UNLOAD_SUM = 37 };
 
 #endif

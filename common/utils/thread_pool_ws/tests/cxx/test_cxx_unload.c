@@ -38,6 +38,7 @@ TEST_CASE(dlclose_unloads)
     CU_ASSERT_PTR_NOT_NULL_FATAL(library);
     const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
     CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
+    ((unload_end_t)(uintptr_t)dlsym(library, "unload_end"))(); // ends the library's own thread
     CU_ASSERT_EQUAL(ws_load_acquire(&workers_ended), 0);
     CU_ASSERT_TRUE(has_page());
     CU_ASSERT_EQUAL(dlclose(library), 0);
@@ -47,8 +48,8 @@ TEST_CASE(dlclose_unloads)
   }
 }
 #else
-/// The library contains that of fibers, whose threads do not end. It stays from its load on: later the dynamic
-/// linker's lock would be taken while another thread forks.
+/// The library contains that of fibers, whose threads do not end. It stays from its load on: later the
+/// dynamic linker's lock would be taken while another thread forks.
 TEST_CASE(dlclose_leaves_fibers)
 {
   void *library = dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_LOCAL);
@@ -57,6 +58,7 @@ TEST_CASE(dlclose_leaves_fibers)
   CU_ASSERT_PTR_NOT_NULL_FATAL(library = dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
   const unload_work_t work = (unload_work_t)(uintptr_t)dlsym(library, "unload_work");
   CU_ASSERT_EQUAL(work(note_end), UNLOAD_SUM);
+  ((unload_end_t)(uintptr_t)dlsym(library, "unload_end"))();
   CU_ASSERT_EQUAL(dlclose(library), 0);
   CU_ASSERT_PTR_NOT_NULL(dlopen(WS_TEST_UNLOAD, RTLD_NOW | RTLD_NOLOAD));
 }

@@ -23,10 +23,7 @@ static uint64_t ws_os_now_ns_seam(void)
 
 static int ws_guard_create_seam(struct ws_pool_s *pool, uint64_t patience_ns)
 {
-  if (guarded)
-    return __real_ws_guard_create(pool, patience_ns);
-  ws_add_release(&pool->started, WS_STARTED_GUARD); // no thread to wait for
-  return 0;
+  return guarded ? __real_ws_guard_create(pool, patience_ns) : 0;
 }
 
 /// @param pid  0 = of this process

@@ -56,10 +56,7 @@ static int32_t ws_os_cpu_seam(void)
 
 static int ws_guard_create_seam(struct ws_pool_s *pool, uint64_t patience_ns)
 {
-  if (!has_no_guard)
-    return __real_ws_guard_create(pool, patience_ns);
-  ws_add_release(&pool->started, WS_STARTED_GUARD); // no thread to wait for
-  return 0;
+  return !has_no_guard ? __real_ws_guard_create(pool, patience_ns) : 0;
 }
 
 static void begin_with(const ws_settings_t *settings, void (*look)(const recorded_t *recorded))
