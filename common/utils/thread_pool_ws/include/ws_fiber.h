@@ -114,7 +114,7 @@ void ws_fiber_options_default(ws_fiber_options_t *options);
 /// @param options  NULL = defaults. Not used after the call
 /// @return 0 = the fiber will run
 ///         -EINVAL     @p pool or @p func is NULL; @p group is a tag, or options->tag is not one; an option
-///                     is out of its range, or its spare is not 0; the pool has no worker yet; or
+///                     is out of its range, or its spare is not 0; the pool has no worker, or none yet; or
 ///                     settings.full is not WS_FULL_GROW, without which a fiber that continues could be lost
 ///         -ENOMEM     no memory for a stack, or for a larger queue
 ///         -ECANCELED  the pool was stopped

@@ -245,7 +245,7 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 
 /// As long as workers are missing the guard keeps its creator's class, CPUs and slack: threads inherit them.
 /// @return whether none was missing
-static bool settle(struct ws_pool_s *pool)
+static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (pool->make_missing && pool->make_missing(pool))
     return false;
@@ -253,6 +253,7 @@ static bool settle(struct ws_pool_s *pool)
   ws_os_timer_slack(SLACK_NS);
   ws_affinity_beside_workers(pool);
   ws_hint_store(&ws_sleep_pool(pool)->guard_tid, (uint32_t)ws_os_tid());
+  watch->cpus = ws_os_process_cpu_count();
   return true;
 }
 
@@ -262,8 +263,8 @@ static void *guard_thread(void *pool_arg)
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
   uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
-  bool settled = settle(pool);
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
+  bool settled = settle(pool, &watch);
   // [edge START release] set up: nothing of the start comes later
   ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL); // the workers wait on the same word
@@ -278,7 +279,7 @@ static void *guard_thread(void *pool_arg)
     ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
     if (!settled && ws_os_now_ns() >= settle_ns) {
       settle_ns = ws_os_now_ns() + MISSING_NS;
-      settled = settle(pool);
+      settled = settle(pool, &watch);
     }
     if (pool->live.look)
       pool->live.look(pool);

@@ -12,7 +12,7 @@
 /// @return 0 or an error number: the pool has no guard, and must have no worker
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 
-/// @brief The workers have started.
+/// @brief The workers have started: decide what the guard is for.
 /// @return whether the guard looks for tasks that no worker reaches: the pool has more than one worker
 bool ws_guard_start(struct ws_pool_s *pool);
 

@@ -86,7 +86,7 @@ static bool is_light(uint32_t workers)
   return light;
 }
 
-/// A pool of one worker has no guard that would make the heavy ones.
+/// A pool of one worker has none: its guard looks at no tasks.
 TEST_CASE(pools_have_light_fences_if_there_are_heavy_ones)
 {
   begin(REFUSED);
