@@ -92,7 +92,7 @@ enum { FIRST_TRIES = 16 }; ///< of 0.13 s each: together WS_START_NS_MAX, about
 /// creator tries on, unless its class is the reason: then no later try differs.
 static int create_first(ws_worker_t *worker)
 {
-  const bool once = worker->pool->settings.thread_create || sched_getscheduler(0) == SCHED_DEADLINE;
+  const bool once = worker->pool->settings.thread_create || ws_os_is_deadline();
   int error = create_thread(worker);
   for (int tries = 1; error == EAGAIN && !once && tries < FIRST_TRIES; tries++)
     error = create_thread(worker);
