@@ -75,13 +75,44 @@ class TestCommandTest(FolderTest):
 
     def test_what_ci_calls(self) -> None:
         """A step that is skipped for want of a package fails in a bare root only."""
-        for word, bench, status, failed in (
-            ("--here", "true", 0, ""),
-            ("--here", "false", 1, "failed: ci/bench --quick"),
-            ("--in-root", "true", 1, "failed: a list in ci/packages"),
+        for words, bench, failed in (
+            (("--here",), "true", ""),
+            (("--here",), "false", "failed: ci/bench --quick"),
+            (("--in-root",), "true", "failed: a list in ci/packages"),
+            (("--in-root", "test"), "touch out.bench", "failed: a list in ci/packages"),
         ):
             self.write("bench", bench)
-            got, text = self.run_test(word, program=".ci/run")
-            self.assertEqual((got, "failed:" in text), (status, bool(failed)))
+            got, text = self.run_test(*words, program=".ci/run")
+            self.assertEqual((got, text.count("failed:")), (int(bool(failed)), int(bool(failed))))
             self.assertIn(failed, text)
-            self.assertTrue(text.endswith("\n3 passed, 0 failed, 2 skipped\n"), text)
+            self.assertTrue(text.endswith(f"\n3 passed, {got} failed, 2 skipped\n"), text)
+        self.assertFalse((self.root / "out.bench").exists())
+
+    def test_the_sum_names_what_failed_its_release_and_how_to_run_it_again(self) -> None:
+        bad = (
+            "10-bad  FAIL  3 s\n    | why\n    whole log: build-ci/logs/10-bad.log   again: ci/test 10-bad\n"
+        )
+        logs = {"good": "2 passed, 0 failed, 1 skipped\n", "bad": f"{bad}3 passed, 1 failed, 0 skipped\n"}
+        logs["unmade"] = "failed: make: no server\n"
+        for release, log in logs.items():
+            (self.root / "build-ci/logs" / release).mkdir(parents=True)
+            (self.root / "build-ci/logs" / release / "all.log").write_text(log, encoding="utf-8")
+        for releases, status, lines in (
+            (["good"], 0, ["2 passed, 0 failed, 1 skipped"]),
+            (
+                ["bad", "good", "unmade"],
+                1,
+                [
+                    "bad: 10-bad  FAIL  3 s",
+                    "bad:     | why",
+                    "bad:     whole log: build-ci/logs/bad/10-bad.log   again: ci/test 10-bad",
+                    "bad failed; again: ci/fresh gate bad",
+                    "unmade: failed: make: no server",
+                    "unmade failed; again: ci/fresh gate unmade",
+                    "5 passed, 2 failed, 1 skipped",
+                ],
+            ),
+        ):
+            self.assertEqual(
+                self.run_test("--sum", *releases, program=".ci/run"), (status, "\n".join(lines) + "\n")
+            )
