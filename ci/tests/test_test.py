@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/test and .ci/run in a folder of made-up steps."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -54,6 +55,28 @@ class TestCommandTest(FolderTest):
                 self.assertEqual("tool is not installed: apt install tool" in text, "20-skips" in ran)
         self.assertIn("failed steps: 60-bad\n4 passed, 1 failed, 1 skipped", text)
         self.assertIn("    | why", text)
+
+    def test_full_notes_what_has_passed(self) -> None:
+        page = self.root / "docs/testing.md"
+        page.parent.mkdir()
+        page.write_text("# T\n\n|step|passed|commit|\n|---|---|---|\n|59-x|d|c|\n", encoding="utf-8")
+        git = ["git", "-C", str(self.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+        (self.root / ".gitignore").write_text("build-ci\n", encoding="utf-8")
+        for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+            subprocess.run([*git, *words], check=True)
+        rows = "|60-bad|2020-02-02|0123|\n|61-good|2020-02-02|0123|\n|99-gone|2020-02-02|0123|\n"
+        head = page.read_text(encoding="utf-8")
+        page.write_text(head + rows, encoding="utf-8")
+        self.run_test("full")  # of a changed tree
+        self.assertEqual(page.read_text(encoding="utf-8"), head + rows)
+        subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
+        self.run_test("61")
+        self.assertEqual(page.read_text(encoding="utf-8"), head + rows)
+        self.run_test("full")
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+        text = page.read_text(encoding="utf-8")
+        wanted = r"\|60-bad\|2020-02-02\|0123\|\n\|61-good\|20\d\d-\d\d-\d\d\|" + commit.stdout.strip()
+        self.assertRegex(text, re.escape(head) + wanted + r"\|\n\|99-gone\|2020-02-02\|0123\|\n$")
 
     def test_words_that_name_no_step_are_refused(self) -> None:
         for words, said in (
