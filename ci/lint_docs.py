@@ -7,9 +7,11 @@ the tree's root), name (tests, programs, steps and mutants in pages but CHANGELO
 gone), spdx (the first lines of every source file), columns (of C and shell: clang-format leaves comments as
 they are), machine (no absolute path of a home or work folder). In tables of tests: case (kills.csv;
 `ci/simulate kills --show` takes out what is gone), model (models.txt: files, and mutants in their options).
+A warning, and no finding: steps of `ci/test full` that have last passed long ago, by docs/testing.md.
 """
 
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -49,6 +51,8 @@ NAMES = {
     "mutant of a model": r"\(([A-Za-z]+_\w+(?:, [A-Za-z]+_\w+)*)\)",  # in pages that name tests/model
 }
 OTHERS = {"test_actor", "test_thread-pool", "test_asyncs"}  # of OAI, of Taskflow
+PASSED = re.compile(r"^\|(\d\d-[\w-]+)\|[\d-]+\|(\w+)\|$", re.MULTILINE)
+COMMITS_MAX = 500  # after which a step counts as old
 OAI_FOLDERS = re.compile(r"cmake_targets/(build_oai|ran_build|tools|phy_simulators)")
 
 
@@ -138,7 +142,21 @@ def check_source(name: str, text: str) -> Iterator[Finding]:
             yield Finding(name, number, "machine", f"{place[0]} is a path of one machine")
 
 
+def old_steps(root: Path) -> list[str]:
+    """Steps that passed at none of the latest commits. None where the history is not that long."""
+    command = ["git", "-C", str(root), "log", f"-n{COMMITS_MAX}", "--format=%H"]
+    latest = subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    page = root / "docs/testing.md"
+    passed = dict(PASSED.findall(read(page))) if page.exists() else {}
+    steps = sorted(path.name for path in (root / "ci/steps").glob("[6-9]*"))
+    if len(latest) < COMMITS_MAX:
+        return []
+    return [step for step in steps if not any(one.startswith(passed.get(step, "-")) for one in latest)]
+
+
 def check(root: Path) -> Iterator[Finding]:
+    if old := old_steps(root):
+        print(f"warning: ci/test full: passed at none of the last {COMMITS_MAX} commits: {', '.join(old)}")
     names = tree_files(root)
     known, named = known_names(root, names), Named(root / MODULE)
     tables = {"/sim/kills.csv": ("case", named.gone_cases), "/model/models.txt": ("model", named.gone_models)}

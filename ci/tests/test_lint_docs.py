@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-from lint_docs import SPDX, anchors, check
+import subprocess
+from unittest import mock
 
-from tests.fixture import TreeTest
+import lint_docs
+from lint_docs import SPDX, anchors, check, old_steps
+
+from tests.fixture import FolderTest, TreeTest
 
 HEAD = f"// {SPDX}\n"
 KILLS = "mutant,units,scenes,contract\n"
@@ -67,3 +71,26 @@ class DocsTest(TreeTest):
 
     def test_a_repeated_heading_is_numbered(self) -> None:
         self.assertEqual(anchors("# A b\n## A b\n```\n# no\n```\n"), {"a-b", "a-b-1"})
+
+
+class OldStepsTest(FolderTest):
+    def git(self, *words: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        command = ["git", "-C", str(self.root), *who, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    def test_steps_that_passed_long_ago_or_never(self) -> None:
+        self.git("init", "-q")
+        commits = []
+        for _ in range(3):
+            self.git("commit", "-q", "--allow-empty", "-m", "x")
+            commits.append(self.git("rev-parse", "--short=12", "HEAD"))
+        for folder in ("docs", "ci/steps"):
+            (self.root / folder).mkdir(parents=True)
+        for step in ("20-gate", "60-never", "61-old", "62-new"):
+            (self.root / "ci/steps" / step).touch()
+        rows = f"|61-old|2026-01-01|{commits[0]}|\n|62-new|2026-01-01|{commits[1]}|\n"
+        (self.root / "docs/testing.md").write_text(rows, encoding="utf-8")
+        for commits_max, expected in ((2, ["60-never", "61-old"]), (3, ["60-never"]), (4, [])):
+            with mock.patch.object(lint_docs, "COMMITS_MAX", commits_max):
+                self.assertEqual(old_steps(self.root), expected)

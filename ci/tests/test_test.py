@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/test and .ci/run in a folder of made-up steps."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -55,6 +56,28 @@ class TestCommandTest(FolderTest):
         self.assertIn("failed steps: 60-bad\n4 passed, 1 failed, 1 skipped", text)
         self.assertIn("    | why", text)
 
+    def test_full_notes_what_has_passed(self) -> None:
+        page = self.root / "docs/testing.md"
+        page.parent.mkdir()
+        page.write_text("# T\n\n|step|passed|commit|\n|---|---|---|\n|59-x|d|c|\n", encoding="utf-8")
+        git = ["git", "-C", str(self.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+        (self.root / ".gitignore").write_text("build-ci\n", encoding="utf-8")
+        for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+            subprocess.run([*git, *words], check=True)
+        rows = "|60-bad|2020-02-02|0123|\n|61-good|2020-02-02|0123|\n|99-gone|2020-02-02|0123|\n"
+        head = page.read_text(encoding="utf-8")
+        page.write_text(head + rows, encoding="utf-8")
+        self.run_test("full")  # of a changed tree
+        self.assertEqual(page.read_text(encoding="utf-8"), head + rows)
+        subprocess.run([*git, "commit", "-q", "-a", "-m", "y"], check=True)
+        self.run_test("61")
+        self.assertEqual(page.read_text(encoding="utf-8"), head + rows)
+        self.run_test("full")
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+        text = page.read_text(encoding="utf-8")
+        wanted = r"\|60-bad\|2020-02-02\|0123\|\n\|61-good\|20\d\d-\d\d-\d\d\|" + commit.stdout.strip()
+        self.assertRegex(text, re.escape(head) + wanted + r"\|\n\|99-gone\|2020-02-02\|0123\|\n$")
+
     def test_words_that_name_no_step_are_refused(self) -> None:
         for words, said in (
             (("quick",), 'no step has "quick"'),
@@ -75,13 +98,44 @@ class TestCommandTest(FolderTest):
 
     def test_what_ci_calls(self) -> None:
         """A step that is skipped for want of a package fails in a bare root only."""
-        for word, bench, status, failed in (
-            ("--here", "true", 0, ""),
-            ("--here", "false", 1, "failed: ci/bench --quick"),
-            ("--in-root", "true", 1, "failed: a list in ci/packages"),
+        for words, bench, failed in (
+            (("--here",), "true", ""),
+            (("--here",), "false", "failed: ci/bench --quick"),
+            (("--in-root",), "true", "failed: a list in ci/packages"),
+            (("--in-root", "test"), "touch out.bench", "failed: a list in ci/packages"),
         ):
             self.write("bench", bench)
-            got, text = self.run_test(word, program=".ci/run")
-            self.assertEqual((got, "failed:" in text), (status, bool(failed)))
+            got, text = self.run_test(*words, program=".ci/run")
+            self.assertEqual((got, text.count("failed:")), (int(bool(failed)), int(bool(failed))))
             self.assertIn(failed, text)
-            self.assertTrue(text.endswith("\n3 passed, 0 failed, 2 skipped\n"), text)
+            self.assertTrue(text.endswith(f"\n3 passed, {got} failed, 2 skipped\n"), text)
+        self.assertFalse((self.root / "out.bench").exists())
+
+    def test_the_sum_names_what_failed_its_release_and_how_to_run_it_again(self) -> None:
+        bad = (
+            "10-bad  FAIL  3 s\n    | why\n    whole log: build-ci/logs/10-bad.log   again: ci/test 10-bad\n"
+        )
+        logs = {"good": "2 passed, 0 failed, 1 skipped\n", "bad": f"{bad}3 passed, 1 failed, 0 skipped\n"}
+        logs["unmade"] = "failed: make: no server\n"
+        for release, log in logs.items():
+            (self.root / "build-ci/logs" / release).mkdir(parents=True)
+            (self.root / "build-ci/logs" / release / "all.log").write_text(log, encoding="utf-8")
+        for releases, status, lines in (
+            (["good"], 0, ["2 passed, 0 failed, 1 skipped"]),
+            (
+                ["bad", "good", "unmade"],
+                1,
+                [
+                    "bad: 10-bad  FAIL  3 s",
+                    "bad:     | why",
+                    "bad:     whole log: build-ci/logs/bad/10-bad.log   again: ci/test 10-bad",
+                    "bad failed; again: ci/fresh gate bad",
+                    "unmade: failed: make: no server",
+                    "unmade failed; again: ci/fresh gate unmade",
+                    "5 passed, 2 failed, 1 skipped",
+                ],
+            ),
+        ):
+            self.assertEqual(
+                self.run_test("--sum", *releases, program=".ci/run"), (status, "\n".join(lines) + "\n")
+            )

@@ -100,11 +100,17 @@ void ws_os_lock_init(pthread_mutex_t *lock)
   pthread_mutexattr_destroy(&attributes);
 }
 
+// musl has sched_getscheduler() and sched_getparam(), but they always refuse.
+bool ws_os_is_deadline(void)
+{
+  return syscall(SYS_sched_getscheduler, 0) == SCHED_DEADLINE;
+}
+
 const char *ws_os_refusal(int error)
 {
   if (error != EAGAIN)
     return strerror(error);
-  return sched_getscheduler(0) == SCHED_DEADLINE
+  return ws_os_is_deadline()
              ? "threads of class SCHED_DEADLINE cannot create others: set SCHED_FLAG_RESET_ON_FORK"
                " (sched_setattr), or create the pool in another thread"
              : "limit of threads (ulimit -u, pids.max), or no memory";
@@ -130,7 +136,7 @@ int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, uint64_t patience
     ws_os_fork_hold();
     error = pthread_create(thread, stack_bytes > 0 ? &attr : NULL, func, arg);
     ws_os_fork_let();
-    if (error != EAGAIN || waited_ns >= patience_ns || sched_getscheduler(0) == SCHED_DEADLINE)
+    if (error != EAGAIN || waited_ns >= patience_ns || ws_os_is_deadline())
       break;
     ws_os_futex_wait(&(ws_au32_t){0}, 0, wait_ns);
     waited_ns += wait_ns;
@@ -154,7 +160,7 @@ void ws_os_place(int32_t *cpu, int32_t *node)
 uint32_t ws_os_priority(void)
 {
   struct sched_param param = {0};
-  return sched_getparam(0, &param) == 0 ? (uint32_t)param.sched_priority : 0;
+  return syscall(SYS_sched_getparam, 0, &param) == 0 ? (uint32_t)param.sched_priority : 0;
 }
 
 void ws_os_yield(void)

@@ -34,9 +34,15 @@
 /// A worker is woken and moved; one's own priority.
 #define WAKES                                                                                                \
   ALLOW(SYS_futex), ALLOW(SYS_sched_setaffinity), ALLOW(SYS_sched_getaffinity), ALLOW(SYS_sched_getparam)
+#ifdef __GLIBC__
+#define OPENS ALLOW(SYS_openat)
+#elif defined(SYS_open) // musl
+#define OPENS ALLOW(SYS_open), ALLOW(SYS_fcntl)
+#else
+#define OPENS ALLOW(SYS_openat), ALLOW(SYS_fcntl)
+#endif
 /// A thread's CPU clock; before the guard becomes dormant; the state of threads.
-#define GUARDS                                                                                               \
-  ALLOW(SYS_clock_gettime), ALLOW(SYS_membarrier), ALLOW(SYS_openat), ALLOW(SYS_read), ALLOW(SYS_close)
+#define GUARDS ALLOW(SYS_clock_gettime), ALLOW(SYS_membarrier), OPENS, ALLOW(SYS_read), ALLOW(SYS_close)
 
 static struct sock_filter push_filter[] = {LOAD(nr), WAKES, ENDS, TRAP};
 static struct sock_filter pool_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_sched_yield), GUARDS, ENDS, TRAP};

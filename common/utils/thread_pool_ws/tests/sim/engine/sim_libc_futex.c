@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -128,7 +129,14 @@ long __wrap_syscall(long number, ...)
     sim_futex_wake((const void *)a, (uint32_t)c);
     return 0;
   }
+  if (number == SYS_sched_getscheduler)
+    return SCHED_OTHER; // asked for a class that the simulated kernel does not have
   sim_step(sim_ps(sim_machine.syscall_ns));
+  if (number == SYS_sched_getparam) { // of the caller
+    *(struct sched_param *)b =
+        (struct sched_param){.sched_priority = sim_self->class == SIM_REALTIME ? sim_self->priority : 0};
+    return 0;
+  }
   if (number == SYS_capget && sim_may_pin) {
     ((struct __user_cap_data_struct *)b)->effective = 1u << CAP_SYS_NICE;
     return 0;

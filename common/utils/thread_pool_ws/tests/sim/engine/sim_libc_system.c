@@ -52,14 +52,6 @@ int __wrap_sched_getcpu(void)
   return (int)sim_self->cpu;
 }
 
-int __wrap_sched_getparam(pid_t tid, struct sched_param *param)
-{
-  (void)tid; // 0: the caller
-  sim_step(sim_ps(sim_machine.syscall_ns));
-  *param = (struct sched_param){.sched_priority = sim_self->class == SIM_REALTIME ? sim_self->priority : 0};
-  return 0;
-}
-
 int __wrap_sched_yield(void)
 {
   sim_step(sim_ps(sim_machine.syscall_ns));

@@ -154,10 +154,13 @@ TEST_CASE(messages_name_the_call)
 /// @return 1 = refused with a warning; 0 = it works
 static int create_with_stack(void *bytes)
 {
+  size_t got = 0;
   pthread_attr_t attr;
   pthread_attr_init(&attr);
-  // 64-bit ARM: the C library wants 128 KiB
-  if (pthread_attr_setstacksize(&attr, *(const size_t *)bytes) != 0 || pthread_setattr_default_np(&attr) != 0)
+  // 64-bit ARM: the C library wants 128 KiB; musl gives no less than it gave
+  if (pthread_attr_setstacksize(&attr, *(const size_t *)bytes) != 0 || pthread_setattr_default_np(&attr) != 0
+      || pthread_getattr_default_np(&attr) != 0 || pthread_attr_getstacksize(&attr, &got) != 0
+      || got != *(const size_t *)bytes)
     return TEST_CHILD_SKIP;
   const ws_settings_t settings = test_settings(2);
   ws_pool_t *pool;
