@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "private/tpool_room.h"
-#include "ws_pool.h"
+#include "ws_record.h"
 #include "ws_trace.h"
 
 typedef struct {
@@ -261,13 +261,25 @@ static int add_blocked(tpool *pool, job_t job)
   return error;
 }
 
+typedef struct {
+  tpool *pool;
+  job_t job;
+} in_task_t;
+
+static void run_in_task(void *in_task_arg)
+{
+  const in_task_t *its = in_task_arg;
+  run(its->pool, its->job);
+}
+
 WS_SELDOM static int add_to_full(tpool *pool, job_t job)
 {
   if (is_lost(pool))
     return -ESRCH;
   if (!ws_current_task())
     return add_blocked(pool, job);
-  run(pool, job); // a job must not wait for room: jobs make it
+  // A job must not wait for room: jobs make it. It must not leave its place, which lies on the stack.
+  ws_must_return(run_in_task, &(in_task_t){pool, job});
   return 0;
 }
 

@@ -3,6 +3,7 @@
 /// ws_escape.h.
 #include "ws_escape.h"
 
+#include "../include/ws_record.h"
 #include "../pool/ws_process.h"
 
 // The C++ run-time library's; NULL in a program without it.
@@ -18,18 +19,17 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   (void)context;
   const ws_task_t *task = ws_self()->task;
   const bool thrown = actions & _UA_SEARCH_PHASE; // else pthread_exit(), or the thread is cancelled
-  if (!thrown && !task)
-    return _URC_CONTINUE_UNWIND; // as it sleeps for an event
+  if (!thrown && !task && ws_self()->may_end)
+    return _URC_CONTINUE_UNWIND;
   char name[96] = "";
   if (task)
-    snprintf(name, sizeof(name), "a task (function %p, argument %p)%s", (void *)(uintptr_t)task->func,
-             task->arg, thrown ? ", or " : "");
+    snprintf(name, sizeof(name), "a task (function %p, argument %p), or ", (void *)(uintptr_t)task->func,
+             task->arg);
   fprintf(stderr,
-          thrown
-              ? "thread_pool_ws: an exception left %sa function that the pool called: the process ends."
-                " Catch it there\n"
-              : "thread_pool_ws: %s ended its thread (pthread_exit, or cancelled): the process ends. Return"
-                " from the task\n",
+          thrown ? "thread_pool_ws: an exception left %sa function that the pool called: the process ends."
+                   " Catch it there\n"
+                 : "thread_pool_ws: %sa function that the pool called ended its thread (pthread_exit, or"
+                   " cancelled): the process ends. Return from it\n",
           name);
   if (!thrown)
     abort();
@@ -38,4 +38,12 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   if (_ZSt9terminatev)
     _ZSt9terminatev();
   abort();
+}
+
+void ws_must_return(void (*func)(void *arg), void *arg)
+{
+  WS_NOTHING_ESCAPES();
+  const int cancel = ws_cancel_disable();
+  func(arg);
+  ws_cancel_restore(cancel);
 }

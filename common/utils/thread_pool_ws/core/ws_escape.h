@@ -7,7 +7,10 @@
 ///                the unwinder calls it before it unwinds anything: the process ends with the whole stack of
 ///                the throw. For the end of the thread it calls it when the frames of the task are gone.
 /// Cancellation   A thread that runs tasks has it disabled: a worker for its life, another thread for its
-///                wait, its stop, or a push that runs a task. A request acts after that.
+///                wait, its stop, its loop, or a push that runs a task. A request acts after that, or in the
+///                sleep of a wait for an event, outside tasks: there, and only there, a thread may end.
+/// Others         So it is with each call that runs functions of the program while what other threads use
+///                lies on its stack: waits, loops, scans. ws_must_return() calls one such function.
 #ifndef WS_ESCAPE_H
 #define WS_ESCAPE_H
 
@@ -29,7 +32,8 @@ ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Cla
 #define WS_NOTHING_ESCAPES() ((void)0)
 #endif
 
-/// @brief Disable cancellation. @return what was, for ws_cancel_restore()
+/// @brief Disable cancellation. In a fiber, which may move, it is disabled before. @return what was, for
+/// ws_cancel_restore()
 static inline int ws_cancel_disable(void)
 {
   int before;

@@ -144,7 +144,8 @@ static bool spin(join_t *join)
   return false;
 }
 
-/// A cleanup handler: the thread was cancelled as it slept for an event.
+/// A cleanup handler: the thread was cancelled as it slept for an event. It runs before the unwinder comes to
+/// the frame of the wait.
 static void give_up(void *join_arg)
 {
   join_t *join = join_arg;
@@ -152,6 +153,7 @@ static void give_up(void *join_arg)
   if (join->helps)
     end_help(join);
   ws_self()->runs_in = NULL; // it was in no task
+  ws_self()->may_end = true;
 }
 
 /// Sleep, because no task is left to run. A thread that counts as awake in any pool lets another worker run
@@ -281,7 +283,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
     pool = ws_self()->runs_in; // the thread may be the only one that can help
   ws_traced_join_begin(pool, goal->tag);
-  if (!is_reached(goal)) {
+  if (goal->event || !is_reached(goal)) { // an event's function is called in the wait only
     const ws_hooks_t *hooks = ws_process_hooks();
     if (hooks && has_waited_in_fiber(hooks, pool, goal))
       return;

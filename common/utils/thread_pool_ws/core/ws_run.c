@@ -48,6 +48,8 @@ __attribute__((always_inline)) static inline void call_task(struct ws_pool_s *po
 
 bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
+  WS_NOTHING_ESCAPES();
+  const int cancel = ws_cancel_disable();
   const ws_skip_t *skip = pool->skips;
   while (skip && skip->func != task->func)
     skip = skip->next;
@@ -58,6 +60,7 @@ bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task
     skip->skip(task->arg);
   else if (pool->settings.skipped)
     pool->settings.skipped(pool->settings.skipped_arg, task);
+  ws_cancel_restore(cancel);
   return skip && skip->as_task;
 }
 

@@ -8,6 +8,16 @@
 ///   const ws_for_t scaling = {.body = scale, .arg = scratch};
 ///   ws_for(pool, &scaling, 0, n);
 /// @endcode
+///
+/// Slots. A loop is one call of ws_for(), and its caller a fiber (ws_fiber.h), or else a thread, in a task or
+/// not. A call of the body has its slot from its begin to its return, also while it waits, or its fiber is
+/// parked:
+/// - what the caller runs itself has slot ws_pool_size(pool), whichever thread runs a fiber;
+/// - what worker i of @p pool takes from a queue has slot i, also if it is the thread that calls;
+/// - what a calling thread that is no worker of @p pool takes from a queue has slot ws_pool_size(pool).
+/// No other thread runs pieces, also not one that runs the calling fiber. A thread that waits within a call
+/// of the body runs no other call of the same loop meanwhile. Loops, also nested ones, have the same
+/// numbers: memory of a slot belongs to one loop.
 #ifndef WS_FOR_H
 #define WS_FOR_H
 
@@ -22,8 +32,7 @@ extern "C" {
 /// What a loop does.
 typedef struct {
   /// Called for each piece [first, end) of the range, by several threads at once.
-  /// @param slot  0 .. ws_pool_size(pool). Calls of one loop that run at the same time have different slots:
-  ///              a worker of the pool has its index, the caller has ws_pool_size(pool)
+  /// @param slot  0 .. ws_pool_size(pool): a number that no other running call of this loop has
   void (*body)(void *arg, uint64_t first, uint64_t end, uint32_t slot);
   void *arg;
   uint64_t grain; ///< as ws_reduce_t.grain: 0 (default) = chosen from the time that elements take
@@ -31,40 +40,28 @@ typedef struct {
 } ws_for_t;
 
 /// Private to ws_for().
-typedef struct {
-  const ws_for_t *how;
-  ws_pool_t *pool;
-  const ws_task_t *task; ///< that calls, NULL = none. A fiber may continue on another thread
-} ws_for_call_t;
-
-/// Private to ws_for().
-static inline void ws_for_piece(void *call_arg, uint64_t first, uint64_t end, void *unused)
+static inline void ws_for_piece(void *how_arg, uint64_t first, uint64_t end, void *slot)
 {
-  const ws_for_call_t *const call = (const ws_for_call_t *)call_arg;
-  const int32_t index = ws_current_task() == call->task ? -1 : ws_pool_worker_index(call->pool);
-  (void)unused;
-  call->how->body(call->how->arg, first, end, index < 0 ? ws_pool_size(call->pool) : (uint32_t)index);
+  const ws_for_t *const how = (const ws_for_t *)how_arg;
+  how->body(how->arg, first, end, *(const uint32_t *)slot);
 }
 
 /// Private to ws_for().
-static inline bool ws_for_over(void *call_arg)
+static inline bool ws_for_over(void *how_arg)
 {
-  const ws_for_t *const how = ((const ws_for_call_t *)call_arg)->how;
+  const ws_for_t *const how = (const ws_for_t *)how_arg;
   return how->over && how->over(how->arg);
 }
 
 /// @brief Call the body for pieces of the range [first, end), on the workers of @p pool and the caller. Other
-/// threads that wait in the pool take no part.
+/// threads that wait in the pool take no part. The body must return, and the caller cannot be cancelled
+/// meanwhile: see ws_reduce().
 /// @return 0; -EINVAL = @p how or its body is NULL. Otherwise as ws_reduce()
 static inline int ws_for(ws_pool_t *pool, const ws_for_t *how, uint64_t first, uint64_t end)
 {
-  ws_for_call_t call;
-  ws_reduce_t pieces = {ws_for_piece, NULL, &call, 0, NULL, 0, ws_for_over};
+  ws_reduce_t pieces = {ws_for_piece, NULL, (void *)(uintptr_t)how, 0, NULL, 0, ws_for_over};
   if (!how || !how->body)
     return -EINVAL;
-  call.how = how;
-  call.pool = pool;
-  call.task = ws_current_task();
   pieces.grain = how->grain;
   return ws_reduce(pool, &pieces, first, end, NULL);
 }

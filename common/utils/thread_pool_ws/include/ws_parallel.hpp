@@ -6,6 +6,9 @@
 ///   ws::parallel_for(pool, 0, rows, [&](int row) { draw(row); });
 ///   double sum = ws::parallel_reduce(pool, 0, n, 0.0, [&](int i) { return x[i] * y[i]; }, std::plus<>());
 /// @endcode
+///
+/// An exception of the program's functions is thrown to the caller. One that ends its thread (pthread_exit)
+/// ends the process. During the call the caller cannot be cancelled; a request acts after it (ws_reduce.h).
 #ifndef WS_PARALLEL_HPP
 #define WS_PARALLEL_HPP
 
@@ -291,7 +294,7 @@ template <typename First, typename End, typename F, typename Token, typename = d
 
 /// @brief Call @p f(begin, end, slot) for pieces that make up [first, end), on the workers of @p pool and the
 /// caller: ws_for(). @p slot is a std::uint32_t, 0 .. pool.size(). Calls that run at the same time have
-/// different slots: memory[slot] belongs to the call.
+/// different slots: memory[slot] belongs to the call. ws_for.h has the rule.
 /// Otherwise as parallel_for().
 template <typename First, typename End, typename F>
 void parallel_pieces(pool &pool, First first, End end, F &&f, std::uint64_t grain = 0)

@@ -76,13 +76,15 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// One task. Copied by a push; @c arg must stay valid until the task has run.
 /// A task must return. If its function ends the thread (pthread_exit), the process ends, wherever the task
 /// runs: a line on stderr names the function, then abort() is called. A C++ exception that leaves a task ends
-/// the process in the same way, by std::terminate(); so does one that leaves another function that the pool
-/// calls. Neither is seen on processors other than x86-64 and 64-bit ARM, nor pthread_exit with another C
-/// library than glibc: what happens then is undefined, as after longjmp out of a task.
+/// the process in the same way, by std::terminate(). Both hold for the functions of loops (ws_reduce.h), for
+/// settings.skipped, and outside fibers for those of ws_event_t, too. Neither is seen on processors other
+/// than x86-64 and 64-bit ARM, nor pthread_exit with another C library than glibc: what happens then is
+/// undefined, as after longjmp out of a task.
 /// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker all its life, another
-/// thread during its wait, its stop, or a push that runs a task. A request acts at the thread's next
-/// cancellation point after that: no push or wait is one, but a thread in ws_pool_await() can be cancelled in
-/// the event's sleep. A task that enables cancellation must not be cancelled.
+/// thread during its wait, its stop, its loop (ws_reduce.h), its ws_pool_cancel_wait(), or a push that runs a
+/// task. A request acts at the thread's next cancellation point after that: no push or wait is one, but a
+/// thread in ws_pool_await() can be cancelled, or call pthread_exit(), in the event's sleep. A task that
+/// enables cancellation must not be cancelled.
 typedef struct {
   void (*func)(void *arg);
   void *arg;

@@ -33,7 +33,7 @@ typedef struct {
   void (*combine)(void *arg, void *left, const void *right);
   void *arg;
   /// Bytes of a result, which is aligned like max_align_t: 0 .. WS_REDUCE_BYTES_MAX. 0 = there are no
-  /// results: combine is not called, and only workers of the pool and the caller run pieces (ws_for.h).
+  /// results: combine is not called, and @c result of piece is a const uint32_t *, the slot (ws_for.h).
   size_t bytes;
   const void *neutral; ///< where a piece's result begins; NULL = all bytes 0
   /// Target elements per piece. A piece gets between grain / 2 and grain elements. 0 (default) = chosen from
@@ -50,6 +50,9 @@ typedef struct {
 } ws_reduce_t;
 
 /// @brief Reduce the range [first, end) on the threads of @p pool and the caller.
+/// The functions of @p how must return, as tasks must (ws_task_t), on any thread and with any @p pool, also
+/// NULL: if an exception leaves one of them, or it ends its thread, the process ends with a message. During
+/// the call the caller cannot be cancelled; a request acts after it.
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
 /// @return 0; -EINVAL = @p how, its piece, or, unless bytes is 0, its combine or @p result is NULL; or bytes

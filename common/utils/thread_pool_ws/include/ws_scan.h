@@ -24,6 +24,7 @@ typedef struct {
 } ws_scan_t;
 
 /// @brief Scan all blocks on the threads of @p pool and the caller; return when all have been scanned.
+/// scan must return, and the caller cannot be cancelled meanwhile: see ws_reduce(). There are no slots.
 /// On a machine with several NUMA nodes the kernel is asked once where the blocks lie (move_pages(2)). If it
 /// does not answer, the tasks carry no hint.
 /// @return 0; -EINVAL = @p pool, @p scan or its function is NULL, or block is NULL and count is not 0, or

@@ -7,11 +7,16 @@
 /// halved until each thread has a piece. A thread times the first elements of its piece. If what is left of
 /// the piece takes long, the thread halves it. So a range of short elements costs a few pushes for each
 /// thread, and no thread waits for a measurement.
+///
+/// What is pushed lies on the stack of the call: no function of the program can leave it (ws_escape.h).
+#include "../core/ws_escape.h"
 #include "../include/ws_group.h"
 #include "../include/ws_node.h"
+#include "../include/ws_record.h"
 #include "../include/ws_reduce.h"
 #include "../include/ws_scan.h"
 #include "../pool/ws_process.h"
+#include "../pool/ws_steps.h"
 
 /// A piece takes at least this time: a push and a join cost about a hundredth of it.
 #define PIECE_NS_MIN 10000u
@@ -23,11 +28,17 @@
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
-  const ws_self_t *caller; ///< the thread
-  uint64_t finest; ///< elements of a piece, at least; 0 = the caller has given the grain
+  pthread_t caller; ///< 0 = a fiber, which may move from thread to thread
+  uint64_t finest; ///< elements of a piece, at least; 0 = the grain is given
   ws_au64_t grain; ///< elements of a piece, at most: falls as pieces are timed
   ws_au64_t run; ///< elements that are timed first
 } plan_t;
+
+/// A piece that a stack is in the middle of.
+typedef struct ws_piece_s {
+  const plan_t *plan;
+  const struct ws_piece_s *outer; ///< it waits in that one; NULL = in none
+} piece_t;
 
 /// The right half of a range, and its result.
 typedef struct {
@@ -39,24 +50,40 @@ typedef struct {
 
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result);
 
-static void run_half(void *half_arg)
+/// @param slot  of a loop: where the slot of the thread, or of the calling fiber, is
+static void run_half(half_t *half, void *slot)
 {
-  half_t *half = half_arg;
   const ws_reduce_t *how = half->plan->how;
   if (how->neutral)
     memcpy(half->result, how->neutral, how->bytes);
   else
     memset(half->result, 0, how->bytes);
-  reduce(half->plan, half->first, half->end, half->result);
+  reduce(half->plan, half->first, half->end, how->bytes > 0 ? half->result : slot);
   half->done = true;
 }
 
-/// Of a loop a thread that is neither a worker nor the caller leaves the half to the thread that pushed it.
+/// Of a loop a thread without a slot, or in a piece that has it, leaves the half to the one that pushed it.
 static void run_pushed(void *half_arg)
 {
-  const plan_t *plan = ((const half_t *)half_arg)->plan;
-  if (plan->how->bytes > 0 || plan->caller == ws_self() || ws_pool_worker_index(plan->pool) >= 0)
-    run_half(half_arg);
+  half_t *half = half_arg;
+  const plan_t *plan = half->plan;
+  const int32_t index = ws_pool_worker_index(plan->pool);
+  uint32_t slot = index < 0 ? ws_pool_size(plan->pool) : (uint32_t)index; // ws_for.h has the rule
+  const piece_t *piece = ws_steps_here()->piece; // of the thread: a fiber runs no tasks
+  while (piece && piece->plan != plan)
+    piece = piece->outer;
+  if (plan->how->bytes > 0 || (!piece && (index >= 0 || plan->caller == pthread_self())))
+    run_half(half, &slot);
+}
+
+/// @param result  of a loop: the slot
+static void call_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
+{
+  ws_steps_t *here = ws_steps_here(); // a fiber's go with it
+  const piece_t piece = {plan, here->piece};
+  here->piece = &piece;
+  plan->how->piece(plan->how->arg, first, end, result);
+  here->piece = piece.outer;
 }
 
 /// @p run elements have taken @p ns. @return the grain. Of two threads that learn at once one may be ignored
@@ -74,10 +101,9 @@ static uint64_t learn_grain(plan_t *plan, uint64_t run, uint64_t ns)
 /// Run a piece. If it turns out to be long, halve what is left.
 static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
-  const ws_reduce_t *how = plan->how;
   for (uint64_t run = ws_hint_load(&plan->run); plan->finest > 0 && run < end - first; run *= 2) {
     const uint64_t begin_ns = ws_os_now_ns();
-    how->piece(how->arg, first, first + run, result);
+    call_piece(plan, first, first + run, result);
     const uint64_t ns = ws_os_now_ns() - begin_ns;
     first += run;
     if (ns < PROBE_NS)
@@ -87,7 +113,7 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
     reduce(plan, first, end, result);
     return;
   }
-  how->piece(how->arg, first, end, result);
+  call_piece(plan, first, end, result);
 }
 
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
@@ -98,10 +124,10 @@ static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
     return;
   }
   if (how->over && how->over(how->arg)) {
-    how->piece(how->arg, first, end, result);
+    call_piece(plan, first, end, result);
     return;
   }
-  half_t right; // its result is set by the thread that runs it
+  half_t right; // its result is set where it runs
   right.plan = plan;
   right.first = first + (end - first) / 2;
   right.end = end;
@@ -114,7 +140,7 @@ static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
   if (pushed)
     ws_group_wait(&group, plan->pool);
   if (!right.done)
-    run_half(&right);
+    run_half(&right, result);
   if (how->bytes > 0)
     how->combine(how->arg, result, right.result);
 }
@@ -126,17 +152,17 @@ int ws_reduce(ws_pool_t *pool, const ws_reduce_t *how, uint64_t first, uint64_t 
     return -EINVAL;
   if (first >= end)
     return 0;
-  if (!pool || !ws_has_threads(pool)) {
-    how->piece(how->arg, first, end, result);
-    return 0;
-  }
-  const uint64_t count = end - first, threads = (uint64_t)pool->workers + 1;
-  const uint64_t fair = count / threads, finest = fair / PIECES_PER_THREAD;
-  plan_t plan = {.pool = pool, .how = how, .caller = ws_self()};
-  plan.finest = how->grain > 0 ? 0 : finest > 0 ? finest : 1;
-  ws_init_store(&plan.grain, how->grain > 0 ? how->grain : fair > 0 ? fair : 1); // the pushes publish it
+  uint32_t workers = ws_pool_size(pool); // of a loop the caller's slot, too
+  const uint64_t count = end - first, grain = workers > 0 && ws_has_threads(pool) ? how->grain : count;
+  const uint64_t fair = count / ((uint64_t)workers + 1), finest = fair / PIECES_PER_THREAD;
+  plan_t plan = {.pool = pool, .how = how, .finest = grain > 0 ? 0 : finest > 0 ? finest : 1};
+  plan.caller = ws_steps_here() == &ws_self()->steps ? pthread_self() : 0;
+  ws_init_store(&plan.grain, grain > 0 ? grain : fair > 0 ? fair : 1); // the pushes publish it
   ws_init_store(&plan.run, 1);
-  reduce(&plan, first, end, result);
+  WS_NOTHING_ESCAPES();
+  const int cancel = ws_cancel_disable();
+  reduce(&plan, first, end, how->bytes > 0 ? result : &workers);
+  ws_cancel_restore(cancel);
   return 0;
 }
 
@@ -166,14 +192,14 @@ static void scan_all(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, con
                             .group = &group,
                             .node = node ? ws_node_hint(node[i]) : WS_NODE_ANY};
     if (ws_pool_push(pool, task) < 0) { // while the caller runs it, the pool's queues may empty
-      scan_block(&block[i]);
+      ws_must_return(scan_block, &block[i]);
       ws_group_complete(&group, 1);
     }
   }
   ws_group_wait(&group, pool);
   for (uint32_t i = 0; i < scan->count; i++)
     if (!block[i].done)
-      scan_block(&block[i]);
+      ws_must_return(scan_block, &block[i]);
 }
 
 int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)

@@ -36,6 +36,7 @@ typedef struct {
   uint32_t awake_seats; ///< helper seats that do not rest; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
+  bool may_end; ///< it was cancelled as it slept for an event: only there it may leave a wait
   uint32_t waits; ///< that have returned, those inside tasks apart; counted with tracing only
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none

@@ -32,6 +32,7 @@ typedef struct ws_worker_s ws_worker_t;
 typedef struct {
   ws_step_t *first, *last; ///< queued, the next one first
   uint32_t depth; ///< steps that run inside one another
+  const struct ws_piece_s *piece; ///< of a loop, the innermost on this stack: private to parallel/
 } ws_steps_t;
 
 /// The start of a worker: BEGINS --its thread has set itself up--> DONE

@@ -11,6 +11,7 @@
 ///            CANCELLED alone.
 #include "../include/ws_key.h"
 
+#include "../core/ws_escape.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
@@ -241,12 +242,14 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   ws_fill_seat(pool, here); // the other tasks could not be seen for a moment
   struct ws_pool_s *const ran_in = ws_self()->runs_in;
   ws_self()->runs_in = pool;
+  const int cancel = ws_cancel_disable(); // what is left of the list would be lost
   for (ws_keyed_t *keyed = cancelled.first, *next; keyed; keyed = next) {
     next = (ws_keyed_t *)(void *)keyed->pool;
     keyed->pool = pool;
     const ws_task_t task = task_of(keyed);
     ws_run_whole(pool, here, &task);
   }
+  ws_cancel_restore(cancel);
   ws_self()->runs_in = ran_in;
   ws_note_idle(pool);
 }

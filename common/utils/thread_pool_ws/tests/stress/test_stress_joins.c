@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_stress_joins.c
-/// The random programs of ws_joins.h on real threads. The program that hangs or fails has a seed that is at
-/// most 255 more than the last WS_SEED.
+/// The random programs of ws_joins.h, and those of loops, on real threads. The program that hangs or fails
+/// has a seed that is at most 255 more than the last WS_SEED.
 
 #include "../support/ws_test.h"
 #include "ws_joins.h"
@@ -44,6 +44,9 @@ static void play(uint64_t seed)
     host.pool[i] = test_create(&settings);
   }
   ws_joins_play(&host, seed);
+#if WS_TEST_FIBER
+  ws_loops_play(&host, seed);
+#endif
   for (uint32_t i = 0; i < pools; i++)
     test_destroy(host.pool[i]);
 }

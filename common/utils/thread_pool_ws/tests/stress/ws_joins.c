@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../../base/ws_atomic.h"
+#include "ws_draw.h"
 
 #define NODES_MAX 12288u
 #define GOALS_MAX 2048u
@@ -75,24 +76,6 @@ typedef struct {
 static _Thread_local const goal_t *waits_for;
 static _Thread_local const node_t *runs;
 
-static uint64_t draw(uint64_t *random)
-{
-  uint64_t z = (*random += UINT64_C(0x9E3779B97F4A7C15)); // splitmix64 (Vigna)
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return z ^ (z >> 31);
-}
-
-static uint32_t below(uint64_t *random, uint32_t bound)
-{
-  return (uint32_t)((draw(random) >> 32) * bound >> 32);
-}
-
-static bool one_in(uint64_t *random, uint32_t count)
-{
-  return below(random, count) == 0;
-}
-
 static ws_pool_t *pool_of(uint32_t index)
 {
   return program.host->pool[index];
@@ -108,7 +91,7 @@ void ws_joins_settings(uint64_t seed, uint32_t pool, ws_settings_t *settings)
   static const uint32_t capacity[] = {2, 4, 16, 64, 1024, 1024};
   uint64_t random = seed + 1 + pool;
   ws_settings_default(settings);
-  settings->workers = one_in(&random, 3) ? 2 : 1;
+  settings->workers = one_in(&random, 3) ? WS_JOINS_WORKERS_MAX : 1;
   settings->lanes = below(&random, 4);
   settings->queue_capacity = capacity[below(&random, 6)];
   settings->fifo = one_in(&random, 4);

@@ -23,6 +23,7 @@
 #include "../../include/ws_pool.h"
 
 #define WS_JOINS_POOLS_MAX 2u
+#define WS_JOINS_WORKERS_MAX 2u
 
 /// Where a program is played.
 typedef struct {
@@ -48,5 +49,8 @@ void ws_joins_settings(uint64_t seed, uint32_t pool, ws_settings_t *settings);
 /// @brief Play the program on the calling thread and others. One at a time in a process. When it returns, its
 /// threads have ended, and its tasks have run.
 ws_joins_count_t ws_joins_play(const ws_joins_host_t *host, uint64_t seed);
+
+/// @brief Play a program of loops (ws_loops.c) on such pools.
+ws_joins_count_t ws_loops_play(const ws_joins_host_t *host, uint64_t seed);
 
 #endif

@@ -3,6 +3,7 @@
 /// sim_fiber.h.
 #include "sim_fiber.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,12 +52,19 @@ static void *alloc(size_t bytes)
   return memory;
 }
 
+void *sim_next_address(size_t bytes)
+{
+  static char *next = (char *)((uintptr_t)1 << 44);
+  next += (bytes / GUARD_BYTES + 1) * GUARD_BYTES;
+  return next - (bytes / GUARD_BYTES + 1) * GUARD_BYTES;
+}
+
 static char *new_stack(void)
 {
   if (fibers.kept_count > 0)
     return fibers.kept[--fibers.kept_count];
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  char *stack = __real_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
+  char *stack = __real_mmap(sim_next_address(STACK_BYTES), STACK_BYTES, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE) != 0) {
     fprintf(stderr, "simulate: no memory for a stack\n");
     abort();

@@ -18,6 +18,10 @@ typedef struct {
 void sim_fiber_make(sim_fiber_t *fiber, void (*entry)(void));
 void sim_fiber_free(sim_fiber_t *fiber);
 
+/// @return an address at which the kernel will map so many bytes, as nothing lies there. The pool hashes
+///         addresses, so a run depends on them
+void *sim_next_address(size_t bytes);
+
 /// @brief From the engine: run a fiber until it calls sim_fiber_leave().
 void sim_fiber_run(sim_fiber_t *fiber);
 

@@ -123,6 +123,7 @@ void *__wrap_mmap(void *address, size_t bytes, int access, int flags, int file, 
     errno = ENOMEM;
     return MAP_FAILED;
   }
+  address = address ? address : sim_next_address(bytes);
   void *memory = __real_mmap(address, bytes, access, flags, file, offset);
   if (memory == MAP_FAILED)
     return memory;

@@ -13,21 +13,20 @@
 #include "sim_fault.h"
 #include "sim_libc.h"
 
-/// Of the one key that there is: the core has no other.
-static void (*key_destructor)(void *);
-static bool key_used;
+static void (*key_destructor[SIM_KEYS])(void *); ///< NULL = the key is free
 
-static void destroy_key(void)
+static void destroy_key(pthread_key_t key)
 {
-  void *value = sim_self->key;
-  sim_self->key = NULL;
-  if (value && key_used && key_destructor)
-    key_destructor(value);
+  void *value = sim_self->key[key];
+  sim_self->key[key] = NULL;
+  if (value && key_destructor[key])
+    key_destructor[key](value);
 }
 
 void sim_libc_thread_ends(void *result)
 {
-  destroy_key();
+  for (pthread_key_t key = 0; key < SIM_KEYS; key++)
+    destroy_key(key);
   sim_self->result = result;
   sim_self->joiners = sim_self; // any value but NULL: it has ended
   sim_futex_wake(&sim_self->joiners, INT_MAX);
@@ -108,23 +107,22 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
-  if (key_used)
-    return EAGAIN;
-  key_used = true;
-  key_destructor = destructor;
-  *key = 0;
+  for (*key = 0; key_destructor[*key]; ++*key)
+    if (*key + 1 == SIM_KEYS)
+      return EAGAIN;
+  key_destructor[*key] = destructor;
   return 0;
 }
 
 int __wrap_pthread_key_delete(pthread_key_t key)
 {
-  key_used = key != 0;
+  key_destructor[key] = NULL;
   return 0;
 }
 
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 {
-  sim_self->key = (void *)value;
+  sim_self->key[key] = (void *)value;
   return 0;
 }
 

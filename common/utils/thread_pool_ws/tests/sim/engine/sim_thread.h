@@ -16,6 +16,7 @@
 #include "sim_machine.h"
 
 #define SIM_THREADS_MAX 2048u
+#define SIM_KEYS 2u ///< of thread-specific data: the core's, the fibers'
 
 /// READY --its CPU takes it--> RUNNING --preempted--> READY
 /// RUNNING --waits--> ASLEEP --woken, or time is over--> READY or RUNNING;  RUNNING --returns--> ENDED
@@ -50,7 +51,7 @@ struct sim_thread_s {
   void *(*func)(void *arg);
   void *arg, *result;
   void *joiners; ///< only its address: threads that wait for the end wait there
-  void *key; ///< its own data (pthread_setspecific)
+  void *key[SIM_KEYS]; ///< its own data (pthread_setspecific)
   char name[16];
   sim_ps_t stored_ps; ///< when all that it has stored will be visible
   sim_ps_t fetched_ps; ///< when all lines that it has prefetched will be there

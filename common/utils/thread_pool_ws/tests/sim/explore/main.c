@@ -179,13 +179,14 @@ static void run_one(uint64_t seed)
   add_up(seed);
 }
 
-/// One of the joins' programs in so many scenarios.
+/// One of the joins' programs in so many scenarios, and one of the loops'.
 #define JOINS_EVERY 4u
+#define LOOPS_AT 1u
 
 static uint64_t seed_of(uint64_t offset)
 {
-  const bool joins = offset % JOINS_EVERY == JOINS_EVERY - 1 && wanted.first < SIM_JOINS_FIRST;
-  return wanted.first + offset + (joins ? SIM_JOINS_FIRST : 0);
+  const uint64_t at = wanted.first < SIM_JOINS_FIRST ? offset % JOINS_EVERY : 0, seed = wanted.first + offset;
+  return at == JOINS_EVERY - 1 ? seed + SIM_JOINS_FIRST : at == LOOPS_AT ? seed + SIM_LOOPS_FIRST : seed;
 }
 
 _Noreturn static void job(uint32_t index)

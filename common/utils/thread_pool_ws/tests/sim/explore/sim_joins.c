@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file sim_joins.c
-/// The random programs of stress/ws_joins.h on the simulated machine: sim_front_t (sim_play.h). The only
-/// thread outside that the scenario has begins one, which makes further threads.
+/// The random programs of stress/ws_joins.h and ws_loops.c on the simulated machine: sim_front_t
+/// (sim_play.h). The only thread outside that the scenario has begins one, which makes further threads.
 #include <math.h>
 
 #include "../../stress/ws_joins.h"
@@ -66,7 +66,8 @@ static void play(const sim_burst_t *burst, uint32_t pool, uint32_t depth)
   static ws_joins_host_t host = {.push = push, .work = work, .rest = rest, .begins = begins, .wrong = wrong};
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     host.pool[i] = sim_pool[i];
-  const ws_joins_count_t played = ws_joins_play(&host, sim_scene->seed);
+  const ws_joins_count_t played =
+      (sim_scene->seed < SIM_LOOPS_FIRST ? ws_joins_play : ws_loops_play)(&host, sim_scene->seed);
   count.tasks += played.tasks;
   count.waits += played.waits;
 }
@@ -86,6 +87,8 @@ static void destroy(uint32_t index, bool stopped)
 
 static void end(void)
 {
+  if (sim_scene->seed >= SIM_LOOPS_FIRST)
+    return; // stacks of fibers, and a thread for their time limits, stay
   sim_quiet_check_end();
   if (!spins)
     sim_cost_check(count.tasks, count.waits);

@@ -162,6 +162,8 @@ typedef struct {
 
 /// Seeds from here on have the shape SIM_SHAPE_JOINS.
 #define SIM_JOINS_FIRST UINT64_C(1000000000)
+/// Of these, seeds from here on play loops.
+#define SIM_LOOPS_FIRST UINT64_C(2000000000)
 
 /// @brief Draw all of a scenario from @p seed. One in five uses a shim.
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_escape.c
-/// A task must return (ws_escape.h): one that ends its thread ends the process, wherever it runs. A request
-/// to cancel a thread that runs tasks acts when it runs none. test_cxx_death.cpp has the exceptions.
+/// A task must return (ws_escape.h): one that ends a worker ends the process. A request to cancel a thread
+/// acts when it runs no task, or sleeps for an event. test_cxx_death.cpp has the threads that call the
+/// pool.
 #include "../../support/ws_death.h"
 
 #include "../../../pool/ws_process.h"
 #include "../../../sleep/ws_sleep_state.h"
 
-static ws_pool_t *pool, *other;
+static ws_pool_t *pool;
 static test_gate_t gate;
 
 static void end_the_thread(void *unused)
@@ -30,22 +31,11 @@ static void end(void)
   test_gate_destroy(&gate);
 }
 
-static enum { IN_GROUP_WAIT, IN_POOL_WAIT, IN_STOP, IN_PUSH, IN_WORKER, PLACES } place;
-
-static void end_a_thread(void)
+static void end_a_worker(void)
 {
-  ws_group_t group;
-  begin(place != IN_PUSH);
-  ws_group_init(&group, 1);
-  test_push(pool, end_the_thread, NULL, &group);
-  if (place == IN_WORKER)
-    test_gate_let(&gate, 1);
-  if (place == IN_POOL_WAIT)
-    ws_pool_wait(pool);
-  else if (place == IN_STOP)
-    ws_pool_stop(pool, WS_STOP_DRAIN);
-  else
-    ws_group_wait(&group, place == IN_WORKER ? NULL : pool);
+  begin(1);
+  test_push(pool, end_the_thread, NULL, NULL);
+  end();
 }
 
 TEST_CASE(the_process_ends)
@@ -53,11 +43,11 @@ TEST_CASE(the_process_ends)
 #if (!defined(__x86_64__) && !defined(__aarch64__)) || !defined(__GLIBC__) // ws_pool.h: the thread ends
   return;
 #endif
-  char message[100];
-  snprintf(message, sizeof message, "a task (function %p, argument (nil)) ended its thread",
+  char message[120];
+  snprintf(message, sizeof message,
+           "a task (function %p, argument (nil)), or a function that the pool called ended its thread",
            (void *)(uintptr_t)end_the_thread);
-  for (place = 0; place < PLACES; place++)
-    CU_ASSERT_TRUE(dies_with(end_a_thread, message));
+  CU_ASSERT_TRUE(dies_with(end_a_worker, message));
 }
 
 static ws_au64_t ran, after_wait;
@@ -67,63 +57,6 @@ static void ask_for_cancellation(void *unused)
   pthread_cancel(pthread_self());
   pthread_testcancel();
   ws_add_relaxed(&ran, 1);
-}
-
-static void *wait_and_end(void *wait_arg)
-{
-  void (*const *wait)(void) = wait_arg;
-  (*wait)();
-  ws_add_relaxed(&after_wait, 1);
-  pthread_testcancel();
-  ws_add_relaxed(&after_wait, 1);
-  return NULL;
-}
-
-static void wait_for_two(void)
-{
-  test_burst(pool, 2, ask_for_cancellation, NULL);
-}
-
-static void wait_in_a_task(void *unused)
-{
-  wait_for_two();
-  pthread_testcancel(); // not yet
-}
-
-static void wait_for_one_that_waits(void)
-{
-  test_burst(pool, 1, wait_in_a_task, NULL);
-}
-
-static void push_two(void)
-{
-  for (uint32_t i = 0; i < 2; i++)
-    test_push(pool, ask_for_cancellation, NULL, NULL);
-}
-
-/// Which joins threads, a cancellation point.
-static void stop_the_other(void)
-{
-  pthread_cancel(pthread_self());
-  CU_ASSERT_EQUAL(ws_pool_stop(other, WS_STOP_DRAIN), 0);
-  ws_add_relaxed(&ran, 2);
-}
-
-/// The thread runs all tasks of the wait or of its pushes, or ends the pool, and ends then.
-TEST_CASE(a_thread_is_cancelled_after_its_call)
-{
-  static void (*const calls[])(void) = {wait_for_two, wait_for_one_that_waits, stop_the_other, push_two};
-  for (size_t i = 0; i < TEST_COUNT(calls); i++) {
-    begin(calls[i] != push_two); // without workers a push runs its task
-    other = test_pool(1);
-    ran = after_wait = (ws_au64_t){0};
-    test_in_threads(1, wait_and_end, (void *)(uintptr_t)&calls[i]);
-    CU_ASSERT_EQUAL(test_value(&ran), 2);
-    CU_ASSERT_EQUAL(test_value(&after_wait), 1);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);
-    test_destroy(other);
-    end();
-  }
 }
 
 TEST_CASE(a_worker_is_not_cancelled)

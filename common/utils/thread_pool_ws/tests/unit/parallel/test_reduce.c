@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_reduce.c
 /// ws_reduce.h: the result, the order of its pieces, and into which pieces a range is divided. Pieces, pushes
-/// and threads are counted. ws_for.h: the slots.
+/// and threads are counted. Slots of loops: stress/ws_loops.c.
 ///
 /// The clock is virtual, and a piece takes exactly as long as the test says: threads that read the clock
 /// meanwhile do not count. Linked with --wrap of ws_os_now_ns and ws_pool_push.
@@ -356,90 +356,6 @@ TEST_CASE(what_is_over_is_not_divided)
   sum_of.over = NULL;
   test_gate_let(&gate, 1);
   test_destroy(pool);
-  test_gate_destroy(&gate);
-}
-
-/// A loop over 400 numbers, and its slots.
-typedef struct {
-  ws_pool_t *pool;
-  bool gated; ///< each call stands in the gate
-  ws_au32_t in_use[3], clashes;
-  uint64_t numbers[3]; ///< of the slot's calls. Not atomic: a call has its slot alone
-} slots_t;
-
-static void use_slot(void *slots_arg, uint64_t first, uint64_t end, uint32_t slot)
-{
-  slots_t *slots = slots_arg;
-  if (slots->gated)
-    test_gate_task(&gate);
-  ws_add_relaxed(&slots->clashes, ws_add_relaxed(&slots->in_use[slot], 1));
-  slots->numbers[slot] += end - first;
-  ws_os_yield();
-  ws_sub_relaxed(&slots->in_use[slot], 1);
-}
-
-static void loop(void *slots_arg)
-{
-  slots_t *slots = slots_arg;
-  const ws_for_t how = {.body = use_slot, .arg = slots, .grain = 1};
-  const bool right = ws_for(slots->pool, &how, 0, 400) == 0;
-  ws_add_relaxed(&slots->clashes, slots->numbers[0] + slots->numbers[1] + slots->numbers[2] != 400 || !right);
-}
-
-static void *loop_thread(void *slots)
-{
-  loop(slots);
-  return NULL;
-}
-
-/// Called by a task of the pool, by one of another pool, whose workers have the same indices, and by a
-/// thread: of its pool, of one without workers, of none.
-TEST_CASE(each_call_of_a_loop_has_its_slot)
-{
-  ws_pool_t *pools[] = {test_pool(2), test_pool(2), test_pool(0)},
-            *of[] = {pools[0], pools[0], pools[0], pools[2], NULL};
-  for (uint32_t i = 0; i < TEST_COUNT(of); i++) {
-    slots_t slots = {.pool = of[i]};
-    ws_group_t group;
-    ws_group_init(&group, i < 2);
-    if (i < 2)
-      test_push(pools[i], loop, &slots, &group);
-    else
-      loop(&slots);
-    ws_group_wait(&group, NULL);
-    CU_ASSERT_EQUAL(ws_load_relaxed(&slots.clashes), 0);
-  }
-  for (uint32_t i = 0; i < TEST_COUNT(pools); i++)
-    test_destroy(pools[i]);
-}
-
-static void *wait_for_all(void *pool)
-{
-  ws_pool_wait(pool);
-  return NULL;
-}
-
-static bool leaves_no_task(void *pool)
-{
-  return test_stats(pool).queued_tasks == 0;
-}
-
-/// The only worker stands in the gate with its first piece, the caller with another one: a third thread,
-/// which waits for all tasks, finds what they have pushed.
-TEST_CASE(a_thread_that_waits_for_all_takes_no_part_in_a_loop)
-{
-  test_threads_t threads = {0};
-  slots_t slots = {.pool = test_pool(1), .gated = true};
-  test_gate_init(&gate);
-  test_spawn(&threads, loop_thread, &slots);
-  CU_ASSERT_TRUE(test_gate_await(&gate, 2));
-  test_spawn(&threads, wait_for_all, slots.pool);
-  CU_ASSERT_TRUE(test_until(leaves_no_task, slots.pool));
-  CU_ASSERT_EQUAL(sem_trywait(&gate.entered), -1);
-  test_gate_let(&gate, 400);
-  test_join(&threads);
-  CU_ASSERT_EQUAL(ws_load_relaxed(&slots.clashes), 0);
-  test_destroy(slots.pool);
   test_gate_destroy(&gate);
 }
 
