@@ -270,7 +270,7 @@ static inline void ws_settings_default(ws_settings_t *settings)
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
 /// @verbatim
 ///   name          text                                              sets
-///   spin          off, auto, or fixed:<us> with 0 to 10000 us,      spin, and with fixed spin_lead_ns
+///   spin          off, auto, hot, or fixed:<us> with 0 to 10000,    spin, and with fixed spin_lead_ns
 ///                 for example fixed:12.5
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report

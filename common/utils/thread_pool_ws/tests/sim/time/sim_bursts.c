@@ -367,7 +367,6 @@ static void *begin(void *arg)
 {
   const sim_bursts_t *wanted = run.wanted;
   const bench_settings_t settings = {.workers = wanted->workers,
-                                     .hot = wanted->hot,
                                      .pinned = wanted->pinned,
                                      .rt_priority = wanted->classes != SIM_OTHER ? PRIORITY : 0,
                                      .tasks_max = wanted->plan.tasks_max};
