@@ -3,64 +3,42 @@
 #include <stdlib.h>
 
 #include "bench_backend.h"
-#include "cpus.h"
 #include "ws_pool.h"
 #include "ws_reduce.h"
 #include "ws_trace_slot.h"
 
-#define PINNED_MAX 64u
-
 typedef struct {
   ws_pool_t *pool;
+  ws_settings_t settings;
   ws_group_t group;
-  cpu_set_t cpus; ///< of the process, for the observer
-  uint32_t pin_first, pin_step;
 } bench_ws_t;
-
-/// An observer of the workers.
-static void pin_worker(void *bench_arg, const ws_observation_t *seen)
-{
-  const bench_ws_t *const bench = bench_arg;
-  if (seen->what == WS_OBSERVED_START)
-    cpus_pin(0, cpus_nth(&bench->cpus, bench->pin_first + (seen->worker + 1) * bench->pin_step));
-}
 
 static void *create(const bench_settings_t *settings)
 {
   bench_ws_t *const bench = calloc(1, sizeof *bench);
-  ws_settings_t wanted;
   if (!bench)
     return NULL;
-  ws_settings_default(&wanted);
-  ws_settings_environment(&wanted);
-  wanted.workers = settings->workers;
-  int32_t cores[PINNED_MAX];
-  for (uint32_t i = 0; i < PINNED_MAX; i++)
-    cores[i] = (int32_t)i;
-  if (settings->pinned && settings->workers <= PINNED_MAX) {
-    wanted.cores = cores;
-    wanted.core_count = settings->workers;
-  }
-  if (settings->pinned_by_observer) {
-    bench->cpus = cpus_mask();
-    bench->pin_first = settings->pin_first;
-    bench->pin_step = settings->pin_step;
-    wanted.observer = pin_worker;
-    wanted.observer_arg = bench;
-  }
+  ws_settings_t *const wanted = &bench->settings;
+  ws_settings_default(wanted);
+  ws_settings_environment(wanted);
+  wanted->workers = settings->workers;
+  wanted->pin_first = settings->pin_first;
+  wanted->pin_step = settings->pin_step;
   if (settings->hot)
-    wanted.spin = WS_SPIN_HOT;
+    wanted->spin = WS_SPIN_HOT;
   if (settings->rt_priority > 0) {
-    wanted.sched_class = WS_CLASS_RR;
-    wanted.sched_priority = settings->rt_priority;
+    wanted->sched_class = WS_CLASS_RR;
+    wanted->sched_priority = settings->rt_priority;
   }
-  if (ws_pool_create(&bench->pool, &wanted) < 0) {
-    free(bench);
-    return NULL;
-  }
-  if (settings->pinned_by_observer)
-    cpus_pin(0, cpus_nth(&bench->cpus, bench->pin_first));
-  return bench;
+  if (ws_pool_create(&bench->pool, wanted) == 0)
+    return bench;
+  free(bench);
+  return NULL;
+}
+
+static int32_t pinned_cpu(void *pool, uint32_t index)
+{
+  return ws_settings_cpu(&((bench_ws_t *)pool)->settings, index);
 }
 
 static void arm(void *pool, uint32_t count)
@@ -156,10 +134,10 @@ BENCH_EXPORT const bench_backend_t bench_backend = {
     .version = "this checkout",
     .waiter_helps = true,
     .has_workers = true,
-    .has_observers = true,
     .sets_class = true,
     .nested_push = true,
     .create = create,
+    .pinned_cpu = pinned_cpu,
     .arm = arm,
     .push = push,
     .wait = wait_all,

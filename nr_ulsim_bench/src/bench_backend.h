@@ -22,12 +22,7 @@ typedef struct {
 
 typedef struct {
   uint32_t workers; ///< threads beside the producer
-  bool
-      pinned; ///< worker i shall be pinned to CPU i, where the pool offers that; the simulated machine's only
-  /// Worker i shall be pinned to CPU pin_first + (i + 1) * pin_step of the process, and the caller to
-  /// pin_first
-  bool pinned_by_observer;
-  uint32_t pin_first, pin_step;
+  uint32_t pin_first, pin_step; ///< see ws_settings_t; 0 = floating. For a backend with pinned_cpu
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
   uint32_t tasks_max; ///< most tasks pushed between two waits
@@ -46,11 +41,12 @@ typedef struct {
   bool has_workers; ///< false = everything runs in the producer
   bool nested_push; ///< push() may be called inside a task, and wait() then waits for those tasks, too
   bool batches; ///< push() only collects; the tasks start in wait()
-  bool has_observers; ///< of its workers, which can pin them
   bool sets_class; ///< gives its workers their class itself; else they inherit it from the creating thread
 
   /// @return the pool; NULL = it cannot be had
   void *(*create)(const bench_settings_t *settings);
+  /// @return the CPU of a worker, or of the thread after the last one. NULL = this pool does not pin
+  int32_t (*pinned_cpu)(void *pool, uint32_t index);
   /// Call body(arg) where pushing is possible, e.g. inside a parallel region. NULL = anywhere
   void (*run)(void *pool, void (*body)(void *arg), void *arg);
   /// Announce that @p count tasks follow, then a wait(). NULL = not needed

@@ -30,8 +30,8 @@ static const char usage[] =
     "               fan=N: each of them pushes N more when it has computed\n"
     "       coliseum: work=empty|fib19|fib17-19|fib19x1-3|nested tasks=N; seed=N: fib19x1-3 repeats\n"
     "       wake, idle: idle_us=N slots=N\n"
-    "       pi: intervals=N warm=N: a reduction after so many; mode=pinned: an observer pins the threads,\n"
-    "           from CPU pin_first=N on, each pin_step=N further\n";
+    "       pi: intervals=N warm=N: a reduction after so many; mode=pinned: threads have CPUs of\n"
+    "           their own, from number pin_first=N on, each pin_step=N further; the producer has the last\n";
 
 /// A pool has this long to be destroyed.
 #define CLOSE_S_MAX 2.0

@@ -63,7 +63,7 @@ typedef struct {
   uint32_t tasks; ///< coliseum: pushed; replay: most tasks of a phase in the file
   uint64_t idle_us; ///< wake, idle
   uint64_t intervals; ///< pi
-  uint32_t pin_first, pin_step; ///< mode=pinned: see bench_settings_t
+  uint32_t pin_first, pin_step; ///< mode=pinned: see ws_settings_t
 } request_t;
 
 /// @brief Take "12x6+22x28", bursts of tasks x µs, which may have decimals, into @p request, a request_t.

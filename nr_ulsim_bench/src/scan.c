@@ -235,11 +235,13 @@ static bool make_pool(bench_t *bench)
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.workers = bench->request.workers;
-  if (bench->nodes > 1) {
-    settings.pin_step = 1;
-    cpus_pin(0, cpus_nth(&bench->cpus, bench->request.workers));
-  }
-  return ws_pool_create(&bench->pool, &settings) == 0;
+  settings.pin_step = bench->nodes > 1;
+  const int32_t own = ws_settings_cpu(&settings, settings.workers);
+  if (ws_pool_create(&bench->pool, &settings) < 0)
+    return false;
+  if (own >= 0)
+    cpus_pin(0, (uint32_t)own);
+  return true;
 }
 
 int main(int argc, char **argv)

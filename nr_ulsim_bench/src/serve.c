@@ -170,19 +170,20 @@ void serve(session_t *session, const request_t *request, report_t *report)
   const bench_settings_t settings = {
       .workers = request->workers,
       .hot = request->mode == MODE_HOT,
-      .pinned_by_observer = request->mode == MODE_PINNED,
       .pin_first = request->pin_first,
-      .pin_step = request->pin_step,
+      .pin_step = request->mode == MODE_PINNED ? request->pin_step : 0,
       .rt_priority = realtime_workers ? RT_PRIORITY : 0,
       .tasks_max = tasks_max(request),
   };
-  if (request->mode == MODE_PINNED && !session->backend->has_observers) {
-    report_error(report, "n/a: this pool has no observers");
+  if (request->mode == MODE_PINNED && !session->backend->pinned_cpu) {
+    report_error(report, "n/a: this pool does not pin its workers");
     return;
   }
   if (request->bench == BENCH_COLISEUM)
     counters_open(&session->counters); // before the threads, which they follow from their creation on
   session->pool = session->backend->create(&settings);
+  if (session->pool && request->mode == MODE_PINNED)
+    cpus_pin(0, (uint32_t)session->backend->pinned_cpu(session->pool, request->workers));
   if (!session->pool)
     report_error(report, "backend '%s' cannot create a pool of %u workers", request->backend,
                  request->workers);

@@ -66,7 +66,7 @@ EXPLAINED = {
     ("ws-bench", "bench=pi", "backend=none"): "backend 'none'",
     ("ws-bench", "bench=pi", "backend=../x"): "backend '../x': not a name",
     ("ws-bench", "bench=pi", "backend=alone"): "n/a: this pool has no reduction",
-    ("ws-bench", "bench=pi", "backend=alone", "mode=pinned"): "n/a: this pool has no observers",
+    ("ws-bench", "bench=pi", "backend=alone", "mode=pinned"): "n/a: this pool does not pin its workers",
     ("ws-prewake", "file=none.slots"): "none.slots: No such file or directory",
     ("ws-ticks", "cpu=1023"): "cannot run on CPU 1023",
 }

@@ -76,7 +76,7 @@ def test_a_build_with_the_other_pool_is_refused(builds, tmp_path):
         (("--old", "x", "--capacity", "--timescale", "0.3:0.2"), "with --capacity LOW:HIGH"),
         (("--old", "x", "--pools", "old"), "--pools old: gNB-UE, of old-old, old-new, new-old, new-new"),
         (("--old", "x", "--prb", "100"), "--prb 100: a carrier has 106 or 273 PRB"),
-        (("--old", "x", "--spin", "on"), "a mode is off, auto or fixed:MICROSECONDS"),
+        (("--old", "x", "--spin", "on"), "a mode is off, auto, hot or fixed:MICROSECONDS"),
         (("--old", "x", "--report", "y"), "name build folders by --old and --new, or results by --report"),
         (("--old", "nowhere", "--timescale", "0.3"), "--old nowhere: no such file or folder"),
     ],

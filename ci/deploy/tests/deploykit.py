@@ -51,7 +51,8 @@ def run(*command: str | Path, stdin: str = "", **variables: str) -> subprocess.C
 
 def spin_words(mode: str, cap: str = "10") -> str:
     """Those of the start line, for a mode and a cap as a user writes them."""
-    words = {"off": "spin off", "auto": f"spin auto (at most {cap} % of a core each)"}
+    words = {"off": "spin off", "hot": "spin hot: workers busy-poll"}
+    words |= {"auto": f"spin auto (at most {cap} % of a core each)"}
     return words.get(mode, f"spin fixed {mode.removeprefix('fixed:')} us")
 
 

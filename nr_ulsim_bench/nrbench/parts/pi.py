@@ -18,7 +18,7 @@ PINNED, PINNED_OFF = "ws-pinned", "ws-pinned-off"
 RIVALS = ("onetbb", "openmp-gcc", "openmp-llvm")
 TITLES = {
     OWN: "ws_reduce, floating",
-    PINNED: "ws_reduce, pinned by an observer",
+    PINNED: "ws_reduce, pinned",
     PINNED_OFF: "the same without the first CPU",
     "onetbb": "oneTBB parallel_reduce",
     "openmp-gcc": "OpenMP reduction, gcc",

@@ -119,8 +119,6 @@ def at_once(about: Host, cpus: str | None) -> int:
 
 def plan(options: Options) -> Plan:
     scenarios = select(options.cases or SCENARIO)
-    if any("hot" in (options.spins or scenario.sweep.spin) for scenario in scenarios):
-        raise ValueError("--spin hot: OAI's settings have no such mode; use off, auto or fixed:MICROSECONDS")
     cases = [(of, case.with_trials(options.trials)) for of in scenarios for case in of.cases]
     return Plan(options, _builds(options, [case for _, case in cases]), cases)
 

@@ -42,7 +42,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def modes(text: str) -> tuple[str, ...]:
-    return tuple(_as_in_scenarios("spin", text, "a mode is off, auto or fixed:MICROSECONDS"))
+    return tuple(_as_in_scenarios("spin", text, "a mode is off, auto, hot or fixed:MICROSECONDS"))
 
 
 def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
@@ -79,7 +79,7 @@ class OfSessions:
 
 
 def modes_option(default: str) -> Any:
-    return Option("--spin", help=f"pre-wake modes: off, auto, fixed:MICROSECONDS (default: {default})")
+    return Option("--spin", help=f"pre-wake modes: off, auto, hot, fixed:MICROSECONDS (default: {default})")
 
 
 Names = tuple[str, ...]

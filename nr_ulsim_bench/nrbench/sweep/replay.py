@@ -64,7 +64,7 @@ def make_settings(
         digest, sched_class = sha256_of(slot_file.path), options.sched_class or CLASS
         about = (slot_file.path.name, f"sha256={digest}", f"class={sched_class}")
         for name, spin, count in variants:
-            environment = {} if spin in (None, "hot") else {"TPOOL_WS_SPIN": str(spin)}
+            environment = {} if spin is None else {"TPOOL_WS_SPIN": spin}
             yield Setting(
                 scenario=SCENARIO, case=slot_file.name, options=about, pool=name, spin=spin, threads=count,
                 program=program, cpus=options.cpus, environment=environment, limit_s=5 + 6 * seconds,
@@ -135,9 +135,9 @@ class Replay:
 
 def _words(setting: Setting, slot_file: SlotFile, backend: Backend) -> list[str]:
     variables = [*backend.environment("default"), *map("=".join, setting.environment.items())]
-    mode, count = "hot" if setting.spin == "hot" else "default", len(slot_file.slots)
+    count = len(slot_file.slots)
     of_pool = words(backend=backend.name, workers=max(1, setting.threads))
-    of_pool += (setting.options[-1], *words(mode=mode, hog=0), *(f"env={word}" for word in variables))
+    of_pool += (setting.options[-1], *words(mode="default", hog=0), *(f"env={word}" for word in variables))
     of_file = words(bench="replay", file=slot_file.path, tasks=slot_file.tasks_max)
     times = words(period_us=period_us(slot_file), slots=count, warm=WARM_SLOTS)
     return [*of_pool, *of_file, *times, f"limit_s={setting.limit_s:.2f}"]

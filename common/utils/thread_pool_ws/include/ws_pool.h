@@ -179,7 +179,7 @@ typedef struct {
   uint32_t core_count;
   /// If cores is NULL: worker i is pinned to CPU number (i * pin_step) of the process's mask, modulo its
   /// size, and one further after each full round. Default 0: workers float. 2 skips SMT siblings where they
-  /// are numbered in pairs.
+  /// are numbered in pairs. See also pin_first.
   uint32_t pin_step;
   /// Scheduling class of the workers; sched_priority is 1..99 for WS_CLASS_RR and WS_CLASS_FIFO, else
   /// ignored.
@@ -260,6 +260,10 @@ typedef struct {
   /// and up to eight copies (docs/tracing.md). Of several pools the first that asks for counts or a record
   /// decides. "" = none.
   char record[WS_RECORD_PATH_MAX];
+  /// For pin_step: number of the mask's CPU, counted from 0, with which the steps begin; of a smaller mask,
+  /// its last CPU. The steps go on through the CPUs after it. Those before it are used when each of these has
+  /// a worker. Default 0. 1 leaves out the first CPU, as long as there are fewer workers than CPUs.
+  uint32_t pin_first;
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -271,10 +275,16 @@ static inline void ws_settings_default(ws_settings_t *settings)
   ws_settings_init(settings, sizeof(*settings));
 }
 
+/// A thread that is not a worker can be pinned beside the workers: to the CPU of index workers.
+/// @param index  of a worker, or larger
+/// @return the CPU that the worker of this index is pinned to in a pool that the calling thread creates with
+///         @p settings; -1 if it floats, or if a setting is out of its range
+int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index);
+
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
 /// @verbatim
 ///   name          text                                              sets
-///   spin          off, auto, or fixed:<us> with 0 to 10000 us,      spin, and with fixed spin_lead_ns
+///   spin          off, auto, hot, or fixed:<us> with 0 to 10000,    spin, and with fixed spin_lead_ns
 ///                 for example fixed:12.5
 ///   spin_cpu_max  a whole number, 0 to 100                          spin_cpu_max_percent
 ///   report        0 or 1                                            report

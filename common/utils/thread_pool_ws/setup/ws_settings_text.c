@@ -69,6 +69,8 @@ static bool read_spin(ws_settings_t *settings, const char *text)
   settings->spin = WS_SPIN_OFF;
   if (strcmp(text, "auto") == 0)
     settings->spin = WS_SPIN_AUTO;
+  else if (strcmp(text, "hot") == 0)
+    settings->spin = WS_SPIN_HOT;
   else if (strncmp(text, fixed, strlen(fixed)) == 0 && read_us(text + strlen(fixed), &settings->spin_lead_ns))
     settings->spin = WS_SPIN_FIXED;
   return settings->spin != WS_SPIN_OFF || strcmp(text, "off") == 0;
@@ -121,7 +123,7 @@ typedef struct {
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
 } entry_t;
 static const entry_t entries[] = {
-    {"spin", read_spin, "off, auto, fixed:<us> with 0 to 10000", "pre-wake is off", true},
+    {"spin", read_spin, "off, auto, hot, fixed:<us> with 0 to 10000", "pre-wake is off", true},
     {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
     {"report", read_report, "0, 1", "no report is printed", false},
     {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false},

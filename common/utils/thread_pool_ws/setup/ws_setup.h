@@ -16,8 +16,8 @@ int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
 
 // ws_topo.c
 
-/// @brief Decide the CPU of every worker from cores or pin_step: cpu[i] = CPU or -1. Warns about CPUs
-/// that are offline, do not exist, or are named twice.
+/// @brief Decide the CPU of every worker from cores, or pin_first and pin_step: cpu[i] = CPU or -1. Warns
+/// about CPUs that are offline, do not exist, or are named twice.
 void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
 
 /// @brief Set pool->cpus: CPUs that count for this pool, of pool->mask and of cpu[0..workers), at most the

@@ -41,21 +41,39 @@ static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
   return -1;
 }
 
-void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu)
+/// @return the CPU of worker @p i by pin_first and pin_step; -1 = it floats
+static int32_t step_cpu(const ws_settings_t *settings, const ws_cpuset_t *mask, uint32_t i)
 {
   const uint32_t count = ws_os_cpuset_count(mask);
+  if (settings->core_count > 0 || settings->pin_step == 0 || count == 0)
+    return -1;
+  const uint32_t first = settings->pin_first < count ? settings->pin_first : count - 1, kept = count - first;
+  i %= count;
+  if (i >= kept)
+    return nth_cpu(mask, i - kept);
+  uint32_t lap = 1; // workers until the steps are back at the first CPU
+  while ((uint64_t)lap * settings->pin_step % kept != 0)
+    lap++;
+  // Back at the first CPU go on one further: a step of 2 reaches the odd ones after the even ones.
+  return nth_cpu(mask, first + (uint32_t)(((uint64_t)i * settings->pin_step + i / lap) % kept));
+}
+
+void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu)
+{
   for (uint32_t i = 0; i < settings->workers; i++)
-    cpu[i] = -1;
-  if (settings->core_count > 0) {
-    plan_cores(settings, cpu);
-  } else if (settings->pin_step > 0 && count > 0) {
-    uint32_t lap = 1; // workers until the steps are back at the first CPU
-    while ((uint64_t)lap * settings->pin_step % count != 0)
-      lap++;
-    // Back at the first CPU go on one further: a step of 2 reaches the odd ones after the even ones.
-    for (uint32_t i = 0; i < settings->workers; i++)
-      cpu[i] = nth_cpu(mask, (uint32_t)(((uint64_t)i * settings->pin_step + i / lap) % count));
-  }
+    cpu[i] = step_cpu(settings, mask, i);
+  plan_cores(settings, cpu);
+}
+
+int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index)
+{
+  ws_settings_t own;
+  ws_cpuset_t mask;
+  if (!settings || ws_settings_take(&own, settings) < 0)
+    return -1;
+  if (index < own.core_count)
+    return own.cores[index] >= 0 ? own.cores[index] : -1;
+  return ws_os_process_cpus(&mask) == 0 ? step_cpu(&own, &mask, index) : -1;
 }
 
 void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu)

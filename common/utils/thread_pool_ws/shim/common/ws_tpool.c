@@ -96,6 +96,8 @@ static void describe_spin(const ws_settings_t *settings, char out[SPIN_SHOWN])
 {
   if (settings->spin == WS_SPIN_OFF)
     snprintf(out, SPIN_SHOWN, "spin off");
+  else if (settings->spin == WS_SPIN_HOT)
+    snprintf(out, SPIN_SHOWN, "spin hot: workers busy-poll");
   else if (settings->spin == WS_SPIN_FIXED)
     snprintf(out, SPIN_SHOWN, "spin fixed %g us", (double)settings->spin_lead_ns / 1000);
   else

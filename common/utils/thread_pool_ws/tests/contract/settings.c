@@ -80,6 +80,7 @@ static const struct {
     // An entry takes precedence over the environment. An error of the environment is said once for all pools,
     // one of a list for each.
     {"work", "-1,-1", "TPOOL_WS_SPIN=fixed:33", {{1, "spin fixed 33 us\n"}}},
+    {"work", "-1,-1", "TPOOL_WS_SPIN=hot", {{1, "spin hot: workers busy-poll\n"}}},
     {"work", "-1,-1,spin=off", "TPOOL_WS_SPIN=fixed:33", {{1, "spin off\n"}}},
     {"work_twice", "-1,-1", "TPOOL_WS_SPIN=whenever", {{1, "TPOOL_WS_SPIN=\"whenever\""}, {2, "spin off\n"}}},
     {"work_twice", "-1,-1", "TPOOL_WS_NOTHING=1", {{1, "TPOOL_WS_NOTHING"}}},

@@ -8,7 +8,7 @@
 static ws_tpool_params_t prepared(void)
 {
   ws_tpool_params_t params = {.settings = test_settings(1)};
-  params.settings.spin = WS_SPIN_HOT; // what no entry can give
+  params.settings.spin = WS_SPIN_FIXED; // what no entry here gives
   params.settings.spin_cpu_max_percent = 33;
   return params;
 }
@@ -130,13 +130,13 @@ static ws_settings_t applied(const char *text)
 TEST_CASE(settings_anywhere_beside_the_cores)
 {
   ws_settings_t settings = applied("-1,-1");
-  CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && settings.spin_cpu_max_percent == 33);
+  CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_cpu_max_percent == 33);
   settings = applied("spin=off,-1,-1");
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 33);
   settings = applied("-1, SPIN = Auto ,-1,spin_cpu_max=7");
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.spin_cpu_max_percent == 7);
   settings = applied("-1,report=1,-1,");
-  CU_ASSERT_TRUE(settings.report && settings.spin == WS_SPIN_HOT);
+  CU_ASSERT_TRUE(settings.report && settings.spin == WS_SPIN_FIXED);
   CU_ASSERT_EQUAL(test_warnings.count, 0);
   CU_ASSERT_TRUE(gives("n,spin=auto", 0, NULL, true));
 }

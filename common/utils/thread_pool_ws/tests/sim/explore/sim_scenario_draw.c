@@ -498,7 +498,7 @@ static void shim_action(sim_action_t *action)
   burst->cover = burst->earlier = 0;
 }
 
-/// The pools lie behind a shim. They do not busy-poll without end.
+/// The pools lie behind a shim.
 static void special_shim(sim_scenario_t *scenario)
 {
   scenario->shape = (sim_shape_t)between(SIM_SHAPE_FIFO, SIM_SHAPE_COUNTER);
@@ -516,7 +516,6 @@ static void special_shim(sim_scenario_t *scenario)
     pool->aborts = one_in(2);
     pool->full = WS_FULL_GROW;
     pool->fifo = pool->host_threads = true;
-    pool->spin = pool->spin == WS_SPIN_HOT ? WS_SPIN_AUTO : pool->spin;
     pool->class = above ? WS_CLASS_RR : pool->class;
     pool->pinned = above || pool->pinned;
   }

@@ -70,9 +70,7 @@ def burst_job(
     settings = {key: label[key] for key in NAMED if key in label}
     words = [f"{key}={value}" for key, value in (settings | more).items()]
     words += [*machine.words, *workload_words(label["workload"]), f"period_us={period_us:g}"]
-    # hot is one of the benchmark's settings, the others are the pool's own
-    environment = {} if spin == "hot" else {"TPOOL_WS_SPIN": spin}
-    return Job((*words, f"hot={int(spin == 'hot')}"), label, environment)
+    return Job(tuple(words), label, {"TPOOL_WS_SPIN": spin})
 
 
 def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) -> Job:

@@ -367,8 +367,7 @@ static void *begin(void *arg)
 {
   const sim_bursts_t *wanted = run.wanted;
   const bench_settings_t settings = {.workers = wanted->workers,
-                                     .hot = wanted->hot,
-                                     .pinned = wanted->pinned,
+                                     .pin_step = wanted->pinned,
                                      .rt_priority = wanted->classes != SIM_OTHER ? PRIORITY : 0,
                                      .tasks_max = wanted->plan.tasks_max};
   if (wanted->classes != SIM_OTHER && !wanted->pool->sets_class)

@@ -19,7 +19,6 @@ typedef enum { SIM_OTHER, SIM_RR, SIM_RR_ALL } sim_classes_t;
 typedef struct {
   const bench_backend_t *pool;
   uint32_t workers;
-  bool hot;
   bool pinned; ///< worker i to CPU i
   sim_classes_t classes; ///< as in the benchmark: all normal; workers real-time; all real-time
   uint32_t producers; ///< each pushes and joins slots of its own; more than one: the ws pool only

@@ -11,6 +11,7 @@
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
+#define UNTOUCHED ((ws_spin_t)(WS_SPIN_HOT + 1))
 #define LEAD_UNTOUCHED 777u
 #define PERCENT_UNTOUCHED 33u
 
@@ -24,7 +25,7 @@ static unsigned long getauxval_seam(unsigned long type)
 static ws_settings_t fresh(void)
 {
   ws_settings_t settings = test_settings(1);
-  settings.spin = WS_SPIN_HOT; // what no text can give
+  settings.spin = UNTOUCHED; // what no text can give
   settings.spin_lead_ns = LEAD_UNTOUCHED;
   settings.spin_cpu_max_percent = PERCENT_UNTOUCHED;
   return settings;
@@ -70,12 +71,13 @@ TEST_CASE(lists)
     const char *list;
     given_t given;
   } rows[] = {
-      {"", {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
-      {" ,,\t", {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
+      {"", {UNTOUCHED, LEAD, PERCENT, false, NULL}},
+      {" ,,\t", {UNTOUCHED, LEAD, PERCENT, false, NULL}},
       {"spin=off", {WS_SPIN_OFF, LEAD, PERCENT, false, NULL}},
       {"spin=off,spin=auto", {WS_SPIN_AUTO, LEAD, PERCENT, false, NULL}}, // the last one
       {", SPIN = Auto ,Spin_CPU_Max=\t100,", {WS_SPIN_AUTO, LEAD, 100, false, NULL}},
       {"spin= \tAuTo \r\n", {WS_SPIN_AUTO, LEAD, PERCENT, false, NULL}},
+      {"spin=Hot,spin_cpu_max=5", {WS_SPIN_HOT, LEAD, 5, false, NULL}},
       {"spin=fixed:40", {WS_SPIN_FIXED, 40000, PERCENT, false, NULL}},
       {"spin=FIXED:0", {WS_SPIN_FIXED, 0, PERCENT, false, NULL}},
       {"spin=fixed:12.5", {WS_SPIN_FIXED, 12500, PERCENT, false, NULL}},
@@ -83,14 +85,14 @@ TEST_CASE(lists)
       {"spin=fixed:3.14159265358979", {WS_SPIN_FIXED, 3141, PERCENT, false, NULL}},
       {"spin=fixed:0000000000012", {WS_SPIN_FIXED, 12000, PERCENT, false, NULL}},
       {"spin=fixed:10000.000", {WS_SPIN_FIXED, 10000000, PERCENT, false, NULL}},
-      {"spin_cpu_max=0", {WS_SPIN_HOT, LEAD, 0, false, NULL}},
-      {"spin_cpu_max= 100 ", {WS_SPIN_HOT, LEAD, 100, false, NULL}},
-      {"spin_cpu_max=050", {WS_SPIN_HOT, LEAD, 50, false, NULL}},
-      {"report=1", {WS_SPIN_HOT, LEAD, PERCENT, true, NULL}},
-      {"report=1,report=0", {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
+      {"spin_cpu_max=0", {UNTOUCHED, LEAD, 0, false, NULL}},
+      {"spin_cpu_max= 100 ", {UNTOUCHED, LEAD, 100, false, NULL}},
+      {"spin_cpu_max=050", {UNTOUCHED, LEAD, 50, false, NULL}},
+      {"report=1", {UNTOUCHED, LEAD, PERCENT, true, NULL}},
+      {"report=1,report=0", {UNTOUCHED, LEAD, PERCENT, false, NULL}},
       {"report=1,7,spin=auto",
        {WS_SPIN_AUTO, LEAD, PERCENT, true, "entry 2 \"7\" is no setting (known: spin="}},
-      {"spi=off", {WS_SPIN_HOT, LEAD, PERCENT, false, "entry 1 \"spi=off\" is no setting"}},
+      {"spi=off", {UNTOUCHED, LEAD, PERCENT, false, "entry 1 \"spi=off\" is no setting"}},
       {"prio=low,spin=auto", {WS_SPIN_AUTO, LEAD, PERCENT, false, "entry 1 \"prio=low\" is no setting"}},
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
@@ -102,7 +104,7 @@ TEST_CASE(lists)
     CU_ASSERT_TRUE(right);
   }
   const char *at =
-      "spin=|spin=on|spin=hot|spin=fixed|spin=fixed:x|spin_cpu_max=|spin_cpu_max=101|spin_cpu_max=-1|spin"
+      "spin=|spin=on|spin=hot:5|spin=fixed|spin=fixed:x|spin_cpu_max=|spin_cpu_max=101|spin_cpu_max=-1|spin"
       "|spin:auto|spin_cpu=5|spinner|spin_max=5|spin =auto=off|spin_cpu_max";
   char wrong[128], list[256], said[256];
   while (next_text(&at, wrong)) {
@@ -121,7 +123,7 @@ TEST_CASE(entries)
   CU_ASSERT_EQUAL(ws_settings_list(NULL, "spin=auto", NULL, NULL), -EINVAL);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spinn", "auto"), -EINVAL);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, NULL, "auto"), -EINVAL);
-  CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && test_warnings_with("\"spinn\": unknown setting") == 1);
+  CU_ASSERT_TRUE(settings.spin == UNTOUCHED && test_warnings_with("\"spinn\": unknown setting") == 1);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spin", " fixed:12.5"), 0);
   CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_lead_ns == 12500);
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "spin_cpu_max", "101"), -EINVAL);
@@ -134,7 +136,7 @@ TEST_CASE(entries)
 TEST_CASE(wrong_modes_are_off_and_said)
 {
   static const char wrong[] =
-      "| |\n|,|=|0|1|on|hot|of|offf|off off|off,|auto:|auto:5|autoo|aut|au to|fixed|fixed:|fixed: |fixed: 40"
+      "| |\n|,|=|0|1|on|hot:|of|offf|off off|off,|auto:|auto:5|autoo|aut|au to|fixed|fixed:|fixed: |fixed: 40"
       "|fixed :40|fixed=40|fixed40|fixed:-1|fixed:+1|fixed:-0|fixed:.5|fixed:5.|fixed:5.5.|fixed:1.2.3"
       "|fixed:5,5|fixed:1e3|fixed:0x10|fixed:40us|fixed:40 us|fixed:nan|fixed:inf|fixed:10001|fixed:10000.5"
       "|fixed:4294967296|fixed:4294967336|fixed:18446744073709551616|fixed:40\x01|fixed:4\xc2\xa0|\xff\xfe"
@@ -190,9 +192,10 @@ TEST_CASE(variables)
     given_t given;
   } rows[] = {
       {"fixed:25", "40", "1", {WS_SPIN_FIXED, 25000, 40, true, NULL}},
+      {"hot", NULL, NULL, {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
       {"auto", NULL, "0", {WS_SPIN_AUTO, LEAD, PERCENT, false, NULL}},
-      {NULL, NULL, NULL, {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
-      {"", "", "", {WS_SPIN_HOT, LEAD, PERCENT, false, NULL}},
+      {NULL, NULL, NULL, {UNTOUCHED, LEAD, PERCENT, false, NULL}},
+      {"", "", "", {UNTOUCHED, LEAD, PERCENT, false, NULL}},
       {"always", NULL, NULL, {WS_SPIN_OFF, LEAD, PERCENT, false, "TPOOL_WS_SPIN=\"always\""}},
       // the limit was wrong: no spinning without one
       {"auto", "1000", NULL, {WS_SPIN_OFF, LEAD, 0, false, "TPOOL_WS_SPIN_CPU_MAX=\"1000\""}},
@@ -242,7 +245,7 @@ TEST_CASE(not_read_with_more_rights_than_the_user)
   privileged = true;
   for (uint32_t looks = 0; looks < 2; looks++) {
     const ws_settings_t settings = environment("auto", "100", "1");
-    CU_ASSERT_TRUE(settings.spin == WS_SPIN_HOT && !settings.report);
+    CU_ASSERT_TRUE(settings.spin == UNTOUCHED && !settings.report);
     CU_ASSERT_EQUAL(test_warnings_with("TPOOL_WS_SPIN: ignored, like all variables TPOOL_WS_"), looks == 0);
     CU_ASSERT_TRUE(looks > 0 || test_warnings_with("AmbientCapabilities=") == 1);
   }

@@ -53,30 +53,69 @@ static ws_cpuset_t set_of(const uint32_t *cpu, uint32_t count)
   return set;
 }
 
-/// Whatever the step, no CPU is used twice before all have been used once, and the second one is a step
-/// further.
+/// Whatever the step, no CPU is used twice before all have been used once, the second one is a step further,
+/// and those before the first come last.
 TEST_CASE(each_step_uses_every_cpu)
 {
   static const uint32_t cpu[] = {2, 3, 5, 7, 11, 13, 17, 19};
-  for (uint32_t count = 1; count <= 8; count++) {
-    for (uint32_t step = 1; step <= 9; step++) {
-      ws_cpuset_t mask = set_of(cpu, count);
-      ws_settings_t settings = test_settings(2 * count);
-      settings.pin_step = step;
-      int32_t plan[16];
-      uint32_t used[20] = {0};
-      ws_topo_plan(&settings, &mask, plan);
-      for (uint32_t i = 0; i < count; i++)
-        used[plan[i] >= 0 && plan[i] < 20 ? plan[i] : 0]++;
-      uint32_t once = 0;
-      for (uint32_t i = 0; i < count; i++)
-        once += used[cpu[i]] == 1;
-      CU_ASSERT_EQUAL(once, count);
-      CU_ASSERT_EQUAL(plan[0], (int32_t)cpu[0]);
-      if (count > step)
-        CU_ASSERT_EQUAL(plan[1], (int32_t)cpu[step]);
+  for (uint32_t i = 0; i < 8 * 9 * 9; i++) {
+    const uint32_t count = i % 8 + 1, step = i / 8 % 9 + 1, offset = i / 72;
+    const uint32_t first = offset < count ? offset : count - 1;
+    ws_cpuset_t mask = set_of(cpu, count);
+    ws_settings_t settings = test_settings(2 * count);
+    settings.pin_step = step;
+    settings.pin_first = offset;
+    int32_t plan[16];
+    uint64_t used = 0, wanted = 0;
+    ws_topo_plan(&settings, &mask, plan);
+    for (uint32_t k = 0; k < count; k++) {
+      used |= UINT64_C(1) << plan[k];
+      wanted |= UINT64_C(1) << cpu[k];
     }
+    CU_ASSERT_TRUE(used == wanted && memcmp(plan, plan + count, count * sizeof(plan[0])) == 0);
+    CU_ASSERT_EQUAL(plan[0], (int32_t)cpu[first]);
+    if (count - first > step)
+      CU_ASSERT_EQUAL(plan[1], (int32_t)cpu[first + step]);
+    for (uint32_t k = 0; k < first; k++)
+      CU_ASSERT_EQUAL(plan[count - first + k], (int32_t)cpu[k]);
   }
+}
+
+/// The threads of a pool and one beside them, on masks of more and fewer CPUs; what a list of cores has.
+TEST_CASE(order_of_cpus)
+{
+  static const uint32_t cpu[] = {0, 1, 2, 3, 4, 5, 6, 7, 1040};
+  static const struct {
+    uint32_t count, step, first;
+    int32_t plan[9];
+  } rows[] = {{8, 2, 0, {0, 2, 4, 6, 1, 3, 5, 7, 0}},    {8, 2, 1, {1, 3, 5, 7, 2, 4, 6, 0, 1}},
+              {9, 4, 1, {1, 5, 2, 6, 3, 7, 4, 1040, 0}}, {8, 1, 3, {3, 4, 5, 6, 7, 0, 1, 2, 3}},
+              {2, 2, 0, {0, 1, 0, 1, 0, 1, 0, 1, 0}},    {2, 2, 1, {1, 0, 1, 0, 1, 0, 1, 0, 1}},
+              {1, 2, 1, {0, 0, 0, 0, 0, 0, 0, 0, 0}}};
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    const ws_cpuset_t mask = set_of(cpu, rows[i].count);
+    ws_settings_t settings = test_settings(9);
+    settings.pin_step = rows[i].step;
+    settings.pin_first = rows[i].first;
+    int32_t plan[9];
+    ws_topo_plan(&settings, &mask, plan);
+    CU_ASSERT_EQUAL(memcmp(plan, rows[i].plan, sizeof(plan)), 0);
+  }
+  ws_settings_t settings = test_settings(1);
+  far_cpu = 1500;
+  CU_ASSERT_EQUAL(ws_settings_cpu(&settings, 0), -1);
+  settings.pin_step = settings.pin_first = 1;
+  CU_ASSERT_TRUE(ws_settings_cpu(&settings, 0) == 1500 && ws_settings_cpu(&settings, 1) == 0);
+  refused = EPERM;
+  CU_ASSERT_EQUAL(ws_settings_cpu(&settings, 0), -1);
+  refused = 0;
+  far_cpu = -1;
+  settings.cores = (const int32_t[]){7, -2};
+  settings.core_count = 2;
+  CU_ASSERT_TRUE(ws_settings_cpu(&settings, 0) == 7 && ws_settings_cpu(&settings, 1) == -1);
+  CU_ASSERT_TRUE(ws_settings_cpu(&settings, 2) == -1 && ws_settings_cpu(NULL, 0) == -1);
+  settings.workers = UINT32_MAX;
+  CU_ASSERT_TRUE(ws_settings_cpu(&settings, 0) == -1 && test_warnings_with("setting workers") == 1);
 }
 
 static uint32_t cpus_of(const ws_cpuset_t *mask, const int32_t *cpu, uint32_t workers)

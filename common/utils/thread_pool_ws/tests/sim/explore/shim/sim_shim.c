@@ -26,7 +26,7 @@ static const ws_tpool_t *behind[SIM_POOLS_MAX];
 
 static void write_params(const sim_pool_plan_t *plan, char *text)
 {
-  static const char *const modes[] = {"off", "fixed", "auto", "auto"};
+  static const char *const modes[] = {"off", "fixed", "auto", "hot"};
   size_t length = 0;
   for (uint32_t i = 0; i < plan->workers; i++)
     length += (size_t)sprintf(text + length, "%d,", plan->pinned ? plan->core[i] : -1);
