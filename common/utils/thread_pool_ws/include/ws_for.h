@@ -27,6 +27,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+#pragma GCC diagnostic push // of inline functions in C
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
 /// What a loop does.
@@ -67,6 +70,7 @@ static inline int ws_for(ws_pool_t *pool, const ws_for_t *how, uint64_t first, u
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 #endif

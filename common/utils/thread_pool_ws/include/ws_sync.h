@@ -33,16 +33,25 @@ extern "C" {
 
 #define WS_SYNC_NO_DEADLINE UINT64_MAX
 
+/// For objects with a pointer, which C++ does not take from the number 0 without a warning.
+#ifdef __cplusplus
+#define WS_SYNC_ZEROS                                                                                        \
+  {                                                                                                          \
+  }
+#else
+#define WS_SYNC_ZEROS                                                                                        \
+  {                                                                                                          \
+    0                                                                                                        \
+  }
+#endif
+
 /// A cancel token: one request ends the present and all later waits of the fibers and threads that use it.
 typedef struct ws_cancel_s {
   uint32_t requested;
   uint32_t forks; ///< of the process that has written waiters
   struct ws_waiter_s *waiters;
 } ws_cancel_t;
-#define WS_CANCEL_INIT                                                                                       \
-  {                                                                                                          \
-    0, 0, 0                                                                                                  \
-  }
+#define WS_CANCEL_INIT WS_SYNC_ZEROS
 
 /// @brief Make a token that is not requested. No wait may use it during the call.
 void ws_cancel_init(ws_cancel_t *cancel);
@@ -92,10 +101,7 @@ typedef struct {
   uint32_t unused, spare;
   ws_mutex_t *mutex;
 } ws_cond_t;
-#define WS_COND_INIT                                                                                         \
-  {                                                                                                          \
-    0, 0, 0                                                                                                  \
-  }
+#define WS_COND_INIT WS_SYNC_ZEROS
 
 /// @brief Unlock @p mutex, wait for a signal, lock @p mutex again. May return without a signal: check the
 /// condition in a loop.
