@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-#include "ws_reduce.h"
+#include "ws_reduce.h" // IWYU pragma: export
 
 #ifdef __cplusplus
 extern "C" {

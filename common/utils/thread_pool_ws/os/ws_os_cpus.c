@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <unistd.h>
 
 static bool get_mask(int32_t tid, unsigned long *mask, size_t bytes)
 {

@@ -3,6 +3,8 @@
 /// ws_callback.h.
 #include "ws_callback.h"
 
+#include <stdarg.h>
+
 void ws_warn_on_stderr(void *unused, const char *message)
 {
   (void)unused;

@@ -6,7 +6,7 @@
 #ifndef WS_GUARD_H
 #define WS_GUARD_H
 
-#include "ws_sleep_state.h"
+#include "ws_sleep_state.h" // IWYU pragma: export
 
 /// @brief The workers have started. Start the guard's thread if the pool has more than one worker, or has
 /// workers and more than one CPU. If the thread cannot be created, the cap is off.

@@ -3,6 +3,8 @@
 /// A library with a pool of its own in a static object, which ends when the library is unloaded.
 #include <array>
 #include <atomic>
+#include <functional>
+#include <future>
 
 #include "../../include/ws_pool.hpp"
 #include "cxx_unload.h"

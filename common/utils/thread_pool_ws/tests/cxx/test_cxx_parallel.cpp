@@ -2,7 +2,9 @@
 /// @file test_cxx_parallel.cpp
 /// ws::parallel_for, ws::parallel_reduce and ws::parallel_invoke: each number once, types of numbers and
 /// results, order of the combinations, exceptions.
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "cxx_scene.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_start.c
 /// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
-#include "../../../setup/ws_setup.h"
 #include "../../support/ws_seam.h"
 
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
