@@ -2,7 +2,7 @@
 /// @file echo.c
 /// An echo server: a fiber for each connection. Use: echo PORT, or echo --check
 #define _GNU_SOURCE // SOCK_NONBLOCK
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -4,15 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <complex>
-#include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <pthread.h>
+#include <signal.h>
 
 #include <ws_pool.hpp>
 

@@ -11,6 +11,7 @@
 #include "numbers.h"
 #include "options.h"
 #include "quicksort.h"
+#include "tpool.h"
 #ifdef HAVE_TBB
 #include "tbb_sort.h"
 #endif

@@ -3,6 +3,7 @@
 /// tbb_sort.h.
 #include "tbb_sort.h"
 
+#include <cstddef>
 #include <tbb/global_control.h>
 #include <tbb/parallel_sort.h>
 #include <tbb/task_arena.h>

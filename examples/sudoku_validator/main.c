@@ -3,10 +3,12 @@
 /// Options, and reading a board.
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sudoku.h"
+#include "ws_sched.h"
 
 static const char usage[] =
     "usage: sudoku_validator [option...] [file]\n"

@@ -3,10 +3,12 @@
 /// Times of a validation: one thread and several, quiet and noisy. The four take turns, so that a disturbance
 /// of the machine meets all of them.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "sudoku.h"
+#include "ws_sched.h"
 
 #define ROUNDS 15
 enum { QUIET, NOISY, KINDS };

@@ -6,12 +6,15 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <ws_pool.hpp>

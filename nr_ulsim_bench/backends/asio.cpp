@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/version.hpp>
+#include <cstdint>
 
 #include "pool.hpp"
 

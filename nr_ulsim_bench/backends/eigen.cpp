@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Eigen's non-blocking ThreadPool and its Barrier. A push into a full queue runs the task in the producer.
+#include <cstdint>
 #include <memory>
 #include <unsupported/Eigen/CXX11/ThreadPool>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GLib's GThreadPool, exclusive, so that its threads start at creation. It has no wait but the one that frees
 // it.
+#include <cstdint>
 #include <glib.h>
 
 #include "pool.hpp"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libuv's worker threads. Each task needs a request, and its end is a callback on the producer's loop.
+#include <cstddef>
+#include <stdlib.h>
 #include <uv.h>
+#include <vector>
 
 #include <string>
 

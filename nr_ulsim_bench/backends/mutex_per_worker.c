@@ -5,4 +5,4 @@
 // while another worker sleeps.
 #define MUTEX_QUEUES(workers) (workers)
 #define BENCH_NESTED_PUSH false // the next queue is the producer's to choose
-#include "mutex_pool.h"
+#include "mutex_pool.h" // IWYU pragma: keep, for all of it

@@ -3,4 +3,4 @@
 // description.
 #define MUTEX_QUEUES(workers) 1
 #define BENCH_NESTED_PUSH true
-#include "mutex_pool.h"
+#include "mutex_pool.h" // IWYU pragma: keep, for all of it

@@ -3,6 +3,7 @@
 // whole measurement is one parallel phase, where workers stay in the arena (versions that have it; older ones
 // refuse; 2022 has it as a preview).
 #define TBB_PREVIEW_PARALLEL_PHASE 1
+#include <cstdint>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_reduce.h>

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "bench_backend.h"
-#include "latch.h"
+#include "bench_backend.h" // IWYU pragma: export
+#include "latch.h" // IWYU pragma: export
 
 /// The burst that a pool without a wait of its own counts down.
 class CountedBurst {

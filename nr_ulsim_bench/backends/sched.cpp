@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This project's pool by its interface ws_sched. A post needs a task of the caller's, which is prepared
 // before each post: a program would prepare some of its tasks once.
+#include <stdlib.h>
 #include <ws_sched.h>
 
 #include <algorithm>

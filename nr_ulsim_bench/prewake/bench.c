@@ -8,8 +8,6 @@
 // producer's own CPU starts at once, but nothing is gained. A burst of one task, which wants no other CPU, is
 // as late as that task.
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 

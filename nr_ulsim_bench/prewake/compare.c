@@ -2,6 +2,7 @@
 // Modes against each other: in one pool, in turns, on the same grid of slots. What the machine does meanwhile
 // hits all of them alike, and so do the arrivals of a round.
 #include <stdio.h>
+#include <string.h>
 
 #include "memory.h"
 #include "prewake.h"

@@ -5,11 +5,11 @@
 #ifndef PREWAKE_H
 #define PREWAKE_H
 
-#include "cpus.h"
-#include "report.h"
-#include "request.h"
-#include "slot_plan.h"
-#include "ws_pool.h"
+#include "cpus.h" // IWYU pragma: export
+#include "report.h" // IWYU pragma: export
+#include "request.h" // IWYU pragma: export
+#include "slot_plan.h" // IWYU pragma: export
+#include "ws_pool.h" // IWYU pragma: export
 
 #define MODES_MAX 64
 #define TURNS_MAX 64

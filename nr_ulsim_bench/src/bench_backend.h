@@ -7,8 +7,8 @@
 #ifndef BENCH_BACKEND_H
 #define BENCH_BACKEND_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #ifdef __cplusplus
 extern "C" {

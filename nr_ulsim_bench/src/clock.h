@@ -5,7 +5,7 @@
 #define BENCH_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
+#include <time.h> // IWYU pragma: export
 
 /// More than this between two looks at the clock, of 20 to 60 ns each, means that the thread was off the CPU.
 #define WORK_GAP_NS_MAX 300

@@ -5,7 +5,7 @@
 #ifndef BENCH_COUNTERS_H
 #define BENCH_COUNTERS_H
 
-#include "report.h"
+#include "report.h" // IWYU pragma: export
 
 #define COUNTERS 7u
 

@@ -4,7 +4,7 @@
 #ifndef BENCH_CPUS_H
 #define BENCH_CPUS_H
 
-#include <sched.h>
+#include <sched.h> // IWYU pragma: export
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,6 +2,9 @@
 // Boost.Fiber with its default scheduler, round robin on the calling thread.
 #include <boost/fiber/all.hpp>
 #include <boost/version.hpp>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 #include <chrono>
 #include <functional>

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "report.h"
+#include "report.h" // IWYU pragma: export
 
 void costs_ws(report_t *report, uint32_t count);
 

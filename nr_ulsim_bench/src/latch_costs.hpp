@@ -6,13 +6,15 @@
 #ifndef LATCH_COSTS_HPP
 #define LATCH_COSTS_HPP
 
+#include <cstdint>
 #include <cstdlib>
+#include <stdlib.h>
 #include <vector>
 
 extern "C" {
-#include "clock.h"
-#include "latch_costs.h"
-#include "usage.h"
+#include "clock.h" // IWYU pragma: export
+#include "latch_costs.h" // IWYU pragma: export
+#include "usage.h" // IWYU pragma: export
 }
 
 #define AT_ONCE 100

@@ -4,8 +4,8 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #define REPORT_CHARS_MAX 32768
 

@@ -4,13 +4,13 @@
 #ifndef BENCH_REQUEST_H
 #define BENCH_REQUEST_H
 
-#include <sched.h>
+#include <sched.h> // IWYU pragma: export
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arrivals.h"
-#include "process.h"
-#include "report.h"
+#include "arrivals.h" // IWYU pragma: export
+#include "process.h" // IWYU pragma: export
+#include "report.h" // IWYU pragma: export
 
 #define REQUEST_BURSTS_MAX 4
 #define REQUEST_ENV_MAX 8

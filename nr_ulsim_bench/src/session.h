@@ -4,10 +4,10 @@
 #ifndef BENCH_SESSION_H
 #define BENCH_SESSION_H
 
-#include "bench_backend.h"
-#include "counters.h"
-#include "report.h"
-#include "request.h"
+#include "bench_backend.h" // IWYU pragma: export
+#include "counters.h" // IWYU pragma: export
+#include "report.h" // IWYU pragma: export
+#include "request.h" // IWYU pragma: export
 
 /// The burst of measure_idle().
 #define IDLE_BURST_TASKS 50u

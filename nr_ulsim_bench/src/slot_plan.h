@@ -4,9 +4,9 @@
 #ifndef BENCH_SLOT_PLAN_H
 #define BENCH_SLOT_PLAN_H
 
-#include "bench_backend.h"
-#include "report.h"
-#include "request.h"
+#include "bench_backend.h" // IWYU pragma: export
+#include "report.h" // IWYU pragma: export
+#include "request.h" // IWYU pragma: export
 
 typedef struct {
   uint32_t slot;

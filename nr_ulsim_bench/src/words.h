@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report.h"
+#include "report.h" // IWYU pragma: export
 
 #define WORDS_CHARS_MAX 4096
 

@@ -3,6 +3,7 @@
 /// forks <slots>...   For each number a child, which decodes four segments in each of so many slots, in a
 /// pool of its own.
 #include <stdlib.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -21,7 +21,7 @@
 #define TASK_MANAGER_H
 
 #include <pthread.h>
-#include <stdint.h>
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

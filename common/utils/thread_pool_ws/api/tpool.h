@@ -34,8 +34,8 @@
 #ifndef TPOOL_H
 #define TPOOL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

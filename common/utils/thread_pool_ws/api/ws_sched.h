@@ -27,9 +27,9 @@
 #ifndef WS_SCHED_H
 #define WS_SCHED_H
 
-#include <stdint.h>
+#include <stdint.h> // IWYU pragma: export
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

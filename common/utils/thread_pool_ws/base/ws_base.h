@@ -6,12 +6,15 @@
 #ifndef WS_BASE_H
 #define WS_BASE_H
 
+#include <errno.h> // IWYU pragma: export
+#include <stdalign.h> // IWYU pragma: export
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
+#include <stdio.h> // IWYU pragma: export
+#include <stdlib.h> // IWYU pragma: export
+#include <string.h> // IWYU pragma: export
 
 // AddressSanitizer.
 #if defined(__SANITIZE_ADDRESS__)

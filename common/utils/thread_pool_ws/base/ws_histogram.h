@@ -10,6 +10,8 @@
 #ifndef WS_HISTOGRAM_H
 #define WS_HISTOGRAM_H
 
+#include <stdint.h>
+
 #include "ws_atomic.h"
 
 #define WS_HISTOGRAM_FIRST_OCTAVE 7u

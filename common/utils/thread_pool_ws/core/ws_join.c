@@ -7,10 +7,12 @@
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_inbox.h"
+#include "../tasks/ws_shared.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 #include "ws_run.h"
+#include "ws_search.h"
 
 /// What a thread waits for.
 typedef struct {

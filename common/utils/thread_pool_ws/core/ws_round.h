@@ -4,7 +4,7 @@
 #ifndef WS_ROUND_H
 #define WS_ROUND_H
 
-#include "ws_search.h"
+#include "ws_search.h" // IWYU pragma: export
 
 // Rounds: the one rule of fairness. A thread prefers the tasks of its own queue. If these never run out (a
 // task pushes its successor, fibers yield to each other), other tasks would wait without end. So the own

@@ -4,7 +4,7 @@
 #ifndef WS_SEARCH_H
 #define WS_SEARCH_H
 
-#include "../pool/ws_types.h"
+#include "../pool/ws_types.h" // IWYU pragma: export
 
 /// Which tasks a search takes.
 typedef enum {

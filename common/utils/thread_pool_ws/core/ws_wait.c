@@ -22,6 +22,7 @@
 #include "ws_next.h"
 #include "ws_push.h"
 #include "ws_run.h"
+#include "ws_search.h"
 
 static bool is_idle(struct ws_pool_s *pool)
 {

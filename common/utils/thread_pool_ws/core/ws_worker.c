@@ -5,6 +5,8 @@
 ///   RUN --no task--> SPIN --window over--> PARKED (ws_idle.c)
 ///    ^                |                     |
 ///    |__ task found __|__ claimed __________|
+#include "../tasks/ws_shared.h"
+#include "ws_round.h"
 #include "ws_run.h"
 
 #include "../pool/ws_process.h"

@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "../include/ws_sync.h"
-#include "ws_alarm_heap.h"
-#include "ws_fiber_types.h"
-#include "ws_lot_queue.h"
-#include "ws_service.h"
+#include "../include/ws_sync.h" // IWYU pragma: export
+#include "ws_alarm_heap.h" // IWYU pragma: export
+#include "ws_fiber_types.h" // IWYU pragma: export
+#include "ws_lot_queue.h" // IWYU pragma: export
+#include "ws_service.h" // IWYU pragma: export
 
 #define WS_LOT_BUCKETS (1u << WS_LOT_BUCKET_BITS)
 #define WS_CANCEL_LOCKS 16u

@@ -8,6 +8,7 @@
 #include "../core/ws_push.h"
 #include "../core/ws_run.h"
 #include "../pool/ws_lane.h"
+#include "../pool/ws_process.h"
 #include "ws_alarm.h"
 #include "ws_fiber_process.h"
 #include "ws_local_value.h"

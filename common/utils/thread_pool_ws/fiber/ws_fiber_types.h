@@ -4,9 +4,9 @@
 #ifndef WS_FIBER_TYPES_H
 #define WS_FIBER_TYPES_H
 
-#include "../include/ws_fiber.h"
-#include "../pool/ws_types.h"
-#include "ws_fcontext.h"
+#include "../include/ws_fiber.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
+#include "ws_fcontext.h" // IWYU pragma: export
 
 typedef struct ws_slab_s ws_slab_t;
 

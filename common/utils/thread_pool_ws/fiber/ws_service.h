@@ -15,8 +15,8 @@
 #ifndef WS_SERVICE_H
 #define WS_SERVICE_H
 
-#include "../include/ws_pool.h"
-#include "ws_fiber_types.h"
+#include "../include/ws_pool.h" // IWYU pragma: export
+#include "ws_fiber_types.h" // IWYU pragma: export
 
 /// Begins as {0}. Its functions are called under a lock of the caller's, but for the looks at served.
 typedef struct {

@@ -6,7 +6,7 @@
 #ifndef WS_SLAB_H
 #define WS_SLAB_H
 
-#include "ws_fiber_process.h"
+#include "ws_fiber_process.h" // IWYU pragma: export
 
 // The caller of each ws_slab function holds stack_lock.
 

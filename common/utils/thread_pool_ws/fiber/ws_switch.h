@@ -4,7 +4,7 @@
 #ifndef WS_SWITCH_H
 #define WS_SWITCH_H
 
-#include "ws_fiber_process.h"
+#include "ws_fiber_process.h" // IWYU pragma: export
 
 #ifdef WS_ASAN
 #include <sanitizer/asan_interface.h>

@@ -12,7 +12,7 @@
 
 #include "ws_macros_on.hpp"
 
-#include "ws_except.hpp"
+#include "ws_except.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

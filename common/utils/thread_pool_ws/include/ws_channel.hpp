@@ -23,12 +23,17 @@
 
 #include "ws_macros_off.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_sync.hpp"
+#include "ws_sync.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

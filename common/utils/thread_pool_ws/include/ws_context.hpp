@@ -31,12 +31,12 @@
 
 #include "ws_macros_on.hpp"
 
-#include "ws_except.hpp"
-#include "ws_fd.h"
-#include "ws_fiber.h"
-#include "ws_stop_scope.hpp"
-#include "ws_sync.h"
-#include "ws_time.hpp"
+#include "ws_except.hpp" // IWYU pragma: export
+#include "ws_fd.h" // IWYU pragma: export
+#include "ws_fiber.h" // IWYU pragma: export
+#include "ws_stop_scope.hpp" // IWYU pragma: export
+#include "ws_sync.h" // IWYU pragma: export
+#include "ws_time.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

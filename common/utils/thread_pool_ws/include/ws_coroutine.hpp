@@ -43,12 +43,18 @@
 
 #include "ws_macros_off.hpp"
 
+#include <chrono>
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <utility>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_group.hpp"
-#include "ws_promise.hpp"
+#include "ws_group.hpp" // IWYU pragma: export
+#include "ws_promise.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

@@ -16,7 +16,7 @@
 
 #include "ws_macros_on.hpp"
 
-#include "ws_record.h"
+#include "ws_record.h" // IWYU pragma: export
 
 #if defined(__cpp_exceptions)
 #define WS_EXCEPTIONS 1

@@ -32,10 +32,10 @@
 #ifndef WS_FD_H
 #define WS_FD_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "ws_sync.h"
+#include "ws_sync.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -65,11 +65,11 @@
 #ifndef WS_FIBER_H
 #define WS_FIBER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

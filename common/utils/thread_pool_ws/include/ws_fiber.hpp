@@ -6,14 +6,18 @@
 
 #include "ws_macros_off.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_context.hpp"
-#include "ws_local.h"
+#include "ws_context.hpp" // IWYU pragma: export
+#include "ws_local.h" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

@@ -23,7 +23,7 @@
 
 #include <errno.h>
 
-#include "ws_reduce.h"
+#include "ws_reduce.h" // IWYU pragma: export
 
 #ifdef __cplusplus
 extern "C" {

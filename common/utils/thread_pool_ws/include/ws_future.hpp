@@ -36,15 +36,21 @@
 
 #include "ws_macros_off.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <future>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_key.hpp"
-#include "ws_record.hpp"
-#include "ws_stop.hpp"
-#include "ws_time.hpp"
+#include "ws_key.hpp" // IWYU pragma: export
+#include "ws_record.hpp" // IWYU pragma: export
+#include "ws_stop.hpp" // IWYU pragma: export
+#include "ws_time.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

@@ -13,8 +13,8 @@
 #ifndef WS_GROUP_H
 #define WS_GROUP_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

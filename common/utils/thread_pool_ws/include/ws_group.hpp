@@ -11,9 +11,20 @@
 #ifndef WS_GROUP_HPP
 #define WS_GROUP_HPP
 
-#include "ws_group.h"
-#include "ws_pool_owner.hpp"
-#include "ws_time.hpp"
+#include "ws_macros_off.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "ws_macros_on.hpp"
+
+#include "ws_group.h" // IWYU pragma: export
+#include "ws_pool_owner.hpp" // IWYU pragma: export
+#include "ws_time.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

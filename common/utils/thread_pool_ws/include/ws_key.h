@@ -13,7 +13,7 @@
 #ifndef WS_KEY_H
 #define WS_KEY_H
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

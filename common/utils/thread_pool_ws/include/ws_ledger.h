@@ -5,8 +5,8 @@
 #ifndef WS_LEDGER_H
 #define WS_LEDGER_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 #ifndef WS_NODE_H
 #define WS_NODE_H
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

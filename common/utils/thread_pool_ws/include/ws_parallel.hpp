@@ -14,13 +14,19 @@
 
 #include "ws_macros_off.hpp"
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_for.h"
-#include "ws_pool_owner.hpp"
-#include "ws_reduce.h"
+#include "ws_for.h" // IWYU pragma: export
+#include "ws_pool_owner.hpp" // IWYU pragma: export
+#include "ws_reduce.h" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

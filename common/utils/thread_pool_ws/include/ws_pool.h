@@ -47,13 +47,13 @@
 #ifndef WS_POOL_H
 #define WS_POOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "ws_group.h"
-#include "ws_stats.h"
-#include "ws_version.h"
+#include "ws_group.h" // IWYU pragma: export
+#include "ws_stats.h" // IWYU pragma: export
+#include "ws_version.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -36,9 +36,9 @@
 #ifndef WS_POOL_HPP
 #define WS_POOL_HPP
 
-#include "ws_group.hpp"
-#include "ws_parallel.hpp"
-#include "ws_pool_owner.hpp"
-#include "ws_promise.hpp"
+#include "ws_group.hpp" // IWYU pragma: export
+#include "ws_parallel.hpp" // IWYU pragma: export
+#include "ws_pool_owner.hpp" // IWYU pragma: export
+#include "ws_promise.hpp" // IWYU pragma: export
 
 #endif

@@ -6,12 +6,18 @@
 
 #include "ws_macros_off.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <future>
 #include <memory>
+#include <type_traits>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_future.hpp"
+#include "ws_future.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

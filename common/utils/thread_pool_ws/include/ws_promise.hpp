@@ -12,11 +12,15 @@
 
 #include "ws_macros_off.hpp"
 
+#include <exception>
+#include <future>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_pool_owner.hpp"
+#include "ws_pool_owner.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

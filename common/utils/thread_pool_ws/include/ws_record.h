@@ -12,7 +12,7 @@
 #ifndef WS_RECORD_H
 #define WS_RECORD_H
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -9,11 +9,18 @@
 #ifndef WS_RECORD_HPP
 #define WS_RECORD_HPP
 
-#include "ws_block.hpp"
-#include "ws_node.h"
-#include "ws_pool.h"
-#include "ws_record.h"
-#include "ws_task.hpp"
+#include "ws_macros_off.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+#include "ws_macros_on.hpp"
+
+#include "ws_block.hpp" // IWYU pragma: export
+#include "ws_node.h" // IWYU pragma: export
+#include "ws_pool.h" // IWYU pragma: export
+#include "ws_record.h" // IWYU pragma: export
+#include "ws_task.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "ws_pool.h"
+#include "ws_pool.h" // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

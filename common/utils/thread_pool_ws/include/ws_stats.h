@@ -7,9 +7,9 @@
 #ifndef WS_STATS_H
 #define WS_STATS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -16,7 +16,7 @@
 
 #include <type_traits>
 
-#include "ws_except.hpp"
+#include "ws_except.hpp" // IWYU pragma: export
 
 #if __cplusplus >= 202002L && __has_include(<stop_token>)
 #include <stop_token>

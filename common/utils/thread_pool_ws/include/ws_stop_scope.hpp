@@ -4,8 +4,14 @@
 #ifndef WS_STOP_SCOPE_HPP
 #define WS_STOP_SCOPE_HPP
 
-#include "ws_stop.hpp"
-#include "ws_sync.h"
+#include "ws_macros_off.hpp"
+
+#include <type_traits>
+
+#include "ws_macros_on.hpp"
+
+#include "ws_stop.hpp" // IWYU pragma: export
+#include "ws_sync.h" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

@@ -23,8 +23,8 @@
 #ifndef WS_SYNC_H
 #define WS_SYNC_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -25,17 +25,20 @@
 #include "ws_macros_off.hpp"
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "ws_macros_on.hpp"
 
-#include "ws_except.hpp"
-#include "ws_fiber.h"
-#include "ws_stop_scope.hpp"
-#include "ws_sync.h"
-#include "ws_time.hpp"
+#include "ws_except.hpp" // IWYU pragma: export
+#include "ws_fiber.h" // IWYU pragma: export
+#include "ws_stop_scope.hpp" // IWYU pragma: export
+#include "ws_sync.h" // IWYU pragma: export
+#include "ws_time.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

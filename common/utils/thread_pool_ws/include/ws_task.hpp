@@ -12,8 +12,8 @@
 
 #include "ws_macros_on.hpp"
 
-#include "ws_block.hpp"
-#include "ws_context.hpp"
+#include "ws_block.hpp" // IWYU pragma: export
+#include "ws_context.hpp" // IWYU pragma: export
 
 namespace ws {
 inline namespace WS_CXX_MODE {

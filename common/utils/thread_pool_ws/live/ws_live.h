@@ -9,8 +9,8 @@
 #ifndef WS_LIVE_H
 #define WS_LIVE_H
 
-#include "../base/ws_histogram.h"
-#include "../pool/ws_types.h"
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
 
 /// @brief The pool is made: if its settings ask for the record, the ledger or a report, the process's events
 /// go to the rings from now on. What fails is a warning, and the pool runs without.

@@ -19,11 +19,10 @@
 #ifndef WS_PAGE_H
 #define WS_PAGE_H
 
-#include <stdalign.h>
-
-#include "../base/ws_base.h"
-#include "../base/ws_histogram.h"
-#include "../include/ws_stats.h"
+#include "../base/ws_atomic.h"
+#include "../base/ws_base.h" // IWYU pragma: export
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../include/ws_stats.h" // IWYU pragma: export
 
 #define WS_PAGE_MAGIC 0x67507357u // "WsPg"
 #define WS_PAGE_VERSION 1u

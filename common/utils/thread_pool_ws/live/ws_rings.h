@@ -8,12 +8,11 @@
 #ifndef WS_RINGS_H
 #define WS_RINGS_H
 
-#include <stdalign.h>
 #include <unistd.h>
 
-#include "../include/ws_ledger.h"
-#include "../pool/ws_process.h"
-#include "../trace/ws_probe.h"
+#include "../include/ws_ledger.h" // IWYU pragma: export
+#include "../pool/ws_process.h" // IWYU pragma: export
+#include "../trace/ws_probe.h" // IWYU pragma: export
 
 #define WS_RINGS 128u
 #define WS_RING_EVENTS 4096u ///< a power of two

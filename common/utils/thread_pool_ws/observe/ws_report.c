@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
 /// ws_pool_report(): the statistics as one page. It uses only ws_stats.h and the settings.
+#include <stdarg.h>
+
 #include "../include/ws_ledger.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_decide.h"

@@ -5,12 +5,11 @@
 #ifndef WS_OS_H
 #define WS_OS_H
 
-#include <pthread.h>
-#include <signal.h>
+#include <pthread.h> // IWYU pragma: export
 #include <stddef.h>
 
-#include "../base/ws_atomic.h"
-#include "../base/ws_base.h"
+#include "../base/ws_atomic.h" // IWYU pragma: export
+#include "../base/ws_base.h" // IWYU pragma: export
 
 /// CPUs, or nodes, in a word of a mask.
 #define WS_LONG_BITS (8 * sizeof(unsigned long))

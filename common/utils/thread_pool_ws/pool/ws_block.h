@@ -16,8 +16,6 @@
 #ifndef WS_BLOCK_H
 #define WS_BLOCK_H
 
-#include <stdalign.h>
-
 #include "../os/ws_os.h"
 
 #define WS_BLOCK_SHELVES 3u ///< blocks of 64, 128 and 256 bytes

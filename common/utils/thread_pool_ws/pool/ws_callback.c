@@ -3,6 +3,7 @@
 /// ws_callback.h.
 #include "ws_callback.h"
 
+#include <stdarg.h>
 #include <sys/auxv.h>
 
 void ws_warn_on_stderr(void *unused, const char *message)

@@ -5,8 +5,8 @@
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
-#include "../include/ws_trace_slot.h"
-#include "ws_types.h"
+#include "../include/ws_trace_slot.h" // IWYU pragma: export
+#include "ws_types.h" // IWYU pragma: export
 
 /// Pools that a thread finds its lane in without a search.
 #define WS_LANE_CACHE 8

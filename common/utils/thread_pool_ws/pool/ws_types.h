@@ -9,12 +9,12 @@
 #ifndef WS_TYPES_H
 #define WS_TYPES_H
 
-#include <errno.h>
+#include <signal.h>
 
-#include "../base/ws_histogram.h"
-#include "../include/ws_record.h"
-#include "../os/ws_os.h"
-#include "../tasks/ws_tasks.h"
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../include/ws_record.h" // IWYU pragma: export
+#include "../os/ws_os.h" // IWYU pragma: export
+#include "../tasks/ws_tasks.h" // IWYU pragma: export
 
 /// Least stack of a worker, without the libraries' thread-local data. Named in ws_pool.h.
 #define WS_STACK_BYTES_MIN 65536u

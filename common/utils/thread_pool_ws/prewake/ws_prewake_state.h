@@ -13,10 +13,10 @@
 #ifndef WS_PREWAKE_STATE_H
 #define WS_PREWAKE_STATE_H
 
-#include "../base/ws_histogram.h"
-#include "../base/ws_window.h"
-#include "../include/ws_stats.h"
-#include "../pool/ws_types.h"
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../base/ws_window.h" // IWYU pragma: export
+#include "../include/ws_stats.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
 
 // The pattern (ws_period.c) and its phases (ws_predict.c): plain arithmetic, one thread at a time. All times
 // are CLOCK_MONOTONIC.

@@ -16,6 +16,7 @@
 #include "../sleep/ws_guard.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
+#include "../tasks/ws_summary.h"
 #include "../trace/ws_traced.h"
 #include "../wide/ws_wide.h"
 #include "ws_setup.h"

@@ -2,9 +2,12 @@
 /// @file ws_settings.c
 /// ws_setup.h: the defaults and the check of the settings. ws_version.h.
 #define _GNU_SOURCE
+#include "../pool/ws_types.h"
 #include "ws_setup.h"
 
+#include <elf.h>
 #include <link.h>
+#include <signal.h>
 
 #include "../include/ws_version.h"
 #include "../pool/ws_callback.h"

@@ -2,6 +2,7 @@
 /// @file ws_topo.c
 /// ws_setup.h: on which CPUs workers run, and in which order they steal from each other. ws_node.h.
 #include "../include/ws_node.h"
+#include "../os/ws_os.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_near.h"
 #include "ws_setup.h"

@@ -9,7 +9,7 @@
 #ifndef WS_BUDGET_H
 #define WS_BUDGET_H
 
-#include "ws_sleep_state.h"
+#include "ws_sleep_state.h" // IWYU pragma: export
 
 /// @return workers that do not sleep for want of work
 static inline uint32_t ws_awake(const struct ws_pool_s *pool)

@@ -6,7 +6,7 @@
 #ifndef WS_GUARD_H
 #define WS_GUARD_H
 
-#include "ws_sleep_state.h"
+#include "ws_sleep_state.h" // IWYU pragma: export
 
 /// @brief Create the guard's thread. It waits for WS_STARTED_ALL.
 /// @return 0 or an error number: the pool has no guard, and must have no worker

@@ -8,8 +8,8 @@
 #ifndef WS_SLEEP_STATE_H
 #define WS_SLEEP_STATE_H
 
-#include "../include/ws_stats.h"
-#include "../pool/ws_types.h"
+#include "../include/ws_stats.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED

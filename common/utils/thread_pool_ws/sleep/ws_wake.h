@@ -5,8 +5,8 @@
 #ifndef WS_WAKE_H
 #define WS_WAKE_H
 
-#include "ws_decide.h"
-#include "ws_sleep_state.h"
+#include "ws_decide.h" // IWYU pragma: export
+#include "ws_sleep_state.h" // IWYU pragma: export
 
 // Events that may wake workers. What each wakes, and why, is ws_decide()'s.
 

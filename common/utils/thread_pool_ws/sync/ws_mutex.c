@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "../fiber/ws_lot.h"
+#include "../include/ws_fiber.h"
 #include "ws_sync_word.h"
 
 #define LOCKED 1u

@@ -4,9 +4,9 @@
 #ifndef WS_SYNC_WORD_H
 #define WS_SYNC_WORD_H
 
-#include "../base/ws_atomic.h"
-#include "../base/ws_base.h"
-#include "../include/ws_sync.h"
+#include "../base/ws_atomic.h" // IWYU pragma: export
+#include "../base/ws_base.h" // IWYU pragma: export
+#include "../include/ws_sync.h" // IWYU pragma: export
 
 /// The words of locks are plain in C++, so the atomic types are laid over them.
 static inline ws_au32_t *ws_sync_word(const uint32_t *word)

@@ -19,11 +19,9 @@
 #ifndef WS_DEQUE_H
 #define WS_DEQUE_H
 
-#include <stdalign.h>
-
-#include "../base/ws_atomic.h"
-#include "../base/ws_base.h"
-#include "../include/ws_pool.h"
+#include "../base/ws_atomic.h" // IWYU pragma: export
+#include "../base/ws_base.h" // IWYU pragma: export
+#include "../include/ws_pool.h" // IWYU pragma: export
 
 /// One queued task. Every word atomic: a thief may read a cell that the owner is overwriting, and then fails
 /// its CAS.

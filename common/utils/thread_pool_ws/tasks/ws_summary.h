@@ -13,7 +13,7 @@
 #ifndef WS_SUMMARY_H
 #define WS_SUMMARY_H
 
-#include "ws_tasks.h"
+#include "ws_tasks.h" // IWYU pragma: export
 
 /// Queues that share one word; 64 at most.
 #define WS_SUMMARY_WORKERS 16u

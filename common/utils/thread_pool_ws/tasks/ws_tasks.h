@@ -12,9 +12,9 @@
 
 #include <pthread.h>
 
-#include "../include/ws_stats.h"
-#include "ws_deque.h"
-#include "ws_index.h"
+#include "../include/ws_stats.h" // IWYU pragma: export
+#include "ws_deque.h" // IWYU pragma: export
+#include "ws_index.h" // IWYU pragma: export
 
 #define WS_WORKERS_MAX 1024
 #define WS_MASK_WORDS (WS_WORKERS_MAX / 64)

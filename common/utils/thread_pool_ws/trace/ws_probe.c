@@ -7,6 +7,7 @@
 #endif
 
 #include "../pool/ws_callback.h"
+#include "../pool/ws_types.h"
 #include "ws_probe.h"
 
 #define VARIABLE "TPOOL_WS_TRACE"

@@ -5,8 +5,8 @@
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 
-#include "../pool/ws_process.h"
-#include "ws_probe.h"
+#include "../pool/ws_process.h" // IWYU pragma: export
+#include "ws_probe.h" // IWYU pragma: export
 
 /// Victim of a steal that is no thread's own queue.
 enum { WS_VICTIM_SHARED = -1, WS_VICTIM_INBOX = -3 };

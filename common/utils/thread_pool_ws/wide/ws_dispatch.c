@@ -30,6 +30,7 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
+#include "../tasks/ws_summary.h"
 #include "../trace/ws_traced.h"
 #include "ws_wide.h"
 

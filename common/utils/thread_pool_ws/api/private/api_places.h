@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../base/ws_atomic.h"
-#include "../../base/ws_base.h"
-#include "ws_pool.h"
+#include "../../base/ws_atomic.h" // IWYU pragma: export
+#include "../../base/ws_base.h" // IWYU pragma: export
+#include "ws_pool.h" // IWYU pragma: export
 
 typedef struct {
   alignas(WS_SPACING) ws_au64_t count;

@@ -13,7 +13,7 @@
 #ifndef TPOOL_ROOM_H
 #define TPOOL_ROOM_H
 
-#include "api_places.h"
+#include "api_places.h" // IWYU pragma: export
 
 /// closed: OPEN --close--> CLOSED --clear--> CLEARED; OPEN --clear--> CLEARED
 enum {

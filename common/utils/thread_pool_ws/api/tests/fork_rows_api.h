@@ -4,10 +4,10 @@
 #ifndef FORK_ROWS_API_H
 #define FORK_ROWS_API_H
 
-#include "../../tests/unit/setup/fork_rows.h"
-#include "task_manager.h"
-#include "tpool.h"
-#include "ws_sched.h"
+#include "../../tests/unit/setup/fork_rows.h" // IWYU pragma: export
+#include "task_manager.h" // IWYU pragma: export
+#include "tpool.h" // IWYU pragma: export
+#include "ws_sched.h" // IWYU pragma: export
 
 static struct {
   tpool *full, *empty; ///< the buffer of full is, and its thread stands

@@ -4,8 +4,6 @@
 /// Threads that are blocked in an add, and ends: test_tpool_end.c.
 #include "tpool_test.h"
 
-#include "../../tasks/ws_shared.h"
-
 #define JOBS 500u
 
 /// All threads stand in gates, so no job begins: the buffer takes its size, and not one job more.

@@ -5,8 +5,6 @@
 /// of the task, and again before it runs or drops a task that no worker will take.
 #include "tpool_test.h"
 
-#include "../../core/ws_run.h"
-
 /// A thread that adds one job and stands twice in its push.
 typedef struct {
   test_adder_t adder;

@@ -4,9 +4,9 @@
 #ifndef TPOOL_TEST_H
 #define TPOOL_TEST_H
 
-#include "../../tests/support/ws_test.h"
-#include "../private/tpool_room.h"
-#include "../tpool.h"
+#include "../../tests/support/ws_test.h" // IWYU pragma: export
+#include "../private/tpool_room.h" // IWYU pragma: export
+#include "../tpool.h" // IWYU pragma: export
 
 /// The room is the first field of a pool.
 static inline tpool_room_t *test_room(tpool *pool)

@@ -4,8 +4,8 @@
 #ifndef WS_SCHED_TEST_H
 #define WS_SCHED_TEST_H
 
-#include "../../tests/support/ws_test.h"
-#include "../ws_sched.h"
+#include "../../tests/support/ws_test.h" // IWYU pragma: export
+#include "../ws_sched.h" // IWYU pragma: export
 
 static struct {
   ws_sched_t *sched;

@@ -10,6 +10,7 @@
 
 #include "assertions.h"
 #include "common/utils/system.h"
+#include "ws_pool.h"
 #include "ws_tpool_cores.h"
 #include "ws_tpool_log.h"
 #include "ws_tpool_report.h"

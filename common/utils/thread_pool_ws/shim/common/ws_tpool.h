@@ -4,8 +4,8 @@
 #ifndef WS_TPOOL_H
 #define WS_TPOOL_H
 
-#include "ws_tpool_object.h"
-#include "ws_tpool_params.h"
+#include "ws_tpool_object.h" // IWYU pragma: export
+#include "ws_tpool_params.h" // IWYU pragma: export
 
 /// @brief Read OAI's parameter string. Ends the process with a message that names a bad entry.
 ws_tpool_params_t ws_tpool_read(const char *text);

@@ -4,6 +4,7 @@
 #include "ws_tpool_hooks.h"
 
 #include <assert.h>
+#include <stdint.h>
 
 #include "ws_tpool_lead.h"
 #include "ws_trace_slot.h"

@@ -10,6 +10,8 @@
 
 #include <time.h>
 
+#include "ws_pool.h"
+
 #define SITES 8u
 /// Times in a row that a push must have followed.
 #define KEPT_MIN 3u

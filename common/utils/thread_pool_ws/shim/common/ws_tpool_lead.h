@@ -7,7 +7,9 @@
 #ifndef WS_TPOOL_LEAD_H
 #define WS_TPOOL_LEAD_H
 
-#include "ws_tpool.h"
+#include <stdint.h>
+
+#include "ws_tpool.h" // IWYU pragma: export
 
 /// @brief The calling thread is at this code address. If its pushes used to follow at the right time,
 /// wake @p workers in the pool to which they went, unless that pool's pre-wake is off.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ws_stats.h"
 #include "ws_tpool_log.h"
 
 static struct {

@@ -21,6 +21,7 @@
 #include "../common/ws_tpool_lead.h"
 #include "../common/ws_tpool_log.h"
 #include "common/utils/threadPool/thread-pool.h"
+#include "ws_pool.h"
 #include "ws_trace.h"
 
 static bool is_aborted(const ws_tpool_t *ws)

@@ -6,8 +6,6 @@
 #ifndef TPOOL_PROFILE_H
 #define TPOOL_PROFILE_H
 
-#include <stdlib.h>
-
 #include "common/utils/threadPool/task.h"
 
 typedef struct {
@@ -16,6 +14,8 @@ typedef struct {
 } ws_tpool_call_t;
 
 #ifdef WS_OAI_TASK_PROFILE
+#include <stdlib.h>
+
 /// Frees the copy of the task, before it runs, because it may run for long.
 static inline void ws_tpool_run_profiled(void *copy)
 {

@@ -8,6 +8,7 @@
 #include "../common/ws_tpool_lead.h"
 #include "common/utils/threadPool/thread-pool.h"
 #include "tpool_profile.h"
+#include "ws_pool.h"
 #include "ws_trace.h"
 
 static void init(tpool_t *tpool, ws_tpool_params_t *threads, const char *name)

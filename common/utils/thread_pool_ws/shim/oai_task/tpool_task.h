@@ -5,7 +5,8 @@
 #ifndef TPOOL_TASK_H
 #define TPOOL_TASK_H
 
-#include "ws_tpool.h"
+#include "ws_group.h"
+#include "ws_tpool.h" // IWYU pragma: export
 
 /// @return the tag for a task of @p func that the calling thread pushes to @p tpool now, NULL = none
 ws_group_t *ws_tpool_tag(ws_tpool_t *tpool, void (*func)(void *));

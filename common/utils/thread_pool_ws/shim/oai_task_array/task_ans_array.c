@@ -13,6 +13,7 @@
 #include "assertions.h"
 #include "common/utils/threadPool/task_ans.h"
 #include "tpool_task.h"
+#include "ws_pool.h"
 
 enum { PENDING, DONE, SLEEPS };
 

@@ -11,6 +11,7 @@
 #include "common/utils/threadPool/task_ans.h"
 #include "task_ans_trust.h"
 #include "tpool_task.h"
+#include "ws_group.h"
 
 _Static_assert(sizeof(ws_group_t) == sizeof(((task_ans_t *)0)->word), "the word is a group");
 

@@ -10,14 +10,14 @@
 #ifndef CONTRACT_BATCH_H
 #define CONTRACT_BATCH_H
 
-#include <stdint.h>
+#include <stdint.h> // IWYU pragma: export
 
 #if defined(CONTRACT_SHAPE_A)
-#include "thread-pool.h"
+#include "thread-pool.h" // IWYU pragma: export
 #define CONTRACT_TASKS 0
 #else
-#include "notified_fifo.h"
-#include "task_ans.h"
+#include "notified_fifo.h" // IWYU pragma: export
+#include "task_ans.h" // IWYU pragma: export
 #include "thread-pool.h" // first: B1's notified_fifo.h needs what it includes
 #define CONTRACT_TASKS 1
 #endif
@@ -25,7 +25,7 @@
 #define CONTRACT_SHAPE_B2
 #endif
 
-#include "../../base/ws_atomic.h"
+#include "../../base/ws_atomic.h" // IWYU pragma: export
 
 #define BATCH_MAX 256
 typedef struct {

@@ -8,8 +8,8 @@
 #ifndef CONTRACT_H
 #define CONTRACT_H
 
-#include "../support/ws_test.h"
-#include "batch.h"
+#include "../support/ws_test.h" // IWYU pragma: export
+#include "batch.h" // IWYU pragma: export
 
 /// A case of the file's suite, in a process of its own: a hang or a crash hides nothing else, and a pool that
 /// cannot be ended (shape A) does not outlive its case.

@@ -16,6 +16,7 @@ using counter_t = _Atomic(int); // by that header alone, as in OAI's newest tree
 #include "notified_fifo.h"
 #endif
 
+#include <cstdint>
 #include <vector>
 
 bool cxx_plain();

@@ -5,18 +5,28 @@
 #ifndef CXX_SCENE_HPP
 #define CXX_SCENE_HPP
 
-#include <atomic>
-#include <cerrno>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
+#include <atomic> // IWYU pragma: export
+#include <cerrno> // IWYU pragma: export
+#include <chrono> // IWYU pragma: export
+#include <cstddef> // IWYU pragma: export
+#include <cstdint> // IWYU pragma: export
+#include <cstdio> // IWYU pragma: export
+#include <cstdlib> // IWYU pragma: export
+#include <exception> // IWYU pragma: export
+#include <functional> // IWYU pragma: export
+#include <future> // IWYU pragma: export
+#include <memory> // IWYU pragma: export
+#include <optional> // IWYU pragma: export
+#include <stdexcept> // IWYU pragma: export
+#include <string> // IWYU pragma: export
+#include <system_error> // IWYU pragma: export
+#include <thread> // IWYU pragma: export
+#include <type_traits> // IWYU pragma: export
+#include <utility> // IWYU pragma: export
+#include <vector> // IWYU pragma: export
 
-#include "../../include/ws_pool.hpp"
-#include "../support/ws_death.h"
+#include "../../include/ws_pool.hpp" // IWYU pragma: export
+#include "../support/ws_death.h" // IWYU pragma: export
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file cxx_standard.cpp
 /// The part of test_cxx_standard.cpp that is built for C++17.
+#include <atomic>
+#include <cstdint>
+
 #include "../../include/ws_pool.hpp"
 
 static_assert(__cplusplus < 202002L, "this file is the part for C++17");

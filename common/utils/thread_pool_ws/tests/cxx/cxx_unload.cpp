@@ -4,6 +4,8 @@
 /// of its own, which the program ends before.
 #include <array>
 #include <atomic>
+#include <functional>
+#include <future>
 #include <thread>
 
 #include "../../include/ws_pool.hpp"

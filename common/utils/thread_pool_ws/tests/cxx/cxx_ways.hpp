@@ -4,9 +4,9 @@
 #ifndef CXX_WAYS_HPP
 #define CXX_WAYS_HPP
 
-#include <list>
+#include <list> // IWYU pragma: export
 
-#include "cxx_scene.hpp"
+#include "cxx_scene.hpp" // IWYU pragma: export
 
 enum way { PUSH, TRY_PUSH, SUBMIT, SUBMIT_TOKEN, SUBMIT_KEY, SUBMIT_PROMISE, RUN, RUN_TOKEN, RUN_KEY, WAYS };
 constexpr int ALL_WAYS = WS_TEST_FIBERS ? 2 * WAYS : WAYS; ///< from WAYS on as fibers

@@ -9,10 +9,16 @@
 #include "ws_pool.hpp"
 #include "ws_sync.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 
 template <typename... Hint>
 static int submits(ws::pool &pool, ws::stop_token token, ws::key &key, Hint... with)

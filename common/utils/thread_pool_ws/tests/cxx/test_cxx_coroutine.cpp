@@ -2,6 +2,8 @@
 /// @file test_cxx_coroutine.cpp
 /// ws_coroutine.hpp: where coroutines continue, results, exceptions, skipped and refused steps, and that each
 /// frame is destroyed. No await stands in a conditional expression: GCC 12 miscompiles those.
+#include <coroutine>
+
 #include "../../include/ws_coroutine.hpp"
 
 #include "../../include/ws_sync.hpp"

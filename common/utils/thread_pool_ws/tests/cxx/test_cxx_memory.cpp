@@ -6,6 +6,7 @@
 /// are lost.
 #include <array>
 #include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "cxx_scene.hpp"

@@ -4,6 +4,7 @@
 /// results, order of the combinations, exceptions.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "cxx_scene.hpp"

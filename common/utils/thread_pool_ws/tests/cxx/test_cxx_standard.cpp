@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_standard.cpp
 /// A program of C++20 uses code of C++17 that takes its pool.
+#include <stop_token>
+
 #include "cxx_scene.hpp"
 
 ws::future<std::uint32_t> use_17(ws::pool &pool, ws::group &group, ws::key &key, std::atomic<int> &count);

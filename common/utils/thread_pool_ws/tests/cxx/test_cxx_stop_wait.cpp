@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_cxx_stop_wait.cpp
 /// A stop token ends the waits of fibers and threads. Built for C++17 and C++20.
+#include <mutex>
+
 #include "../../include/ws_channel.hpp"
 #include "cxx_scene.hpp"
 

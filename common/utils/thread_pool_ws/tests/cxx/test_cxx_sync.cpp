@@ -3,6 +3,7 @@
 /// ws_sync.hpp under the wrappers of the standard library, in fibers, tasks and threads.
 #include "../../include/ws_sync.hpp"
 
+#include <condition_variable>
 #include <mutex>
 #include <shared_mutex>
 

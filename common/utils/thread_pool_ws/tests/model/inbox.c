@@ -34,6 +34,7 @@
 #define WS_UNLIKELY(x) (x)
 #define WS_FOR_FIBERS
 #define sim_pause() ((void)0)
+#include "../../tasks/ws_tasks.h"
 #include "base/ws_atomic.h"
 
 static void fence_here(int point);

@@ -5,6 +5,7 @@
 
 #include <sys/syscall.h>
 
+#include "../../fiber/ws_fiber_types.h"
 #include "../support/ws_seam.h"
 #include "scene_words.h"
 

@@ -5,8 +5,8 @@
 #ifndef FIBER_SEAM_H
 #define FIBER_SEAM_H
 
-#include "../../os/ws_os.h"
-#include "scene.h"
+#include "../../os/ws_os.h" // IWYU pragma: export
+#include "scene.h" // IWYU pragma: export
 
 /// What the functions in the seam have seen.
 typedef struct {

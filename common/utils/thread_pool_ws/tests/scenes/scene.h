@@ -6,11 +6,11 @@
 #ifndef SCENE_H
 #define SCENE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "../../include/ws_pool.h"
+#include "../../include/ws_pool.h" // IWYU pragma: export
 
 typedef struct {
   const char *name;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene.h"
-#include "scene_value.h"
+#include "scene.h" // IWYU pragma: export
+#include "scene_value.h" // IWYU pragma: export
 
 /// @return the word's value, "key" of "key=value"; NULL = the statement has none
 static inline const char *option(scene_words_t words, const char *key)

@@ -9,7 +9,7 @@
 #ifndef WS_ASKED_H
 #define WS_ASKED_H
 
-#include "ws_test.h"
+#include "ws_test.h" // IWYU pragma: export
 
 static ws_au32_t counting;
 static ws_au64_t calls;

@@ -2,6 +2,7 @@
 /// @file ws_classes_null.c
 /// ws_classes.h without classes: links in place of the other source of this room.
 #include "../../classes/ws_classes.h"
+#include "../../pool/ws_types.h"
 
 #include "../../pool/ws_near.h"
 

@@ -4,10 +4,10 @@
 #ifndef WS_DEATH_H
 #define WS_DEATH_H
 
-#include <signal.h>
-#include <sys/mman.h>
+#include <signal.h> // IWYU pragma: export
+#include <sys/mman.h> // IWYU pragma: export
 
-#include "ws_test.h"
+#include "ws_test.h" // IWYU pragma: export
 
 typedef struct {
   void (*call)(void);

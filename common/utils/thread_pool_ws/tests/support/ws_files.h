@@ -4,7 +4,7 @@
 #ifndef WS_FILES_H
 #define WS_FILES_H
 
-#include "ws_seam.h"
+#include "ws_seam.h" // IWYU pragma: export
 
 typedef struct {
   const char *path, *text;

@@ -3,6 +3,7 @@
 /// ws_prewake.h without pre-wake: links in place of the other sources of this room. A worker that runs out of
 /// work spins for spin_ns_max, and sleeps until a push wakes it.
 #include "../../include/ws_stats.h"
+#include "../../pool/ws_types.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #ifndef WS_SCENE_H
 #define WS_SCENE_H
 
-#include "ws_recorder.h"
-#include "ws_test.h"
+#include "ws_recorder.h" // IWYU pragma: export
+#include "ws_test.h" // IWYU pragma: export
 
 #define SCENE_TASKS 20u
 

@@ -10,13 +10,16 @@
 #ifndef WS_SEAM_H
 #define WS_SEAM_H
 
-#include "../../core/ws_push.h"
-#include "../../fiber/ws_lot.h"
-#include "../../include/ws_sync.h"
-#include "../../prewake/ws_prewake_state.h"
-#include "../../sleep/ws_decide.h"
-#include "../../wide/ws_wide.h"
-#include "ws_test.h"
+#include <signal.h>
+
+#include "../../core/ws_push.h" // IWYU pragma: export
+#include "../../fiber/ws_fiber_types.h"
+#include "../../fiber/ws_lot.h" // IWYU pragma: export
+#include "../../include/ws_sync.h" // IWYU pragma: export
+#include "../../prewake/ws_prewake_state.h" // IWYU pragma: export
+#include "../../sleep/ws_decide.h" // IWYU pragma: export
+#include "../../wide/ws_wide.h" // IWYU pragma: export
+#include "ws_test.h" // IWYU pragma: export
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \

@@ -5,7 +5,6 @@
 
 #include <signal.h>
 
-#include "../../setup/ws_setup.h"
 #include "../../sleep/ws_wake.h"
 
 #define POOLS_MAX 64

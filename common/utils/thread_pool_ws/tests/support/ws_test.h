@@ -13,25 +13,26 @@
 #ifndef WS_TEST_H
 #define WS_TEST_H
 
-#include <CUnit/Basic.h>
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
+#include <CUnit/Basic.h> // IWYU pragma: export
+#include <errno.h> // IWYU pragma: export
+#include <pthread.h> // IWYU pragma: export
+#include <sched.h> // IWYU pragma: export
+#include <semaphore.h> // IWYU pragma: export
+#include <signal.h> // IWYU pragma: export
+#include <stdbool.h> // IWYU pragma: export
+#include <stddef.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
+#include <stdio.h> // IWYU pragma: export
+#include <stdlib.h> // IWYU pragma: export
+#include <string.h> // IWYU pragma: export
+#include <sys/types.h> // IWYU pragma: export
+#include <unistd.h> // IWYU pragma: export
 
-#include "../../include/ws_pool.h"
+#include "../../include/ws_pool.h" // IWYU pragma: export
 #ifdef __cplusplus
 extern "C" {
 #else
-#include "../../pool/ws_types.h"
+#include "../../pool/ws_types.h" // IWYU pragma: export
 #endif
 
 /// Seconds after which something that must happen at all is taken to never happen. A starved machine, or an

@@ -2,6 +2,7 @@
 /// @file ws_wide_null.c
 /// ws_wide.h for pools of few workers: links in place of ws_wide.c and ws_dispatch.c. No pool has
 /// inboxes, domains or summary words.
+#include "../../tasks/ws_tasks.h"
 #include "../../wide/ws_wide.h"
 
 void ws_wide_plan(ws_tasks_t *tasks, uint32_t workers)

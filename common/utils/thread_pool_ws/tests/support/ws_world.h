@@ -5,9 +5,9 @@
 #ifndef WS_WORLD_H
 #define WS_WORLD_H
 
-#include "../../prewake/ws_prewake_state.h"
-#include "ws_series.h"
-#include "ws_test.h"
+#include "../../prewake/ws_prewake_state.h" // IWYU pragma: export
+#include "ws_series.h" // IWYU pragma: export
+#include "ws_test.h" // IWYU pragma: export
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)

@@ -4,7 +4,7 @@
 #ifndef SIM_FAULT_H
 #define SIM_FAULT_H
 
-#include "sim_thread.h"
+#include "sim_thread.h" // IWYU pragma: export
 
 /// How the order of steps is chosen, beyond what they cost.
 typedef enum {

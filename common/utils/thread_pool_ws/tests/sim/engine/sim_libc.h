@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "sim_thread.h"
+#include "sim_thread.h" // IWYU pragma: export
 
 /// @brief What the C library does when a thread ends.
 void sim_libc_thread_ends(void *result);

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "sim_thread.h"
+#include "sim_thread.h" // IWYU pragma: export
 
 /// @brief A mapping begins or ends there: what lay there before is in no cache. Otherwise a run would depend
 /// on which addresses the host uses again.

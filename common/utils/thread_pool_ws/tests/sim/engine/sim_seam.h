@@ -15,7 +15,7 @@
 
 #define _Thread_local __attribute__((section("sim_local")))
 
-#include "sim_seam_points.h"
+#include "sim_seam_points.h" // IWYU pragma: export
 
 #define __atomic_load_n(word, order) (sim_load(word), __atomic_load_n((word), __ATOMIC_SEQ_CST))
 #define __atomic_store_n(word, value, order)                                                                 \

@@ -8,12 +8,12 @@
 #ifndef SIM_THREAD_H
 #define SIM_THREAD_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "sim_event.h"
-#include "sim_fiber.h"
-#include "sim_machine.h"
+#include "sim_event.h" // IWYU pragma: export
+#include "sim_fiber.h" // IWYU pragma: export
+#include "sim_machine.h" // IWYU pragma: export
 
 #define SIM_THREADS_MAX 2048u
 #define SIM_KEYS 2u ///< of thread-specific data: the core's, the fibers'

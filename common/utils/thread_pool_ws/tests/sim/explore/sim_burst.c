@@ -3,7 +3,6 @@
 /// Bursts that are pushed to the core: groups, tags, events.
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <semaphore.h>
 
 #include "../../../pool/ws_types.h"

@@ -4,7 +4,7 @@
 #ifndef SIM_PLAY_H
 #define SIM_PLAY_H
 
-#include "sim_record.h"
+#include "sim_record.h" // IWYU pragma: export
 
 typedef struct {
   void (*make)(uint32_t index); ///< pool; sets sim_pool[index]

@@ -4,12 +4,12 @@
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "../../../include/ws_pool.h"
-#include "sim_fault.h"
-#include "sim_machine.h"
+#include "../../../include/ws_pool.h" // IWYU pragma: export
+#include "sim_fault.h" // IWYU pragma: export
+#include "sim_machine.h" // IWYU pragma: export
 
 #define SIM_POOLS_MAX 3u
 #define SIM_WORKERS_MAX 12u

@@ -4,7 +4,6 @@
 #include "sim_play.h"
 
 #include <math.h>
-#include <pthread.h>
 
 #include "sim_checks.h"
 #include "sim_fault.h"

@@ -4,13 +4,13 @@
 #ifndef SIM_BURSTS_H
 #define SIM_BURSTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "../../../include/ws_ledger.h"
-#include "arrivals.h"
-#include "bench_backend.h"
-#include "sim_plan.h"
+#include "../../../include/ws_ledger.h" // IWYU pragma: export
+#include "arrivals.h" // IWYU pragma: export
+#include "bench_backend.h" // IWYU pragma: export
+#include "sim_plan.h" // IWYU pragma: export
 
 #define SIM_PRODUCERS_MAX 64u
 

@@ -4,10 +4,10 @@
 #ifndef SIM_PLAN_H
 #define SIM_PLAN_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "sim_machine.h"
+#include "sim_machine.h" // IWYU pragma: export
 
 /// Pushed at once, then joined.
 typedef struct {

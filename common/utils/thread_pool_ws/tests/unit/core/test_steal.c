@@ -2,6 +2,7 @@
 /// @file test_steal.c
 /// A thief does not look at the queue that served it last again and again: it waits between two looks, but
 /// not while tasks that come after it are queued.
+#include "../../../core/ws_search.h"
 #include "../../../core/ws_steal.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../support/ws_seam.h"

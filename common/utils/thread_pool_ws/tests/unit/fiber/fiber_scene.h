@@ -5,10 +5,10 @@
 #ifndef FIBER_SCENE_H
 #define FIBER_SCENE_H
 
-#include "../../../fiber/ws_fiber_process.h"
-#include "../../../include/ws_fiber.h"
-#include "../../../include/ws_sync.h"
-#include "../../support/ws_test.h"
+#include "../../../fiber/ws_fiber_process.h" // IWYU pragma: export
+#include "../../../include/ws_fiber.h" // IWYU pragma: export
+#include "../../../include/ws_sync.h" // IWYU pragma: export
+#include "../../support/ws_test.h" // IWYU pragma: export
 
 /// What a child process returns that has found no error. Not 0: Boost.Context ends the process with that when
 /// a fiber goes astray.

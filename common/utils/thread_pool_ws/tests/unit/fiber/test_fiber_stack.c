@@ -2,7 +2,6 @@
 /// @file test_fiber_stack.c
 /// Stacks: the memory of many parked fibers, how it is counted, and overflow. The kernel's
 /// limit on mappings is the test's, and so is what happens while memory is counted.
-#include <sys/mman.h>
 
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../fiber/ws_stack.h"

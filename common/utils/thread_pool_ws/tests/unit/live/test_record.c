@@ -3,6 +3,7 @@
 /// The record's files: whole after any end of the process, private, bounded; and what happens without them.
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

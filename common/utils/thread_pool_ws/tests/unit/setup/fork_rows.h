@@ -4,10 +4,10 @@
 #ifndef FORK_ROWS_H
 #define FORK_ROWS_H
 
-#include <signal.h>
-#include <sys/mman.h>
+#include <signal.h> // IWYU pragma: export
+#include <sys/mman.h> // IWYU pragma: export
 
-#include "../../support/ws_test.h"
+#include "../../support/ws_test.h" // IWYU pragma: export
 
 enum { ROW_RIGHT = 42, ROW_WRONG };
 

@@ -5,14 +5,14 @@
 #ifndef FORK_ROWS_FIBER_H
 #define FORK_ROWS_FIBER_H
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <poll.h> // IWYU pragma: export
+#include <sys/socket.h> // IWYU pragma: export
+#include <sys/un.h> // IWYU pragma: export
 
-#include "../../../include/ws_fd.h"
-#include "../../../include/ws_fiber.h"
-#include "../../../include/ws_sync.h"
-#include "fork_rows.h"
+#include "../../../include/ws_fd.h" // IWYU pragma: export
+#include "../../../include/ws_fiber.h" // IWYU pragma: export
+#include "../../../include/ws_sync.h" // IWYU pragma: export
+#include "fork_rows.h" // IWYU pragma: export
 
 enum { PAST = 1, SOON_NS = 1000000 };
 

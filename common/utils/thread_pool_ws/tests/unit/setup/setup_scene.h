@@ -4,7 +4,7 @@
 #ifndef SETUP_SCENE_H
 #define SETUP_SCENE_H
 
-#include "../../support/ws_test.h"
+#include "../../support/ws_test.h" // IWYU pragma: export
 
 /// @return whether each of 100 tasks has run once, for a group and for the pool
 static inline bool runs_hundred(ws_pool_t *pool)

@@ -6,6 +6,7 @@
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

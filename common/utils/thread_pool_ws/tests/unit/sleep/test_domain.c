@@ -3,6 +3,7 @@
 /// Workers that search are counted by domain (ws_wake.c). The last one of all domains must look for work
 /// in the place of the pushes that relied on it. And which sleeper a push wakes (ws_wake.c). One thread plays
 /// all workers. What happens while the guard takes a worker off is the test's.
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,9 +2,11 @@
 /// @file test_place.c
 /// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
 /// its affinity. The kernel is the test's.
-#include "../../../sleep/ws_affinity.h"
+#include <signal.h>
 
-#include "../../../pool/ws_near.h"
+#include "../../../sleep/ws_affinity.h"
+#include "../../../sleep/ws_sleep_state.h"
+
 #include "../../../sleep/ws_idle.h"
 #include "../../support/ws_seam.h"
 

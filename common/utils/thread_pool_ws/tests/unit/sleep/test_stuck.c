@@ -3,8 +3,6 @@
 /// A task that is stuck in the inbox of a worker. A fill that becomes visible late: the simulated machine,
 /// whose store buffers make it (mutants inbox-left-is-lost, late-push-left).
 #include "../../../core/ws_run.h"
-#include "../../../tasks/ws_inbox.h"
-#include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
 
 #define NEVER_USED (UINT64_C(1) << 60) ///< a state that no fill of the pool has

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_budget.h"
 #include "../../../sleep/ws_wake.h"

@@ -4,10 +4,10 @@
 #ifndef SIM_CHECKS_H
 #define SIM_CHECKS_H
 
-#include "../../../../include/ws_pool.h"
-#include "../../../../tasks/ws_tasks.h"
-#include "sim_record.h"
-#include "sim_thread.h"
+#include "../../../../include/ws_pool.h" // IWYU pragma: export
+#include "../../../../tasks/ws_tasks.h" // IWYU pragma: export
+#include "sim_record.h" // IWYU pragma: export
+#include "sim_thread.h" // IWYU pragma: export
 
 // sim_handed.c: what threads hand to each other is not left lying: tasks in inboxes, reserved workers, and
 // counts of searchers.

@@ -7,7 +7,6 @@
 #include "../../../../prewake/ws_prewake.h"
 #include "../../../../sleep/ws_budget.h"
 #include "../../../../sleep/ws_wake.h"
-#include "../../../../tasks/ws_queue.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"

@@ -4,11 +4,11 @@
 #ifndef SIM_RECORD_H
 #define SIM_RECORD_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdbool.h> // IWYU pragma: export
+#include <stdint.h> // IWYU pragma: export
 
-#include "sim_scenario.h"
-#include "sim_thread.h"
+#include "sim_scenario.h" // IWYU pragma: export
+#include "sim_thread.h" // IWYU pragma: export
 
 #define SIM_RECORDS_MAX 16384u
 #define SIM_RECORD_NONE UINT32_MAX

@@ -2,6 +2,7 @@
 /// @file sim_strand.c
 /// sim_checks.h. The engine calls look() between two steps, outside of all threads: what it reads of the pool
 /// is no scheduling point and takes no time.
+#include "../../../../tasks/ws_summary.h"
 #include "sim_checks.h"
 
 #include <math.h>
@@ -11,7 +12,6 @@
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_queue.h"
-#include "../../../../wide/ws_wide.h"
 #include "sim_fault.h"
 #include "sim_libc.h"
 #include "sim_play.h"

@@ -5,17 +5,16 @@
 #ifndef SIM_SHAPE_H
 #define SIM_SHAPE_H
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/utils/threadPool/thread-pool.h"
-#include "sim_heap.h"
-#include "sim_libc.h"
-#include "sim_play.h"
-#include "sim_record.h"
-#include "sim_shim.h"
-#include "ws_tpool.h"
-#include "ws_tpool_hooks.h"
+#include "common/utils/threadPool/thread-pool.h" // IWYU pragma: export
+#include "sim_heap.h" // IWYU pragma: export
+#include "sim_libc.h" // IWYU pragma: export
+#include "sim_play.h" // IWYU pragma: export
+#include "sim_record.h" // IWYU pragma: export
+#include "sim_shim.h" // IWYU pragma: export
+#include "ws_tpool.h" // IWYU pragma: export
+#include "ws_tpool_hooks.h" // IWYU pragma: export
 
 static tpool_t tpool[SIM_POOLS_MAX];
 

@@ -6,8 +6,8 @@
 #ifndef SIM_SHIM_H
 #define SIM_SHIM_H
 
-#include "sim_play.h"
-#include "ws_tpool.h"
+#include "sim_play.h" // IWYU pragma: export
+#include "ws_tpool.h" // IWYU pragma: export
 
 #define SIM_SHIM_PARAMS_BYTES 256u
 
