@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../live/ws_page.h"
+#include "../../../page/ws_page.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 

@@ -10,9 +10,9 @@
 
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
+#include "../live/ws_live.h"
 #include "../pool/ws_callback.h"
 #include "../sleep/ws_budget.h"
-#include "ws_live.h"
 
 // As a reader of version 1 knows them.
 _Static_assert(offsetof(ws_page_part_t, stats) == 2008 && offsetof(ws_stats_t, decided) == 88
