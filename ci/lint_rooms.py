@@ -40,7 +40,8 @@ from lintkit import (
 # The only headers of a room that other rooms may include.
 DOORS = {
     "classes": ("classes/ws_classes.h",),
-    "live": ("live/ws_live.h", "live/ws_page.h"),
+    "live": ("live/ws_live.h",),
+    "page": ("page/ws_page.h",),
     "prewake": ("prewake/ws_prewake.h",),
     "wide": ("wide/ws_wide.h",),
 }
@@ -48,7 +49,6 @@ DOORS = {
 BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.
 UPWARD = {
-    ("live", "sleep/ws_budget.h"),
     ("prewake", "sleep/ws_budget.h"),
     ("sleep", "wide/ws_wide.h"),
     ("core", "wide/ws_wide.h"),

@@ -12,7 +12,7 @@ PACKAGE = Path(facts.__file__).parent
 KERNELS = re.compile(r"/(proc|sys|dev/cpu)[/\w.{}*$-]*")
 READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
-    "live/processes.py": {"/proc", "/proc/", "/proc/self/ns/mnt", "/proc/self/ns/pid"},
+    "live/processes.py": {"/proc/", "/proc/locks"},
     "radio/softmodem.py": {"/proc"},
     "radio/watch.py": {"/proc"},
     "trace/record.py": {"/proc"},

@@ -1,168 +1,173 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tpool-ws on pages that a test writes, with a thread in the guard's place."""
+"""Pages that a test writes, with a thread in the guard's place; and which files are pages."""
 
 import fcntl
-import json
-import mmap
 import os
-import random
-import re
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from nrbench.live import page as layout
 from nrbench.live import processes
-from nrbench.live.ab import Ab, Plan, verdicts
-from nrbench.live.cli import program
-from nrbench.live.page import File, LiveError, Page, Settings, parse_change
-from nrbench.live.rates import quantile_us
+from nrbench.live.page import HOLD, LiveError, Settings, parse_change
 
-SIZE = layout.sizeof(File)
+PATH = "thread_pool_ws.live{}.{}"
+
+
+def put(data, of, at=0, **values):
+    """Change fields of a structure that lies there."""
+    fields = {**of.read(data, at), **values}
+    flat = [one for value in fields.values() for one in (value if isinstance(value, tuple) else [value])]
+    of.struct.pack_into(data, at, *flat)
 
 
 class Made:
-    """A page of this process with one pool."""
+    """A page with one pool, of this process: it has the lock until end()."""
 
-    def __init__(self, folder, pid=None, began=None, version=1, space=None):
-        pid, space = pid or os.getpid(), space or processes.inode("/proc/self/ns/pid")
-        self.path = folder / f"{processes.PREFIX}{space}.{pid}"
-        self.path.write_bytes(bytes(SIZE))
-        with self.path.open("r+b") as file:
-            self.file = File.from_buffer(mmap.mmap(file.fileno(), SIZE))
-        began = began or processes.start_ticks(os.getpid())
-        self.file.head = layout.Head(layout.MAGIC, version, SIZE, 0, pid, began)
-        self.part = self.file.parts[0]
-        self.part.known = layout.Known(5, 0, b"gNB#1\x1b[2J", 0, Settings(2, 10), Settings(2, 10))
-        self.part.stats.workers, self.part.stats.decided[7] = 2, 22
-        self.part.prewake.level, self.part.prewake.late_by[0] = 1, 151
-        self.ended, self.thread = threading.Event(), threading.Thread(target=self.guard)
-        self.write()
+    def __init__(self, folder, number=1, pid=None, magic=layout.MAGIC, version=layout.VERSION):
+        self.path, self.data = folder / PATH.format(number, os.getpid()), bytearray(layout.PART_BYTES)
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self.own = os.open(self.path, os.O_RDWR)
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        head = bytearray(layout.HEAD.struct.size)
+        put(head, layout.HEAD, magic=magic, version=version, pid=pid or os.getpid(), pools=1,
+            unseen=3, unseen_name=b"resampler")  # fmt: skip
+        os.pwrite(self.own, head, 0)
+        put(self.data, layout.STATS, layout.STATS_AT, workers=2)
+        self.write(2, id=5, name=b"gNB#1\x1b[2J", is_spin=2, is_cpu=10)
 
-    def write(self, sequence=2):
-        self.part.known.written_ns = time.monotonic_ns()
-        self.part.sequence = sequence
+    def write(self, sequence, **known):
+        put(self.data, layout.PART, sequence=sequence, real_ns=time.time_ns(), **known)
+        os.pwrite(self.own, self.data, layout.PARTS_AT)
 
-    def guard(self):
-        known = self.part.known
-        while not self.ended.wait(0.002):
-            if (number := self.part.request) != known.answered:
-                asked = layout.Request.from_buffer_copy(self.part.asked)
-                self.part.sequence = 1
-                known.was, known.answered = known.settings, number
-                known.refusal = b"no record" if asked.what & layout.RECORD else b""
-                if asked.what & layout.SPIN:
-                    known.settings.spin, known.settings.lead_ns = asked.wanted.spin, asked.wanted.lead_ns
-                self.write()
+    def look(self):
+        """What the guard does. @return whether it has answered"""
+        if not layout.lock(self.own, layout.TAKE):
+            return False
+        words = layout.REQUEST.unpack(os.pread(self.own, layout.REQUEST.size, layout.REQUEST_AT))
+        _, number, what, pool, *wanted, _, _ = words
+        there = not layout.lock(self.own, layout.ASKER)
+        if not there:
+            layout.lock(self.own, layout.ASKER, free=True)
+        known = layout.PART.read(self.data)
+        is_new = there and pool == 5 and number not in (0, known["answered"])
+        if is_new:
+            reason = b"no record" if what & layout.RECORD else b""
+            self.write(2, answered=number, held=what // HOLD, reason=reason, was_spin=known["is_spin"],
+                       is_spin=known["is_spin"] if reason else wanted[0])  # fmt: skip
+        elif known["held"] and not there:
+            self.write(2, held=0)
+        layout.lock(self.own, layout.TAKE, free=True)
+        return is_new
+
+    @contextmanager
+    def guarded(self):
+        ended = threading.Event()
+        thread = threading.Thread(target=lambda: [self.look() for _ in iter(lambda: ended.wait(0.002), True)])
+        thread.start()
+        yield
+        ended.set()
+        thread.join()
+
+    def end(self):
+        os.close(self.file)
 
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    monkeypatch.setattr("nrbench.live.cli.ANSWER_S", 60.0)
-    scan = processes.scan
-    monkeypatch.setattr(processes, "scan", lambda: (scan()[0], [tmp_path]))
+    monkeypatch.setattr(processes, "SHM", str(tmp_path))
     page = Made(tmp_path)
-    page.thread.start()
     yield page
-    page.ended.set()
+    for file in (page.file, page.own):
+        with processes.suppress(OSError):
+            os.close(file)
 
 
-def tool(capsys, *words):
-    with pytest.raises(SystemExit) as end:
-        program.app([*words], prog_name="tpool-ws")
-    return end.value.code, *capsys.readouterr()
+def test_a_pool_is_changed_and_held(made):
+    ((page, pools),), errors = processes.find(os.getpid())
+    assert (page.pid, page.uid, page.hidden, errors) == (os.getpid(), os.getuid(), (3, "resampler"), [])
+    assert (str(pools[0]), len(pools[0].workers), pools[0].silent_s < 60) == ("pool gNB#1[2J (5)", 2, True)
+    with made.guarded():
+        with page.ask("tpool-ws ab, ann", 1) as asker:
+            now = asker.change(pools[0], parse_change(["spin=off"]), 60, hold=True)
+            assert (now.was, now.settings.spin, now.held) == (Settings(2), 0, True)
+            with pytest.raises(LiveError, match=rf"process {os.getpid()} \(tpool-ws ab, ann\) changes pools"):
+                with page.ask("tpool-ws set", 0):
+                    pass
+            with pytest.raises(LiveError, match="refuses: no record"):
+                asker.change(pools[0], parse_change(["record=1"]), 60)
+        assert [pool.held for pool in page.wait_unheld(pools, 60)] == [False]
 
 
-def set_(capsys, setting, pid=None):
-    return tool(capsys, "set", "--pid", str(pid or os.getpid()), setting)
+def test_a_request_without_an_answer_is_withdrawn(made, monkeypatch):
+    monkeypatch.setattr(layout, "TAKE_S", 0.01)
+    (page,), change = processes.pages_of(os.getpid()), parse_change(["spin=off"])
+    (pool,) = page.pools()
+    with page.ask("a test", 1) as asker:
+        with pytest.raises(LiveError, match=r"within 0 s: its watchdog thread last ran .* is withdrawn"):
+            asker.change(pool, change, 0)
+        assert not made.look()
+        asker._write(1, 5, change)  # it asks, and is killed
+    assert not made.look()
+    with page.ask("a test", 1) as asker:
+        assert not made.look()  # that was another program's
+        asker._write(1, 5, change)
+        assert made.look() and asker._withdraw(pool, 1, 0).settings.spin == 0
+        assert layout.lock(made.own, layout.TAKE)
+        with pytest.raises(LiveError, match="it stopped in the middle of it, and may do it later"):
+            asker.change(pool, change, 0)
+        layout.lock(made.own, layout.TAKE, free=True)
+        made.write(3)
+        with pytest.raises(LiveError, match="incomplete for 0.2 s"):
+            page.pool(0)
+        made.write(2, id=0)
+        with pytest.raises(LiveError, match="has ended"):
+            asker.change(pool, change, 60)
+    made.path.unlink()
+    with pytest.raises(LiveError, match="made it anew"), Made(made.path.parent) and page.ask("a test", 1):
+        pass
+    with pytest.raises(LiveError, match="no page is there of process 1 "):
+        processes.pages_of(1)
 
 
-def test_set_prints_what_was_and_what_is(made, capsys):
-    out = "pool gNB#1[2J: spin=auto spin_cpu_max=10 -> spin=fixed:12.5 spin_cpu_max=10\n"
-    assert set_(capsys, "spin=fixed:12.5") == (0, out, "")
-    assert set_(capsys, "record=1") == (2, "", "tpool-ws: pool gNB#1[2J refuses: no record\n")
+def test_who_gets_the_lock_removes_the_file(made, tmp_path):
+    finder, killed, living = processes.Finder(), Made(tmp_path, 2), Made(tmp_path, 3)
+    first = finder.look()
+    assert len(first) == 3 and first == finder.look()  # opened once
+    killed.end()
+    living.path.rename(tmp_path / "elsewhere")
+    killed.path.rename(living.path)
+    killed.path.write_bytes(b"")  # begins just now
+    assert [page.path for page in finder.look()] == [str(made.path)] and not finder.errors
+    assert not living.path.exists() and killed.path.exists() and (tmp_path / "elsewhere").exists()
 
 
-def test_a_pool_that_does_not_answer(made, capsys, monkeypatch):
-    monkeypatch.setattr("nrbench.live.cli.ANSWER_S", 0.1)
-    with made.path.open("rb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        assert "another program holds its lock" in set_(capsys, "spin=off")[2]
-    made.ended.set()
-    made.thread.join()
-    assert "has not answered within 0.1 s: its watchdog thread last ran" in set_(capsys, "spin=off")[2]
-    made.write(sequence=3)
-    with pytest.raises(LiveError, match="incomplete for 0.2 s"):
-        list(Page(made.path).pools())
-    assert "no page is there of process" in set_(capsys, "spin=off", os.getpid() + 1)[2]
+def test_a_process_that_is_not_visible(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "locks", dict)
+    (page,) = processes.pages_of(os.getpid())
+    assert (page.pid, page.program, page.own_pid, page.user) == (0, "", os.getpid(), "root")
+    Made(tmp_path, 2)
+    with pytest.raises(LiveError, match="several processes that are not visible have the number"):
+        processes.pages_of(os.getpid())
 
 
-def test_another_version_is_named(made, capsys):
-    made.file.head.version = 9
-    assert "has version 9" in set_(capsys, "spin=off")[2]
-    made.path.write_bytes(made.path.read_bytes()[:1000])
-    assert tool(capsys, "top", "--once")[0] == 0
-
-
-def test_pages_of_ended_processes(tmp_path, made, monkeypatch):
-    """One that was killed is removed; one of another container is seen by its writes."""
-    monkeypatch.setattr(processes, "SILENT_S", 1e9)
-    killed, other = Made(tmp_path, began=1, pid=os.getppid()), Made(tmp_path, space=1, pid=77)
-    assert [one.pid for one, _ in processes.find()[0]] == [77, os.getpid()]
-    assert not killed.path.exists()
-    monkeypatch.setattr(processes, "SILENT_S", 0)
-    assert [one.pid for one, _ in processes.find()[0]] == [os.getpid()] and other.path.exists()
-
-
-def test_top(made, capsys, monkeypatch):
-    monkeypatch.setattr("nrbench.live.top.SPAN_S", 0.01)
-    made.part.starts[100] = 4
-    (row,) = json.loads(tool(capsys, "top", "--once", "--json")[1])
-    assert (row["name"], row["counts"]["start:burst early"], len(row["workers"])) == ("gNB#1[2J", 151, 2)
-    out = tool(capsys, "top", "--once")[1]
-    assert "pool gNB#1[2J" in out and "spin=auto spin_cpu_max=10" in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert quantile_us(made.part.starts, 0.5) == pytest.approx(0.128 * 2**12 * 13 / 8, rel=0.13)
-
-
-@pytest.mark.parametrize(
-    "word", "spin spin=hot spin=fixed spin=off:1 spin=fixed:-1 cap= cap=-1 spin_cpu_max=ten spin=off,".split()
-)
-def test_invalid_settings(word):
-    with pytest.raises(LiveError, match=re.escape(f'"{word}": no setting')):
-        parse_change([word])
-    change = parse_change(["SPIN=fixed:12.5", "cap=3"])
-    assert (change.what, str(change.wanted)) == (
-        layout.SPIN | layout.CAP,
-        "spin=fixed:12.5 spin_cpu_max=0 cap=3",
-    )
-
-
-def test_ab_compares_and_restores(made, monkeypatch):
-    """Off, each start takes eight times as long."""
-    seen, settings = [], made.part.known.settings
-
-    def sleep(_):
-        seen.append(settings.spin)
-        made.part.starts[80 if settings.spin == 2 else 104] += 100 + len(seen) % 5
-
-    settings.spin, settings.lead_ns = 1, 7000
-    ((page, _),), _ = processes.find(os.getpid())
-    plan, run = Plan.of("1s", "12s", ["spin=auto", "spin=off"]), Ab(page, list(page.pools()), sleep)
-    run.run(plan, random.Random(1))
-    assert len(run.rounds) == 6 and seen.count(0) == seen.count(2) == 12
-    assert (settings.spin, settings.lead_ns) == (1, 7000)
-    lines = list(verdicts(run.rounds, list(plan.changes)))
-    assert "difference +100 [+100, +100]: more" in lines[1]
-    assert "ratio 8.000 [8.000, 8.000]: slower" in lines[2]
-
-    made.ended.set()
-    made.thread.join()
-    monkeypatch.setattr("nrbench.live.ab.ANSWER_S", 0.01)
-    with pytest.raises(LiveError, match="has not answered within 0.01 s: .*; not set back: spin=fixed:7 "):
-        run.run(plan, random.Random(1))
-
-    for times in (["1s", "11s"], ["0s", "1h"], ["1s", "x"]):
-        with pytest.raises(LiveError):
-            Plan.of(*times, ["spin=auto", "spin=off"])
+def test_files_that_are_no_pages(made, tmp_path, monkeypatch):
+    Made(tmp_path, 2, version=9)
+    Made(tmp_path, 3, magic=7)
+    os.mkfifo(tmp_path / PATH.format(4, 1))
+    (tmp_path / PATH.format(5, 1)).mkdir()
+    (tmp_path / PATH.format(6, 1)).symlink_to("/dev/zero")
+    finder = processes.Finder()
+    assert [page.path for page in finder.look()] == [str(made.path)]
+    assert sorted(error.split(": ", 1)[1] for error in finder.errors) == [
+        "no page of thread_pool_ws",
+        "the process's page has version 9; this tpool-ws reads version 2: use that of its thread_pool_ws",
+    ]
+    for number in range(300):  # which no process has locked
+        os.close(os.open(tmp_path / PATH.format(f"0{number}", 1), os.O_CREAT | os.O_RDWR))
+    assert [page.path for page in finder.look()] == [str(made.path)]
+    monkeypatch.setattr(processes, "uids", lambda pid: [77] * 4)
+    monkeypatch.setattr(next(iter(finder.pages.values())), "uid", 78)
+    assert not finder.look() and any("of user 78, but process" in error for error in finder.errors)

@@ -26,7 +26,6 @@ set(WS_CORE_SOURCES
   trace/ws_traced.c
   live/ws_file.c
   live/ws_ledger.c
-  live/ws_page.c
   live/ws_path.c
   live/ws_rings.c
   prewake/ws_late.c
@@ -44,6 +43,7 @@ set(WS_CORE_SOURCES
   sleep/ws_hint.c
   sleep/ws_idle.c
   sleep/ws_wake.c
+  page/ws_page.c
   observe/ws_report.c
   observe/ws_stats.c
   core/ws_escape.c

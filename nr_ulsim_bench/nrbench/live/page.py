@@ -1,26 +1,43 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process's page of shared memory: its layout, a reader, and requests. ws_page.h of the pool defines it."""
+"""A process's page of shared memory: its layout, a reader, and requests. ws_page.h of the pool defines it.
 
+Runs with Debian's python3-minimal from 3.9 on: no ctypes, mmap, json, statistics, dataclasses, shutil.
+
+    change = parse_change(["spin=off", "cap=2"])       LiveError: not a setting
+    page.pools()          what the pools do now; LiveError: a pool is not whole for 0.2 s
+    page.lives()          False: the process has ended, is another program, or has made the page anew
+    with page.ask("tpool-ws set", wait_s=1.0) as asker:         LiveError: another program asks, who that is
+        pool = asker.change(pool, change, answer_s=1.0)         LiveError: it refuses, or gives no answer
+        pool = asker.change(pool, change, answer_s=1.0, hold=True)   until the end of this `with`, or program
+    page.wait_unheld(pools, wait_s)                             those that are still held
+
+A request that gets no answer in time is withdrawn before the error is raised. When the program of a hold is
+gone, however it ended, the pool sets back by itself what was in force before it.
+"""
+
+from __future__ import annotations
+
+import errno
 import fcntl
 import math
 import os
+import pwd
 import re
+import struct
 import time
-from contextlib import suppress
-from ctypes import Structure, c_bool, c_char, c_int32, c_uint32, c_uint64, sizeof
-from pathlib import Path
-from typing import Any, BinaryIO, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Iterator, NamedTuple, Sequence
 
-VERSION, MAGIC = 1, 0x67507357
+VERSION, MAGIC = 2, 0x67507357
 MODES = ("off", "fixed", "auto", "hot")
-SPIN, SPIN_CPU_MAX, CAP, DEADLINE, RECORD = 1, 2, 4, 8, 16
-BITS = {"spin_cpu_max": SPIN_CPU_MAX, "cap": CAP, "deadline_us": DEADLINE, "record": RECORD}
+SPIN, SPIN_CPU_MAX, CAP, DEADLINE, RECORD, HOLD = 1, 2, 4, 8, 16, 32
+DEADLINE_AUTO = 2**64 - 1
 SETTING = re.compile(
     r"spin=(off|auto|fixed(?=:))(?:(?<=fixed):(\d{1,5}(?:\.\d{1,3})?))?"
-    r"|(spin_cpu_max|cap|deadline_us|record)=(\d{1,9})"
+    r"|(spin_cpu_max|cap|record)=(\d{1,9})|deadline_us=(auto|\d{1,5}(?:\.\d{1,3})?)"
 )
 VALID = "spin=off, spin=auto, spin=fixed:<us>, spin_cpu_max=<percent>, cap=<workers; 0: as CPUs allow>, "
-VALID += "deadline_us=<us; 0: learnt>, record=1"
+VALID += "deadline_us=<auto, or us; 0: none>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
 LATE_STARTS = (
     "burst early,burst later than seen,gave up early,after a pause,not expected,pre-wake off,"
@@ -30,108 +47,107 @@ LATE_STARTS = (
 TIMERS = ("in time", "late", "for nothing")
 CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
+POOLS, WORKERS = 1024, 128
+REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 29312, 8
+ASKER, TAKE = 0, 1  # bytes that are locked
+TAKE_S = 1.0  # a pool that has TAKE for longer has stopped in the middle of a request
 
 
 class LiveError(Exception):
     """That the user can mend."""
 
 
-def fields(*kinds: Any) -> list[tuple[str, Any]]:
-    """@param kinds  a type, the names of fields that have it, and so on"""
-    return [(name, kind) for kind, names in zip(kinds[::2], kinds[1::2]) for name in names.split()]
+class Layout:
+    """A structure of C. Fields: a type of the module struct and names, and so on. Several values: "8Q"."""
+
+    def __init__(self, *fields: str) -> None:
+        kinds = [(kind, name) for kind, names in zip(fields[::2], fields[1::2]) for name in names.split()]
+        self.places: list[tuple[str, int, int]] = []  # name, first value, number of values
+        for kind, name in kinds:
+            count = 1 if kind[-1] == "s" else int(kind[:-1] or 1)
+            first = self.places[-1][1] + self.places[-1][2] if self.places else 0
+            self.places.append((name, first, count))
+        self.struct = struct.Struct("@" + "".join(kind for kind, _ in kinds))
+
+    def read(self, data: bytes, at: int = 0) -> dict[str, Any]:
+        found = self.struct.unpack_from(data, at)
+        return {name: found[i] if n == 1 else found[i : i + n] for name, i, n in self.places}
 
 
-class Fields(Structure):
-    def numbers(self) -> dict[str, int]:
-        """Without arrays."""
-        found = {name: getattr(self, name) for name, *_ in self._fields_}
-        return {name: int(value) for name, value in found.items() if isinstance(value, int)}
+HEAD = Layout("I", "magic version", "Q", "pid", "I", "pools unseen", "64s", "unseen_name")
+SETTINGS = "IIQQII"
+REQUEST = struct.Struct("@QIIQ" + SETTINGS + "I60s")
+PART = Layout(
+    "I", "sequence room", "Q", "id written_ns real_ns", "64s", "name", "I", "answered held",
+    "I", "was_spin was_cpu", "Q", "was_lead was_deadline", "I", "was_cap was_record",
+    "I", "is_spin is_cpu", "Q", "is_lead is_deadline", "I", "is_cap is_record", "80s", "reason",
+    "32Q", "ledger", "184I", "starts ends",
+)  # fmt: skip
+STATS = Layout(
+    "I", "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",
+    "I", "cpus lanes_used", "Q", "queued_tasks queue_bytes guard_looks starved_searches",
+    "Q", "spared_wakes cancelled_tasks skipped_tasks", f"{len(WAKES)}Q", "decided",
+)  # fmt: skip
+PREWAKE = Layout(
+    "Q", "bursts expected_bursts absent_bursts period_ns", "I", "period_bursts pattern",
+    "Q", "locks", "I", "level",
+    "Q", "level_changes hits lates misses unused lead_p50_ns lead_p99_ns spin_ns capped_spins",
+    "Q", "preempted_spins throttled_looks", "30Q", "wake",
+    "Q", "started_bursts late_ns_p90", f"{len(LATE_STARTS)}Q", "late_by",
+)  # fmt: skip
+WORKER = Layout(
+    "Q", "run_tasks stolen_tasks inline_tasks parks wakes_sent spins spin_ns growths",
+    "Q", "high_water_tasks placements stopped_callers", "i", "pinned_cpu", "?", "realtime",
+    "I", "state", "Q", "sleeps_ns looks_ns works_ns futile_wakes", "56s", "room", "i", "tid cpu",
+)  # fmt: skip
+STATS_AT = PART.struct.size
+PREWAKE_AT = STATS_AT + 512
+WORKERS_AT, WORKER_BYTES = PREWAKE_AT + 1024, WORKER.struct.size
+assert WORKERS_AT + (WORKERS + 1) * WORKER_BYTES == PART_BYTES
 
 
-class Settings(Fields):
-    _fields_ = fields(c_uint32, "spin spin_cpu_max", c_uint64, "lead_ns deadline_ns", c_uint32, "cap record")
+class Settings(NamedTuple):
+    spin: int = 0
+    spin_cpu_max: int = 0
+    lead_ns: int = 0
+    deadline_ns: int = 0
+    cap: int = 0
+    record: int = 0
 
     def __str__(self) -> str:
         lead = f":{self.lead_ns / 1000:g}" if self.spin == MODES.index("fixed") else ""
         mode = f"spin={MODES[self.spin % len(MODES)]}{lead} spin_cpu_max={self.spin_cpu_max}"
-        cap, deadline_us = f" cap={self.cap}", f" deadline_us={self.deadline_ns / 1000:g}"
-        return mode + (cap if self.cap else "") + (deadline_us if self.deadline_ns else "")
+        deadline = "auto" if self.deadline_ns == DEADLINE_AUTO else f"{self.deadline_ns / 1000:g}"
+        cap, deadline = f" cap={self.cap}", f" deadline_us={deadline}"
+        return mode + (cap if self.cap else "") + (deadline if self.deadline_ns else "")
 
 
-class Request(Fields):
-    _fields_ = fields(c_uint32, "what by", Settings, "wanted")
+class Change(NamedTuple):
+    what: int
+    wanted: Settings
 
 
-class Known(Fields):
-    _fields_ = fields(
-        c_uint64, "id written_ns", c_char * 64, "name", c_uint32, "answered", Settings, "was settings",
-        c_char * 76, "refusal",
-    )  # fmt: skip
-
-
-class Stats(Fields):
-    _fields_ = fields(
-        c_uint32, "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",
-        c_uint32, "cpus lanes_used", c_uint64, "queued_tasks queue_bytes guard_looks starved_searches",
-        c_uint64, "spared_wakes cancelled_tasks skipped_tasks", c_uint64 * len(WAKES), "decided",
-    )  # fmt: skip
-
-
-class Prewake(Fields):
-    _fields_ = fields(
-        c_uint64, "bursts expected_bursts absent_bursts period_ns", c_uint32, "period_bursts pattern",
-        c_uint64, "locks", c_uint32, "level",
-        c_uint64, "level_changes hits lates misses unused lead_p50_ns lead_p99_ns spin_ns capped_spins",
-        c_uint64, "preempted_spins throttled_looks", c_uint64 * 30, "wake",
-        c_uint64, "started_bursts late_ns_p90", c_uint64 * len(LATE_STARTS), "late_by",
-    )  # fmt: skip
-
-
-class Worker(Fields):
-    _fields_ = fields(
-        c_uint64, "run_tasks stolen_tasks inline_tasks parks wakes_sent spins spin_ns growths",
-        c_uint64, "high_water_tasks placements stopped_callers", c_int32, "pinned_cpu", c_bool, "realtime",
-        c_uint32, "state", c_uint64, "sleeps_ns looks_ns works_ns futile_wakes", c_char * 56, "room",
-        c_int32, "tid cpu",
-    )  # fmt: skip
-
-
-class Part(Fields):
-    _fields_ = fields(
-        c_uint32, "sequence request", Request, "asked", Known, "known", c_uint64 * 32, "ledger",
-        c_uint32 * 184, "starts ends", Stats, "stats", c_char * (512 - sizeof(Stats)), "stats_room",
-        Prewake, "prewake", c_char * (1024 - sizeof(Prewake)), "prewake_room", Worker * 129, "workers",
-    )  # fmt: skip
-
-
-class Head(Fields):
-    _fields_ = fields(
-        c_uint32, "magic version bytes ended", c_uint64, "pid began", c_char * 88, "room", c_uint64, "end"
-    )
-
-
-class File(Fields):
-    _fields_ = fields(Head, "head", Part * 8, "parts")
-
-
-def parse_change(words: Sequence[str]) -> Request:
-    asked = Request(by=os.getpid())
+def parse_change(words: Sequence[str]) -> Change:
+    what, wanted = 0, Settings()
     for word in words:
         if not (found := SETTING.fullmatch(word.lower())):
             raise LiveError(f'"{word}": no setting that can be changed ({VALID})')
-        mode, lead, name, number = found.groups()
-        asked.what |= BITS.get(name, SPIN)
+        mode, lead, name, number, deadline = found.groups()
         if mode:
-            asked.wanted.spin, asked.wanted.lead_ns = MODES.index(mode), round(float(lead or 0) * 1000)
-        elif name == "deadline_us":
-            asked.wanted.deadline_ns = 1000 * int(number)
+            what |= SPIN
+            wanted = wanted._replace(spin=MODES.index(mode), lead_ns=round(float(lead or 0) * 1000))
+        elif deadline:
+            what |= DEADLINE
+            ns = DEADLINE_AUTO if deadline == "auto" else round(float(deadline) * 1000)
+            wanted = wanted._replace(deadline_ns=ns)
         else:
-            setattr(asked.wanted, name, int(number))
-    return asked
+            what |= {"spin_cpu_max": SPIN_CPU_MAX, "cap": CAP, "record": RECORD}[name]
+            wanted = wanted._replace(**{name: int(number)})
+    return Change(what, wanted)
 
 
 def of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
-    return {name.removeprefix(kind): count for name, count in counts.items() if name.startswith(kind)}
+    return {name[len(kind) :]: count for name, count in counts.items() if name.startswith(kind)}
 
 
 def bucket_end_s(bucket: int) -> float:
@@ -140,98 +156,229 @@ def bucket_end_s(bucket: int) -> float:
     return math.ldexp((1 << SPLIT_BITS) + part + 1, FIRST_OCTAVE + octave - SPLIT_BITS) / 1e9
 
 
-def _shown(text: bytes) -> str:
-    return "".join(letter for letter in text.decode(errors="replace") if letter.isprintable())
+def shown(text: bytes) -> str:
+    """Of a page, for a terminal."""
+    letters = text.partition(b"\0")[0].decode(errors="replace")
+    return "".join(letter for letter in letters if letter.isprintable())
+
+
+def lock(file: int, byte: int, free: bool = False) -> bool:
+    """Of the open file description. @return False: another one has it"""
+    kind = fcntl.F_UNLCK if free else fcntl.F_WRLCK
+    try:
+        fcntl.fcntl(file, 37, struct.pack("@hhqqi4x", kind, os.SEEK_SET, byte, 1, 0))  # F_OFD_SETLK
+    except (BlockingIOError, PermissionError):  # the same, in other systems' words
+        return False
+    return True
 
 
 class Pool:
-    """A pool as its watchdog thread has last written it. counts: names such as "start:timer late" have kind
-    and cause. starts, ends: histograms of the times from a burst's first push to its first task on a worker,
-    and of late bursts over their limits."""
+    """A pool as its watchdog thread has last written it. In counts "start:timer late" has kind and cause.
+    starts, ends: histograms of the times from a burst's first push to its first task on a worker, and of late
+    bursts over their limits. held: a program that asked for that is there, and then the pool sets back."""
 
-    def __init__(self, place: int, part: Part) -> None:
-        self.place, self.known = place, part.known
-        self.name, self.id, self.settings = _shown(part.known.name), part.known.id, part.known.settings
-        self.written_ns, self.starts, self.ends = part.known.written_ns, tuple(part.starts), tuple(part.ends)
-        *workers, outside = [worker.numbers() for worker in part.workers]
-        self.workers = workers[: part.stats.workers]
-        self.counts = {**part.stats.numbers(), **part.prewake.numbers(), "judged_bursts": part.ledger[0]}
+    def __init__(self, place: int, data: bytes) -> None:
+        part, stats, prewake = PART.read(data), STATS.read(data, STATS_AT), PREWAKE.read(data, PREWAKE_AT)
+        values = list(part.values())
+        self.place, self.id, self.name = place, int(part["id"]), shown(part["name"])
+        self.was, self.settings = Settings(*values[8:14]), Settings(*values[14:20])
+        self.answered, self.held, self.refusal = part["answered"], bool(part["held"]), shown(part["reason"])
+        self.written_ns, self.real_ns = part["written_ns"], part["real_ns"]
+        self.starts, self.ends = part["starts"], part["ends"]
+        count = min(stats["workers"], WORKERS)
+        places = [WORKERS_AT + i * WORKER_BYTES for i in [*range(count), WORKERS]]
+        *self.workers, outside = [WORKER.read(data, place) for place in places]
+        for worker in self.workers:
+            del worker["room"]
+            worker["realtime"] = int(worker["realtime"])
+        plain = {name: n for name, n in {**stats, **prewake}.items() if isinstance(n, int)}
+        self.counts: dict[str, int] = {**plain, "judged_bursts": part["ledger"][0]}
         timers = [self.counts[name] for name in ("hits", "lates", "misses")]
-        by = (WAKES, part.stats.decided), (LATE_STARTS, part.prewake.late_by), (CAUSES, part.ledger[2::3])
+        by = (WAKES, stats["decided"]), (LATE_STARTS, prewake["late_by"]), (CAUSES, part["ledger"][2::3])
         for kind, (names, counts) in zip(("wake", "start", "burst", "timer"), (*by, (TIMERS, timers))):
-            self.counts |= {f"{kind}:{name}": count for name, count in zip(names, counts)}
+            self.counts.update((f"{kind}:{name}", count) for name, count in zip(names, counts))
         for name in ("run_tasks", "stolen_tasks", "inline_tasks", "parks"):
             self.counts[name] = sum(one[name] for one in (*self.workers, outside))
 
+    def __str__(self) -> str:
+        return f"pool {self.name} ({self.id})"
+
     @property
     def silent_s(self) -> float:
-        return time.monotonic() - float(self.written_ns) / 1e9
+        return time.time() - float(self.real_ns) / 1e9
 
 
 class Page:
-    """Of a process. Not mapped: another user may shorten the file."""
+    """Of a process that lives when it is made. Not mapped: another user may shorten the file.
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.program = path, "?"
-        with self._open() as file:
-            stat, head = os.fstat(file.fileno()), Head.from_buffer_copy(file.read(sizeof(Head)).ljust(128))
-        self.inode, self.pid, self.began = stat.st_ino, head.pid, head.began
-        if head.magic != MAGIC:
-            raise LiveError(f"{path}: not complete, or no page of thread_pool_ws")
-        if head.version != VERSION or stat.st_size < sizeof(File):
-            what = f"version {head.version}, {stat.st_size} bytes; this tpool-ws reads version {VERSION}"
-            raise LiveError(f"{path}: the process's page has {what}: use that of its thread_pool_ws")
+    path, key      where it was found; device and inode
+    uid, user      who owns the file
+    own_pid        the process's number as it sees itself
+    pid, program   as seen from here (processes.py); 0 and "" = the process is not visible, but lives
+    hidden         pools for which the page has no room: their number, and the name of one. By pools()"""
 
-    def _open(self, flags: int = os.O_RDONLY) -> BinaryIO:
-        return os.fdopen(os.open(self.path, flags | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=0)
+    def __init__(self, path: str) -> None:
+        self.path, self.pid, self.program, self.hidden = path, 0, "", (0, "")
+        self.file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        stat = os.fstat(self.file)
+        self.key, self.uid = (stat.st_dev, stat.st_ino), stat.st_uid
+        self.own_pid = self._head()["pid"]
 
-    def _pool(self, file: BinaryIO, place: int) -> Pool | None:
+    def __del__(self) -> None:
+        if hasattr(self, "file"):
+            os.close(self.file)
+
+    @property
+    def user(self) -> str:
+        with suppress(KeyError):
+            return pwd.getpwuid(self.uid).pw_name
+        return str(self.uid)
+
+    def _head(self) -> dict[str, Any]:
+        data = os.pread(self.file, HEAD.struct.size, 0).ljust(HEAD.struct.size, b"\0")
+        if not any(data):
+            raise OSError(errno.ENODATA, "its process makes it just now", self.path)
+        head = HEAD.read(data)
+        if head["magic"] != MAGIC:
+            raise LiveError(f"{self.path}: no page of thread_pool_ws")
+        if head["version"] != VERSION:
+            what = f"version {head['version']}; this tpool-ws reads version {VERSION}"
+            raise LiveError(f"{self.path}: the process's page has {what}: use that of its thread_pool_ws")
+        return head
+
+    def is_named(self) -> bool:
+        """Whether the path still names this file."""
+        try:
+            stat = os.stat(self.path, follow_symlinks=False)
+        except OSError:
+            return False
+        return (stat.st_dev, stat.st_ino) == self.key
+
+    def lives(self) -> bool:
+        """Whether a process has its lock. False: it has ended, is another program, or has made it anew."""
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(self.file, fcntl.LOCK_UN)
+        return False
+
+    def pool(self, place: int) -> Pool | None:
         """None: there is none at this place, or none any more."""
+        at = PARTS_AT + place * PART_BYTES
+        if not any(os.pread(self.file, 8, at + ID_AT)):
+            return None
         for _ in range(200):
-            before, data, after = (
-                os.pread(file.fileno(), size, File.parts.offset + place * sizeof(Part))
-                for size in (4, sizeof(Part), 4)
-            )
-            if before == after and len(data) == sizeof(Part) and before[0] % 2 == 0:
-                ended = os.pread(file.fileno(), 4, Head.ended.offset) != bytes(4)
-                part = Part.from_buffer_copy(data)
-                return Pool(place, part) if part.known.id and not ended else None
+            before, data, after = (os.pread(self.file, size, at) for size in (4, PART_BYTES, 4))
+            if before == after and len(data) == PART_BYTES and before[0] % 2 == 0:
+                pool = Pool(place, data)
+                return pool if pool.id else None
+            if len(data) < PART_BYTES or not self.lives():
+                return None
             time.sleep(0.001)
         raise LiveError(f"{self.path}: incomplete for 0.2 s: a pool's watchdog thread gets no CPU")
 
-    def pools(self) -> Iterator[Pool]:
-        with self._open() as file:
-            yield from filter(
-                None, (self._pool(file, place) for place in range(File.parts.size // sizeof(Part)))
-            )
+    def pools(self) -> list[Pool]:
+        head = self._head()
+        self.hidden = head["unseen"], shown(head["unseen_name"])
+        return [pool for pool in map(self.pool, range(min(head["pools"], POOLS))) if pool]
 
-    def _lock(self, file: BinaryIO, end_s: float) -> None:
-        """Until the file is closed."""
+    def asked_by(self) -> str:
+        """Who asks, or holds, as it has written."""
+        data = os.pread(self.file, REQUEST.size, REQUEST_AT).ljust(REQUEST.size, b"\0")
+        *_, pid, who = REQUEST.unpack(data)
+        return f"process {pid} ({shown(who)})"
+
+    @contextmanager
+    def ask(self, who: str, wait_s: float) -> Iterator[Asker]:
+        """@param who  the program, and its user, for people: in the pool's log, and for others that ask"""
+        file = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            stat = os.fstat(file)
+            if (stat.st_dev, stat.st_ino) != self.key:
+                raise LiveError(f"{self.path}: the process has made it anew: try again")
+            yield Asker(self, file, who, wait_s)
+        finally:
+            os.close(file)  # and the locks go
+
+    def wait_unheld(self, pools: Sequence[Pool], wait_s: float) -> list[Pool]:
+        """Wait until these are set back. @return as they are then; the process may have ended: fewer"""
+        end_s, places = time.monotonic() + wait_s, {pool.id: pool.place for pool in pools}
         while True:
-            with suppress(BlockingIOError):
-                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            now = [pool for pool in map(self.pool, places.values()) if pool and pool.id in places]
+            if not any(pool.held for pool in now) or time.monotonic() > end_s or not self.lives():
+                return now
+            time.sleep(0.02)
+
+
+class Asker:
+    """The one program that may ask the process's pools, until Page.ask() ends."""
+
+    def __init__(self, page: Page, file: int, who: str, wait_s: float) -> None:
+        self.page, self.file, self.who = page, file, who.encode()
+        self.session, end_s = time.time_ns(), time.monotonic() + wait_s
+        while not self._begin():
             if time.monotonic() > end_s:
-                raise LiveError(f"{self.path}: another program holds its lock, to change a pool")
+                raise LiveError(f"{page.asked_by()} changes pools of this process now: wait for its end")
             time.sleep(0.01)
 
-    def request(self, place: int, asked: Request, answer_s: float) -> Pool:
-        """@return the pool when it has done so. An error: it refuses, or has not answered in that time"""
-        at = File.parts.offset + place * sizeof(Part)
-        with self._open(os.O_RDWR) as file:
-            self._lock(file, time.monotonic() + answer_s)
-            before = os.pread(file.fileno(), 4, at + Part.request.offset)
-            number = (int.from_bytes(before, "little") + 1) % 2**32
-            os.pwrite(file.fileno(), bytes(asked), at + Part.asked.offset)
-            os.pwrite(file.fileno(), number.to_bytes(4, "little"), at + Part.request.offset)
-            end_s = time.monotonic() + answer_s
-            while (pool := self._pool(file, place)) and pool.known.answered != number:
-                if time.monotonic() > end_s:
-                    ran = f"its watchdog thread last ran {pool.silent_s:.1f} s ago"
-                    why = f"has not answered within {answer_s:g} s: {ran} (stopped, or it gets no CPU)"
-                    raise LiveError(f"pool {pool.name} {why}")
-                time.sleep(0.01)
-        if pool is None:
-            raise LiveError(f"{self.path}: the pool has ended")
-        if pool.known.refusal:
-            raise LiveError(f"pool {pool.name} refuses: {_shown(pool.known.refusal)}")
-        return pool
+    def _begin(self) -> bool:
+        if not lock(self.file, TAKE):
+            return False
+        begun = lock(self.file, ASKER)
+        if begun:
+            self._write(0, 0, Change(0, Settings()))
+        lock(self.file, TAKE, free=True)
+        return begun
+
+    def _write(self, number: int, pool: int, change: Change) -> None:
+        words = REQUEST.pack(
+            self.session, number, change.what, pool, *change.wanted, os.getpid(), self.who[:59]
+        )
+        os.pwrite(self.file, words, REQUEST_AT)
+
+    def _take(self, end_s: float) -> bool:
+        """@return False: the pool has it for longer"""
+        while not lock(self.file, TAKE):
+            if time.monotonic() > end_s:
+                return False
+            time.sleep(0.002)
+        return True
+
+    def change(self, pool: Pool, change: Change, answer_s: float, hold: bool = False) -> Pool:
+        """@return the pool when it has done so"""
+        page, end_s = self.page, time.monotonic() + answer_s
+        if not (now := page.pool(pool.place)) or now.id != pool.id or not page.lives():
+            raise LiveError(f"pool {pool.name} has ended")
+        number = now.answered % (2**32 - 1) + 1
+        change = change._replace(what=change.what | (HOLD if hold else 0))
+        if self._take(end_s):
+            self._write(number, pool.id, change)
+            lock(self.file, TAKE, free=True)
+        while (now := page.pool(pool.place)) and now.id == pool.id and now.answered != number:
+            if not page.lives():
+                raise LiveError(f"pool {pool.name}: its process has ended, or has made its page anew")
+            if time.monotonic() > end_s:
+                now = self._withdraw(now, number, answer_s)
+                break
+            time.sleep(0.01)
+        if not now or now.id != pool.id:
+            raise LiveError(f"pool {pool.name} has ended")
+        if now.refusal:
+            raise LiveError(f"pool {pool.name} refuses: {now.refusal}")
+        return now
+
+    def _withdraw(self, pool: Pool, number: int, answer_s: float) -> Pool | None:
+        """@return the pool, if it has answered by now"""
+        taken = self._take(time.monotonic() + TAKE_S)
+        now = self.page.pool(pool.place)
+        answered = not now or now.answered == number
+        if not answered:
+            self._write(0, 0, Change(0, Settings()))
+        if taken:
+            lock(self.file, TAKE, free=True)
+        if answered or not now:
+            return now
+        ran = f"its watchdog thread last ran {now.silent_s:.1f} s ago (stopped, or it gets no CPU)"
+        done = "the request is withdrawn" if taken else "it stopped in the middle of it, and may do it later"
+        raise LiveError(f"pool {pool.name} has not answered within {answer_s:g} s: {ran}; {done}")

@@ -1,77 +1,150 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The processes of this machine whose pools have a page: also those in containers that it may enter."""
+"""The processes of this machine whose pools have a page, also those in containers that it may enter.
 
+    finder = Finder()
+    finder.look()    pages of processes that live, by pid; called again and again it is cheap
+    finder.errors    why other pages cannot be read: lines
+    find(pid=None)   pages with their pools, and the errors, with one Finder for all calls
+    pages_of(pid)    those of one process: two copies of the library in it have a page each
+
+A page's file is locked (flock) as long as its process lives: ws_page.h. /proc/locks has process, device and
+inode of each lock, so no other process is looked at. One of another PID namespace that this program does not
+see (it runs in a container beside it, on the same /dev/shm) is not there. Then the lock alone proves life,
+and the page's pid is 0: show own_pid and user.
+
+A file without a lock is of a process that was killed: who gets the lock removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
 import os
 from contextlib import suppress
-from pathlib import Path
+from typing import Iterator
 
 from nrbench.live.page import LiveError, Page, Pool
 
-SHM, PREFIX = Path("/dev/shm"), "thread_pool_ws."
-SILENT_S = 2.0  # a page that was not written for so long is of a process that does not run,
-GONE_S = 600.0  # and after so long of one that will not
+SHM, PREFIX = "/dev/shm", "thread_pool_ws.live"
+OTHERS = 256  # files that no visible process has locked, at most
+Key = tuple[int, int]
 
 
-def inode(path: str) -> int:
-    """0: it is not there, or may not be seen."""
+def locks() -> dict[Key, int]:
+    """@return process by device and inode, of all locks by flock() of processes that are visible"""
+    found = {}
+    with suppress(OSError), open("/proc/locks", encoding="ascii") as file:
+        for line in file:  # 1: FLOCK  ADVISORY  WRITE 4711 00:1b:2 0 EOF
+            words = line.split()
+            if len(words) > 5 and words[1] == "FLOCK" and words[3] == "WRITE":
+                major, minor, inode = words[5].split(":")
+                found[os.makedev(int(major, 16), int(minor, 16)), int(inode)] = int(words[4])
+    return found
+
+
+def uids(pid: int) -> list[int]:
+    """Of a process: real, effective, saved, of the file system. None: it has ended"""
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
+        return [int(word) for word in file.read().partition(b"\nUid:")[2].split(b"\n")[0].split()]
+    return []
+
+
+def program(pid: int) -> str:
+    with suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+        return "".join(letter for letter in file.read().strip() if letter.isprintable())
+    return ""
+
+
+def remove(page: Page) -> None:
+    """The process has ended. Only who has its lock may do so."""
     with suppress(OSError):
-        return os.stat(path).st_ino
-    return 0
+        fcntl.flock(page.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if page.is_named():
+            os.unlink(page.path)
 
 
-def start_ticks(pid: int) -> int:
-    """0: there is no such process."""
-    with suppress(OSError, IndexError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    return 0
+class Finder:
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.pages: dict[Key, Page] = {}
+
+    def _folders(self, holders: dict[Key, int]) -> Iterator[str]:
+        """One of each /dev/shm that is this program's, or of a process with a lock in it."""
+        seen = set()
+        with suppress(OSError):
+            seen.add(os.stat(SHM).st_dev)
+            yield SHM
+        for device, pid in {(device, pid) for (device, _), pid in holders.items()}:
+            with suppress(OSError):
+                folder = f"/proc/{pid}/root{SHM}"
+                if device not in seen and os.stat(folder).st_dev == device:
+                    seen.add(device)
+                    yield folder
+
+    def _paths(self, folder: str, holders: dict[Key, int]) -> list[str]:
+        """Of files that visible processes have locked, and some others: any user may put many there."""
+        device, locked, others = os.stat(folder).st_dev, list[str](), list[str]()
+        for file in os.scandir(folder):
+            if file.name.startswith(PREFIX):
+                (locked if (device, file.inode()) in holders else others).append(file.path)
+        return locked + others[:OTHERS]
+
+    def _page(self, path: str, holders: dict[Key, int]) -> Page | None:
+        """None: no page, or of no living process."""
+        stat = os.stat(path, follow_symlinks=False)
+        page = self.pages.get((stat.st_dev, stat.st_ino)) or Page(path)
+        page.path = path
+        if not (pid := holders.get(page.key, 0)) and not page.lives():
+            remove(page)
+            return None
+        # A file that a process locks which is not its user's: a trap. Root's may be of one that has changed.
+        if pid and page.uid not in (0, *uids(pid)):
+            raise LiveError(f"{path}: of user {page.user}, but process {pid} is not: it is left out")
+        page.pid, page.program = pid, program(pid) if pid else ""
+        return page
+
+    def look(self) -> list[Page]:
+        self.errors, holders, found = [], locks(), {}
+        for folder in self._folders(holders):
+            with suppress(OSError):
+                for path in self._paths(folder, holders):
+                    try:
+                        if page := self._page(path, holders):
+                            found[page.key] = page
+                    except LiveError as error:
+                        self.errors.append(str(error))
+                    except OSError:
+                        continue  # of another user; it has just ended, or begins
+        self.pages = found
+        return sorted(found.values(), key=lambda page: (page.pid, page.own_pid, page.key))
 
 
-def scan() -> tuple[dict[tuple[int, int, int], int], list[Path]]:
-    """@return processes by PID namespace, number there, and start; /dev/shm of each mount namespace"""
-    own = inode("/proc/self/ns/pid")
-    pids, folders = {}, {inode("/proc/self/ns/mnt"): SHM}
-    for pid in (int(name) for name in os.listdir("/proc") if name.isdecimal()):
-        with suppress(OSError, IndexError):
-            numbers = Path(f"/proc/{pid}/status").read_text().partition("NSpid:")[2].split("\n")[0].split()
-            # Not seen: its program has rights that this one has not.
-            space = inode(f"/proc/{pid}/ns/pid") or own
-            pids[space, int(numbers[-1]), start_ticks(pid)] = pid
-            if mounts := inode(f"/proc/{pid}/ns/mnt"):
-                folders.setdefault(mounts, Path(f"/proc/{pid}/root/dev/shm"))
-    return pids, list(folders.values())
+FINDER = Finder()
 
 
 def find(pid: int | None = None) -> tuple[list[tuple[Page, list[Pool]]], list[str]]:
-    """@param pid  only this one @return pages with their pools, and why others cannot be read"""
-    own, (pids, folders), errors = inode("/proc/self/ns/pid"), scan(), list[str]()
-    pages: dict[int, tuple[Page, list[Pool]]] = {}
-    for path in (path for folder in folders for path in folder.glob(f"{PREFIX}*")):
+    """@param pid  only this one, or the number that a process has for itself which is not visible
+    @return pages with their pools, and why others cannot be read"""
+    found, pages = [], FINDER.look()
+    for page in (page for page in pages if pid in (None, page.pid or page.own_pid)):
         try:
-            page, space = Page(path), int(path.name.split(".")[1])
-            pools = list(page.pools())
-            silent_s = min((pool.silent_s for pool in pools), default=0.0)
-            if here := pids.get((space, page.pid, page.began)):
-                page.pid, page.program = here, Path(f"/proc/{here}/comm").read_text().strip()
-            elif start_ticks(page.pid) != page.began if space == own else silent_s > GONE_S:
-                if inode(str(path)) == page.inode:
-                    path.unlink()  # the process was killed
-                continue
-            elif space != own and silent_s > SILENT_S:
-                continue
-            if pid in (None, page.pid):  # its own number if it is of a container beside this one
-                pages.setdefault(page.inode, (page, pools))
-        except (LiveError, PermissionError) as error:
-            errors.append(str(error))
-        except (OSError, ValueError):
-            continue  # it has just ended; another file
-    return sorted(pages.values(), key=lambda one: one[0].pid), errors
+            found.append((page, page.pools()))
+        except LiveError as error:
+            FINDER.errors.append(str(error))
+    return found, FINDER.errors
 
 
-def one(pid: int) -> Page:
-    pages, errors = find(pid)
-    if len(pages) != 1:
-        what = "several containers have a process" if pages else "no page is there of process"
-        why = "".join(f"; {error}" for error in errors if f".{pid}" in error)
+def pages_of(pid: int) -> list[Page]:
+    """Of a process as seen from here, or, if it is not visible, by the number that it has for itself."""
+    finder = Finder()
+    pages = finder.look()
+    found = [page for page in pages if page.pid == pid]
+    if not found:
+        found = [page for page in pages if not page.pid and page.own_pid == pid]
+        if len(found) > 1:
+            where = "run tpool-ws in the container of one, or on their host"
+            raise LiveError(f"several processes that are not visible have the number {pid}: {where}")
+    if not found:
+        why = "".join(f"; {error}" for error in finder.errors if f".{pid}" in error)
         hint = "it needs TPOOL_WS_LIVE=1, or live=1 in the list of --thread-pool, and the same user"
-        raise LiveError(f"{what} {pid}{why or f' ({hint})'}")
-    return pages[0][0]
+        raise LiveError(f"no page is there of process {pid}{why or f' ({hint})'}")
+    return found

@@ -9,7 +9,7 @@
 ///         3. state STOPPED, every worker wakes and ends; join their threads.
 ///         4. look at every queue once more, for a push that was under way during 3 (STOP_DEKKER in
 ///         ws_push.c).
-#include "../live/ws_page.h"
+#include "../page/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"

@@ -195,6 +195,18 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
     end_burst(ring, now_ns);
 }
 
+/// @return whether the process has rings, which take its events
+static bool begin_rings(const ws_settings_t *settings)
+{
+  if (!ws_rings.file && ws_rings_map(settings)) {
+    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
+    table.note = note;
+    ws_self()->ring = NULL; // in that child there was none to take
+    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
+  }
+  return ws_rings.file;
+}
+
 void ws_live_begin(const struct ws_pool_s *pool)
 {
   const ws_settings_t *settings = &pool->settings;
@@ -207,13 +219,20 @@ void ws_live_begin(const struct ws_pool_s *pool)
   else if (settings->record[0] && !ws_rings.path[0])
     ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
             settings->record);
-  if (is_asked && !ws_rings.file && ws_rings_map(settings)) {
-    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
-    table.note = note;
-    ws_self()->ring = NULL; // in that child there was none to take
-    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
-  }
+  if (is_asked)
+    begin_rings(settings);
   memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
   ws_init_store(&ws_live_judged(pool)->deadline_ns, settings->deadline_ns);
   pthread_mutex_unlock(&ws_process.pools_lock);
+}
+
+bool ws_live_judge(struct ws_pool_s *pool)
+{
+  uint32_t plainly = WS_RUNS_PLAINLY;
+  pthread_mutex_lock(&ws_process.pools_lock);
+  const bool judges = begin_rings(&pool->settings);
+  pthread_mutex_unlock(&ws_process.pools_lock);
+  if (judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays one
+    ws_cas_acq_rel(&pool->runs, &plainly, WS_RUNS_NOTED);
+  return judges;
 }

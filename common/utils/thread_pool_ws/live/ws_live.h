@@ -30,6 +30,9 @@ bool ws_live_copy(bool by_user);
 /// @return whether the process's bursts are judged
 bool ws_live_judges(void);
 
+/// @brief From now on the pool's bursts are judged, though its settings did not ask. @return false: no memory
+bool ws_live_judge(struct ws_pool_s *pool);
+
 /// The deadline of a pool's bursts, and how late the late ones have ended.
 typedef struct {
   ws_au64_t deadline_ns; ///< S as in its settings
@@ -37,7 +40,7 @@ typedef struct {
 } ws_judged_t;
 ws_judged_t *ws_live_judged(const struct ws_pool_s *pool);
 
-/// @brief Make a file that only this user can open, with all its room, and map it. For the page, too.
+/// @brief Make a file that only this user can open, with all its room, and map it.
 /// @param memory  the mapping, of zeros; NULL if that fails
 /// @return 0 or an error number: what had that name is as it was
 int ws_file_map(const char *path, size_t bytes, void **memory);

@@ -118,12 +118,12 @@ typedef struct ws_skip_s {
   const struct ws_skip_s *next;
 } ws_skip_t;
 
-/// The page of a pool (live/ws_page.h). All 0 = it has none.
+/// The page of a pool (page/ws_page.h). All 0 = it has none.
 typedef struct {
   void (*look)(struct ws_pool_s *pool); ///< the guard's, after each of its sleeps
   uint64_t sleep_ns; ///< the guard sleeps no longer; 0 = without a limit
   ws_histogram_t *starts; ///< lateness of starts
-  struct ws_page_its_s *its; ///< private to live/
+  struct ws_page_its_s *its; ///< private to page/
 } ws_live_t;
 
 struct ws_pool_s {

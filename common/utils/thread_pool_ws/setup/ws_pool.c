@@ -5,7 +5,7 @@
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
 #include "../live/ws_live.h"
-#include "../live/ws_page.h"
+#include "../page/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"

@@ -18,7 +18,7 @@ static void note_end(void)
 }
 
 #ifndef WS_TEST_STAYS
-/// @return whether this process has a page (live/ws_page.h)
+/// @return whether this process has a page (page/ws_page.h)
 static bool has_page(void)
 {
   char pattern[64];

@@ -21,6 +21,11 @@ bool ws_live_judges(void)
   return false;
 }
 
+bool ws_live_judge(struct ws_pool_s *pool)
+{
+  return false;
+}
+
 ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
 {
   static ws_judged_t none;

@@ -11,6 +11,7 @@
 #define WS_SEAM_H
 
 #include <signal.h>
+#include <sys/vfs.h>
 
 #include "../../core/ws_push.h" // IWYU pragma: export
 #include "../../fiber/ws_fiber_types.h"
@@ -23,6 +24,7 @@
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
+  X(int, flock, (int file, int what), (file, what))                                                          \
   X(unsigned long, getauxval, (unsigned long type), (type))                                                  \
   X(int, pthread_create, (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg), \
     (thread, attr, body, arg))                                                                               \
@@ -31,6 +33,7 @@
   X(int, pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *kind), (lock, kind))        \
   X(int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t * set), (pid, bytes, set))                   \
   X(int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set))              \
+  X(int, statfs, (const char *path, struct statfs *system), (path, system))                                  \
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
   X(int, ws_guard_create, (struct ws_pool_s * pool, uint64_t patience_ns), (pool, patience_ns))              \
   X(ws_decision_t, ws_decide, (const ws_moment_t *moment), (moment))                                         \

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_page.c
+/// ws_page.h.
+#define _GNU_SOURCE
+#include "ws_page.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../include/ws_ledger.h"
+#include "../include/ws_pool.h"
+#include "../live/ws_live.h"
+#include "../pool/ws_callback.h"
+#include "../sleep/ws_budget.h"
+
+// As a reader of version 2 knows them.
+_Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) == 4096
+                   && offsetof(ws_page_part_t, stats) == 1976 && offsetof(ws_stats_t, decided) == 88
+                   && offsetof(ws_worker_stats_t, state_ns) == 104 && WS_LATE_CAUSES == 13
+                   && offsetof(ws_prewake_stats_t, late_by) == 400 && sizeof(ws_page_part_t) == 29312,
+               "raise WS_PAGE_VERSION");
+
+#define FOLDER "/dev/shm"
+#define PREFIX "thread_pool_ws.live"
+#define FOUND_MAX 4096u ///< names in FOLDER that a process looks at for files of killed ones
+#define TRIES 8u ///< names of a new file, until one is free
+#define AGAIN_NS 5000000000u ///< until a guard without a file tries again
+/// Descriptors begin here: no file that the program opens soon gets the number, if it closes all.
+#define FILE_MIN 100
+#define TEXT 100u ///< of settings
+#define LINE 400u ///< of the log
+
+/// What the guard of a pool with a page remembers: nothing that stands there is believed.
+struct ws_page_its_s {
+  uint32_t place; ///< of its part
+  uint64_t next_ns; ///< when it writes again
+  bool is_unseen; ///< there is no file, and a warning said so
+  ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
+  ws_histogram_t starts; ///< workers write. If two do so at once, one value may get lost
+  ws_page_part_t part; ///< as it is written
+};
+
+/// The page of the process. A guard that does not get the lock looks later: it may wait for no thread.
+static struct {
+  pthread_mutex_t mutex;
+  pid_t pid; ///< of the process that this is about
+  bool ended; ///< the process ends: no file is made any more
+  void *lock; ///< the mapping that holds it; NULL = there is no file
+  int file; ///< descriptor of the file with that identity
+  struct stat identity;
+  char path[64];
+  ws_page_head_t head;
+  uint32_t pools; ///< that have a place, or look for one
+  bool used[WS_PAGE_POOLS + 1]; ///< places; the last one never
+} own;
+
+/// Until end_own(). In the child of a fork there is no page, and maybe a guard that held the mutex.
+static void begin_own(void)
+{
+  ws_os_fork_hold();
+  if (own.pid != getpid()) {
+    memset(&own, 0, sizeof(own));
+    ws_os_lock_init(&own.mutex);
+    own.pid = getpid();
+    own.head = (ws_page_head_t){.magic = WS_PAGE_MAGIC, .version = WS_PAGE_VERSION, .pid = (uint64_t)own.pid};
+  }
+  pthread_mutex_lock(&own.mutex);
+}
+
+static void end_own(void)
+{
+  pthread_mutex_unlock(&own.mutex);
+  ws_os_fork_let();
+}
+
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+  return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/// Remove the files of this user's killed processes: who gets the lock has the proof.
+static void sweep(void)
+{
+  DIR *folder = opendir(FOLDER);
+  struct dirent *entry;
+  for (uint32_t i = 0; folder && i < FOUND_MAX && (entry = readdir(folder)); i++) {
+    char path[sizeof(FOLDER) + sizeof(entry->d_name)];
+    struct stat found, named;
+    snprintf(path, sizeof(path), FOLDER "/%s", entry->d_name);
+    const bool is_page = strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
+    const int file = is_page ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (file < 0)
+      continue;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &found) == 0 && lstat(path, &named) == 0
+        && is_same(&found, &named))
+      unlink(path);
+    close(file);
+  }
+  if (folder)
+    closedir(folder);
+}
+
+/// @return how many names the file has; -1 = there is none, or the program has closed the descriptor, whose
+///         number may be of another file by now
+static int names(void)
+{
+  struct stat now;
+  const bool is_own = own.lock && fstat(own.file, &now) == 0 && is_same(&now, &own.identity);
+  return is_own ? (int)now.st_nlink : -1;
+}
+
+/// The file goes, whose name is its own, and then the lock.
+static void remove_page(void)
+{
+  if (!own.lock)
+    return;
+  unlink(own.path);
+  if (names() >= 0)
+    close(own.file);
+  munmap(own.lock, sizeof(own.head));
+  own.lock = NULL;
+}
+
+/// @return whether a file may have that size. Else SIGXFSZ would end the process
+static bool may_write(size_t bytes)
+{
+  struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  return limit.rlim_cur >= bytes;
+}
+
+/// @return false: errno says why
+static bool put(size_t at, const void *data, size_t bytes)
+{
+  errno = EFBIG;
+  return names() >= 0 && may_write(at + bytes) && pwrite(own.file, data, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+/// Set own.lock, or errno.
+static void make_page(uint64_t number)
+{
+  snprintf(own.path, sizeof(own.path), FOLDER "/" PREFIX "%llu.%d", (unsigned long long)number, (int)own.pid);
+  const int locked = open(own.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (locked < 0)
+    return;
+  void *lock = MAP_FAILED; // before the lock a process that sweeps may take the file, and remove it
+  if (flock(locked, LOCK_EX | LOCK_NB) == 0 && fstat(locked, &own.identity) == 0)
+    lock = mmap(NULL, sizeof(own.head), PROT_NONE, MAP_SHARED, locked, 0);
+  if (lock != MAP_FAILED) {
+    madvise(lock, sizeof(own.head), MADV_DONTFORK); // else the child of a fork would hold it, too
+    const int low = open(own.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
+    own.lock = lock;
+    close(low);
+  }
+  const int error = errno;
+  if (!own.lock)
+    unlink(own.path);
+  else if (names() <= 0)
+    remove_page();
+  close(locked);
+  errno = error;
+}
+
+/// @return why there is no file with room for the part; NULL = there is
+static const char *open_page(struct ws_page_its_s *its)
+{
+  const size_t at = offsetof(ws_page_t, part[its->place]), bytes = sizeof(its->part);
+  struct statfs system;
+  if (statfs(FOLDER, &system) != 0 || system.f_type != TMPFS_MAGIC)
+    return "no tmpfs, and a disk may let a write wait. In Kubernetes: an emptyDir with medium: Memory";
+  if (!may_write(at + bytes))
+    return strerror(EFBIG);
+  own.head.pools = own.head.pools > its->place ? own.head.pools : its->place + 1;
+  if (!own.path[0]) // not in a guard, which has other things to do
+    sweep();
+  for (uint32_t i = 0; i < TRIES && !own.lock; i++)
+    make_page(ws_os_now_ns() + i);
+  uint32_t before = 0; // of the pool that had the place before
+  const bool is_there = own.lock && put(0, &own.head, sizeof(own.head))
+                        && fallocate(own.file, 0, (off_t)at, (off_t)bytes) == 0
+                        && pread(own.file, &before, sizeof(before), (off_t)at) == sizeof(before);
+  its->part.sequence = its->part.sequence ? its->part.sequence : before & ~1u;
+  return is_there ? NULL : strerror(errno);
+}
+
+/// The process ends, or the library is unloaded. A pool that is left may still write.
+__attribute__((destructor)) static void end_page(void)
+{
+  begin_own();
+  remove_page();
+  own.ended = true;
+  end_own();
+}
+
+static ws_page_settings_t in_force(const struct ws_pool_s *pool)
+{
+  return (ws_page_settings_t){.spin = ws_spin_mode(pool),
+                              .spin_cpu_max = ws_spin_percent(pool),
+                              .lead_ns = ws_spin_lead_ns(pool),
+                              .deadline_ns = ws_hint_load(&ws_live_judged(pool)->deadline_ns),
+                              .cap = ws_awake_cap(pool)};
+}
+
+static const char *settings_text(char text[TEXT], const ws_page_settings_t *settings)
+{
+  static const char *const modes[] = {"off", "fixed", "auto", "hot"};
+  snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%.3f us", modes[settings->spin],
+           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap,
+           (double)(settings->deadline_ns % WS_DEADLINE_AUTO) / 1000);
+  return text;
+}
+
+/// @return why nothing of the request is done; NULL = all of it is
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
+{
+  const uint64_t deadline_ns = wanted->deadline_ns;
+  if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
+    return "this version of the pool cannot change that while it runs";
+  if (what & WS_PAGE_SPIN && (wanted->spin > WS_SPIN_HOT || wanted->lead_ns > WS_SPIN_LEAD_NS_MAX))
+    return "spin is none of off, fixed, auto, hot, or its lead is above 10000 us";
+  if (what & WS_PAGE_SPIN_CPU_MAX && wanted->spin_cpu_max > 100)
+    return "spin_cpu_max is above 100 %";
+  if (what & WS_PAGE_CAP && wanted->cap > pool->workers)
+    return "cap is above the number of workers";
+  if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
+    return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
+  if (what & WS_PAGE_DEADLINE && deadline_ns != 0 && !ws_live_judge(pool))
+    return "no memory is left for the events that show what is late";
+  if (what & WS_PAGE_RECORD && !ws_live_copy(true))
+    return "there is no record, or it is copied now";
+  if (what & WS_PAGE_SPIN)
+    ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
+  if (what & WS_PAGE_SPIN_CPU_MAX)
+    ws_pool_set_spin_cpu_max(pool, wanted->spin_cpu_max);
+  if (what & WS_PAGE_CAP)
+    ws_awake_cap_set(pool, wanted->cap);
+  if (what & WS_PAGE_DEADLINE)
+    ws_hint_store(&ws_live_judged(pool)->deadline_ns, deadline_ns);
+  return NULL;
+}
+
+/// Do all that the request asks, or nothing. @param line  for the log
+static void change(struct ws_pool_s *pool, struct ws_page_its_s *its, const ws_page_request_t *request,
+                   const char *how, char line[LINE])
+{
+  ws_page_known_t *known = &its->part.known;
+  char was[TEXT], is[TEXT];
+  known->was = in_force(pool);
+  const char *why = apply(pool, request->what, &request->wanted);
+  known->is = in_force(pool);
+  snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
+  snprintf(line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid, request->who,
+           why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
+           why ? why : settings_text(is, &known->is));
+}
+
+/// @param what  F_OFD_SETLK; or F_OFD_GETLK: only see whether it could be done
+/// @return false: another program has it
+static bool lock_byte(int what, short kind, uint32_t byte)
+{
+  struct flock range = {.l_type = kind, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+  return fcntl(own.file, what, &range) == 0 && (what == F_OFD_SETLK || range.l_type == F_UNLCK);
+}
+
+/// @param request  a new one to the pool; else its number is 0
+/// @return false: the file was cut short
+static bool read_request(const struct ws_page_its_s *its, ws_page_request_t *request)
+{
+  struct {
+    ws_page_head_t head;
+    ws_page_request_t request;
+  } top;
+  const ws_page_known_t *known = &its->part.known;
+  if (pread(own.file, &top, sizeof(top), 0) != sizeof(top) || top.head.magic != WS_PAGE_MAGIC)
+    return false;
+  *request = top.request;
+  if (request->pool != known->id || request->number == known->answered)
+    request->number = 0;
+  request->who[sizeof(request->who) - 1] = '\0';
+  for (char *letter = request->who; *letter; letter++) // for the log
+    *letter = *letter < ' ' || *letter > '~' ? '?' : *letter;
+  return true;
+}
+
+/// @return false: errno says why
+static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
+{
+  ws_page_part_t *part = &its->part;
+  struct timespec real = {0};
+  clock_gettime(CLOCK_REALTIME, &real);
+  part->known.real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+  part->known.is = in_force(pool);
+  ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
+  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
+    part->starts[i] = ws_stat_load(&its->starts.count[i]);
+    part->ends[i] = ws_stat_load(&ws_live_judged(pool)->ends.count[i]);
+  }
+  ws_pool_prewake_stats(pool, &part->prewake);
+  const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
+                              sizeof(part->worker[0]), WS_PAGE_WORKERS};
+  ws_pool_stats_sized(pool, &out);
+  part->worker[WS_PAGE_WORKERS].stats = part->stats.outside;
+  for (uint32_t i = 0; i < pool->workers && i < WS_PAGE_WORKERS; i++) { // their statistics end with zeros
+    part->worker[i].tid = ws_tid(pool->worker[i]);
+    part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;
+  }
+  const size_t at = offsetof(ws_page_t, part[its->place]);
+  const uint32_t even = part->sequence + 2;
+  part->sequence++; // odd, in the part, too
+  const bool is_put = put(at, part, sizeof(even)) && put(at, part, sizeof(*part));
+  part->sequence = even;
+  return is_put && put(at, part, sizeof(even));
+}
+
+/// See whether who holds the pool is still there; else take a new request. @param line  for the log
+static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+{
+  ws_page_known_t *known = &its->part.known;
+  ws_page_request_t request;
+  const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
+  if (known->held && !(is_there && request.session == its->hold.session)) {
+    known->held = 0;
+    change(pool, its, &its->hold, "no longer held by", line);
+  } else if (is_there && request.number != 0) {
+    known->answered = request.number;
+    change(pool, its, &request, "asked by", line);
+    if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
+      return;
+    request.what |= known->held ? its->hold.what : 0;
+    request.wanted = known->held ? its->hold.wanted : known->was;
+    its->hold = request;
+    known->held = 1;
+  }
+}
+
+/// @return why the pool's part is not written; NULL = it is
+static const char *look_into(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+{
+  ws_page_request_t request = {0};
+  if (own.ended)
+    return NULL;
+  const bool is_whole = names() > 0 && read_request(its, &request);
+  if (!is_whole) // systemd has removed it at a logout, or the user did
+    remove_page();
+  const char *why = is_whole && its->part.sequence ? NULL : open_page(its);
+  const bool is_due = request.number != 0 || its->part.known.held;
+  if (why)
+    return why;
+  const bool takes = is_due && lock_byte(F_OFD_SETLK, F_WRLCK, WS_PAGE_TAKE); // else it is being written
+  if (takes)
+    take_request(pool, its, line);
+  if (!write_part(pool, its))
+    why = strerror(errno);
+  if (takes)
+    lock_byte(F_OFD_SETLK, F_UNLCK, WS_PAGE_TAKE);
+  return why;
+}
+
+/// After each sleep of the guard.
+static void look(struct ws_pool_s *pool)
+{
+  struct ws_page_its_s *its = pool->live.its;
+  const uint64_t now_ns = ws_os_now_ns();
+  char line[LINE] = "";
+  if (now_ns < its->next_ns || pthread_mutex_trylock(&own.mutex) != 0)
+    return;
+  its->part.known.written_ns = now_ns;
+  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool, its, line) : "it has room for 1024 pools";
+  const bool is_news = its->is_unseen != (why != NULL);
+  if (is_news) {
+    own.head.unseen += why ? 1 : UINT32_MAX;
+    memcpy(own.head.unseen_name, its->part.known.name, sizeof(own.head.unseen_name));
+    put(0, &own.head, sizeof(own.head));
+  }
+  pthread_mutex_unlock(&own.mutex);
+  its->next_ns = now_ns + (why ? AGAIN_NS : WS_PAGE_NS);
+  if (why && is_news)
+    ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", its->part.known.name,
+            why);
+  its->is_unseen = why;
+  if (line[0])
+    ws_warn(&pool->settings, "%s", line);
+}
+
+void ws_page_begin(struct ws_pool_s *pool)
+{
+  struct ws_page_its_s *its = pool->settings.live && pool->workers > 0 ? calloc(1, sizeof(*its)) : NULL;
+  if (!its)
+    return;
+  its->part.known.id = pool->id;
+  snprintf(its->part.known.name, sizeof(its->part.known.name), "%s", pool->settings.name);
+  pool->live = (ws_live_t){look, WS_PAGE_NS, &its->starts, its};
+  begin_own();
+  while (own.used[its->place])
+    its->place++;
+  own.used[its->place] = its->place < WS_PAGE_POOLS;
+  own.pools++;
+  end_own();
+  look(pool); // until the guard's first
+}
+
+void ws_page_end(struct ws_pool_s *pool)
+{
+  struct ws_page_its_s *its = pool->live.its;
+  if (!its)
+    return;
+  begin_own();
+  own.used[its->place] = false;
+  own.head.unseen -= its->is_unseen;
+  if (--own.pools == 0)
+    remove_page();
+  put(offsetof(ws_page_t, part[its->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
+  put(0, &own.head, sizeof(own.head));
+  end_own();
+  pool->live = (ws_live_t){0};
+  free(its);
+}
