@@ -90,9 +90,9 @@ static int take_classes(void *is_nobody_arg)
     if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
       return TEST_CHILD_SKIP;
   }
-  if ((sched_setscheduler(0, SCHED_RR, &param) < 0) != is_nobody)
+  if ((pthread_setschedparam(pthread_self(), SCHED_RR, &param) != 0) != is_nobody)
     return TEST_CHILD_SKIP;
-  sched_setscheduler(0, SCHED_OTHER, &none);
+  pthread_setschedparam(pthread_self(), SCHED_OTHER, &none);
   bool right = true;
   for (uint32_t i = 0; i < 2; i++) {
     ws_settings_t settings = test_settings(2);
@@ -232,7 +232,7 @@ enum { TRIES = 8 }; ///< for one worker, over 0.13 s
 
 static bool guard_is_batch(void *pool)
 {
-  return sched_getscheduler((pid_t)ws_hint_load(&ws_sleep_pool(pool)->guard_tid)) == SCHED_BATCH;
+  return syscall(SYS_sched_getscheduler, ws_hint_load(&ws_sleep_pool(pool)->guard_tid)) == SCHED_BATCH;
 }
 
 static ws_au32_t observed; ///< bit i: worker i
@@ -265,7 +265,7 @@ static void meet_inherited(void *all)
   ws_cpuset_t cpus;
   pthread_sigmask(SIG_BLOCK, NULL, &blocked);
   ws_os_thread_cpus(0, &cpus);
-  if (sigismember(&blocked, SIGUSR2) && sched_getscheduler(0) == SCHED_OTHER
+  if (sigismember(&blocked, SIGUSR2) && syscall(SYS_sched_getscheduler, 0) == SCHED_OTHER
       && worker->start.slack_ns == (uint64_t)creator_slack_ns
       && ws_os_cpuset_count(&cpus) == ws_os_cpuset_count(&worker->pool->mask)
       && ws_load_acquire(&observed) >> worker->index & 1)
