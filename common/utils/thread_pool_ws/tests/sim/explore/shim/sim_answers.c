@@ -3,7 +3,6 @@
 /// Scenarios of the shapes B, where tasks answer to who joins. Compiled once for each of them.
 #include "common/utils/threadPool/task_ans.h"
 #include "sim_shape.h"
-#include "sim_shim_seam.h"
 
 #define GOALS_MAX 8192u
 #define PADDING 3u ///< completions by the thread that pushes

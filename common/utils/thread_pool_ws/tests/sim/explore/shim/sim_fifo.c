@@ -7,7 +7,6 @@
 #include "sim_fault.h"
 #include "sim_random.h"
 #include "sim_shape.h"
-#include "sim_shim_seam.h"
 
 /// Share of the jobs that end so shortly before the abort, and stop in their delivery until it comes.
 #define STOP_STALLS 0.15

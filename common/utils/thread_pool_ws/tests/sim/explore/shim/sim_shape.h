@@ -13,6 +13,7 @@
 #include "sim_play.h" // IWYU pragma: export
 #include "sim_record.h" // IWYU pragma: export
 #include "sim_shim.h" // IWYU pragma: export
+#include "sim_shim_seam.h" // IWYU pragma: export
 #include "ws_tpool.h" // IWYU pragma: export
 #include "ws_tpool_hooks.h" // IWYU pragma: export
 
