@@ -87,10 +87,6 @@ class Step:
     seconds: float  # about
     text: str
 
-    @property
-    def limit_s(self) -> float:
-        return 60 + 10 * self.seconds
-
     def of_round(self, number: int) -> Step:
         return replace(self, labels=self.labels | {"round": number})
 
@@ -100,7 +96,7 @@ Ask = Callable[[Step], list[Line]]
 
 def asks(program: Path) -> Ask:
     """A new process for each step."""
-    return lambda step: ask(program, step.words, step.limit_s)
+    return lambda step: ask(program, step.words, step.seconds)
 
 
 @dataclass(frozen=True)
