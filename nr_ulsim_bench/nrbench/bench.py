@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import platform
-from contextlib import redirect_stdout
+import sys
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from nrbench.progress import say
 from nrbench.render import Page, Section, Table, write_page
 from nrbench.screen import PAGE, TABLES, screen
 from nrbench.session import INTERRUPTED, OK, session_id
+from nrbench.stats import Results, read_lines
 from nrbench.sweep import options as sweep_options
 from nrbench.sweep import replay as sweep_replay
 from nrbench.sweep import session
@@ -55,7 +57,7 @@ class Replay(Part):
         return [Section(f"{self.name}: {self.about}", [Table("", [], [], [note])])]
 
 
-REPLAY = Replay("replay", "recorded slots of nr_ulsim", lambda results: ())
+REPLAY = Replay("replay", "recorded slots of nr_ulsim", lambda results: (), "pool")
 # Only if asked for by name:
 NAMED = tuple(part.PART for part in (tracecost, scale, scan, pi, latch, tail, contest, ticks))
 ALL: tuple[Part, ...] = (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)
@@ -127,28 +129,41 @@ def run(request: Request, fresh: bool = False) -> int:
             for part in (part for part in others if (request.out / part.results).is_file()):
                 yield from part.shown(request.out)
 
-    _write(request.out, measured, sections(), has_screen=not request.only and len(parts) > 1)
+    _write(request.out, [one for one, _ in parts], measured, sections(), not request.only and len(parts) > 1)
     if INTERRUPTED not in statuses:
         call.path.unlink(missing_ok=True)
     return max(statuses)
 
 
-def _write(out: Path, names: Sequence[str], sections: Iterable[Section], has_screen: bool) -> None:
+def _gaps(out: Path, part: Part, names: Sequence[str]) -> Iterable[str]:
+    if part.results not in names:
+        return ["not taken: interrupted; the same command takes it"]
+    there = (out / part.results).is_file()
+    return part.gaps(Results(read_lines(out / part.results))) if there else ()
+
+
+def _write(
+    out: Path, parts: Sequence[Part], names: Sequence[str], sections: Iterable[Section], has_screen: bool
+) -> None:
     """The sections as a page. What they print while they are made goes to a file, and a screen about the
-    results of these names to the terminal; without a screen, all to the terminal."""
+    results of these names to the terminal; without a screen, all to the terminal. What the parts lack
+    stands everywhere.
+
+    @param names  of results; complete when the sections are made"""
     out.mkdir(parents=True, exist_ok=True)
-    if not has_screen:
+    text = open(out / TABLES, "w", encoding="utf-8") if has_screen else nullcontext(sys.stdout)
+    with text as file, redirect_stdout(file):
         made = list(sections)
-    else:
-        with open(out / TABLES, "w", encoding="utf-8") as file, redirect_stdout(file):
-            made = list(sections)
-        items = list(screen(out, names))
+        gaps = [f"{part.name}: {gap}" for part in parts for gap in _gaps(out, part, names)]
+        print("\n".join(gaps), end="\n" if gaps else "")
+    if has_screen:
+        items = [*screen(out, names), *gaps]
         print(plain(items))
         print(f"tables, verdicts and plots: {out / PAGE}; as text: {out / TABLES}" if items else "")
         made.insert(0, Section("This pool and others", list(tables_of(items))))
     if made:
         lead = "All tables, verdicts and plots; intervals hold 95 %"
-        write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made))
+        write_page(out / PAGE, Page("Benchmark of thread_pool_ws", lead, made, warnings=gaps))
         if not has_screen:
             print(f"written to {out}/: {PAGE}")
 
@@ -168,4 +183,4 @@ def report_again(out: Path) -> None:
     if (out / RUNS).is_file():
         session.report(out)
     names = [part.results for part in found]
-    _write(out, names, sections(), has_screen=len(names) > 1)
+    _write(out, found, names, sections(), has_screen=len(names) > 1)

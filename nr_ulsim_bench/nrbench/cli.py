@@ -22,7 +22,7 @@ from nrbench.parts.pools import PARTS
 from nrbench.places import DATA, PROGRAMS
 from nrbench.radio.cli import radio
 from nrbench.sweep import nr_ulsim, replay, scenario
-from nrbench.sweep.options import TEXT, Class, Data, Out, Seed, words
+from nrbench.sweep.options import TEXT, Class, Data, Names, Out, Seed, words
 from nrbench.sweep.options import Options as SweepOptions
 
 _MORE = (lives.PART, bench.REPLAY, prewake.PART, *bench.NAMED)
@@ -38,7 +38,6 @@ def _values(chosen: Sequence[Enum]) -> tuple[str, ...]:
     return tuple(str(one.value) for one in chosen)
 
 
-Names = tuple[str, ...]
 WORDS = Given(list[str], tuple)
 
 

@@ -10,7 +10,7 @@ from typing import Sequence
 from nrbench.backends import BACKENDS, Present
 from nrbench.stats import Line
 
-INFO_S = 60.0
+WITH_LIMIT = ("ws-bench", "ws-prewake")  # take the word limit_s
 # What a module says of its pool; in the order of the fields of Present.
 ABOUT = ("version", "waiter_helps", "has_workers", "nests", "nested_push")
 
@@ -31,27 +31,26 @@ def there(program: Path, otherwise: str = "no such file; build it first (ci/benc
     return program
 
 
-def run(
-    program: Path, words: Sequence[str], limit_s: float, **variables: str
-) -> subprocess.CompletedProcess[str] | str:
-    """@return what the program printed, or why nothing can be taken from it"""
-    command, environment = [str(program), *words], quiet_environment() | variables
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, env=environment)
-    except subprocess.TimeoutExpired:
-        return f"no answer within {limit_s:.0f} s"
-    except OSError as error:
-        return f"no answer: {error}"
-    return done if done.returncode >= 0 else f"ended by signal {-done.returncode}"
+def limit_s(seconds: float) -> float:
+    """After which a measurement is killed that takes so long, about. Other programs may slow it down by much,
+    and no verdict comes from that."""
+    return max(60.0, 10 * seconds)
 
 
-def ask(program: Path, words: Sequence[str], limit_s: float, **variables: str) -> list[Line]:
-    """@return the answers of a new process, or one with the reason why there is none"""
-    done = run(program, words, limit_s, **variables)
-    if isinstance(done, str):
-        return [{"error": done}]
+def ask(program: Path, words: Sequence[str], seconds: float, **variables: str) -> list[Line]:
+    """@param seconds  about. @return the answers of a new process, or one with the reason why there is none"""
+    limit, own, environment = limit_s(seconds), program.name in WITH_LIMIT, quiet_environment() | variables
+    command = [str(program), *[f"limit_s={limit:.0f}"] * own, *words]
+    limit *= 1 + own  # the program's message comes first
     try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)
+        if done.returncode < 0:
+            return [{"error": f"ended by signal {-done.returncode}"}]
         answers = [json.loads(line) for line in done.stdout.splitlines()]
+    except subprocess.TimeoutExpired:
+        return [{"error": f"no answer within {limit:.0f} s; killed"}]
+    except OSError as error:
+        return [{"error": f"no answer: {error}"}]
     except json.JSONDecodeError as error:
         return [{"error": f"an answer that is not JSON: {error}"}]
     why = done.stderr.strip()[-200:] or f"exit status {done.returncode}"
@@ -76,7 +75,7 @@ def chosen(program: Path, wanted: Sequence[str] = ()) -> tuple[list[Present], di
     for backend in BACKENDS:
         if wanted and backend.name not in wanted:
             continue
-        info = ask(program, ["bench=info", f"backend={backend.name}"], INFO_S)[0]
+        info = ask(program, ["bench=info", f"backend={backend.name}"], 1.0)[0]
         if "error" not in info:
             about = (info[name] for name in ABOUT)
             pools.append(Present(backend, *about))

@@ -23,7 +23,7 @@ from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
 from nrbench.render import Column, Section, Table, busy_lines, layout, machine_line, plain_columns
-from nrbench.session import INTERRUPTED, Lane, Session, in_rounds, results_of
+from nrbench.session import INTERRUPTED, Lane, Session, append, in_rounds, results_of
 from nrbench.stats import Line, Results, read_lines
 
 T = TypeVar("T")
@@ -87,10 +87,6 @@ class Step:
     seconds: float  # about
     text: str
 
-    @property
-    def limit_s(self) -> float:
-        return 60 + 10 * self.seconds
-
     def of_round(self, number: int) -> Step:
         return replace(self, labels=self.labels | {"round": number})
 
@@ -100,7 +96,7 @@ Ask = Callable[[Step], list[Line]]
 
 def asks(program: Path) -> Ask:
     """A new process for each step."""
-    return lambda step: ask(program, step.words, step.limit_s)
+    return lambda step: ask(program, step.words, step.seconds)
 
 
 @dataclass(frozen=True)
@@ -236,19 +232,21 @@ class Part:
             )
             if not before:
                 first = host.facts() | {"seed": request.seed, "quick": request.quick} | plan.about
+                first["planned"] = len(plan.steps)
                 path.write_text(json.dumps(first) + "\n")
             taken = {line.get("step") for line in before}
             steps = (replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(plan.steps))
             plan = replace(plan, steps=[step for step in steps if step.labels["step"] not in taken])
             what = plan.title or f"{len(plan.steps)} measurements"
-            what += f", {len(before) - 1} are there from before" if before else ""
+            what += f", {len(taken) - 1} are there from before" if before else ""
             say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
             lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds, counts_steps=True)
             session.run([lane], plan.budget_s)
-        if session.interrupted:
-            session.cut = "interrupted; the same command takes the rest"
-        if session.cut:
-            say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
+            if session.interrupted:
+                session.cut = "interrupted; the same command takes the rest"
+            if session.cut:
+                say(f"{session.cut}: {session.done} of {session.planned} measurements taken")
+                append(path, json.dumps({"bench": "host", "cut": session.cut}))
         return INTERRUPTED if session.interrupted else 0
 
     def items(self, results: Results) -> Iterator[Item]:
@@ -262,6 +260,14 @@ class Part:
         yield from busy_lines(about)
         for what in ("missing", "skipped"):
             yield from (f"{what}: {name} ({why})" for name, why in about.get(what, {}).items())
+        yield from self.gaps(results)
+
+    def gaps(self, results: Results) -> Iterator[str]:
+        """What was not taken, and what gave no result, with the reasons."""
+        planned, taken = results.last("planned", 0), {line.get("step") for line in results.all} - {None}
+        if len(taken) < planned:
+            left = f"{planned - len(taken)} of {planned} measurements"
+            yield f"not taken: {left}: {results.last('cut', 'the command was ended')}"
         errors = Counter(f"{line.get(self.failing)}: {line['error']}" for line in results.failed)
         yield from (f"without a result: {count} times: {error}" for error, count in sorted(errors.items()))
 

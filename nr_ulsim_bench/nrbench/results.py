@@ -15,7 +15,7 @@ from typing import Any, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.judge import Places, resampled
+from nrbench.judge import resampled
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
@@ -126,13 +126,8 @@ def modes(folder: Path, name: str) -> str:
 
 def _rx_ratio(new: Any, old: Any) -> str:
     """Of medians; with fewer rounds than an interval needs, their number."""
-    count = min(len(new), len(old))
-
-    def figure(places: Places) -> Any:
-        above, below = (np.median(times.to_numpy()[places], axis=1) for times in (new, old))
-        return above / below
-
-    value, interval = resampled(count, figure)
+    count, above, below = min(len(new), len(old)), new.to_numpy(), old.to_numpy()
+    value, interval = resampled(count, lambda at: np.median(above[at], axis=1) / np.median(below[at], axis=1))
     return f"{value:.2f} {interval_text(*interval) if interval else f'(n={count})'}"
 
 

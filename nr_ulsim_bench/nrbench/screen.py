@@ -25,6 +25,8 @@ POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
 TABLES, PAGE = "tables.txt", "report.html"
 SKETCH, SKETCH_TEXT = OLD_AND_NEW[0], "the sketch of OAI's pool"
 CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
+QUICK = "--quick gives no verdicts here, by design: it measures few rounds of few settings"
+FEW = f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
 Row = tuple[str, Ratio | None]
 
 
@@ -99,12 +101,12 @@ def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Li
     yield f"worst of {sum(of['lives'] for of in lives)} lives ÷ no pool", _worst_life(lives)
 
 
-def _cells(what: str, ratio: Ratio | None) -> list[str]:
+def _cells(what: str, ratio: Ratio | None, quick: bool) -> list[str]:
     if ratio is None:
         return [what, NONE, ""]
     lived = ratio.interval and ratio.interval.low == ratio.interval.high  # nothing is estimated
     text = (ratio._replace(interval=None) if lived else ratio).text(lambda value: f"{value:.2f}")
-    word = judge(ratio.interval, EQUAL - 1 if lived else 0.0)
+    word = UNKNOWN if quick else judge(ratio.interval, EQUAL - 1 if lived else 0.0)
     return [what, of_cost(word) if what.startswith("CPU") else word, text]
 
 
@@ -122,11 +124,11 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     slots = Contest(pools, "slot", CASES, host["cores"])
     jobs = Contest(pools, "coliseum", FIB_CASES, host["cores"])
     yield f"This pool on {machine_line(host)}"
-    own = [of for of in lives_of(lives) if of["pool"] == AUTO]
-    rows = [_cells(*row) for row in _rows(slots, jobs, runs, own)]
+    own, quick = [of for of in lives_of(lives) if of["pool"] == AUTO], bool(host.get("quick"))
+    rows = [_cells(*row, quick) for row in _rows(slots, jobs, runs, own)]
     yield from table("", ["this pool", "verdict", f"median{BOTH}"], rows)
     yield ""
     yield f"below 1: this pool takes less; same: within {100 * (EQUAL - 1):.0f} %"
-    yield f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
+    yield QUICK if quick else FEW
     yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
     yield from busy_lines(host)

@@ -195,7 +195,7 @@ class Session(Generic[LineT]):
 
             def begin(lane: Lane[StepT, LineT]) -> None:
                 if progress.elapsed_s > budget_s:
-                    self.cut = f"stopped after {progress.elapsed_s:.0f} s"
+                    self.cut = f"stopped after {progress.elapsed_s:.0f} s (--budget)"
                     return
                 step = next(lane.steps, None)
                 if step is not None:

@@ -38,8 +38,8 @@ class Results:
     def __init__(self, lines: Iterable[Line]) -> None:
         self.all = list(lines)
         others = [line for line in self.all if line.get("bench") != "host"]
-        self.lines = [line for line in others if "error" not in line]
-        self.failed = [line for line in others if "error" in line]
+        self.lines = [line for line in others if not line.get("error")]
+        self.failed = [line for line in others if line.get("error")]
         self._medians: dict[str, float] = {}
 
     @property
@@ -90,7 +90,7 @@ class Results:
         return float(self["cpu_s"] / self["work_s"])
 
     def last(self, name: str, default: Any) -> Any:
-        return next((line[name] for line in reversed(self.lines) if name in line), default)
+        return next((line[name] for line in reversed(self.all) if name in line), default)
 
     def values(self, name: str) -> list[Any]:
         """Each value of a label or figure once, in the order of the lines."""

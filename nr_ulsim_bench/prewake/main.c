@@ -203,6 +203,6 @@ int main(int argc, char **argv)
     request_parse_bursts("12x6", work);
   const uint64_t measured_ms = question.measure_ms * (question.ask == ASK_STEP ? STEPS : 1);
   if (work->limit_s == 0) // generous: a host may stop the whole machine for seconds
-    work->limit_s = 20 + 3e-3 * (double)(question.warm_ms + measured_ms);
+    work->limit_s = 60 + 1e-2 * (double)(question.warm_ms + measured_ms);
   return answer(&question) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

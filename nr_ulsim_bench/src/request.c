@@ -127,7 +127,7 @@ static const word_key_t keys[] = {
 bool request_parse(char *line, request_t *request, report_t *report)
 {
   *request = (request_t){.bench = BENCH_INFO,
-                         .limit_s = 10.0,
+                         .limit_s = 60.0,
                          .slots = 100,
                          .warm_slots = 10,
                          .period_us = 500,

@@ -9,8 +9,6 @@
 #include "threads.h"
 #include "usage.h"
 
-/// A task that no worker has started after this will not be started before the producer helps.
-#define START_NS_MAX UINT64_C(20000000)
 /// The work before an idle check, and the window of the check itself.
 #define IDLE_BURSTS 20u
 #define IDLE_TASK_NS 20000u
@@ -38,7 +36,8 @@ static void run_wake(void *arg)
   thread_count_task();
 }
 
-/// Push a task and see when and where it starts.
+/// Push a task and see when and where it starts: the producer polls until then, or until the limit of the
+/// measurement, because beside other programs a worker may get its CPU late.
 /// @return false after report_error()
 static bool wake_once(session_t *session, wake_series_t *series)
 {
@@ -48,13 +47,11 @@ static bool wake_once(session_t *session, wake_series_t *series)
   const int cpu = sched_getcpu();
   const uint64_t push_ns = clock_now_ns();
   session->backend->push(session->pool, &task);
-  while (atomic_load(&work.start_ns) == 0 && clock_now_ns() - push_ns < START_NS_MAX)
+  while (atomic_load(&work.start_ns) == 0)
     ;
-  const bool started = atomic_load(&work.start_ns) != 0;
   session->backend->wait(session->pool);
-  if (!started || !work.on_worker) {
-    report_error(session->report, started ? "the push ran the task itself"
-                                          : "no worker started the task before the producer helped");
+  if (!work.on_worker) {
+    report_error(session->report, "the push ran the task itself");
     return false;
   }
   const uint64_t took_ns = atomic_load(&work.start_ns) - push_ns;

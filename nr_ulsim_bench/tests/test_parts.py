@@ -11,7 +11,7 @@ from part_runs import line, slot
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
 from nrbench.cases import NAMED
 from nrbench.driver import BenchError
-from nrbench.engine import Request
+from nrbench.engine import Request, Step, asks
 from nrbench.parts import contest as the_contest
 from nrbench.parts import lives, prewake, scale, scan, ticks
 from nrbench.parts.pools import BUDGET_S, PARTS, QUICK_BUDGET_S, steps_of
@@ -280,3 +280,11 @@ def test_the_simulator_is_asked_and_its_status_kept(tmp_path, monkeypatch, statu
     assert "asked: scale --report" in (tmp_path / "scale.txt").read_text()
     assert (tmp_path / "asked").read_text().startswith("scale --quick --pool ws --runs 2 --out")
     assert read_lines(tmp_path / "scale.ndjson") == [POINT] and (tmp_path / "scale.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("seconds, limit", [(0.1, 60), (4, 60), (50, 500)])
+def test_a_limit_is_ten_times_the_estimate_and_a_minute_at_least(tmp_path, seconds, limit):
+    program = tmp_path / "ws-bench"
+    program.write_text('#!/bin/sh\necho "{\\"words\\": \\"$*\\"}"\n')
+    program.chmod(0o755)
+    assert asks(program)(Step({}, ("bench=pi",), seconds, "")) == [{"words": f"limit_s={limit} bench=pi"}]

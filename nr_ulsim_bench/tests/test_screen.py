@@ -43,8 +43,9 @@ class Printing(Part):
         return [Section(self.name, [Table("", [], [], [f"of {self.name}"])])]
 
 
-PARTS = [Printing(name, "", lambda results: (), stem=Path(file).with_suffix("").as_posix())
-         for name, file in zip(("lives", "pools", "replay"), ALL)]  # fmt: skip
+LABELS = {"lives": "noise", "pools": "backend", "replay": "pool"}
+PARTS = [Printing(name, "", lambda results: (), label, stem=Path(file).with_suffix("").as_posix())
+         for (name, label), file in zip(LABELS.items(), ALL)]  # fmt: skip
 
 
 def test_all_parts_end_with_one_screen_and_tables_are_in_a_file(out, monkeypatch, capsys):
@@ -70,6 +71,30 @@ def test_parts_that_are_asked_for_print_their_tables(out, monkeypatch, capsys):
     said = "600 lines of lives\n\n600 lines of pools\n"
     assert capsys.readouterr().out == f"{said}written to out/: {PAGE}\n"
     assert not (out / TABLES).exists()
+
+
+def test_what_was_killed_or_not_taken_stands_there_with_the_reason(out, monkeypatch, capsys):
+    why, cut = "no result within 60.0 s; killed", "stopped after 86 s (--budget)"
+    with (out / POOLS).open("a") as file:
+        for line in ({"backend": "glib", "error": why}, {"bench": "host", "planned": 474, "cut": cut}):
+            file.write(json.dumps(line) + "\n")
+    run = read_lines(out / REPLAY)[0]
+    with (out / REPLAY).open("a") as file:
+        file.write(json.dumps(run | {"pool": "ws", "repeat": 9, "status": "hang", "error": why}) + "\n")
+    monkeypatch.setattr(bench, "chosen", lambda request: [(part, request) for part in PARTS])
+    assert bench.run(Request(out=out)) == 0
+    gaps = [f"not taken: 474 of 474 measurements: {cut}", f"without a result: 1 times: glib: {why}"]
+    told = [*(f"pools: {gap}" for gap in gaps), f"replay: without a result: 1 times: ws: {why}"]
+    for text in (capsys.readouterr().out, (out / TABLES).read_text()):
+        assert set(told) <= set(text.splitlines())
+    assert all(text in (out / PAGE).read_text() for text in told)
+
+
+def test_a_quick_run_has_no_verdicts(out):
+    text = (out / POOLS).read_text()
+    (out / POOLS).write_text(text.replace('"bench":"host"', '"bench":"host","quick":true', 1))
+    shown = plain(list(screen(out, ALL)))
+    assert shown.count("  not known  ") == 8 and "--quick gives no verdicts here, by design" in shown
 
 
 def test_what_was_not_measured_has_no_result(out):

@@ -141,7 +141,7 @@ def test_no_step_begins_when_the_time_is_over(tmp_path, monkeypatch):
     monkeypatch.setattr(session.Progress, "elapsed_s", property(lambda self: 10.0 * self.done))
     made, status, _ = play(tmp_path, [1, 2, 3], budget_s=15)
     assert (made.taken, status) == ([1, 2], SOME_FAILED)
-    assert made.cut == "stopped after 20 s; the same command takes the rest"
+    assert made.cut == "stopped after 20 s (--budget); the same command takes the rest"
 
 
 def test_of_three_machines_one_is_lost_and_each_takes_one_step_at_a_time(tmp_path, capsys):

@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 import pytest
 
@@ -64,13 +66,14 @@ class Model:
         given = {"env": self.environment | environment, "capture_output": True, "text": True, "timeout": 300}
         return subprocess.run(self.words(*words), **given)
 
-    def started(self) -> subprocess.Popen:
+    @contextmanager
+    def started(self) -> Iterator[subprocess.Popen]:
         """With a command that has begun and does not end."""
         words = self.words("--", "sh", "-c", "echo started; exec sleep 1000")
         more = {"env": self.environment, "stdout": subprocess.PIPE, "start_new_session": True}
-        recorder = subprocess.Popen(words, **more)
-        assert recorder.stdout.readline() == b"started\n"
-        return recorder
+        with subprocess.Popen(words, **more) as recorder:
+            assert recorder.stdout.readline() == b"started\n"
+            yield recorder
 
     def lists(self, text: str) -> None:
         (self.folder / "list.xml").write_text(text)
@@ -192,12 +195,12 @@ def test_without_a_command_for_a_time(model):
 )
 def test_a_signal_ends_command_and_session(model, number, status):
     """Ctrl-C reaches the command, too; the others are passed on."""
-    recorder = model.started()
-    if number == signal.SIGINT:
-        os.killpg(recorder.pid, number)
-    else:
-        recorder.send_signal(number)
-    assert recorder.wait(300) == status
+    with model.started() as recorder:
+        if number == signal.SIGINT:
+            os.killpg(recorder.pid, number)
+        else:
+            recorder.send_signal(number)
+        assert recorder.wait(300) == status
     assert model.told() == WHOLE + END
 
 
@@ -205,11 +208,12 @@ def test_a_signal_ends_command_and_session(model, number, status):
 def test_a_second_signal_does_not_leave_the_session_behind(model):
     slow = model.folder / "bin" / "lttng"
     slow.write_text(MODEL.replace("case", "sleep 0.3\ncase", 1))
-    recorder = model.started()
-    for _ in range(5):
-        os.killpg(recorder.pid, signal.SIGINT)
-        time.sleep(0.1)
-    assert recorder.wait(300) == 130 and model.told() == WHOLE + END
+    with model.started() as recorder:
+        for _ in range(5):
+            os.killpg(recorder.pid, signal.SIGINT)
+            time.sleep(0.1)
+        assert recorder.wait(300) == 130
+    assert model.told() == WHOLE + END
 
 
 # Folders and daemons

@@ -35,7 +35,7 @@ POOLS: dict[str, tuple[str, tuple[str, ...]]] = {  # titles and words
     "onetbb": ("onetbb", words(backend="onetbb")),
 }
 PERIOD_US, WARM, SLOTS = 500, 1000, 600
-PROCESS_S, LIMIT_S = 0.1, 20  # its start and end; of a life, whose slots may be late
+PROCESS_S = 0.1  # its start and end
 # The short form, which is a part of a plain ci/bench: what disturbs a class most.
 SHORT = {"other": (("4x20", "alone"), ("4x20", "b")), "rr": (("12x6", "b"),), "rrall": (("12x6", "f2"),)}
 GOOD, SLOWER = 1.25, 1.05
@@ -90,7 +90,7 @@ COLUMNS = (
 def step(case: str, sched_class: str, noise: str, pool: str) -> Step:
     labels: Line = {"bench": "lives", "case": case, "class": sched_class, "noise": noise, "pool": pool}
     title, of_pool = POOLS[pool]
-    times = words(period_us=PERIOD_US, warm=WARM, slots=SLOTS, limit_s=LIMIT_S)
+    times = words(period_us=PERIOD_US, warm=WARM, slots=SLOTS)
     given = (*words(bench="slot", workers=1, class_=sched_class), *CASES[case], *times)
     seconds = (WARM + SLOTS) * PERIOD_US * 1e-6 + PROCESS_S
     text = f"{case} {sched_class} {noise} {title}"

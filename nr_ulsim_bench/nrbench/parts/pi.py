@@ -28,7 +28,6 @@ INTERVALS, QUICK_INTERVALS = 20_000_000, 2_000_000
 WARM = 2  # reductions before the one that is timed
 NS_PER_INTERVAL = 2.0  # about, for the time that the run will take
 PROCESS_S = 0.02
-LIMIT_S = 60
 NOT_SLOWER = 1.01  # slower by less than that is no loss
 EQUAL_MEANS = 1.02
 SCALED, SCALED_ROUNDS = (OWN, PINNED, "onetbb"), 7  # over 1 ... all threads
@@ -47,7 +46,7 @@ def plan(request: Request) -> Plan:
     missing = not_built(program, rivals)
     count, intervals = request.round_count(200, 40), request.usual(INTERVALS, QUICK_INTERVALS)
     seconds = PROCESS_S + (WARM + 1) * intervals * NS_PER_INTERVAL * 1e-9 / request.cores
-    sizes = words(bench="pi", intervals=intervals, warm=WARM, limit_s=LIMIT_S)
+    sizes = words(bench="pi", intervals=intervals, warm=WARM)
     of_how = {name: words(backend=name) for name in (OWN, *rivals) if name not in missing}
     for first, how in enumerate((PINNED, PINNED_OFF)):
         of_how[how] = words(backend=OWN, mode="pinned", pin_first=first)
@@ -79,8 +78,7 @@ def ratio(of: Rounds, to: Rounds, figure: Callable[[Array], Array]) -> Ratio | N
     if len(numbers) < 2:
         return None
     upper, lower = (np.array([rounds[number] for number in numbers]) for rounds in (of, to))
-    found = resampled(len(numbers), lambda rounds: figure(upper[rounds]) / figure(lower[rounds]))
-    return found if len(numbers) >= RESAMPLED_MIN else found._replace(interval=None)
+    return resampled(len(numbers), lambda at: figure(upper[at]) / figure(lower[at]), RESAMPLED_MIN)
 
 
 def deviations(times: Array) -> Array:

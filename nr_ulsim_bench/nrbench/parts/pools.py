@@ -62,8 +62,7 @@ class Config(NamedTuple):
         of_pool = {"backend": backend.name, "workers": self.workers}
         of_pool |= {"class": self.sched_class, "mode": self.mode}
         environment = (f"env={word}" for word in backend.environment(self.mode))
-        # The limit is generous, because a real-time pool may starve the producer for a while and still end.
-        every = (f"limit_s={2 + 4 * seconds:.2f}", *words(**of_pool), *environment, *given)
+        every = (*words(**of_pool), *environment, *given)
         labels = {"bench": bench, "case": case} | of_pool | labels
         return Step(labels, every, seconds + OVERHEAD_S, f"{bench} {case} {backend.name}")
 
@@ -232,7 +231,7 @@ def _figures(at: Results, cores: int) -> Any:
     if at.lines:
         return Figures(at, cores)
     error = at.failed[0]["error"]
-    why = Why("n/a" if error.startswith("n/a") else "hung" if "killed" in error else "error")
+    why = Why("n/a" if error.startswith("n/a") else "killed" if "killed" in error else "error")
     return defaultdict(lambda: why)
 
 

@@ -44,7 +44,7 @@ def step(request: Request, config: Config, case: str, off: bool) -> Step:
     backend, slots = config.pool.backend, request.usual(SLOTS, QUICK_SLOTS)
     warm = math.ceil(backend.settle_s * 1e6 / PERIOD_US)
     seconds = (warm + slots) * PERIOD_US * 1e-6
-    times = words(period_us=PERIOD_US, warm=warm, slots=slots, limit_s=round(10 + 4 * seconds))
+    times = words(period_us=PERIOD_US, warm=warm, slots=slots)
     given = (*words(bench="slot", bursts=case, histogram=1), *times, *["env=TPOOL_WS_SPIN=off"] * off)
     mode = "off" if off else config.mode
     title = ("no pool" if backend.name == ALONE else backend.name) + f" {mode}" * (mode != "default")

@@ -62,7 +62,7 @@ class Asker:
 
     def look(self) -> Line:
         """@return whether the pool is built with `lttng`, and whether a session has `recorded`"""
-        answer = ask(self.programs[EVENTS], BRIEFLY, 60, **record.WANTED)[0]
+        answer = ask(self.programs[EVENTS], BRIEFLY, 1.0, **record.WANTED)[0]
         if "error" in answer:
             raise BenchError(f"ws-trace-cost: {answer['error']}")
         return answer
@@ -82,7 +82,7 @@ class Asker:
         given = record.WANTED if recorded else {}
         try:
             with recording() if recorded else nullcontext() as session:
-                answers = ask(self.programs[step.labels["bench"]], step.words, step.limit_s, **given)
+                answers = ask(self.programs[step.labels["bench"]], step.words, step.seconds, **given)
             self.foreign = self.look()["recorded"]
         except (BenchError, TraceError) as error:
             return [{"error": str(error)}]
@@ -97,10 +97,9 @@ def slots(request: Request, case: str, sched_class: str, state: str) -> Step:
     count = max(SLOTS_MIN, round(STRETCH_S / (period * 1e-6)))
     seconds = OVERHEAD_S + SESSION_S * (state == RECORDED) + 1.125 * count * period * 1e-6
     work = words(bench="slot", bursts=case, period_us=period, slots=count, warm=max(2, count // 8))
-    limit_s = f"{2 + 4 * seconds:.2f}"
-    given = words(backend=BACKEND[state], workers=workers, class_=sched_class, limit_s=limit_s)
+    work += words(backend=BACKEND[state], workers=workers, class_=sched_class)
     labels = {"bench": SLOTS, "case": case, "class": sched_class, "state": state, "workers": workers}
-    return Step(labels, (*work, *given), seconds, f"{state} {case}")
+    return Step(labels, work, seconds, f"{state} {case}")
 
 
 def plan(request: Request) -> Plan:

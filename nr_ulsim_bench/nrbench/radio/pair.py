@@ -19,7 +19,7 @@ from nrbench.sweep.parse import ANSI, pool_of
 from nrbench.sweep.process import OUTPUT_MAX_BYTES, kill_group, signal_name, start
 
 UP_LIMIT_S = 120.0  # until the gNB's device waits for the UE
-ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 15.0, 10.0  # wall time, and sample time
+ATTACH_LIMIT_S, ATTACH_LIMIT_SCALED_S = 60.0, 10.0  # wall time, and sample time
 SETTLE_S = 3.0  # after the attach; samples are late at the start
 LOOK_S = 0.1
 OUTPUT = "output"  # of a program, in its working directory

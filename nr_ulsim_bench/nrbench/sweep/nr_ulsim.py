@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 from nrbench import host
 from nrbench.cluster.machines import system_here
+from nrbench.driver import limit_s
 from nrbench.facts import memory
 from nrbench.progress import say
 from nrbench.record import Host
@@ -64,11 +65,12 @@ class Plan:
             environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
             environment |= {"TPOOL_WS_SPIN": str(spin)} if pool == NEW else {}
             environment |= dict(options.environment)
+            guess_s = START_S + SLOT_S * trials_of(case.words)
             yield Setting(
                 scenario=scenario.name, case=case.name, options=case.options(number), pool=pool, spin=spin,
                 threads=number, program=program, environment=environment, cpus=options.cpus, seed=seed,
                 at_once=count, repeats=options.repeats or sweep.repeats,
-                limit_s=options.limit_s or sweep.limit_s, guess_s=START_S + SLOT_S * trials_of(case.words),
+                limit_s=options.limit_s or max(sweep.limit_s, limit_s(guess_s)), guess_s=guess_s,
             )  # fmt: skip
 
     def sweep(

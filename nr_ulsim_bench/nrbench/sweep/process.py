@@ -128,6 +128,7 @@ def run_at_once(
                 kill_group(process)
 
     with contextlib.ExitStack() as stack:
+        stack.callback(lambda: [process.wait() for process in processes])
         stack.callback(kill_rest)
         outs = [stack.enter_context(tempfile.TemporaryFile()) for _ in cpus_of_each]
         begin = time.monotonic()

@@ -67,7 +67,7 @@ def make_settings(
             environment = {} if spin is None else {"TPOOL_WS_SPIN": spin}
             yield Setting(
                 scenario=SCENARIO, case=slot_file.name, options=about, pool=name, spin=spin, threads=count,
-                program=program, cpus=options.cpus, environment=environment, limit_s=5 + 6 * seconds,
+                program=program, cpus=options.cpus, environment=environment,
                 repeats=options.repeats or REPEATS, guess_s=seconds,
             )  # fmt: skip
 
@@ -113,7 +113,7 @@ class Replay:
         """Costs are of the measured slots alone."""
         slot_file = self.files[setting.case]
         pool = self.pools[ALONE if setting.pool == INLINE else setting.pool]
-        answer = ask(self.program, _words(setting, slot_file, pool.backend), 2 * setting.limit_s)[0]
+        answer = ask(self.program, _words(setting, slot_file, pool.backend), setting.guess_s)[0]
         if "error" in answer:
             status = "hang" if "killed" in answer["error"] else "failed"
             return {"status": status, "error": answer["error"]}
@@ -135,12 +135,11 @@ class Replay:
 
 def _words(setting: Setting, slot_file: SlotFile, backend: Backend) -> list[str]:
     variables = [*backend.environment("default"), *map("=".join, setting.environment.items())]
-    count = len(slot_file.slots)
     of_pool = words(backend=backend.name, workers=max(1, setting.threads))
     of_pool += (setting.options[-1], *words(mode="default", hog=0), *(f"env={word}" for word in variables))
     of_file = words(bench="replay", file=slot_file.path, tasks=slot_file.tasks_max)
-    times = words(period_us=period_us(slot_file), slots=count, warm=WARM_SLOTS)
-    return [*of_pool, *of_file, *times, f"limit_s={setting.limit_s:.2f}"]
+    times = words(period_us=period_us(slot_file), slots=len(slot_file.slots), warm=WARM_SLOTS)
+    return [*of_pool, *of_file, *times]
 
 
 def choose_files(files: Sequence[SlotFile], cases: str | None, short: bool) -> list[SlotFile]:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench import render
-from nrbench.drawing import Figure, plt, save
+from nrbench.drawing import plt, save
 from nrbench.host import is_busy
 from nrbench.judge import check_threshold
 from nrbench.record import ResultsError
@@ -59,8 +59,7 @@ class Content(NamedTuple):
 
     @property
     def summary(self) -> list[render.Line]:
-        shown = self.shown(MANY_CASES)
-        if shown:
+        if shown := self.shown(MANY_CASES):
             return [line for of in shown for line in tables.headlines(of)]
         ratios = tables.main_ratios(self.cells.table)
         where = f"{ratios['number'].nunique()} cases"
@@ -80,15 +79,9 @@ def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content
     cells = cells_of(runs, check_threshold(threshold))
     cases = [of for _, of in cells.table.groupby("number")]
     rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
-    found = [
-        *wrong_pools(runs.settings),
-        *_busy(runs),
-        *_merge_notes(runs),
-        *mixtures(runs),
-        *builds_apart(runs),
-        *rest,
-    ]
-    return Content(runs, cells, cases, pooled(cells.table, threshold), [*warnings, *found])
+    found = [*warnings, *wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs)]
+    found += [*mixtures(runs), *builds_apart(runs), *rest]
+    return Content(runs, cells, cases, pooled(cells.table, threshold), found)
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -129,18 +122,13 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
     yield render.indented(tables.RULE, "dim")
 
 
-def _picture(figure: Figure, out: Path, name: str) -> str:
-    """@return for the page"""
-    return save(figure, out / f"{plots.file_name(name)}.png")
-
-
 def _sections(content: Content, out: Path) -> Iterator[render.Section]:
     """Of the page, in order."""
     for table in content.common():
         yield render.Section(table.title, [table])
     if len(content.hosts):
         grid = content.hosts.pivot_table("ratio", "host_label", ["threads", "variant"], sort=False)
-        picture = _picture(plots.squares(grid, "÷ old"), out, "hosts")
+        picture = save(plots.squares(grid, "÷ old"), out / "hosts.png")
         yield render.Section("Hosts, as colours", [], picture)
     host = ""
     for of in content.shown(MANY_CASES):
@@ -148,7 +136,8 @@ def _sections(content: Content, out: Path) -> Iterator[render.Section]:
         top, host = ("" if first["host"] == host else first["host_label"]), first["host"]
         name = f"{first['host_label']} {first['scenario']} {first['case']} {first['configuration']}"
         has_figures = bool(tables.compared(of))
-        picture = _picture(plots.case_figure(content.cells, of), out, name) if has_figures else ""
+        png = out / f"{plots.file_name(name)}.png"
+        picture = save(plots.case_figure(content.cells, of), png) if has_figures else ""
         made = list(tables.case_tables(content.cells, of)) if has_figures else []
         yield render.Section(tables.case_name(first), made, picture, plots.CASE_NOTE, top)
 
