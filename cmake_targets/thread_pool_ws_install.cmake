@@ -93,6 +93,7 @@ endif()
 
 if(WS_TOP_LEVEL)
   include(${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_package.cmake)
+  include(${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_tool.cmake)
   include(${CMAKE_CURRENT_LIST_DIR}/thread_pool_ws_reference.cmake)
   add_custom_target(uninstall COMMENT "Removing what the last installation wrote" VERBATIM
     COMMAND ${CMAKE_COMMAND} -DWS_BUILD=${CMAKE_BINARY_DIR} -P ${ws_templates}/uninstall.cmake)

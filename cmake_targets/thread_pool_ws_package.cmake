@@ -30,7 +30,7 @@ macro(ws_package component package what)
   list(APPEND CPACK_COMPONENTS_ALL ${component})
   set(CPACK_DEBIAN_${ws_upper}_PACKAGE_NAME ${package})
   set(CPACK_COMPONENT_${ws_upper}_DESCRIPTION "${what}")
-  if(NOT "${package}" MATCHES "-dev$") # the package has a shared library
+  if(NOT "${package}" MATCHES "-dev$|^tpool-ws$") # the package has a shared library
     ws_package_control(${component} ${package} CPACK_DEBIAN_${ws_upper}_PACKAGE_CONTROL_EXTRA)
   endif()
   if(WS_DEBIAN)
@@ -106,6 +106,13 @@ if(NOT CMAKE_VERSION VERSION_LESS 3.20) # an older cpack does not find our own l
     set(CPACK_DEBIAN_TSAN_PACKAGE_DEPENDS "${ws_core_dev}")
   endif()
 endif()
+
+ws_package(tool tpool-ws "Watches and changes pools of programs that run: the command tpool-ws.")
+set(CPACK_DEBIAN_TOOL_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_TOOL_PACKAGE_MULTIARCH foreign)
+set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS "python3-minimal (>= 3.9)")
+set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS python3) # for export
 
 set(CPACK_WS_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_PROJECT_CONFIG_FILE ${ws_templates}/package_needs.cmake)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tpool-ws beside a program with a pool: WS_LIVE_PROGRAM, which runs as many slots as its argument says. The
-layout of the page, containers, a full /dev/shm, and a Prometheus that asks what examples/live asks."""
+"""tpool-ws (WS_TPOOL_WS) beside a program with a pool: WS_LIVE_PROGRAM, which runs as many slots as its
+argument says. Containers, a full /dev/shm, and a Prometheus that asks what examples/live asks."""
 
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,8 @@ from urllib.request import urlopen
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES, TOOL = ROOT / "examples/live", [sys.executable, "-m", "nrbench.live"]
+EXAMPLES = ROOT / "examples/live"
+TOOL = shlex.split(os.environ.get("WS_TPOOL_WS", str(ROOT / "nr_ulsim_bench/tpool-ws")))
 PROGRAM = os.environ.get("WS_LIVE_PROGRAM", "")
 CONTAINER = "unshare --pid --mount --fork --mount-proc --propagation private".split()
 pytestmark = [
@@ -29,7 +30,7 @@ pytestmark = [
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes namespaces")
 
 
-ENVIRONMENT = {**os.environ, "TPOOL_WS_LIVE": "1", "PYTHONPATH": str(ROOT / "nr_ulsim_bench")}
+ENVIRONMENT = {**os.environ, "TPOOL_WS_LIVE": "1"}
 
 
 @pytest.fixture
@@ -69,23 +70,43 @@ def running(tool, **options):
     return until(lambda: [r for r in json.loads(tool(*top, **options)) if r["last"]["tasks_per_s"] > 0])[0]
 
 
+@pytest.mark.gate
 def test_a_running_pool_is_seen_and_changed(start, tool):
     pid, row = start(PROGRAM, "10000000").pid, running(tool)
     counts, workers = row["counts"], row["workers"]
     assert (row["pid"], row["name"], len(workers)) == (pid, "slot-", counts["workers"])
     assert counts["run_tasks"] >= counts["stolen_tasks"] > 0 and counts["level"] <= 2
     assert workers[0]["tid"] > pid
-    out = tool("set", "--pid", pid, "spin=fixed:40", "spin_cpu_max=20", "cap=1")
-    assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1\n")
+    out = tool("set", "--pid", pid, "spin=fixed:40", "spin_cpu_max=20", "cap=1", "deadline_us=700.5")
+    assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1 deadline_us=700.5\n")
     out = tool("ab", "--pid", pid, *"--every 500ms --for 6s spin=off spin=auto".split())
-    assert out.startswith("6 rounds, ")
-    process = start(
-        *TOOL, "ab", "--pid", str(pid), *"--every 1s --for 1m spin=off spin=auto".split(), stdout=-1
+    assert (
+        out.startswith("6 rounds, ")
+        and out.count("in force: spin=fixed:40") == out.count(", as before\n") == 1
     )
-    until(lambda: running(tool)["settings"]["spin"] != 1)
-    process.terminate()
-    assert "stopped by a signal" in process.communicate()[0] and process.returncode == 130
-    assert list(running(tool)["settings"].values()) == [1, 20, 40000, 0, 1, 0]
+    assert "usage: tpool-ws ab" in tool("ab", "--help") and tool("--version").startswith("tpool-ws ")
+
+
+def ab(start, pid, **pipes):
+    return start(
+        *TOOL, "ab", "--pid", pid, *"--every 1s --for 1m spin=off spin=fixed:60".split(), stdout=-1, **pipes
+    )
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ab_that_is_ended_leaves_the_pool_as_it_was(start, tool, number):
+    pid, before = start(PROGRAM, "10000000").pid, running(tool)["settings"]
+    first = ab(start, pid)
+    until(lambda: running(tool)["settings"] != before)
+    second = ab(start, pid, stderr=-1)
+    out, error = second.communicate(timeout=300)
+    assert out == "" and f"process {first.pid} (tpool-ws ab, user" in error and second.returncode == 2
+    first.send_signal(number)
+    out = first.communicate(timeout=300)[0]
+    if number == signal.SIGTERM:
+        assert out.startswith("stopped by SIGTERM after ") and out.endswith(", as before\n")
+    until(lambda: running(tool)["settings"] == before)
 
 
 @as_root
@@ -96,8 +117,9 @@ def test_a_container(start, tool, mount):
     row = running(tool)
     assert row["pid"] > 1 and "-> spin=off" in tool("set", "--pid", row["pid"], "spin=off")
     if not mount:
-        row = running(tool, before=CONTAINER)
-        assert (row["pid"], row["program"]) == (1, "?")
+        sidecar = running(tool, before=CONTAINER)
+        assert (sidecar["pid"], sidecar["program"]) == (1, "?")
+        assert "-> spin=auto" in tool("set", "--pid", 1, "spin=auto", before=CONTAINER)
 
 
 @as_root
@@ -132,9 +154,9 @@ def test_prometheus_asks_what_the_examples_ask(start, tmp_path):
 
     panels = json.loads((EXAMPLES / "dashboard.json").read_text())["panels"]
     queries = [target["expr"] for panel in panels for target in panel["targets"]]
-    queries += re.findall(r"expr: (?:>-\n)?(.*?)(?: [<>=]+ \S+)?\n +(?:for|annotations):", rules, re.S)
-    assert len(queries) == 15
-    for query in queries:  # of a rule what stands before its limit
+    for query in {*queries, *re.findall(r"thread_pool_ws_\w+", rules)}:
         until(lambda query=query: (ask(f"query?query={quote(query)}") or {}).get("result"))
     groups = until(lambda: [group for group in (ask("rules") or {}).get("groups", []) if group["rules"]])
+    with urlopen(f"http://127.0.0.1:{exporter}/metrics", timeout=60) as answer:
+        subprocess.run(["promtool", "check", "metrics"], input=answer.read(), check=True)
     assert {rule["health"] for rule in groups[0]["rules"]} <= {"ok", "unknown"}

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tpool-ws ab: settings in turn on a process that runs, in random order; what differs, with its interval, by
-the judge that sweeps use. A round has each setting once. At the end, also after SIGINT, SIGTERM or SIGHUP, it
-sets back what it found."""
+"""tpool-ws ab: settings in turn on a process that runs, in random order; what differs, with its interval.
+A round has each setting once. ab holds the pools: however it ends, they then set back by themselves."""
 
+from __future__ import annotations
+
+import math
 import random
 import re
 import time
-from functools import reduce
-from statistics import median
-from typing import Callable, Iterator, NamedTuple, Sequence
+from contextlib import ExitStack
+from typing import Callable, Iterable, Iterator, NamedTuple, Sequence
 
-from nrbench.judge import ROUNDS_MIN, judge, round_ratio, typical
-from nrbench.live.page import RECORD, LiveError, Page, Pool, Request, parse_change
+from nrbench.live.page import RECORD, Asker, Change, LiveError, Page, Pool, parse_change
 from nrbench.live.rates import Span, quantile_us, span, together
+from nrbench.live.signals import Stopped, ignore_signals
 
 SETTLE_S, SETTLE_SHARE = 1.0, 0.2  # of an interval, after a change: not measured
 ANSWER_S = 20.0  # an hour's run does not end because of one late answer
+BUSY_S = 1.0  # another program that asks for one change is done by then
+ALIVE_S = 0.5  # between looks whether the process lives
+ROUNDS_MIN = 6  # with fewer the smallest and the largest value are no 95 % interval
+SAME = 1.03  # the ratio up to which two times count as the same
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+Pools = list[tuple[Page, Pool]]
 
 
 def seconds(text: str) -> float:
@@ -26,20 +33,26 @@ def seconds(text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
+def median(values: Sequence[float]) -> float:
+    """python3-minimal has no statistics."""
+    return sum(sorted(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]) / (2 - len(values) % 2)
+
+
 class Plan(NamedTuple):
     every_s: float
     rounds: int
-    changes: dict[str, Request]  # by what the user has written
+    changes: dict[str, Change]  # by what the user has written
 
     @classmethod
-    def of(cls, every: str, whole: str, settings: Sequence[str]) -> "Plan":
+    def of(cls, every: str, whole: str, settings: Sequence[str]) -> Plan:
         """@param settings  each one or more settings, with commas between"""
         changes = {words: parse_change(words.split(",")) for words in settings}
         round_s = seconds(every) * len(changes)
-        if len(changes) < 2 or len(changes) < len(settings):
-            raise LiveError("ab needs two or more different settings, such as spin=off spin=auto")
-        if any(change.what & RECORD for change in changes.values()):
-            raise LiveError("record=1: no setting that ab can compare")
+        records = any(change.what & RECORD for change in changes.values())
+        if len(changes) < 2 or len(changes) < len(settings) or records:
+            raise LiveError(
+                "ab needs two or more different settings, such as spin=off spin=auto; not record=1"
+            )
         if (rounds := int(seconds(whole) / round_s)) < ROUNDS_MIN:
             least = f"an interval needs {ROUNDS_MIN}: at least {ROUNDS_MIN * round_s:g}s"
             raise LiveError(f"--for {whole}: {rounds} rounds of {round_s:g} s; {least}")
@@ -47,74 +60,120 @@ class Plan(NamedTuple):
 
 
 class Ab:
-    def __init__(self, page: Page, pools: list[Pool], sleep: Callable[[float], None] = time.sleep) -> None:
-        self.page, self.found, self.sleep = page, pools, sleep
+    """found: the pools as they were before it. askers: of their processes, while and after it holds these."""
+
+    def __init__(self, pools: Pools, sleep: Callable[[float], None] | None = None) -> None:
+        self.found, self.sleep = pools, sleep or time.sleep
         self.rounds: list[dict[str, Span]] = []
+        self.askers: dict[Page, Asker] = {}
 
-    def _look(self) -> list[Pool]:
-        pools = [pool for pool in self.page.pools() if pool.id in {one.id for one in self.found}]
-        if len(pools) < len(self.found):
-            raise LiveError(f"process {self.page.pid}: a pool has ended")
-        return pools
+    def _look(self) -> Pools:
+        """Of the same pools, in the same order."""
+        there = []
+        for page, was in self.found:
+            now = page.pool(was.place)
+            if not page.lives() or not now or now.id != was.id:
+                what = f"{was}" if page.lives() else f"process {page.pid}"
+                raise LiveError(f"{what} has ended, after {len(self.rounds)} rounds")
+            there.append((page, now))
+        return there
 
-    def _measure(self, change: Request, every_s: float) -> Span:
-        for pool in self.found:
-            self.page.request(pool.place, change, ANSWER_S)
+    def _pause(self, seconds: float) -> None:
+        while seconds > 0:
+            self.sleep(min(seconds, ALIVE_S))
+            seconds -= ALIVE_S
+            self._look()
+
+    def _measure(self, change: Change, every_s: float) -> Span:
+        for page, pool in self.found:
+            self.askers[page].change(pool, change, ANSWER_S, hold=True)
         settle_s = min(SETTLE_S, SETTLE_SHARE * every_s)
-        self.sleep(settle_s)
+        self._pause(settle_s)
         before = self._look()
-        self.sleep(every_s - settle_s)
-        return together([span(one, other) for one, other in zip(before, self._look())])
+        self._pause(every_s - settle_s)
+        return together([span(was, now) for (_, was), (_, now) in zip(before, self._look())])
 
-    def run(self, plan: Plan, order: random.Random) -> None:
+    def run(self, plan: Plan, order: random.Random, who: str) -> None:
         """Its rounds are in self.rounds, also after an error."""
-        try:
+        with ExitStack() as held:
+            pages = {page for page, _ in self.found}
+            self.askers = {page: held.enter_context(page.ask(who, BUSY_S)) for page in pages}
+            self.found = self._look()
             for _ in range(plan.rounds):
                 turn = order.sample(list(plan.changes), len(plan.changes))
                 self.rounds.append({text: self._measure(plan.changes[text], plan.every_s) for text in turn})
-        finally:
-            self._set_back([change.what for change in plan.changes.values()])
 
-    def _set_back(self, changed: list[int]) -> None:
-        there, errors = {pool.id for pool in self.page.pools()}, []
-        for pool in (pool for pool in self.found if pool.id in there):
-            found = Request(reduce(int.__or__, changed), wanted=pool.settings)
-            try:
-                self.page.request(pool.place, found, ANSWER_S)
-            except LiveError as error:
-                errors.append(f"{error}; not set back: {pool.settings}")
-        if errors:
-            raise LiveError("\n".join(errors))
-
-
-def _line(name: str, texts: tuple[str, str], values: list[tuple[float, float]]) -> str:
-    """@param values  of both settings, by round"""
-    its, mine = (list(one) for one in zip(*values))
-    by, to = typical([b - a for a, b in values]), round_ratio(dict(enumerate(mine)), dict(enumerate(its)))
-    whole = by.interval if by and len(values) >= ROUNDS_MIN else None
-    word = "not known" if not whole or whole.low <= 0 <= whole.high else "more" if whole.low > 0 else "less"
-    difference = by.text(lambda value: f"{value:+.4g}") if by else "-"
-    if to and name.startswith("start p"):
-        difference, word = f"{difference}, ratio {to}", judge(to.interval)
-    of_each = ", ".join(f"{text} {median(one):.4g}" for text, one in zip(texts, (its, mine)))
-    return f"{name}: {of_each}; difference {difference}: {word}"
+    def in_force(self) -> Iterator[str]:
+        """Lines: what the pools have when they have set back."""
+        for asked in self.askers:
+            pools = [was for page, was in self.found if page is asked]
+            there = {pool.id: pool for pool in asked.wait_unheld(pools, ANSWER_S)} if asked.lives() else {}
+            for was in pools:
+                if not (now := there.get(was.id)):
+                    yield f"{was} has ended"
+                elif now.held:
+                    later = f"when its watchdog thread gets a CPU: {was.settings}"
+                    yield f"{was}: in force: {now.settings}; {later}"
+                else:
+                    as_before = "as before" if now.settings == was.settings else f"before: {was.settings}"
+                    yield f"{was}: in force: {now.settings}, {as_before}"
 
 
-def verdicts(rounds: list[dict[str, Span]], settings: list[str]) -> Iterator[str]:
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """That holds the true median with at least 95 %, whatever the distribution: from the k-th smallest value
+    to the k-th largest. None: too few values."""
+    count, outside, k = len(values), 0.0, 0
+    while (outside := outside + math.comb(count, k) / 2**count) <= 0.025:
+        k += 1
+    return (sorted(values)[k - 1], sorted(values)[-k]) if k else None
+
+
+def _line(name: str, unit: str, pairs: Iterable[tuple[float | None, float | None]]) -> str:
+    """@param unit  of a difference; "" = a ratio @param pairs  of each round, the first setting's before"""
+    whole = [(its, mine) for its, mine in pairs if its is not None and mine is not None and (unit or its)]
+    values = sorted(mine - its if unit else mine / its for its, mine in whole)
+    if not (limits := interval(values)):
+        return f"  {name:<12} not known: an interval needs {ROUNDS_MIN} rounds, {len(values)} have it"
+    low, high = limits if unit else (math.log(limits[0] or 1e-9), math.log(limits[1] or 1e-9))
+    less, more, same = ("less", "more", 0.0) if unit else ("faster", "slower", math.log(SAME))
+    word = less if high < 0 else more if low > 0 else "same" if max(-low, high) <= same else "not known"
+    shown = [f"{value:+.4g}" if unit else f"{value:.3f}" for value in (median(values), *limits)]
+    return f"  {name:<12} {shown[0]} [{shown[1]}, {shown[2]}]{unit}: {word}"
+
+
+def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator[str]:
     """Lines. Late: as the ledger says; without one, above the 90th percentile of the first setting."""
-    everything = together([one for measured in rounds for one in measured.values()])
-    limit_us = quantile_us(together([one[settings[0]] for one in rounds]).starts, 0.9) or 0.0
-    late = "late bursts" if everything.counts["judged_bursts"] else f"starts later than {limit_us:.1f} us"
-    figures: dict[str, Callable[[Span], float | None]] = {
-        f"{late}, %": lambda one: one.late_percent(limit_us),
-        "start p50, us": lambda one: quantile_us(one.starts, 0.5),
-        "start p99, us": lambda one: quantile_us(one.starts, 0.99),
-        "spinning, cores": lambda one: one.spin_cores,
-    }
-    bursts = everything.counts["bursts"]
-    yield f"{len(rounds)} rounds, {bursts} bursts; median, and 95 % interval over the rounds"
+    first = settings[0]
+    counts = together([one for measured in rounds for one in measured.values()]).counts
+    limit_us = quantile_us(together([one[first] for one in rounds]).starts, 0.9) or 0.0
+    late = "late bursts" if counts["judged_bursts"] else "late starts"
+    figures: tuple[tuple[str, str, Callable[[Span], float | None]], ...] = (
+        (late, " %", lambda one: one.late_percent(limit_us)),
+        ("start p50", "", lambda one: quantile_us(one.starts, 0.5)),
+        ("start p99", "", lambda one: quantile_us(one.starts, 0.99)),
+        ("spinning", " cores", lambda one: one.spin_cores),
+    )
+    yield f"{len(rounds)} rounds, {counts['bursts']} bursts; 95 % intervals of the median over the rounds"
+    if late == "late starts":
+        yield f"late starts: more than {limit_us:.1f} us after the burst's first push (10 % with {first})"
     for other in settings[1:]:
-        for name, figure in figures.items():
-            both = ((figure(one[settings[0]]), figure(one[other])) for one in rounds)
-            if values := [(its, mine) for its, mine in both if its is not None and mine is not None]:
-                yield _line(name, (settings[0], other), values)
+        yield f"{other}, compared with {first}:"
+        for name, unit, of in figures:
+            yield _line(name, unit, [(of(one[first]), of(one[other])) for one in rounds])
+
+
+def run(pools: Pools, plan: Plan, order: random.Random, who: str) -> int:
+    """@return the exit status"""
+    ab = Ab(pools)
+    try:
+        ab.run(plan, order, who)
+        return 0
+    except Stopped as stopped:
+        print(f"stopped by {stopped.number.name} after {len(ab.rounds)} rounds")
+        raise
+    finally:
+        ignore_signals()
+        if ab.rounds:
+            print(*verdicts(ab.rounds, list(plan.changes)), sep="\n")
+        if ab.askers:
+            print(*ab.in_force(), sep="\n")

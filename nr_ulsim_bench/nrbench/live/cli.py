@@ -1,84 +1,144 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of tpool-ws."""
+"""The command line of tpool-ws. nrbench/live is written in Python 3.9, and needs the modules that Debian's
+python3-minimal has: a gNB's host or image has nothing else."""
 
+from __future__ import annotations
+
+import argparse
+import os
 import random
 import signal
-from typing import Annotated
+import sys
+from contextlib import suppress
+from itertools import groupby
+from typing import Callable, Sequence
 
-from typer import Argument, Option
-
-from nrbench.live import top as screen
 from nrbench.live.page import VALID, LiveError, Page, Pool, parse_change
-from nrbench.live.processes import one
-from nrbench.needed import require
-from nrbench.options import Program
+from nrbench.live.processes import pages_of
+from nrbench.live.signals import Stopped, raise_stopped
+from nrbench.version import VERSION
 
+NAME, STATUS, CLOSED_PIPE = "tpool-ws", 2, 141  # exit status: of errors; of a program whose reader has gone
 ANSWER_S = 1.0
 
-program = Program("tpool-ws", "Watch and change thread pools that run with TPOOL_WS_LIVE=1.", (LiveError,))
-Pid = Annotated[int, Option(min=1, metavar="N", help="process")]
-OneProcess = Annotated[int | None, Option("--pid", min=1, metavar="N", help="only this process")]
-OnePool = Annotated[str | None, Option("--pool", metavar="NAME|ID", help="only this pool of the process")]
-Words = Annotated[list[str], Argument(metavar="SETTING...", help=VALID)]
-Lines = Annotated[bool, Option("--json", help="a line of JSON for each look: a list of pools")]
-Once = Annotated[bool, Option("--once", help="one look, after a second")]
-Every = Annotated[str, Option(metavar="TIME", help="of one setting, such as 30s")]
-Whole = Annotated[str, Option("--for", metavar="TIME", help="of all, such as 1h")]
-Listen = Annotated[str, Option(metavar="ADDRESS:PORT", help="where Prometheus asks")]
-Seed = Annotated[int | None, Option(help="of the random order")]
+
+def who(command: str) -> str:
+    """For the pool's log."""
+    return f"{NAME} {command}, user {os.environ.get('USER', os.getuid())}"
 
 
-def pools_of(page: Page, pool: str | None) -> list[Pool]:
-    there = list(page.pools())
-    found = [one for one in there if pool in (None, one.name, str(one.id))]
+def pools_of(pid: int, wanted: str | None) -> list[tuple[Page, Pool]]:
+    there = [(page, pool) for page in pages_of(pid) for pool in page.pools()]
+    found = [(page, pool) for page, pool in there if wanted in (None, pool.name, str(pool.id))]
     if not found:
-        names = ", ".join(f"{one.name} ({one.id})" for one in there) or "none"
-        raise LiveError(f"process {page.pid} has no pool {pool or ''}: its pools are {names}")
+        names = ", ".join(f"{pool.name} ({pool.id})" for _, pool in there) or "none"
+        raise LiveError(f"process {pid} has no pool {wanted or ''}: its pools are {names}")
     return found
 
 
-@program.command()
-def top(pid: OneProcess = None, as_json: Lines = False, once: Once = False) -> int:
+def top(given: argparse.Namespace) -> int:
     """Show what the pools do, twice a second."""
-    return screen.run(pid, as_json, once)
+    from nrbench.live import top as screen
+
+    return screen.run(given.pid, given.json, given.once)
 
 
-@program.command("set")
-def set_(pid: Pid, words: Words, pool: OnePool = None) -> int:
+def set_(given: argparse.Namespace) -> int:
     """Change pools while they run. Prints what was and what is."""
-    change, page = parse_change(words), one(pid)
-    for found in pools_of(page, pool):
-        done = page.request(found.place, change, ANSWER_S)
-        print(f"pool {found.name}: {done.known.was} -> {done.settings}")
+    change, done, refused = parse_change(given.words), dict[str, list[str]](), []
+    for page, pools in groupby(pools_of(given.pid, given.pool), lambda found: found[0]):
+        with page.ask(who("set"), ANSWER_S) as asker:
+            for _, pool in pools:
+                try:
+                    now = asker.change(pool, change, ANSWER_S)
+                    done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
+                except LiveError as error:
+                    refused.append(str(error))
+    for text, names in done.items():
+        print(f"{', '.join(names)}: {text}")
+    if refused:
+        raise LiveError("\n".join(refused))
     return 0
 
 
-@program.command()
-def ab(
-    pid: Pid, words: Words, every: Every = "30s", whole: Whole = "1h", pool: OnePool = None, seed: Seed = None
-) -> int:
+def ab(given: argparse.Namespace) -> int:
     """Compare settings on a process that runs: in turn, in random order. Sets back what it found."""
-    from nrbench.live.ab import Ab, Plan, verdicts
+    from nrbench.live.ab import Plan, run
 
-    plan, page, status = Plan.of(every, whole, words), one(pid), 0
-    run = Ab(page, pools_of(page, pool))
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)  # KeyboardInterrupt
-    try:
-        run.run(plan, random.Random(seed))
-    except KeyboardInterrupt:
-        print(f"stopped by a signal after {len(run.rounds)} rounds; the settings are as before")
-        status = 130
-    finally:
-        if run.rounds:
-            print(*verdicts(run.rounds, words), sep="\n")
-    return status
+    plan = Plan.of(given.every, given.whole, given.words)
+    return run(pools_of(given.pid, given.pool), plan, random.Random(given.seed), who("ab"))
 
 
-@program.command()
-def export(listen: Listen = "127.0.0.1:9477") -> int:
+def export(given: argparse.Namespace) -> int:
     """Serve the counters of all processes for Prometheus."""
-    require("tpool-ws export", ("prometheus_client",), "[live]")
-    from nrbench.live.export import run
+    try:
+        from nrbench.live.export import run
+    except ModuleNotFoundError as error:
+        raise LiveError(f"export: {error}: it needs Python's whole library: apt install python3") from None
+    return run(given.listen)
 
-    return run(listen)
+
+def _help(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, width=100)  # without a width it imports shutil
+
+
+def parser() -> argparse.ArgumentParser:
+    about = "Watch and change thread pools that run with TPOOL_WS_LIVE=1."
+    whole = argparse.ArgumentParser(NAME, description=about, formatter_class=_help, allow_abbrev=False)
+    whole.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
+    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(run: Callable[[argparse.Namespace], int]) -> Callable[..., argparse.Action]:
+        name, text = run.__name__.rstrip("_"), run.__doc__
+        its = commands.add_parser(name, help=text, description=text, formatter_class=_help)
+        its.allow_abbrev = False
+        its.set_defaults(run=run)
+        return its.add_argument
+
+    option = command(top)
+    option("--pid", type=int, metavar="N", help="only this process")
+    option("--json", action="store_true", help="a line of JSON for each look: a list of pools")
+    option("--once", action="store_true", help="one look, after a second")
+    for run in (set_, ab):
+        option = command(run)
+        option("--pid", type=int, metavar="N", help="process", required=True)
+        option("--pool", metavar="NAME|ID", help="only this pool of the process")
+        option("words", metavar="SETTING", nargs="+", help=VALID.replace("%", "%%"))
+    option("--every", default="30s", metavar="TIME", help="of one setting; default: 30s")
+    option("--for", default="1h", metavar="TIME", dest="whole", help="of all; default: 1h")
+    option("--seed", type=int, metavar="N", help="of the random order")
+    option = command(export)
+    where = "where Prometheus asks; :PORT is every address of this machine; default: 127.0.0.1:9477"
+    option("--listen", default="127.0.0.1:9477", metavar="ADDRESS:PORT", help=where)
+    return whole
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """@return the exit status. Errors that the user can mend are one line; any other keeps its traceback."""
+    given = parser().parse_args(words)
+    try:
+        raise_stopped()
+        status: int = given.run(given)
+        sys.stdout.flush()
+        return status
+    except (LiveError, OSError) as error:
+        if isinstance(
+            error, OSError
+        ):  # perhaps of standard output: the interpreter writes again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            return CLOSED_PIPE
+        with suppress(OSError):  # the terminal is gone
+            print(f"{NAME}: {error}", file=sys.stderr)
+        return STATUS
+
+
+def main() -> None:
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # its caller may have closed it
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        sys.exit(run())
+    except Stopped as stopped:  # its caller sees which signal it was
+        sys.stdout.flush()
+        signal.signal(stopped.number, signal.SIG_DFL)
+        os.kill(os.getpid(), stopped.number)

@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tpool-ws export: the pools of all processes that it may see, for Prometheus."""
 
+from __future__ import annotations
+
+import socket
 import threading
-from typing import Iterable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import accumulate
+from typing import Sequence
 
-from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
-
-from nrbench.live.page import MODES, LiveError, bucket_end_s, of_kind
+from nrbench.live.page import DEADLINE_AUTO, MODES, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
 
-P, LABELS = "thread_pool_ws_", ("pid", "program", "pool", "name")
 ENDS = range(31, 152, 8)  # the last buckets of octaves, from 2 us to 67 ms
 # Name; count in a page; description. Counts in nanoseconds are shown in seconds.
 COUNTERS = (
-    ("tasks", "run_tasks", "Tasks taken from queues and run."),
-    ("inline_tasks", "inline_tasks", "Tasks run in their push, because a queue was full."),
-    ("steals", "stolen_tasks", "Tasks taken from another thread's queue."),
-    ("parks", "parks", "Times that a worker went to sleep."),
-    ("spin_seconds", "spin_ns", "CPU time that workers have spun."),
-    ("bursts", "bursts", "Bursts after a pause."),
-    ("throttled_seconds", "throttled_looks", "Seconds in which a CPU quota was used up."),
-    ("starved_searches", "starved_searches", "Workers that were to take a task and got no CPU."),
-    ("judged_bursts", "judged_bursts", "Bursts whose end was compared with a deadline."),
+    ("tasks_total", "run_tasks", "Tasks taken from queues and run."),
+    ("inline_tasks_total", "inline_tasks", "Tasks run in their push, because a queue was full."),
+    ("steals_total", "stolen_tasks", "Tasks taken from another thread's queue."),
+    ("parks_total", "parks", "Times that a worker went to sleep."),
+    ("spin_seconds_total", "spin_ns", "CPU time that workers have spun."),
+    ("bursts_total", "bursts", "Bursts after a pause."),
+    ("throttled_seconds_total", "throttled_looks", "Seconds in which a CPU quota was used up."),
+    ("starved_searches_total", "starved_searches", "Workers that were to take a task and got no CPU."),
+    ("judged_bursts_total", "judged_bursts", "Bursts whose end was compared with a deadline."),
 )
 GAUGES = (
     ("workers", "workers", "Worker threads."),
@@ -33,55 +34,113 @@ GAUGES = (
     ("period_seconds", "period_ns", "Time after which the pattern of bursts repeats; 0 = none."),
 )
 KINDS = (
-    ("late_starts", "start:", "cause", "Starts above the 90th percentile, by cause."),
-    ("late_bursts", "burst:", "cause", "Bursts that ended late, by cause."),
-    ("wake_decisions", "wake:", "reason", "Decisions at events that may wake workers."),
-    ("prewakes", "timer:", "result", "Timer wakes."),
+    ("late_starts_total", "start:", "cause", "Starts above the 90th percentile, by cause."),
+    ("late_bursts_total", "burst:", "cause", "Bursts that ended late, by cause."),
+    ("wake_decisions_total", "wake:", "reason", "Decisions at events that may wake workers."),
+    ("prewakes_total", "timer:", "result", "Timer wakes."),
 )
 STARTS = "Time from a burst's first push to its first task on a worker. The sum is to within an eighth."
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
+LOOK = threading.Lock()  # two that ask at once look one after the other
 
 
-class Pools(Collector):
-    def collect(self) -> Iterable[Metric]:
-        pages, errors = find()
-        seen = ((page, pool) for page, pools in pages for pool in pools)
-        pools = [([str(page.pid), page.program, str(pool.id), pool.name], pool) for page, pool in seen]
-        for kind, rows in ((CounterMetricFamily, COUNTERS), (GaugeMetricFamily, GAUGES)):
-            for name, count, about in rows:
-                simple: CounterMetricFamily | GaugeMetricFamily = kind(P + name, about, labels=LABELS)
-                for labels, pool in pools:
-                    simple.add_metric(labels, pool.counts[count] * (1e-9 if count.endswith("_ns") else 1))
-                yield simple
+Labels = dict[str, object]
+
+
+class Exposition:
+    """Prometheus' text format 0.0.4: the samples of a metric stand together."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, list[str]] = {}
+
+    def add(self, kind: str, name: str, about: str, labels: Labels, value: float, suffix: str = "") -> None:
+        name = f"thread_pool_ws_{name}"
+        lines = self.metrics.setdefault(name, [f"# HELP {name} {about}", f"# TYPE {name} {kind}"])
+        escaped = ((key, str(text).replace("\\", r"\\").replace('"', r"\"")) for key, text in labels.items())
+        inside = ",".join(f'{key}="{text}"' for key, text in escaped)
+        lines.append(f"{name}{suffix}{{{inside}}} {value}")
+
+    def add_histogram(self, name: str, about: str, labels: Labels, counts: Sequence[int]) -> None:
+        below = list(accumulate(counts))
+        for end, text in (*((end, repr(bucket_end_s(end))) for end in ENDS), (-1, "+Inf")):
+            self.add("histogram", name, about, {**labels, "le": text}, below[end], "_bucket")
+        total_s = sum(n * bucket_end_s(bucket) for bucket, n in enumerate(counts))
+        self.add("histogram", name, about, labels, total_s, "_sum")
+        self.add("histogram", name, about, labels, below[-1], "_count")
+
+    def add_pool(self, page: Page, pool: Pool) -> None:
+        """page is unique on this machine. pid is not: in another container it is the process's own."""
+        labels = {"page": "{:x}:{}".format(*page.key), "pid": page.pid or page.own_pid,
+                  "program": page.program or "?", "pool": pool.id, "name": pool.name}  # fmt: skip
+        for kind, table in (("counter", COUNTERS), ("gauge", GAUGES)):
+            for name, count, about in table:
+                value = pool.counts[count] / 1e9 if count.endswith("_ns") else pool.counts[count]
+                self.add(kind, name, about, labels, value)
         for name, prefix, key, about in KINDS:
-            by = CounterMetricFamily(P + name, about, labels=(*LABELS, key))
-            for labels, pool in pools:
-                for value, number in of_kind(pool.counts, prefix).items():
-                    by.add_metric([*labels, value], number)
-            yield by
-        starts = HistogramMetricFamily(P + "start_lateness_seconds", STARTS, labels=LABELS)
-        ends = HistogramMetricFamily(P + "end_lateness_seconds", OVER, labels=LABELS)
-        mode = GaugeMetricFamily(P + "spin_mode", "1 = the mode of pre-wake.", labels=(*LABELS, "mode"))
-        silent = GaugeMetricFamily(P + "silent_seconds", "Since the page was last written.", labels=LABELS)
-        for labels, pool in pools:
-            for histogram, counts in (starts, pool.starts), (ends, pool.ends):
-                buckets = [(repr(bucket_end_s(end)), float(sum(counts[: end + 1]))) for end in ENDS]
-                total_s = sum(n * bucket_end_s(bucket) for bucket, n in enumerate(counts))
-                histogram.add_metric(labels, [*buckets, ("+Inf", float(sum(counts)))], total_s)
-            mode.add_metric([*labels, MODES[pool.settings.spin % len(MODES)]], 1)
-            silent.add_metric(labels, pool.silent_s)
-        about = "Pages of other versions, or without rights."
-        unread = GaugeMetricFamily(P + "unreadable_pages", about, len(errors))
-        yield from (starts, ends, mode, silent, unread)
+            for what, number in of_kind(pool.counts, prefix).items():
+                self.add("counter", name, about, {**labels, key: what}, number)
+        self.add_histogram("start_lateness_seconds", STARTS, labels, pool.starts)
+        self.add_histogram("end_lateness_seconds", OVER, labels, pool.ends)
+        mode, given_ns = MODES[pool.settings.spin % len(MODES)], pool.settings.deadline_ns
+        given_s = 0 if given_ns == DEADLINE_AUTO else given_ns / 1e9
+        self.add("gauge", "spin_mode", "1 = the mode of pre-wake.", {**labels, "mode": mode}, 1)
+        self.add("gauge", "deadline_seconds", "Of a burst, as given; 0 = none, or learnt.", labels, given_s)
+        self.add("gauge", "silent_seconds", "Since the page was last written.", labels, pool.silent_s)
+
+    @classmethod
+    def now(cls) -> str:
+        text, (pages, errors) = cls(), find()
+        for page, pools in pages:
+            for pool in pools:
+                text.add_pool(page, pool)
+        text.add("gauge", "unreadable_pages", "Pages of other versions, or without rights.", {}, len(errors))
+        return "\n".join(line for lines in text.metrics.values() for line in lines) + "\n"
+
+
+class Answer(BaseHTTPRequestHandler):
+    timeout = 10  # seconds: a client that says nothing keeps a thread no longer
+
+    def handle(self) -> None:
+        with suppress(OSError):  # a client that has gone
+            super().handle()
+
+    def do_GET(self) -> None:
+        if self.path.partition("?")[0] != "/metrics":
+            return self.send_error(404, explain="only /metrics")
+        with LOOK:
+            text = Exposition.now().encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else text)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """None: a line every few seconds says nothing."""
+
+
+def server(listen: str) -> ThreadingHTTPServer:
+    host, colon, port = listen.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise LiveError(f'--listen "{listen}": not <address>:<port> or :<port>, such as 127.0.0.1:9477')
+    both = not host and socket.has_dualstack_ipv6()
+    try:
+        family = socket.AF_INET6 if both else socket.getaddrinfo(host or "0.0.0.0", port)[0][0]
+        listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise LiveError(f'--listen "{listen}": {error.strerror}') from error
+    answers = ThreadingHTTPServer((host, 0), Answer, bind_and_activate=False)
+    answers.socket.close()
+    answers.socket = listening
+    return answers
 
 
 def run(listen: str) -> int:
-    host, _, port = listen.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
-        raise LiveError(f'--listen "{listen}": not <address>:<port>, such as 127.0.0.1:9477')
-    registry = CollectorRegistry()
-    registry.register(Pools())
-    start_http_server(int(port), host.strip("[]") or "127.0.0.1", registry)
-    print(f"tpool-ws: http://{listen}/metrics", flush=True)
-    threading.Event().wait()
+    with server(listen) as answers:
+        host, port = answers.socket.getsockname()[:2]
+        print(f"tpool-ws: http://{f'[{host}]' if ':' in host else host}:{port}/metrics", flush=True)
+        answers.serve_forever()
     return 0

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What pools did between two looks."""
 
+from __future__ import annotations
+
 from collections import Counter
 from typing import Any, NamedTuple, Sequence
 

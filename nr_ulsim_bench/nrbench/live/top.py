@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tpool-ws top: what the pools of running processes do, twice a second."""
 
-import json
-import time
-from contextlib import nullcontext, suppress
-from typing import Any, Iterator, NamedTuple
+from __future__ import annotations
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.table import Table
+import os
+import signal
+import sys
+import textwrap
+import time
+from contextlib import suppress
+from typing import Any, Iterator, NamedTuple
 
 from nrbench.live.page import Page, Pool, of_kind
 from nrbench.live.processes import find
 from nrbench.live.rates import Span, quantile_us, span
-from nrbench.render import number
+from nrbench.live.signals import Stopped, ignore_signals
 
-COLUMNS, EVERY_S, SPAN_S, WORKERS_SHOWN = 80, 0.5, 1.0, 16
+EVERY_S, SPAN_S, WORKERS_SHOWN, NAMES = 0.5, 1.0, 16, 14  # NAMES: columns of the names at the left
 STATES, PATTERNS = ("sleeps", "looks", "works"), ("none", "uncertain", "locked")
+# The terminal's other screen, without a cursor, where long lines are cut; and back
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 class Row(NamedTuple):
@@ -28,12 +31,23 @@ class Row(NamedTuple):
     done: Span
 
     def json(self) -> dict[str, Any]:
-        pool = self.pool
+        page, pool = self.page, self.pool
         return {
-            "pid": self.page.pid, "program": self.page.program, "pool": pool.id, "name": pool.name,
-            "settings": pool.settings.numbers(), "counts": pool.counts, "last": self.done.json(),
-            "workers": pool.workers,
+            "pid": page.pid or page.own_pid, "program": page.program or "?", "pool": pool.id,
+            "name": pool.name, "settings": pool.settings._asdict(), "counts": pool.counts,
+            "last": self.done.json(), "workers": pool.workers,
         }  # fmt: skip
+
+
+def json_text(value: Any) -> str:
+    """python3-minimal has no json."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json_text(key)}: {json_text(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(json_text, value)) + "]"
+    if isinstance(value, str):  # names have only letters that can be printed
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return "null" if value is None else str(value).lower()
 
 
 class Watch:
@@ -41,24 +55,37 @@ class Watch:
 
     def __init__(self, pid: int | None) -> None:
         self.pid = pid
-        self.seen: dict[tuple[int, int], list[Pool]] = {}
+        self.seen: dict[tuple[object, int], list[Pool]] = {}
+        self.pages: list[Page] = []
         self.rows: list[Row] = []
         self.errors: list[str] = []
 
     def look(self) -> None:
-        pages, self.errors = find(self.pid)
+        found, self.errors = find(self.pid)
         before, self.seen, self.rows = self.seen, {}, []
-        for page, pool in ((page, pool) for page, pools in pages for pool in pools):
-            key = (page.inode, pool.id)
+        self.pages = [page for page, _ in found]
+        for page, pool in ((page, pool) for page, pools in found for pool in pools):
+            key = (page.key, pool.id)
             history = self.seen[key] = [*before.get(key, []), pool]
             while len(history) > 2 and pool.written_ns - history[1].written_ns >= SPAN_S * 1e9:
                 del history[0]
             self.rows.append(Row(page, history[0], pool, span(history[0], pool)))
 
 
-def _most(done: Span, kind: str) -> str:
-    found = sorted(((n, name) for name, n in of_kind(done.counts, kind).items() if n), reverse=True)
-    return ", ".join(f"{name} {n}" for n, name in found[:3]) or "none"
+def _late(row: Row, kind: str, of: int) -> str:
+    """@param of  how many there were since the pool began"""
+
+    def most(counts: dict[str, int]) -> str:
+        found = sorted(((n, name) for name, n in of_kind(counts, kind).items() if n), reverse=True)
+        return ", ".join(f"{name} {n}" for n, name in found[:3]) or "none"
+
+    late = sum(of_kind(row.pool.counts, kind).values())
+    now, ever = most(row.done.counts), most(row.pool.counts)
+    return f"in the last {row.done.seconds:.1f} s: {now}; {late} of {of} since the pool began: {ever}"
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
 
 
 def _about(row: Row) -> Iterator[tuple[str, str]]:
@@ -69,54 +96,115 @@ def _about(row: Row) -> Iterator[tuple[str, str]]:
     yield "a second", f"{done.per_s('run_tasks'):.0f} tasks, {done.per_s('bursts'):.0f} bursts"
     period = f": {counts['period_bursts']} bursts in {counts['period_ns'] / 1e6:.3f} ms"
     yield "pattern", PATTERNS[counts["pattern"] % 3] + (period if counts["period_bursts"] else "")
-    p50, p99 = (number(quantile_us(done.starts, share)) or "-" for share in (0.5, 0.99))
-    yield "starts", f"p50 {p50} us, p99 {p99} us; late: {_most(done, 'start:')}"
+    p50, p99 = (number(quantile_us(done.starts, share)) for share in (0.5, 0.99))
+    yield "starts", f"p50 {p50} us, p99 {p99} us after a burst's first push"
+    yield "late starts", _late(row, "start:", counts["bursts"])
     yield "pre-wake", ", ".join(f"{name} {n}" for name, n in of_kind(done.counts, "timer:").items())
-    if counts["judged_bursts"]:
-        yield "late bursts", _most(done, "burst:")
+    if judged := counts["judged_bursts"]:
+        yield "late bursts", _late(row, "burst:", judged)
     if row.pool.silent_s > SPAN_S:
         yield "NOT WRITTEN", f"for {row.pool.silent_s:.0f} s: stopped, or its watchdog thread gets no CPU"
 
 
-def _tables(row: Row) -> Iterator[RenderableType]:
-    yield f"{row.page.program} {row.page.pid}, pool {row.pool.name}"
-    about = Table(box=None, show_header=False)
-    for name, text in _about(row):
-        about.add_row(name, text)
-    yield about
-    table = Table("worker", "CPU", "class", "does", "tasks/s", "works %", "looks %", "spins %", box=None)
+def _workers(row: Row) -> Iterator[str]:
+    table: list[tuple[str, ...]] = [
+        ("worker", "CPU", "class", "does", "tasks/s", "works %", "looks %", "spins %")
+    ]
     seconds = max(row.done.seconds, 1e-9)
     for index, (before, now) in enumerate(zip(row.before.workers, row.pool.workers[:WORKERS_SHOWN])):
         names = ("run_tasks", "works_ns", "looks_ns", "spin_ns")
         tasks, *times_ns = ((now[name] - before[name]) / seconds for name in names)
         cpu, of_class = max(now["pinned_cpu"], now["cpu"]), "real-time" if now["realtime"] else ""
         shares = (number(time_ns / 1e7) for time_ns in times_ns)
-        table.add_row(str(index), str(cpu), of_class, STATES[now["state"] % 3], f"{tasks:.0f}", *shares)
-    yield table
+        table.append((str(index), str(cpu), of_class, STATES[now["state"] % 3], f"{tasks:.0f}", *shares))
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for cells in table:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
     if (hidden := len(row.pool.workers) - WORKERS_SHOWN) > 0:
-        yield f"{hidden} more workers: --json"
+        yield f"  {hidden} more workers: --json"
 
 
-def shown(watch: Watch) -> Group:
-    tables = [table for row in watch.rows for table in _tables(row)]
-    none = [] if watch.rows else ["no process of this user has a pool with TPOOL_WS_LIVE=1"]
-    return Group(*tables, *watch.errors, *none)
+def title(page: Page) -> str:
+    """Of a process in a container beside this one only the page is seen."""
+    if page.pid:
+        return f"{page.program or '?'} {page.pid}"
+    return f"process {page.own_pid} of user {page.user} in another container"
+
+
+def picture(watch: Watch, columns: int | None = None, with_workers: bool = True) -> Iterator[str]:
+    """Lines. @param columns  of the terminal; None: as long as they are"""
+    for row in watch.rows:
+        yield f"{title(row.page)}, {row.pool}"
+        for name, text in _about(row):
+            parts = textwrap.wrap(text, max(columns - NAMES, 20)) if columns else [text]
+            for first, part in zip((name, *[""] * len(parts)), parts):
+                yield f"  {first.ljust(NAMES - 2)}{part}"
+        yield from _workers(row) if with_workers else ()
+    for page in watch.pages:
+        hidden, name = page.hidden
+        if hidden:
+            yield f"{title(page)}: its page has no room for {hidden} more pools, such as {name}"
+    yield from ("".join(filter(str.isprintable, error)) for error in watch.errors)  # they have names of files
+    if not watch.rows:
+        yield "no process of this user has a pool with TPOOL_WS_LIVE=1"
+
+
+class Screen:
+    """Pictures: on a terminal in place of each other, elsewhere one after the other."""
+
+    def __init__(self, in_place: bool) -> None:
+        self.in_place = in_place and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+    def __enter__(self) -> Screen:
+        if self.in_place:
+            self._write(ENTER)
+            signal.signal(signal.SIGTSTP, self._pause)
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if self.in_place:
+            ignore_signals()
+            with suppress(OSError):  # after SIGHUP there may be no terminal
+                self._write(LEAVE)
+        return isinstance(error, Stopped) and error.number == signal.SIGINT  # the way to end it
+
+    def _pause(self, *_: object) -> None:
+        """The terminal is the shell's until SIGCONT."""
+        self._write(LEAVE)
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        self.__enter__()
+
+    @staticmethod
+    def _write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def show(self, watch: Watch) -> None:
+        if not self.in_place:
+            return self._write("\n".join([*picture(watch), "", ""]))
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        columns, rows = columns or 80, rows or 24  # 0: a terminal without a size
+        lines = list(picture(watch, columns))
+        if len(lines) > rows:
+            lines = list(picture(watch, columns, with_workers=False))
+        if (more := len(lines) - rows + 1) > 1:
+            lines[rows - 1 :] = [f"{more} more lines: --pid N, --once, or a larger terminal"]
+        self._write("\x1b[H" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J")
+        return None
 
 
 def run(pid: int | None, as_json: bool, once: bool) -> int:
-    watch, console = Watch(pid), Console(width=COLUMNS, highlight=False, markup=False)
+    watch, screen = Watch(pid), Screen(in_place=not as_json and not once)
     watch.look()
-    screen = Live(console=console, screen=console.is_terminal, auto_refresh=False)
-    with suppress(KeyboardInterrupt), nullcontext() if as_json or once else screen:
+    with screen:
         while True:
             time.sleep(SPAN_S if once else EVERY_S)
             watch.look()
             if as_json:
-                print(json.dumps([row.json() for row in watch.rows]), flush=True)
-            elif once:
-                console.print(shown(watch))
+                print(json_text([row.json() for row in watch.rows]), flush=True)
             else:
-                screen.update(shown(watch), refresh=True)
+                screen.show(watch)
             if once:
                 break
     return 0
