@@ -24,7 +24,7 @@ static bool parse_seconds(const char *text, double *seconds)
 {
   char *end;
   *seconds = strtod(text, &end);
-  return end != text && *end == '\0' && *seconds > 0 && *seconds <= 3600;
+  return end != text && *end == '\0' && *seconds > 0 && *seconds <= 1e6;
 }
 
 static bool parse_name(const char *text, const char *const *names, int32_t *field)
