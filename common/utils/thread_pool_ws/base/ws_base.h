@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_base.h
 /// What every file of the core needs: cache-line spacing, branch hints, assertions, structures that callers
-/// of another version declare. The headers of the C library that are included here are not included again by
-/// files that include this one; so it is with errno.h in ws_types.h.
+/// of another version declare, and those headers of the C library that most files need. A file includes each
+/// header whose names stand in it, but for what another one hands on: the lines there that are marked "IWYU
+/// pragma: export" (ci/lint_includes.py). Another C library's headers may bring fewer names by chance.
 #ifndef WS_BASE_H
 #define WS_BASE_H
 

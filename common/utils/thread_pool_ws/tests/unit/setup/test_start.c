@@ -2,7 +2,6 @@
 /// @file test_start.c
 /// Starting threads: scheduling classes with and without the privilege, threads that cannot be had.
 #include "../../../pool/ws_process.h"
-#include "../../../setup/ws_setup.h"
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 
