@@ -38,7 +38,7 @@ def limit_s(seconds: float) -> float:
 
 
 def ask(program: Path, words: Sequence[str], seconds: float, **variables: str) -> list[Line]:
-    """@param seconds  about. @return the answers of a new process, or one with the reason why there is none"""
+    """@param seconds  about. @return the answers of a new process, or one with the reason why it has none"""
     limit, own, environment = limit_s(seconds), program.name in WITH_LIMIT, quiet_environment() | variables
     command = [str(program), *[f"limit_s={limit:.0f}"] * own, *words]
     limit *= 1 + own  # the program's message comes first

@@ -219,7 +219,7 @@ Places = NDArray[Any]  # of rounds
 
 
 def resampled(count: int, figure: Callable[[Places], Array], least: int = N_MIN) -> Ratio:
-    """Of any figure of rounds, drawn anew where there are enough: few may come out all alike, and figures such
-    as a deviation are 0 then. @param figure  of the places of rounds, a row a draw"""
+    """Of any figure of rounds, drawn anew where there are enough: few may come out all alike, and their
+    deviation is 0 then. @param figure  of the places of rounds, a row a draw"""
     value = float(figure(np.arange(count)[None])[0])
     return Ratio(value, interval_of(figure(picks(count, SEED)), count) if count >= least else None)
