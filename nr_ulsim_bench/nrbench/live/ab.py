@@ -33,11 +33,6 @@ def seconds(text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def median(values: Sequence[float]) -> float:
-    """python3-minimal has no statistics."""
-    return sum(sorted(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]) / (2 - len(values) % 2)
-
-
 class Plan(NamedTuple):
     every_s: float
     rounds: int
@@ -134,10 +129,11 @@ def _line(name: str, unit: str, pairs: Iterable[tuple[float | None, float | None
     values = sorted(mine - its if unit else mine / its for its, mine in whole)
     if not (limits := interval(values)):
         return f"  {name:<12} not known: an interval needs {ROUNDS_MIN} rounds, {len(values)} have it"
+    median = (values[len(values) // 2] + values[(len(values) - 1) // 2]) / 2
     low, high = limits if unit else (math.log(limits[0] or 1e-9), math.log(limits[1] or 1e-9))
     less, more, same = ("less", "more", 0.0) if unit else ("faster", "slower", math.log(SAME))
     word = less if high < 0 else more if low > 0 else "same" if max(-low, high) <= same else "not known"
-    shown = [f"{value:+.4g}" if unit else f"{value:.3f}" for value in (median(values), *limits)]
+    shown = [f"{value:+.4g}" if unit else f"{value:.3f}" for value in (median, *limits)]
     return f"  {name:<12} {shown[0]} [{shown[1]}, {shown[2]}]{unit}: {word}"
 
 

@@ -98,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
     option = command(top)
     option("--pid", type=int, metavar="N", help="only this process")
     option("--json", action="store_true", help="a line of JSON for each look: a list of pools")
-    option("--once", action="store_true", help="one look, after a second")
+    option("--once", action="store_true", help="one picture, of half a second")
     for run in (set_, ab):
         option = command(run)
         option("--pid", type=int, metavar="N", help="process", required=True)

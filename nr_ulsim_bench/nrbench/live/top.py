@@ -199,7 +199,7 @@ def run(pid: int | None, as_json: bool, once: bool) -> int:
     watch.look()
     with screen:
         while True:
-            time.sleep(SPAN_S if once else EVERY_S)
+            time.sleep(EVERY_S)
             watch.look()
             if as_json:
                 print(json_text([row.json() for row in watch.rows]), flush=True)
