@@ -8,7 +8,8 @@
 /// the piece takes long, the thread halves it. So a range of short elements costs a few pushes for each
 /// thread, and no thread waits for a measurement.
 ///
-/// What is pushed lies on the stack of the call: no function of the program can leave it (ws_escape.h).
+/// Pushed pieces lie on the stack of the call. So no exception, pthread_exit or cancellation in a function of
+/// the program can leave the call (ws_escape.h).
 #include "../core/ws_escape.h"
 #include "../include/ws_group.h"
 #include "../include/ws_node.h"
