@@ -112,9 +112,6 @@ uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
 int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus);
 /// Restrict thread @p tid (0 = the caller) to one CPU. @return 0 or -errno
 int ws_os_pin(int32_t tid, uint32_t cpu);
-/// Masks of CPUs that ws_os_confine can keep: 2,048 CPUs. If a machine may have more, the kernel refuses such
-/// a mask, and no thread is confined.
-#define WS_CONFINE_BYTES 256
 /// A thread that is kept off a CPU for a time.
 typedef struct {
   ws_au32_t busy; ///< S nonzero = some thread uses the rest
@@ -122,9 +119,8 @@ typedef struct {
   bool on; ///< it is confined
   int32_t beside; ///< tid of a thread of the process that is never confined; 0 = none is known
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
-  unsigned long beside_had[WS_CONFINE_BYTES / sizeof(unsigned long)]; ///< its CPUs at the last look
-  unsigned long had[WS_CONFINE_BYTES / sizeof(unsigned long)];
-  unsigned long narrow[WS_CONFINE_BYTES / sizeof(unsigned long)];
+  ws_cpuset_t beside_had; ///< its CPUs at the last look
+  ws_cpuset_t had, narrow;
 } ws_confine_t;
 /// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
 /// taken before. If the thread runs there, the kernel moves it at once.

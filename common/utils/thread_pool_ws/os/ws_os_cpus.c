@@ -10,19 +10,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-static bool get_mask(int32_t tid, unsigned long *mask, size_t bytes)
-{
-  return sched_getaffinity(tid, bytes, (cpu_set_t *)mask) == 0;
-}
-
-static bool set_mask(int32_t tid, const unsigned long *mask, size_t bytes)
-{
-  return sched_setaffinity(tid, bytes, (const cpu_set_t *)mask) == 0;
-}
-
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set)
 {
-  return get_mask(tid, set->mask, sizeof(set->mask)) ? 0 : -errno;
+  return sched_getaffinity(tid, sizeof(set->mask), (cpu_set_t *)set->mask) == 0 ? 0 : -errno;
 }
 
 uint32_t ws_os_process_cpu_count(void)
@@ -55,7 +45,7 @@ int ws_os_pin(int32_t tid, uint32_t cpu)
 
 int ws_os_allow(int32_t tid, const ws_cpuset_t *cpus)
 {
-  return set_mask(tid, cpus->mask, sizeof(cpus->mask)) ? 0 : -errno;
+  return sched_setaffinity(tid, sizeof(cpus->mask), (const cpu_set_t *)cpus->mask) == 0 ? 0 : -errno;
 }
 
 bool ws_os_read_list(const char *path, ws_cpuset_t *set)
@@ -93,18 +83,16 @@ uint32_t ws_os_node_count(void)
   return count > 0 ? count : 1;
 }
 
-#define CONFINE_WORDS (WS_CONFINE_BYTES / sizeof(unsigned long))
-
-static bool is_same(const unsigned long *one, const unsigned long *other)
+static bool is_same(const ws_cpuset_t *one, const ws_cpuset_t *other)
 {
-  return memcmp(one, other, WS_CONFINE_BYTES) == 0;
+  return memcmp(one, other, sizeof(*one)) == 0;
 }
 
 /// @return whether every CPU of @p part is in @p whole
-static bool holds(const unsigned long *whole, const unsigned long *part)
+static bool holds(const ws_cpuset_t *whole, const ws_cpuset_t *part)
 {
-  for (size_t i = 0; i < CONFINE_WORDS; i++)
-    if (part[i] & ~whole[i])
+  for (size_t i = 0; i < WS_CPUSET_MAX / WS_LONG_BITS; i++)
+    if (part->mask[i] & ~whole->mask[i])
       return false;
   return true;
 }
@@ -114,42 +102,41 @@ static bool holds(const unsigned long *whole, const unsigned long *part)
 /// -a) sets two that are never confined, too.
 /// @param now  out: the CPUs that they have
 /// @return whether they have been given other CPUs since the last call, both the same
-static bool all_were_set(ws_confine_t *confine, unsigned long *now)
+static bool all_were_set(ws_confine_t *confine, ws_cpuset_t *now)
 {
-  unsigned long leader[CONFINE_WORDS];
-  if (!confine->beside || !get_mask(confine->beside, now, WS_CONFINE_BYTES)
-      || is_same(now, confine->beside_had))
+  ws_cpuset_t leader;
+  if (!confine->beside || ws_os_thread_cpus(confine->beside, now) < 0 || is_same(now, &confine->beside_had))
     return false;
-  memcpy(confine->beside_had, now, WS_CONFINE_BYTES);
-  return get_mask(getpid(), leader, WS_CONFINE_BYTES) && is_same(now, leader);
+  confine->beside_had = *now;
+  return ws_os_thread_cpus(getpid(), &leader) == 0 && is_same(now, &leader);
 }
 
 /// The thread is not confined: note the CPUs that it has, @p has. If all threads were given others, and this
 /// one has missed that, it gets them, too.
-static void note_had(ws_confine_t *confine, int32_t tid, unsigned long *has)
+static void note_had(ws_confine_t *confine, int32_t tid, ws_cpuset_t *has)
 {
-  unsigned long all[CONFINE_WORDS];
-  if (all_were_set(confine, all) && is_same(has, confine->had) && set_mask(tid, all, sizeof(all)))
-    memcpy(has, all, sizeof(all));
-  if (is_same(has, confine->had))
+  ws_cpuset_t all;
+  if (all_were_set(confine, &all) && is_same(has, &confine->had) && ws_os_allow(tid, &all) == 0)
+    *has = all;
+  if (is_same(has, &confine->had))
     return;
   confine->widens_by = WS_WIDENS_UNKNOWN;
-  memcpy(confine->had, has, sizeof(confine->had));
+  confine->had = *has;
 }
 
 /// @return whether the thread may use what it has without @p cpu: @p narrow
-static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long *narrow)
+static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, ws_cpuset_t *narrow)
 {
-  static const unsigned long none[CONFINE_WORDS];
-  unsigned long has[CONFINE_WORDS];
-  if (!get_mask(tid, has, sizeof(has)) || (confine->on && !is_same(has, confine->narrow)))
+  static const ws_cpuset_t none;
+  ws_cpuset_t has;
+  if (ws_os_thread_cpus(tid, &has) < 0 || (confine->on && !is_same(&has, &confine->narrow)))
     return false; // it was changed from elsewhere since
   if (!confine->on)
-    note_had(confine, tid, has);
-  memcpy(narrow, confine->had, sizeof(has));
-  if (cpu / 8 < sizeof(has))
-    narrow[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
-  return !is_same(narrow, none);
+    note_had(confine, tid, &has);
+  *narrow = confine->had;
+  if (cpu < WS_CPUSET_MAX)
+    narrow->mask[cpu / WS_LONG_BITS] &= ~(1ul << (cpu % WS_LONG_BITS));
+  return !is_same(narrow, &none);
 }
 
 /// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
@@ -159,24 +146,23 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, unsigned long
 /// that moment, for long.
 static void widen(ws_confine_t *confine, int32_t tid)
 {
-  unsigned long all[CONFINE_WORDS], seen[CONFINE_WORDS];
-  const size_t bytes = sizeof(all);
-  if (get_mask(tid, seen, bytes) && !is_same(seen, confine->narrow))
+  ws_cpuset_t all, seen;
+  if (ws_os_thread_cpus(tid, &seen) == 0 && !is_same(&seen, &confine->narrow))
     return; // it was changed from elsewhere since
-  if (all_were_set(confine, seen)) {
-    memcpy(confine->had, seen, bytes);
+  if (all_were_set(confine, &seen)) {
+    confine->had = seen;
     confine->widens_by = WS_WIDENS_UNKNOWN;
   }
-  memset(all, 0xff, bytes);
-  if (confine->widens_by == WS_WIDENS_ALL && set_mask(tid, all, bytes))
+  memset(&all, 0xff, sizeof(all));
+  if (confine->widens_by == WS_WIDENS_ALL && ws_os_allow(tid, &all) == 0)
     return;
   const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
-  if (finds_out && set_mask(tid, all, bytes) && get_mask(tid, seen, bytes)) {
-    confine->widens_by = is_same(seen, confine->had) ? WS_WIDENS_ALL : WS_WIDENS_HAD;
-    if (confine->widens_by == WS_WIDENS_ALL || !holds(seen, confine->had))
+  if (finds_out && ws_os_allow(tid, &all) == 0 && ws_os_thread_cpus(tid, &seen) == 0) {
+    confine->widens_by = is_same(&seen, &confine->had) ? WS_WIDENS_ALL : WS_WIDENS_HAD;
+    if (confine->widens_by == WS_WIDENS_ALL || !holds(&seen, &confine->had))
       return; // as before; or CPUs were taken away from elsewhere since
   }
-  set_mask(tid, confine->had, bytes);
+  ws_os_allow(tid, &confine->had);
 }
 
 /// The masks are used by the thread itself, by the one that wakes it, and by the one that releases it early.
@@ -189,14 +175,14 @@ static bool lock(ws_confine_t *confine)
 
 bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu)
 {
-  unsigned long narrow[CONFINE_WORDS];
+  ws_cpuset_t narrow;
   if (!lock(confine))
     return false;
-  if (!confine->beside && beside && get_mask(beside, confine->beside_had, WS_CONFINE_BYTES))
+  if (!confine->beside && beside && ws_os_thread_cpus(beside, &confine->beside_had) == 0)
     confine->beside = beside;
-  const bool is_confined = plan(confine, tid, cpu, narrow) && set_mask(tid, narrow, sizeof(narrow));
+  const bool is_confined = plan(confine, tid, cpu, &narrow) && ws_os_allow(tid, &narrow) == 0;
   if (is_confined) {
-    memcpy(confine->narrow, narrow, sizeof(narrow));
+    confine->narrow = narrow;
     confine->on = true;
   }
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks

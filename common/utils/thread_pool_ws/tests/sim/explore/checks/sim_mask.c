@@ -33,7 +33,7 @@ static bool may_be_lost(const ws_worker_t *worker, uint64_t mask)
   const uint64_t all = (UINT64_C(1) << sim_machine.cpus) - 1;
   return ws_load_relaxed(&ws_sleep_worker(worker)->confine.busy)
          || (ws_sleep_worker(worker)->confine.on
-             && ((ws_sleep_worker(worker)->confine.narrow[0] ^ mask) & all) == 0);
+             && ((ws_sleep_worker(worker)->confine.narrow.mask[0] ^ mask) & all) == 0);
 }
 
 /// A thread that has run no task yet may be anything. One that can be joined may have no pool any more.
