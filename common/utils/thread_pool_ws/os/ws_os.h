@@ -133,11 +133,14 @@ bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t 
 /// it is lost. A change of all threads of the process is found here, or at the next call.
 /// @threads  the thread itself; one other. If another call for it is under way, that one does it, or the next
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
-/// CPUs' worth of time that the control group grants, rounded up; UINT32_MAX without a limit.
-uint32_t ws_os_quota_cpus(void);
-/// Number of periods, since the groups were made, in which they stopped their processes because the quota was
-/// used up.
-uint64_t ws_os_throttled(void);
+/// What the control groups grant.
+typedef struct {
+  uint32_t cpus; ///< CPUs' worth of time, rounded up, of the tightest group; UINT32_MAX without a limit
+  /// Periods, since the groups were made, in which they stopped their processes because the quota was used
+  /// up, summed
+  uint64_t throttled;
+} ws_grants_t;
+ws_grants_t ws_os_grants(void);
 
 /// Numbers of NUMA nodes that Linux can have.
 #define WS_NODE_NUMBERS 1024u

@@ -206,12 +206,6 @@ void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
 /// Room for /proc/self/cgroup: a line for each of a dozen hierarchies. And for cpu.stat.
 #define TEXT_BYTES 16384
 
-/// The groups' grants, and how often they were used up.
-typedef struct {
-  uint32_t cpus; ///< of the tightest group
-  uint64_t throttled; ///< periods in which a quota was used up, summed
-} grants_t;
-
 /// Read the file @p name of a group.
 static bool read_of(const char *directory, const char *name, char *text, size_t bytes)
 {
@@ -245,7 +239,7 @@ static uint64_t throttled_in(const char *directory)
 }
 
 /// Add the numbers of @p group and of every group above it.
-static void look_up(const char *root, char *group, bool is_v2, grants_t *grants)
+static void look_up(const char *root, char *group, bool is_v2, ws_grants_t *grants)
 {
   bool is_root;
   do {
@@ -269,9 +263,9 @@ static bool names_cpu(const char *list)
   return false;
 }
 
-static grants_t read_grants(void)
+ws_grants_t ws_os_grants(void)
 {
-  grants_t grants = {.cpus = UINT32_MAX};
+  ws_grants_t grants = {.cpus = UINT32_MAX};
   char text[TEXT_BYTES];
   if (!ws_os_read("/proc/self/cgroup", text, sizeof(text)))
     return grants;
@@ -289,14 +283,4 @@ static grants_t read_grants(void)
       look_up("/sys/fs/cgroup/cpu", group, false, &grants);
   }
   return grants;
-}
-
-uint32_t ws_os_quota_cpus(void)
-{
-  return read_grants().cpus;
-}
-
-uint64_t ws_os_throttled(void)
-{
-  return read_grants().throttled;
 }

@@ -79,7 +79,7 @@ int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index)
 
 void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu)
 {
-  const uint32_t quota = ws_os_quota_cpus();
+  const uint32_t quota = ws_os_grants().cpus;
   uint32_t cpus = ws_os_cpuset_count(&pool->mask), distinct = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     const bool is_first = cpu[i] >= 0 && first_on(cpu, i) == i;

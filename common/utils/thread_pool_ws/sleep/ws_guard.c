@@ -215,9 +215,9 @@ void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 /// Set spin_cpus: the pool's CPUs less those that this thread has lost since its start (watch->cpus), at most
 /// the quota (UINT32_MAX = none). The pool may have CPUs that this thread has not, as its workers are pinned
 /// there.
-static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch)
+static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch, uint32_t quota)
 {
-  const uint32_t now = ws_os_process_cpu_count(), quota = ws_os_quota_cpus();
+  const uint32_t now = ws_os_process_cpu_count();
   if (now == 0 || watch->cpus == 0)
     return;
   const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
@@ -232,12 +232,13 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
     return;
   ws_hint_store(&its->watch.due, 0);
   const uint64_t before = watch->throttled;
-  watch->throttled = ws_os_throttled();
+  const ws_grants_t grants = ws_os_grants();
+  watch->throttled = grants.throttled;
   if (watch->throttled > before) {
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
     ws_live_throttled();
   }
-  update_spin_cpus(pool, watch);
+  update_spin_cpus(pool, watch, grants.cpus);
 }
 
 /// Between two tries to make the workers that the system has refused.

@@ -44,19 +44,18 @@
     (word, expected, deadline_ns))                                                                           \
   V(ws_os_futex_wake, (ws_au32_t * word, uint32_t count), (word, count))                                     \
   X(void *, ws_os_map, (size_t bytes), (bytes))                                                              \
+  X(ws_grants_t, ws_os_grants, (void), ())                                                                   \
   X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
   V(ws_os_prefer_node, (void *memory, size_t bytes, uint32_t node), (memory, bytes, node))                   \
   X(uint32_t, ws_os_priority, (void), ())                                                                    \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
-  X(uint32_t, ws_os_quota_cpus, (void), ())                                                                  \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \
   X(int, ws_os_thread_create,                                                                                \
     (pthread_t * thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *), void *arg),        \
     (thread, stack_bytes, patience_ns, func, arg))                                                           \
   X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
-  X(uint64_t, ws_os_throttled, (void), ())                                                                   \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
   V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \

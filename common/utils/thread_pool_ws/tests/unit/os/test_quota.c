@@ -13,7 +13,7 @@
 static uint32_t read_quota(const file_t *fake)
 {
   files = fake;
-  const uint32_t cpus = ws_os_quota_cpus();
+  const uint32_t cpus = ws_os_grants().cpus;
   files = NULL;
   return cpus;
 }
@@ -86,9 +86,9 @@ TEST_CASE(how_often_it_was_used_up)
                                 {NULL, NULL}};
   static const file_t only_cgroup[] = {{CGROUP, "4:cpu,cpuacct:/a\n0::/b\n"}, {NULL, NULL}};
   files = fake;
-  CU_ASSERT_EQUAL(ws_os_throttled(), 7);
+  CU_ASSERT_EQUAL(ws_os_grants().throttled, 7);
   files = only_cgroup;
-  CU_ASSERT_EQUAL(ws_os_throttled(), 0);
+  CU_ASSERT_EQUAL(ws_os_grants().throttled, 0);
   files = NULL;
 }
 

@@ -38,12 +38,12 @@ static int sched_getaffinity_seam(pid_t pid, size_t bytes, cpu_set_t *set)
 
 #define SYSTEM "/sys/devices/system/"
 
-/// Linked with --wrap=ws_os_quota_cpus.
+/// Linked with --wrap=ws_os_grants.
 static uint32_t quota = UINT32_MAX;
 
-static uint32_t ws_os_quota_cpus_seam(void)
+static ws_grants_t ws_os_grants_seam(void)
 {
-  return quota;
+  return (ws_grants_t){.cpus = quota};
 }
 
 static ws_cpuset_t set_of(const uint32_t *cpu, uint32_t count)
@@ -429,4 +429,4 @@ TEST_CASE(where_memory_lies)
 }
 
 TEST_MAIN_SEAMS("topo", SEAM(sched_getaffinity), SEAM(ws_os_prefer_node), SEAM(ws_os_read),
-                SEAM(ws_os_quota_cpus))
+                SEAM(ws_os_grants))

@@ -9,19 +9,15 @@
 static ws_au64_t throttled, ahead_ns;
 static ws_au32_t cpus, quota = {UINT32_MAX};
 
-static uint64_t ws_os_throttled_seam(void)
+static ws_grants_t ws_os_grants_seam(void)
 {
-  return ws_load_relaxed(&throttled); // relaxed: the test waits for what follows from it
+  // relaxed: the test waits for what follows from them
+  return (ws_grants_t){.cpus = ws_load_relaxed(&quota), .throttled = ws_load_relaxed(&throttled)};
 }
 
 static uint32_t ws_os_process_cpu_count_seam(void)
 {
   return ws_load_relaxed(&cpus); // relaxed: as above
-}
-
-static uint32_t ws_os_quota_cpus_seam(void)
-{
-  return ws_load_relaxed(&quota); // relaxed: as above
 }
 
 static uint64_t ws_os_now_ns_seam(void)
@@ -93,5 +89,4 @@ TEST_CASE(without_cpus_no_worker_spins)
   ws_store_relaxed(&quota, UINT32_MAX); // relaxed: as above
 }
 
-TEST_MAIN_SEAMS("watch", SEAM(ws_os_throttled), SEAM(ws_os_process_cpu_count), SEAM(ws_os_quota_cpus),
-                SEAM(ws_os_now_ns))
+TEST_MAIN_SEAMS("watch", SEAM(ws_os_grants), SEAM(ws_os_process_cpu_count), SEAM(ws_os_now_ns))
