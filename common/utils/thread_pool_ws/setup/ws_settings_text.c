@@ -85,24 +85,6 @@ static bool read_spin_cpu_max(ws_settings_t *settings, const char *text)
   return valid;
 }
 
-static bool read_report(ws_settings_t *settings, const char *text)
-{
-  settings->report = strcmp(text, "1") == 0;
-  return settings->report || strcmp(text, "0") == 0;
-}
-
-static bool read_keep_affinity(ws_settings_t *settings, const char *text)
-{
-  settings->keep_affinity = strcmp(text, "0") != 0;
-  return !settings->keep_affinity || strcmp(text, "1") == 0;
-}
-
-static bool read_live(ws_settings_t *settings, const char *text)
-{
-  settings->live = strcmp(text, "1") == 0;
-  return settings->live || strcmp(text, "0") == 0;
-}
-
 static bool read_deadline(ws_settings_t *settings, const char *text)
 {
   settings->deadline_ns = strcmp(text, "auto") == 0 ? WS_DEADLINE_AUTO : 0;
@@ -118,18 +100,22 @@ static bool read_record(ws_settings_t *settings, const char *text)
 /// All settings that have a text, for the call, the list and the environment.
 typedef struct {
   const char *name; ///< in the environment in capitals, after PREFIX
-  bool (*read)(ws_settings_t *settings, const char *text);
+  bool (*read)(ws_settings_t *settings, const char *text); ///< NULL = a bool
   const char *valid, *otherwise; ///< which texts are valid; what holds after an invalid one
   bool about_spin; ///< an invalid text turns pre-wake off, whatever other entries say
+  size_t at; ///< of a bool: its offset in the settings
+  bool is_otherwise; ///< of a bool: its value after an invalid text
 } entry_t;
 static const entry_t entries[] = {
-    {"spin", read_spin, "off, auto, hot, fixed:<us> with 0 to 10000", "pre-wake is off", true},
-    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true},
-    {"report", read_report, "0, 1", "no report is printed", false},
-    {"keep_affinity", read_keep_affinity, "0, 1", "workers keep their affinity", false},
-    {"live", read_live, "0, 1", "tpool-ws does not see the pool", false},
-    {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false},
-    {"record", read_record, "a folder, of less than 256 characters", "there is no record", false},
+    {"spin", read_spin, "off, auto, hot, fixed:<us> with 0 to 10000", "pre-wake is off", true, 0, false},
+    {"spin_cpu_max", read_spin_cpu_max, "percent, a whole number, 0 to 100", "pre-wake is off", true, 0,
+     false},
+    {"report", NULL, "0, 1", "no report is printed", false, offsetof(ws_settings_t, report), false},
+    {"keep_affinity", NULL, "0, 1", "workers keep their affinity", false,
+     offsetof(ws_settings_t, keep_affinity), true},
+    {"live", NULL, "0, 1", "tpool-ws does not see the pool", false, offsetof(ws_settings_t, live), false},
+    {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false, 0, false},
+    {"record", read_record, "a folder, of less than 256 characters", "there is no record", false, 0, false},
 };
 #define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record="
 #define KNOWN_VARIABLES                                                                                      \
@@ -150,6 +136,13 @@ static const entry_t *find_entry(word_t word, bool mistyped)
   return NULL;
 }
 
+static bool read_bool(const entry_t *entry, ws_settings_t *settings, const char *text)
+{
+  const bool is_on = strcmp(text, "1") == 0, valid = is_on || strcmp(text, "0") == 0;
+  *(bool *)((char *)settings + entry->at) = valid ? is_on : entry->is_otherwise;
+  return valid;
+}
+
 /// Entries that are applied together.
 typedef struct {
   ws_settings_t *settings;
@@ -162,7 +155,9 @@ static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *
 {
   char text[TEXT];
   const bool whole = copy_word(text, trimmed(word), entry->read != read_record);
-  const bool good = entry->read(batch->settings, whole ? text : "");
+  const char *read = whole ? text : "";
+  const bool good =
+      entry->read ? entry->read(batch->settings, read) : read_bool(entry, batch->settings, read);
   batch->spin_invalid |= entry->about_spin && !good;
   if (batch->spin_invalid)
     batch->settings->spin = WS_SPIN_OFF;
