@@ -7,9 +7,7 @@
 #include "../tasks/ws_queue.h"
 #include "ws_block.h"
 
-ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                           .pools_lock = PTHREAD_MUTEX_INITIALIZER,
-                           .forks_lock = PTHREAD_MUTEX_INITIALIZER};
+ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER, .pools_lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Thread_local ws_self_t ws_self_state;
 
@@ -76,7 +74,6 @@ static void in_child(void)
 {
   after_fork(); // the thread that took these locks is the one that lives on
   pthread_mutex_init(&ws_process.lock, NULL);
-  pthread_mutex_init(&ws_process.forks_lock, NULL);
   ws_hint_store(&ws_process.awake, 0);
   ws_hint_store(&ws_process.helpers, 0);
   for (struct ws_pool_s *pool = ws_process.first; pool; pool = pool->next)
@@ -91,10 +88,10 @@ bool ws_pool_is_lost(const ws_pool_t *pool)
 
 void ws_process_watch_forks(void)
 {
-  pthread_mutex_lock(&ws_process.forks_lock);
+  pthread_mutex_lock(&ws_process.lock);
   if (!ws_process.watches_forks) // if the system has no memory for it, the next pool tries again
     ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
-  pthread_mutex_unlock(&ws_process.forks_lock);
+  pthread_mutex_unlock(&ws_process.lock);
 }
 
 /// The library is unloaded, or the process ends: the key, and the function that frees lanes, are gone for the

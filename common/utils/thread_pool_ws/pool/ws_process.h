@@ -79,7 +79,7 @@ void ws_process_remove(struct ws_pool_s *pool);
 
 /// What all pools of the process share. The locks and what they guard are ws_process.c's own.
 typedef struct {
-  pthread_mutex_t lock; ///< of the key: a thread's first push
+  pthread_mutex_t lock; ///< of the key and watches_forks: a thread's first push, a new pool. No fork takes it
   pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
   struct ws_pool_s *first;
   ws_au64_t pool_ids, thread_ids; ///< S given so far
@@ -90,7 +90,6 @@ typedef struct {
   ws_au32_t refusals; ///< S looks at a variable that must not be read
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { WS_KEY_UNKNOWN, WS_KEY_MADE, WS_KEY_NONE } key_state;
-  pthread_mutex_t forks_lock; ///< of the next field; before the other locks, but never with them
   bool watches_forks; ///< before any thread takes the other locks
 } ws_process_t;
 extern ws_process_t ws_process;
