@@ -56,10 +56,8 @@ int32_t ws_os_cpu(void);
 /// CPU that the caller runs on right now, and its NUMA node; -1 = not known. A system call.
 void ws_os_place(int32_t *cpu, int32_t *node);
 int32_t ws_os_tid(void);
-/// @return the caller's real-time priority; 0 = it is of another class
-uint32_t ws_os_priority(void);
-/// @return whether the caller is of class DEADLINE, whose threads cannot make others
-bool ws_os_is_deadline(void);
+/// @return the real-time priority of thread @p tid (0 = the caller); 0 = it is of another class
+uint32_t ws_os_priority(int32_t tid);
 /// Let another thread of the caller's class and priority that waits for this CPU run first.
 void ws_os_yield(void);
 

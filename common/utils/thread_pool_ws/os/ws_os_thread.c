@@ -101,8 +101,9 @@ void ws_os_lock_init(pthread_mutex_t *lock)
   pthread_mutexattr_destroy(&attributes);
 }
 
+/// @return whether the caller is of class DEADLINE, whose threads cannot make others
 // musl has sched_getscheduler() and sched_getparam(), but they always refuse.
-bool ws_os_is_deadline(void)
+static bool is_deadline(void)
 {
   return syscall(SYS_sched_getscheduler, 0) == SCHED_DEADLINE;
 }
@@ -111,10 +112,9 @@ const char *ws_os_refusal(int error)
 {
   if (error != EAGAIN)
     return strerror(error);
-  return ws_os_is_deadline()
-             ? "threads of class SCHED_DEADLINE cannot create others: set SCHED_FLAG_RESET_ON_FORK"
-               " (sched_setattr), or create the pool in another thread"
-             : "limit of threads (ulimit -u, pids.max), or no memory";
+  return is_deadline() ? "threads of class SCHED_DEADLINE cannot create others: set SCHED_FLAG_RESET_ON_FORK"
+                         " (sched_setattr), or create the pool in another thread"
+                       : "limit of threads (ulimit -u, pids.max), or no memory";
 }
 
 /// The longest wait between two tries. The first is 1 ms, each further one twice as long.
@@ -137,7 +137,7 @@ int ws_os_thread_create(pthread_t *thread, size_t stack_bytes, uint64_t patience
     ws_os_fork_hold();
     error = pthread_create(thread, stack_bytes > 0 ? &attr : NULL, func, arg);
     ws_os_fork_let();
-    if (error != EAGAIN || waited_ns >= patience_ns || ws_os_is_deadline())
+    if (error != EAGAIN || waited_ns >= patience_ns || is_deadline())
       break;
     ws_os_futex_wait(&(ws_au32_t){0}, 0, wait_ns);
     waited_ns += wait_ns;
@@ -158,10 +158,10 @@ void ws_os_place(int32_t *cpu, int32_t *node)
   syscall(SYS_getcpu, cpu, node, NULL);
 }
 
-uint32_t ws_os_priority(void)
+uint32_t ws_os_priority(int32_t tid)
 {
   struct sched_param param = {0};
-  return syscall(SYS_sched_getparam, 0, &param) == 0 ? (uint32_t)param.sched_priority : 0;
+  return syscall(SYS_sched_getparam, tid, &param) == 0 ? (uint32_t)param.sched_priority : 0;
 }
 
 void ws_os_yield(void)

@@ -35,13 +35,10 @@ static void set_thread(ws_worker_t *worker, const ws_settings_t *settings)
     worker->start.pin_error = ws_os_pin(0, (uint32_t)worker->cpu);
 }
 
-static void read_class(ws_worker_t *worker)
+static void read_class(ws_worker_t *worker, int32_t tid)
 {
-  struct sched_param obtained;
-  int policy = SCHED_OTHER;
-  pthread_getschedparam(worker->thread, &policy, &obtained);
-  worker->realtime = policy == SCHED_RR || policy == SCHED_FIFO;
-  worker->start.priority = worker->realtime ? (uint32_t)obtained.sched_priority : 0;
+  worker->start.priority = ws_os_priority(tid);
+  worker->realtime = worker->start.priority > 0;
 }
 
 /// Runs on the worker's thread, before its first task.
@@ -56,7 +53,7 @@ static void set_up_worker(ws_worker_t *worker)
     set_thread(worker, &worker->pool->settings);
   ws_idle_begin(worker);
   worker->start.slack_ns = ws_os_timer_slack(1);
-  read_class(worker);
+  read_class(worker, 0);
   ws_deque_touch(&worker->queue.deque);
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
 }
@@ -126,7 +123,7 @@ static bool leave_behind(ws_worker_t *worker)
 static void check_host(ws_worker_t *worker)
 {
   ws_cpuset_t cpus;
-  read_class(worker);
+  read_class(worker, ws_tid(worker));
   if (worker->cpu < 0 || ws_os_thread_cpus(ws_tid(worker), &cpus) < 0)
     return; // not pinned; or it cannot be checked
   if (ws_os_cpuset_count(&cpus) != 1 || !ws_os_cpuset_has(&cpus, (uint32_t)worker->cpu))

@@ -23,7 +23,7 @@ static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *its)
   if (highest == 0 && pool->pinned == 0)
     return 0;
   if (its->priority == 0)
-    its->priority = 1 + ws_os_priority();
+    its->priority = 1 + ws_os_priority(0);
   return its->priority > 1 && its->priority > highest ? WS_PRODUCER_HOLDS : 0;
 }
 

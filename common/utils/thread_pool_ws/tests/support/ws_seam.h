@@ -48,7 +48,7 @@
   X(int, ws_os_nodes_of, (uint32_t count, void *const *address, int32_t *node), (count, address, node))      \
   X(uint64_t, ws_os_now_ns, (void), ())                                                                      \
   V(ws_os_prefer_node, (void *memory, size_t bytes, uint32_t node), (memory, bytes, node))                   \
-  X(uint32_t, ws_os_priority, (void), ())                                                                    \
+  X(uint32_t, ws_os_priority, (int32_t tid), (tid))                                                          \
   X(uint32_t, ws_os_process_cpu_count, (void), ())                                                           \
   X(bool, ws_os_read, (const char *path, char *text, size_t bytes), (path, text, bytes))                     \
   X(int, ws_os_release_pages, (void *memory, size_t bytes), (memory, bytes))                                 \

@@ -132,9 +132,10 @@ long __wrap_syscall(long number, ...)
   if (number == SYS_sched_getscheduler)
     return SCHED_OTHER; // asked for a class that the simulated kernel does not have
   sim_step(sim_ps(sim_machine.syscall_ns));
-  if (number == SYS_sched_getparam) { // of the caller
+  if (number == SYS_sched_getparam) {
+    const sim_thread_t *thread = a > 0 ? sim_thread[a - 1] : sim_self;
     *(struct sched_param *)b =
-        (struct sched_param){.sched_priority = sim_self->class == SIM_REALTIME ? sim_self->priority : 0};
+        (struct sched_param){.sched_priority = thread->class == SIM_REALTIME ? thread->priority : 0};
     return 0;
   }
   if (number == SYS_capget && sim_may_pin) {

@@ -196,7 +196,7 @@ static int32_t ws_os_cpu_seam(void)
   return HERE;
 }
 
-static uint32_t ws_os_priority_seam(void)
+static uint32_t ws_os_priority_seam(int32_t tid)
 {
   return priority;
 }
