@@ -87,7 +87,7 @@ void ws_affinity_leave(ws_worker_t *worker)
   if (!keep_off(worker, 0, producer & WS_PRODUCER_CPU))
     return;
   if (worker->realtime)
-    ws_affinity_return(worker);
+    ws_affinity_return(worker, 0);
   ws_count(&worker->queue.count.placements, moves);
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
 }
@@ -104,14 +104,9 @@ void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
     keep_off(worker, ws_tid(worker), cpu);
 }
 
-void ws_affinity_return(ws_worker_t *worker)
+void ws_affinity_return(ws_worker_t *worker, int32_t tid)
 {
-  ws_os_unconfine(&ws_sleep_worker(worker)->confine, 0);
-}
-
-void ws_affinity_free(ws_worker_t *worker)
-{
-  ws_os_unconfine(&ws_sleep_worker(worker)->confine, ws_tid(worker));
+  ws_os_unconfine(&ws_sleep_worker(worker)->confine, tid);
 }
 
 void ws_affinity_beside_workers(const struct ws_pool_s *pool)

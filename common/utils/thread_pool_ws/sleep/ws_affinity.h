@@ -33,12 +33,9 @@ void ws_affinity_leave(ws_worker_t *worker);
 /// @param cpu  CPU + 1 of the caller
 void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 
-/// @brief The worker is awake again: it may run wherever it could before.
-void ws_affinity_return(ws_worker_t *worker);
-
-/// @brief The worker got no CPU where it may run while it sleeps: let it run elsewhere.
-/// @threads  the guard
-void ws_affinity_free(ws_worker_t *worker);
+/// @brief The worker is awake again, or got no CPU where it may run while it sleeps: it may run wherever it
+/// could before. @param tid  0 = the caller is the worker, else it is the guard
+void ws_affinity_return(ws_worker_t *worker, int32_t tid);
 
 /// @brief Let the caller, a thread of the pool that is not a worker, run wherever a worker may. It has
 /// inherited the CPUs of the pool's creator, which may be pinned to one CPU and keep that busy.

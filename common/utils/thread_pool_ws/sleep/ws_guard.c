@@ -130,7 +130,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
     if (!ws_searches(worker))
       starved += !ws_os_thread_sleeps(ws_tid(worker));
     else if (ws_search_starved(worker))
-      ws_affinity_free(worker);
+      ws_affinity_return(worker, ws_tid(worker));
   }
   // [edge PARK_DEKKER fence] stuck, and the end of their search, before the look: pushes relied on them
   ws_fence_seq_cst();

@@ -273,7 +273,7 @@ static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
-  ws_affinity_return(worker);
+  ws_affinity_return(worker, 0);
   ws_hint_store(&its->alarm_ns, 0);
   const uint32_t by_timer = end == END_RETRY ? END_RISE : end;
   WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index, by_timer);

@@ -66,7 +66,7 @@ static void count_call(pid_t pid)
   ws_worker_t *returns = os.returns;
   os.returns = NULL;
   if (returns)
-    ws_affinity_return(returns);
+    ws_affinity_return(returns, 0);
   if (os.calls++ == os.taskset_at)
     set_threads(os.taskset_to, true, os.taskset_all);
 }
@@ -163,7 +163,7 @@ static void step(const char *word)
       ws_affinity_leave(&worker);
       break;
     case 'R': // it wakes
-      ws_affinity_return(&worker);
+      ws_affinity_return(&worker, 0);
       break;
     case 'C': // a thread outside on a CPU wakes a worker; so many times
       ws_affinity_note_caller(&pool, (ws_here_t){.queue = &lane}, number + 1);
@@ -189,7 +189,7 @@ static void step(const char *word)
       break;
     case 'F': // the guard lets it run elsewhere
       os.of = TID;
-      ws_affinity_free(&worker);
+      ws_affinity_return(&worker, TID);
       os.of = 0;
       break;
     case 'T': // an operator says where it may run, and where all other threads; of all, it has missed that
@@ -390,7 +390,7 @@ TEST_CASE(it_follows_at_a_bounded_rate)
   for (; os.now_ns < end_ns; os.now_ns += 300000) {
     produces(os.cpu);
     ws_affinity_leave(&worker);
-    ws_affinity_return(&worker);
+    ws_affinity_return(&worker, 0);
   }
   CU_ASSERT_TRUE(placements() > 800 && placements() <= 1000);
 }
