@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_deque.c
-/// A deque: what each operation returns, as a table. Its owner against thieves: test_deque_steps.c, models.
+/// A deque: what each operation returns, as a table. Its owner against thieves: models, explore.
 #include "../../../tasks/ws_deque.h"
 
 #include "../../support/ws_test.h"
