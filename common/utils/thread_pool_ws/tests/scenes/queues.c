@@ -94,22 +94,12 @@ SCENES("queues",
    "times 30: push root 3 in=g; wait g\n"
    "settle; is ran root 90; is ran inner 360; is ran leaf 1080; is ran last 720"},
   {"a_task_for_a_worker_that_spins_runs_once",
-   "pool workers=3 spin=hot\n"
+   "pool workers=4 spin=hot\n"
    "times 100: push a in=g; wait g; push a 3 in=g; push b; wait g\n"
    "settle; is ran a 400; is ran b 100"},
-  {"a_task_for_a_worker_that_leaves_runs_once",
-   "pool workers=2 spin_ns_max=2000 join_spin_ns_max=0\n"
-   "pusher: times 60: push a 2 in=g; push b\n"
-   "times 2: thread pusher\n"
-   "times 60: push c in=h; push b; wait h\n"
-   "join; wait g; settle; is ran a 240; is ran b 180; is ran c 60"},
   {"a_task_for_a_worker_that_spins_ends_with_its_pool",
-   "times 10: pool workers=2 spin=hot; push a 5 in=g; destroy; is done g\n"
-   "times 10: pool workers=2 spin=hot; push a 5 in=g; settle; stop drain; push x = -ECANCELED; destroy\n"
+   "times 10: pool workers=4 spin=hot; push a 5 in=g; destroy; is done g\n"
+   "times 10: pool workers=4 spin=hot; push a 5 in=g; settle; stop drain; push x = -ECANCELED; destroy\n"
    "is ran a 100"},
-  {"an_abort_skips_or_runs_what_was_for_a_worker_that_spins",
-   "pool workers=2 spin=hot\n"
-   "aborter: stop abort = any\n"
-   "push a 20 in=g; thread aborter; join; wait g"},
 )
 // clang-format on

@@ -66,16 +66,14 @@ SCENES("stop",
   STOPS("a_drain", "workers=2 queue_capacity=32", "stop drain; is skipped_tasks 0"),
   STOPS("a_drain_with_full_queues", "workers=1 queue_capacity=32 full=inline",
         "stop drain; is skipped_tasks 0"),
-  STOPS("a_drain_of_workers_that_spin", "workers=3 spin=hot", "stop drain; is skipped_tasks 0"),
   STOPS("a_drain_without_lanes", "workers=3 queue_capacity=32 lanes=0", "stop drain; is skipped_tasks 0"),
   STOPS("a_drain_with_two_lanes", "workers=4 queue_capacity=4 lanes=2", "stop drain; is skipped_tasks 0"),
   STOPS("an_abort_without_lanes", "workers=2 queue_capacity=2 lanes=0", "stop abort = any"),
   STOPS("an_abort", "workers=2 queue_capacity=32", "stop abort = any"),
-  STOPS("an_abort_of_workers_that_spin", "workers=3 spin=hot", "stop abort = any"),
   STOPS("an_abort_with_full_queues", "workers=1 queue_capacity=32 full=inline", "stop abort = any"),
   STOPS("an_abort_with_a_lane", "workers=3 queue_capacity=32 lanes=1", "stop abort = any"),
   {"tasks_for_workers_that_spin_at_the_moment_of_a_drain",
-   "pool workers=2 spin=hot\n"
+   "pool workers=4 spin=hot\n"
    "pusher: times 100: push a refused\n"
    "thread pusher; thread pusher; until ran a >= 3; stop drain; is skipped_tasks 0; join"},
   {"batches_at_the_moment_of_a_drain",
