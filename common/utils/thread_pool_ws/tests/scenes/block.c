@@ -42,12 +42,6 @@ SCENES("block",
   {"no_wake_is_lost",
    "pool workers=2 spin=off\n"
    "times 300: push task in=g; wait g alone"},
-  {"no_wake_is_lost_after_a_short_spin",
-   "pool workers=2 spin_ns_max=2000\n"
-   "times 300: push task in=g; wait g alone"},
-  {"no_wake_is_lost_in_a_pool_of_one_worker",
-   "pool workers=1 spin=off\n"
-   "times 300: push task in=g; wait g alone"},
   {"a_task_is_run_whose_push_woke_no_worker",
    "pool workers=3 spin=off spin_ns_max=0\n"
    "times 200: push tiny 2 in=g; wait g; sleep 100us\n"

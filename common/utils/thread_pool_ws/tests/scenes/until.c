@@ -14,9 +14,6 @@ SCENES("until",
    "pool workers=1; stand; push slow 5 in=g; push other 5\n"
    "wait g within=10ms = -ETIMEDOUT; is began slow <= 1; is done g 0\n"
    "wait g within=never; is ran slow 5; is ran other 0"},
-  {"a_wait_ends_at_its_deadline",
-   "pool workers=1; group g 1; wait g within=1ms = -ETIMEDOUT; wait g alone within=1ms = -ETIMEDOUT\n"
-   "pool none workers=0; wait g within=1ms = -ETIMEDOUT; complete g; wait g within=1ms"},
   {"a_worker_waits_again_for_what_is_left", SLOW
    "pool workers=1\n"
    "nested: push slow 5 in=g; wait g within=10ms = -ETIMEDOUT; is began slow <= 1; "

@@ -72,9 +72,6 @@ SCENES("wait",
    "inside: settle = -EDEADLK; settle within=0 = -EDEADLK; stop drain = -EDEADLK; is worker\n"
    "helped: settle = -EDEADLK; stop drain = -EDEADLK\n"
    "push inside in=g; wait g alone; stand; push helped in=h; wait h; is worker 0"},
-  {"waits_end_however_fast_the_workers_are",
-   "pool workers=4\n"
-   "times 100: push a 3 in=g; wait g; push a in=g; wait g alone"},
   {"bursts_run_once_in_a_pool_of_many_workers",
    "pool workers=16\n"
    "pusher: times 40: push a 24 in=g; settle\n"
