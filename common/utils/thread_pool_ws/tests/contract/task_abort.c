@@ -51,19 +51,6 @@ CONTRACT_CASE(pool_starts_again_after_its_abort)
   free(pool);
 }
 
-/// More than a word has bits, in which a pool may mark the workers that have ended.
-CONTRACT_CASE(abort_ends_more_than_64_workers)
-{
-  if (!contract_ours_only("the host's own of v2.4.0 never ends"))
-    return;
-  for (int workers = 65; workers <= 100; workers += 35) {
-    tpool_t *pool = contract_pool(workers);
-    CU_ASSERT_TRUE(contract_runs(pool, 200) && contract_threads(pool) == (uint32_t)workers);
-    abortTpool(pool);
-    free(pool);
-  }
-}
-
 /// Callers compute chunks from the number of threads: after the abort tasks run in the push, and there is one
 /// chunk.
 CONTRACT_CASE(a_push_after_the_abort_runs_its_task)

@@ -76,19 +76,6 @@ TEST_CASE(a_long_entry_is_cut_in_the_message)
   CU_ASSERT_EQUAL(test_warnings_with("zzz\" is not a core's number, -1 or n"), 1);
 }
 
-TEST_CASE(floating)
-{
-  ws_tpool_params_t params = prepared();
-  CU_ASSERT_EQUAL(ws_tpool_params_float(&params, 0), 0);
-  CU_ASSERT_TRUE(params.count == 0 && params.says_inline);
-  ws_tpool_params_free(&params);
-  params = prepared();
-  CU_ASSERT_EQUAL(ws_tpool_params_float(&params, 300), 0);
-  CU_ASSERT_TRUE(params.count == 300 && !params.says_inline);
-  CU_ASSERT_TRUE(params.cores[0] == -1 && params.cores[299] == -1);
-  ws_tpool_params_free(&params);
-}
-
 /// @return whether the list is shown as @p shown in @p bytes bytes
 static bool shows(const char *text, size_t bytes, const char *shown)
 {
