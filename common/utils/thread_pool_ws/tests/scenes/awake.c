@@ -97,13 +97,6 @@ SCENES("awake",
   {"the_guard_wakes_it_if_the_producer_does_not_wait",
    "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 0; " ALL_SLEEP
    "push task; work 10ms; is ran task"},
-  {"another_worker_is_woken",
-   "simulated cpus=4; pool workers=2 pin_step=1 spin=off; on 0; " ALL_SLEEP
-   "note; push task; work 100us; is ran task\n"
-   "is more wakes_sent 1; is more spared_wakes 0"},
-  {"a_producer_elsewhere_wakes_it",
-   "simulated cpus=2; pool workers=1 pin_step=1 spin=off; on 1; " ALL_SLEEP "note; push task\n"
-   "is more wakes_sent 1; is more spared_wakes 0; settle"},
 
   // A worker that is woken, or spins, gets no CPU: another one runs the tasks, and pushes do not rely on it.
   {"a_woken_worker_without_a_cpu_delays_no_task",

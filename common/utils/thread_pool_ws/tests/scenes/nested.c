@@ -10,10 +10,6 @@ SCENES("nested",
    "pool workers=1 fifo=1; stand\n"
    "push a; push b; push c; push d; push own in=g\n"
    "wait g; forget; let; until ran d; is order a b c d"},
-  {"a_wait_takes_its_task_from_the_middle_and_the_others_keep_their_order",
-   "pool workers=1 fifo=1; stand\n"
-   "push a; push b; push own in=g; push c; push d\n"
-   "wait g; forget; let; until ran d; is order a b c d"},
   {"a_wait_takes_its_task_from_the_bottom_and_the_others_keep_their_order",
    "pool workers=1 fifo=1; stand\n"
    "push own in=g; push a; push b; push c; push d\n"

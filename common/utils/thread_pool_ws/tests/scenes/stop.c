@@ -30,12 +30,6 @@ SCENES("stop",
    "aborter: stop abort = 110\n"
    "thread aborter; until stopping; let; join\n"
    "is done g; wait g; is skipped skipped 100; is skipped r 4; is skipped_tasks 110; settle"},
-  {"a_drain_runs_tasks_of_each_priority",
-   "pool workers=1; stand; push l 3 low in=g; push h 3 high in=g; push a 3 in=g; let; stop drain; is done g\n"
-   "is ran l 3; is ran h 3; is ran a 3; is skipped_tasks 0"},
-  {"a_destroyed_pool_has_run_what_was_queued",
-   "times 10: pool workers=2; push a 50; destroy\n"
-   "is ran a 500"},
   {"a_pool_that_a_task_destroys_runs_everything_and_ends",
    KILLS
    "pool workers=1 observed; push kills; until entered 1; push a 10; let; until stopped 1; is ran a 20\n"

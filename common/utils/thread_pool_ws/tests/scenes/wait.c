@@ -62,11 +62,6 @@ SCENES("wait",
    "n1: push n0 2\n"
    "times 20: push n4; push own in=g; settle; is done g\n"
    "is ran n0 320"},
-  {"several_threads_wait_for_the_pool",
-   "pool workers=2\n"
-   "pusher: times 50: push a 10 in=g; settle\n"
-   "times 4: thread pusher\n"
-   "join; is ran a 2000; is done g"},
   {"a_task_cannot_wait_for_its_pool",
    "pool workers=1\n"
    "inside: settle = -EDEADLK; settle within=0 = -EDEADLK; stop drain = -EDEADLK; is worker\n"
