@@ -68,13 +68,6 @@ static void nest(void *job_arg)
   job->out = inner.out;
 }
 
-static void complete_by_hand(void *group_arg)
-{
-  job_t *job = group_arg;
-  job->out = job->in;
-  ws_group_complete(job->keyed.group, 1);
-}
-
 static void push_each(ws_pool_t *pool, job_t *job, ws_group_t *group, long round)
 {
   for (int i = 0; i < TASKS; i++) {
@@ -110,20 +103,6 @@ static void wait_for_groups_and_pools(ws_pool_t *pool)
     check(job, round);
     while (!ws_group_done(&group))
       ;
-  }
-}
-
-static void complete_in_tasks(ws_pool_t *pool)
-{
-  for (long round = 0; round < ROUNDS; round++) {
-    ws_group_t group;
-    ws_group_init(&group, 1);
-    job_t job = {.in = round, .keyed = {.group = &group}};
-    REQUIRE(
-        ws_pool_push(pool, (ws_task_t){.func = complete_by_hand, .arg = &job, .group = ws_group_tag(&group)})
-        == 0);
-    ws_group_wait(&group, pool);
-    REQUIRE(job.out == round);
   }
 }
 
@@ -203,7 +182,6 @@ int main(void)
   for (int i = 0; i < 4; i++)
     REQUIRE(observed[i] == 1);
   wait_for_groups_and_pools(pool);
-  complete_in_tasks(pool);
   cancel(pool);
   ws_pool_destroy(pool);
   batch_and_again();
