@@ -48,22 +48,30 @@ static const ws_provider_t *load(const char *value)
 }
 #endif
 
+/// Of a preloaded library. In a constructor: the process has one thread, or is inside dlopen(), and must not
+/// fork then (ws_pool.h). Later the lock of the dynamic linker could stay taken in the child of a fork of
+/// another thread.
+#ifdef WS_LTTNG
+__attribute__((constructor)) static void find_preloaded(void)
+{
+  ws_init_store(&ws_provider, dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME));
+}
+#endif
+
+/// A fork cannot be held up meanwhile (ws_os_fork_hold()): LTTng's library forks while it is loaded.
 static void find_provider(void)
 {
-  const ws_provider_t *table = NULL;
   const char *value = getenv(VARIABLE);
   if (value && ws_variable_is_refused(&on_stderr, VARIABLE))
     value = NULL;
+  if (ws_hint_load(&ws_provider) || !is_asked_for(value))
+    return;
 #ifdef WS_LTTNG
-  table = dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME); // preloaded
-  if (!table && is_asked_for(value))
-    table = load(value);
-#else
-  if (is_asked_for(value))
-    warn(value, "this library was built without LTTng");
-#endif
   // [edge PROVIDER release] what the dynamic linker has written
-  ws_store_release(&ws_provider, (void *)(uintptr_t)table);
+  ws_store_release(&ws_provider, (void *)(uintptr_t)load(value));
+#else
+  warn(value, "this library was built without LTTng");
+#endif
 }
 
 void ws_provider_find(void)

@@ -85,8 +85,8 @@ static inline const ws_provider_t *ws_provider_events(void)
   return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
 }
 
-/// @brief Find the provider, once in the process: it is there (LD_PRELOAD), or the environment asks for it
-/// (TPOOL_WS_TRACE=1). A failure is reported on stderr.
+/// @brief Find the provider, once in the process, if it is not there from the start (LD_PRELOAD) and the
+/// environment asks for it (TPOOL_WS_TRACE=1). A failure is reported on stderr.
 /// @threads   any; the first call may take milliseconds, and waits for LTTng's session daemon if one runs
 void ws_provider_find(void);
 

@@ -2,7 +2,7 @@
 /// @file test_fork.c
 /// fork(): the child makes pools of its own and ends by exit(); the pools of the parent are lost in it. Forks
 /// of a plain thread, of a helper, of a child, and beside a thread that makes a pool. Linked with
-/// --wrap=pthread_create and --wrap=dl_iterate_phdr.
+/// --wrap of pthread_create, dl_iterate_phdr and dlsym.
 #include <link.h>
 #include <sys/wait.h>
 
@@ -19,6 +19,27 @@ static int use_own_pool(void *unused)
   const bool good = runs_hundred(own);
   test_destroy(own);
   return good ? HAS_WORKED : 1;
+}
+
+static uint32_t look_ups; ///< of the dynamic linker
+
+TEST_BEFORE_SANITIZER TEST_WRAP(void *, dlsym, (void *library, const char *name))
+{
+  look_ups++;
+  return __real_dlsym(library, name);
+}
+
+static int make_the_first_pool(void *unused)
+{
+  look_ups = 0;
+  const int status = use_own_pool(NULL);
+  return look_ups == 0 ? status : 1;
+}
+
+/// Beside a fork of another thread the linker's lock would stay taken in the child.
+TEST_CASE(a_first_pool_does_not_ask_the_linker)
+{
+  CU_ASSERT_EQUAL(test_in_child(make_the_first_pool, NULL), HAS_WORKED);
 }
 
 static void *sleep_a_little(void *unused)
