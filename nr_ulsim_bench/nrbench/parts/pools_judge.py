@@ -17,7 +17,7 @@ IDLE_CASE = "idle-cpu"
 TIE = 1.01  # slower by less than that is no loss
 FACADE_NS_MAX = 10.0  # a task, over the core
 CPU_PER_WORK_MAX = 2.5
-DEFAULT = {"backend": OWN, "mode": "default"}
+DEFAULT: dict[str, Any] = {"backend": OWN, "mode": "default"}
 LOADS = {"bench": "slot", "case": tuple(case for case in SLOT_CASES if case != TINY_CASE)} | DEFAULT
 TINY = LOADS | {"case": TINY_CASE}  # its CPU time is the waking itself
 HOT = LOADS | {"mode": "hot"}
