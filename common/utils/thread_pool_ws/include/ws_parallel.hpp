@@ -56,6 +56,18 @@ struct range_state {
     stopped.store(true, std::memory_order_relaxed); // relaxed: the join orders it
     over.store(true, std::memory_order_relaxed);
   }
+  /// Call @p f(i) for each i of [first, end), until the range is over. A look at each i would keep short
+  /// calls from being vectorised.
+  template <typename F, typename Token>
+  void each(std::uint64_t first, std::uint64_t end, const Token &token, F f)
+  {
+    while (first < end && !is_over())
+      for (const std::uint64_t next = end - first < 64 ? end : first + 64; first < next; first++) {
+        if (token.stop_requested())
+          return stop();
+        f(first);
+      }
+  }
 };
 
 /// The type of the numbers from a First to an End: int and size_t make size_t.
@@ -65,7 +77,8 @@ using index_of = std::common_type_t<First, End>;
 /// A range of Index as ws_reduce() counts it: from 0. Differences wrap, so the whole range of a type is fine.
 template <typename Index>
 struct range {
-  static_assert(std::is_integral_v<Index>, "ws: a range has whole numbers");
+  static_assert(std::is_integral_v<Index> && sizeof(Index) <= sizeof(std::uint64_t),
+                "ws: a range has whole numbers of at most 64 bits");
   Index first;
   std::uint64_t count;
 
@@ -118,13 +131,7 @@ struct loop : range_state {
 
   void run(std::uint64_t first, std::uint64_t end)
   {
-    for (std::uint64_t i = first; i < end; i++) {
-      if (token.stop_requested()) {
-        stop();
-        return;
-      }
-      f(over_range.at(i));
-    }
+    each(first, end, token, [this](std::uint64_t i) { f(over_range.at(i)); });
   }
   static void piece(void *self_arg, std::uint64_t first, std::uint64_t end, void *) noexcept
   {
@@ -213,13 +220,8 @@ struct reduction : range_state {
   {
     if (!into.value)
       into.begin(identity);
-    for (std::uint64_t i = first; i < end; i++) {
-      if (token.stop_requested()) {
-        stop();
-        return;
-      }
-      *into.value = combine_two(std::move(*into.value), map(over_range.at(i)));
-    }
+    each(first, end, token,
+         [&](std::uint64_t i) { *into.value = combine_two(std::move(*into.value), map(over_range.at(i))); });
   }
   static void piece(void *self_arg, std::uint64_t first, std::uint64_t end, void *into) noexcept
   {
@@ -270,7 +272,7 @@ std::optional<T> run_reduction(ws_pool_t *pool, range<Index> of, const T &identi
 
 /// @brief Call @p f(i) once for each i of [first, end), on the threads of @p pool and the caller.
 /// The first exception that leaves @p f is thrown to the caller, when all calls that had begun have ended;
-/// the rest of the range is skipped, however long it is.
+/// the rest of the range is skipped, however long it is, but for up to 63 numbers of each thread.
 /// @param f      called by several threads at once
 /// @param grain  numbers that one task takes, about: between half of it and all of it. 0 = chosen from the
 ///               time that they take (ws_reduce_t.grain). A pool of 0 workers runs all in one piece

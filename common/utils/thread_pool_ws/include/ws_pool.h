@@ -43,6 +43,8 @@
 /// Below, "the process's mask" is the CPU affinity of the thread that creates the pool. Where the kernel
 /// refuses to name it (a seccomp filter), it means the online CPUs, pin_step has no effect, and the creation
 /// of a pool gives a warning.
+/// A pool counts its CPUs when it is created. If the mask or the quota grows later, a burst of short tasks
+/// still wakes workers for as many CPUs as there were then.
 /// Time is read with clock_gettime, which is no system call where the kernel's clock source has a vDSO.
 #ifndef WS_POOL_H
 #define WS_POOL_H
@@ -172,7 +174,8 @@ typedef struct {
   /// watchdog thread "ws_guard", of class BATCH. As long as workers are missing (ws_pool_create), it has the
   /// class of the thread that creates the pool.
   const char *name;
-  /// Number of worker threads; 0 = every push runs its task inline. Default: the CPUs of the process's mask.
+  /// Number of worker threads, 0 .. 1024; 0 = every push runs its task inline. Default: the CPUs of the
+  /// process's mask, whatever the quota.
   uint32_t workers;
   /// cores[i] = CPU of worker i, -1 = float; workers beyond core_count float. Default NULL: see pin_step.
   const int32_t *cores;
@@ -188,7 +191,8 @@ typedef struct {
   /// Tasks that one thread's queue holds, or one that all threads share; rounded up to a power of two, from
   /// 2 to 2^20. Default 1024.
   uint32_t queue_capacity;
-  /// Number of pushing threads (not workers) that get a queue each; further threads share one. Default 32.
+  /// Number of pushing threads (not workers) with a queue each, 0 .. 1024; further threads share one. Default
+  /// 32.
   uint32_t lanes;
   ws_full_t full;
   ws_spin_t spin; ///< default WS_SPIN_AUTO; see also ws_pool_set_spin()

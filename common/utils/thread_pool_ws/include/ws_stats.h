@@ -72,7 +72,7 @@ typedef struct {
   uint32_t workers_realtime; ///< workers in a real-time class
   uint32_t workers_active; ///< workers that run a task right now
   uint32_t workers_awake; ///< workers that do not sleep right now
-  uint32_t cpus; ///< CPUs of the process's mask and pinned cores; the quota if that is less
+  uint32_t cpus; ///< at the creation: CPUs of the process's mask and pinned cores; the quota if that is less
   uint32_t lanes_used; ///< lanes given to pushing threads so far (reused after a thread ends)
   uint64_t queued_tasks; ///< tasks in all queues, approximately
   /// Memory of the queues beyond their initial size. It goes back to the kernel when a queue is empty and the

@@ -127,8 +127,8 @@ typedef struct {
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
-/// since (taskset, a cpuset). If a change of this thread alone comes between the check and the system call,
-/// it is lost. A change of all threads of the process is found here, or at the next call.
+/// since (taskset). If a change of this thread alone comes between the check and the system call, it is lost.
+/// A change of all threads of the process is found here, or at the next call; that of a cpuset by the thread.
 /// @threads  the thread itself; one other. If another call for it is under way, that one does it, or the next
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// What the control groups grant.

@@ -139,30 +139,45 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, ws_cpuset_t *
   return !is_same(narrow, &none);
 }
 
+/// The caller has other CPUs than it was confined to, @p seen. The kernel keeps the narrow mask, and applies
+/// it to each later cpuset. @return whether a cpuset was changed; else its affinity was
+static bool follows_cpuset(const ws_confine_t *confine, const ws_cpuset_t *seen)
+{
+  ws_cpuset_t now;
+  if (ws_os_allow(0, &confine->narrow) < 0) { // the cpuset has none of them: the caller has all of it
+    memset(&now, 0xff, sizeof(now));
+    ws_os_allow(0, &now);
+  }
+  return ws_os_thread_cpus(0, &now) == 0 && (is_same(&now, seen) || ws_os_allow(0, seen) < 0);
+}
+
 /// If only a cpuset restricted the thread before, the thread asks for all CPUs and gets those of the cpuset:
 /// since Linux 6.2 a thread that asked for fewer would not follow a cpuset that grows. Otherwise (taskset,
 /// isolcpus) it asks for the CPUs that it had. The thread itself finds out which of the two holds, once for
 /// each mask, by asking for all CPUs for a moment. Another thread must not do that: it could be stopped in
 /// that moment, for long.
-static void widen(ws_confine_t *confine, int32_t tid)
+/// @return false = the thread itself has to find out who changed its CPUs since
+static bool widen(ws_confine_t *confine, int32_t tid)
 {
   ws_cpuset_t all, seen;
-  if (ws_os_thread_cpus(tid, &seen) == 0 && !is_same(&seen, &confine->narrow))
-    return; // it was changed from elsewhere since
+  if (ws_os_thread_cpus(tid, &seen) == 0 && !is_same(&seen, &confine->narrow)
+      && (tid != 0 || !follows_cpuset(confine, &seen)))
+    return tid == 0;
   if (all_were_set(confine, &seen)) {
     confine->had = seen;
     confine->widens_by = WS_WIDENS_UNKNOWN;
   }
   memset(&all, 0xff, sizeof(all));
   if (confine->widens_by == WS_WIDENS_ALL && ws_os_allow(tid, &all) == 0)
-    return;
+    return true;
   const bool finds_out = confine->widens_by == WS_WIDENS_UNKNOWN && tid == 0;
   if (finds_out && ws_os_allow(tid, &all) == 0 && ws_os_thread_cpus(tid, &seen) == 0) {
     confine->widens_by = is_same(&seen, &confine->had) ? WS_WIDENS_ALL : WS_WIDENS_HAD;
     if (confine->widens_by == WS_WIDENS_ALL || !holds(&seen, &confine->had))
-      return; // as before; or CPUs were taken away from elsewhere since
+      return true; // as before; or CPUs were taken away from elsewhere since
   }
   ws_os_allow(tid, &confine->had);
+  return true;
 }
 
 /// The masks are used by the thread itself, by the one that wakes it, and by the one that releases it early.
@@ -194,8 +209,7 @@ void ws_os_unconfine(ws_confine_t *confine, int32_t tid)
   if (!lock(confine))
     return;
   if (confine->on)
-    widen(confine, tid);
-  confine->on = false;
+    confine->on = !widen(confine, tid);
   ws_store_release(&confine->busy, 0); // [edge CONFINE release] the masks
 }
 

@@ -165,4 +165,9 @@ void refused_argument(ws::pool &pool)
 {
   pool.push([](int) {});
 }
+#elif defined(WS_TEST_WIDE)
+void refused_range(ws::pool &pool)
+{
+  ws::parallel_for(pool, 0, __int128{1}, [](__int128) {});
+}
 #endif

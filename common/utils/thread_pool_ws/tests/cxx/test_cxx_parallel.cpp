@@ -83,6 +83,25 @@ CASE(loop_throws_the_first_exception)
   }
 }
 
+/// A piece without end, that another thread has begun, ends.
+POOL_CASE(an_exception_ends_pieces, 1)
+{
+  constexpr std::int64_t end = std::int64_t{1} << 62;
+  std::atomic<bool> begun{false};
+  const auto call = [&](std::int64_t i) {
+    if (i > 0)
+      begun = true;
+    else
+      while (!begun)
+        std::this_thread::yield();
+    return i > 0 ? 0 : throw 3;
+  };
+  CU_ASSERT_TRUE(throws<int>([&] { ws::parallel_for(pool, 0, end, call, end / 2); }));
+  begun = false;
+  const auto reduce = [&] { return ws::parallel_reduce(pool, 0, end, 0, call, std::plus<>(), end / 2); };
+  CU_ASSERT_TRUE(throws<int>(reduce));
+}
+
 /// @return whether the reductions of a range in all pools and pieces equal @p serial
 template <typename T, typename Map, typename Combine>
 static bool reduces_to(const T &serial, int end, const T &identity, Map map, Combine combine)

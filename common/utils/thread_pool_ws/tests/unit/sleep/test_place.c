@@ -16,7 +16,7 @@
 #define TID 1234
 #define GUARD 1235
 /// One thread on CPUs 0 to 63, as Linux 6.2 and later see it: what it may use is what it asked for, of what
-/// its cpuset has.
+/// its cpuset has; all of that if it has none.
 static struct {
   uint64_t cpuset, asked;
   uint64_t guard, leader; ///< what two threads have asked for that are never confined
@@ -35,7 +35,7 @@ static struct {
 
 static uint64_t allowed(void)
 {
-  return os.asked & os.cpuset;
+  return os.asked & os.cpuset ? os.asked & os.cpuset : os.cpuset;
 }
 
 /// The kernel moves a thread that runs where it may not.
@@ -212,6 +212,7 @@ static void step(const char *word)
       break;
     case 'S': // the cpuset changes
       os.cpuset = cpus;
+      settle();
       break;
     case '@': // it runs on a CPU
       os.cpu = number;
@@ -299,6 +300,10 @@ static const struct {
     {BOTH, 0x3, "L R Sff @1 + L R", 0xff, 0, 2, ANY, ANY},
     {BOTH, 0x3, "L R Sff @1 + L R S3 @1 + L R", 0x3, 0, 3, ANY, ANY},
     {NORMAL, 0x3, "L Sff R P + L R", 0xff, 1, 2, ANY, ANY},
+    // or while it sleeps, also without the CPUs that it has asleep, or some; the guard lets it run elsewhere
+    {NORMAL, 0xf, "L S6 R", 0x6, 2, 1, ANY, ANY},
+    {NORMAL, 0xf, "L S2 R Sf", 0xf, 1, 1, ANY, ANY},
+    {NORMAL, 0x3, "L R P L S1 F R S3", 0x3, 0, 2, ANY, ANY},
     // a normal worker pays for the system call in any case: it follows each producer
     {NORMAL, 0x3, "L R P L R P L R P L R", 0x3, 1, 4, ANY, ANY},
     // asleep it is kept off the producer's CPU; awake it may run anywhere, after few calls
