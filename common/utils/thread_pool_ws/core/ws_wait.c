@@ -196,5 +196,5 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   if (pool->settings.report)
     ws_pool_report(pool, print, NULL);
   ws_cancel_restore(cancel);
-  return (int64_t)ws_load_relaxed(&pool->count.skipped); // relaxed: the workers have ended
+  return (int64_t)ws_load_relaxed(&pool->count.skipped); // relaxed: the workers have ended; a push may follow
 }

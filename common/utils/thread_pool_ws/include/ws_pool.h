@@ -501,8 +501,9 @@ uint32_t ws_pool_size(const ws_pool_t *pool);
 bool ws_pool_is_lost(const ws_pool_t *pool);
 
 /// @brief Stop the pool: refuse further pushes, run or skip the queued tasks, end the workers.
-/// The task of a push at the same moment is refused, or handled as @p how requires.
-/// @return the number of tasks skipped (0 for WS_STOP_DRAIN)
+/// The task of a push at the same moment is refused, or handled as @p how requires: maybe by that push, after
+/// the stop has returned.
+/// @return the number of tasks skipped until then (0 for WS_STOP_DRAIN). ws_stats_t.skipped_tasks counts all
 ///         -EALREADY  the pool was stopped before
 ///         -ESRCH     the pool was made before this process was forked
 ///         -EDEADLK   called inside a task of the pool
