@@ -122,9 +122,7 @@ def run(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (LiveError, OSError) as error:
-        if isinstance(
-            error, OSError
-        ):  # perhaps of standard output: the interpreter writes again when it ends
+        if isinstance(error, OSError):  # perhaps of stdout: the interpreter writes again when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE

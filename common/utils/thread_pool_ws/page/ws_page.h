@@ -11,9 +11,9 @@
 /// Life      The process holds flock() on the file as long as it lives, and until execve(). A mapping holds
 ///           the lock, of an open file that has no descriptor any more: close() cannot lose it, and the child
 ///           of a fork, which has not that mapping (MADV_DONTFORK), does not share it. /proc/locks has the
-///           process's number by device and inode. Who gets the lock has the proof that the process is gone,
-///           and may remove the file if the path still names that inode. Readers do, and a process that makes
-///           its page does it with those of its user.
+///           process's number by device and inode. Who gets the lock has the proof that the process is gone.
+///           Readers remove nothing: a process that makes its page removes such files of its user, if the
+///           path still names that inode.
 /// Writing   No memory of the file is touched: the guard of a pool writes the pool's part by pwrite() each
 ///           WS_PAGE_NS, from counters that exist without it, into room that was taken beforehand.
 /// Reading   sequence is odd meanwhile. A reader reads it, the part, and it again, and all once more if it
