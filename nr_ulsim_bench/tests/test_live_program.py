@@ -77,9 +77,10 @@ def test_a_running_pool_is_seen_and_changed(start, tool):
     counts, workers = row["counts"], row["workers"]
     assert (row["pid"], row["name"], len(workers)) == (pid, "slot-", counts["workers"])
     assert counts["run_tasks"] >= counts["stolen_tasks"] > 0 and counts["level"] <= 2
-    assert workers[0]["tid"] > pid
+    assert workers[0]["tid"] > pid and row["last"]["start_p50_us"] > 0 and counts["judged_bursts"] == 0
     out = tool("set", "--pid", pid, "spin=fixed:40", "spin_cpu_max=20", "cap=1", "deadline_us=700.5")
     assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1 deadline_us=700.5\n")
+    until(lambda: running(tool, pid)["last"]["counts"]["judged_bursts"])
     out = tool("ab", "--pid", pid, *"--every 500ms --for 6s spin=off spin=auto".split())
     assert (
         out.startswith("6 rounds, ")
