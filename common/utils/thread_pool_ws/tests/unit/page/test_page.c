@@ -205,18 +205,23 @@ TEST_CASE(a_disk_gets_no_page)
   test_destroy(pool);
 }
 
-/// A program of the same user has written into all of the page.
-TEST_CASE(hostile_words_do_no_harm)
+/// Overwritten by a program of the same user, removed (RemoveIPC of systemd, cleaners), or cut short.
+TEST_CASE(a_page_that_is_spoilt_comes_again)
 {
   ws_pool_t *pool = live_pool(2);
-  for (int byte = 0; byte < 256; byte += 5) {
+  for (int way = -6; way < 256; way += way < 0 ? 1 : 5) {
     ws_page_t *page = map();
     const int asker = lock_byte(WS_PAGE_ASKER);
-    memset(page, byte, offsetof(ws_page_t, part[1]));
-    page->head.magic = byte % 2 ? WS_PAGE_MAGIC : 0;
-    page->request.pool = pool->id;
+    if (way < 0) {
+      CU_ASSERT_EQUAL(way == -6 ? unlink(path(0)) : truncate(path(0), -way * 1000), 0);
+    } else {
+      memset(page, way, offsetof(ws_page_t, part[1]));
+      page->head.magic = way % 2 ? WS_PAGE_MAGIC : 0;
+      page->request.pool = pool->id;
+    }
     look(pool);
     close(asker);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(path(0));
     look(pool);
     page = map();
     const ws_page_part_t *part = page->part;
@@ -268,18 +273,6 @@ TEST_CASE(pools_share_a_page)
     test_destroy(pool[i]);
   }
   CU_ASSERT_PTR_NULL(path(0));
-}
-
-/// RemoveIPC of systemd, cleaners, `: > file`: the next write makes it again.
-TEST_CASE(a_page_that_is_lost_comes_again)
-{
-  ws_pool_t *pool = live_pool(1);
-  for (int bytes = -1; bytes < 5000; bytes += 1000) {
-    CU_ASSERT_EQUAL(bytes < 0 ? unlink(path(0)) : truncate(path(0), bytes), 0);
-    look(pool);
-    CU_ASSERT_TRUE(path(0) && map()->part[0].known.id == pool->id && map()->head.magic == WS_PAGE_MAGIC);
-  }
-  test_destroy(pool);
 }
 
 /// The program closes all its files, and opens others: the page's number is not written to, and close() of
