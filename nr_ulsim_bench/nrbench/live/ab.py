@@ -150,11 +150,11 @@ def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator
             yield _line(name, unit, [(of(one[first]), of(one[other])) for one in rounds])
 
 
-def run(pools: Pools, plan: Plan, order: random.Random, who: str) -> int:
+def run(pools: Pools, plan: Plan, seed: int | None, who: str) -> int:
     """@return the exit status"""
     ab = Ab(pools)
     try:
-        ab.run(plan, order, who)
+        ab.run(plan, random.Random(seed), who)
         return 0
     except Stopped as stopped:
         print(f"stopped by {stopped.number.name} after {len(ab.rounds)} rounds")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import signal
 import sys
 from contextlib import suppress
@@ -66,7 +65,7 @@ def ab(given: argparse.Namespace) -> int:
     from nrbench.live.ab import Plan, run
 
     plan = Plan.of(given.every, given.whole, given.words)
-    return run(pools_of(given.pid, given.pool), plan, random.Random(given.seed), who("ab"))
+    return run(pools_of(given.pid, given.pool), plan, given.seed, who("ab"))
 
 
 def export(given: argparse.Namespace) -> int:
