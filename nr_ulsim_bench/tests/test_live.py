@@ -163,7 +163,7 @@ def test_files_that_are_no_pages(made, tmp_path, monkeypatch):
     assert [page.path for page in finder.look()] == [str(made.path)]
     assert sorted(error.split(": ", 1)[1] for error in finder.errors) == [
         "no page of thread_pool_ws",
-        "the process's page has version 9; this tpool-ws reads version 2: use that of its thread_pool_ws",
+        "the process's page has version 9; this tpool-ws reads version 3: use that of its thread_pool_ws",
     ]
     for number in range(300):  # which no process has locked
         os.close(os.open(tmp_path / PATH.format(f"0{number}", 1), os.O_CREAT | os.O_RDWR))

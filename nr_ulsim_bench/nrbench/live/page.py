@@ -28,7 +28,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import Any, Iterator, NamedTuple, Sequence
 
-VERSION, MAGIC = 2, 0x67507357
+VERSION, MAGIC = 3, 0x67507357
 MODES = ("off", "fixed", "auto", "hot")
 SPIN, SPIN_CPU_MAX, CAP, DEADLINE, RECORD, HOLD = 1, 2, 4, 8, 16, 32
 DEADLINE_AUTO = 2**64 - 1
@@ -48,7 +48,7 @@ TIMERS = ("in time", "late", "for nothing")
 CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
-REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 29312, 8
+REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 30784, 8
 ASKER, TAKE = 0, 1  # bytes that are locked
 TAKE_S = 1.0  # a pool that has TAKE for longer has stopped in the middle of a request
 
@@ -81,7 +81,7 @@ PART = Layout(
     "I", "sequence room", "Q", "id written_ns real_ns", "64s", "name", "I", "answered held",
     "I", "was_spin was_cpu", "Q", "was_lead was_deadline", "I", "was_cap was_record",
     "I", "is_spin is_cpu", "Q", "is_lead is_deadline", "I", "is_cap is_record", "80s", "reason",
-    "32Q", "ledger", "184I", "starts ends",
+    "32Q", "ledger", "184Q", "starts ends",
 )  # fmt: skip
 STATS = Layout(
     "I", "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",
