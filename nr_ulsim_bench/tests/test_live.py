@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import resource
 import threading
 import time
 from contextlib import contextmanager
@@ -171,3 +172,30 @@ def test_files_that_are_no_pages(made, tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "uids", lambda pid: [77] * 4)
     monkeypatch.setattr(next(iter(finder.pages.values())), "uid", 78)
     assert not finder.look() and any("of user 78, but process" in error for error in finder.errors)
+
+
+def test_what_cannot_be_read_is_said(made, tmp_path, monkeypatch):
+    other = Made(tmp_path, 2)
+
+    def seen():
+        found, errors = processes.find()
+        return [page.path for page, _ in found], " ".join(errors)
+
+    both = [str(made.path), str(other.path)]
+    for page, _ in processes.find()[0]:
+        page.uid = 77
+    monkeypatch.setattr(os, "getuid", lambda: 77)
+    monkeypatch.setattr(processes, "uids", lambda pid: [])  # hidepid=2
+    assert seen() == (both, "")
+    os.truncate(other.path, 0)
+    assert seen()[0] == both[:1] and both[1] in seen()[1]
+    monkeypatch.setattr(os, "access", lambda path, _: path != both[1])
+    assert seen()[0] == both[:1] and f"{both[1]}: no rights: run it as root" in seen()[1]
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with open(os.devnull) as last:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last.fileno(), limits[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                processes.find()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)

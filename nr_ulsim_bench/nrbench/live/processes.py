@@ -17,9 +17,10 @@ A file without a lock is of a process that was killed: who gets the lock removes
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Iterator
 
 from nrbench.live.page import LiveError, Page, Pool
@@ -29,10 +30,21 @@ OTHERS = 256  # files that no visible process has locked, at most
 Key = tuple[int, int]
 
 
+@contextmanager
+def unless_gone() -> Iterator[None]:
+    """A process that has ended, or is another user's, is left out. Not so when this program may open no more
+    files: what it then finds is not all."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise
+
+
 def locks() -> dict[Key, int]:
     """@return process by device and inode, of all locks by flock() of processes that are visible"""
     found = {}
-    with suppress(OSError), open("/proc/locks", encoding="ascii") as file:
+    with unless_gone(), open("/proc/locks", encoding="ascii") as file:
         for line in file:  # 1: FLOCK  ADVISORY  WRITE 4711 00:1b:2 0 EOF
             words = line.split()
             if len(words) > 5 and words[1] == "FLOCK" and words[3] == "WRITE":
@@ -42,14 +54,14 @@ def locks() -> dict[Key, int]:
 
 
 def uids(pid: int) -> list[int]:
-    """Of a process: real, effective, saved, of the file system. None: it has ended"""
-    with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
+    """Of a process: real, effective, saved, of the file system. None: it has ended, or is hidden"""
+    with unless_gone(), suppress(ValueError), open(f"/proc/{pid}/status", "rb") as file:
         return [int(word) for word in file.read().partition(b"\nUid:")[2].split(b"\n")[0].split()]
     return []
 
 
 def program(pid: int) -> str:
-    with suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+    with unless_gone(), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
         return "".join(letter for letter in file.read().strip() if letter.isprintable())
     return ""
 
@@ -70,11 +82,11 @@ class Finder:
     def _folders(self, holders: dict[Key, int]) -> Iterator[str]:
         """One of each /dev/shm that is this program's, or of a process with a lock in it."""
         seen = set()
-        with suppress(OSError):
+        with unless_gone():
             seen.add(os.stat(SHM).st_dev)
             yield SHM
         for device, pid in {(device, pid) for (device, _), pid in holders.items()}:
-            with suppress(OSError):
+            with unless_gone():
                 folder = f"/proc/{pid}/root{SHM}"
                 if device not in seen and os.stat(folder).st_dev == device:
                     seen.add(device)
@@ -91,13 +103,17 @@ class Finder:
     def _page(self, path: str, holders: dict[Key, int]) -> Page | None:
         """None: no page, or of no living process."""
         stat = os.stat(path, follow_symlinks=False)
-        page = self.pages.get((stat.st_dev, stat.st_ino)) or Page(path)
+        key = stat.st_dev, stat.st_ino
+        if key in holders and not os.access(path, os.R_OK):
+            raise LiveError(f"{path}: no rights: run it as root, or as the user of process {holders[key]}")
+        page = self.pages.get(key) or Page(path)
         page.path = path
         if not (pid := holders.get(page.key, 0)) and not page.lives():
             remove(page)
             return None
         # A file that a process locks which is not its user's: a trap. Root's may be of one that has changed.
-        if pid and page.uid not in (0, *uids(pid)):
+        # That of a process which /proc hides (hidepid=2, and it has more rights) must be its own.
+        if pid and page.uid not in (0, *(uids(pid) or [os.getuid()])):
             raise LiveError(f"{path}: of user {page.user}, but process {pid} is not: it is left out")
         page.pid, page.program = pid, program(pid) if pid else ""
         return page
@@ -105,15 +121,14 @@ class Finder:
     def look(self) -> list[Page]:
         self.errors, holders, found = [], locks(), {}
         for folder in self._folders(holders):
-            with suppress(OSError):
+            with unless_gone():
                 for path in self._paths(folder, holders):
                     try:
-                        if page := self._page(path, holders):
-                            found[page.key] = page
+                        with unless_gone():  # it begins just now
+                            if page := self._page(path, holders):
+                                found[page.key] = page
                     except LiveError as error:
                         self.errors.append(str(error))
-                    except OSError:
-                        continue  # of another user; it has just ended, or begins
         self.pages = found
         return sorted(found.values(), key=lambda page: (page.pid, page.own_pid, page.key))
 
@@ -128,7 +143,7 @@ def find(pid: int | None = None) -> tuple[list[tuple[Page, list[Pool]]], list[st
     for page in (page for page in pages if pid in (None, page.pid or page.own_pid)):
         try:
             found.append((page, page.pools()))
-        except LiveError as error:
+        except (LiveError, OSError) as error:  # OSError: the page was emptied
             FINDER.errors.append(str(error))
     return found, FINDER.errors
 
