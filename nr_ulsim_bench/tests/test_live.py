@@ -4,14 +4,17 @@
 import fcntl
 import os
 import resource
+import socket
 import threading
 import time
 from contextlib import contextmanager
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from nrbench.live import export, processes
 from nrbench.live import page as layout
-from nrbench.live import processes
 from nrbench.live.page import HOLD, LiveError, Settings, parse_change
 
 PATH = "thread_pool_ws.live{}.{}"
@@ -199,3 +202,20 @@ def test_what_cannot_be_read_is_said(made, tmp_path, monkeypatch):
                 processes.find()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_clients_that_say_little_do_not_stop_the_exporter(made, monkeypatch):
+    monkeypatch.setattr(export, "CLIENTS", 3)
+    with export.server("127.0.0.1:0") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, port = server.socket.getsockname()
+        clients = [socket.create_connection((host, port), timeout=60) for _ in range(4)]
+        assert clients[0].recv(1) == b""  # before Answer.timeout
+        with urlopen(f"http://{host}:{port}/metrics", timeout=60) as answer:
+            assert b"\nthread_pool_ws_workers{" in answer.read()
+        monkeypatch.setattr(export, "find", lambda: os.open("/no", 0))
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(f"http://{host}:{port}/metrics", timeout=60)
+        server.shutdown()
+    for client in clients:
+        client.close()
