@@ -7,7 +7,9 @@ import math
 import os
 import pty
 import re
+import resource
 import signal
+import socket
 import struct
 import termios
 import threading
@@ -174,8 +176,8 @@ def test_a_request_without_an_answer_is_withdrawn(world, tool, monkeypatch):
     (pool,) = page.pools()
     made.is_stopped = True
     assert re.search("within 0.01 s: its watchdog thread last ran .* is withdrawn\n", tool(*words)[2])
-    made.write(0, sequence=3)
-    assert "incomplete for 0.2 s" in tool(*words)[2]
+    made.write(0, sequence=3)  # it stopped in the middle
+    assert page.pool(0).id == 1
     made.write(0)
     made.is_stopped = False
     with page.ask("a test", 1) as asker:
@@ -207,7 +209,7 @@ def test_files_that_are_no_pages(world, monkeypatch):
     assert len(first) == 2 and first == finder.look()  # opened once
     assert sorted(error.split(": ", 1)[1] for error in finder.errors) == [
         "no page of thread_pool_ws",
-        "the process's page has version 9; this tpool-ws reads version 2: use that of its thread_pool_ws",
+        "the process's page has version 9; this tpool-ws reads version 3: use that of its thread_pool_ws",
     ]
     killed.end()
     os.mkfifo(next(names))
@@ -220,6 +222,32 @@ def test_files_that_are_no_pages(world, monkeypatch):
     monkeypatch.setattr(processes, "uids", lambda pid: [77] * 4)
     monkeypatch.setattr(next(iter(finder.pages.values())), "uid", 78)
     assert not finder.look() and any("of user 78, but process" in error for error in finder.errors)
+
+
+def test_what_cannot_be_read_is_said(world, monkeypatch):
+    paths = [str(world.make("gnb").path) for _ in "ab"]
+
+    def seen():
+        found, errors = processes.find()
+        return [page.path for page, _ in found], " ".join(errors)
+
+    for page, _ in processes.find()[0]:
+        page.uid = 77
+    monkeypatch.setattr(os, "getuid", lambda: 77)
+    monkeypatch.setattr(processes, "uids", lambda pid: [])  # hidepid=2
+    assert seen() == (paths, "")
+    os.truncate(paths[1], 0)
+    assert seen()[0] == paths[:1] and paths[1] in seen()[1]
+    monkeypatch.setattr(os, "access", lambda path, _: path != paths[1])
+    assert seen()[0] == paths[:1] and f"{paths[1]}: no rights: run it as root" in seen()[1]
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with open(os.devnull) as last:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last.fileno(), limits[1]))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                processes.find()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_a_process_that_is_not_visible(world, tool, monkeypatch):
@@ -378,6 +406,24 @@ def test_the_exporter_answers_metrics_only(world, listen, host):
                     assert (method == "HEAD") == (b"\nthread_pool_ws_workers{" not in answer.read())
                     assert int(answer.headers["Content-Length"]) > 1000
         server.shutdown()
+
+
+def test_clients_that_say_little_do_not_stop_the_exporter(world, monkeypatch):
+    world.make("gnb")
+    monkeypatch.setattr(export, "CLIENTS", 3)
+    with export.server("127.0.0.1:0") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, port = server.socket.getsockname()
+        clients = [socket.create_connection((host, port), timeout=60) for _ in range(4)]
+        assert clients[0].recv(1) == b""  # before Answer.timeout
+        with urlopen(f"http://{host}:{port}/metrics", timeout=60) as answer:
+            assert b"\nthread_pool_ws_workers{" in answer.read()
+        monkeypatch.setattr(export, "find", lambda: os.open("/no", 0))
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(f"http://{host}:{port}/metrics", timeout=60)
+        server.shutdown()
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize("listen", ["9477", ":x", ":70000", "no.such.host.invalid:1", "127.0.0.1:-1"])

@@ -121,8 +121,9 @@ def run(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (LiveError, OSError) as error:
-        if isinstance(error, OSError):  # perhaps of stdout: the interpreter writes again when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, OSError):  # perhaps of standard output, which is flushed at the end
+            with suppress(OSError):  # no descriptor is left
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE
         with suppress(OSError):  # the terminal is gone

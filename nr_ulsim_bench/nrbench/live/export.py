@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
-from typing import Sequence
+from typing import Any, Sequence
 
 from nrbench.live.page import DEADLINE_AUTO, MODES, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
@@ -40,6 +40,7 @@ KINDS = (
 STARTS = "Time from a burst's first push to its first task on a worker. The sum is to within an eighth."
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 LOOK = threading.Lock()  # two that ask at once look one after the other
+CLIENTS = 64  # at once
 
 
 Labels = dict[str, object]
@@ -105,8 +106,11 @@ class Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.partition("?")[0] != "/metrics":
             return self.send_error(404, explain="only /metrics")
-        with LOOK:
-            text = Exposition.now().encode()
+        try:
+            with LOOK:
+                text = Exposition.now().encode()
+        except OSError as error:
+            return self.send_error(503, explain=str(error))
         self.send_response(200)
         self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
         self.send_header("Content-Length", str(len(text)))
@@ -119,7 +123,23 @@ class Answer(BaseHTTPRequestHandler):
         """None: a line every few seconds says nothing."""
 
 
-def server(listen: str) -> ThreadingHTTPServer:
+class Server(ThreadingHTTPServer):
+    """Of too many clients the oldest goes: they may not keep all descriptors by saying little."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(address, Answer, bind_and_activate=False)
+        self.clients: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.clients = [one for one in self.clients if one.fileno() >= 0]
+        if len(self.clients) >= CLIENTS:
+            with suppress(OSError):
+                self.clients.pop(0).shutdown(socket.SHUT_RDWR)
+        self.clients.append(request)
+        super().process_request(request, client_address)
+
+
+def server(listen: str) -> Server:
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
@@ -130,7 +150,7 @@ def server(listen: str) -> ThreadingHTTPServer:
         listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise LiveError(f'--listen "{listen}": {error.strerror}') from error
-    answers = ThreadingHTTPServer((host, 0), Answer, bind_and_activate=False)
+    answers = Server((host, 0))
     answers.socket.close()
     answers.socket = listening
     return answers

@@ -17,8 +17,9 @@ A file without a lock is of a process that was killed. The next pool of its user
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Iterator
 
 from nrbench.live.page import LiveError, Page, Pool, printable
@@ -28,10 +29,21 @@ OTHERS = 256  # files in a folder that no visible process has locked, at most: a
 Key = tuple[int, int]
 
 
+@contextmanager
+def unless_gone() -> Iterator[None]:
+    """A process that has ended, or is another user's, is left out. Not so when this program may open no more
+    files: what it then finds is not all."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise
+
+
 def locks() -> dict[Key, int]:
     """@return process by device and inode, of all locks by flock() of processes that are visible"""
     found = {}
-    with suppress(OSError), open("/proc/locks", encoding="ascii") as file:
+    with unless_gone(), open("/proc/locks", encoding="ascii") as file:
         for line in file:  # 1: FLOCK  ADVISORY  WRITE 4711 00:1b:2 0 EOF
             words = line.split()
             if len(words) > 5 and words[1] == "FLOCK" and words[3] == "WRITE":
@@ -41,14 +53,14 @@ def locks() -> dict[Key, int]:
 
 
 def uids(pid: int) -> list[int]:
-    """Of a process: real, effective, saved, of the file system. None: it has ended"""
-    with suppress(OSError, ValueError), open(f"/proc/{pid}/status", "rb") as file:
+    """Of a process: real, effective, saved, of the file system. None: it has ended, or is hidden"""
+    with unless_gone(), suppress(ValueError), open(f"/proc/{pid}/status", "rb") as file:
         return [int(word) for word in file.read().partition(b"\nUid:")[2].split(b"\n")[0].split()]
     return []
 
 
 def program(pid: int) -> str:
-    with suppress(OSError), open(f"/proc/{pid}/comm", "rb") as file:
+    with unless_gone(), open(f"/proc/{pid}/comm", "rb") as file:
         return printable(file.read())
     return ""
 
@@ -56,10 +68,10 @@ def program(pid: int) -> str:
 def folders(holders: dict[Key, int]) -> dict[int, str]:
     """By device, each /dev/shm that is this program's, or of a process with a lock in it."""
     found = dict[int, str]()
-    with suppress(OSError):
+    with unless_gone():
         found[os.stat(SHM).st_dev] = SHM
     for (device, _), pid in holders.items():
-        with suppress(OSError):
+        with unless_gone():
             folder = f"/proc/{pid}/root{SHM}"
             if device not in found and os.stat(folder).st_dev == device:
                 found[device] = folder
@@ -70,7 +82,7 @@ def paths(holders: dict[Key, int]) -> Iterator[str]:
     """Of files that may be pages."""
     for device, folder in folders(holders).items():
         others = 0
-        with suppress(OSError):
+        with unless_gone():
             for file in os.scandir(folder):
                 if file.name.startswith(PREFIX):
                     is_locked = (device, file.inode()) in holders
@@ -87,26 +99,29 @@ class Finder:
     def _page(self, path: str, holders: dict[Key, int]) -> Page | None:
         """None: no living process has it."""
         stat = os.stat(path, follow_symlinks=False)
-        page = self.pages.get((stat.st_dev, stat.st_ino)) or Page(path)
-        page.path, page.pid = path, holders.get(page.key, 0)
-        if not page.pid and not page.lives():
+        key = stat.st_dev, stat.st_ino
+        pid = holders.get(key, 0)
+        if pid and not os.access(path, os.R_OK):
+            raise LiveError(f"{path}: no rights: run it as root, or as the user of process {pid}")
+        page = self.pages.get(key) or Page(path)
+        if not pid and not page.lives():
             return None
         # A file that a process locks which is not its user's: a trap. Root's may be of one that has changed.
-        if page.pid and page.uid not in (0, *uids(page.pid)):
-            raise LiveError(f"{path}: of user {page.user}, but process {page.pid} is not: it is left out")
-        page.program = program(page.pid) if page.pid else ""
+        # That of a process which /proc hides (hidepid=2, and it has more rights) must be its own.
+        if pid and page.uid not in (0, *(uids(pid) or [os.getuid()])):
+            raise LiveError(f"{path}: of user {page.user}, but process {pid} is not: it is left out")
+        page.path, page.pid, page.program = path, pid, program(pid) if pid else ""
         return page
 
     def look(self) -> list[Page]:
         self.errors, holders, found = [], locks(), {}
         for path in paths(holders):
             try:
-                if page := self._page(path, holders):
-                    found[page.key] = page
+                with unless_gone():  # or it begins just now
+                    if page := self._page(path, holders):
+                        found[page.key] = page
             except LiveError as error:
                 self.errors.append(str(error))
-            except OSError:
-                continue  # of another user; it has just ended, or begins
         self.pages = found
         return sorted(found.values(), key=lambda page: (page.pid, page.own_pid, page.key))
 
@@ -122,7 +137,7 @@ def find(pid: int | None = None) -> tuple[list[tuple[Page, list[Pool]]], list[st
         try:
             if pid in (None, page.pid or page.own_pid):
                 found.append((page, page.pools()))
-        except LiveError as error:
+        except (LiveError, OSError) as error:  # OSError: the page was emptied
             FINDER.errors.append(str(error))
     return found, FINDER.errors
 
