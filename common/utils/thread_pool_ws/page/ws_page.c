@@ -214,9 +214,11 @@ static ws_page_settings_t in_force(const struct ws_pool_s *pool)
 static const char *settings_text(char text[TEXT], const ws_page_settings_t *settings)
 {
   static const char *const modes[] = {"off", "fixed", "auto", "hot"};
-  snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%.3f us", modes[settings->spin],
-           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap,
-           (double)(settings->deadline_ns % WS_DEADLINE_AUTO) / 1000);
+  char deadline[32] = "auto";
+  if (settings->deadline_ns != WS_DEADLINE_AUTO)
+    snprintf(deadline, sizeof(deadline), "%.3f us", (double)settings->deadline_ns / 1000);
+  snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%s", modes[settings->spin],
+           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap, deadline);
   return text;
 }
 

@@ -125,6 +125,7 @@ TEST_CASE(requests_are_checked_and_answered)
         test_warnings_with(rows[i].reason ? rows[i].reason : "asked by process 7 (the? test): spin="), 1);
     close(asker);
   }
+  CU_ASSERT_EQUAL(test_warnings_with("deadline=auto"), 1); // the last row
   const int asker = lock_byte(WS_PAGE_ASKER);
   page->request = (ws_page_request_t){.number = 99, .what = WS_PAGE_CAP, .pool = pool->id + 1};
   look(pool);
