@@ -271,6 +271,8 @@ def test_top_tells_pools_apart_and_says_since_when(world, tool):
     rows = json.loads(tool("top", "--once", "--json")[1])
     assert [(row["pool"], row["name"]) for row in rows] == [(1, 'L1 "é\\'), (2, "gnb[2J")]
     assert rows[0]["counts"]["burst:no CPU"] == 4 and rows[0]["last"]["seconds"] == 1
+    world.after(1, made.end)
+    assert f" {PID}, pool gnb[2J (2)\n" in tool("top", "--once")[1]  # it lived when it was asked for
 
 
 @pytest.mark.parametrize("number", ENDING)

@@ -197,10 +197,13 @@ class Screen:
 def run(pid: int | None, as_json: bool, once: bool) -> int:
     watch, screen = Watch(pid), Screen(in_place=not as_json and not once)
     watch.look()
+    first = watch.rows
     with screen:
         while True:
             time.sleep(EVERY_S)
             watch.look()
+            if once:
+                watch.rows = watch.rows or first  # the process has ended meanwhile
             if as_json:
                 print(json_text([row.json() for row in watch.rows]), flush=True)
             else:
