@@ -3,6 +3,7 @@
 
 import copy
 import fcntl
+import io
 import json
 import math
 import os
@@ -10,6 +11,7 @@ import pty
 import re
 import signal
 import struct
+import sys
 import termios
 import threading
 import time
@@ -45,6 +47,7 @@ class MadePage:
         self.its, self.pid, self.own_pid, self.key, self.user = list(pools), pid, 1, key, "oai"
         self.program, self.hidden = "gnb" if pid else "", (3, "resampler")
         self.alive, self.refuses, self.asker, self.found, self.held = True, "", "", {}, False
+        self.interrupted = 0  # the change of this pool
 
     def pools(self):
         return self.its
@@ -74,6 +77,8 @@ class MadePage:
                 pool.settings = self.found.get(pool.id, pool.settings)
 
     def change(self, pool, change, _, hold=False):
+        if pool.id == self.interrupted:
+            stopped()
         if pool.name == self.refuses:
             raise LiveError(f"pool {pool.name} refuses: no record")
         now = self.pool(pool.place)
@@ -146,6 +151,9 @@ def test_set_prints_a_change_once_and_what_is_refused(pages, tool):
     pages[0].asker = ""
     said = "pool gnb (2): spin=off spin_cpu_max=10 -> spin=auto spin_cpu_max=10\n"
     assert tool("set", "--pid", 4711, "--pool", "2", "spin=auto") == (0, said, "")
+    said = "pool gnb (1): spin=off spin_cpu_max=10 -> spin=auto spin_cpu_max=10\n"
+    pages[0].interrupted, pages[0].asker = 2, ""
+    assert tool("set", "--pid", 4711, "spin=auto") == (signal.SIGTERM, said, "")
 
 
 @pytest.mark.parametrize("words", ["", "set spin=off", "top --pid x", "ab --pid 1 --every", "top --o"])
@@ -154,7 +162,7 @@ def test_a_wrong_command_line(words):
         cli.run(words.split())
 
 
-def test_top_tells_pools_apart_and_says_since_when(pages, tool):
+def test_top_tells_pools_apart_and_says_since_when(pages, tool, monkeypatch):
     late = {"judged_bursts": 500, "burst:no CPU": 4}
     pages[:] = [
         MadePage(made_pool(5, 'L1 "é\\', **late), made_pool(6)),
@@ -167,7 +175,9 @@ def test_top_tells_pools_apart_and_says_since_when(pages, tool):
     assert (
         "gnb 4711: its page has no room for 3 more pools, such as resampler\n" in said and "bad[2J\n" in said
     )
-    rows = json.loads(tool("top", "--once", "--json")[1])
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    tool("top", "--once", "--json")
+    rows = json.loads(sys.stdout.buffer.getvalue())
     names = [(row["pid"], row["program"], row["pool"], row["name"]) for row in rows]
     assert names == [(4711, "gnb", 5, 'L1 "é\\'), (4711, "gnb", 6, "gnb"), (1, "?", 1, "gnb")]
     assert rows[0]["counts"]["burst:no CPU"] == 4 and rows[0]["last"]["start_p50_us"] is None
