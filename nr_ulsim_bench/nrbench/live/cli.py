@@ -45,16 +45,18 @@ def top(given: argparse.Namespace) -> int:
 def set_(given: argparse.Namespace) -> int:
     """Change pools while they run. Prints what was and what is."""
     change, done, refused = parse_change(given.words), dict[str, list[str]](), []
-    for page, pools in groupby(pools_of(given.pid, given.pool), lambda found: found[0]):
-        with page.ask(who("set"), ANSWER_S) as asker:
-            for _, pool in pools:
-                try:
-                    now = asker.change(pool, change, ANSWER_S)
-                    done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
-                except LiveError as error:
-                    refused.append(str(error))
-    for text, names in done.items():
-        print(f"{', '.join(names)}: {text}")
+    try:
+        for page, pools in groupby(pools_of(given.pid, given.pool), lambda found: found[0]):
+            with page.ask(who("set"), ANSWER_S) as asker:
+                for _, pool in pools:
+                    try:
+                        now = asker.change(pool, change, ANSWER_S)
+                        done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
+                    except LiveError as error:
+                        refused.append(str(error))
+    finally:  # also of what a signal has ended
+        for text, names in done.items():
+            print(f"{', '.join(names)}: {text}")
     if refused:
         raise LiveError("\n".join(refused))
     return 0
