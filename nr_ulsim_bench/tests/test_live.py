@@ -2,6 +2,7 @@
 """tpool-ws on pages that a test writes, in the place of the pools' watchdog threads."""
 
 import fcntl
+import io
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import resource
 import signal
 import socket
 import struct
+import sys
 import termios
 import threading
 import time
@@ -155,6 +157,9 @@ def test_set_prints_a_change_once_and_what_is_refused(world, tool):
     assert tool("set", "--pid", PID, "spin=hot") == (2, said, refusal)
     said = "pool gnb (2): spin=hot spin_cpu_max=10 -> spin=fixed:7.5 spin_cpu_max=10\n"
     assert tool("set", "--pid", PID, "--pool", "2", "spin=fixed:7.5") == (0, said, "")
+    said = "pool gnb (1): spin=hot spin_cpu_max=10 -> spin=auto spin_cpu_max=10\n"
+    world.after(2, stopped)
+    assert tool("set", "--pid", PID, "spin=auto") == (signal.SIGTERM, said, "")
     for words, error in (
         (("spin=fixed",), '"spin=fixed": no setting'),
         (("--pool", "9", "cap=1"), "no pool 9: its pools are gnb (1)"),
@@ -260,7 +265,7 @@ def test_a_process_that_is_not_visible(world, tool, monkeypatch):
     assert "several processes that are not visible have the number 1" in tool("set", "--pid", 1, "cap=1")[2]
 
 
-def test_top_tells_pools_apart_and_says_since_when(world, tool):
+def test_top_tells_pools_apart_and_says_since_when(world, tool, monkeypatch):
     made = world.make('L1 "é\\', "gnb\x1b[2J")
     world.make(version=9)
     made.write(0, ledger=(500, *[0] * 4, 4, *[0] * 26))
@@ -268,7 +273,10 @@ def test_top_tells_pools_apart_and_says_since_when(world, tool):
     assert status == 0 and f' {PID}, pool L1 "é\\ (1)\n' in said and f" {PID}, pool gnb[2J (2)\n" in said
     assert "4 of 500 since the pool began: no CPU 4\n" in said and "version 9" in said
     assert f" {PID}: its page has no room for 3 more pools, such as resampler\n" in said
-    rows = json.loads(tool("top", "--once", "--json")[1])
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        tool("top", "--once", "--json")
+        rows = json.loads(sys.stdout.buffer.getvalue())
     assert [(row["pool"], row["name"]) for row in rows] == [(1, 'L1 "é\\'), (2, "gnb[2J")]
     assert rows[0]["counts"]["burst:no CPU"] == 4 and rows[0]["last"]["seconds"] == 1
     world.after(1, made.end)

@@ -84,8 +84,7 @@ class Ab:
     def run(self, plan: Plan, order: random.Random, who: str) -> None:
         """Its rounds are in self.rounds, also after an error."""
         with ExitStack() as held:
-            pages = {page for page, _ in self.found}
-            self.askers = {page: held.enter_context(page.ask(who, BUSY_S)) for page in pages}
+            self.askers = {page: held.enter_context(page.ask(who, BUSY_S)) for page in dict(self.found)}
             self.found = self._look()
             for _ in range(plan.rounds):
                 turn = order.sample(list(plan.changes), len(plan.changes))

@@ -8,8 +8,7 @@ import argparse
 import os
 import signal
 import sys
-from contextlib import suppress
-from itertools import groupby
+from contextlib import ExitStack, suppress
 from typing import Callable, Sequence
 
 from nrbench.live.page import VALID, LiveError, Page, Pool, parse_change
@@ -45,15 +44,16 @@ def top(given: argparse.Namespace) -> int:
 def set_(given: argparse.Namespace) -> int:
     """Change pools while they run. Prints what was and what is."""
     change, done, refused = parse_change(given.words), dict[str, list[str]](), []
+    pools = pools_of(given.pid, given.pool)
     try:
-        for page, pools in groupby(pools_of(given.pid, given.pool), lambda found: found[0]):
-            with page.ask(who("set"), ANSWER_S) as asker:
-                for _, pool in pools:
-                    try:
-                        now = asker.change(pool, change, ANSWER_S)
-                        done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
-                    except LiveError as error:
-                        refused.append(str(error))
+        with ExitStack() as held:
+            askers = {page: held.enter_context(page.ask(who("set"), ANSWER_S)) for page in dict(pools)}
+            for page, pool in pools:
+                try:
+                    now = askers[page].change(pool, change, ANSWER_S)
+                    done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
+                except LiveError as error:
+                    refused.append(str(error))
     finally:  # also of what a signal has ended
         for text, names in done.items():
             print(f"{', '.join(names)}: {text}")
