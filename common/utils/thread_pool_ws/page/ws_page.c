@@ -294,6 +294,21 @@ static bool read_request(const struct ws_page_its_s *its, ws_page_request_t *req
   return true;
 }
 
+/// Tasks of the threads outside, and of the workers that have no place.
+static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
+{
+  ws_worker_stats_t *rest = &part->worker[WS_PAGE_WORKERS].stats;
+  *rest = part->stats.outside;
+  for (uint32_t i = WS_PAGE_WORKERS; i < part->stats.workers; i++) {
+    const ws_counters_t *count = &pool->worker[i]->queue.count;
+    const uint64_t inlined = ws_stat_load(&count->inlined), run = ws_stat_load(&count->run);
+    rest->run_tasks += run > inlined ? run - inlined : 0;
+    rest->inline_tasks += inlined;
+    rest->stolen_tasks += ws_stat_load(&count->stolen);
+    rest->parks += ws_stat_load(&count->parks);
+  }
+}
+
 /// @return false: errno says why
 static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
 {
@@ -311,7 +326,7 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
                               sizeof(part->worker[0]), WS_PAGE_WORKERS};
   ws_pool_stats_sized(pool, &out);
-  part->worker[WS_PAGE_WORKERS].stats = part->stats.outside;
+  sum_rest(pool, part);
   for (uint32_t i = 0; i < pool->workers && i < WS_PAGE_WORKERS; i++) { // their statistics end with zeros
     part->worker[i].tid = ws_tid(pool->worker[i]);
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;

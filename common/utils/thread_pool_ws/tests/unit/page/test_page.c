@@ -82,6 +82,16 @@ static void ask(ws_pool_t *pool, ws_page_t *page, uint64_t session, uint32_t wha
   look(pool);
 }
 
+TEST_CASE(workers_without_a_place_count)
+{
+  ws_pool_t *pool = live_pool(WS_PAGE_WORKERS + 2);
+  const ws_page_t *page = map();
+  ws_stat_store(&pool->worker[WS_PAGE_WORKERS + 1]->queue.count.stolen, 7);
+  look(pool);
+  CU_ASSERT_EQUAL(page->part[0].worker[WS_PAGE_WORKERS].stats.stolen_tasks, 7);
+  test_destroy(pool);
+}
+
 TEST_CASE(requests_are_checked_and_answered)
 {
   static const struct {
