@@ -4,9 +4,7 @@ installed package, and 0+unknown in a folder that was copied out of these.
 
 setuptools imports this file when it builds the package, so it imports nothing of others."""
 
-import email
 import re
-from importlib import metadata
 from pathlib import Path
 
 HEADER = Path(__file__).resolve().parents[2] / "common/utils/thread_pool_ws/include/ws_version.h"
@@ -22,7 +20,9 @@ def here() -> str:
     if HEADER.is_file():
         return of_header(HEADER)
     if ARCHIVE.is_file():
-        return str(email.message_from_string(ARCHIVE.read_text(encoding="utf-8"))["Version"])
+        return str(re.findall("^Version: (.+)$", ARCHIVE.read_text(encoding="utf-8"), re.MULTILINE)[0])
+    from importlib import metadata  # tpool-ws starts without it, in two thirds of the time
+
     try:
         return metadata.version("nr-ulsim-bench")
     except metadata.PackageNotFoundError:

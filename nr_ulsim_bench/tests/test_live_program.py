@@ -23,6 +23,7 @@ EXAMPLES = ROOT / "examples/live"
 TOOL = shlex.split(os.environ.get("WS_TPOOL_WS", str(ROOT / "nr_ulsim_bench/tpool-ws")))
 PROGRAM = os.environ.get("WS_LIVE_PROGRAM", "")
 CONTAINER = "unshare --pid --mount --fork --mount-proc --propagation private".split()
+SHM = 'mount -t tmpfs -o {} tmpfs /dev/shm && exec "$@"'
 pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(not PROGRAM, reason="WS_LIVE_PROGRAM is not set: ci/test live"),
@@ -36,7 +37,7 @@ ENVIRONMENT = {**os.environ, "TPOOL_WS_LIVE": "1"}
 @pytest.fixture
 def start():
     """Begins a program, which is killed at the end, and its page removed."""
-    started, before = [], set(Path("/dev/shm").glob("thread_pool_ws.*"))
+    started = []
 
     def begin(*words, **pipes):
         options = {"env": ENVIRONMENT, "start_new_session": True, "text": True, **pipes}
@@ -47,8 +48,8 @@ def start():
     for process in started:
         with process, suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    for path in set(Path("/dev/shm").glob("thread_pool_ws.*")) - before:
-        path.unlink()
+        for path in Path("/dev/shm").glob(f"thread_pool_ws.*.{process.pid}"):
+            path.unlink()
 
 
 @pytest.fixture
@@ -64,21 +65,22 @@ def until(find):
     raise AssertionError("it did not come")
 
 
-def running(tool, **options):
-    """The one pool, when it has run tasks for a second."""
-    top = ("top", "--once", "--json")
+def running(tool, pid, **options):
+    """Its one pool, when it has run tasks for half a second."""
+    top = ("top", "--once", "--json", "--pid", pid)
     return until(lambda: [r for r in json.loads(tool(*top, **options)) if r["last"]["tasks_per_s"] > 0])[0]
 
 
 @pytest.mark.gate
 def test_a_running_pool_is_seen_and_changed(start, tool):
-    pid, row = start(PROGRAM, "10000000").pid, running(tool)
+    row = running(tool, pid := start(PROGRAM, "10000000").pid)
     counts, workers = row["counts"], row["workers"]
     assert (row["pid"], row["name"], len(workers)) == (pid, "slot-", counts["workers"])
     assert counts["run_tasks"] >= counts["stolen_tasks"] > 0 and counts["level"] <= 2
-    assert workers[0]["tid"] > pid
+    assert workers[0]["tid"] > pid and row["last"]["start_p50_us"] > 0 and counts["judged_bursts"] == 0
     out = tool("set", "--pid", pid, "spin=fixed:40", "spin_cpu_max=20", "cap=1", "deadline_us=700.5")
     assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1 deadline_us=700.5\n")
+    until(lambda: running(tool, pid)["last"]["counts"]["judged_bursts"])
     out = tool("ab", "--pid", pid, *"--every 500ms --for 6s spin=off spin=auto".split())
     assert (
         out.startswith("6 rounds, ")
@@ -96,9 +98,9 @@ def ab(start, pid, **pipes):
 @pytest.mark.gate
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ab_that_is_ended_leaves_the_pool_as_it_was(start, tool, number):
-    pid, before = start(PROGRAM, "10000000").pid, running(tool)["settings"]
+    before = running(tool, pid := start(PROGRAM, "10000000").pid)["settings"]
     first = ab(start, pid)
-    until(lambda: running(tool)["settings"] != before)
+    until(lambda: running(tool, pid)["settings"] != before)
     second = ab(start, pid, stderr=-1)
     out, error = second.communicate(timeout=300)
     assert out == "" and f"process {first.pid} (tpool-ws ab, user" in error and second.returncode == 2
@@ -106,29 +108,26 @@ def test_ab_that_is_ended_leaves_the_pool_as_it_was(start, tool, number):
     out = first.communicate(timeout=300)[0]
     if number == signal.SIGTERM:
         assert out.startswith("stopped by SIGTERM after ") and out.endswith(", as before\n")
-    until(lambda: running(tool)["settings"] == before)
+    until(lambda: running(tool, pid)["settings"] == before)
 
 
 @as_root
-@pytest.mark.parametrize("mount", ["mount -t tmpfs tmpfs /dev/shm &&", ""])
-def test_a_container(start, tool, mount):
-    """Its /dev/shm is its own, seen by /proc/PID/root; or the host's, also seen in a second container."""
-    start(*CONTAINER, "sh", "-c", f'{mount} exec "$@"', "sh", PROGRAM, "10000000")
-    row = running(tool)
-    assert row["pid"] > 1 and "-> spin=off" in tool("set", "--pid", row["pid"], "spin=off")
-    if not mount:
-        sidecar = running(tool, before=CONTAINER)
-        assert (sidecar["pid"], sidecar["program"]) == (1, "?")
-        assert "-> spin=auto" in tool("set", "--pid", 1, "spin=auto", before=CONTAINER)
+def test_a_container_and_its_sidecar(start, tool):
+    """Its /dev/shm is its own: seen by /proc/PID/root, and in a container beside it that has the same."""
+    outer = start(*CONTAINER, "sh", "-c", SHM.format("size=1m"), "sh", PROGRAM, "10000000").pid
+    pid = int(until(Path(f"/proc/{outer}/task/{outer}/children").read_text))
+    assert running(tool, pid)["program"] == "slots"
+    assert "-> spin=off" in tool("set", "--pid", pid, "spin=off")
+    beside = ("nsenter", f"--target={pid}", "--mount", *CONTAINER)
+    assert running(tool, 1, before=beside)["program"] == "?"
+    assert "-> spin=auto" in tool("set", "--pid", 1, "spin=auto", before=beside)
 
 
 @as_root
 @pytest.mark.parametrize("options", ["size=4k", "ro"])
 def test_a_full_or_read_only_shm(start, options):
-    command = f'mount -t tmpfs -o {options} tmpfs /dev/shm && exec "$@"'
-    out, error = start(
-        *CONTAINER, "sh", "-c", command, "sh", PROGRAM, "20", stdout=-1, stderr=-1
-    ).communicate()
+    words = (*CONTAINER, "sh", "-c", SHM.format(options), "sh", PROGRAM, "20")
+    out, error = start(*words, stdout=-1, stderr=-1).communicate()
     assert "20 slots" in out and error.count("tpool-ws does not see pool slot-") == 1
 
 

@@ -57,25 +57,18 @@ class Plan(NamedTuple):
 class Ab:
     """found: the pools as they were before it. askers: of their processes, while and after it holds these."""
 
-    def __init__(self, pools: Pools, sleep: Callable[[float], None] | None = None) -> None:
-        self.found, self.sleep = pools, sleep or time.sleep
+    def __init__(self, pools: Pools) -> None:
+        self.found = pools
         self.rounds: list[dict[str, Span]] = []
         self.askers: dict[Page, Asker] = {}
 
     def _look(self) -> Pools:
         """Of the same pools, in the same order."""
-        there = []
-        for page, was in self.found:
-            now = page.pool(was.place)
-            if not page.lives() or not now or now.id != was.id:
-                what = f"{was}" if page.lives() else f"process {page.pid}"
-                raise LiveError(f"{what} has ended, after {len(self.rounds)} rounds")
-            there.append((page, now))
-        return there
+        return [(page, page.now(pool)) for page, pool in self.found]
 
     def _pause(self, seconds: float) -> None:
         while seconds > 0:
-            self.sleep(min(seconds, ALIVE_S))
+            time.sleep(min(seconds, ALIVE_S))
             seconds -= ALIVE_S
             self._look()
 
@@ -91,8 +84,7 @@ class Ab:
     def run(self, plan: Plan, order: random.Random, who: str) -> None:
         """Its rounds are in self.rounds, also after an error."""
         with ExitStack() as held:
-            pages = {page for page, _ in self.found}
-            self.askers = {page: held.enter_context(page.ask(who, BUSY_S)) for page in pages}
+            self.askers = {page: held.enter_context(page.ask(who, BUSY_S)) for page in dict(self.found)}
             self.found = self._look()
             for _ in range(plan.rounds):
                 turn = order.sample(list(plan.changes), len(plan.changes))
@@ -100,18 +92,17 @@ class Ab:
 
     def in_force(self) -> Iterator[str]:
         """Lines: what the pools have when they have set back."""
-        for asked in self.askers:
-            pools = [was for page, was in self.found if page is asked]
-            there = {pool.id: pool for pool in asked.wait_unheld(pools, ANSWER_S)} if asked.lives() else {}
-            for was in pools:
-                if not (now := there.get(was.id)):
-                    yield f"{was} has ended"
-                elif now.held:
-                    later = f"when its watchdog thread gets a CPU: {was.settings}"
-                    yield f"{was}: in force: {now.settings}; {later}"
-                else:
-                    as_before = "as before" if now.settings == was.settings else f"before: {was.settings}"
-                    yield f"{was}: in force: {now.settings}, {as_before}"
+        end_s = time.monotonic() + ANSWER_S
+        for page, was in self.found:
+            try:
+                while (now := page.now(was)).held and time.monotonic() < end_s:
+                    time.sleep(0.02)
+            except LiveError as error:
+                yield str(error)
+                continue
+            before = ", as before" if now.settings == was.settings else f", before: {was.settings}"
+            later = f"; when its watchdog thread gets a CPU: {was.settings}"
+            yield f"{was}: in force: {now.settings}{later if now.held else before}"
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -158,11 +149,11 @@ def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator
             yield _line(name, unit, [(of(one[first]), of(one[other])) for one in rounds])
 
 
-def run(pools: Pools, plan: Plan, order: random.Random, who: str) -> int:
+def run(pools: Pools, plan: Plan, seed: int | None, who: str) -> int:
     """@return the exit status"""
     ab = Ab(pools)
     try:
-        ab.run(plan, order, who)
+        ab.run(plan, random.Random(seed), who)
         return 0
     except Stopped as stopped:
         print(f"stopped by {stopped.number.name} after {len(ab.rounds)} rounds")

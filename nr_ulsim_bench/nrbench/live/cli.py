@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import signal
 import sys
-from contextlib import suppress
-from itertools import groupby
+from contextlib import ExitStack, suppress
 from typing import Callable, Sequence
 
 from nrbench.live.page import VALID, LiveError, Page, Pool, parse_change
@@ -46,16 +44,19 @@ def top(given: argparse.Namespace) -> int:
 def set_(given: argparse.Namespace) -> int:
     """Change pools while they run. Prints what was and what is."""
     change, done, refused = parse_change(given.words), dict[str, list[str]](), []
-    for page, pools in groupby(pools_of(given.pid, given.pool), lambda found: found[0]):
-        with page.ask(who("set"), ANSWER_S) as asker:
-            for _, pool in pools:
+    pools = pools_of(given.pid, given.pool)
+    try:
+        with ExitStack() as held:
+            askers = {page: held.enter_context(page.ask(who("set"), ANSWER_S)) for page in dict(pools)}
+            for page, pool in pools:
                 try:
-                    now = asker.change(pool, change, ANSWER_S)
+                    now = askers[page].change(pool, change, ANSWER_S)
                     done.setdefault(f"{now.was} -> {now.settings}", []).append(str(pool))
                 except LiveError as error:
                     refused.append(str(error))
-    for text, names in done.items():
-        print(f"{', '.join(names)}: {text}")
+    finally:  # also of what a signal has ended
+        for text, names in done.items():
+            print(f"{', '.join(names)}: {text}")
     if refused:
         raise LiveError("\n".join(refused))
     return 0
@@ -66,7 +67,7 @@ def ab(given: argparse.Namespace) -> int:
     from nrbench.live.ab import Plan, run
 
     plan = Plan.of(given.every, given.whole, given.words)
-    return run(pools_of(given.pid, given.pool), plan, random.Random(given.seed), who("ab"))
+    return run(pools_of(given.pid, given.pool), plan, given.seed, who("ab"))
 
 
 def export(given: argparse.Namespace) -> int:
@@ -122,10 +123,9 @@ def run(words: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except (LiveError, OSError) as error:
-        if isinstance(
-            error, OSError
-        ):  # perhaps of standard output: the interpreter writes again when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, OSError):  # perhaps of standard output, which is flushed at the end
+            with suppress(OSError):  # no descriptor is left
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE
         with suppress(OSError):  # the terminal is gone

@@ -8,14 +8,14 @@ import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
-from typing import Sequence
+from typing import Any, Sequence
 
 from nrbench.live.page import DEADLINE_AUTO, MODES, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
 
 ENDS = range(31, 152, 8)  # the last buckets of octaves, from 2 us to 67 ms
 # Name; count in a page; description. Counts in nanoseconds are shown in seconds.
-COUNTERS = (
+METRICS = (
     ("tasks_total", "run_tasks", "Tasks taken from queues and run."),
     ("inline_tasks_total", "inline_tasks", "Tasks run in their push, because a queue was full."),
     ("steals_total", "stolen_tasks", "Tasks taken from another thread's queue."),
@@ -25,8 +25,6 @@ COUNTERS = (
     ("throttled_seconds_total", "throttled_looks", "Seconds in which a CPU quota was used up."),
     ("starved_searches_total", "starved_searches", "Workers that were to take a task and got no CPU."),
     ("judged_bursts_total", "judged_bursts", "Bursts whose end was compared with a deadline."),
-)
-GAUGES = (
     ("workers", "workers", "Worker threads."),
     ("workers_awake", "workers_awake", "Workers that do not sleep."),
     ("queued_tasks", "queued_tasks", "Tasks that wait."),
@@ -42,6 +40,7 @@ KINDS = (
 STARTS = "Time from a burst's first push to its first task on a worker. The sum is to within an eighth."
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 LOOK = threading.Lock()  # two that ask at once look one after the other
+CLIENTS = 64  # at once
 
 
 Labels = dict[str, object]
@@ -53,8 +52,9 @@ class Exposition:
     def __init__(self) -> None:
         self.metrics: dict[str, list[str]] = {}
 
-    def add(self, kind: str, name: str, about: str, labels: Labels, value: float, suffix: str = "") -> None:
+    def add(self, name: str, about: str, labels: Labels, value: float, suffix: str = "") -> None:
         name = f"thread_pool_ws_{name}"
+        kind = "histogram" if suffix else "counter" if name.endswith("_total") else "gauge"
         lines = self.metrics.setdefault(name, [f"# HELP {name} {about}", f"# TYPE {name} {kind}"])
         escaped = ((key, str(text).replace("\\", r"\\").replace('"', r"\"")) for key, text in labels.items())
         inside = ",".join(f'{key}="{text}"' for key, text in escaped)
@@ -63,29 +63,28 @@ class Exposition:
     def add_histogram(self, name: str, about: str, labels: Labels, counts: Sequence[int]) -> None:
         below = list(accumulate(counts))
         for end, text in (*((end, repr(bucket_end_s(end))) for end in ENDS), (-1, "+Inf")):
-            self.add("histogram", name, about, {**labels, "le": text}, below[end], "_bucket")
+            self.add(name, about, {**labels, "le": text}, below[end], "_bucket")
         total_s = sum(n * bucket_end_s(bucket) for bucket, n in enumerate(counts))
-        self.add("histogram", name, about, labels, total_s, "_sum")
-        self.add("histogram", name, about, labels, below[-1], "_count")
+        self.add(name, about, labels, total_s, "_sum")
+        self.add(name, about, labels, below[-1], "_count")
 
     def add_pool(self, page: Page, pool: Pool) -> None:
         """page is unique on this machine. pid is not: in another container it is the process's own."""
         labels = {"page": "{:x}:{}".format(*page.key), "pid": page.pid or page.own_pid,
                   "program": page.program or "?", "pool": pool.id, "name": pool.name}  # fmt: skip
-        for kind, table in (("counter", COUNTERS), ("gauge", GAUGES)):
-            for name, count, about in table:
-                value = pool.counts[count] / 1e9 if count.endswith("_ns") else pool.counts[count]
-                self.add(kind, name, about, labels, value)
+        for name, count, about in METRICS:
+            value = pool.counts[count] / 1e9 if count.endswith("_ns") else pool.counts[count]
+            self.add(name, about, labels, value)
         for name, prefix, key, about in KINDS:
             for what, number in of_kind(pool.counts, prefix).items():
-                self.add("counter", name, about, {**labels, key: what}, number)
+                self.add(name, about, {**labels, key: what}, number)
         self.add_histogram("start_lateness_seconds", STARTS, labels, pool.starts)
         self.add_histogram("end_lateness_seconds", OVER, labels, pool.ends)
         mode, given_ns = MODES[pool.settings.spin % len(MODES)], pool.settings.deadline_ns
         given_s = 0 if given_ns == DEADLINE_AUTO else given_ns / 1e9
-        self.add("gauge", "spin_mode", "1 = the mode of pre-wake.", {**labels, "mode": mode}, 1)
-        self.add("gauge", "deadline_seconds", "Of a burst, as given; 0 = none, or learnt.", labels, given_s)
-        self.add("gauge", "silent_seconds", "Since the page was last written.", labels, pool.silent_s)
+        self.add("spin_mode", "1 = the mode of pre-wake.", {**labels, "mode": mode}, 1)
+        self.add("deadline_seconds", "Of a burst, as given; 0 = none, or learnt.", labels, given_s)
+        self.add("silent_seconds", "Since the page was last written.", labels, pool.silent_s)
 
     @classmethod
     def now(cls) -> str:
@@ -93,7 +92,7 @@ class Exposition:
         for page, pools in pages:
             for pool in pools:
                 text.add_pool(page, pool)
-        text.add("gauge", "unreadable_pages", "Pages of other versions, or without rights.", {}, len(errors))
+        text.add("unreadable_pages", "Pages of other versions, or without rights.", {}, len(errors))
         return "\n".join(line for lines in text.metrics.values() for line in lines) + "\n"
 
 
@@ -107,8 +106,11 @@ class Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.partition("?")[0] != "/metrics":
             return self.send_error(404, explain="only /metrics")
-        with LOOK:
-            text = Exposition.now().encode()
+        try:
+            with LOOK:
+                text = Exposition.now().encode()
+        except OSError as error:
+            return self.send_error(503, explain=str(error))
         self.send_response(200)
         self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
         self.send_header("Content-Length", str(len(text)))
@@ -121,7 +123,23 @@ class Answer(BaseHTTPRequestHandler):
         """None: a line every few seconds says nothing."""
 
 
-def server(listen: str) -> ThreadingHTTPServer:
+class Server(ThreadingHTTPServer):
+    """Of too many clients the oldest goes: they may not keep all descriptors by saying little."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        super().__init__(address, Answer, bind_and_activate=False)
+        self.clients: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.clients = [one for one in self.clients if one.fileno() >= 0]
+        if len(self.clients) >= CLIENTS:
+            with suppress(OSError):
+                self.clients.pop(0).shutdown(socket.SHUT_RDWR)
+        self.clients.append(request)
+        super().process_request(request, client_address)
+
+
+def server(listen: str) -> Server:
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
@@ -132,7 +150,7 @@ def server(listen: str) -> ThreadingHTTPServer:
         listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise LiveError(f'--listen "{listen}": {error.strerror}') from error
-    answers = ThreadingHTTPServer((host, 0), Answer, bind_and_activate=False)
+    answers = Server((host, 0))
     answers.socket.close()
     answers.socket = listening
     return answers

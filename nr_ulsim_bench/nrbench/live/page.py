@@ -4,12 +4,12 @@
 Runs with Debian's python3-minimal from 3.9 on: no ctypes, mmap, json, statistics, dataclasses, shutil.
 
     change = parse_change(["spin=off", "cap=2"])       LiveError: not a setting
-    page.pools()          what the pools do now; LiveError: a pool is not whole for 0.2 s
+    page.pools()          what the pools do now
+    page.now(pool)        what that pool does now; LiveError: it has ended
     page.lives()          False: the process has ended, is another program, or has made the page anew
     with page.ask("tpool-ws set", wait_s=1.0) as asker:         LiveError: another program asks, who that is
         pool = asker.change(pool, change, answer_s=1.0)         LiveError: it refuses, or gives no answer
         pool = asker.change(pool, change, answer_s=1.0, hold=True)   until the end of this `with`, or program
-    page.wait_unheld(pools, wait_s)                             those that are still held
 
 A request that gets no answer in time is withdrawn before the error is raised. When the program of a hold is
 gone, however it ended, the pool sets back by itself what was in force before it.
@@ -28,16 +28,15 @@ import time
 from contextlib import contextmanager, suppress
 from typing import Any, Iterator, NamedTuple, Sequence
 
-VERSION, MAGIC = 2, 0x67507357
+VERSION, MAGIC = 3, 0x67507357
 MODES = ("off", "fixed", "auto", "hot")
 SPIN, SPIN_CPU_MAX, CAP, DEADLINE, RECORD, HOLD = 1, 2, 4, 8, 16, 32
 DEADLINE_AUTO = 2**64 - 1
-SETTING = re.compile(
-    r"spin=(off|auto|fixed(?=:))(?:(?<=fixed):(\d{1,5}(?:\.\d{1,3})?))?"
-    r"|(spin_cpu_max|cap|record)=(\d{1,9})|deadline_us=(auto|\d{1,5}(?:\.\d{1,3})?)"
-)
-VALID = "spin=off, spin=auto, spin=fixed:<us>, spin_cpu_max=<percent>, cap=<workers; 0: as CPUs allow>, "
-VALID += "deadline_us=<auto, or us; 0: none>, record=1"
+US = r"\d{1,5}(?:\.\d{1,3})?"
+SPINS = rf"spin=(off|auto|hot|fixed:({US}))"
+SETTING = re.compile(rf"{SPINS}|(spin_cpu_max|cap|record)=(\d{{1,9}})|deadline_us=(auto|{US})")
+VALID = "spin=off, spin=auto, spin=fixed:<us>, spin=hot, spin_cpu_max=<percent>, "
+VALID += "cap=<workers; 0: as CPUs allow>, deadline_us=<auto, or us; 0: none>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
 LATE_STARTS = (
     "burst early,burst later than seen,gave up early,after a pause,not expected,pre-wake off,"
@@ -48,7 +47,7 @@ TIMERS = ("in time", "late", "for nothing")
 CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
-REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 29312, 8
+REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 30784, 8
 ASKER, TAKE = 0, 1  # bytes that are locked
 TAKE_S = 1.0  # a pool that has TAKE for longer has stopped in the middle of a request
 
@@ -75,13 +74,11 @@ class Layout:
 
 
 HEAD = Layout("I", "magic version", "Q", "pid", "I", "pools unseen", "64s", "unseen_name")
-SETTINGS = "IIQQII"
-REQUEST = struct.Struct("@QIIQ" + SETTINGS + "I60s")
+SETTINGS = struct.Struct("@IIQQII")
+REQUEST = struct.Struct("@QIIQ32sI60s")
 PART = Layout(
     "I", "sequence room", "Q", "id written_ns real_ns", "64s", "name", "I", "answered held",
-    "I", "was_spin was_cpu", "Q", "was_lead was_deadline", "I", "was_cap was_record",
-    "I", "is_spin is_cpu", "Q", "is_lead is_deadline", "I", "is_cap is_record", "80s", "reason",
-    "32Q", "ledger", "184I", "starts ends",
+    "32s", "was is", "80s", "reason", "32Q", "ledger", "184Q", "starts ends",
 )  # fmt: skip
 STATS = Layout(
     "I", "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",
@@ -128,22 +125,21 @@ class Change(NamedTuple):
 
 
 def parse_change(words: Sequence[str]) -> Change:
-    what, wanted = 0, Settings()
+    what, wanted = 0, dict[str, int]()
     for word in words:
         if not (found := SETTING.fullmatch(word.lower())):
             raise LiveError(f'"{word}": no setting that can be changed ({VALID})')
         mode, lead, name, number, deadline = found.groups()
         if mode:
             what |= SPIN
-            wanted = wanted._replace(spin=MODES.index(mode), lead_ns=round(float(lead or 0) * 1000))
+            wanted |= {"spin": MODES.index(mode.split(":")[0]), "lead_ns": round(float(lead or 0) * 1000)}
         elif deadline:
             what |= DEADLINE
-            ns = DEADLINE_AUTO if deadline == "auto" else round(float(deadline) * 1000)
-            wanted = wanted._replace(deadline_ns=ns)
+            wanted["deadline_ns"] = DEADLINE_AUTO if deadline == "auto" else round(float(deadline) * 1000)
         else:
             what |= {"spin_cpu_max": SPIN_CPU_MAX, "cap": CAP, "record": RECORD}[name]
-            wanted = wanted._replace(**{name: int(number)})
-    return Change(what, wanted)
+            wanted[name] = int(number)
+    return Change(what, Settings(**wanted))
 
 
 def of_kind(counts: dict[str, int], kind: str) -> dict[str, int]:
@@ -156,9 +152,9 @@ def bucket_end_s(bucket: int) -> float:
     return math.ldexp((1 << SPLIT_BITS) + part + 1, FIRST_OCTAVE + octave - SPLIT_BITS) / 1e9
 
 
-def shown(text: bytes) -> str:
-    """Of a page, for a terminal."""
-    letters = text.partition(b"\0")[0].decode(errors="replace")
+def printable(text: bytes) -> str:
+    """Of a page or /proc, for a terminal."""
+    letters = text.partition(b"\0")[0].decode(errors="replace").rstrip("\n")
     return "".join(letter for letter in letters if letter.isprintable())
 
 
@@ -179,10 +175,10 @@ class Pool:
 
     def __init__(self, place: int, data: bytes) -> None:
         part, stats, prewake = PART.read(data), STATS.read(data, STATS_AT), PREWAKE.read(data, PREWAKE_AT)
-        values = list(part.values())
-        self.place, self.id, self.name = place, int(part["id"]), shown(part["name"])
-        self.was, self.settings = Settings(*values[8:14]), Settings(*values[14:20])
-        self.answered, self.held, self.refusal = part["answered"], bool(part["held"]), shown(part["reason"])
+        self.place, self.id = place, int(part["id"])
+        self.name, self.refusal = printable(part["name"]), printable(part["reason"])
+        self.was, self.settings = (Settings(*SETTINGS.unpack(part[name])) for name in ("was", "is"))
+        self.answered, self.held = part["answered"], bool(part["held"])
         self.written_ns, self.real_ns = part["written_ns"], part["real_ns"]
         self.starts, self.ends = part["starts"], part["ends"]
         count = min(stats["workers"], WORKERS)
@@ -246,14 +242,6 @@ class Page:
             raise LiveError(f"{self.path}: the process's page has {what}: use that of its thread_pool_ws")
         return head
 
-    def is_named(self) -> bool:
-        """Whether the path still names this file."""
-        try:
-            stat = os.stat(self.path, follow_symlinks=False)
-        except OSError:
-            return False
-        return (stat.st_dev, stat.st_ino) == self.key
-
     def lives(self) -> bool:
         """Whether a process has its lock. False: it has ended, is another program, or has made it anew."""
         try:
@@ -270,45 +258,42 @@ class Page:
             return None
         for _ in range(200):
             before, data, after = (os.pread(self.file, size, at) for size in (4, PART_BYTES, 4))
-            if before == after and len(data) == PART_BYTES and before[0] % 2 == 0:
-                pool = Pool(place, data)
-                return pool if pool.id else None
-            if len(data) < PART_BYTES or not self.lives():
+            whole = before == after and before[0] % 2 == 0
+            if len(data) < PART_BYTES or not (whole or self.lives()):
                 return None
+            if whole:
+                break
             time.sleep(0.001)
-        raise LiveError(f"{self.path}: incomplete for 0.2 s: a pool's watchdog thread gets no CPU")
+        pool = Pool(place, data)  # if its watchdog thread gets no CPU for 0.2 s: as it is
+        return pool if pool.id else None
+
+    def now(self, was: Pool) -> Pool:
+        """The same pool. LiveError: it has ended"""
+        pool, lives = self.pool(was.place), self.lives()
+        if pool and pool.id == was.id and lives:
+            return pool
+        process = f"process {self.pid or self.own_pid} has ended, or has made its page anew"
+        raise LiveError(f"{was} has ended" if lives else process)
 
     def pools(self) -> list[Pool]:
         head = self._head()
-        self.hidden = head["unseen"], shown(head["unseen_name"])
+        self.hidden = head["unseen"], printable(head["unseen_name"])
         return [pool for pool in map(self.pool, range(min(head["pools"], POOLS))) if pool]
 
     def asked_by(self) -> str:
         """Who asks, or holds, as it has written."""
         data = os.pread(self.file, REQUEST.size, REQUEST_AT).ljust(REQUEST.size, b"\0")
         *_, pid, who = REQUEST.unpack(data)
-        return f"process {pid} ({shown(who)})"
+        return f"process {pid} ({printable(who)})"
 
     @contextmanager
     def ask(self, who: str, wait_s: float) -> Iterator[Asker]:
         """@param who  the program, and its user, for people: in the pool's log, and for others that ask"""
-        file = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(f"/proc/self/fd/{self.file}", os.O_RDWR | os.O_CLOEXEC)  # whatever the path names now
         try:
-            stat = os.fstat(file)
-            if (stat.st_dev, stat.st_ino) != self.key:
-                raise LiveError(f"{self.path}: the process has made it anew: try again")
             yield Asker(self, file, who, wait_s)
         finally:
             os.close(file)  # and the locks go
-
-    def wait_unheld(self, pools: Sequence[Pool], wait_s: float) -> list[Pool]:
-        """Wait until these are set back. @return as they are then; the process may have ended: fewer"""
-        end_s, places = time.monotonic() + wait_s, {pool.id: pool.place for pool in pools}
-        while True:
-            now = [pool for pool in map(self.pool, places.values()) if pool and pool.id in places]
-            if not any(pool.held for pool in now) or time.monotonic() > end_s or not self.lives():
-                return now
-            time.sleep(0.02)
 
 
 class Asker:
@@ -317,68 +302,49 @@ class Asker:
     def __init__(self, page: Page, file: int, who: str, wait_s: float) -> None:
         self.page, self.file, self.who = page, file, who.encode()
         self.session, end_s = time.time_ns(), time.monotonic() + wait_s
-        while not self._begin():
+        while not self._begin(end_s):
             if time.monotonic() > end_s:
                 raise LiveError(f"{page.asked_by()} changes pools of this process now: wait for its end")
             time.sleep(0.01)
 
-    def _begin(self) -> bool:
-        if not lock(self.file, TAKE):
-            return False
-        begun = lock(self.file, ASKER)
-        if begun:
-            self._write(0, 0, Change(0, Settings()))
+    @contextmanager
+    def _take(self, end_s: float) -> Iterator[bool]:
+        """Nobody else reads or writes a request meanwhile. False: the pool does, for longer"""
+        while not (taken := lock(self.file, TAKE)) and time.monotonic() < end_s:
+            time.sleep(0.002)
+        yield taken
         lock(self.file, TAKE, free=True)
+
+    def _begin(self, end_s: float) -> bool:
+        with self._take(end_s) as taken:
+            begun = taken and lock(self.file, ASKER)
+            if begun:
+                self._write(0, 0, Change(0, Settings()))
         return begun
 
     def _write(self, number: int, pool: int, change: Change) -> None:
-        words = REQUEST.pack(
-            self.session, number, change.what, pool, *change.wanted, os.getpid(), self.who[:59]
-        )
+        wanted, pid = SETTINGS.pack(*change.wanted), os.getpid()
+        words = REQUEST.pack(self.session, number, change.what, pool, wanted, pid, self.who[:59])
         os.pwrite(self.file, words, REQUEST_AT)
-
-    def _take(self, end_s: float) -> bool:
-        """@return False: the pool has it for longer"""
-        while not lock(self.file, TAKE):
-            if time.monotonic() > end_s:
-                return False
-            time.sleep(0.002)
-        return True
 
     def change(self, pool: Pool, change: Change, answer_s: float, hold: bool = False) -> Pool:
         """@return the pool when it has done so"""
         page, end_s = self.page, time.monotonic() + answer_s
-        if not (now := page.pool(pool.place)) or now.id != pool.id or not page.lives():
-            raise LiveError(f"pool {pool.name} has ended")
-        number = now.answered % (2**32 - 1) + 1
+        number = page.now(pool).answered % (2**32 - 1) + 1
         change = change._replace(what=change.what | (HOLD if hold else 0))
-        if self._take(end_s):
-            self._write(number, pool.id, change)
-            lock(self.file, TAKE, free=True)
-        while (now := page.pool(pool.place)) and now.id == pool.id and now.answered != number:
-            if not page.lives():
-                raise LiveError(f"pool {pool.name}: its process has ended, or has made its page anew")
-            if time.monotonic() > end_s:
-                now = self._withdraw(now, number, answer_s)
-                break
+        with self._take(end_s) as taken:
+            if taken:
+                self._write(number, pool.id, change)
+        while (now := page.now(pool)).answered != number and time.monotonic() < end_s:
             time.sleep(0.01)
-        if not now or now.id != pool.id:
-            raise LiveError(f"pool {pool.name} has ended")
+        if now.answered != number:
+            with self._take(time.monotonic() + TAKE_S) as taken:
+                if (now := page.now(pool)).answered != number:
+                    self._write(0, 0, Change(0, Settings()))
+        if now.answered != number:
+            ran = f"its watchdog thread last ran {now.silent_s:.1f} s ago (stopped, or it gets no CPU)"
+            done = "the request is withdrawn" if taken else "it stopped in the middle, and may do it later"
+            raise LiveError(f"{pool} has not answered within {answer_s:g} s: {ran}; {done}")
         if now.refusal:
-            raise LiveError(f"pool {pool.name} refuses: {now.refusal}")
+            raise LiveError(f"{pool} refuses: {now.refusal}")
         return now
-
-    def _withdraw(self, pool: Pool, number: int, answer_s: float) -> Pool | None:
-        """@return the pool, if it has answered by now"""
-        taken = self._take(time.monotonic() + TAKE_S)
-        now = self.page.pool(pool.place)
-        answered = not now or now.answered == number
-        if not answered:
-            self._write(0, 0, Change(0, Settings()))
-        if taken:
-            lock(self.file, TAKE, free=True)
-        if answered or not now:
-            return now
-        ran = f"its watchdog thread last ran {now.silent_s:.1f} s ago (stopped, or it gets no CPU)"
-        done = "the request is withdrawn" if taken else "it stopped in the middle of it, and may do it later"
-        raise LiveError(f"pool {pool.name} has not answered within {answer_s:g} s: {ran}; {done}")

@@ -196,11 +196,16 @@ class Screen:
 
 def run(pid: int | None, as_json: bool, once: bool) -> int:
     watch, screen = Watch(pid), Screen(in_place=not as_json and not once)
+    if as_json:  # in UTF-8, whatever the terminal has
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     watch.look()
+    first = watch.rows
     with screen:
         while True:
             time.sleep(EVERY_S)
             watch.look()
+            if once:
+                watch.rows = watch.rows or first  # the process has ended meanwhile
             if as_json:
                 print(json_text([row.json() for row in watch.rows]), flush=True)
             else:

@@ -5,8 +5,6 @@
 ///
 /// Buckets  Eight of the same width in every octave from 128 ns to 1.07 s. Shorter and longer times count in
 ///          the first and the last bucket.
-/// Full     A bucket stays at its highest count instead of starting again at 0: after 2^32 values in it the
-///          quantiles become less precise, but not meaningless.
 #ifndef WS_HISTOGRAM_H
 #define WS_HISTOGRAM_H
 
@@ -23,7 +21,7 @@
 
 /// All zero = empty.
 typedef struct {
-  ws_au32_t count[WS_HISTOGRAM_BUCKETS]; ///< O its owner writes, all read
+  ws_au64_t count[WS_HISTOGRAM_BUCKETS]; ///< O its owner writes, all read
 } ws_histogram_t;
 
 /// The sum of histograms, for one thread. All zero = empty.
@@ -32,7 +30,7 @@ typedef struct {
   uint64_t values; ///< in all buckets
 } ws_histogram_sum_t;
 
-_Static_assert(sizeof(ws_histogram_t) <= 1024, "a worker has one for each class of what it measures");
+_Static_assert(sizeof(ws_histogram_t) <= 1536, "a worker has one for each class of what it measures");
 
 static inline uint32_t ws_histogram_bucket(uint64_t ns)
 {
@@ -56,10 +54,8 @@ static inline uint64_t ws_histogram_end_ns(uint32_t bucket)
 /// @threads  the owner
 static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
 {
-  ws_au32_t *count = &histogram->count[ws_histogram_bucket(ns)];
-  const uint32_t before = ws_stat_load(count); // one writer
-  if (before < UINT32_MAX)
-    ws_stat_store(count, before + 1);
+  ws_au64_t *count = &histogram->count[ws_histogram_bucket(ns)];
+  ws_stat_store(count, ws_stat_load(count) + 1); // one writer
 }
 
 /// @brief Add what @p histogram holds now to @p sum.
@@ -67,7 +63,7 @@ static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
 static inline void ws_histogram_merge(ws_histogram_sum_t *sum, const ws_histogram_t *histogram)
 {
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
-    const uint32_t count = ws_stat_load(&histogram->count[i]);
+    const uint64_t count = ws_stat_load(&histogram->count[i]);
     sum->count[i] += count;
     sum->values += count;
   }

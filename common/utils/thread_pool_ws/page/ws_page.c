@@ -22,11 +22,11 @@
 #include "../pool/ws_callback.h"
 #include "../sleep/ws_budget.h"
 
-// As a reader of version 2 knows them.
+// As a reader of version 3 knows them.
 _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) == 4096
-                   && offsetof(ws_page_part_t, stats) == 1976 && offsetof(ws_stats_t, decided) == 88
+                   && offsetof(ws_page_part_t, stats) == 3448 && offsetof(ws_stats_t, decided) == 88
                    && offsetof(ws_worker_stats_t, state_ns) == 104 && WS_LATE_CAUSES == 13
-                   && offsetof(ws_prewake_stats_t, late_by) == 400 && sizeof(ws_page_part_t) == 29312,
+                   && offsetof(ws_prewake_stats_t, late_by) == 400 && sizeof(ws_page_part_t) == 30784,
                "raise WS_PAGE_VERSION");
 
 #define FOLDER "/dev/shm"
@@ -214,9 +214,11 @@ static ws_page_settings_t in_force(const struct ws_pool_s *pool)
 static const char *settings_text(char text[TEXT], const ws_page_settings_t *settings)
 {
   static const char *const modes[] = {"off", "fixed", "auto", "hot"};
-  snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%.3f us", modes[settings->spin],
-           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap,
-           (double)(settings->deadline_ns % WS_DEADLINE_AUTO) / 1000);
+  char deadline[32] = "auto";
+  if (settings->deadline_ns != WS_DEADLINE_AUTO)
+    snprintf(deadline, sizeof(deadline), "%.3f us", (double)settings->deadline_ns / 1000);
+  snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%s", modes[settings->spin],
+           (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap, deadline);
   return text;
 }
 
@@ -292,6 +294,21 @@ static bool read_request(const struct ws_page_its_s *its, ws_page_request_t *req
   return true;
 }
 
+/// Tasks of the threads outside, and of the workers that have no place.
+static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
+{
+  ws_worker_stats_t *rest = &part->worker[WS_PAGE_WORKERS].stats;
+  *rest = part->stats.outside;
+  for (uint32_t i = WS_PAGE_WORKERS; i < part->stats.workers; i++) {
+    const ws_counters_t *count = &pool->worker[i]->queue.count;
+    const uint64_t inlined = ws_stat_load(&count->inlined), run = ws_stat_load(&count->run);
+    rest->run_tasks += run > inlined ? run - inlined : 0;
+    rest->inline_tasks += inlined;
+    rest->stolen_tasks += ws_stat_load(&count->stolen);
+    rest->parks += ws_stat_load(&count->parks);
+  }
+}
+
 /// @return false: errno says why
 static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
 {
@@ -309,7 +326,7 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
                               sizeof(part->worker[0]), WS_PAGE_WORKERS};
   ws_pool_stats_sized(pool, &out);
-  part->worker[WS_PAGE_WORKERS].stats = part->stats.outside;
+  sum_rest(pool, part);
   for (uint32_t i = 0; i < pool->workers && i < WS_PAGE_WORKERS; i++) { // their statistics end with zeros
     part->worker[i].tid = ws_tid(pool->worker[i]);
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;

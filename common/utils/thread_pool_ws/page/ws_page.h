@@ -11,9 +11,9 @@
 /// Life      The process holds flock() on the file as long as it lives, and until execve(). A mapping holds
 ///           the lock, of an open file that has no descriptor any more: close() cannot lose it, and the child
 ///           of a fork, which has not that mapping (MADV_DONTFORK), does not share it. /proc/locks has the
-///           process's number by device and inode. Who gets the lock has the proof that the process is gone,
-///           and may remove the file if the path still names that inode. Readers do, and a process that makes
-///           its page does it with those of its user.
+///           process's number by device and inode. Who gets the lock has the proof that the process is gone.
+///           Readers remove nothing: a process that makes its page removes such files of its user, if the
+///           path still names that inode.
 /// Writing   No memory of the file is touched: the guard of a pool writes the pool's part by pwrite() each
 ///           WS_PAGE_NS, from counters that exist without it, into room that was taken beforehand.
 /// Reading   sequence is odd meanwhile. A reader reads it, the part, and it again, and all once more if it
@@ -44,9 +44,9 @@
 #include "../include/ws_stats.h"
 
 #define WS_PAGE_MAGIC 0x67507357u // "WsPg"
-#define WS_PAGE_VERSION 2u
+#define WS_PAGE_VERSION 3u
 #define WS_PAGE_POOLS 1024u ///< at a time; a further one gets a warning
-#define WS_PAGE_WORKERS 128u ///< of a pool; further ones count in its sums only
+#define WS_PAGE_WORKERS 128u ///< of a pool; tasks and parks of further ones count in the last place
 /// Between two writes, and the longest sleep of a guard whose pool has a page.
 #define WS_PAGE_NS 200000000u
 /// Bytes that are locked.
@@ -99,8 +99,8 @@ typedef struct {
   uint32_t room;
   ws_page_known_t known;
   uint64_t ledger[32]; ///< ws_ledger_t, which has room to grow
-  uint32_t starts[WS_HISTOGRAM_BUCKETS]; ///< from a burst's first push to its first task on a worker
-  uint32_t ends[WS_HISTOGRAM_BUCKETS]; ///< of late bursts, over their limits
+  uint64_t starts[WS_HISTOGRAM_BUCKETS]; ///< from a burst's first push to its first task on a worker
+  uint64_t ends[WS_HISTOGRAM_BUCKETS]; ///< of late bursts, over their limits
   ws_stats_t stats; ///< `outside` lies in worker[WS_PAGE_WORKERS]
   char stats_room[512 - sizeof(ws_stats_t)];
   ws_prewake_stats_t prewake;

@@ -77,18 +77,15 @@ TEST_CASE(sums_of_several)
   CU_ASSERT_EQUAL(ws_histogram_bucket(ws_histogram_quantile(&sum, 991) - 1), ws_histogram_bucket(1000000));
 }
 
-TEST_CASE(a_full_bucket_stays_full)
+TEST_CASE(each_value_counts_after_weeks)
 {
   static ws_histogram_t histogram;
-  ws_au32_t *count = &histogram.count[ws_histogram_bucket(5000)];
-  ws_store_relaxed(count, UINT32_MAX - 1);
+  ws_store_relaxed(&histogram.count[ws_histogram_bucket(5000)], UINT32_MAX - 1);
   for (uint32_t i = 0; i < 3; i++)
     ws_histogram_add(&histogram, 5000);
-  CU_ASSERT_EQUAL(ws_load_relaxed(count), UINT32_MAX);
   ws_histogram_sum_t sum = {0};
-  for (uint32_t i = 0; i < 1000; i++)
-    ws_histogram_merge(&sum, &histogram);
-  CU_ASSERT_EQUAL(sum.values, 1000 * (uint64_t)UINT32_MAX);
+  ws_histogram_merge(&sum, &histogram);
+  CU_ASSERT_EQUAL(sum.values, (uint64_t)UINT32_MAX + 2);
   CU_ASSERT_TRUE(ws_histogram_quantile(&sum, 999) > 5000);
 }
 

@@ -82,26 +82,14 @@ static void ask(ws_pool_t *pool, ws_page_t *page, uint64_t session, uint32_t wha
   look(pool);
 }
 
-TEST_CASE(a_reader_sees_the_pool)
+TEST_CASE(workers_without_a_place_count)
 {
-  ws_pool_t *pool = live_pool(2);
-  struct stat file;
-  ws_page_t *page = map();
-  const ws_page_part_t *part = page->part;
-  CU_ASSERT_TRUE(stat(path(0), &file) == 0 && (file.st_mode & 07777) == 0600);
-  CU_ASSERT_TRUE(page->head.pid == (uint64_t)getpid() && page->head.pools == 1);
-  test_burst(pool, 100, test_empty_task, NULL);
-  ws_histogram_add(pool->live.starts, 1000);
-  const uint64_t real_ns = part->known.real_ns, written_ns = part->known.written_ns;
+  ws_pool_t *pool = live_pool(WS_PAGE_WORKERS + 2);
+  const ws_page_t *page = map();
+  ws_stat_store(&pool->worker[WS_PAGE_WORKERS + 1]->queue.count.stolen, 7);
   look(pool);
-  CU_ASSERT_TRUE(part->known.real_ns > real_ns && part->known.written_ns >= written_ns + WS_PAGE_NS);
-  CU_ASSERT_TRUE(part->starts[ws_histogram_bucket(1000)] > 0 && part->sequence % 2 == 0);
-  CU_ASSERT_EQUAL(part->worker[0].stats.run_tasks + part->worker[1].stats.run_tasks
-                      + part->worker[WS_PAGE_WORKERS].stats.run_tasks,
-                  100);
-  CU_ASSERT_EQUAL(part->worker[1].tid, ws_tid(pool->worker[1]));
+  CU_ASSERT_EQUAL(page->part[0].worker[WS_PAGE_WORKERS].stats.stolen_tasks, 7);
   test_destroy(pool);
-  CU_ASSERT_PTR_NULL(path(0));
 }
 
 TEST_CASE(requests_are_checked_and_answered)
@@ -123,6 +111,7 @@ TEST_CASE(requests_are_checked_and_answered)
       {WS_PAGE_ALL + 1, {0}, {1, 100, 40000, 0, 1, 0}, "cannot change that"},
       {WS_PAGE_DEADLINE, {.deadline_ns = 10000001}, {1, 100, 40000, 0, 1, 0}, "0.001 to 10000"},
       {WS_PAGE_CAP, {0}, {1, 100, 40000, 0, 0, 0}, NULL},
+      {WS_PAGE_DEADLINE, {.deadline_ns = WS_DEADLINE_AUTO}, {1, 100, 40000, WS_DEADLINE_AUTO, 0, 0}, NULL},
   };
   ws_pool_t *pool = live_pool(3);
   ws_page_t *page = map();
@@ -146,6 +135,7 @@ TEST_CASE(requests_are_checked_and_answered)
         test_warnings_with(rows[i].reason ? rows[i].reason : "asked by process 7 (the? test): spin="), 1);
     close(asker);
   }
+  CU_ASSERT_EQUAL(test_warnings_with("deadline=auto"), 1); // the last row
   const int asker = lock_byte(WS_PAGE_ASKER);
   page->request = (ws_page_request_t){.number = 99, .what = WS_PAGE_CAP, .pool = pool->id + 1};
   look(pool);
@@ -181,36 +171,6 @@ TEST_CASE(a_hold_ends_with_its_asker)
       close(asker);
     test_destroy(pool);
   }
-}
-
-/// A pool whose settings asked for nothing is judged when a reader asks. @return the number of what is wrong
-static int judged(void *unused)
-{
-  ws_pool_t *pool = live_pool(2);
-  ws_page_t *page = map();
-  const ws_page_part_t *part = page->part;
-  const int asker = lock_byte(WS_PAGE_ASKER);
-  uint64_t ends = 0;
-  test_burst(pool, 100, test_empty_task, NULL);
-  ask(pool, page, 1, WS_PAGE_DEADLINE, (ws_page_settings_t){.deadline_ns = 1});
-  test_burst(pool, 100, test_empty_task, NULL);
-  ask(pool, page, 1, WS_PAGE_DEADLINE, (ws_page_settings_t){.deadline_ns = WS_DEADLINE_AUTO});
-  test_burst(pool, 100, test_empty_task, NULL); // it learns
-  look(pool);
-  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
-    ends += part->ends[i];
-  const int wrong = ends != 1                                        ? 1
-                    : part->ledger[0] != 2 || part->ledger[1] != 1   ? 2
-                    : part->known.is.deadline_ns != WS_DEADLINE_AUTO ? 3
-                                                                     : 0;
-  close(asker);
-  test_destroy(pool);
-  return wrong;
-}
-
-TEST_CASE(late_bursts_are_in_the_page)
-{
-  CU_ASSERT_EQUAL(test_in_child(judged, NULL), 0);
 }
 
 /// A write above the limit would end the process by SIGXFSZ. @return the number of what is wrong
@@ -256,18 +216,23 @@ TEST_CASE(a_disk_gets_no_page)
   test_destroy(pool);
 }
 
-/// A program of the same user has written into all of the page.
-TEST_CASE(hostile_words_do_no_harm)
+/// Overwritten by a program of the same user, removed (RemoveIPC of systemd, cleaners), or cut short.
+TEST_CASE(a_page_that_is_spoilt_comes_again)
 {
   ws_pool_t *pool = live_pool(2);
-  for (int byte = 0; byte < 256; byte += 5) {
+  for (int way = -6; way < 256; way += way < 0 ? 1 : 5) {
     ws_page_t *page = map();
     const int asker = lock_byte(WS_PAGE_ASKER);
-    memset(page, byte, offsetof(ws_page_t, part[1]));
-    page->head.magic = byte % 2 ? WS_PAGE_MAGIC : 0;
-    page->request.pool = pool->id;
+    if (way < 0) {
+      CU_ASSERT_EQUAL(way == -6 ? unlink(path(0)) : truncate(path(0), -way * 1000), 0);
+    } else {
+      memset(page, way, offsetof(ws_page_t, part[1]));
+      page->head.magic = way % 2 ? WS_PAGE_MAGIC : 0;
+      page->request.pool = pool->id;
+    }
     look(pool);
     close(asker);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(path(0));
     look(pool);
     page = map();
     const ws_page_part_t *part = page->part;
@@ -306,6 +271,8 @@ TEST_CASE(pools_share_a_page)
   for (uint32_t i = 0; i < POOLS; i++)
     pool[i] = live_pool(1);
   ws_page_t *page = map();
+  struct stat file;
+  CU_ASSERT_TRUE(stat(path(0), &file) == 0 && (file.st_mode & 07777) == 0600);
   const uint32_t sequence = page->part[2].sequence;
   CU_ASSERT_TRUE(page->head.pools == POOLS && page->part[9].known.id == pool[9]->id);
   test_destroy(pool[2]);
@@ -317,18 +284,6 @@ TEST_CASE(pools_share_a_page)
     test_destroy(pool[i]);
   }
   CU_ASSERT_PTR_NULL(path(0));
-}
-
-/// RemoveIPC of systemd, cleaners, `: > file`: the next write makes it again.
-TEST_CASE(a_page_that_is_lost_comes_again)
-{
-  ws_pool_t *pool = live_pool(1);
-  for (int bytes = -1; bytes < 5000; bytes += 1000) {
-    CU_ASSERT_EQUAL(bytes < 0 ? unlink(path(0)) : truncate(path(0), bytes), 0);
-    look(pool);
-    CU_ASSERT_TRUE(path(0) && map()->part[0].known.id == pool->id && map()->head.magic == WS_PAGE_MAGIC);
-  }
-  test_destroy(pool);
 }
 
 /// The program closes all its files, and opens others: the page's number is not written to, and close() of
