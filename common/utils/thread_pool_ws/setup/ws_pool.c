@@ -262,7 +262,8 @@ static void end_later(struct ws_pool_s *pool)
   const ws_worker_t *worker = ws_self()->worker;
   pool->end.stays = !worker || worker->pool != pool;
   pthread_t thread;
-  const int error = ws_os_thread_create(&thread, 0, WS_PATIENCE_NS, end_thread, pool);
+  const size_t stack_bytes = pool->settings.stack_bytes;
+  const int error = ws_os_thread_create(&thread, stack_bytes, WS_PATIENCE_NS, end_thread, pool);
   if (error)
     ws_warn(&pool->settings,
             "cannot create the thread that ends a pool which one of its tasks destroys: %s. The pool and its "

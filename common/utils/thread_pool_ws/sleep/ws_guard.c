@@ -301,7 +301,8 @@ static void *guard_thread(void *pool_arg)
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const int error = ws_os_thread_create(&its->guard_thread, 0, patience_ns, guard_thread, pool);
+  const size_t stack_bytes = pool->settings.stack_bytes;
+  const int error = ws_os_thread_create(&its->guard_thread, stack_bytes, patience_ns, guard_thread, pool);
   its->has_guard = error == 0;
   if (its->has_guard)
     pthread_setname_np(its->guard_thread, "ws_guard");
