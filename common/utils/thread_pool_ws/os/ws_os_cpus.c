@@ -252,10 +252,24 @@ static uint64_t throttled_in(const char *directory)
   return line ? strtoull(line + strlen("nr_throttled "), NULL, 10) : 0;
 }
 
+/// Without a cgroup namespace a container has the tree from one of the groups in the path on.
+/// @return @p group from its first part that is there
+static char *seen_part(const char *root, char *group)
+{
+  char directory[PATH_BYTES - 64], text[16];
+  for (char *part = strchr(group, '/'); part; part = strchr(part + 1, '/')) {
+    snprintf(directory, sizeof(directory), "%s%.3000s", root, part);
+    if (read_of(directory, "cgroup.procs", text, sizeof(text)))
+      return part;
+  }
+  return group;
+}
+
 /// Add the numbers of @p group and of every group above it.
 static void look_up(const char *root, char *group, bool is_v2, ws_grants_t *grants)
 {
   bool is_root;
+  group = seen_part(root, group);
   do {
     char directory[PATH_BYTES - 64];
     is_root = *group != '/' || !group[1];
@@ -293,8 +307,12 @@ ws_grants_t ws_os_grants(void)
     controllers++;
     if (!*controllers)
       look_up("/sys/fs/cgroup", group, true, &grants);
-    else if (names_cpu(controllers))
-      look_up("/sys/fs/cgroup/cpu", group, false, &grants);
+    else if (names_cpu(controllers)) {
+      char mount[128], stat[16]; // it has the name of its controllers; most systems have a link cpu, too
+      snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%.64s", controllers);
+      const bool has_long_name = read_of(mount, "cpu.stat", stat, sizeof(stat));
+      look_up(has_long_name ? mount : "/sys/fs/cgroup/cpu", group, false, &grants);
+    }
   }
   return grants;
 }

@@ -45,6 +45,18 @@ TEST_CASE(cpus_of_a_quota)
         {FS "cpu/docker/1/" PERIOD, "100000\n"}}},
       {1, {{CGROUP, "1:cpu:/\n"}, {FS "cpu/" QUOTA, "50000\n"}, {FS "cpu/" PERIOD, "100000\n"}}},
       {2, {{CGROUP, "4:cpuacct,cpu:/\n"}, {FS "cpu/" QUOTA, "200000\n"}, {FS "cpu/" PERIOD, "100000\n"}}},
+      // a container without a cgroup namespace: its mount begins at /a/b
+      {1,
+       {{CGROUP, "0::/a/b/c\n"},
+        {FS "c/cgroup.procs", "1\n"},
+        {FS "c/cpu.max", "100000 100000\n"},
+        {FS "cpu.max", "300000 100000\n"}}},
+      // no link of the short name
+      {1,
+       {{CGROUP, "4:cpu,cpuacct:/a\n"},
+        {FS "cpu,cpuacct/cpu.stat", "nr_periods 0\n"},
+        {FS "cpu,cpuacct/a/" QUOTA, "50000\n"},
+        {FS "cpu,cpuacct/a/" PERIOD, "100000\n"}}},
       {UINT32_MAX,
        {{CGROUP, "4:cpuset:/\n5:cpuacct:/\n"},
         {FS "cpu/" QUOTA, "200000\n"},
