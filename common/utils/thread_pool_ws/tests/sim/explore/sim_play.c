@@ -91,6 +91,7 @@ static void check_quiet(void)
 {
   for (uint32_t i = 0; i < sim_scene->pools; i++)
     if (sim_pool[i] && !stopped[i] && ws_load_relaxed(&ws_sleep_pool(sim_pool[i])->spin) != WS_SPIN_HOT) {
+      sim_quiet_check_spared(sim_pool[i], i);
       in_thread(wait_thread, i);
       sim_quiet_check(sim_pool[i], i);
     }

@@ -491,6 +491,31 @@ static void special_buries(sim_scenario_t *scenario)
   change_actions(scenario, buries_action);
 }
 
+static void spared_action(sim_action_t *action)
+{
+  action->sets_spin = false;
+  action->burst.end = SIM_END_NOTHING;
+  action->burst.kind = SIM_TASK_WORK;
+  action->burst.depth = action->burst.earlier = 0;
+}
+
+/// Draws nothing. Threads push beside a worker that is pinned to their CPU, and do not wait: the push spares
+/// the worker, and the guard must wake it.
+static void special_spared(sim_scenario_t *scenario)
+{
+  for (uint32_t i = 0; i < scenario->pools; i++) {
+    sim_pool_plan_t *pool = &scenario->pool[i];
+    pool->workers = 1;
+    pool->core[0] = 0;
+    pool->spin = WS_SPIN_OFF;
+    pool->pinned = true;
+    pool->no_guard = pool->host_threads = false;
+  }
+  change_actions(scenario, spared_action);
+  scenario->looks_quiet = true;
+  scenario->stops_early = scenario->looks_hot = false;
+}
+
 static void shim_action(sim_action_t *action)
 {
   sim_burst_t *burst = &action->burst;
@@ -568,6 +593,8 @@ static void draw_kinds(sim_scenario_t *scenario)
   scenario->limits = hash / 1024 % 4 == 0;
   if (scenario->prioritized && hash / 64 % 8 == 0 && scenario->shape == SIM_SHAPE_CORE)
     special_buries(scenario);
+  if (hash / 4096 % 32 == 28 && scenario->shape == SIM_SHAPE_CORE) // no stored seed has this remainder
+    special_spared(scenario);
 }
 
 void sim_scenario_draw(sim_scenario_t *scenario, uint64_t seed)

@@ -40,6 +40,8 @@ void sim_mask_check_guard(const ws_pool_t *pool);
 
 /// @brief Check, when everything has run: within a time all workers sleep, and no count includes one.
 void sim_quiet_check(ws_pool_t *pool, uint32_t index);
+/// @brief Nothing pushes or waits any more: workers that a push may have spared run what is queued.
+void sim_quiet_check_spared(ws_pool_t *pool, uint32_t index);
 
 /// @brief The pool has stopped: do its statistics add up?
 void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index);

@@ -7,6 +7,7 @@
 #include "../../../../prewake/ws_prewake.h"
 #include "../../../../sleep/ws_budget.h"
 #include "../../../../sleep/ws_wake.h"
+#include "../../../../tasks/ws_queue.h"
 #include "sim_libc.h"
 #include "sim_play.h"
 #include "sim_record.h"
@@ -110,6 +111,15 @@ void sim_quiet_check_stopped(ws_pool_t *pool, uint32_t index)
   // searching may stay: a worker ends while it searches
   if (any_waits(pool) || ws_prewake_armed(pool))
     complain(pool, index, "has stopped");
+}
+
+void sim_quiet_check_spared(ws_pool_t *pool, uint32_t index)
+{
+  const sim_ps_t until_ps = sim_self->now_ps + WAIT_PS;
+  for (; ws_sleep_pool(pool)->spares && ws_queued(&pool->tasks) > 0;
+       sim_sleep_until(sim_self->now_ps + STEP_PS))
+    if (sim_self->now_ps > until_ps)
+      sim_finding("spared: pool %u has tasks queued, and runs none while no thread waits", index);
 }
 
 static uint32_t threads_left(void)
