@@ -21,6 +21,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+
 from nrbench.live import ab, cli, export, processes, top
 from nrbench.live import page as layout
 from nrbench.live.page import DEADLINE_AUTO, HOLD, LiveError, Settings

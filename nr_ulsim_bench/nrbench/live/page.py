@@ -309,7 +309,7 @@ class Asker:
 
     @contextmanager
     def _take(self, end_s: float) -> Iterator[bool]:
-        """Nobody else reads or writes a request meanwhile. False: the pool does, for longer"""
+        """No other program, nor the pool, has a request meanwhile. False: the pool has it for longer"""
         while not (taken := lock(self.file, TAKE)) and time.monotonic() < end_s:
             time.sleep(0.002)
         yield taken
