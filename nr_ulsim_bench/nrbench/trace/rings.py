@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A record as a trace: the rings of a process's threads (thread_pool_ws/live/ws_rings.h), with the same
+"""A record as a trace: the rings of a process's threads (thread_pool_ws/record/ws_rings.h), with the same
 events, and files in which they were copied at late bursts. Events between the copies are lost. A ring has
 less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
 is told by their order."""

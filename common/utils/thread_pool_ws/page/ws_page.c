@@ -18,8 +18,8 @@
 
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
-#include "../live/ws_live.h"
 #include "../pool/ws_callback.h"
+#include "../record/ws_flight.h"
 #include "../sleep/ws_budget.h"
 
 // As a reader of version 2 knows them.
@@ -207,16 +207,17 @@ static ws_page_settings_t in_force(const struct ws_pool_s *pool)
   return (ws_page_settings_t){.spin = ws_spin_mode(pool),
                               .spin_cpu_max = ws_spin_percent(pool),
                               .lead_ns = ws_spin_lead_ns(pool),
-                              .deadline_ns = ws_hint_load(&ws_live_judged(pool)->deadline_ns),
+                              .deadline_ns = ws_flight_deadline_ns(pool),
                               .cap = ws_awake_cap(pool)};
 }
 
 static const char *settings_text(char text[TEXT], const ws_page_settings_t *settings)
 {
   static const char *const modes[] = {"off", "fixed", "auto", "hot"};
+  const uint64_t deadline_ns = settings->deadline_ns == WS_DEADLINE_AUTO ? 0 : settings->deadline_ns;
   snprintf(text, TEXT, "spin=%s lead=%u us spin_cpu_max=%u cap=%u deadline=%.3f us", modes[settings->spin],
            (unsigned)(settings->lead_ns / 1000), settings->spin_cpu_max, settings->cap,
-           (double)(settings->deadline_ns % WS_DEADLINE_AUTO) / 1000);
+           (double)deadline_ns / 1000);
   return text;
 }
 
@@ -234,18 +235,16 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
-  if (what & WS_PAGE_DEADLINE && deadline_ns != 0 && !ws_live_judge(pool))
-    return "no memory is left for the events that show what is late";
-  if (what & WS_PAGE_RECORD && !ws_live_copy(true))
+  if (what & WS_PAGE_RECORD && !ws_flight_copy(true))
     return "there is no record, or it is copied now";
+  if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
+    return "no memory is left for the events that show what is late";
   if (what & WS_PAGE_SPIN)
     ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
   if (what & WS_PAGE_SPIN_CPU_MAX)
     ws_pool_set_spin_cpu_max(pool, wanted->spin_cpu_max);
   if (what & WS_PAGE_CAP)
     ws_awake_cap_set(pool, wanted->cap);
-  if (what & WS_PAGE_DEADLINE)
-    ws_hint_store(&ws_live_judged(pool)->deadline_ns, deadline_ns);
   return NULL;
 }
 
@@ -303,7 +302,7 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
     part->starts[i] = ws_stat_load(&its->starts.count[i]);
-    part->ends[i] = ws_stat_load(&ws_live_judged(pool)->ends.count[i]);
+    part->ends[i] = ws_stat_load(&ws_flight_ends(pool)->count[i]);
   }
   ws_pool_prewake_stats(pool, &part->prewake);
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,

@@ -45,7 +45,7 @@ typedef struct {
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   ws_laneless_t *laneless; ///< tasks of pools where it had no lane, the innermost; NULL = none
   ws_steps_t steps; ///< of the thread's own stack
-  struct ws_event_ring_s *ring; ///< its events (live/); NULL = it has made none
+  struct ws_event_ring_s *ring; ///< its events (record/); NULL = it has made none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;

@@ -26,8 +26,8 @@
 
 #include <sched.h>
 
-#include "../live/ws_live.h"
 #include "../prewake/ws_prewake.h"
+#include "../record/ws_flight.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_affinity.h"
@@ -235,7 +235,7 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   watch->throttled = ws_os_throttled();
   if (watch->throttled > before) {
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
-    ws_live_throttled();
+    ws_flight_throttled();
   }
   update_spin_cpus(pool, watch);
 }
@@ -274,7 +274,7 @@ static void *guard_thread(void *pool_arg)
     const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
-    ws_live_look(&its->guard);
+    ws_flight_look(&its->guard);
     const uint64_t rest_ns = settled ? pool->live.sleep_ns : MISSING_NS;
     ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
     if (!settled && ws_os_now_ns() >= settle_ns) {

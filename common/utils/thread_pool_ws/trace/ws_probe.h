@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for the rings (live/) and for LTTng, where one of them has a table.
+/// WS_PROBE(event, fields...): an event for the rings (record/) and for LTTng, where one of them has a table.
 /// Else the fields are not even evaluated. WS_PROBE_LTTNG: for LTTng alone, nothing in a build without.
 ///
 /// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A

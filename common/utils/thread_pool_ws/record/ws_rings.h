@@ -10,32 +10,31 @@
 
 #include <unistd.h>
 
-#include "../include/ws_ledger.h" // IWYU pragma: export
 #include "../pool/ws_process.h" // IWYU pragma: export
-#include "../trace/ws_probe.h" // IWYU pragma: export
+#include "ws_event.h" // IWYU pragma: export
 
 #define WS_RINGS 128u
 #define WS_RING_EVENTS 4096u ///< a power of two
-#define WS_COPIES 8u ///< at most, in an hour; those of the next replace them
-#define WS_RING_SMALL 0x3ffu
-
-/// 5 bits of kind (ws_note_t), one for "in a task", 10 of small, 48 of address.
-typedef struct {
-  ws_au64_t ns, what; ///< O
-} ws_ring_event_t;
 
 /// Of one kind of bursts or phases: the median of their lengths, and the 99th percentile of their tasks'.
 typedef struct {
   uint64_t key, count, length, task_p99;
 } ws_learnt_t;
 
+/// What a thread outside tasks is in.
+typedef struct {
+  enum { WS_IN_NOTHING, WS_IN_BURST, WS_IN_PHASE } in;
+  uint32_t phase; ///< which
+  uint64_t pool, pushed, key, group, begin; ///< pushed: tasks; key: what bursts of one kind share
+} ws_span_t;
+
 typedef struct ws_event_ring_s {
   /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none yet
   ws_au64_t head, who, tid;
   char name[16]; ///< I
   // P the owner's.
-  uint32_t depth, in; ///< tasks that it is in; 1 = a burst, 2 + which = a phase, 0 = neither, with:
-  uint64_t pool, pushed, key, group, begin;
+  uint32_t depth; ///< tasks that it is in
+  ws_span_t span;
   uint64_t idle_at, began, ran; ///< when it last noted IDLE; a task: begin and length
   ws_learnt_t learnt[8];
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
@@ -51,32 +50,20 @@ typedef struct {
   ws_event_ring_t ring[WS_RINGS];
 } ws_event_file_t;
 
-/// What the process has of this room: begun once, before any event.
+/// What the process has of them: begun once, before any event.
 extern struct ws_rings_s {
   ws_event_file_t *file; ///< NULL = there are no rings
-  char path[WS_RECORD_PATH_MAX + 60]; ///< "" = they are in no file. A copy's ends with a number, too
   double ns_a_tick; ///< of the CPU's counter, which takes less time than the clock; 0 = that cannot be used
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
-  ws_aptr_t guard; ///< S futex of the guard that was made last
-  ws_au64_t copy_after; ///< S a late burst that ends after that time asks for a copy; or WS_COPY_*
 } ws_rings;
-#define WS_COPY_ASKED UINT64_MAX
-#define WS_COPY_NONE (UINT64_MAX - 1) ///< there is no file, or a guard copies it
 
-/// @brief Map the rings, in a new file if settings->record asks. @return false: there is no memory
-bool ws_rings_map(const ws_settings_t *settings);
+/// @brief Begin the rings. @param file  memory of zeros
+void ws_rings_begin(ws_event_file_t *file);
+/// @brief Compare the rings' clock with CLOCK_REALTIME, for readers.
+void ws_rings_compare_clocks(ws_event_file_t *file);
 /// @brief Take a ring for the calling thread. @return ws_ring_none = there is none
 ws_event_ring_t *ws_ring_take(void);
 extern ws_event_ring_t ws_ring_none;
-
-/// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
-typedef struct {
-  const ws_event_ring_t *ring; ///< of the thread that joined
-  uint64_t begin, end, pool, limit, usual, task_p99; ///< limit, usual: of its length
-  uint64_t part[WS_CAUSES], sum;
-} ws_late_burst_t;
-/// @brief Find the parts by the critical path (ws_path.c).
-void ws_path_blame(ws_late_burst_t *burst);
 
 /// The CPU's counter; 0 = it cannot be read.
 #if defined(__x86_64__) && !defined(WS_SIMULATED)
@@ -97,9 +84,9 @@ static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kin
                                uint64_t address)
 {
   const uint64_t head = ws_own_load(&ring->head);
-  const uint64_t low = kind | (ring->depth > 0) << 5 | (small & WS_RING_SMALL) << 6;
   ws_stat_store(&ring->event[head % WS_RING_EVENTS].ns, ns);
-  ws_stat_store(&ring->event[head % WS_RING_EVENTS].what, low | address << 16);
+  ws_stat_store(&ring->event[head % WS_RING_EVENTS].what,
+                ws_event_what(kind, ring->depth > 0, small, address));
   ws_store_release(&ring->head, head + 1); // [edge RING release] the event
 }
 

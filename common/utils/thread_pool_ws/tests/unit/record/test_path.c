@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_path.c
 /// The causes of a late burst, from rings that are made up. A tick is a nanosecond here.
-#include "../../../live/ws_rings.h"
+#include "../../../record/ws_path.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 

@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../live/ws_live.h"
-#include "../../../live/ws_rings.h"
+#include "../../../include/ws_ledger.h"
+#include "../../../record/ws_copies.h"
+#include "../../../record/ws_flight.h"
 #include "../../support/ws_test.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
@@ -84,12 +85,12 @@ static int without_folder(void *unused)
 
 static bool is_looked_for(void *unused)
 {
-  return ws_hint_load(&ws_rings.guard) != NULL || test_cpus() < 2;
+  return ws_hint_load(&ws_copies.guard) != NULL || test_cpus() < 2;
 }
 
 static bool is_copied(void *unused)
 {
-  return ws_hint_load(&ws_rings.copy_after) < WS_COPY_NONE || test_cpus() < 2;
+  return ws_hint_load(&ws_copies.after) < WS_COPY_NONE || test_cpus() < 2;
 }
 
 /// The guard of a pool that is there already finds the rings.
@@ -126,7 +127,7 @@ static int copy_now(void *unused)
 {
   recorded_pool(folder, UINT64_MAX / 4);
   test_until(is_looked_for, NULL);
-  return (!ws_live_copy(true) && test_cpus() > 1) || !test_until(is_copied, NULL);
+  return (!ws_flight_copy(true) && test_cpus() > 1) || !test_until(is_copied, NULL);
 }
 
 TEST_CASE(the_files_are_whole_private_and_few)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_ledger.c
-/// ws_live.h: the function that takes events for the rings, and the ledger (ws_ledger.h).
-///
-/// A burst begins with the first push of a thread that is in no task and no phase, and ends when it has
-/// waited for that group.
-#include "../pool/ws_callback.h"
-#include "ws_live.h"
-#include "ws_rings.h"
+/// @file ws_burst.c
+/// ws_burst.h.
+#include "ws_burst.h"
 
-#define POOLS 32u ///< one is at its id modulo this
+#include "ws_copies.h"
+#include "ws_ledgers.h"
+#include "ws_path.h"
+
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
 #define QUOTA_NS 2100000000u ///< longer than two looks of a guard: a quota that was used up is so again
@@ -19,31 +17,18 @@
 #define NOTED_TASK_NS 16000000u
 #define NOTED_BURST_NS 500000u
 
-static struct {
-  ws_judged_t judged;
-  ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
-} ledgers[POOLS];
-#define COUNT(pool, field) (&ledgers[(pool) % POOLS].count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 static ws_au64_t throttled_at; ///< S when a guard has last seen that the quota was used up
-static ws_provider_t table; ///< constant once it is seen
 
-void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
-{
-  uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)];
-  for (size_t i = 0; pool && i < sizeof(own) / sizeof(own[0]); i++)
-    own[i] = ws_stat_load(&ledgers[pool->id % POOLS].count[i]);
-  if (pool && ledger)
-    ws_sized_put(ledger, bytes, own, sizeof(own));
-}
-
-ws_judged_t *ws_live_judged(const struct ws_pool_s *pool)
-{
-  return &ledgers[pool->id % POOLS].judged;
-}
-
-void ws_live_throttled(void)
+void ws_burst_throttled(void)
 {
   ws_hint_store(&throttled_at, ws_rings_ns());
+}
+
+/// The setting's AUTO is the value of a limit that is learnt, as 0 is.
+static uint64_t deadline_given_ns(const ws_ledger_room_t *ledger)
+{
+  const uint64_t given_ns = ws_hint_load(&ledger->deadline_ns);
+  return given_ns == WS_DEADLINE_AUTO ? 0 : given_ns;
 }
 
 static void note_idle(ws_event_ring_t *ring, uint64_t now_ns, uint64_t least_ns)
@@ -54,20 +39,12 @@ static void note_idle(ws_event_ring_t *ring, uint64_t now_ns, uint64_t least_ns)
   ws_ring_put(ring, now_ns, WS_NOTE_IDLE, 0, ws_ring_idle_ns(ring));
 }
 
-/// @param key  what bursts of one kind share
-static void begin_burst(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key, uint32_t in)
-{
-  ring->in = in;
-  ring->key = key;
-  ring->begin = now_ns;
-  ring->pushed = 0;
-}
-
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
-  const uint64_t size = ws_histogram_bucket(ring->pushed << WS_HISTOGRAM_FIRST_OCTAVE);
-  const uint64_t key = ring->in > 1 ? ring->in : (ring->key << 16) + size;
+  const ws_span_t *span = &ring->span;
+  const uint64_t size = ws_histogram_bucket(span->pushed << WS_HISTOGRAM_FIRST_OCTAVE);
+  const uint64_t key = span->in == WS_IN_PHASE ? WS_IN_PHASE + span->phase : (span->key << 16) + size;
   ws_learnt_t *learnt = &ring->learnt[(key ^ key >> 20) % KINDS];
   if (learnt->key != key)
     *learnt = (ws_learnt_t){.key = key};
@@ -95,36 +72,33 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
   }
   uint32_t most = 0;
   ws_ring_put(ring, burst->end, WS_NOTE_LATE, burst->pool, length);
-  for (uint32_t i = 0; i < WS_CAUSES; i++) {
-    const uint64_t ns = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
     most = part[i] > part[most] ? i : most;
-    if (ns > 0)
-      ws_ring_put(ring, burst->end, WS_NOTE_PART, i, ns);
-    ws_stat_add(COUNT(burst->pool, by[i].total_ns), ns);
-    if (ns > ws_stat_load(COUNT(burst->pool, by[i].worst_ns)))
-      ws_stat_store(COUNT(burst->pool, by[i].worst_ns), ns);
-  }
   if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
     most = WS_CAUSE_TOO_FEW;
-  ws_histogram_add(&ledgers[burst->pool % POOLS].judged.ends, over_ns);
-  ws_stat_add(COUNT(burst->pool, late), 1);
-  ws_stat_add(COUNT(burst->pool, by[most].bursts), 1);
+  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+    part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
+    if (part[i] > 0)
+      ws_ring_put(ring, burst->end, WS_NOTE_PART, i, part[i]);
+  }
+  ws_ledger_late(ws_ledger_of(burst->pool), part, most, over_ns);
   WS_PROBE_LTTNG(late_burst, burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
-  ws_live_copy(false);
+  ws_copies_ask(false);
 }
 
 /// The burst, or phase, has ended: judge it, and learn from it.
 static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
-  const uint64_t given_ns = ws_hint_load(&ledgers[ring->pool % POOLS].judged.deadline_ns);
+  const ws_span_t *span = &ring->span;
+  const uint64_t given_ns = deadline_given_ns(ws_ledger_of(span->pool));
   ws_learnt_t *learnt = learnt_of(ring);
   const bool learns = learnt->count++ < LEARNS;
-  ws_late_burst_t burst = {ring, ring->begin, now_ns, ring->pool, .task_p99 = learnt->task_p99};
-  const uint64_t length = now_ns - ring->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
-  burst.limit = given_ns % WS_DEADLINE_AUTO ? given_ns : usual + usual / 4;
+  ws_late_burst_t burst = {ring, span->begin, now_ns, span->pool, .task_p99 = learnt->task_p99};
+  const uint64_t length = now_ns - span->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
+  burst.limit = given_ns ? given_ns : usual + usual / 4;
   burst.usual = learns ? burst.limit : usual;
-  ring->in = 0;
-  ws_stat_add(COUNT(ring->pool, bursts), 1);
+  ring->span.in = WS_IN_NOTHING;
+  ws_ledger_burst(ws_ledger_of(span->pool));
   if (length > burst.limit) {
     ws_path_blame(&burst);
     enter(ring, &burst);
@@ -137,19 +111,20 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 /// @return whether the push is one more of the last event, without the clock
 static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uintptr_t func)
 {
+  ws_span_t *span = &ring->span;
   if (ring->depth == 0) {
-    if (WS_UNLIKELY(ring->in == 0))
-      begin_burst(ring, ws_rings_ns(), func, 1);
-    ring->pushed++;
-    ring->pool = pool;
-    ring->group = group;
+    if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
+      *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_rings_ns()};
+    span->pushed++;
+    span->pool = pool;
+    span->group = group;
   }
   ws_au64_t *last = &ring->event[(ws_own_load(&ring->head) - 1) % WS_RING_EVENTS].what;
   const uint64_t what = ws_own_load(last);
-  const bool is_more =
-      (what & 31) == WS_NOTE_PUSH && what >> 16 == group && (what >> 6 & WS_RING_SMALL) < WS_RING_SMALL;
+  const bool is_more = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
+                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
   if (is_more)
-    ws_stat_store(last, what + (1 << 6));
+    ws_stat_store(last, ws_event_once_more(what));
   return is_more;
 }
 
@@ -157,7 +132,7 @@ static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uint
 static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, uint32_t pool, uint64_t address)
 {
   const bool begins = kind == WS_NOTE_RUN;
-  if (begins && ring->depth == 0 && ring->in == 0)
+  if (begins && ring->depth == 0 && ring->span.in == WS_IN_NOTHING)
     note_idle(ring, now_ns, NOTED_TASK_NS);
   ring->depth -= !begins && ring->depth > 0; // it may have begun before the record
   ws_ring_put(ring, now_ns, kind, pool, address);
@@ -167,14 +142,14 @@ static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, ui
   ring->depth += begins;
 }
 
-/// ws_provider_t.note
-static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func)
+void ws_burst_note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func)
 {
   ws_self_t *self = ws_self();
   if (WS_UNLIKELY(!self->ring))
     self->ring = ws_ring_take();
   ws_event_ring_t *ring = self->ring;
-  const bool is_inside = ring->in != 0 && ring->depth == 0;
+  ws_span_t *span = &ring->span;
+  const bool is_inside = span->in != WS_IN_NOTHING && ring->depth == 0;
   if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
     return;
   const uint64_t now_ns = ws_rings_ns();
@@ -187,52 +162,11 @@ static void note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t fun
   ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
-  const bool is_phase = ring->in == 2 + small;
-  const bool joins = kind == WS_NOTE_JOINED && ring->in == 1 && (address == 0 || address == ring->group);
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
+  const bool joins =
+      kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
-    begin_burst(ring, now_ns, 0, 2 + small);
+    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .pool = span->pool, .begin = now_ns};
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
-}
-
-/// @return whether the process has rings, which take its events
-static bool begin_rings(const ws_settings_t *settings)
-{
-  if (!ws_rings.file && ws_rings_map(settings)) {
-    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
-    table.note = note;
-    ws_self()->ring = NULL; // in that child there was none to take
-    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
-  }
-  return ws_rings.file;
-}
-
-void ws_live_begin(const struct ws_pool_s *pool)
-{
-  const ws_settings_t *settings = &pool->settings;
-  const bool is_asked = settings->deadline_ns != 0 || settings->report || settings->record[0];
-  if (!is_asked && !ws_rings.file)
-    return;
-  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
-  if (!ws_rings_are_own()) // in the child of a fork
-    ws_rings = (struct ws_rings_s){0};
-  else if (settings->record[0] && !ws_rings.path[0])
-    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
-            settings->record);
-  if (is_asked)
-    begin_rings(settings);
-  memset(&ledgers[pool->id % POOLS], 0, sizeof(ledgers[0])); // no thread knows the pool yet
-  ws_init_store(&ws_live_judged(pool)->deadline_ns, settings->deadline_ns);
-  pthread_mutex_unlock(&ws_process.pools_lock);
-}
-
-bool ws_live_judge(struct ws_pool_s *pool)
-{
-  uint32_t plainly = WS_RUNS_PLAINLY;
-  pthread_mutex_lock(&ws_process.pools_lock);
-  const bool judges = begin_rings(&pool->settings);
-  pthread_mutex_unlock(&ws_process.pools_lock);
-  if (judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays one
-    ws_cas_acq_rel(&pool->runs, &plainly, WS_RUNS_NOTED);
-  return judges;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_path.c
-/// The critical path of a burst or phase: the chain of tasks and waits that ended last, found in the rings.
+/// ws_path.h.
 ///
 /// From the end backwards: a wait ended because a task ended; a task began because its thread had nothing to
 /// do before, or because it had just been pushed; a worker ran because a thread had called it; a push came
 /// when its thread came to it. A step that is longer than usual gets a cause. If that does not explain all of
 /// the lateness, workers beside the path that had no CPU do, as far as they had none. The walk ends where a
 /// ring was overwritten, or a thread has none.
-#include "ws_rings.h"
+#include "ws_path.h"
 
 #define STEPS 1024u ///< of a walk: a longer one is of very many tasks
 #define MARGIN 512u ///< oldest events that are left out: their thread may go on meanwhile
@@ -45,7 +45,8 @@ static bool step_back(const ws_event_ring_t *ring, uint64_t *at, seen_t *it)
     return false;
   const ws_ring_event_t *event = &ring->event[--*at % WS_RING_EVENTS];
   const uint64_t what = ws_stat_load(&event->what);
-  *it = (seen_t){ws_stat_load(&event->ns), what >> 16, what & 31, what >> 6 & WS_RING_SMALL, what >> 5 & 1};
+  *it = (seen_t){ws_stat_load(&event->ns), ws_event_address(what), ws_event_kind(what), ws_event_small(what),
+                 ws_event_in_task(what)};
   return true;
 }
 
@@ -83,7 +84,7 @@ static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
   for (; step_back(ring, &at, &it); next = it) {
     const bool waits = next.kind == WS_NOTE_JOINED && (it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN);
     if (it.kind == WS_NOTE_IDLE && it.ns <= since) // both clocks were not read at one moment
-      return above(above((idle_ns << 16 >> 16) + CLOCKS_NS, it.address), asleep + CLOCKS_NS);
+      return above(above(ws_event_address(idle_ns << 16) + CLOCKS_NS, it.address), asleep + CLOCKS_NS);
     if (it.kind == WS_NOTE_PARK && next.kind == 0 && go_to_last(&path, WS_NOTE_WAKE, who, it.ns)) // still
       next = (seen_t){.ns = next.ns, .address = next.ns - path.to.ns, .kind = WS_NOTE_UNPARK};
     asleep += it.kind == WS_NOTE_PARK || waits ? next.ns - it.ns : 0;
@@ -123,7 +124,8 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
   const uint32_t to = path->to.kind;
   if (path->skips) { // what it does in that wait, of that pool
     add(burst, WS_CAUSE_OTHER_POOL, length);
-    path->skips *= it.kind != WS_NOTE_JOIN || it.address != path->skips;
+    if (it.kind == WS_NOTE_JOIN && it.address == path->skips)
+      path->skips = 0;
   } else if (to == WS_NOTE_UNPARK
              || (waits && (to == WS_NOTE_JOINED || to == WS_NOTE_RUN || to == WS_NOTE_PARK))) {
     if (jump(burst, path, since))
@@ -137,7 +139,8 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
   } else {
     *(it.inside ? &path->task : &path->serial) += length;
   }
-  if (it.kind == WS_NOTE_JOINED && it.small != (burst->pool & WS_RING_SMALL) && it.small != 0 && !path->skips)
+  const bool is_other = it.small != 0 && it.small != (burst->pool & WS_EVENT_SMALL_MAX);
+  if (it.kind == WS_NOTE_JOINED && is_other && !path->skips)
     path->skips = it.address;
   path->to = it;
 }

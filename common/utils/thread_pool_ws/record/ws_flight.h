@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_flight.h
+/// Why was this burst late: the record, and the ledger. A plug-in: other rooms call the functions below, and
+/// make events (ws_probe.h). ws_record_null.c links in its place.
+///
+///   record   each thread keeps its last events in a ring (ws_rings.h), in a file if settings.record asks
+///   ledger   at the end of a late burst or phase (ws_burst.h) the joining thread finds from the rings what
+///            the burst waited for (ws_path.h), and counts that by cause (ws_ledgers.h)
+#ifndef WS_FLIGHT_H
+#define WS_FLIGHT_H
+
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
+
+/// @brief The pool is made: if its settings ask for the record, the ledger or a report, the process's events
+/// go to the rings from now on. What fails is a warning, and the pool runs without.
+void ws_flight_begin(const struct ws_pool_s *pool);
+
+/// @brief Copy the rings beside the record if a late burst has asked for it. That wakes the guard on
+/// @p word, whose memory may be gone. @threads guards
+void ws_flight_look(ws_au32_t *word);
+
+/// @brief The control group's quota was used up since the guard's last look. @threads guards
+void ws_flight_throttled(void);
+
+/// @brief Have a guard copy the rings; without a user at most so often an hour. @return false: they are in no
+/// file, or it does so now
+bool ws_flight_copy(bool by_user);
+
+/// @brief From now on the pool's bursts are judged by this deadline, though its settings may not have asked.
+/// @return false: no memory
+bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns);
+
+/// @return the deadline of the pool's bursts, as in its settings
+uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool);
+
+/// @return how late the late ones have ended: over their limits
+const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool);
+
+#endif
