@@ -78,6 +78,15 @@ def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
     assert table.time.is_unique or not table.duplicated().any()
 
 
+def test_a_step_of_the_wall_clock_makes_no_burst_twice(tmp_path):
+    second = [(at + 10**4, *rest) for at, *rest in JOINER]
+    record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
+    record(tmp_path, ring([*JOINER, *second], 7), own_ns=600, real_ns=REAL_NS + 37 * 10**9)
+    trace = Record(tmp_path)
+    trace.processes()
+    assert len(trace.late) == 2
+
+
 @pytest.mark.parametrize("field, value", [
     ("magic", b"WSREC999"), ("own_ns", 0), ("own_ns", 1 << 63), ("real_ns", 0),
     ("real_ns", 1 << 63)])  # fmt: skip

@@ -25,6 +25,7 @@ set(WS_CORE_SOURCES
   trace/ws_probe.c
   trace/ws_traced.c
   record/ws_burst.c
+  record/ws_clock.c
   record/ws_copies.c
   record/ws_flight.c
   record/ws_ledgers.c

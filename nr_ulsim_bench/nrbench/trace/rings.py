@@ -54,17 +54,17 @@ class Piece:
     """A file: the rings, or a copy of them."""
 
     def __init__(self, path: Path) -> None:
-        self.path, data = path, path.read_bytes()
+        self.path, self.life, data = path, path.name.partition(".record")[0], path.read_bytes()
         if len(data) < RINGS_AT:
             raise self.wrong("size", f"{len(data)} bytes, shorter than a header")
         magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
         if magic != MAGIC:
             raise self.wrong("magic", repr(magic))
-        if not 0 < own_ns < 1 << 62:
+        if not 0 < own_ns < 1 << 60:
             raise self.wrong("own_ns", str(own_ns))
         if not 0 < real_ns < 1 << 61:
             raise self.wrong("real_ns", str(real_ns))
-        self.offset_ns, self.without = real_ns - own_ns, max(asked - RINGS, 0)
+        self.own_ns, self.offset_ns, self.without = own_ns, real_ns - own_ns, max(asked - RINGS, 0)
         self.maps = data[MAPS:RINGS_AT].split(b"\0")[0].decode(errors="replace")
         end = RINGS_AT + min(asked, RINGS) * BYTES
         self.is_cut = len(data) < end
@@ -75,6 +75,12 @@ class Piece:
         begin = max(overwritten, default=min((ring.time[0] for ring in self.rings), default=FOREVER))
         self.begin_ns, self.is_whole = int(begin), not overwritten
         self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
+
+    def move(self, offset_ns: int) -> None:
+        """Have times of the epoch as the process's clock says them with another offset."""
+        by, self.offset_ns = offset_ns - self.offset_ns, offset_ns
+        self.rings = [ring._replace(time=ring.time + by) for ring in self.rings]
+        self.begin_ns, self.end_ns = self.begin_ns + by, self.end_ns + by
 
     def wrong(self, field: str, why: str) -> TraceError:
         return TraceError(f"{self.path}: {field}: {why}; not a record of this version, or damaged")
@@ -109,6 +115,7 @@ class Record(Trace):
     def __init__(self, path: Path, part: Stretch | None = None) -> None:
         self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
         self.lost, self.warnings, self.about = [], [], {"images": {}, "threads": {}}
+        self._records: dict[str, list[Piece]] = defaultdict(list)  # by their lives, the oldest piece first
         pieces = [Piece(file) for file in sorted(path.glob("*.record*"))]
         for piece in pieces:
             if piece.is_cut:
@@ -116,17 +123,22 @@ class Record(Trace):
             if piece.without:
                 missing = f"{piece.without} threads had no ring: their events are not there"
                 self.warnings.append(f"{piece.path}: {missing}")
-        pieces = sorted((piece for piece in pieces if piece.rings), key=lambda piece: piece.begin_ns)
+        pieces = [piece for piece in pieces if piece.rings]
         if not pieces:
             raise TraceError(f"{path}: there is no event in its records")
+        for piece in sorted(pieces, key=lambda piece: piece.own_ns):
+            self._records[piece.life].append(piece)
+        for life in self._records.values():  # all pieces have one clock, also if the wall clock was set
+            for piece in life:
+                piece.move(life[-1].offset_ns)
+            life.sort(key=lambda piece: piece.begin_ns)
+        pieces.sort(key=lambda piece: piece.begin_ns)
         self.first_ns = min(piece.begin_ns for piece in pieces)
         self.last_ns = max(piece.end_ns for piece in pieces)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.path.stat().st_mtime for piece in pieces)
-        self._records: dict[str, list[Piece]] = defaultdict(list)  # by their records, the oldest piece first
         self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
         for piece in pieces:
-            self._records[piece.path.name.partition(".record")[0]].append(piece)
             for ring in piece.rings:
                 self.about["threads"][f"0:{piece.pid}:{ring.tid}"] = ring.name
 

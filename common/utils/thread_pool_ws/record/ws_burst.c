@@ -21,7 +21,7 @@ static ws_au64_t throttled_at; ///< S when a guard has last seen that the quota 
 
 void ws_burst_throttled(void)
 {
-  ws_hint_store(&throttled_at, ws_rings_ns());
+  ws_hint_store(&throttled_at, ws_clock_ns());
 }
 
 /// The setting's AUTO is the value of a limit that is learnt, as 0 is.
@@ -114,7 +114,7 @@ static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uint
   ws_span_t *span = &ring->span;
   if (ring->depth == 0) {
     if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
-      *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_rings_ns()};
+      *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_clock_ns()};
     span->pushed++;
     span->pool = pool;
     span->group = group;
@@ -152,7 +152,7 @@ void ws_burst_note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t f
   const bool is_inside = span->in != WS_IN_NOTHING && ring->depth == 0;
   if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
     return;
-  const uint64_t now_ns = ws_rings_ns();
+  const uint64_t now_ns = ws_clock_ns();
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
     note_task(ring, now_ns, kind, small, address);
     return;

@@ -73,7 +73,7 @@ bool ws_copies_ask(bool by_user)
 {
   ws_au32_t *guard = ws_hint_load(&ws_copies.guard);
   uint64_t after = ws_hint_load(&ws_copies.after);
-  if (!guard || after == WS_COPY_NONE || (!by_user && ws_rings_ns() <= after)
+  if (!guard || after == WS_COPY_NONE || (!by_user && ws_clock_ns() <= after)
       || !ws_cas_acq_rel(&ws_copies.after, &after, WS_COPY_ASKED)) // [edge RING acq_rel] no guard copies
     return false;
   ws_os_futex_wake(guard, 1);
@@ -88,7 +88,7 @@ void ws_copies_look(ws_au32_t *word)
   ws_rings_compare_clocks(ws_rings.file);
   if (!ws_cas_acq_rel(&ws_copies.after, &asked, WS_COPY_NONE)) // [edge RING acq_rel] one guard
     return;
-  const uint64_t hour_now = ws_rings_ns() / HOUR_NS;
+  const uint64_t hour_now = ws_clock_ns() / HOUR_NS;
   copies = hour_now == hour ? copies : 0;
   hour = hour_now;
   ws_os_read("/proc/self/maps", ws_rings.file->maps, sizeof(ws_rings.file->maps));

@@ -78,7 +78,7 @@ static bool is_taken(uint64_t length)
 static uint64_t deprived(const ws_event_ring_t *ring, uint64_t since)
 {
   const uint64_t idle_ns = ws_ring_idle_ns(ring), who = ws_stat_load(&ring->who);
-  path_t path = {.ring = ring, .at = ws_stat_load(&ring->head), .to.ns = ws_rings_ns()};
+  path_t path = {.ring = ring, .at = ws_stat_load(&ring->head), .to.ns = ws_clock_ns()};
   uint64_t at = path.at, asleep = 0;
   seen_t it, next = path.to;
   for (; step_back(ring, &at, &it); next = it) {

@@ -1,41 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_rings.c
-/// ws_rings.h: the clock, and whose ring is which.
+/// ws_rings.h.
 #define _GNU_SOURCE
 #include "ws_rings.h"
 
 #include <sys/prctl.h>
-#include <time.h>
-
-#define COMPARE_NS 2000000u ///< in which the CPU's counter is compared with the clock
 
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
-/// The counter is used if Linux does so for its own clock.
-static void measure_counter(void)
-{
-  char source[8] = "";
-  ws_os_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
-  const uint64_t ticks = ws_rings_ticks(), ns = ws_os_now_ns();
-  if (ticks == 0 || strncmp(source, "tsc", 3) != 0)
-    return;
-  ws_os_futex_wait(&(ws_au32_t){0}, 0, COMPARE_NS);
-  const double took_ticks = (double)(ws_rings_ticks() - ticks);
-  ws_rings.ns_a_tick = (double)(ws_os_now_ns() - ns) / took_ticks;
-}
-
 void ws_rings_compare_clocks(ws_event_file_t *file)
 {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_REALTIME, &now);
-  ws_stat_store(&file->own_ns, ws_rings_ns());
-  ws_stat_store(&file->real_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+  uint64_t own_ns, real_ns;
+  ws_clock_pair(&own_ns, &real_ns);
+  ws_stat_store(&file->own_ns, own_ns);
+  ws_stat_store(&file->real_ns, real_ns);
 }
 
 void ws_rings_begin(ws_event_file_t *file)
 {
-  measure_counter();
+  ws_clock_begin();
   memcpy(file->magic, "WSREC003", sizeof(file->magic));
   file->pid = (uint32_t)getpid();
   ws_os_read("/proc/self/maps", file->maps, sizeof(file->maps));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../pool/ws_process.h" // IWYU pragma: export
+#include "ws_clock.h" // IWYU pragma: export
 #include "ws_event.h" // IWYU pragma: export
 
 #define WS_RINGS 128u
@@ -53,7 +54,6 @@ typedef struct {
 /// What the process has of them: begun once, before any event.
 extern struct ws_rings_s {
   ws_event_file_t *file; ///< NULL = there are no rings
-  double ns_a_tick; ///< of the CPU's counter, which takes less time than the clock; 0 = that cannot be used
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
 } ws_rings;
 
@@ -64,20 +64,6 @@ void ws_rings_compare_clocks(ws_event_file_t *file);
 /// @brief Take a ring for the calling thread. @return ws_ring_none = there is none
 ws_event_ring_t *ws_ring_take(void);
 extern ws_event_ring_t ws_ring_none;
-
-/// The CPU's counter; 0 = it cannot be read.
-#if defined(__x86_64__) && !defined(WS_SIMULATED)
-#define ws_rings_ticks() __builtin_ia32_rdtsc()
-#else
-#define ws_rings_ticks() UINT64_C(0)
-#endif
-
-/// Since some time, at about the rate of CLOCK_MONOTONIC.
-static inline uint64_t ws_rings_ns(void)
-{
-  const bool counts = WS_LIKELY(ws_rings.ns_a_tick > 0);
-  return counts ? (uint64_t)((double)(int64_t)ws_rings_ticks() * ws_rings.ns_a_tick) : ws_os_now_ns();
-}
 
 /// @threads  the owner
 static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kind, uint64_t small,
