@@ -300,9 +300,10 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   part->known.real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
   part->known.is = in_force(pool);
   ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
+  const ws_histogram_t *ends = ws_flight_ends(pool);
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
     part->starts[i] = ws_stat_load(&its->starts.count[i]);
-    part->ends[i] = ws_stat_load(&ws_flight_ends(pool)->count[i]);
+    part->ends[i] = ends ? ws_stat_load(&ends->count[i]) : 0;
   }
   ws_pool_prewake_stats(pool, &part->prewake);
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,

@@ -81,42 +81,46 @@ static void enter(ws_event_ring_t *ring, ws_late_burst_t *burst)
     if (part[i] > 0)
       ws_ring_put(ring, burst->end, WS_NOTE_PART, i, part[i]);
   }
-  ws_ledger_late(ws_ledger_of(burst->pool), part, most, over_ns);
+  ws_ledger_late(burst->ledger, part, most, over_ns);
   WS_PROBE_LTTNG(late_burst, burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
   ws_copies_ask(false);
 }
 
-/// The burst, or phase, has ended: judge it, and learn from it.
+/// The burst, or phase, has ended: judge it, and learn from it. Without a push a phase is of no pool.
 static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
   const ws_span_t *span = &ring->span;
-  const uint64_t given_ns = deadline_given_ns(ws_ledger_of(span->pool));
   ws_learnt_t *learnt = learnt_of(ring);
+  const uint64_t task_ns = ring->ran;
+  ring->span.in = WS_IN_NOTHING;
+  ring->ran = 0;
+  if (!ws_ledger_counts(span->ledger, span->pool))
+    return;
+  const uint64_t given_ns = deadline_given_ns(span->ledger);
   const bool learns = learnt->count++ < LEARNS;
-  ws_late_burst_t burst = {ring, span->begin, now_ns, span->pool, .task_p99 = learnt->task_p99};
+  ws_late_burst_t burst = {ring, span->ledger, span->begin, now_ns, span->pool, .task_p99 = learnt->task_p99};
   const uint64_t length = now_ns - span->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
   burst.limit = given_ns ? given_ns : usual + usual / 4;
   burst.usual = learns ? burst.limit : usual;
-  ring->span.in = WS_IN_NOTHING;
-  ws_ledger_burst(ws_ledger_of(span->pool));
+  ws_ledger_burst(span->ledger);
   if (length > burst.limit) {
     ws_path_blame(&burst);
     enter(ring, &burst);
   }
   learnt->length = follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
-  learnt->task_p99 = follow(learnt->task_p99, ring->ran, 99, 1);
-  ring->ran = 0;
+  learnt->task_p99 = follow(learnt->task_p99, task_ns, 99, 1);
 }
 
 /// @return whether the push is one more of the last event, without the clock
-static bool note_push(ws_event_ring_t *ring, uint32_t pool, uint64_t group, uintptr_t func)
+static bool note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
   if (ring->depth == 0) {
     if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
       *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_clock_ns()};
     span->pushed++;
-    span->pool = pool;
+    span->pool = pool ? pool->id : 0;
+    span->ledger = ws_ledger_of(pool);
     span->group = group;
   }
   ws_au64_t *last = &ring->event[(ws_own_load(&ring->head) - 1) % WS_RING_EVENTS].what;
@@ -142,15 +146,18 @@ static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, ui
   ring->depth += begins;
 }
 
-void ws_burst_note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func)
+void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small, uint64_t address,
+                   uintptr_t func)
 {
   ws_self_t *self = ws_self();
+  if (pool && !ws_hint_load(&pool->ledger))
+    return;
   if (WS_UNLIKELY(!self->ring))
     self->ring = ws_ring_take();
   ws_event_ring_t *ring = self->ring;
   ws_span_t *span = &ring->span;
   const bool is_inside = span->in != WS_IN_NOTHING && ring->depth == 0;
-  if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, small, address, func)))
+  if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, pool, address, func)))
     return;
   const uint64_t now_ns = ws_clock_ns();
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
@@ -166,7 +173,7 @@ void ws_burst_note(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t f
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
-    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .pool = span->pool, .begin = now_ns};
+    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .begin = now_ns};
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
 }

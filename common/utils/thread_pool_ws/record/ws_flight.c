@@ -33,11 +33,11 @@ static bool begin_rings(const ws_settings_t *settings)
   return true;
 }
 
-void ws_flight_begin(const struct ws_pool_s *pool)
+void ws_flight_begin(struct ws_pool_s *pool)
 {
   const ws_settings_t *settings = &pool->settings;
   const bool is_asked = settings->deadline_ns != 0 || settings->report || settings->record[0];
-  if (!is_asked && !ws_rings.file)
+  if (!is_asked)
     return;
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // in the child of a fork
@@ -47,10 +47,15 @@ void ws_flight_begin(const struct ws_pool_s *pool)
     ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
             settings->record);
   }
-  if (is_asked)
-    begin_rings(settings);
-  *ws_ledger_of(pool->id) = (ws_ledger_room_t){0}; // no thread knows the pool yet
-  ws_init_store(&ws_ledger_of(pool->id)->deadline_ns, settings->deadline_ns);
+  if (begin_rings(settings))
+    ws_ledger_begin(pool, settings->deadline_ns, true);
+  pthread_mutex_unlock(&ws_process.pools_lock);
+}
+
+void ws_flight_end(struct ws_pool_s *pool)
+{
+  pthread_mutex_lock(&ws_process.pools_lock);
+  ws_ledger_end(pool);
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
 
@@ -58,24 +63,28 @@ bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)
 {
   uint32_t plainly = WS_RUNS_PLAINLY;
   pthread_mutex_lock(&ws_process.pools_lock);
-  const bool begun = deadline_ns == 0 || begin_rings(&pool->settings);
+  ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  const bool begins = !ledger && deadline_ns != 0;
+  const bool judges = !begins || (begin_rings(&pool->settings) && ws_ledger_begin(pool, deadline_ns, false));
   pthread_mutex_unlock(&ws_process.pools_lock);
-  if (!begun)
-    return false;
-  if (deadline_ns != 0) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays one
+  if (ledger)
+    ws_hint_store(&ledger->deadline_ns, deadline_ns);
+  else if (begins
+           && judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays
     ws_cas_acq_rel(&pool->runs, &plainly, WS_RUNS_NOTED);
-  ws_hint_store(&ws_ledger_of(pool->id)->deadline_ns, deadline_ns);
-  return true;
+  return judges;
 }
 
 uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool)
 {
-  return ws_hint_load(&ws_ledger_of(pool->id)->deadline_ns);
+  const ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  return ledger ? ws_hint_load(&ledger->deadline_ns) : 0;
 }
 
 const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool)
 {
-  return &ws_ledger_of(pool->id)->ends;
+  const ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  return ledger ? &ledger->ends : NULL;
 }
 
 void ws_flight_throttled(void)

@@ -12,9 +12,12 @@
 #include "../base/ws_histogram.h" // IWYU pragma: export
 #include "../pool/ws_types.h" // IWYU pragma: export
 
-/// @brief The pool is made: if its settings ask for the record, the ledger or a report, the process's events
-/// go to the rings from now on. What fails is a warning, and the pool runs without.
-void ws_flight_begin(const struct ws_pool_s *pool);
+/// @brief The pool is made: if its settings ask for the record, the ledger or a report, its events go to the
+/// rings from now on, and its bursts are judged. What fails is a warning, and the pool runs without.
+void ws_flight_begin(struct ws_pool_s *pool);
+
+/// @brief The pool ends, or was not made.
+void ws_flight_end(struct ws_pool_s *pool);
 
 /// @brief Copy the rings beside the record if a late burst has asked for it. That wakes the guard on
 /// @p word, whose memory may be gone. @threads guards
@@ -34,7 +37,7 @@ bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns);
 /// @return the deadline of the pool's bursts, as in its settings
 uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool);
 
-/// @return how late the late ones have ended: over their limits
+/// @return how late the late ones have ended: over their limits. NULL = they are not judged
 const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool);
 
 #endif

@@ -5,21 +5,52 @@
 
 #include "../pool/ws_callback.h"
 
-#define POOLS 32u ///< one is at its id modulo this
 #define COUNT(ledger, field) (&(ledger)->count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 
-static ws_ledger_room_t ledgers[POOLS];
+static ws_ledger_room_t *first; ///< of all
 
-ws_ledger_room_t *ws_ledger_of(uint64_t pool)
+bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
-  return &ledgers[pool % POOLS];
+  ws_ledger_room_t *ledger = first;
+  while (ledger && ws_stat_load(&ledger->pool) != 0)
+    ledger = ledger->next;
+  ws_ledger_room_t *const next = ledger ? ledger->next : first;
+  if (!ledger && !(first = ledger = malloc(sizeof(*ledger)))) {
+    first = next;
+    return false;
+  }
+  *ledger = (ws_ledger_room_t){.pool = {pool->id}, .by_settings = by_settings, .next = next};
+  ws_init_store(&ledger->deadline_ns, deadline_ns);
+  ws_store_release(&pool->ledger, ledger); // [edge LEDGER release] what is in it
+  return true;
+}
+
+void ws_ledger_end(struct ws_pool_s *pool)
+{
+  ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  if (ledger)
+    ws_stat_store(&ledger->pool, 0);
+}
+
+/// The library is unloaded, or the process ends: then a thread may still hold one of a pool that lives.
+__attribute__((destructor)) static void free_all(void)
+{
+  for (const ws_ledger_room_t *ledger = first; ledger; ledger = ledger->next)
+    if (ws_stat_load(&ledger->pool) != 0)
+      return;
+  while (first) {
+    ws_ledger_room_t *next = first->next;
+    free(first);
+    first = next;
+  }
 }
 
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
-  uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)];
-  for (size_t i = 0; pool && i < sizeof(own) / sizeof(own[0]); i++)
-    own[i] = ws_stat_load(&ws_ledger_of(pool->id)->count[i]);
+  uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)] = {0};
+  const ws_ledger_room_t *of = ws_ledger_of(pool);
+  for (size_t i = 0; of && i < sizeof(own) / sizeof(own[0]); i++)
+    own[i] = ws_stat_load(&of->count[i]);
   if (pool && ledger)
     ws_sized_put(ledger, bytes, own, sizeof(own));
 }

@@ -10,6 +10,7 @@
 /// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
 typedef struct {
   const ws_event_ring_t *ring; ///< of the thread that joined
+  struct ws_ledger_room_s *ledger;
   uint64_t begin, end, pool, limit, usual, task_p99; ///< limit, usual: of its length
   uint64_t part[WS_CAUSES], sum;
 } ws_late_burst_t;

@@ -6,6 +6,8 @@
 
 #include <sys/prctl.h>
 
+#include "../pool/ws_callback.h"
+
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
@@ -27,18 +29,55 @@ void ws_rings_begin(ws_event_file_t *file)
   ws_rings_compare_clocks(file);
 }
 
+static void give_back(ws_event_ring_t *ring)
+{
+  if (ring == &ws_ring_none || !ws_rings_are_own())
+    return;
+  ws_stat_store(&ring->tid, 0);
+  // [edge RING release] the owner's fields
+  ws_store_release(&ws_rings.taken[ring - ws_rings.file->ring], 0);
+}
+
+/// @return the number of a ring that the caller has taken; WS_RINGS = there is none
+static uint32_t find_free(void)
+{
+  for (uint32_t number = 0; number < WS_RINGS; number++) {
+    uint32_t none = 0;
+    if (ws_cas_acq_rel(&ws_rings.taken[number], &none, 1)) // [edge RING acq_rel] its last owner's fields
+      return number;
+  }
+  return WS_RINGS;
+}
+
+/// Of threads at one time, with those that got no ring.
+static void count_at_least(uint32_t rings)
+{
+  uint32_t seen = ws_expected_load(&ws_rings.file->rings);
+  while (seen < rings)
+    if (ws_cas_acq_rel(&ws_rings.file->rings, &seen, rings)) // [edge RING acq_rel]
+      return;
+}
+
 ws_event_ring_t *ws_ring_take(void)
 {
-  const ws_worker_t *worker = ws_self()->worker;
-  // relaxed: unique
-  const uint32_t number = ws_rings_are_own() ? ws_add_relaxed(&ws_rings.file->rings, 1) : WS_RINGS;
-  if (number >= WS_RINGS)
+  ws_self_t *self = ws_self();
+  const ws_worker_t *worker = self->worker;
+  if (!ws_rings_are_own())
+    return &ws_ring_none;
+  const uint32_t number = find_free(), without = number == WS_RINGS ? ws_stat_add(&ws_rings.without, 1) : 0;
+  count_at_least(number + without + 1);
+  if (number == WS_RINGS && without == 0)
+    ws_warn(&(ws_settings_t){0}, "deadline, record: bursts of threads beyond %u are not judged", WS_RINGS);
+  if (number == WS_RINGS)
     return &ws_ring_none;
   ws_event_ring_t *ring = &ws_rings.file->ring[number];
+  memset(ring, 0, offsetof(ws_event_ring_t, event)); // its last owner's
   prctl(PR_GET_NAME, ring->name);
   ws_stat_store(&ring->who, worker ? worker->pool->id << 16 | worker->index : 0);
   ws_store_release(&ring->tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
   for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
     ws_stat_add(&ring->event[at].what, 0);
+  self->leave = give_back;
+  ws_process_see_end(self);
   return ring;
 }

@@ -4,7 +4,8 @@
 ///
 /// Roles     A ring has one owner, which writes. Any thread reads, and so does another process.
 /// Overrun   The owner never waits. A reader leaves out the oldest events, which it may be overwriting.
-/// Lifetime  The mapping stays until the process ends: any thread may be in the middle of an event.
+/// Lifetime  The mapping stays until the process ends: any thread may be in the middle of an event. A thread
+///           that ends gives its ring back, and the next one takes it.
 #ifndef WS_RINGS_H
 #define WS_RINGS_H
 
@@ -27,10 +28,11 @@ typedef struct {
   enum { WS_IN_NOTHING, WS_IN_BURST, WS_IN_PHASE } in;
   uint32_t phase; ///< which
   uint64_t pool, pushed, key, group, begin; ///< pushed: tasks; key: what bursts of one kind share
+  struct ws_ledger_room_s *ledger; ///< the pool's: of the last push
 } ws_span_t;
 
 typedef struct ws_event_ring_s {
-  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none yet
+  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none
   ws_au64_t head, who, tid;
   char name[16]; ///< I
   // P the owner's.
@@ -45,7 +47,7 @@ typedef struct ws_event_ring_s {
 typedef struct {
   char magic[8];
   uint32_t pid;
-  ws_au32_t rings; ///< S that threads have asked for
+  ws_au32_t rings; ///< S used at one time, with those that were not to be had
   ws_au64_t own_ns, real_ns; ///< S the rings' clock and CLOCK_REALTIME, at one time
   alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
   ws_event_ring_t ring[WS_RINGS];
@@ -54,6 +56,8 @@ typedef struct {
 /// What the process has of them: begun once, before any event.
 extern struct ws_rings_s {
   ws_event_file_t *file; ///< NULL = there are no rings
+  ws_au32_t taken[WS_RINGS]; ///< S 1 = a thread has that ring
+  ws_au32_t without; ///< S threads that got none
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
 } ws_rings;
 

@@ -68,9 +68,13 @@ typedef enum {
 } ws_note_t;
 // clang-format on
 
+struct ws_pool_s;
+
 /// One function for each event, with its fields. NULL = nothing takes it.
 typedef struct {
-  void (*note)(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func); ///< for the rings
+  /// For the rings. pool: that the event is about; NULL = none
+  void (*note)(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small, uint64_t address,
+               uintptr_t func);
   /// @return whether a session records the event run_begin
   bool (*records)(void);
   WS_EVENTS(WS_EVENT_MEMBER)
@@ -83,6 +87,13 @@ extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
 static inline const ws_provider_t *ws_provider_events(void)
 {
   return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
+}
+
+/// @return whether events of each pool have a taker. The rings take those of pools that are judged
+static inline bool ws_provider_takes_all(void)
+{
+  const ws_provider_t *events = ws_provider_events();
+  return !events || events->push;
 }
 
 /// @brief Find the provider, once in the process: it is there (LD_PRELOAD), or the environment asks for it
@@ -106,8 +117,8 @@ void ws_provider_find(void);
     if (WS_PROBE_SEEN() && ws_provider_events()->event)                                                      \
       ws_provider_events()->event(__VA_ARGS__);                                                              \
   } while (0)
-/// For the rings, beside WS_PROBE(). @p func  of PUSH
-#define WS_NOTE(kind, small, address, func) WS_PROBE(note, kind, small, address, func)
+/// For the rings, beside WS_PROBE(). @p pool  that the event is about. @p func  of PUSH
+#define WS_NOTE(pool, kind, small, address, func) WS_PROBE(note, pool, kind, small, address, func)
 #ifdef WS_LTTNG
 #define WS_PROBE_LTTNG WS_PROBE
 #else

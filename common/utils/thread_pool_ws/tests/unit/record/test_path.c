@@ -55,7 +55,8 @@ static ws_cause_t cause_of(uint64_t us, uint64_t usual_us, const char *joiner, c
   now_ns = BEGIN + us * US;
   make_up(&file.ring[0], joiner);
   without_ns[2] = make_up(&file.ring[1], worker);
-  ws_late_burst_t burst = {&file.ring[0], BEGIN, now_ns, POOL, LIMIT_US * US, usual_us * US, 32 * US, {0}, 0};
+  ws_late_burst_t burst = {&file.ring[0], NULL,          BEGIN,   now_ns, POOL,
+                           LIMIT_US * US, usual_us * US, 32 * US, {0},    0};
   ws_path_blame(&burst);
   ws_rings.file = NULL;
   for (uint32_t i = 1; i < WS_CAUSES; i++)
