@@ -26,11 +26,12 @@ set(WS_CORE_SOURCES
   trace/ws_traced.c
   record/ws_burst.c
   record/ws_clock.c
-  record/ws_copies.c
+  record/ws_file.c
   record/ws_flight.c
   record/ws_ledgers.c
   record/ws_path.c
   record/ws_rings.c
+  record/ws_scribe.c
   prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c

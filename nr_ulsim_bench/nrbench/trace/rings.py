@@ -17,11 +17,12 @@ from nrbench.live.page import CAUSES
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
-MAGIC = b"WSREC003"
-BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_event_file_t
-RING, RINGS = struct.Struct("<3Q16s"), 128  # ws_event_ring_t
+MAGIC = b"WSREC004"
+BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
+RING, RINGS = struct.Struct("<3Q16s"), 1024  # ws_event_ring_t
 EVENTS, EVENTS_AT = 4096, 1024
 BYTES = EVENTS_AT + 16 * EVENTS
+PART_TID, PART_AGO = 1022, 1023  # of PART, beside causes
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
@@ -175,8 +176,8 @@ class Record(Trace):
             kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
             if kind == LATE:
                 self.late.append(LateBurst(pid, ring.tid, time - address, time, {}))
-            elif kind == PART and self.late and small < len(CAUSES):
-                self.late[-1].over[CAUSES[small]] = address
+            elif kind == PART and self.late:
+                self._part(small, address)
             if kind in (PHASE, PHASE_END) and small < len(PHASES):
                 of, numbers = f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}", address & 0xFFFF
                 frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
@@ -203,6 +204,16 @@ class Record(Trace):
             elif kind == UNPARK:
                 row[5] = small
             yield row
+
+    def _part(self, small: int, address: int) -> None:
+        """Of the last late burst, as the scribe notes it later, in its own ring."""
+        late = self.late[-1]
+        if small == PART_TID:
+            self.late[-1] = late._replace(tid=address)
+        elif small == PART_AGO:
+            self.late[-1] = late._replace(begin_ns=late.begin_ns - address, end_ns=late.end_ns - address)
+        elif small < len(CAUSES):
+            late.over[CAUSES[small]] = address
 
     def _names(self, file: Piece) -> list[Event]:
         """What the process and the files in it are called."""

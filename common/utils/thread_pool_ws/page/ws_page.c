@@ -222,7 +222,8 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
 }
 
 /// @return why nothing of the request is done; NULL = all of it is
-static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
+                         const char *copy_failed)
 {
   const uint64_t deadline_ns = wanted->deadline_ns;
   if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
@@ -235,8 +236,8 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
-  if (what & WS_PAGE_RECORD && !ws_flight_copy(true))
-    return "there is no record, or it is copied now";
+  if (what & WS_PAGE_RECORD && copy_failed)
+    return copy_failed;
   if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
     return "no memory is left for the events that show what is late";
   if (what & WS_PAGE_SPIN)
@@ -250,12 +251,12 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
 
 /// Do all that the request asks, or nothing. @param line  for the log
 static void change(struct ws_pool_s *pool, struct ws_page_its_s *its, const ws_page_request_t *request,
-                   const char *how, char line[LINE])
+                   const char *how, const char *copy_failed, char line[LINE])
 {
   ws_page_known_t *known = &its->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
-  const char *why = apply(pool, request->what, &request->wanted);
+  const char *why = apply(pool, request->what, &request->wanted, copy_failed);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
   snprintf(line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid, request->who,
@@ -330,10 +331,14 @@ static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char
   const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
   if (known->held && !(is_there && request.session == its->hold.session)) {
     known->held = 0;
-    change(pool, its, &its->hold, "no longer held by", line);
+    change(pool, its, &its->hold, "no longer held by", NULL, line);
   } else if (is_there && request.number != 0) {
+    const uint64_t key = request.session ^ (uint64_t)request.number << 32;
+    const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
+    if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
+      return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, its, &request, "asked by", line);
+    change(pool, its, &request, "asked by", copy_failed, line);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? its->hold.what : 0;

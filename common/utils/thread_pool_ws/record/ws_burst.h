@@ -7,13 +7,12 @@
 #ifndef WS_BURST_H
 #define WS_BURST_H
 
+#include <stdint.h>
+
 #include "../trace/ws_probe.h"
 
 /// @brief ws_provider_t.note
 void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small, uint64_t address,
                    uintptr_t func);
-
-/// @brief ws_flight_throttled().
-void ws_burst_throttled(void);
 
 #endif

@@ -5,6 +5,9 @@
 #ifndef WS_EVENT_H
 #define WS_EVENT_H
 
+#include <stdint.h>
+
+#include "../base/ws_atomic.h" // IWYU pragma: export
 #include "../trace/ws_probe.h" // IWYU pragma: export
 
 #define WS_EVENT_SMALL_MAX 0x3ffu

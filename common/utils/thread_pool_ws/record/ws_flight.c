@@ -5,55 +5,52 @@
 
 #include "../pool/ws_callback.h"
 #include "ws_burst.h"
-#include "ws_copies.h"
-#include "ws_ledgers.h"
+#include "ws_file.h"
+#include "ws_scribe.h"
 
 static ws_provider_t table; ///< constant once it is seen
 
-/// The table of events is seen after the rings. The child of a fork may have dropped its parent's.
-static bool judges(void)
+/// The process has rings, which take its events, and the pool a ledger. @return false: no memory
+static bool begin_ledger(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
-  return WS_PROBE_SEEN() && ws_provider_events()->note && ws_rings.file;
+  const ws_settings_t *settings = &pool->settings;
+  if (!ws_rings_are_own()) { // the first one, or in the child of a fork
+    ws_scribe_forget();
+    ws_rings_begin();
+    ws_file_begin(settings);
+    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
+    table.note = ws_burst_note;
+    ws_self()->ring = NULL; // in that child there was none to take
+    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
+  } else if (settings->record[0] && !ws_file_is_there()) {
+    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
+            settings->record);
+  }
+  return ws_ledger_begin(pool, deadline_ns, by_settings);
 }
 
-/// @return whether the process has rings, which take its events
-static bool begin_rings(const ws_settings_t *settings)
+static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
-  if (ws_rings.file)
-    return true;
-  ws_event_file_t *file = ws_copies_begin(settings);
-  file = file ? file : ws_os_map(sizeof(*file));
-  if (!file)
-    return false;
-  ws_rings_begin(file);
-  table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in the child of a fork this
-  table.note = ws_burst_note;
-  ws_self()->ring = NULL; // in that child there was none to take
-  ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
-  return true;
+  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
+  const bool judges = begin_ledger(pool, deadline_ns, by_settings);
+  pthread_mutex_unlock(&ws_process.pools_lock);
+  if (judges)
+    ws_scribe_begin(&pool->settings);
+  return judges;
 }
 
 void ws_flight_begin(struct ws_pool_s *pool)
 {
   const ws_settings_t *settings = &pool->settings;
-  const bool is_asked = settings->deadline_ns != 0 || settings->report || settings->record[0];
-  if (!is_asked)
-    return;
-  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
-  if (!ws_rings_are_own()) { // in the child of a fork
-    ws_rings = (struct ws_rings_s){0};
-    ws_copies = (struct ws_copies_s){0};
-  } else if (settings->record[0] && !ws_copies.path[0]) {
-    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
-            settings->record);
-  }
-  if (begin_rings(settings))
-    ws_ledger_begin(pool, settings->deadline_ns, true);
-  pthread_mutex_unlock(&ws_process.pools_lock);
+  if (settings->deadline_ns != 0 || settings->report || settings->record[0])
+    begin(pool, settings->deadline_ns, true);
 }
 
 void ws_flight_end(struct ws_pool_s *pool)
 {
+  if (!ws_ledger_of(pool))
+    return;
+  ws_scribe_end(false);
   pthread_mutex_lock(&ws_process.pools_lock);
   ws_ledger_end(pool);
   pthread_mutex_unlock(&ws_process.pools_lock);
@@ -62,15 +59,13 @@ void ws_flight_end(struct ws_pool_s *pool)
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)
 {
   uint32_t plainly = WS_RUNS_PLAINLY;
-  pthread_mutex_lock(&ws_process.pools_lock);
   ws_ledger_room_t *ledger = ws_ledger_of(pool);
-  const bool begins = !ledger && deadline_ns != 0;
-  const bool judges = !begins || (begin_rings(&pool->settings) && ws_ledger_begin(pool, deadline_ns, false));
-  pthread_mutex_unlock(&ws_process.pools_lock);
   if (ledger)
     ws_hint_store(&ledger->deadline_ns, deadline_ns);
-  else if (begins
-           && judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays
+  if (ledger || deadline_ns == 0)
+    return true;
+  const bool judges = begin(pool, deadline_ns, false);
+  if (judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays
     ws_cas_acq_rel(&pool->runs, &plainly, WS_RUNS_NOTED);
   return judges;
 }
@@ -87,18 +82,24 @@ const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool)
   return ledger ? &ledger->ends : NULL;
 }
 
-void ws_flight_throttled(void)
+const char *ws_flight_copy(uint64_t key)
 {
-  ws_burst_throttled();
+  const int error = ws_scribe_copy(key);
+  if (error < 0)
+    return WS_FLIGHT_LATER;
+  return error == ENODATA ? "there is no record" : error ? strerror(error) : NULL;
 }
 
-bool ws_flight_copy(bool by_user)
+/// The library is unloaded, or the process ends: then pools may live, whose threads go on.
+__attribute__((destructor)) static void end_all(void)
 {
-  return ws_copies_ask(by_user);
-}
-
-void ws_flight_look(ws_au32_t *word)
-{
-  if (judges())
-    ws_copies_look(word);
+  if (!ws_rings_are_own())
+    return;
+  ws_scribe_end(true);
+  if (ws_process.first)
+    return;
+  ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
+  ws_rings_end();
+  ws_ledgers_free();
+  ws_file_end();
 }

@@ -3,9 +3,10 @@
 /// Why was this burst late: the record, and the ledger. A plug-in: other rooms call the functions below, and
 /// make events (ws_probe.h). ws_record_null.c links in its place.
 ///
-///   record   each thread keeps its last events in a ring (ws_rings.h), in a file if settings.record asks
-///   ledger   at the end of a late burst or phase (ws_burst.h) the joining thread finds from the rings what
-///            the burst waited for (ws_path.h), and counts that by cause (ws_ledgers.h)
+///   record   each thread keeps its last events in a ring (ws_rings.h). If settings.record asks, the scribe
+///            writes them to a file (ws_scribe.h, ws_file.h)
+///   ledger   the joining thread sees that a burst or phase has ended late (ws_burst.h). The scribe finds
+///            from the rings what the burst waited for (ws_path.h), and counts that by cause (ws_ledgers.h)
 #ifndef WS_FLIGHT_H
 #define WS_FLIGHT_H
 
@@ -19,16 +20,10 @@ void ws_flight_begin(struct ws_pool_s *pool);
 /// @brief The pool ends, or was not made.
 void ws_flight_end(struct ws_pool_s *pool);
 
-/// @brief Copy the rings beside the record if a late burst has asked for it. That wakes the guard on
-/// @p word, whose memory may be gone. @threads guards
-void ws_flight_look(ws_au32_t *word);
-
-/// @brief The control group's quota was used up since the guard's last look. @threads guards
-void ws_flight_throttled(void);
-
-/// @brief Have a guard copy the rings; without a user at most so often an hour. @return false: they are in no
-/// file, or it does so now
-bool ws_flight_copy(bool by_user);
+/// @brief Copy the record for a user. @param key  of the request: not 0, and that of no other one
+/// @return NULL: it is done; why not; WS_FLIGHT_LATER: ask again. @threads one at a time
+const char *ws_flight_copy(uint64_t key);
+#define WS_FLIGHT_LATER "later"
 
 /// @brief From now on the pool's bursts are judged by this deadline, though its settings may not have asked.
 /// @return false: no memory

@@ -3,8 +3,6 @@
 /// ws_ledgers.h.
 #include "ws_ledgers.h"
 
-#include "../pool/ws_callback.h"
-
 #define COUNT(ledger, field) (&(ledger)->count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 
 static ws_ledger_room_t *first; ///< of all
@@ -32,12 +30,8 @@ void ws_ledger_end(struct ws_pool_s *pool)
     ws_stat_store(&ledger->pool, 0);
 }
 
-/// The library is unloaded, or the process ends: then a thread may still hold one of a pool that lives.
-__attribute__((destructor)) static void free_all(void)
+void ws_ledgers_free(void)
 {
-  for (const ws_ledger_room_t *ledger = first; ledger; ledger = ledger->next)
-    if (ws_stat_load(&ledger->pool) != 0)
-      return;
   while (first) {
     ws_ledger_room_t *next = first->next;
     free(first);
@@ -47,23 +41,39 @@ __attribute__((destructor)) static void free_all(void)
 
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
-  uint64_t own[sizeof(ws_ledger_t) / sizeof(uint64_t)] = {0};
+  ws_ledger_t own = {0};
   const ws_ledger_room_t *of = ws_ledger_of(pool);
-  for (size_t i = 0; of && i < sizeof(own) / sizeof(own[0]); i++)
-    own[i] = ws_stat_load(&of->count[i]);
+  uint64_t *const word = (uint64_t *)&own;
+  for (size_t i = sizeof(own) / sizeof(*word); of && i-- > 0;) // causes before the number of late ones
+    word[i] = ws_stat_load(&of->count[i]);
+  ws_cause_stats_t *rest = &own.by[WS_CAUSE_UNSEEN]; // what has no other cause
+  *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, 0};
+  for (uint32_t i = 0; i < WS_CAUSE_UNSEEN; i++) {
+    rest->bursts -= own.by[i].bursts < rest->bursts ? own.by[i].bursts : rest->bursts;
+    rest->total_ns -= own.by[i].total_ns < rest->total_ns ? own.by[i].total_ns : rest->total_ns;
+  }
+  if (rest->bursts == 0) // parts are rounded
+    rest->total_ns = 0;
   if (pool && ledger)
-    ws_sized_put(ledger, bytes, own, sizeof(own));
+    ws_sized_put(ledger, bytes, &own, sizeof(own));
 }
 
-void ws_ledger_late(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most,
-                    uint64_t over_ns)
+void ws_ledger_burst(ws_ledger_room_t *ledger, uint64_t over_ns)
+{
+  ws_stat_add(COUNT(ledger, bursts), 1);
+  if (over_ns == 0)
+    return;
+  ws_stat_add(COUNT(ledger, late), 1);
+  ws_stat_add(&ledger->over_ns, over_ns);
+  ws_histogram_add(&ledger->ends, over_ns);
+}
+
+void ws_ledger_cause(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most)
 {
   for (uint32_t i = 0; i < WS_CAUSES; i++) {
     ws_stat_add(COUNT(ledger, by[i].total_ns), part_ns[i]);
     if (part_ns[i] > ws_stat_load(COUNT(ledger, by[i].worst_ns)))
       ws_stat_store(COUNT(ledger, by[i].worst_ns), part_ns[i]);
   }
-  ws_histogram_add(&ledger->ends, over_ns);
-  ws_stat_add(COUNT(ledger, late), 1);
   ws_stat_add(COUNT(ledger, by[most].bursts), 1);
 }

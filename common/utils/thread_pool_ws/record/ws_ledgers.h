@@ -19,6 +19,7 @@ typedef struct ws_ledger_room_s {
   ws_au64_t deadline_ns; ///< S as in its settings
   bool by_settings; ///< I they ask; else it counts while there is a deadline
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
+  ws_au64_t over_ns; ///< S in sum
   ws_histogram_t ends; ///< of late bursts, over their limits. If two end at once, one may get lost
   struct ws_ledger_room_s *next; ///< of all, under the lock of pools
 } ws_ledger_room_t;
@@ -28,6 +29,9 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
 
 /// @brief The pool, which may have none, ends.
 void ws_ledger_end(struct ws_pool_s *pool);
+
+/// @brief There are no pools any more.
+void ws_ledgers_free(void);
 
 /// @return the pool's; NULL = it has none
 static inline ws_ledger_room_t *ws_ledger_of(const struct ws_pool_s *pool)
@@ -42,13 +46,10 @@ static inline bool ws_ledger_counts(const ws_ledger_room_t *ledger, uint64_t poo
          && (ledger->by_settings || ws_hint_load(&ledger->deadline_ns) != 0);
 }
 
-/// @brief Count a late burst: ns by cause, and the main cause.
-void ws_ledger_late(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most,
-                    uint64_t over_ns);
+/// @brief Count a burst. @param over_ns  how late it has ended; 0 = it has not
+void ws_ledger_burst(ws_ledger_room_t *ledger, uint64_t over_ns);
 
-static inline void ws_ledger_burst(ws_ledger_room_t *ledger)
-{
-  ws_stat_add(&ledger->count[offsetof(ws_ledger_t, bursts) / sizeof(uint64_t)], 1);
-}
+/// @brief Count what a late one was late for: ns by cause, and the main cause. @threads  the scribe's
+void ws_ledger_cause(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most);
 
 #endif

@@ -11,73 +11,73 @@
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
-void ws_rings_compare_clocks(ws_event_file_t *file)
+void ws_rings_begin(void)
 {
-  uint64_t own_ns, real_ns;
-  ws_clock_pair(&own_ns, &real_ns);
-  ws_stat_store(&file->own_ns, own_ns);
-  ws_stat_store(&file->real_ns, real_ns);
-}
-
-void ws_rings_begin(ws_event_file_t *file)
-{
+  ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid()};
   ws_clock_begin();
-  memcpy(file->magic, "WSREC003", sizeof(file->magic));
-  file->pid = (uint32_t)getpid();
-  ws_os_read("/proc/self/maps", file->maps, sizeof(file->maps));
-  ws_rings.file = file;
-  ws_rings_compare_clocks(file);
 }
 
 static void give_back(ws_event_ring_t *ring)
 {
-  if (ring == &ws_ring_none || !ws_rings_are_own())
-    return;
-  ws_stat_store(&ring->tid, 0);
-  // [edge RING release] the owner's fields
-  ws_store_release(&ws_rings.taken[ring - ws_rings.file->ring], 0);
+  for (uint32_t i = 0; ws_rings_are_own() && i < ws_hint_load(&ws_rings.count); i++)
+    if (ws_ring(i) == ring) {
+      ws_stat_store(&ring->tid, 0);
+      ws_store_release(&ws_rings.taken[i], 0); // [edge RING release] the owner's fields
+    }
 }
 
-/// @return the number of a ring that the caller has taken; WS_RINGS = there is none
-static uint32_t find_free(void)
+/// @return a ring that the caller has taken; NULL = there is none
+static ws_event_ring_t *find_free(void)
 {
-  for (uint32_t number = 0; number < WS_RINGS; number++) {
+  for (uint32_t i = 0; i < WS_RINGS; i++) {
     uint32_t none = 0;
-    if (ws_cas_acq_rel(&ws_rings.taken[number], &none, 1)) // [edge RING acq_rel] its last owner's fields
-      return number;
+    if (!ws_cas_acq_rel(&ws_rings.taken[i], &none, 1)) // [edge RING acq_rel] its last owner's fields
+      continue;
+    ws_event_ring_t *ring = ws_load_acquire(&ws_rings.ring[i]); // [edge RING acquire] its memory
+    if (ring)
+      return ring;
+    if (!(ring = ws_os_map(sizeof(*ring)))) {
+      ws_store_release(&ws_rings.taken[i], 0); // [edge RING release] nothing
+      return NULL;
+    }
+    for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
+      ws_stat_add(&ring->event[at].what, 0);
+    ws_store_release(&ws_rings.ring[i], ring); // [edge RING release] its memory
+    uint32_t seen = ws_expected_load(&ws_rings.count);
+    while (seen <= i && !ws_cas_acq_rel(&ws_rings.count, &seen, i + 1)) // [edge RING acq_rel]
+      ;
+    return ring;
   }
-  return WS_RINGS;
-}
-
-/// Of threads at one time, with those that got no ring.
-static void count_at_least(uint32_t rings)
-{
-  uint32_t seen = ws_expected_load(&ws_rings.file->rings);
-  while (seen < rings)
-    if (ws_cas_acq_rel(&ws_rings.file->rings, &seen, rings)) // [edge RING acq_rel]
-      return;
+  return NULL;
 }
 
 ws_event_ring_t *ws_ring_take(void)
 {
   ws_self_t *self = ws_self();
   const ws_worker_t *worker = self->worker;
-  if (!ws_rings_are_own())
+  ws_event_ring_t *ring = ws_rings_are_own() ? find_free() : &ws_ring_none;
+  if (!ring && ws_stat_add(&ws_rings.without, 1) == 0)
+    ws_warn(&(ws_settings_t){0}, "deadline, record: %u threads have events; bursts of others are not judged",
+            ws_hint_load(&ws_rings.count));
+  if (!ring || ring == &ws_ring_none)
     return &ws_ring_none;
-  const uint32_t number = find_free(), without = number == WS_RINGS ? ws_stat_add(&ws_rings.without, 1) : 0;
-  count_at_least(number + without + 1);
-  if (number == WS_RINGS && without == 0)
-    ws_warn(&(ws_settings_t){0}, "deadline, record: bursts of threads beyond %u are not judged", WS_RINGS);
-  if (number == WS_RINGS)
-    return &ws_ring_none;
-  ws_event_ring_t *ring = &ws_rings.file->ring[number];
-  memset(ring, 0, offsetof(ws_event_ring_t, event)); // its last owner's
-  prctl(PR_GET_NAME, ring->name);
+  uint64_t name[2] = {0};
+  prctl(PR_GET_NAME, name);
+  ws_store_release(&ring->head, 0); // [edge RING release] no event
+  memset(&ring->depth, 0, offsetof(ws_event_ring_t, event) - offsetof(ws_event_ring_t, depth));
+  ws_stat_store(&ring->name[0], name[0]);
+  ws_stat_store(&ring->name[1], name[1]);
   ws_stat_store(&ring->who, worker ? worker->pool->id << 16 | worker->index : 0);
   ws_store_release(&ring->tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
-  for (uint32_t at = 0; at < WS_RING_EVENTS; at += 256) // its pages come now, not in the middle of a burst
-    ws_stat_add(&ring->event[at].what, 0);
   self->leave = give_back;
   ws_process_see_end(self);
   return ring;
+}
+
+void ws_rings_end(void)
+{
+  ws_self()->ring = NULL;
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+    ws_os_unmap((void *)(uintptr_t)ws_ring(i), sizeof(ws_event_ring_t));
+  ws_rings.pid = 0;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_rings.h
-/// The rings: the last events of each thread, in one mapping. nrbench/trace/rings.py reads the file.
+/// The rings: the last events of each thread, in memory of the process. ws_file.h writes them to files.
 ///
-/// Roles     A ring has one owner, which writes. Any thread reads, and so does another process.
+/// Roles     A ring has one owner, which writes. Any thread reads.
 /// Overrun   The owner never waits. A reader leaves out the oldest events, which it may be overwriting.
-/// Lifetime  The mapping stays until the process ends: any thread may be in the middle of an event. A thread
-///           that ends gives its ring back, and the next one takes it.
+/// Lifetime  A thread that ends gives its ring back, and the next one takes it. Its memory, 66 KiB, is mapped
+///           for the first owner and stays until the library is unloaded. So there are as many rings as
+///           threads had events at one time, at most WS_RINGS.
 #ifndef WS_RINGS_H
 #define WS_RINGS_H
 
@@ -15,7 +16,7 @@
 #include "ws_clock.h" // IWYU pragma: export
 #include "ws_event.h" // IWYU pragma: export
 
-#define WS_RINGS 128u
+#define WS_RINGS 1024u
 #define WS_RING_EVENTS 4096u ///< a power of two
 
 /// Of one kind of bursts or phases: the median of their lengths, and the 99th percentile of their tasks'.
@@ -34,37 +35,29 @@ typedef struct {
 typedef struct ws_event_ring_s {
   /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none
   ws_au64_t head, who, tid;
-  char name[16]; ///< I
+  ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
   ws_span_t span;
-  uint64_t idle_at, began, ran; ///< when it last noted IDLE; a task: begin and length
+  uint64_t began, ran; ///< a task: begin and length
   ws_learnt_t learnt[8];
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
 } ws_event_ring_t;
 
-/// The mapping, and the file. A copy has as many rings as there are. Its layout is rings.py's, too.
-typedef struct {
-  char magic[8];
-  uint32_t pid;
-  ws_au32_t rings; ///< S used at one time, with those that were not to be had
-  ws_au64_t own_ns, real_ns; ///< S the rings' clock and CLOCK_REALTIME, at one time
-  alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
-  ws_event_ring_t ring[WS_RINGS];
-} ws_event_file_t;
-
 /// What the process has of them: begun once, before any event.
 extern struct ws_rings_s {
-  ws_event_file_t *file; ///< NULL = there are no rings
-  ws_au32_t taken[WS_RINGS]; ///< S 1 = a thread has that ring
+  uint32_t pid; ///< whose they are; 0 = there are none
+  ws_au32_t count; ///< S that have memory, the first ones
   ws_au32_t without; ///< S threads that got none
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
+  ws_au32_t taken[WS_RINGS]; ///< S 1 = a thread has that ring
+  ws_aptr_t ring[WS_RINGS]; ///< S
 } ws_rings;
 
-/// @brief Begin the rings. @param file  memory of zeros
-void ws_rings_begin(ws_event_file_t *file);
-/// @brief Compare the rings' clock with CLOCK_REALTIME, for readers.
-void ws_rings_compare_clocks(ws_event_file_t *file);
+/// @brief Begin the rings: there are none, or those of a parent of a fork.
+void ws_rings_begin(void);
+/// @brief No thread makes events any more: unmap them.
+void ws_rings_end(void);
 /// @brief Take a ring for the calling thread. @return ws_ring_none = there is none
 ws_event_ring_t *ws_ring_take(void);
 extern ws_event_ring_t ws_ring_none;
@@ -83,20 +76,14 @@ static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kin
 /// @return whether there are rings, and not of the parent of a fork
 static inline bool ws_rings_are_own(void)
 {
-  return ws_rings.file && ws_rings.file->pid == (uint32_t)getpid();
+  return ws_rings.pid != 0 && ws_rings.pid == (uint32_t)getpid();
 }
 
-/// @return how many rings threads have
-static inline uint32_t ws_ring_count(void)
+/// @param number  below ws_rings.count
+static inline const ws_event_ring_t *ws_ring(uint32_t number)
 {
-  const uint32_t asked = ws_hint_load(&ws_rings.file->rings);
-  return asked < WS_RINGS ? asked : WS_RINGS;
-}
-
-/// @return ns in which the ring's thread has not used a CPU, since some time
-static inline uint64_t ws_ring_idle_ns(const ws_event_ring_t *ring)
-{
-  return ws_os_now_ns() - ws_os_thread_cpu_ns((int32_t)ws_hint_load(&ring->tid));
+  const ws_event_ring_t *ring = ws_load_acquire(&ws_rings.ring[number]); // [edge RING acquire] its memory
+  return ring ? ring : &ws_ring_none; // its first owner has just got the number
 }
 
 #endif

@@ -27,7 +27,6 @@
 #include <sched.h>
 
 #include "../prewake/ws_prewake.h"
-#include "../record/ws_flight.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_affinity.h"
@@ -233,10 +232,8 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   ws_hint_store(&its->watch.due, 0);
   const uint64_t before = watch->throttled;
   watch->throttled = ws_os_throttled();
-  if (watch->throttled > before) {
+  if (watch->throttled > before)
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
-    ws_flight_throttled();
-  }
   update_spin_cpus(pool, watch);
 }
 
@@ -274,7 +271,6 @@ static void *guard_thread(void *pool_arg)
     const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
-    ws_flight_look(&its->guard);
     const uint64_t rest_ns = settled ? pool->live.sleep_ns : MISSING_NS;
     ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
     if (!settled && ws_os_now_ns() >= settle_ns) {

@@ -8,13 +8,9 @@ void ws_flight_begin(struct ws_pool_s *pool) {}
 
 void ws_flight_end(struct ws_pool_s *pool) {}
 
-void ws_flight_look(ws_au32_t *word) {}
-
-void ws_flight_throttled(void) {}
-
-bool ws_flight_copy(bool by_user)
+const char *ws_flight_copy(uint64_t key)
 {
-  return false;
+  return "there is no record";
 }
 
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)

@@ -9,35 +9,46 @@
 #include <unistd.h>
 
 #include "../../../include/ws_ledger.h"
-#include "../../../record/ws_copies.h"
+#include "../../../record/ws_file.h"
 #include "../../../record/ws_flight.h"
 #include "../../support/ws_test.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
-static struct stat about; ///< the last file
 
-static uint32_t copies; ///< in it
+typedef struct {
+  uint32_t records, copies;
+  bool is_whole; ///< each begins as it should, and has a ring
+  bool is_private;
+} files_t;
 
-/// @return the number of records, which it deletes, and their copies
-static uint32_t take_records(void)
+/// @param takes  delete them
+static files_t look_at_files(bool takes)
 {
+  files_t found = {.is_whole = true, .is_private = true};
   DIR *dir = opendir(folder);
-  uint32_t count = 0;
-  copies = 0;
-  for (struct dirent *entry; dir && (entry = readdir(dir));)
-    if (strstr(entry->d_name, ".record")) {
-      const bool is_copy = strstr(entry->d_name, ".record")[7] == '.';
-      struct stat file;
-      fstatat(dirfd(dir), entry->d_name, &file, AT_SYMLINK_NOFOLLOW);
-      *(is_copy ? &copies : &count) += 1;
-      about = is_copy ? about : file;
-      // A copy has the rings that threads have taken. No other user reads it.
-      CU_ASSERT_TRUE(!is_copy || file.st_size >= (off_t)offsetof(ws_event_file_t, ring[1]));
-      CU_ASSERT_EQUAL(file.st_mode, S_IFREG | 0600);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const char *end = strstr(entry->d_name, ".record");
+    struct stat about;
+    char magic[8] = "";
+    if (!end || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    *(end[7] == '.' ? &found.copies : &found.records) += 1;
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC004", 8) == 0
+                      && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
+    found.is_private &= about.st_mode == (S_IFREG | 0600);
+    close(file);
+    if (takes)
       unlinkat(dirfd(dir), entry->d_name, 0);
-    }
+  }
   closedir(dir);
-  return count;
+  return found;
+}
+
+static bool is_written(void *unused)
+{
+  const files_t found = look_at_files(false);
+  return found.records == 1 && found.is_whole;
 }
 
 /// @return a pool that has run a burst
@@ -54,52 +65,38 @@ static ws_pool_t *recorded_pool(const char *where, uint64_t deadline_ns)
 static int die(void *unused)
 {
   recorded_pool(folder, 0);
-  return raise(SIGKILL);
+  return test_until(is_written, NULL) ? raise(SIGKILL) : 1;
 }
 
 /// The child of a fork must not write into its parent's file.
 static int fork_inside(void *unused)
 {
-  recorded_pool(folder, 0);
+  ws_pool_t *pool = recorded_pool(folder, 0);
   const pid_t child = test_fork();
   if (child == 0) {
-    recorded_pool(folder, 0);
-    _exit(ws_rings.file->pid != (uint32_t)getpid());
+    ws_pool_destroy(recorded_pool(folder, 0));
+    _exit(ws_rings.pid != (uint32_t)getpid());
   }
-  return test_status_of(child) || ws_rings.file->pid != (uint32_t)getpid();
+  const int status = test_status_of(child);
+  ws_pool_destroy(pool);
+  return status || ws_rings.pid != (uint32_t)getpid();
 }
 
+/// The pool runs, and its bursts are judged.
 static int without_room(void *unused)
 {
   ws_ledger_t ledger;
-  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
-  ws_pool_ledger(recorded_pool(folder, 0), &ledger); // the rings are in memory
-  return test_warnings_with("File too large; there is no record") != 1 || ledger.bursts != 1;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, 1 << 16});
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  ws_pool_ledger(pool, &ledger);
+  ws_pool_destroy(pool);
+  return ledger.bursts != 1 || test_warnings_with("File too large; the record lacks") > 1;
 }
 
 static int without_folder(void *unused)
 {
   recorded_pool("/proc/self/no", 0);
   return test_warnings_with("record=/proc/self/no: No such file or directory") != 1;
-}
-
-static bool is_looked_for(void *unused)
-{
-  return ws_hint_load(&ws_copies.guard) != NULL || test_cpus() < 2;
-}
-
-static bool is_copied(void *unused)
-{
-  return ws_hint_load(&ws_copies.after) < WS_COPY_NONE || test_cpus() < 2;
-}
-
-/// The guard of a pool that is there already finds the rings.
-static int beside_a_plain_pool(void *unused)
-{
-  ws_settings_t settings = test_settings(2);
-  test_create(&settings);
-  recorded_pool(folder, 0);
-  return test_until(is_looked_for, NULL) ? 0 : 1;
 }
 
 static int too_late(void *unused)
@@ -111,23 +108,85 @@ static int too_late(void *unused)
   return test_warnings_with("a pool before this one began without; there is no record") != 1;
 }
 
-/// Each burst is later than its deadline: more than the copies that are kept.
-static int be_late(void *unused)
+/// The folder is named as it was when the pool began.
+static int go_elsewhere(void *unused)
 {
-  ws_ledger_t ledger;
-  ws_pool_t *pool = recorded_pool(folder, 1);
-  for (uint32_t i = 0; i < 100; i++, test_sleep_ms(1))
-    test_burst(pool, 10, test_empty_task, NULL);
-  ws_pool_ledger(pool, &ledger);
-  return ledger.bursts != 101 || ledger.late != 101 || !test_until(is_copied, NULL); // none is half done
+  if (chdir(folder) != 0)
+    return 1;
+  ws_pool_t *pool = recorded_pool(".", 0);
+  if (chdir("/") != 0)
+    return 1;
+  ws_pool_destroy(pool);
+  return 0;
 }
 
-/// No burst is late, but a user asks.
+/// A user, or logrotate, takes the file away or cuts it short: it is made, or filled, again.
+static int lose_file(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  char command[sizeof(folder) + 40];
+  for (uint32_t cut = 0; cut < 2; cut++) {
+    if (!test_until(is_written, NULL))
+      return 1;
+    snprintf(command, sizeof(command), cut ? "truncate -s 0 %s/*.record" : "rm %s/*.record", folder);
+    if (system(command) != 0 || !test_until(is_written, NULL))
+      return 2 + (int)cut;
+  }
+  ws_pool_destroy(pool);
+  return 0;
+}
+
+static bool is_examined(void *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.bursts == 101 && ledger.late == 101 && ledger.by[WS_CAUSE_UNSEEN].bursts == 0;
+}
+
+/// Each burst is later than its deadline, and gets a cause. At a start that makes no copies.
+static int be_late(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 1);
+  for (uint32_t i = 0; i < 100; i++)
+    test_burst(pool, 10, test_empty_task, NULL);
+  const bool examined = test_until(is_examined, pool);
+  ws_pool_destroy(pool);
+  return examined ? 0 : 1;
+}
+
+static const char *answer;
+
+static bool is_answered(void *key)
+{
+  answer = ws_flight_copy(*(uint64_t *)key);
+  return !answer || strcmp(answer, WS_FLIGHT_LATER) != 0;
+}
+
+/// The answer comes after the copy, and says if there is none.
 static int copy_now(void *unused)
 {
-  recorded_pool(folder, UINT64_MAX / 4);
-  test_until(is_looked_for, NULL);
-  return (!ws_flight_copy(true) && test_cpus() > 1) || !test_until(is_copied, NULL);
+  ws_pool_t *pool = recorded_pool(folder, UINT64_MAX / 4);
+  const bool is_copied = test_until(is_answered, &(uint64_t){7}) && !answer;
+  const bool is_there = look_at_files(false).copies == 1;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, RLIM_INFINITY});
+  const bool is_refused = test_until(is_answered, &(uint64_t){8}) && answer && strstr(answer, "too large");
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+  ws_pool_destroy(pool);
+  return is_copied && is_there && is_refused ? 0 : 1;
+}
+
+/// Restarted again and again.
+static int live_often(void *unused)
+{
+  for (uint32_t i = 0; i < 6; i++) {
+    const pid_t child = test_fork();
+    if (child == 0) {
+      ws_pool_destroy(recorded_pool(folder, 0));
+      _exit(0);
+    }
+    test_status_of(child);
+  }
+  return 0;
 }
 
 TEST_CASE(the_files_are_whole_private_and_few)
@@ -135,18 +194,21 @@ TEST_CASE(the_files_are_whole_private_and_few)
   static const struct {
     int (*child)(void *unused);
     int status;
-    uint32_t records;
-    bool is_late;
-  } rows[] = {{die, 128 + SIGKILL, 1, false}, {fork_inside, 0, 2, false}, {without_room, 0, 0, false},
-              {without_folder, 0, 0, false},  {too_late, 0, 0, false},    {beside_a_plain_pool, 0, 1, false},
-              {copy_now, 0, 1, true},         {be_late, 0, 1, true}};
+    uint32_t records, copies;
+    bool is_cut;
+  } rows[] = {
+      {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 2, 0, false}, {without_room, 0, 1, 0, true},
+      {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
+      {lose_file, 0, 1, 0, false},       {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
+      {live_often, 0, 3, 0, false},
+  };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
-    CU_ASSERT_EQUAL(take_records(), rows[i].records);
-    CU_ASSERT_TRUE(rows[i].is_late ? (copies > 0 && copies <= WS_COPIES) || test_cpus() < 2 : copies == 0);
-    // no page can lack room later
-    CU_ASSERT_TRUE(about.st_size == sizeof(ws_event_file_t) && about.st_blocks * 512 >= about.st_size);
+    const files_t found = look_at_files(true);
+    CU_ASSERT_EQUAL(found.records, rows[i].records);
+    CU_ASSERT_EQUAL(found.copies, rows[i].copies);
+    CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
   }
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
