@@ -98,7 +98,9 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
                    uintptr_t func)
 {
   ws_self_t *self = ws_self();
-  if (pool && !ws_hint_load(&pool->ledger))
+  const bool waits = kind == WS_NOTE_JOIN || kind == WS_NOTE_JOINED;
+  const bool is_of_task = waits && self->ring && self->ring->depth > 0; // of a pool that is judged
+  if (pool && !ws_hint_load(&pool->ledger) && !is_of_task)
     return;
   if (WS_UNLIKELY(!self->ring))
     self->ring = ws_ring_take();

@@ -80,7 +80,7 @@ static bool is_left(int folder, const char *name)
   const size_t letters = strlen(name), end = strlen(".record");
   struct stat about;
   if (strncmp(name, own.name, program_part()) != 0 || letters < end
-      || strcmp(name + letters - end, ".record"))
+      || strcmp(name + letters - end, ".record") != 0)
     return false;
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const bool left = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode)

@@ -90,6 +90,7 @@ const char *ws_flight_copy(uint64_t key)
   return error == ENODATA ? "there is no record" : error ? strerror(error) : NULL;
 }
 
+#ifndef WS_SIMULATED // that machine ends before the process
 /// The library is unloaded, or the process ends: then pools may live, whose threads go on.
 __attribute__((destructor)) static void end_all(void)
 {
@@ -103,3 +104,4 @@ __attribute__((destructor)) static void end_all(void)
   ws_ledgers_free();
   ws_file_end();
 }
+#endif
