@@ -40,9 +40,9 @@ from lintkit import (
 # The only headers of a room that other rooms may include.
 DOORS = {
     "classes": ("classes/ws_classes.h",),
-    "live": ("live/ws_live.h",),
     "page": ("page/ws_page.h",),
     "prewake": ("prewake/ws_prewake.h",),
+    "record": ("record/ws_flight.h",),
     "wide": ("wide/ws_wide.h",),
 }
 # Wings are written against the public headers; of the rooms they use only this one.

@@ -8,15 +8,27 @@ import pytest
 
 from nrbench.trace.reader import KINDS
 from nrbench.trace.record import TraceError
-from nrbench.trace.rings import BEGIN, BYTES, EVENTS, EVENTS_AT, MAGIC, RING, RINGS, RINGS_AT, Record
+from nrbench.trace.rings import (
+    BEGIN,
+    BYTES,
+    EVENTS,
+    EVENTS_AT,
+    MAGIC,
+    PART_AGO,
+    PART_TID,
+    RING,
+    RINGS_AT,
+    Record,
+)
 
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
 FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS}
 RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART = range(1, 14)
 JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WAKE, 0, POOL << 16),
           (1020, JOIN, POOL, GROUP), (1022, RUN, POOL, FUNC), (1100, RAN, POOL, GROUP),
-          (1200, JOINED, POOL, GROUP), (1210, PHASE_END, 1, 5 << 32 | 3 << 16 | 2), (1210, LATE, POOL, 105),
-          (1210, PART, 3, 40), (1210, PART, 0, 5)]  # fmt: skip
+          (1200, JOINED, POOL, GROUP), (1210, PHASE_END, 1, 5 << 32 | 3 << 16 | 2), (1220, LATE, POOL, 105),
+          (1220, PART, PART_TID, 7), (1220, PART, PART_AGO, 10), (1220, PART, 3, 40),
+          (1220, PART, 0, 5)]  # fmt: skip
 WORKER = [(900, PARK, 0, 0), (1030, UNPARK, 0, 9), (1032, RUN, POOL, FUNC), (1190, RAN, POOL, GROUP)]
 
 
@@ -34,7 +46,7 @@ def ring(events, tid, who=0, head=None):
 
 def record(folder, *rings, name="tpool-ws-7-1.record", **fields):
     data = BEGIN.pack(*(FIELDS | fields).values()).ljust(RINGS_AT, b"\0") + b"".join(rings)
-    (folder / name).write_bytes(data.ljust(RINGS_AT + RINGS * BYTES, b"\0"))
+    (folder / name).write_bytes(data.ljust(RINGS_AT + 2 * BYTES, b"\0"))
     return folder
 
 
@@ -46,6 +58,9 @@ def folder(tmp_path):
 def test_it_has_a_traces_events(folder):
     ((pid, _, table, notes, _),) = Record(folder).processes()
     names = [KINDS[kind] for kind in table.kind]
+    late = Record(folder)
+    late.processes()
+    assert [(one.tid, one.end_ns - REAL_NS, one.over_ns) for one in late.late] == [(7, 710, 45)]
     assert (
         pid == 7
         and names.count("push") == names.count("run_begin") == 2
@@ -69,13 +84,22 @@ def test_the_report_and_the_worst_late_bursts(folder, tool):
 
 
 def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
-    later = [(at + 10**6 + 10 * i, *rest) for i in range(400) for at, *rest in JOINER]
+    later = [(at + 10**6 + 1000 * i, *rest) for i in range(400) for at, *rest in JOINER]
     record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
     record(tmp_path, ring(later[-EVENTS:], 7, head=len(later)))
     trace = Record(tmp_path)
     ((*_, table, _, _),) = trace.processes()
     assert len(trace.lost) == 1 and len(trace.late) > 2 and table.epoch.nunique() == 2
-    assert table.time.is_unique or not table.duplicated().any()
+    assert not table[table.kind != KINDS.index("push")].duplicated().any()
+
+
+def test_a_step_of_the_wall_clock_makes_no_burst_twice(tmp_path):
+    second = [(at + 10**4, *rest) for at, *rest in JOINER]
+    record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
+    record(tmp_path, ring([*JOINER, *second], 7), own_ns=600, real_ns=REAL_NS + 37 * 10**9)
+    trace = Record(tmp_path)
+    trace.processes()
+    assert len(trace.late) == 2
 
 
 @pytest.mark.parametrize("field, value", [

@@ -70,8 +70,8 @@ static void run_task_events(void)
 static void run_notes(void)
 {
   for (uint32_t i = 0; i < BATCH_EVENTS / 2; i++) {
-    WS_NOTE(WS_NOTE_RUN, 1u, (uintptr_t)run_loop, 0);
-    WS_NOTE(WS_NOTE_RAN, 1u, (uintptr_t)hidden(i), 0);
+    WS_NOTE(NULL, WS_NOTE_RUN, 1u, (uintptr_t)run_loop, 0);
+    WS_NOTE(NULL, WS_NOTE_RAN, 1u, (uintptr_t)hidden(i), 0);
   }
 }
 

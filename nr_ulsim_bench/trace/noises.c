@@ -177,6 +177,13 @@ static void run_burst(ws_pool_t *pool, bool is_long)
 }
 
 /// In a process of its own.
+/// Counts by cause follow the bursts.
+static void read_ledger(const ws_pool_t *pool, ws_ledger_t *ledger)
+{
+  clock_sleep_until(clock_now_ns() + 300000000u);
+  ws_pool_ledger(pool, ledger);
+}
+
 static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
 {
   const uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), workers = cpus > 1 ? cpus - 1 : 1;
@@ -199,12 +206,14 @@ static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t dea
     run_burst(pool, is_noisy && noises[noise].is_long && i % EVERY == 0);
     const uint64_t end_ns = clock_now_ns();
     at_ns += PERIOD_NS;
-    if (i == WARM)
-      ws_pool_ledger(pool, &before);
+    if (i == WARM) {
+      read_ledger(pool, &before);
+      at_ns = clock_now_ns() + PERIOD_NS;
+    }
     if (i >= WARM)
       ns[i - WARM] = end_ns - begin_ns;
   }
-  ws_pool_ledger(pool, &result.ledger);
+  read_ledger(pool, &result.ledger);
   result.ledger.late -= before.late;
   result.ledger.bursts -= before.bursts;
   for (uint32_t i = 0; i < WS_CAUSES; i++)

@@ -24,10 +24,14 @@ set(WS_CORE_SOURCES
   classes/ws_classes.c
   trace/ws_probe.c
   trace/ws_traced.c
-  live/ws_file.c
-  live/ws_ledger.c
-  live/ws_path.c
-  live/ws_rings.c
+  record/ws_burst.c
+  record/ws_clock.c
+  record/ws_file.c
+  record/ws_flight.c
+  record/ws_ledgers.c
+  record/ws_path.c
+  record/ws_rings.c
+  record/ws_scribe.c
   prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A record as a trace: the rings of a process's threads (thread_pool_ws/live/ws_rings.h), with the same
+"""A record as a trace: the rings of a process's threads (thread_pool_ws/record/ws_rings.h), with the same
 events, and files in which they were copied at late bursts. Events between the copies are lost. A ring has
 less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
 is told by their order."""
@@ -17,11 +17,12 @@ from nrbench.live.page import CAUSES
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
-MAGIC = b"WSREC003"
-BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_event_file_t
-RING, RINGS = struct.Struct("<3Q16s"), 128  # ws_event_ring_t
+MAGIC = b"WSREC004"
+BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
+RING, RINGS = struct.Struct("<3Q16s"), 1024  # ws_event_ring_t
 EVENTS, EVENTS_AT = 4096, 1024
 BYTES = EVENTS_AT + 16 * EVENTS
+PART_TID, PART_AGO = 1022, 1023  # of PART, beside causes
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
@@ -54,17 +55,17 @@ class Piece:
     """A file: the rings, or a copy of them."""
 
     def __init__(self, path: Path) -> None:
-        self.path, data = path, path.read_bytes()
+        self.path, self.life, data = path, path.name.partition(".record")[0], path.read_bytes()
         if len(data) < RINGS_AT:
             raise self.wrong("size", f"{len(data)} bytes, shorter than a header")
         magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
         if magic != MAGIC:
             raise self.wrong("magic", repr(magic))
-        if not 0 < own_ns < 1 << 62:
+        if not 0 < own_ns < 1 << 60:
             raise self.wrong("own_ns", str(own_ns))
         if not 0 < real_ns < 1 << 61:
             raise self.wrong("real_ns", str(real_ns))
-        self.offset_ns, self.without = real_ns - own_ns, max(asked - RINGS, 0)
+        self.own_ns, self.offset_ns, self.without = own_ns, real_ns - own_ns, max(asked - RINGS, 0)
         self.maps = data[MAPS:RINGS_AT].split(b"\0")[0].decode(errors="replace")
         end = RINGS_AT + min(asked, RINGS) * BYTES
         self.is_cut = len(data) < end
@@ -75,6 +76,12 @@ class Piece:
         begin = max(overwritten, default=min((ring.time[0] for ring in self.rings), default=FOREVER))
         self.begin_ns, self.is_whole = int(begin), not overwritten
         self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
+
+    def move(self, offset_ns: int) -> None:
+        """Have times of the epoch as the process's clock says them with another offset."""
+        by, self.offset_ns = offset_ns - self.offset_ns, offset_ns
+        self.rings = [ring._replace(time=ring.time + by) for ring in self.rings]
+        self.begin_ns, self.end_ns = self.begin_ns + by, self.end_ns + by
 
     def wrong(self, field: str, why: str) -> TraceError:
         return TraceError(f"{self.path}: {field}: {why}; not a record of this version, or damaged")
@@ -109,6 +116,7 @@ class Record(Trace):
     def __init__(self, path: Path, part: Stretch | None = None) -> None:
         self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
         self.lost, self.warnings, self.about = [], [], {"images": {}, "threads": {}}
+        self._records: dict[str, list[Piece]] = defaultdict(list)  # by their lives, the oldest piece first
         pieces = [Piece(file) for file in sorted(path.glob("*.record*"))]
         for piece in pieces:
             if piece.is_cut:
@@ -116,17 +124,22 @@ class Record(Trace):
             if piece.without:
                 missing = f"{piece.without} threads had no ring: their events are not there"
                 self.warnings.append(f"{piece.path}: {missing}")
-        pieces = sorted((piece for piece in pieces if piece.rings), key=lambda piece: piece.begin_ns)
+        pieces = [piece for piece in pieces if piece.rings]
         if not pieces:
             raise TraceError(f"{path}: there is no event in its records")
+        for piece in sorted(pieces, key=lambda piece: piece.own_ns):
+            self._records[piece.life].append(piece)
+        for life in self._records.values():  # all pieces have one clock, also if the wall clock was set
+            for piece in life:
+                piece.move(life[-1].offset_ns)
+            life.sort(key=lambda piece: piece.begin_ns)
+        pieces.sort(key=lambda piece: piece.begin_ns)
         self.first_ns = min(piece.begin_ns for piece in pieces)
         self.last_ns = max(piece.end_ns for piece in pieces)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.path.stat().st_mtime for piece in pieces)
-        self._records: dict[str, list[Piece]] = defaultdict(list)  # by their records, the oldest piece first
         self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
         for piece in pieces:
-            self._records[piece.path.name.partition(".record")[0]].append(piece)
             for ring in piece.rings:
                 self.about["threads"][f"0:{piece.pid}:{ring.tid}"] = ring.name
 
@@ -163,8 +176,8 @@ class Record(Trace):
             kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
             if kind == LATE:
                 self.late.append(LateBurst(pid, ring.tid, time - address, time, {}))
-            elif kind == PART and self.late and small < len(CAUSES):
-                self.late[-1].over[CAUSES[small]] = address
+            elif kind == PART and self.late:
+                self._part(small, address)
             if kind in (PHASE, PHASE_END) and small < len(PHASES):
                 of, numbers = f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}", address & 0xFFFF
                 frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
@@ -191,6 +204,16 @@ class Record(Trace):
             elif kind == UNPARK:
                 row[5] = small
             yield row
+
+    def _part(self, small: int, address: int) -> None:
+        """Of the last late burst, as the scribe notes it later, in its own ring."""
+        late = self.late[-1]
+        if small == PART_TID:
+            self.late[-1] = late._replace(tid=address)
+        elif small == PART_AGO:
+            self.late[-1] = late._replace(begin_ns=late.begin_ns - address, end_ns=late.end_ns - address)
+        elif small < len(CAUSES):
+            late.over[CAUSES[small]] = address
 
     def _names(self, file: Piece) -> list[Event]:
         """What the process and the files in it are called."""

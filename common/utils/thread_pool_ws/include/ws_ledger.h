@@ -25,6 +25,7 @@ typedef enum {
   WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
   WS_CAUSE_OTHER_POOL, ///< a wait for another pool
   WS_CAUSE_UNKNOWN,
+  WS_CAUSE_UNSEEN, ///< not examined yet, or bursts were late faster than that could be done
   WS_CAUSES
 } ws_cause_t;
 
@@ -37,15 +38,16 @@ typedef struct {
 /// Bursts of a pool, and the causes of the late ones. A later version may append fields.
 typedef struct {
   uint64_t bursts; ///< bursts, and phases where they are marked (ws_trace_slot.h)
-  uint64_t late; ///< of these
+  uint64_t late; ///< of these; counts by cause follow within 0.2 s
   ws_cause_stats_t by[WS_CAUSES]; ///< [ws_cause_t] those
 } ws_ledger_t;
 
 /// @return a few words in English, "long task"; NULL if @p cause is none
 static inline const char *ws_cause_name(ws_cause_t cause)
 {
-  static const char *const names[] = {"slow wake",       "no CPU",      "quota",      "long task",
-                                      "too few threads", "serial time", "other pool", "unknown"};
+  static const char *const names[] = {"slow wake",  "no CPU",          "quota",
+                                      "long task",  "too few threads", "serial time",
+                                      "other pool", "unknown",         "not examined"};
   return (uint32_t)cause < WS_CAUSES ? names[cause] : NULL;
 }
 

@@ -260,9 +260,9 @@ typedef struct {
   /// those that take longer than 1.25 times the median of their kind. Default 0: as AUTO if report or record
   /// asks for the counts, else none.
   uint64_t deadline_ns;
-  /// A folder in which the process keeps the last events of its threads, in a file of 9 MB that survives it,
-  /// and up to eight copies (docs/tracing.md). Of several pools the first that asks for counts or a record
-  /// decides. "" = none.
+  /// A folder in which the process keeps the last events of its threads, in a file that survives it, and up
+  /// to eight copies (docs/tracing.md). Of several pools the first that asks for counts or a record decides.
+  /// "" = none.
   char record[WS_RECORD_PATH_MAX];
   /// For pin_step: number of the mask's CPU, counted from 0, with which the steps begin; of a smaller mask,
   /// its last CPU. The steps go on through the CPUs after it. Those before it are used when each of these has

@@ -18,8 +18,8 @@
 
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
-#include "../live/ws_live.h"
 #include "../pool/ws_callback.h"
+#include "../record/ws_flight.h"
 #include "../sleep/ws_budget.h"
 
 // As a reader of version 3 knows them.
@@ -207,7 +207,7 @@ static ws_page_settings_t in_force(const struct ws_pool_s *pool)
   return (ws_page_settings_t){.spin = ws_spin_mode(pool),
                               .spin_cpu_max = ws_spin_percent(pool),
                               .lead_ns = ws_spin_lead_ns(pool),
-                              .deadline_ns = ws_hint_load(&ws_live_judged(pool)->deadline_ns),
+                              .deadline_ns = ws_flight_deadline_ns(pool),
                               .cap = ws_awake_cap(pool)};
 }
 
@@ -223,7 +223,8 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
 }
 
 /// @return why nothing of the request is done; NULL = all of it is
-static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
+                         const char *copy_failed)
 {
   const uint64_t deadline_ns = wanted->deadline_ns;
   if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
@@ -236,29 +237,27 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
-  if (what & WS_PAGE_DEADLINE && deadline_ns != 0 && !ws_live_judge(pool))
+  if (what & WS_PAGE_RECORD && copy_failed)
+    return copy_failed;
+  if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
     return "no memory is left for the events that show what is late";
-  if (what & WS_PAGE_RECORD && !ws_live_copy(true))
-    return "there is no record, or it is copied now";
   if (what & WS_PAGE_SPIN)
     ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
   if (what & WS_PAGE_SPIN_CPU_MAX)
     ws_pool_set_spin_cpu_max(pool, wanted->spin_cpu_max);
   if (what & WS_PAGE_CAP)
     ws_awake_cap_set(pool, wanted->cap);
-  if (what & WS_PAGE_DEADLINE)
-    ws_hint_store(&ws_live_judged(pool)->deadline_ns, deadline_ns);
   return NULL;
 }
 
 /// Do all that the request asks, or nothing. @param line  for the log
 static void change(struct ws_pool_s *pool, struct ws_page_its_s *its, const ws_page_request_t *request,
-                   const char *how, char line[LINE])
+                   const char *how, const char *copy_failed, char line[LINE])
 {
   ws_page_known_t *known = &its->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
-  const char *why = apply(pool, request->what, &request->wanted);
+  const char *why = apply(pool, request->what, &request->wanted, copy_failed);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
   snprintf(line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid, request->who,
@@ -318,9 +317,10 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   part->known.real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
   part->known.is = in_force(pool);
   ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
+  const ws_histogram_t *ends = ws_flight_ends(pool);
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
     part->starts[i] = ws_stat_load(&its->starts.count[i]);
-    part->ends[i] = ws_stat_load(&ws_live_judged(pool)->ends.count[i]);
+    part->ends[i] = ends ? ws_stat_load(&ends->count[i]) : 0;
   }
   ws_pool_prewake_stats(pool, &part->prewake);
   const ws_stats_out_t out = {&part->stats, sizeof(part->stats), &part->worker[0].stats,
@@ -347,10 +347,14 @@ static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char
   const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
   if (known->held && !(is_there && request.session == its->hold.session)) {
     known->held = 0;
-    change(pool, its, &its->hold, "no longer held by", line);
+    change(pool, its, &its->hold, "no longer held by", NULL, line);
   } else if (is_there && request.number != 0) {
+    const uint64_t key = request.session ^ (uint64_t)request.number << 32;
+    const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
+    if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
+      return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, its, &request, "asked by", line);
+    change(pool, its, &request, "asked by", copy_failed, line);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? its->hold.what : 0;

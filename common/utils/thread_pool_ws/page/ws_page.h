@@ -68,7 +68,7 @@ typedef struct {
 #define WS_PAGE_SPIN_CPU_MAX 2u
 #define WS_PAGE_CAP 4u
 #define WS_PAGE_DEADLINE 8u
-#define WS_PAGE_RECORD 16u ///< copy the record now
+#define WS_PAGE_RECORD 16u ///< copy the record now: answered when that is done
 #define WS_PAGE_HOLD 32u ///< set back when the asker is gone
 #define WS_PAGE_ALL 63u
 

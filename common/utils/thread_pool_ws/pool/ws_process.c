@@ -30,6 +30,8 @@ static void free_lanes(void *unused)
     }
   }
   pthread_mutex_unlock(&ws_process.pools_lock);
+  if (ws_self()->leave)
+    ws_self()->leave(ws_self()->ring);
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 

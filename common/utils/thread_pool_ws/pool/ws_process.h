@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
 /// State that all pools of the process share, and thread-local state. With ws_os_process.c,
-/// ws_os_relax.c, ws_block.c, ws_probe.c and ws_page.c the only mutable state outside a pool.
+/// ws_os_relax.c, ws_block.c, ws_probe.c, ws_page.c and record/ the only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
@@ -45,7 +45,8 @@ typedef struct {
   ws_traced_phase_t phase[WS_TRACE_PHASES];
   ws_laneless_t *laneless; ///< tasks of pools where it had no lane, the innermost; NULL = none
   ws_steps_t steps; ///< of the thread's own stack
-  struct ws_event_ring_s *ring; ///< its events (live/); NULL = it has made none
+  struct ws_event_ring_s *ring; ///< its events (record/); NULL = it has made none
+  void (*leave)(struct ws_event_ring_s *ring); ///< gives it back when the thread ends; NULL = it has none
   uint32_t next; ///< cache entry to replace next
   ws_lane_ref_t lane[WS_LANE_CACHE];
 } ws_self_t;

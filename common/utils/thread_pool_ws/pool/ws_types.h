@@ -180,6 +180,7 @@ struct ws_pool_s {
   size_t block_bytes; ///< I
   struct ws_pool_s *next; ///< in the process's list, under its lock
   ws_live_t live; ///< I
+  ws_aptr_t ledger; ///< S private to record/; NULL = its bursts are not judged, and it makes no events there
 };
 
 _Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is the worker");

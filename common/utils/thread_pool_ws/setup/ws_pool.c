@@ -4,13 +4,13 @@
 #define _GNU_SOURCE
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
-#include "../live/ws_live.h"
 #include "../page/ws_page.h"
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../pool/ws_near.h"
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
+#include "../record/ws_flight.h"
 #include "../skip/ws_skip.h"
 #include "../sleep/ws_affinity.h"
 #include "../sleep/ws_guard.h"
@@ -118,6 +118,7 @@ static int allocate(struct ws_pool_s *pool)
 
 static void free_pool(struct ws_pool_s *pool)
 {
+  ws_flight_end(pool);
   for (uint32_t i = 0; pool->block && i < ws_queue_count(&pool->tasks); i++)
     ws_deque_free(&pool->tasks.queue[i]->deque);
   for (ws_kind_t kind = 0; kind < pool->tasks.kinds; kind++)
@@ -189,8 +190,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   pool->requested = checked.workers;
   pool->skips = &ws_skips;
   pool->id = ws_add_relaxed(&ws_process.pool_ids, 1) + 1; // relaxed: only has to be unique
-  ws_live_begin(pool);
-  if (WS_PROBE_SEEN())
+  ws_flight_begin(pool);
+  if (WS_PROBE_SEEN() && (ws_provider_takes_all() || ws_hint_load(&pool->ledger)))
     ws_init_store(&pool->runs, WS_RUNS_NOTED);
   ws_relax_init();
   ws_pool_set_spin(pool, checked.spin, checked.spin_lead_ns);

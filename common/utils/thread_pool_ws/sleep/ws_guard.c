@@ -26,7 +26,6 @@
 
 #include <sched.h>
 
-#include "../live/ws_live.h"
 #include "../prewake/ws_prewake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
@@ -234,10 +233,8 @@ void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
   const uint64_t before = watch->throttled;
   const ws_grants_t grants = ws_os_grants();
   watch->throttled = grants.throttled;
-  if (watch->throttled > before) {
+  if (watch->throttled > before)
     ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
-    ws_live_throttled();
-  }
   update_spin_cpus(pool, watch, grants.cpus);
 }
 
@@ -275,7 +272,6 @@ static void *guard_thread(void *pool_arg)
     const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
-    ws_live_look(&its->guard);
     const uint64_t rest_ns = settled ? pool->live.sleep_ns : MISSING_NS;
     ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
     if (!settled && ws_os_now_ns() >= settle_ns) {

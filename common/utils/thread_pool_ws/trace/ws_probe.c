@@ -90,7 +90,7 @@ void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     WS_PROBE(symbol_processing_begin, frame, slot, id);
   else
     WS_PROBE(ulsch_decoding_begin, frame, slot, id);
-  WS_NOTE(WS_NOTE_PHASE, phase, OF(frame, slot, id), 0);
+  WS_NOTE(NULL, WS_NOTE_PHASE, phase, OF(frame, slot, id), 0);
 }
 
 void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
@@ -99,5 +99,5 @@ void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     WS_PROBE(symbol_processing_end, frame, slot, id, tasks);
   else
     WS_PROBE(ulsch_decoding_end, frame, slot, id, tasks);
-  WS_NOTE(WS_NOTE_PHASE_END, phase, OF(frame, slot, tasks), 0);
+  WS_NOTE(NULL, WS_NOTE_PHASE_END, phase, OF(frame, slot, tasks), 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for the rings (live/) and for LTTng, where one of them has a table.
+/// WS_PROBE(event, fields...): an event for the rings (record/) and for LTTng, where one of them has a table.
 /// Else the fields are not even evaluated. WS_PROBE_LTTNG: for LTTng alone, nothing in a build without.
 ///
 /// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A
@@ -58,19 +58,25 @@
 ///   PUSH                 small: the pool; address: the group. In a ring: so many tasks one after the other
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
-///   IDLE                 ns in which the thread has not used a CPU, since some time
+///   IDLE                 of records of version 3
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
-///   LATE PART            a burst has ended late: pool, its ns; a cause, its ns
+///   LATE PART            of the scribe. A burst has ended late: pool, its ns. Then causes, their ns, and as
+///                        small WS_PART_TID: the thread that joined, WS_PART_AGO: ns since the end
 // clang-format off
 typedef enum {
   WS_NOTE_RUN = 1, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK, WS_NOTE_UNPARK,
   WS_NOTE_WAKE, WS_NOTE_IDLE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_LATE, WS_NOTE_PART
 } ws_note_t;
 // clang-format on
+enum { WS_PART_TID = 1022, WS_PART_AGO };
+
+struct ws_pool_s;
 
 /// One function for each event, with its fields. NULL = nothing takes it.
 typedef struct {
-  void (*note)(ws_note_t kind, uint32_t small, uint64_t address, uintptr_t func); ///< for the rings
+  /// For the rings. pool: that the event is about; NULL = none
+  void (*note)(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small, uint64_t address,
+               uintptr_t func);
   /// @return whether a session records the event run_begin
   bool (*records)(void);
   WS_EVENTS(WS_EVENT_MEMBER)
@@ -83,6 +89,13 @@ extern __attribute__((visibility("hidden"))) ws_aptr_t ws_provider;
 static inline const ws_provider_t *ws_provider_events(void)
 {
   return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
+}
+
+/// @return whether events of each pool have a taker. The rings take those of pools that are judged
+static inline bool ws_provider_takes_all(void)
+{
+  const ws_provider_t *events = ws_provider_events();
+  return !events || events->push;
 }
 
 /// @brief Find the provider, once in the process, if it is not there from the start (LD_PRELOAD) and the
@@ -106,8 +119,8 @@ void ws_provider_find(void);
     if (WS_PROBE_SEEN() && ws_provider_events()->event)                                                      \
       ws_provider_events()->event(__VA_ARGS__);                                                              \
   } while (0)
-/// For the rings, beside WS_PROBE(). @p func  of PUSH
-#define WS_NOTE(kind, small, address, func) WS_PROBE(note, kind, small, address, func)
+/// For the rings, beside WS_PROBE(). @p pool  that the event is about. @p func  of PUSH
+#define WS_NOTE(pool, kind, small, address, func) WS_PROBE(note, pool, kind, small, address, func)
 #ifdef WS_LTTNG
 #define WS_PROBE_LTTNG WS_PROBE
 #else

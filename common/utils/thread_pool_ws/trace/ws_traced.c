@@ -12,7 +12,8 @@ WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here,
   for (uint64_t i = 0; i < count; i++) {
     WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
              (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
-    WS_NOTE(WS_NOTE_PUSH, ws_traced_pool(pool), ws_traced_group(tasks[i].group), (uintptr_t)tasks[i].func);
+    WS_NOTE(pool, WS_NOTE_PUSH, ws_traced_pool(pool), ws_traced_group(tasks[i].group),
+            (uintptr_t)tasks[i].func);
   }
 }
 
@@ -27,7 +28,7 @@ WS_SELDOM void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_
   else
     WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
   // last: to judge a late burst takes time
-  WS_NOTE(ends ? WS_NOTE_JOINED : WS_NOTE_JOIN, ws_traced_pool(pool), ws_traced_group(group), 0);
+  WS_NOTE(pool, ends ? WS_NOTE_JOINED : WS_NOTE_JOIN, ws_traced_pool(pool), ws_traced_group(group), 0);
 }
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)

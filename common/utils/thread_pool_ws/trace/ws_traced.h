@@ -48,7 +48,7 @@ static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, 
 
 static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  WS_NOTE(WS_NOTE_RUN, ws_traced_pool(pool), (uintptr_t)task->func, 0);
+  WS_NOTE(pool, WS_NOTE_RUN, ws_traced_pool(pool), (uintptr_t)task->func, 0);
   WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func, (uintptr_t)task->arg,
            ws_traced_group(task->group));
 }
@@ -61,14 +61,14 @@ static inline void ws_traced_run_as(void (*func)(void *arg), const void *arg)
 
 static inline void ws_traced_run_end(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  WS_NOTE(WS_NOTE_RAN, ws_traced_pool(pool), ws_traced_group(task->group), 0);
+  WS_NOTE(pool, WS_NOTE_RAN, ws_traced_pool(pool), ws_traced_group(task->group), 0);
   WS_PROBE(run_end, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg);
 }
 
 static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *by)
 {
   WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
-  WS_NOTE(WS_NOTE_WAKE, 0, woken->pool->id << 16 | woken->index, 0);
+  WS_NOTE(woken->pool, WS_NOTE_WAKE, 0, woken->pool->id << 16 | woken->index, 0);
 }
 
 /// Counts it, too.

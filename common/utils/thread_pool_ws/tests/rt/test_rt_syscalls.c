@@ -5,7 +5,7 @@
 /// CPU, and a look at their own priority; for the workers the move off a producer's CPU before they park,
 /// and the offer of their CPU while they spin; for the guard a look at the state of threads (/proc), and at
 /// the CPUs and the quota that the process has, and heavy fences. The pushing thread has the strictest
-/// filter.
+/// filter, also if each of its bursts is late and recorded.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -89,10 +89,13 @@ static void burst(uint32_t round)
 }
 
 /// All workers and the guard have been at work: none of the pool's threads is still setting itself up.
-static void warm_up(uint32_t workers)
+static void warm_up(uint32_t workers, const char *record)
 {
   TEST_GATE(gate);
-  pool = test_pool(workers);
+  ws_settings_t settings = test_settings(workers);
+  settings.deadline_ns = record ? 1 : 0;
+  snprintf(settings.record, sizeof(settings.record), "%s", record ? record : "");
+  pool = test_create(&settings);
   for (uint32_t round = 0; round < 1000; round++) {
     test_hold(pool, &gate, workers);
     test_gate_let(&gate, workers);
@@ -108,6 +111,7 @@ static void warm_up(uint32_t workers)
 typedef struct {
   uint32_t workers;
   bool misbehaves; ///< makes a call that is not allowed: the filter must stop it
+  const char *record; ///< a folder; NULL = its bursts are not judged
 } child_t;
 
 /// Where clock_gettime is a real system call (no vDSO) it would be seen as one.
@@ -124,7 +128,7 @@ static bool has_vdso_clock(void)
 static int behave(void *child_arg)
 {
   const child_t *child = child_arg;
-  warm_up(child->workers);
+  warm_up(child->workers, NULL);
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return TEST_CHILD_SKIP;
   if (!install(pool_filter, TEST_COUNT(pool_filter), SECCOMP_FILTER_FLAG_TSYNC))
@@ -140,7 +144,7 @@ static int behave(void *child_arg)
 static int push_strictly(void *child_arg)
 {
   const child_t *child = child_arg;
-  warm_up(child->workers);
+  warm_up(child->workers, child->record);
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
       || !install(push_filter, TEST_COUNT(push_filter), 0))
     return TEST_CHILD_SKIP;
@@ -175,6 +179,17 @@ TEST_CASE(no_other_system_call)
     check(push_strictly, (child_t){.workers = workers});
     check(behave, (child_t){.workers = workers});
   }
+}
+
+/// Of threads that push and join: others examine their bursts, and write the record.
+TEST_CASE(no_other_system_call_with_ledger_and_record)
+{
+  char folder[] = "/tmp/ws-rt-XXXXXX", command[40];
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+  for (uint32_t workers = 1; workers <= 4; workers *= 2)
+    check(push_strictly, (child_t){.workers = workers, .record = folder});
+  snprintf(command, sizeof(command), "rm -r %s", folder);
+  CU_ASSERT_EQUAL(system(command), 0);
 }
 
 TEST_MAIN("rt_syscalls")

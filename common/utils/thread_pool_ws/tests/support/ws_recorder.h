@@ -54,7 +54,7 @@ static inline recorder_field_t recorder_text(const char *text)
 #define WS_PROBE(event, ...)                                                                                 \
   recorder_note(#event, (const recorder_field_t[RECORDER_FIELDS_MAX]){RECORDER_MAP(__VA_ARGS__)})
 #define WS_PROBE_LTTNG(...) WS_PROBE(__VA_ARGS__)
-#define WS_NOTE(kind, small, address, func) (void)(address)
+#define WS_NOTE(pool, kind, small, address, func) (void)(address)
 #define WS_PROBE_SEEN() true
 
 /// Where a field stands in its events (trace/ws_tp.h).

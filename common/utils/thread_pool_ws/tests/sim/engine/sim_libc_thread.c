@@ -82,9 +82,9 @@ int __wrap_pthread_setschedparam(pthread_t id, int policy, const struct sched_pa
 {
   sim_thread_t *thread = thread_of(id);
   sim_step(sim_ps(sim_machine.syscall_ns));
-  thread->class = policy == SCHED_RR || policy == SCHED_FIFO ? SIM_REALTIME
-                  : policy == SCHED_BATCH                    ? SIM_BATCH
-                                                             : SIM_FAIR;
+  thread->class = policy == SCHED_RR || policy == SCHED_FIFO      ? SIM_REALTIME
+                  : policy == SCHED_BATCH || policy == SCHED_IDLE ? SIM_BATCH
+                                                                  : SIM_FAIR;
   thread->priority = param->sched_priority;
   return 0;
 }

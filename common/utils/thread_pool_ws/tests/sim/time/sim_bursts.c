@@ -435,7 +435,9 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   series->preempted = preempted() - run.preempted_before;
   series->wall_us = (double)(run.ended_ps - run.begun_ps) / 1e6;
   series->ledger.bursts -= run.ledger_before.bursts;
-  for (uint32_t i = 0; i < WS_CAUSES; i++)
-    series->ledger.by[i].bursts -= run.ledger_before.by[i].bursts;
+  for (uint32_t i = 0; i < WS_CAUSES; i++) { // those that were not examined then may be fewer now
+    const uint64_t now = series->ledger.by[i].bursts, before = run.ledger_before.by[i].bursts;
+    series->ledger.by[i].bursts = now > before ? now - before : 0;
+  }
   return true;
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_burst.c
+/// ws_burst.h.
+#include "ws_burst.h"
+
+#include "ws_scribe.h"
+
+#define LEARNS 64u ///< bursts of a kind until its median is believed
+#define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
+#define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
+
+/// The setting's AUTO is the value of a limit that is learnt, as 0 is.
+static uint64_t deadline_given_ns(const ws_ledger_room_t *ledger)
+{
+  const uint64_t given_ns = ws_hint_load(&ledger->deadline_ns);
+  return given_ns == WS_DEADLINE_AUTO ? 0 : given_ns;
+}
+
+/// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
+static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
+{
+  const ws_span_t *span = &ring->span;
+  const uint64_t size = ws_histogram_bucket(span->pushed << WS_HISTOGRAM_FIRST_OCTAVE);
+  const uint64_t key = span->in == WS_IN_PHASE ? WS_IN_PHASE + span->phase : (span->key << 16) + size;
+  ws_learnt_t *learnt = &ring->learnt[(key ^ key >> 20) % KINDS];
+  if (learnt->key != key)
+    *learnt = (ws_learnt_t){.key = key};
+  return learnt;
+}
+
+/// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value
+static uint64_t follow(uint64_t learnt, uint64_t value, uint32_t up, uint32_t down)
+{
+  const uint64_t step = learnt / 1024 + 1;
+  if (learnt == 0 || value == 0)
+    return learnt + value;
+  return value > learnt ? learnt + up * step : learnt > down * step ? learnt - down * step : learnt;
+}
+
+/// The burst, or phase, has ended: judge it, and learn from it. Without a push a phase is of no pool.
+static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
+{
+  const ws_span_t *span = &ring->span;
+  ws_learnt_t *learnt = learnt_of(ring);
+  const uint64_t task_ns = ring->ran;
+  ring->span.in = WS_IN_NOTHING;
+  ring->ran = 0;
+  if (!ws_ledger_counts(span->ledger, span->pool))
+    return;
+  const uint64_t given_ns = deadline_given_ns(span->ledger);
+  const bool learns = learnt->count++ < LEARNS;
+  const uint64_t length = now_ns - span->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
+  const uint64_t limit = given_ns ? given_ns : usual + usual / 4;
+  ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
+  if (length > limit)
+    ws_scribe_late(
+        span->ledger,
+        &(ws_late_burst_t){
+            ring, span->begin, now_ns, span->pool, limit, learns ? limit : usual, learnt->task_p99, {0}, 0});
+  learnt->length = follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
+  learnt->task_p99 = follow(learnt->task_p99, task_ns, 99, 1);
+}
+
+/// @return whether the push is one more of the last event, without the clock
+static bool note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
+{
+  ws_span_t *span = &ring->span;
+  if (ring->depth == 0) {
+    if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
+      *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_clock_ns()};
+    span->pushed++;
+    span->pool = pool ? pool->id : 0;
+    span->ledger = ws_ledger_of(pool);
+    span->group = group;
+  }
+  ws_au64_t *last = &ring->event[(ws_own_load(&ring->head) - 1) % WS_RING_EVENTS].what;
+  const uint64_t what = ws_own_load(last);
+  const bool is_more = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
+                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
+  if (is_more)
+    ws_stat_store(last, ws_event_once_more(what));
+  return is_more;
+}
+
+/// A task begins, or ends.
+static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, uint32_t pool, uint64_t address)
+{
+  const bool begins = kind == WS_NOTE_RUN;
+  ring->depth -= !begins && ring->depth > 0; // it may have begun before the record
+  ws_ring_put(ring, now_ns, kind, pool, address);
+  if (!begins && ring->ran == 0 && ring->began) // the first of a burst, without others in it
+    ring->ran = now_ns - ring->began;
+  ring->began = begins ? now_ns : 0;
+  ring->depth += begins;
+}
+
+void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small, uint64_t address,
+                   uintptr_t func)
+{
+  ws_self_t *self = ws_self();
+  const bool waits = kind == WS_NOTE_JOIN || kind == WS_NOTE_JOINED;
+  const bool is_of_task = waits && self->ring && self->ring->depth > 0; // of a pool that is judged
+  if (pool && !ws_hint_load(&pool->ledger) && !is_of_task)
+    return;
+  if (WS_UNLIKELY(!self->ring))
+    self->ring = ws_ring_take();
+  ws_event_ring_t *ring = self->ring;
+  ws_span_t *span = &ring->span;
+  if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, pool, address, func)))
+    return;
+  const uint64_t now_ns = ws_clock_ns();
+  if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
+    note_task(ring, now_ns, kind, small, address);
+    return;
+  }
+  ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
+  if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
+    ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
+  const bool joins =
+      kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
+  if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
+    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .begin = now_ns};
+  else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
+    end_burst(ring, now_ns);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_file.h
+/// The record: the rings in a file, and copies of it. nrbench/trace/rings.py reads both.
+///
+/// No memory of a file is touched: the scribe writes what is new in the rings by pwrite(), five times a
+/// second. A disk that is frozen or full, and a file that was cut short or removed, cost events, and give
+/// a warning. A process that is killed leaves what was written until then.
+///
+/// The process holds flock() on its file as long as it lives, by a mapping (as ws_page.h). Of this program
+/// and user two records of processes that are gone are kept; older ones are removed when a record begins.
+/// @threads  the scribe's, but for ws_file_begin()
+#ifndef WS_FILE_H
+#define WS_FILE_H
+
+#include "ws_rings.h" // IWYU pragma: export
+
+#define WS_COPIES 8u ///< by number; at late bursts as many in an hour
+
+/// What a file begins with. The rings follow, each as ws_event_ring_t.
+typedef struct {
+  char magic[8];
+  uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
+  uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
+  alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
+} ws_file_head_t;
+
+/// @brief Begin the record in settings->record, which may be "": there is none. What fails is a warning.
+void ws_file_begin(const ws_settings_t *settings);
+
+/// @brief The library is unloaded: let go of the lock.
+void ws_file_end(void);
+
+/// @return whether there is a record
+bool ws_file_is_there(void);
+
+/// @brief Write what is new. A failure is a warning, once.
+void ws_file_write(void);
+
+/// @brief Write a whole copy beside it. @return 0 or an error number
+int ws_file_copy(uint32_t number);
+
+#endif

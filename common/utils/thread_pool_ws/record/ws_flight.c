@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_flight.c
+/// ws_flight.h.
+#include "ws_flight.h"
+
+#include "../pool/ws_callback.h"
+#include "ws_burst.h"
+#include "ws_file.h"
+#include "ws_scribe.h"
+
+static ws_provider_t table; ///< constant once it is seen
+
+/// The process has rings, which take its events, and the pool a ledger. @return false: no memory
+static bool begin_ledger(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
+{
+  const ws_settings_t *settings = &pool->settings;
+  if (!ws_rings_are_own()) { // the first one, or in the child of a fork
+    ws_scribe_forget();
+    ws_rings_begin();
+    ws_file_begin(settings);
+    table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
+    table.note = ws_burst_note;
+    ws_self()->ring = NULL; // in that child there was none to take
+    ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
+  } else if (settings->record[0] && !ws_file_is_there()) {
+    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
+            settings->record);
+  }
+  return ws_ledger_begin(pool, deadline_ns, by_settings);
+}
+
+static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
+{
+  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
+  const bool judges = begin_ledger(pool, deadline_ns, by_settings);
+  pthread_mutex_unlock(&ws_process.pools_lock);
+  if (judges)
+    ws_scribe_begin(&pool->settings);
+  return judges;
+}
+
+void ws_flight_begin(struct ws_pool_s *pool)
+{
+  const ws_settings_t *settings = &pool->settings;
+  if (settings->deadline_ns != 0 || settings->report || settings->record[0])
+    begin(pool, settings->deadline_ns, true);
+}
+
+void ws_flight_end(struct ws_pool_s *pool)
+{
+  if (!ws_ledger_of(pool))
+    return;
+  ws_scribe_end(false);
+  pthread_mutex_lock(&ws_process.pools_lock);
+  ws_ledger_end(pool);
+  pthread_mutex_unlock(&ws_process.pools_lock);
+}
+
+bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)
+{
+  uint32_t plainly = WS_RUNS_PLAINLY;
+  ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  if (ledger)
+    ws_hint_store(&ledger->deadline_ns, deadline_ns);
+  if (ledger || deadline_ns == 0)
+    return true;
+  const bool judges = begin(pool, deadline_ns, false);
+  if (judges) // [edge PROVIDER acq_rel] the table, before tasks run with events; an abort stays
+    ws_cas_acq_rel(&pool->runs, &plainly, WS_RUNS_NOTED);
+  return judges;
+}
+
+uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool)
+{
+  const ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  return ledger ? ws_hint_load(&ledger->deadline_ns) : 0;
+}
+
+const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool)
+{
+  const ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  return ledger ? &ledger->ends : NULL;
+}
+
+const char *ws_flight_copy(uint64_t key)
+{
+  const int error = ws_scribe_copy(key);
+  if (error < 0)
+    return WS_FLIGHT_LATER;
+  return error == ENODATA ? "there is no record" : error ? strerror(error) : NULL;
+}
+
+#ifndef WS_SIMULATED // that machine ends before the process
+/// The library is unloaded, or the process ends: then pools may live, whose threads go on.
+__attribute__((destructor)) static void end_all(void)
+{
+  if (!ws_rings_are_own())
+    return;
+  ws_scribe_end(true);
+  if (ws_process.first)
+    return;
+  ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
+  ws_rings_end();
+  ws_ledgers_free();
+  ws_file_end();
+}
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_flight.h
+/// Why was this burst late: the record, and the ledger. A plug-in: other rooms call the functions below, and
+/// make events (ws_probe.h). ws_record_null.c links in its place.
+///
+///   record   each thread keeps its last events in a ring (ws_rings.h). If settings.record asks, the scribe
+///            writes them to a file (ws_scribe.h, ws_file.h)
+///   ledger   the joining thread sees that a burst or phase has ended late (ws_burst.h). The scribe finds
+///            from the rings what the burst waited for (ws_path.h), and counts that by cause (ws_ledgers.h)
+#ifndef WS_FLIGHT_H
+#define WS_FLIGHT_H
+
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
+
+/// @brief The pool is made: if its settings ask for the record, the ledger or a report, its events go to the
+/// rings from now on, and its bursts are judged. What fails is a warning, and the pool runs without.
+void ws_flight_begin(struct ws_pool_s *pool);
+
+/// @brief The pool ends, or was not made.
+void ws_flight_end(struct ws_pool_s *pool);
+
+/// @brief Copy the record for a user. @param key  of the request: not 0, and that of no other one
+/// @return NULL: it is done; why not; WS_FLIGHT_LATER: ask again. @threads one at a time
+const char *ws_flight_copy(uint64_t key);
+#define WS_FLIGHT_LATER "later"
+
+/// @brief From now on the pool's bursts are judged by this deadline, though its settings may not have asked.
+/// @return false: no memory
+bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns);
+
+/// @return the deadline of the pool's bursts, as in its settings
+uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool);
+
+/// @return how late the late ones have ended: over their limits. NULL = they are not judged
+const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_ledgers.c
+/// ws_ledgers.h.
+#include "ws_ledgers.h"
+
+#define COUNT(ledger, field) (&(ledger)->count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
+
+static ws_ledger_room_t *first; ///< of all
+
+bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
+{
+  ws_ledger_room_t *ledger = first;
+  while (ledger && ws_stat_load(&ledger->pool) != 0)
+    ledger = ledger->next;
+  ws_ledger_room_t *const next = ledger ? ledger->next : first;
+  if (!ledger && !(first = ledger = malloc(sizeof(*ledger)))) {
+    first = next;
+    return false;
+  }
+  *ledger = (ws_ledger_room_t){.pool = {pool->id}, .by_settings = by_settings, .next = next};
+  ws_init_store(&ledger->deadline_ns, deadline_ns);
+  ws_store_release(&pool->ledger, ledger); // [edge LEDGER release] what is in it
+  return true;
+}
+
+void ws_ledger_end(struct ws_pool_s *pool)
+{
+  ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  if (ledger)
+    ws_stat_store(&ledger->pool, 0);
+}
+
+void ws_ledgers_free(void)
+{
+  while (first) {
+    ws_ledger_room_t *next = first->next;
+    free(first);
+    first = next;
+  }
+}
+
+void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
+{
+  ws_ledger_t own = {0};
+  const ws_ledger_room_t *of = ws_ledger_of(pool);
+  uint64_t *const word = (uint64_t *)&own;
+  for (size_t i = sizeof(own) / sizeof(*word); of && i-- > 0;) // causes before the number of late ones
+    word[i] = ws_stat_load(&of->count[i]);
+  ws_cause_stats_t *rest = &own.by[WS_CAUSE_UNSEEN]; // what has no other cause
+  *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, 0};
+  for (uint32_t i = 0; i < WS_CAUSE_UNSEEN; i++) {
+    rest->bursts -= own.by[i].bursts < rest->bursts ? own.by[i].bursts : rest->bursts;
+    rest->total_ns -= own.by[i].total_ns < rest->total_ns ? own.by[i].total_ns : rest->total_ns;
+  }
+  if (rest->bursts == 0) // parts are rounded
+    rest->total_ns = 0;
+  if (pool && ledger)
+    ws_sized_put(ledger, bytes, &own, sizeof(own));
+}
+
+void ws_ledger_burst(ws_ledger_room_t *ledger, uint64_t over_ns)
+{
+  ws_stat_add(COUNT(ledger, bursts), 1);
+  if (over_ns == 0)
+    return;
+  ws_stat_add(COUNT(ledger, late), 1);
+  ws_stat_add(&ledger->over_ns, over_ns);
+  ws_histogram_add(&ledger->ends, over_ns);
+}
+
+void ws_ledger_cause(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most)
+{
+  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+    ws_stat_add(COUNT(ledger, by[i].total_ns), part_ns[i]);
+    if (part_ns[i] > ws_stat_load(COUNT(ledger, by[i].worst_ns)))
+      ws_stat_store(COUNT(ledger, by[i].worst_ns), part_ns[i]);
+  }
+  ws_stat_add(COUNT(ledger, by[most].bursts), 1);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_ledgers.h
+/// The ledgers of pools (ws_ledger.h), and their deadlines. A pool whose settings ask for nothing has none
+/// until a user asks for a deadline.
+///
+/// Lifetime  A thread in a phase, or one that examines a burst, may still hold the ledger of a pool that is
+///           gone. So a ledger's memory (1 KiB) is used again for another pool, and is freed when the library
+///           is unloaded. Who counts asks before whether it still is that pool's.
+#ifndef WS_LEDGERS_H
+#define WS_LEDGERS_H
+
+#include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../include/ws_ledger.h" // IWYU pragma: export
+#include "../pool/ws_types.h" // IWYU pragma: export
+
+/// Of a pool.
+typedef struct ws_ledger_room_s {
+  ws_au64_t pool; ///< S id; 0 = it is free
+  ws_au64_t deadline_ns; ///< S as in its settings
+  bool by_settings; ///< I they ask; else it counts while there is a deadline
+  ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)]; ///< S as in ws_ledger_t
+  ws_au64_t over_ns; ///< S in sum
+  ws_histogram_t ends; ///< of late bursts, over their limits. If two end at once, one may get lost
+  struct ws_ledger_room_s *next; ///< of all, under the lock of pools
+} ws_ledger_room_t;
+
+/// @brief Give the pool a ledger. @threads who has the lock of pools. @return false: no memory
+bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings);
+
+/// @brief The pool, which may have none, ends.
+void ws_ledger_end(struct ws_pool_s *pool);
+
+/// @brief There are no pools any more.
+void ws_ledgers_free(void);
+
+/// @return the pool's; NULL = it has none
+static inline ws_ledger_room_t *ws_ledger_of(const struct ws_pool_s *pool)
+{
+  return pool ? ws_load_acquire(&pool->ledger) : NULL; // [edge LEDGER acquire] what is in it
+}
+
+/// @return whether it is still that of the pool with this id, and counts
+static inline bool ws_ledger_counts(const ws_ledger_room_t *ledger, uint64_t pool)
+{
+  return ledger && ws_stat_load(&ledger->pool) == pool
+         && (ledger->by_settings || ws_hint_load(&ledger->deadline_ns) != 0);
+}
+
+/// @brief Count a burst. @param over_ns  how late it has ended; 0 = it has not
+void ws_ledger_burst(ws_ledger_room_t *ledger, uint64_t over_ns);
+
+/// @brief Count what a late one was late for: ns by cause, and the main cause. @threads  the scribe's
+void ws_ledger_cause(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES], ws_cause_t most);
+
+#endif

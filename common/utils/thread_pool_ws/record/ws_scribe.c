@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_scribe.c
+/// ws_scribe.h.
+#define _GNU_SOURCE
+#include "ws_scribe.h"
+
+#include <sched.h>
+
+#include "../pool/ws_callback.h"
+#include "ws_file.h"
+
+#define PERIOD_NS 10000000u
+#define SHARE 50u ///< it rests so many times as long as it has used its CPU
+#define PASS_NS 2000000u ///< of its CPU, for late bursts in a pass
+#define WRITE_NS 200000000u
+#define WATCH_NS 1000000000u ///< between two looks at the quota
+#define QUOTA_NS 2100000000u ///< a quota that was used up is so again
+#define CALM_NS 5000000000u ///< from the begin, without copies at late bursts: many are late at a start
+#define HOUR_NS 3600000000000u
+
+/// What of a late burst goes into the list.
+typedef struct {
+  ws_ledger_room_t *ledger;
+  uint64_t tid;
+  ws_late_burst_t burst;
+} entry_t;
+#define WORDS ((offsetof(entry_t, burst) + offsetof(ws_late_burst_t, part)) / sizeof(uint64_t))
+
+static struct {
+  pthread_mutex_t lock; ///< of the next three
+  pthread_t thread;
+  bool is_there;
+  uint32_t pools; ///< that are judged
+  ws_au32_t ends; ///< S futex
+  ws_au64_t places; ///< S in the list, given so far
+  struct {
+    ws_au64_t ready; ///< S its place + 1 when it is written
+    ws_au64_t word[WORDS]; ///< S
+  } list[WS_LATE_BURSTS];
+  ws_au64_t asked, done; ///< S of copies for users: keys
+  ws_au32_t error; ///< S of the last one
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void ws_scribe_late(ws_ledger_room_t *ledger, const ws_late_burst_t *burst)
+{
+  const entry_t entry = {ledger, ws_stat_load(&burst->ring->tid), *burst};
+  const uint64_t place = ws_stat_add(&own.places, 1);
+  uint64_t words[WORDS];
+  memcpy(words, &entry, sizeof(words));
+  ws_store_release(&own.list[place % WS_LATE_BURSTS].ready, 0); // [edge LATE release] it is written anew
+  for (size_t i = 0; i < WORDS; i++)
+    ws_stat_store(&own.list[place % WS_LATE_BURSTS].word[i], words[i]);
+  ws_store_release(&own.list[place % WS_LATE_BURSTS].ready, place + 1); // [edge LATE release] the words
+}
+
+/// @return whether the entry was read whole
+static bool read_entry(uint64_t place, entry_t *entry)
+{
+  uint64_t words[WORDS];
+  // [edge LATE acquire] the words
+  const uint64_t ready = ws_load_acquire(&own.list[place % WS_LATE_BURSTS].ready);
+  for (size_t i = 0; i < WORDS; i++)
+    words[i] = ws_load_acquire(&own.list[place % WS_LATE_BURSTS].word[i]); // [edge LATE acquire] before ready
+  memset(entry, 0, sizeof(*entry));
+  memcpy(entry, words, sizeof(words));
+  return ready == place + 1 && ws_stat_load(&own.list[place % WS_LATE_BURSTS].ready) == ready;
+}
+
+/// @brief Count a late burst, and note it for readers of the rings.
+static void enter(entry_t *entry, uint64_t quota_ns)
+{
+  ws_late_burst_t *burst = &entry->burst;
+  ws_event_ring_t *ring = ws_self()->ring;
+  uint64_t *part = burst->part;
+  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
+  if (quota_ns != 0 && (int64_t)(burst->end - quota_ns) < (int64_t)QUOTA_NS) {
+    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
+    part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
+  }
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    most = part[i] > part[most] ? i : most;
+  if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
+    most = WS_CAUSE_TOO_FEW;
+  if (ring != &ws_ring_none) {
+    ws_ring_put(ring, now_ns, WS_NOTE_LATE, burst->pool, length);
+    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_TID, entry->tid);
+    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_AGO, now_ns - burst->end);
+  }
+  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+    part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
+    if (part[i] > 0 && ring != &ws_ring_none)
+      ws_ring_put(ring, now_ns, WS_NOTE_PART, i, part[i]);
+  }
+  if (ws_stat_load(&entry->ledger->pool) == burst->pool)
+    ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
+  WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
+}
+
+/// What it remembers from pass to pass.
+typedef struct {
+  uint64_t place; ///< of the next late burst
+  uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
+  uint64_t write_ns, copy_ns; ///< when it writes, when a late burst may ask for a copy
+  uint64_t copies;
+} memory_t;
+
+static uint64_t own_cpu_ns(void)
+{
+  return ws_os_thread_cpu_ns(ws_os_tid());
+}
+
+/// @return whether there was a late burst
+static bool examine(memory_t *memory, uint64_t until_cpu_ns)
+{
+  const uint64_t places = ws_stat_load(&own.places), first = memory->place;
+  if (places - memory->place > WS_LATE_BURSTS)
+    memory->place = places - WS_LATE_BURSTS; // the others were overwritten
+  while (memory->place < places && own_cpu_ns() < until_cpu_ns) {
+    entry_t entry;
+    if (read_entry(memory->place, &entry)) {
+      ws_path_blame(&entry.burst);
+      enter(&entry, memory->quota_ns);
+    } else if (memory->place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
+      break; // it is being written
+    }
+    memory->place++;
+  }
+  return memory->place != first;
+}
+
+/// Of all control groups.
+static void watch_quota(memory_t *memory, uint64_t now_ns)
+{
+  if (now_ns < memory->watch_ns)
+    return;
+  const uint64_t before = memory->throttled;
+  memory->throttled = ws_os_grants().throttled;
+  if (memory->watch_ns != 0 && memory->throttled > before)
+    memory->quota_ns = now_ns;
+  memory->watch_ns = now_ns + WATCH_NS;
+}
+
+static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
+{
+  const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
+  if (!ws_file_is_there())
+    return;
+  if (asked != ws_stat_load(&own.done)) {
+    ws_stat_store(&own.error, (uint32_t)ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES)));
+    ws_store_release(&own.done, asked); // [edge LATE release] the error
+  } else if (is_late && now_ns >= memory->copy_ns) {
+    ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES));
+    memory->copy_ns = memory->copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
+  }
+  if (now_ns < memory->write_ns)
+    return;
+  ws_file_write();
+  memory->write_ns = now_ns + WRITE_NS;
+}
+
+static void *scribe(void *unused)
+{
+  const uint64_t begin_ns = ws_clock_ns();
+  memory_t memory = {.place = ws_stat_load(&own.places), .copy_ns = begin_ns + CALM_NS};
+  pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
+  pthread_setname_np(pthread_self(), "ws_scribe");
+  ws_self()->ring = ws_ring_take();
+  for (bool ends = false; !ends;) {
+    const uint64_t cpu_ns = own_cpu_ns();
+    ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
+    watch_quota(&memory, ws_clock_ns());
+    const bool is_late = examine(&memory, ends ? UINT64_MAX : cpu_ns + PASS_NS);
+    ws_path_sample();
+    memory.write_ns = ends ? 0 : memory.write_ns;
+    write_files(&memory, ws_clock_ns(), is_late);
+    const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
+    if (!ends)
+      ws_os_futex_wait(&own.ends, 0, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+  }
+  return unused;
+}
+
+void ws_scribe_begin(const ws_settings_t *settings)
+{
+  pthread_mutex_lock(&own.lock);
+  own.pools++;
+  if (!own.is_there) {
+    ws_store_relaxed(&own.ends, 0); // relaxed: there is no scribe
+    const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
+    own.is_there = error == 0;
+    if (error)
+      ws_warn(settings, "cannot create the thread that examines late bursts: %s", ws_os_refusal(error));
+  }
+  pthread_mutex_unlock(&own.lock);
+}
+
+void ws_scribe_end(bool process_ends)
+{
+  pthread_mutex_lock(&own.lock);
+  own.pools -= !process_ends;
+  if (own.is_there && (own.pools == 0 || process_ends)) {
+    ws_store_release(&own.ends, 1); // [edge LATE release] what came before
+    ws_os_futex_wake(&own.ends, 1);
+    pthread_join(own.thread, NULL);
+    own.is_there = false;
+  }
+  pthread_mutex_unlock(&own.lock);
+}
+
+void ws_scribe_forget(void)
+{
+  pthread_mutex_init(&own.lock, NULL);
+  own.is_there = false;
+  own.pools = 0;
+}
+
+int ws_scribe_copy(uint64_t key)
+{
+  if (!own.is_there || !ws_file_is_there())
+    return ENODATA;
+  if (ws_stat_load(&own.asked) != key)
+    ws_store_release(&own.asked, key); // [edge LATE release] only the key
+  if (ws_load_acquire(&own.done) != key) // [edge LATE acquire] the error
+    return -1;
+  return (int)ws_stat_load(&own.error);
+}

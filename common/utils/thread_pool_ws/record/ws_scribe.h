@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_scribe.h
+/// The scribe: a thread that examines late bursts and writes the record, so that no thread of a pool, and
+/// none that joins, has to. It lives while a pool is judged, and has the lowest class (SCHED_IDLE). It polls:
+/// a call of it would cost the joining thread more than all else. It uses at most about 2 % of a CPU.
+///
+/// A joining thread writes a late burst into a list of the last WS_LATE_BURSTS and goes on. One that was
+/// overwritten before the scribe came to it has no cause (WS_CAUSE_UNSEEN).
+#ifndef WS_SCRIBE_H
+#define WS_SCRIBE_H
+
+#include "ws_ledgers.h" // IWYU pragma: export
+#include "ws_path.h" // IWYU pragma: export
+
+#define WS_LATE_BURSTS 1024u ///< a power of two
+
+/// @brief One more pool is judged: have a scribe. A refusal is a warning. @threads  not with pools_lock
+void ws_scribe_begin(const ws_settings_t *settings);
+/// @brief One pool less: after the last one, or if the process ends, it examines and writes what is left, and
+/// ends. @threads  as above
+void ws_scribe_end(bool process_ends);
+/// @brief In the child of a fork there is none.
+void ws_scribe_forget(void);
+
+/// @brief A burst has ended late. @param burst  without its parts
+void ws_scribe_late(ws_ledger_room_t *ledger, const ws_late_burst_t *burst);
+
+/// @brief ws_flight_copy(). @return 0; -1: later; an error number: ENODATA = there is no record
+int ws_scribe_copy(uint64_t key);
+
+#endif

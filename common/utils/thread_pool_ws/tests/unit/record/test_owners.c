@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_owners.c
+/// Whose bursts are judged, and that counts belong to their pool and rings to their thread, when others come
+/// and go. With WS_STRESS_SECONDS, many of them.
+#include "../../../include/ws_ledger.h"
+#include "../../../include/ws_trace_slot.h"
+#include "../../../record/ws_flight.h"
+#include "../../support/ws_test.h"
+
+#define AUTO_NS (UINT64_MAX / 4) ///< no burst is late
+
+static uint32_t many(uint32_t usual)
+{
+  return getenv("WS_STRESS_SECONDS") ? 100000 : usual;
+}
+
+static ws_pool_t *judged_pool(uint64_t deadline_ns)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.deadline_ns = deadline_ns;
+  return test_create(&settings);
+}
+
+static uint64_t bursts(const ws_pool_t *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.bursts;
+}
+
+static void *one_burst(void *pool)
+{
+  test_burst(pool, 3, test_empty_task, NULL);
+  return NULL;
+}
+
+TEST_CASE(threads_that_come_and_go)
+{
+  ws_pool_t *pool = judged_pool(AUTO_NS);
+  const uint32_t threads = many(400);
+  for (uint32_t i = 0; i < threads; i++)
+    test_in_threads(1, one_burst, pool);
+  CU_ASSERT_EQUAL(bursts(pool), threads);
+  CU_ASSERT_EQUAL(test_warnings_with("are not judged"), 0);
+  ws_pool_destroy(pool);
+}
+
+TEST_CASE(pools_that_come_and_go)
+{
+  ws_pool_t *pool = judged_pool(AUTO_NS);
+  for (uint32_t i = 0; i < 10; i++)
+    one_burst(pool);
+  for (uint32_t i = 0; i < many(80); i++) {
+    ws_pool_t *other = judged_pool(1);
+    CU_ASSERT_EQUAL(bursts(other), 0);
+    one_burst(other);
+    CU_ASSERT_EQUAL(bursts(other), 1);
+    ws_pool_destroy(other);
+  }
+  CU_ASSERT_EQUAL(bursts(pool), 10);
+  CU_ASSERT_EQUAL(ws_flight_deadline_ns(pool), AUTO_NS);
+  ws_pool_destroy(pool);
+}
+
+TEST_CASE(who_asked_is_judged)
+{
+  ws_pool_t *before = judged_pool(0), *asking = judged_pool(AUTO_NS), *after = judged_pool(0);
+  ws_pool_t *const pools[] = {before, asking, after};
+  for (uint32_t i = 0; i < TEST_COUNT(pools); i++) {
+    one_burst(pools[i]);
+    CU_ASSERT_EQUAL(bursts(pools[i]), pools[i] == asking);
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pools[i]->runs), // relaxed: it is not written now
+                    pools[i] == asking ? WS_RUNS_NOTED : WS_RUNS_PLAINLY);
+  }
+  for (uint32_t i = 0; i < TEST_COUNT(pools); i++) { // a user asks
+    CU_ASSERT_TRUE(ws_flight_judge(pools[i], AUTO_NS));
+    one_burst(pools[i]);
+    CU_ASSERT_EQUAL(bursts(pools[i]), 1 + (pools[i] == asking));
+    CU_ASSERT_EQUAL(ws_load_relaxed(&pools[i]->runs), WS_RUNS_NOTED); // relaxed: as above
+    CU_ASSERT_TRUE(ws_flight_judge(pools[i], 0)); // and no longer
+    one_burst(pools[i]);
+    CU_ASSERT_EQUAL(bursts(pools[i]), pools[i] == asking ? 3 : 1);
+    ws_pool_destroy(pools[i]);
+  }
+}
+
+TEST_CASE(a_phase_is_of_the_pool_that_its_thread_pushes_to)
+{
+  ws_pool_t *pool = judged_pool(AUTO_NS);
+  for (uint32_t pushes = 0; pushes < 2; pushes++) {
+    const uint64_t before = bursts(pool);
+    ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
+    if (pushes)
+      one_burst(pool);
+    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+    CU_ASSERT_EQUAL(bursts(pool), before + pushes);
+  }
+  ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 3, 3);
+  one_burst(pool);
+  ws_pool_destroy(pool);
+  ws_pool_t *other = judged_pool(AUTO_NS);
+  ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  CU_ASSERT_EQUAL(bursts(other), 0);
+  ws_pool_destroy(other);
+}
+
+TEST_MAIN("owners")

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file test_record.c
+/// The record's files: whole after any end of the process, private, bounded; and what happens without them.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../../include/ws_ledger.h"
+#include "../../../record/ws_file.h"
+#include "../../../record/ws_flight.h"
+#include "../../support/ws_test.h"
+
+static char folder[] = "/tmp/ws-record-XXXXXX";
+
+typedef struct {
+  uint32_t records, copies;
+  bool is_whole; ///< each begins as it should, and has a ring
+  bool is_private;
+} files_t;
+
+/// @param takes  delete them
+static files_t look_at_files(bool takes)
+{
+  files_t found = {.is_whole = true, .is_private = true};
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const char *end = strstr(entry->d_name, ".record");
+    struct stat about;
+    char magic[8] = "";
+    if (!end || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    *(end[7] == '.' ? &found.copies : &found.records) += 1;
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC004", 8) == 0
+                      && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
+    found.is_private &= about.st_mode == (S_IFREG | 0600);
+    close(file);
+    if (takes)
+      unlinkat(dirfd(dir), entry->d_name, 0);
+  }
+  closedir(dir);
+  return found;
+}
+
+static bool is_written(void *unused)
+{
+  const files_t found = look_at_files(false);
+  return found.records == 1 && found.is_whole;
+}
+
+/// @return a pool that has run a burst
+static ws_pool_t *recorded_pool(const char *where, uint64_t deadline_ns)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.deadline_ns = deadline_ns;
+  CU_ASSERT_EQUAL(ws_settings_entry(&settings, "record", where), 0);
+  ws_pool_t *pool = test_create(&settings);
+  test_burst(pool, 10, test_empty_task, NULL);
+  return pool;
+}
+
+static int die(void *unused)
+{
+  recorded_pool(folder, 0);
+  return test_until(is_written, NULL) ? raise(SIGKILL) : 1;
+}
+
+/// The child of a fork must not write into its parent's file.
+static int fork_inside(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  const pid_t child = test_fork();
+  if (child == 0) {
+    ws_pool_destroy(recorded_pool(folder, 0));
+    _exit(ws_rings.pid != (uint32_t)getpid());
+  }
+  const int status = test_status_of(child);
+  ws_pool_destroy(pool);
+  return status || ws_rings.pid != (uint32_t)getpid();
+}
+
+/// The pool runs, and its bursts are judged.
+static int without_room(void *unused)
+{
+  ws_ledger_t ledger;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, 1 << 16});
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  ws_pool_ledger(pool, &ledger);
+  ws_pool_destroy(pool);
+  return ledger.bursts != 1 || test_warnings_with("File too large; the record lacks") > 1;
+}
+
+static int without_folder(void *unused)
+{
+  recorded_pool("/proc/self/no", 0);
+  return test_warnings_with("record=/proc/self/no: No such file or directory") != 1;
+}
+
+static int too_late(void *unused)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.deadline_ns = 1;
+  test_create(&settings);
+  recorded_pool(folder, 0);
+  return test_warnings_with("a pool before this one began without; there is no record") != 1;
+}
+
+/// The folder is named as it was when the pool began.
+static int go_elsewhere(void *unused)
+{
+  if (chdir(folder) != 0)
+    return 1;
+  ws_pool_t *pool = recorded_pool(".", 0);
+  if (chdir("/") != 0)
+    return 1;
+  ws_pool_destroy(pool);
+  return 0;
+}
+
+/// A user, or logrotate, takes the file away or cuts it short: it is made, or filled, again.
+static int lose_file(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  char command[sizeof(folder) + 40];
+  for (uint32_t cut = 0; cut < 2; cut++) {
+    if (!test_until(is_written, NULL))
+      return 1;
+    snprintf(command, sizeof(command), cut ? "truncate -s 0 %s/*.record" : "rm %s/*.record", folder);
+    if (system(command) != 0 || !test_until(is_written, NULL))
+      return 2 + (int)cut;
+  }
+  ws_pool_destroy(pool);
+  return 0;
+}
+
+static bool is_examined(void *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.bursts == 101 && ledger.late == 101 && ledger.by[WS_CAUSE_UNSEEN].bursts == 0;
+}
+
+/// Each burst is later than its deadline, and gets a cause. At a start that makes no copies.
+static int be_late(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 1);
+  for (uint32_t i = 0; i < 100; i++)
+    test_burst(pool, 10, test_empty_task, NULL);
+  const bool examined = test_until(is_examined, pool);
+  ws_pool_destroy(pool);
+  return examined ? 0 : 1;
+}
+
+static const char *answer;
+
+static bool is_answered(void *key)
+{
+  answer = ws_flight_copy(*(uint64_t *)key);
+  return !answer || strcmp(answer, WS_FLIGHT_LATER) != 0;
+}
+
+/// The answer comes after the copy, and says if there is none.
+static int copy_now(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, UINT64_MAX / 4);
+  const bool is_copied = test_until(is_answered, &(uint64_t){7}) && !answer;
+  const bool is_there = look_at_files(false).copies == 1;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, RLIM_INFINITY});
+  const bool is_refused = test_until(is_answered, &(uint64_t){8}) && answer && strstr(answer, "too large");
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+  ws_pool_destroy(pool);
+  return is_copied && is_there && is_refused ? 0 : 1;
+}
+
+/// Restarted again and again.
+static int live_often(void *unused)
+{
+  for (uint32_t i = 0; i < 6; i++) {
+    const pid_t child = test_fork();
+    if (child == 0) {
+      ws_pool_destroy(recorded_pool(folder, 0));
+      _exit(0);
+    }
+    test_status_of(child);
+  }
+  return 0;
+}
+
+TEST_CASE(the_files_are_whole_private_and_few)
+{
+  static const struct {
+    int (*child)(void *unused);
+    int status;
+    uint32_t records, copies;
+    bool is_cut;
+  } rows[] = {
+      {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 2, 0, false}, {without_room, 0, 1, 0, true},
+      {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
+      {lose_file, 0, 1, 0, false},       {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
+      {live_often, 0, 3, 0, false},
+  };
+  CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+    CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
+    const files_t found = look_at_files(true);
+    CU_ASSERT_EQUAL(found.records, rows[i].records);
+    CU_ASSERT_EQUAL(found.copies, rows[i].copies);
+    CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
+  }
+  CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+TEST_MAIN("record")
