@@ -65,7 +65,7 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
   // a worker dispatches, or did until its last task
   const bool serves = WS_UNLIKELY(here.worker->was_handed) && ws_hint_load(&pool->tasks.dispatching) > 0;
   // a thief that waits first does not come back at once
-  return own->thief.late_pauses == 0 && (serves || ws_thief_is_sure(&pool->tasks, own));
+  return !ws_thief_waits(own) && (serves || ws_thief_is_sure(&pool->tasks, own));
 }
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them

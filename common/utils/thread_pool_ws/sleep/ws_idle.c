@@ -129,7 +129,7 @@ static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, b
     const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
     if (now_ns > quiet_ns) {
-      worker->queue.thief.late_pauses = 0;
+      ws_thief_forget(&worker->queue);
       quiet_ns = ws_prewake_idle(pool, now_ns);
     }
     if (pool->tasks.inboxes > 0)

@@ -275,6 +275,17 @@ static inline bool ws_thief_is_sure(const ws_tasks_t *tasks, const ws_queue_t *o
   return ws_memo_holds(&own->thief.memo, &tasks->queue[own->thief.victim]->deque);
 }
 
+/// @return whether it waits before its next steal: others were quicker
+static inline bool ws_thief_waits(const ws_queue_t *own)
+{
+  return own->thief.late_pauses > 0;
+}
+
+static inline void ws_thief_forget(ws_queue_t *own)
+{
+  own->thief.late_pauses = 0;
+}
+
 /// @return number of queues in use; those below it can be read
 static inline uint32_t ws_queue_count(const ws_tasks_t *tasks)
 {
