@@ -53,6 +53,7 @@ typedef struct {
 /// The functions of @p how must return, as tasks must (ws_task_t), on any thread and with any @p pool, also
 /// NULL: if an exception leaves one of them, or it ends its thread, the process ends with a message. During
 /// the call the caller cannot be cancelled; a request acts after it.
+/// What workers run of it must not wait for fibers (ws_fiber.h).
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
 /// @return 0; -EINVAL = @p how, its piece, or, unless bytes is 0, its combine or @p result is NULL; or bytes
