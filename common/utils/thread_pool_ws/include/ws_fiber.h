@@ -31,6 +31,8 @@
 /// tasks that the wait must not run. So wait in fibers, or have at least one worker more than tasks that
 /// wait in this way. A fiber that yields in such a wait may let an unrelated fiber run there, until that
 /// one stops: the wait looks at its group each time that a fiber stops.
+/// In a loop or a reduction (ws_for.h, ws_reduce.h) each worker may wait in this way for a piece of another
+/// one. So no number of workers suffices for pieces that wait for fibers: push tasks, or use ws_scan().
 ///
 /// A C++ exception may be thrown and caught in a fiber, and a fiber may wait in a catch block. An exception
 /// that leaves the fiber's function ends the process (std::terminate). pthread_exit(), thread cancellation,

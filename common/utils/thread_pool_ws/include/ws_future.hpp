@@ -5,7 +5,8 @@
 /// std::future::get() blocks its thread. Inside a task it blocks a worker; if all workers do that, the tasks
 /// that they wait for do not run. The waits of ws::future help, inside a task:
 /// - If no thread has begun the awaited task, the calling thread runs it, whatever queue it lies in. It then
-///   runs as a part of the calling task: ws_current_task() returns that one. The thread runs no other task.
+///   runs as a part of the calling task: ws_current_task() returns that one, and ws_group_wait()
+///   without a pool helps in the pool of that one. The thread runs no other task.
 /// - If a thread has begun it, the caller spins for a bounded time and sleeps. While a worker sleeps here,
 ///   another worker may run in its place.
 /// So these waits end, with any number of workers, unless they form a circle: a task that waits for itself,

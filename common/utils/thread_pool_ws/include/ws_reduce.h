@@ -52,8 +52,9 @@ typedef struct {
 /// @brief Reduce the range [first, end) on the threads of @p pool and the caller.
 /// The functions of @p how must return, as tasks must (ws_task_t), on any thread and with any @p pool, also
 /// NULL: if an exception leaves one of them, or it ends its thread, the process ends with a message. During
-/// the call the caller cannot be cancelled; a request acts after it. Each time that the range is halved takes
-/// about 450 bytes of the caller's stack (x86-64, optimised): with a grain of 1 a range of 2^20 takes 18 KB.
+/// the call the caller cannot be cancelled; a request acts after it. What workers run of it must not wait for
+/// fibers (ws_fiber.h). Each time that the range is halved takes about 450 bytes of the caller's stack
+/// (x86-64, optimised): with a grain of 1 a range of 2^22 takes 19 KB.
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
 /// @return 0; -EINVAL = @p how, its piece, or, unless bytes is 0, its combine or @p result is NULL; or bytes
