@@ -35,12 +35,7 @@ void ws_service_enter(const char *name)
 
 uint32_t ws_service_priority(const ws_fiber_t *fiber)
 {
-  if (fiber)
-    return ws_affinity_priority(fiber->pool);
-  int policy;
-  struct sched_param param;
-  const bool known = pthread_getschedparam(pthread_self(), &policy, &param) == 0;
-  return known && (policy == SCHED_FIFO || policy == SCHED_RR) ? (uint32_t)param.sched_priority : 0;
+  return fiber ? ws_affinity_priority(fiber->pool) : ws_os_priority(0);
 }
 
 static int set_class(pthread_t thread, uint32_t priority)

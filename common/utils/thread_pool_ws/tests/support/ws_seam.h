@@ -72,8 +72,6 @@
 #define WS_SEAM_FIBER(X, V)                                                                                  \
   X(int, epoll_create1, (int flags), (flags))                                                                \
   X(int, mincore, (void *memory, size_t bytes, unsigned char *in_memory), (memory, bytes, in_memory))        \
-  X(int, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),                  \
-    (thread, policy, param))                                                                                 \
   X(int, pthread_mutex_lock, (pthread_mutex_t * lock), (lock))                                               \
   X(int, pthread_setschedparam, (pthread_t thread, int policy, const struct sched_param *param),             \
     (thread, policy, param))                                                                                 \
