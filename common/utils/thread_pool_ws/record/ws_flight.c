@@ -46,6 +46,19 @@ void ws_flight_begin(struct ws_pool_s *pool)
     begin(pool, settings->deadline_ns, true);
 }
 
+static bool is_over; ///< the library is unloaded, or the process ends
+
+/// @threads  who has the lock of pools
+static void end_after_last(void)
+{
+  if (!is_over || ws_process.first || !ws_rings_are_own())
+    return;
+  ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
+  ws_rings_end();
+  ws_ledgers_free();
+  ws_file_end();
+}
+
 void ws_flight_end(struct ws_pool_s *pool)
 {
   if (!ws_ledger_of(pool))
@@ -53,6 +66,7 @@ void ws_flight_end(struct ws_pool_s *pool)
   ws_scribe_end(false);
   pthread_mutex_lock(&ws_process.pools_lock);
   ws_ledger_end(pool);
+  end_after_last();
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
 
@@ -91,17 +105,15 @@ const char *ws_flight_copy(uint64_t key)
 }
 
 #ifndef WS_SIMULATED // that machine ends before the process
-/// The library is unloaded, or the process ends: then pools may live, whose threads go on.
-__attribute__((destructor)) static void end_all(void)
+/// Pools may live then: those of a static object in C++ end later, and threads of others go on.
+__attribute__((destructor)) static void end(void)
 {
   if (!ws_rings_are_own())
     return;
   ws_scribe_end(true);
-  if (ws_process.first)
-    return;
-  ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
-  ws_rings_end();
-  ws_ledgers_free();
-  ws_file_end();
+  pthread_mutex_lock(&ws_process.pools_lock);
+  is_over = true;
+  end_after_last();
+  pthread_mutex_unlock(&ws_process.pools_lock);
 }
 #endif
