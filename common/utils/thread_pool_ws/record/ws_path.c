@@ -46,6 +46,7 @@ typedef struct {
 static struct {
   uint64_t tid, head; ///< at the last note
   clocks_t last, before; ///< notes
+  int64_t sleep_cpu_ns; ///< of a CPU that it uses to go to sleep and to rise, or between two bursts
   // Of the burst that is examined.
   uint64_t at; ///< below its end, or below what the walk has come to
   uint64_t called_ns; ///< a worker of its pool: when it was last called, if not long before; else 0
@@ -76,7 +77,7 @@ void ws_path_sample(void)
     const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
     const uint64_t head = ws_stat_load(&ring->head);
     if (tid != of[i].tid)
-      of[i].last = of[i].before = (clocks_t){0};
+      of[i].last = of[i].before = (clocks_t){0}, of[i].sleep_cpu_ns = 0;
     else if (tid == 0 || (head == of[i].head && of[i].last.ns != 0))
       continue;
     const clocks_t now = read_clocks(ring);
@@ -154,31 +155,50 @@ static bool is_taken(uint64_t length)
   return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
 }
 
-/// @return ns since a note from before @p since in which the ring's thread wanted a CPU, or was called, and
-/// had none
-static uint64_t deprived(uint32_t number, uint64_t since)
+/// @return ns from @p then to @p now in which the ring's thread wanted a CPU, or was called, and had none,
+/// less what it used of one in the times in which it is taken to sleep. *sleeps: how many those were
+static int64_t lacked(uint32_t number, clocks_t then, clocks_t now, uint64_t called_ns, int64_t *sleeps)
 {
   const ws_event_ring_t *ring = ws_ring(number);
-  const clocks_t *last = &of[number].last, then = last->ns <= since ? *last : of[number].before;
-  const clocks_t now = read_clocks(ring);
-  if (then.ns == 0 || then.ns > since || now.ns == 0 || ws_stat_load(&ring->tid) != of[number].tid)
-    return 0;
   const uint64_t who = ws_stat_load(&ring->who);
-  uint64_t at = ws_stat_load(&ring->head), asleep = 0;
+  uint64_t at = place_after(ring, now.ns), asleep = 0;
   bool in_phase = false;
   seen_t it, next = {.ns = now.ns};
+  *sleeps = 0;
   for (; next.ns > then.ns && step_back(ring, &at, &it); next = it) {
     const uint64_t from = it.ns > then.ns ? it.ns : then.ns;
     const bool waits = next.kind == WS_NOTE_JOINED && (it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN);
     const bool rests =
         who == 0 && !in_phase && !it.inside && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
-    if (it.kind == WS_NOTE_PARK && next.kind == 0 && of[number].called_ns > it.ns) // and is not up yet
-      next = (seen_t){.ns = next.ns, .address = next.ns - of[number].called_ns, .kind = WS_NOTE_UNPARK};
-    asleep += it.kind == WS_NOTE_PARK || waits || rests ? next.ns - from : 0;
+    const bool sleeps_then = it.kind == WS_NOTE_PARK || waits || rests;
+    if (it.kind == WS_NOTE_PARK && next.kind == 0 && called_ns > it.ns) // and is not up yet
+      next = (seen_t){.ns = next.ns, .address = next.ns - called_ns, .kind = WS_NOTE_UNPARK};
+    *sleeps += sleeps_then;
+    asleep += sleeps_then ? next.ns - from : 0;
     asleep -= next.kind == WS_NOTE_UNPARK && is_taken(next.address) ? next.address : 0;
     in_phase = it.kind == WS_NOTE_PHASE_END || (in_phase && it.kind != WS_NOTE_PHASE);
   }
-  return above(now.idle_ns - then.idle_ns, (int64_t)asleep < 0 ? 0 : asleep); // called before the note
+  return next.ns > then.ns ? 0 : (int64_t)(now.idle_ns - then.idle_ns - asleep); // 0: events were overwritten
+}
+
+/// @return ns since a note from before @p since in which the ring's thread wanted a CPU, or was called, and
+/// had none
+static uint64_t deprived(uint32_t number, uint64_t since)
+{
+  const clocks_t *last = &of[number].last, *before = &of[number].before;
+  const clocks_t then = last->ns <= since ? *last : *before, now = read_clocks(ws_ring(number));
+  if (then.ns == 0 || then.ns > since || now.ns == 0 || ws_stat_load(&ws_ring(number)->tid) != of[number].tid)
+    return 0;
+  int64_t sleeps, ns;
+  if (last->ns <= since && before->ns != 0) { // learn from the time before the burst
+    ns = lacked(number, *before, *last, 0, &sleeps);
+    if (sleeps > 0 && ns < 0)
+      of[number].sleep_cpu_ns +=
+          (-ns / sleeps - of[number].sleep_cpu_ns) / (of[number].sleep_cpu_ns == 0 ? 1 : 4);
+  }
+  ns = lacked(number, then, now, of[number].called_ns, &sleeps);
+  ns += sleeps * of[number].sleep_cpu_ns;
+  return ns > (int64_t)CLOCKS_NS ? (uint64_t)ns : 0; // as exactly as the clocks are read
 }
 
 /// @return the part of @p over in which the ring's thread had no CPU: each ns of it has one cause

@@ -10,8 +10,9 @@
 #include "ws_file.h"
 
 #define PERIOD_NS 10000000u
-#define SHARE 50u ///< it rests so many times as long as it has used its CPU
+#define SHARE 10u ///< it rests so many times as long as it has used its CPU
 #define PASS_NS 2000000u ///< of its CPU, for late bursts in a pass
+#define LAST_NS 20000000u ///< the same in the last pass, for which a pool's end waits
 #define WRITE_NS 200000000u
 #define WATCH_NS 1000000000u ///< between two looks at the quota
 #define QUOTA_NS 2100000000u ///< a quota that was used up is so again
@@ -170,7 +171,7 @@ static void *scribe(void *unused)
     const uint64_t cpu_ns = own_cpu_ns();
     ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
     watch_quota(&memory, ws_clock_ns());
-    const bool is_late = examine(&memory, ends ? UINT64_MAX : cpu_ns + PASS_NS);
+    const bool is_late = examine(&memory, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
     memory.write_ns = ends ? 0 : memory.write_ns;
     write_files(&memory, ws_clock_ns(), is_late);
@@ -200,8 +201,13 @@ void ws_scribe_end(bool process_ends)
   pthread_mutex_lock(&own.lock);
   own.pools -= !process_ends;
   if (own.is_there && (own.pools == 0 || process_ends)) {
+    struct sched_param param;
+    int policy;
     ws_store_release(&own.ends, 1); // [edge LATE release] what came before
     ws_os_futex_wake(&own.ends, 1);
+    // Threads that keep the CPUs busy would hold it up, and the caller with it. Who may not raise it, waits.
+    if (pthread_getschedparam(pthread_self(), &policy, &param) == 0)
+      pthread_setschedparam(own.thread, policy, &param);
     pthread_join(own.thread, NULL);
     own.is_there = false;
   }

@@ -2,7 +2,7 @@
 /// @file ws_scribe.h
 /// The scribe: a thread that examines late bursts and writes the record, so that no thread of a pool, and
 /// none that joins, has to. It lives while a pool is judged, and has the lowest class (SCHED_IDLE). It polls:
-/// a call of it would cost the joining thread more than all else. It uses at most about 2 % of a CPU.
+/// a call of it would cost the joining thread more than all else. It uses at most a tenth of a CPU.
 ///
 /// A joining thread writes a late burst into a list of the last WS_LATE_BURSTS and goes on. One that was
 /// overwritten before the scribe came to it has no cause (WS_CAUSE_UNSEEN).
