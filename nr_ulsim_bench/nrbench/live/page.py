@@ -290,8 +290,10 @@ class Page:
     @contextmanager
     def ask(self, who: str, wait_s: float) -> Iterator[Asker]:
         """@param who  the program, and its user, for people: in the pool's log, and for others that ask"""
-        file = os.open(f"/proc/self/fd/{self.file}", os.O_RDWR | os.O_CLOEXEC)  # whatever the path names now
+        file = os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
+            if not os.path.samestat(os.fstat(file), os.fstat(self.file)):
+                raise LiveError(f"{self.path}: the process has made its page anew; try again")
             yield Asker(self, file, who, wait_s)
         finally:
             os.close(file)  # and the locks go
