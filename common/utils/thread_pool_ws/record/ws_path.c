@@ -178,7 +178,8 @@ static int64_t lacked(uint32_t number, clocks_t then, clocks_t now, uint64_t cal
     asleep -= next.kind == WS_NOTE_UNPARK && is_taken(next.address) ? next.address : 0;
     in_phase = it.kind == WS_NOTE_PHASE_END || (in_phase && it.kind != WS_NOTE_PHASE);
   }
-  return next.ns > then.ns ? 0 : (int64_t)(now.idle_ns - then.idle_ns - asleep); // 0: events were overwritten
+  const bool lost = next.ns > then.ns && at > 0; // events were overwritten
+  return lost ? 0 : (int64_t)(now.idle_ns - then.idle_ns - asleep);
 }
 
 /// @return ns since a note from before @p since in which the ring's thread wanted a CPU, or was called, and
