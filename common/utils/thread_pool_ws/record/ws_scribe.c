@@ -223,7 +223,7 @@ void ws_scribe_forget(void)
 
 int ws_scribe_copy(uint64_t key)
 {
-  if (!own.is_there || !ws_file_is_there())
+  if (!ws_rings_are_own() || !own.is_there || !ws_file_is_there()) // the child of a fork has neither
     return ENODATA;
   if (ws_stat_load(&own.asked) != key)
     ws_store_release(&own.asked, key); // [edge LATE release] only the key
