@@ -12,7 +12,6 @@ PACKAGE = Path(facts.__file__).parent
 KERNELS = re.compile(r"/(proc|sys|dev/cpu)[/\w.{}*$-]*")
 READERS = ("facts.py", "system.py")
 OWN = {  # files of nrbench itself and of the processes it runs, no facts about the machine
-    "live/page.py": {"/proc/self/fd/"},
     "live/processes.py": {"/proc/", "/proc/locks"},
     "radio/softmodem.py": {"/proc"},
     "radio/watch.py": {"/proc"},
