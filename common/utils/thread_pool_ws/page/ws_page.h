@@ -11,7 +11,7 @@
 /// Life      The process holds flock() on the file as long as it lives, and until execve(). A mapping holds
 ///           the lock, of an open file that has no descriptor any more: close() cannot lose it, and the child
 ///           of a fork, which has not that mapping (MADV_DONTFORK), does not share it. /proc/locks has the
-///           process's number by device and inode. Who gets the lock has the proof that the process is gone.
+///           process's number by device and inode. A program that gets the lock knows that it is gone.
 ///           Readers remove nothing: a process that makes its page removes such files of its user, if the
 ///           path still names that inode.
 /// Writing   No memory of the file is touched: the guard of a pool writes the pool's part by pwrite() each

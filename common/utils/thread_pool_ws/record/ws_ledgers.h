@@ -5,7 +5,7 @@
 ///
 /// Lifetime  A thread in a phase, or one that examines a burst, may still hold the ledger of a pool that is
 ///           gone. So a ledger's memory (1 KiB) is used again for another pool, and is freed when the library
-///           is unloaded. Who counts asks before whether it still is that pool's.
+///           is unloaded. Before a thread counts, it checks that the ledger still is that pool's.
 #ifndef WS_LEDGERS_H
 #define WS_LEDGERS_H
 

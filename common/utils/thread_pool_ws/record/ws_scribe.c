@@ -98,7 +98,7 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
-/// What it remembers from pass to pass.
+/// State of the scribe between its passes.
 typedef struct {
   uint64_t place; ///< of the next late burst
   uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
@@ -205,7 +205,8 @@ void ws_scribe_end(bool process_ends)
     int policy;
     ws_store_release(&own.ends, 1); // [edge LATE release] what came before
     ws_os_futex_wake(&own.ends, 1);
-    // Threads that keep the CPUs busy would hold it up, and the caller with it. Who may not raise it, waits.
+    // While other threads keep all CPUs busy a SCHED_IDLE scribe gets none, and the caller waits for it. A
+    // caller that has no right to change the class waits longer.
     if (pthread_getschedparam(pthread_self(), &policy, &param) == 0)
       pthread_setschedparam(own.thread, policy, &param);
     pthread_join(own.thread, NULL);
