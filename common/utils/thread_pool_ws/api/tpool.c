@@ -136,6 +136,11 @@ static void begin_job(void *arg)
   run(pool, job);
 }
 
+static ws_task_t task_of(job_t job)
+{
+  return (ws_task_t){.func = begin_job, .arg = job.arg, .group = tag_of(job.func)};
+}
+
 static void drop_job(void *pool_arg, const ws_task_t *task)
 {
   tpool *pool = pool_arg;
@@ -239,10 +244,9 @@ static bool is_lost(const tpool *pool)
 /// Push a job that has a place.
 static inline int push(tpool *pool, job_t job)
 {
-  const ws_task_t task = {.func = begin_job, .arg = job.arg, .group = tag_of(job.func)};
   tpool *before = adding;
   adding = pool;
-  const int error = ws_pool_push(pool->core, task);
+  const int error = ws_pool_push(pool->core, task_of(job));
   adding = before;
   if (WS_UNLIKELY(error < 0)) // -ECANCELED, -ESRCH
     tpool_room_give(&pool->room);
@@ -278,8 +282,10 @@ WS_SELDOM static int add_to_full(tpool *pool, job_t job)
     return -ESRCH;
   if (!ws_current_task())
     return add_blocked(pool, job);
-  // A job must not wait for room: jobs make it. It must not leave its place, which lies on the stack.
-  ws_must_return(run_in_task, &(in_task_t){pool, job});
+  // A job must not wait for room: jobs make it. It must not leave its place, which lies on the stack, and of
+  // a fiber must not let others run on this thread meanwhile.
+  const ws_task_t task = task_of(job);
+  ws_must_return(run_in_task, &(in_task_t){pool, job}, &task);
   return 0;
 }
 

@@ -40,10 +40,15 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   abort();
 }
 
-void ws_must_return(void (*func)(void *arg), void *arg)
+void ws_must_return(void (*func)(void *arg), void *arg, const ws_task_t *as)
 {
   WS_NOTHING_ESCAPES();
   const int cancel = ws_cancel_disable();
+  const ws_task_t *outer = ws_self()->task;
+  if (as)
+    ws_self()->task = as;
   func(arg);
+  if (as) // else the caller may be a fiber, and on another thread now
+    ws_self()->task = outer;
   ws_cancel_restore(cancel);
 }

@@ -50,7 +50,9 @@ bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task
 {
   WS_NOTHING_ESCAPES();
   const int cancel = ws_cancel_disable();
+  const ws_task_t *outer = ws_self()->task;
   const ws_skip_t *skip = pool->skips;
+  ws_self()->task = task; // a fiber that comes here stays on its thread, as for a task
   while (skip && skip->func != task->func)
     skip = skip->next;
   *notice = *task;
@@ -60,6 +62,7 @@ bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task
     skip->skip(task->arg);
   else if (pool->settings.skipped)
     pool->settings.skipped(pool->settings.skipped_arg, task);
+  ws_self()->task = outer;
   ws_cancel_restore(cancel);
   return skip && skip->as_task;
 }

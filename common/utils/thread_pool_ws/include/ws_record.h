@@ -76,8 +76,10 @@ ws_pool_t *ws_pool_if_inside(ws_pool_t *pool);
 /// @brief Call func(arg), which must return, as a task must (ws_task_t): an exception that leaves it, or
 /// the end of its thread, ends the process with a message. Cancellation is disabled meanwhile. For an
 /// interface that calls the program's code while what other threads use lies on its stack.
+/// @param as  what ws_current_task() returns meanwhile: func is a plain task, and a fiber that calls this
+///            stays on its thread. NULL = func is a part of what the caller is
 /// @threads   any
-void ws_must_return(void (*func)(void *arg), void *arg);
+void ws_must_return(void (*func)(void *arg), void *arg, const ws_task_t *as);
 
 /// A step: what is called once when something is ready, such as the continuation of a future. Steps that make
 /// each other ready run in turn: however many they are, the stack does not grow with them.

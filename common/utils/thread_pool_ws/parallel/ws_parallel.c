@@ -193,14 +193,14 @@ static void scan_all(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, con
                             .group = &group,
                             .node = node ? ws_node_hint(node[i]) : WS_NODE_ANY};
     if (ws_pool_push(pool, task) < 0) { // while the caller runs it, the pool's queues may empty
-      ws_must_return(scan_block, &block[i]);
+      ws_must_return(scan_block, &block[i], NULL);
       ws_group_complete(&group, 1);
     }
   }
   ws_group_wait(&group, pool);
   for (uint32_t i = 0; i < scan->count; i++)
     if (!block[i].done)
-      ws_must_return(scan_block, &block[i]);
+      ws_must_return(scan_block, &block[i], NULL);
 }
 
 int ws_scan(ws_pool_t *pool, const ws_scan_t *scan)
