@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this
 // machine, and of each cause the late bursts above those of a run without the noise. Some noises need root.
+#include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -87,6 +88,13 @@ static void hog_cpu(pid_t from)
     ;
 }
 
+/// Of the same class as the pool, on each CPU.
+static void compete(pid_t from)
+{
+  (void)from;
+  busy_work(THEFT_NS);
+}
+
 static void write_file(const char *folder, const char *name, const char *text)
 {
   char path[200];
@@ -118,6 +126,26 @@ static void begin_hog(void)
   begin_thief(hog_cpu);
 }
 
+static void begin_competitors(void)
+{
+  for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
+    begin_thief(compete);
+}
+
+/// For the threads that are there, and for later ones.
+static void begin_one_cpu(void)
+{
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  DIR *threads = opendir("/proc/self/task");
+  for (const struct dirent *thread; threads && (thread = readdir(threads));)
+    if (thread->d_name[0] != '.' && sched_setaffinity(atoi(thread->d_name), sizeof one, &one))
+      die("one CPU");
+  if (threads)
+    closedir(threads);
+}
+
 static void begin_other(void)
 {
   ws_settings_t settings;
@@ -131,14 +159,17 @@ static const struct {
   const char *name;
   ws_cause_t cause;
   void (*begin)(void);
-  bool is_long, has_few;
+  enum { ALIKE, LONG_TASK, SERIAL, FEW_WORKERS, FEW_CPUS } how;
 } noises[] = {
-    {"stopped", WS_CAUSE_NO_CPU, begin_stops, false, false},
-    {"hog", WS_CAUSE_NO_CPU, begin_hog, false, false},
-    {"quota", WS_CAUSE_QUOTA, begin_quota, false, false},
-    {"long task", WS_CAUSE_LONG_TASK, NULL, true, false},
-    {"few workers", WS_CAUSE_TOO_FEW, NULL, false, true},
-    {"other pool", WS_CAUSE_OTHER_POOL, begin_other, true, false},
+    {"stopped", WS_CAUSE_NO_CPU, begin_stops, ALIKE},
+    {"hog", WS_CAUSE_NO_CPU, begin_hog, ALIKE},
+    {"competitors", WS_CAUSE_NO_CPU, begin_competitors, ALIKE},
+    {"quota", WS_CAUSE_QUOTA, begin_quota, ALIKE},
+    {"long task", WS_CAUSE_LONG_TASK, NULL, LONG_TASK},
+    {"few workers", WS_CAUSE_TOO_FEW, NULL, FEW_WORKERS},
+    {"one CPU", WS_CAUSE_TOO_FEW, begin_one_cpu, FEW_CPUS},
+    {"serial time", WS_CAUSE_SERIAL, NULL, SERIAL},
+    {"other pool", WS_CAUSE_OTHER_POOL, begin_other, LONG_TASK},
 };
 #define NOISES (sizeof noises / sizeof noises[0])
 
@@ -167,16 +198,20 @@ static void work_long(void *unused)
   ws_group_wait(&group, other);
 }
 
-static void run_burst(ws_pool_t *pool, bool is_long)
+/// @param how  of a noise
+static void run_burst(ws_pool_t *pool, int how)
 {
   ws_group_t group;
   ws_group_init(&group, TASKS);
-  for (uint32_t i = 0; i < TASKS; i++)
-    ws_pool_push(pool, (ws_task_t){.func = is_long && i == TASKS / 2 ? work_long : work, .group = &group});
+  for (uint32_t i = 0; i < TASKS; i++) {
+    const bool is_odd = i == TASKS / 2;
+    ws_pool_push(pool, (ws_task_t){.func = is_odd && how == LONG_TASK ? work_long : work, .group = &group});
+    if (is_odd && how == SERIAL)
+      busy_work(NOISE_NS);
+  }
   ws_group_wait(&group, pool);
 }
 
-/// In a process of its own.
 /// Counts by cause follow the bursts.
 static void read_ledger(const ws_pool_t *pool, ws_ledger_t *ledger)
 {
@@ -184,6 +219,7 @@ static void read_ledger(const ws_pool_t *pool, ws_ledger_t *ledger)
   ws_pool_ledger(pool, ledger);
 }
 
+/// In a process of its own.
 static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
 {
   const uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), workers = cpus > 1 ? cpus - 1 : 1;
@@ -193,7 +229,7 @@ static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t dea
   result_t result;
   uint64_t *ns = allot(bursts, sizeof *ns);
   ws_settings_default(&settings);
-  settings.workers = is_noisy && noises[noise].has_few ? workers / 2 : workers;
+  settings.workers = is_noisy && noises[noise].how == FEW_WORKERS ? workers / 2 : workers;
   settings.deadline_ns = deadline_ns;
   if (ws_pool_create(&pool, &settings) < 0)
     die("ws_pool_create");
@@ -203,7 +239,7 @@ static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t dea
   for (uint32_t i = 0; i < WARM + bursts; i++) {
     clock_sleep_until(at_ns);
     const uint64_t begin_ns = clock_now_ns();
-    run_burst(pool, is_noisy && noises[noise].is_long && i % EVERY == 0);
+    run_burst(pool, is_noisy && i % EVERY == 0 ? (int)noises[noise].how : ALIKE);
     const uint64_t end_ns = clock_now_ns();
     at_ns += PERIOD_NS;
     if (i == WARM) {
@@ -246,7 +282,7 @@ static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
 {
   const result_t calm = run_apart(noise, false, bursts, WS_DEADLINE_AUTO);
   const uint64_t typical_ns = 2 * calm.p50_ns, most_ns = calm.p99_ns + calm.p99_ns / 4;
-  return noises[noise].has_few ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
+  return noises[noise].how >= FEW_WORKERS ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
 }
 
 /// Of each cause the late bursts with the noise less those without.

@@ -115,16 +115,24 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   return idle;
 }
 
-static int wait_checked(ws_pool_t *pool, uint64_t until_ns)
+/// @param here  out. @return 0 = the caller may wait for all of the pool's tasks
+static int refusal_of(ws_pool_t *pool, ws_here_t *here)
 {
-  ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
   if (!pool)
     return -EINVAL;
   if (ws_is_lost(pool))
     return -ESRCH;
-  const ws_here_t here = ws_here(pool);
-  if (here.worker || ws_is_inside(pool, here))
-    return -EDEADLK;
+  *here = ws_here(pool);
+  return here->worker || ws_is_inside(pool, *here) ? -EDEADLK : 0;
+}
+
+static int wait_checked(ws_pool_t *pool, uint64_t until_ns)
+{
+  ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
+  ws_here_t here;
+  const int refusal = refusal_of(pool, &here);
+  if (refusal)
+    return refusal;
   ws_traced_join_begin(pool, NULL);
   const bool idle = wait_until_idle(pool, here, until_ns);
   ws_traced_join_end(pool, NULL);
@@ -169,13 +177,10 @@ static void print(void *unused, const char *line)
 int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
 {
   ws_not_observing("ws_pool_stop");
-  if (!pool || (uint32_t)how > WS_STOP_ABORT)
-    return -EINVAL;
-  if (ws_is_lost(pool))
-    return -ESRCH;
-  const ws_here_t here = ws_here(pool);
-  if (here.worker || ws_is_inside(pool, here))
-    return -EDEADLK;
+  ws_here_t here;
+  const int refusal = (uint32_t)how > WS_STOP_ABORT ? -EINVAL : refusal_of(pool, &here);
+  if (refusal)
+    return refusal;
   uint32_t running = WS_RUNNING;
   if (how == WS_STOP_ABORT && ws_load_relaxed(&pool->state) == WS_RUNNING) // relaxed: one caller
     ws_store_relaxed(&pool->runs, WS_RUNS_SKIPPED); // relaxed: published with the state

@@ -146,29 +146,16 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
 }
 
-#define CAUSES_SHOWN 3u
-
-/// The causes of late starts, the most frequent first.
 static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
 {
-  char text[100] = "";
-  uint64_t late = 0, by[WS_LATE_CAUSES];
+  uint64_t late = 0;
   for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    late += by[i] = stats->late_by[i];
-  for (uint32_t shown = 0; shown < CAUSES_SHOWN; shown++) {
-    uint32_t most = 0;
-    for (uint32_t i = 1; i < WS_LATE_CAUSES; i++)
-      most = by[i] > by[most] ? i : most;
-    const size_t length = strlen(text);
-    if (by[most] > 0)
-      snprintf(text + length, sizeof(text) - length, "%s%s %llu", shown > 0 ? ", " : "",
-               ws_late_name((ws_late_t)most), (ull_t)by[most]);
-    by[most] = 0;
-  }
-  say(out, "  late start %llu of %llu took longer than %.1f us", (ull_t)late, (ull_t)stats->started_bursts,
-      us(stats->late_ns_p90));
-  if (late > 0)
-    say(out, "  because    %s", text);
+    late += stats->late_by[i];
+  say(out, "  late start %llu of %llu took longer than %.1f us%s", (ull_t)late, (ull_t)stats->started_bursts,
+      us(stats->late_ns_p90), late > 0 ? "; cause:" : "");
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    if (stats->late_by[i] > 0)
+      say(out, "  %26s %7llu", ws_late_name((ws_late_t)i), (ull_t)stats->late_by[i]);
 }
 
 /// Late bursts, by cause.
