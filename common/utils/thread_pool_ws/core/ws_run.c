@@ -52,7 +52,8 @@ bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task
   const int cancel = ws_cancel_disable();
   const ws_task_t *outer = ws_self()->task;
   const ws_skip_t *skip = pool->skips;
-  ws_self()->task = task; // a fiber that comes here stays on its thread, as for a task
+  if (outer) // maybe a fiber, which stays on its thread then, as for a task
+    ws_self()->task = task;
   while (skip && skip->func != task->func)
     skip = skip->next;
   *notice = *task;
