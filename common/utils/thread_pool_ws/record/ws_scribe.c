@@ -74,7 +74,8 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
   const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
-  if (quota_ns != 0 && (int64_t)(burst->end - quota_ns) < (int64_t)QUOTA_NS) {
+  const uint64_t end_ns = ws_os_now_ns() - (now_ns - burst->end);
+  if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
     part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
   }
@@ -98,7 +99,8 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
-/// State of the scribe between its passes.
+/// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
+/// the machine was suspended.
 typedef struct {
   uint64_t place; ///< of the next late burst
   uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
@@ -162,7 +164,7 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
 
 static void *scribe(void *unused)
 {
-  const uint64_t begin_ns = ws_clock_ns();
+  const uint64_t begin_ns = ws_os_now_ns();
   memory_t memory = {.place = ws_stat_load(&own.places), .copy_ns = begin_ns + CALM_NS};
   pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
   pthread_setname_np(pthread_self(), "ws_scribe");
@@ -170,11 +172,11 @@ static void *scribe(void *unused)
   for (bool ends = false; !ends;) {
     const uint64_t cpu_ns = own_cpu_ns();
     ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
-    watch_quota(&memory, ws_clock_ns());
+    watch_quota(&memory, ws_os_now_ns());
     const bool is_late = examine(&memory, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
     memory.write_ns = ends ? 0 : memory.write_ns;
-    write_files(&memory, ws_clock_ns(), is_late);
+    write_files(&memory, ws_os_now_ns(), is_late);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (!ends)
       ws_os_futex_wait(&own.ends, 0, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
