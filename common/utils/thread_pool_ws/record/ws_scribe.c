@@ -107,6 +107,7 @@ typedef struct {
   uint64_t write_ns, copy_ns; ///< when it writes, when a late burst may ask for a copy
   uint64_t copies;
 } memory_t;
+static memory_t kept; ///< the scribe's, and of the next one: it goes on with the numbers of copies
 
 static uint64_t own_cpu_ns(void)
 {
@@ -164,19 +165,21 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
 
 static void *scribe(void *unused)
 {
-  const uint64_t begin_ns = ws_os_now_ns();
-  memory_t memory = {.place = ws_stat_load(&own.places), .copy_ns = begin_ns + CALM_NS};
+  const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
+  kept = (memory_t){.place = ws_stat_load(&own.places),
+                    .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
+                    .copies = kept.copies};
   pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
   pthread_setname_np(pthread_self(), "ws_scribe");
   ws_self()->ring = ws_ring_take();
   for (bool ends = false; !ends;) {
     const uint64_t cpu_ns = own_cpu_ns();
     ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
-    watch_quota(&memory, ws_os_now_ns());
-    const bool is_late = examine(&memory, cpu_ns + (ends ? LAST_NS : PASS_NS));
+    watch_quota(&kept, ws_os_now_ns());
+    const bool is_late = examine(&kept, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
-    memory.write_ns = ends ? 0 : memory.write_ns;
-    write_files(&memory, ws_os_now_ns(), is_late);
+    kept.write_ns = ends ? 0 : kept.write_ns;
+    write_files(&kept, ws_os_now_ns(), is_late);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (!ends)
       ws_os_futex_wait(&own.ends, 0, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
@@ -222,6 +225,7 @@ void ws_scribe_forget(void)
   pthread_mutex_init(&own.lock, NULL);
   own.is_there = false;
   own.pools = 0;
+  kept = (memory_t){0};
 }
 
 int ws_scribe_copy(uint64_t key)

@@ -206,6 +206,18 @@ static int copy_now(void *unused)
   return is_copied && is_there && is_refused ? 0 : 1;
 }
 
+/// A pool for each job: the later one's copy takes another name.
+static int copy_in_each_life(void *unused)
+{
+  bool is_copied = true;
+  for (uint64_t key = 7; key < 9; key++) {
+    ws_pool_t *pool = recorded_pool(folder, 0);
+    is_copied &= test_until(is_answered, &key) && !answer;
+    ws_pool_destroy(pool);
+  }
+  return is_copied ? 0 : 1;
+}
+
 /// Restarted again and again.
 static int live_often(void *unused)
 {
@@ -231,7 +243,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 3, 0, false}, {without_room, 0, 1, 0, true},
       {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
       {lose_file, 0, 1, 0, false},       {resume, 0, 1, 0, false},      {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
-      {live_often, 0, 3, 0, false},
+      {copy_in_each_life, 0, 1, 2, false}, {live_often, 0, 3, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
