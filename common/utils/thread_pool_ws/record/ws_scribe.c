@@ -165,10 +165,6 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
 
 static void *scribe(void *unused)
 {
-  const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
-  kept = (memory_t){.place = ws_stat_load(&own.places),
-                    .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
-                    .copies = kept.copies};
   pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
   pthread_setname_np(pthread_self(), "ws_scribe");
   ws_self()->ring = ws_ring_take();
@@ -192,6 +188,10 @@ void ws_scribe_begin(const ws_settings_t *settings)
   pthread_mutex_lock(&own.lock);
   own.pools++;
   if (!own.is_there) {
+    const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
+    kept = (memory_t){.place = ws_stat_load(&own.places), // it may get no CPU for some bursts
+                      .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
+                      .copies = kept.copies};
     ws_store_relaxed(&own.ends, 0); // relaxed: there is no scribe
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
