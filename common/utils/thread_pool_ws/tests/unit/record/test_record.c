@@ -2,8 +2,10 @@
 /// @file test_record.c
 /// The record's files: whole after any end of the process, private, bounded; and what happens without them.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,6 +176,34 @@ static bool is_examined(void *pool)
   return ledger.bursts == 101 && ledger.late == 101 && ledger.by[WS_CAUSE_UNSEEN].bursts == 0;
 }
 
+static bool has_names(void *unused)
+{
+  static ws_file_head_t head;
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    if (strstr(entry->d_name, ".record") && read(file, &head, sizeof(head)) < (ssize_t)sizeof(head))
+      head.maps[0] = '\0';
+    close(file);
+  }
+  closedir(dir);
+  return strstr(head.maps, "/libBrokenLocale") && strstr(head.maps, "/libc.");
+}
+
+/// A plug-in comes when the pool has long been there, in a program with very many mappings.
+static int load_plugin(void *unused)
+{
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = 5000;
+  char *many = mmap(NULL, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (size_t i = 0; i < pages; i += 2) // each is a line of /proc/self/maps
+    mprotect(many + i * page, page, PROT_READ);
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  bool is_named = test_until(is_written, NULL);
+  is_named &= !dlopen("libBrokenLocale.so.1", RTLD_NOW) || test_until(has_names, NULL); // musl has none
+  ws_pool_destroy(pool);
+  return is_named ? 0 : 1;
+}
+
 static bool holds_next; ///< the next thread that the pool makes, the scribe, waits for:
 static sem_t may_begin;
 static void *(*scribe)(void *);
@@ -268,7 +298,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 3, 0, false}, {without_room, 0, 1, 0, true},
       {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
       {lose_file, 0, 1, 0, false},       {resume, 0, 1, 0, false},      {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
-      {copy_in_each_life, 0, 1, 2, false}, {live_often, 0, 3, 0, false},
+      {copy_in_each_life, 0, 1, 2, false}, {load_plugin, 0, 1, 0, false}, {live_often, 0, 3, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
