@@ -220,6 +220,18 @@ void ws_scribe_end(bool process_ends)
   pthread_mutex_unlock(&own.lock);
 }
 
+void ws_scribe_widen(void)
+{
+  ws_cpuset_t more, has;
+  if (ws_os_thread_cpus(0, &more) < 0 || pthread_mutex_trylock(&own.lock) != 0)
+    return;
+  if (own.is_there && own.pools > 0
+      && pthread_getaffinity_np(own.thread, sizeof(has.mask), (cpu_set_t *)has.mask) == 0
+      && ws_os_cpuset_count(&more) > ws_os_cpuset_count(&has)) // else it follows its cpuset
+    pthread_setaffinity_np(own.thread, sizeof(more.mask), (const cpu_set_t *)more.mask);
+  pthread_mutex_unlock(&own.lock);
+}
+
 void ws_scribe_forget(void)
 {
   pthread_mutex_init(&own.lock, NULL);
