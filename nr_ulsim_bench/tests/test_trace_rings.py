@@ -111,6 +111,19 @@ def test_a_wrong_field_is_named(tmp_path, field, value):
         Record(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["empty", "short", "of another version", "not a file"])
+def test_a_bad_file_does_not_hide_a_good_one(folder, tool, kind):
+    bad = folder / "tpool-ws-other-1-1.record"
+    if kind == "not a file":
+        bad.mkdir()
+    elif kind == "of another version":
+        record(folder, ring(JOINER, 7), name=bad.name, magic=b"WSREC003")
+    else:
+        bad.write_bytes(b"WSREC004" * 100 * (kind == "short"))
+    status, out, err = tool.run("late", folder)
+    assert status == 2 and "long task 0.0, slow wake 0.0" in out and f"WARNING: {bad}: " in out, err
+
+
 def test_a_head_that_cannot_be_is_named(tmp_path):
     with pytest.raises(TraceError, match=rf"record: ring at {RINGS_AT}: head: "):
         Record(record(tmp_path, ring(JOINER, 7, head=1 << 60)))

@@ -111,13 +111,20 @@ def open_trace(path: Path, part: Stretch | None = None) -> Trace:
 
 
 class Record(Trace):
-    """Has what a Trace has. Raises TraceError that names the file and the field that is wrong."""
+    """Has what a Trace has. A file that cannot be read is named in a warning, or if there is no other in a
+    TraceError."""
 
     def __init__(self, path: Path, part: Stretch | None = None) -> None:
         self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
         self.lost, self.warnings, self.about = [], [], {"images": {}, "threads": {}}
         self._records: dict[str, list[Piece]] = defaultdict(list)  # by their lives, the oldest piece first
-        pieces = [Piece(file) for file in sorted(path.glob("*.record*"))]
+        pieces = []
+        for file in sorted(path.glob("*.record*")):
+            try:
+                pieces.append(Piece(file))
+            except (TraceError, OSError) as error:
+                why = f"{file}: {error.strerror}" if isinstance(error, OSError) else error
+                self.warnings.append(f"{why}; this file is left out")
         for piece in pieces:
             if piece.is_cut:
                 self.warnings.append(f"{piece.path}: is cut off: what is not there is left out")
@@ -126,7 +133,7 @@ class Record(Trace):
                 self.warnings.append(f"{piece.path}: {missing}")
         pieces = [piece for piece in pieces if piece.rings]
         if not pieces:
-            raise TraceError(f"{path}: there is no event in its records")
+            raise TraceError(". ".join([*self.warnings, f"{path}: there is no event in its records"]))
         for piece in sorted(pieces, key=lambda piece: piece.own_ns):
             self._records[piece.life].append(piece)
         for life in self._records.values():  # all pieces have one clock, also if the wall clock was set

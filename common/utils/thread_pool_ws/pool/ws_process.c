@@ -76,6 +76,7 @@ static void in_child(void)
 {
   after_fork(); // the thread that took these locks is the one that lives on
   pthread_mutex_init(&ws_process.lock, NULL);
+  ws_process.forks++;
   ws_hint_store(&ws_process.awake, 0);
   ws_hint_store(&ws_process.helpers, 0);
   for (struct ws_pool_s *pool = ws_process.first; pool; pool = pool->next)

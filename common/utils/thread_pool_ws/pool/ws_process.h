@@ -88,6 +88,7 @@ typedef struct {
   alignas(WS_SPACING) ws_au32_t awake;
   ws_au32_t helpers; ///< S threads outside that are awake in a join
   ws_aptr_t hooks; ///< S const ws_hooks_t
+  uint32_t forks; ///< I between the program's start and this process: a child may have its parent's number
   ws_au32_t refusals; ///< S looks at a variable that must not be read
   pthread_key_t key; ///< its destructor runs when an enrolled thread ends
   enum { WS_KEY_UNKNOWN, WS_KEY_MADE, WS_KEY_NONE } key_state;

@@ -49,7 +49,8 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
     return;
   const uint64_t given_ns = deadline_given_ns(span->ledger);
   const bool learns = learnt->count++ < LEARNS;
-  const uint64_t length = now_ns - span->begin, usual = learns ? UINT64_MAX / 2 : learnt->length;
+  const uint64_t length = ws_clock_since(span->begin, now_ns),
+                 usual = learns ? UINT64_MAX / 2 : learnt->length;
   const uint64_t limit = given_ns ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit)
@@ -89,7 +90,7 @@ static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, ui
   ring->depth -= !begins && ring->depth > 0; // it may have begun before the record
   ws_ring_put(ring, now_ns, kind, pool, address);
   if (!begins && ring->ran == 0 && ring->began) // the first of a burst, without others in it
-    ring->ran = now_ns - ring->began;
+    ring->ran = ws_clock_since(ring->began, now_ns);
   ring->began = begins ? now_ns : 0;
   ring->depth += begins;
 }

@@ -35,4 +35,10 @@ static inline uint64_t ws_clock_ns(void)
   return counts ? (uint64_t)((double)(int64_t)ws_clock_ticks() * ws_clock.ns_a_tick) : ws_os_now_ns();
 }
 
+/// @return 0 if the counter has begun anew since: the machine was suspended
+static inline uint64_t ws_clock_since(uint64_t then_ns, uint64_t now_ns)
+{
+  return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
 #endif

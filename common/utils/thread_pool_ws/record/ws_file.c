@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ static struct {
   bool is_made, is_whole; ///< its file; what was written before is there
   void *lock; ///< the mapping that holds it; NULL = none
   int error; ///< of which the last warning was
+  uint64_t loads; ///< of libraries: it names these
   struct {
     uint64_t tid, head;
   } written[WS_RINGS];
@@ -210,19 +212,49 @@ static bool put_ring(int file, uint32_t number, uint64_t *tid, uint64_t *head)
   return put(file, &own.ring, offsetof(ws_event_ring_t, depth), at);
 }
 
+/// @return 1: the others have the same number
+static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
+{
+  (void)bytes;
+  *(uint64_t *)loads = info->dlpi_adds;
+  return 1;
+}
+
+/// Without what is no code: DPDK has a line for each huge page, which would leave no room.
+static void read_maps(void)
+{
+  char line[PATH_MAX + 100], *end = own.head.maps; // "<begin>-<end> r-xp <offset> <device> <inode> <path>"
+  FILE *maps = fopen("/proc/self/maps", "re");
+  memset(own.head.maps, 0, sizeof(own.head.maps));
+  while (maps && fgets(line, sizeof(line), maps)) {
+    const char *mode = strchr(line, ' ');
+    const bool is_code = mode && strncmp(mode, " r-", 3) == 0 && mode[4] == 'p' && strchr(mode, '/');
+    if (is_code && end + sizeof(line) < own.head.maps + sizeof(own.head.maps))
+      end = stpcpy(end, line);
+  }
+  if (maps)
+    fclose(maps);
+}
+
 /// @param is_copy  all of it; else what is new
 static bool put_all(int file, bool is_copy)
 {
   const uint32_t count = ws_hint_load(&ws_rings.count), without = ws_stat_load(&ws_rings.without);
-  const bool is_whole = !is_copy && own.is_whole;
+  uint64_t loads = 0;
+  ws_os_fork_hold();
+  dl_iterate_phdr(count_loads, &loads);
+  ws_os_fork_let();
+  const bool is_whole = !is_copy && own.is_whole && loads == own.loads;
   own.head.rings = without > 0 ? WS_RINGS + without : count;
   ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
   if (!is_whole)
-    ws_os_read("/proc/self/maps", own.head.maps, sizeof(own.head.maps));
+    read_maps();
   if (!put(file, &own.head, is_whole ? offsetof(ws_file_head_t, maps) : sizeof(own.head), 0))
     return false;
-  if (!is_copy && !is_whole)
+  if (!is_copy && !is_whole) {
     memset(own.written, 0, sizeof(own.written));
+    own.loads = loads;
+  }
   for (uint32_t i = 0; i < count; i++) {
     uint64_t none[2] = {0, 0};
     if (!put_ring(file, i, is_copy ? &none[0] : &own.written[i].tid,

@@ -21,7 +21,7 @@ typedef struct {
   char magic[8];
   uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
   uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
-  alignas(4096) char maps[1 << 17]; ///< /proc/self/maps: for addresses of functions
+  alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps: for addresses of functions
 } ws_file_head_t;
 
 /// @brief Begin the record in settings->record, which may be "": there is none. What fails is a warning.

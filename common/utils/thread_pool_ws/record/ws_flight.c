@@ -70,6 +70,12 @@ void ws_flight_end(struct ws_pool_s *pool)
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
 
+void ws_flight_widen(void)
+{
+  if (ws_rings_are_own())
+    ws_scribe_widen();
+}
+
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)
 {
   uint32_t plainly = WS_RUNS_PLAINLY;

@@ -20,6 +20,10 @@ void ws_flight_begin(struct ws_pool_s *pool);
 /// @brief The pool ends, or was not made.
 void ws_flight_end(struct ws_pool_s *pool);
 
+/// @brief Let the scribe run wherever the caller may, if that is on more CPUs. It has inherited those of the
+/// first pool's creator, which may be pinned to one CPU and keep that busy.
+void ws_flight_widen(void);
+
 /// @brief Copy the record for a user. @param key  of the request: not 0, and that of no other one
 /// @return NULL: it is done; why not; WS_FLIGHT_LATER: ask again. @threads one at a time
 const char *ws_flight_copy(uint64_t key);

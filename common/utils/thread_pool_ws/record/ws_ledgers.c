@@ -12,13 +12,21 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
   ws_ledger_room_t *ledger = first;
   while (ledger && ws_stat_load(&ledger->pool) != 0)
     ledger = ledger->next;
-  ws_ledger_room_t *const next = ledger ? ledger->next : first;
-  if (!ledger && !(first = ledger = malloc(sizeof(*ledger)))) {
-    first = next;
-    return false;
+  if (!ledger) {
+    if (!(ledger = calloc(1, sizeof(*ledger))))
+      return false;
+    ledger->next = first;
+    first = ledger;
   }
-  *ledger = (ws_ledger_room_t){.pool = {pool->id}, .by_settings = by_settings, .next = next};
-  ws_init_store(&ledger->deadline_ns, deadline_ns);
+  // The scribe may still read it for the pool that had it before.
+  for (size_t i = 0; i < sizeof(ws_ledger_t) / sizeof(uint64_t); i++)
+    ws_stat_store(&ledger->count[i], 0);
+  for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
+    ws_stat_store(&ledger->ends.count[i], 0);
+  ws_stat_store(&ledger->over_ns, 0);
+  ledger->by_settings = by_settings;
+  ws_hint_store(&ledger->deadline_ns, deadline_ns);
+  ws_stat_store(&ledger->pool, pool->id);
   ws_store_release(&pool->ledger, ledger); // [edge LEDGER release] what is in it
   return true;
 }

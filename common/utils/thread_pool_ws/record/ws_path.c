@@ -228,7 +228,7 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
   const uint64_t who = ws_stat_load(&path->ring->who);
   const bool was_told = (joins && go_to_last(path, WS_NOTE_RAN, to.address, since))
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
-  const uint64_t took = to.ns - path->to.ns;
+  const uint64_t took = ws_clock_since(path->to.ns, to.ns);
   if (was_told)
     add(burst, is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
         above(took, ws_hint_load(&ws_rings.wake_ns)));
@@ -238,7 +238,8 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
 /// @brief Go from path->to to the event before.
 static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
 {
-  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin, length = path->to.ns - since;
+  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin,
+                 length = ws_clock_since(since, path->to.ns);
   const bool waits = it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN || it.kind == WS_NOTE_UNPARK;
   const uint64_t task = path->task + length, usual = burst->task_p99;
   const uint32_t to = path->to.kind;

@@ -13,7 +13,7 @@ ws_event_ring_t ws_ring_none;
 
 void ws_rings_begin(void)
 {
-  ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid()};
+  ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
   ws_clock_begin();
 }
 

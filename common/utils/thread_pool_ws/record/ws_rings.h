@@ -46,7 +46,7 @@ typedef struct ws_event_ring_s {
 
 /// What the process has of them: begun once, before any event.
 extern struct ws_rings_s {
-  uint32_t pid; ///< whose they are; 0 = there are none
+  uint32_t pid, forks; ///< whose they are; pid 0 = there are none
   ws_au32_t count; ///< S that have memory, the first ones
   ws_au32_t without; ///< S threads that got none
   ws_au64_t wake_ns; ///< S lower quartile from a call to the worker's first instruction
@@ -76,7 +76,7 @@ static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kin
 /// @return whether there are rings, and not of the parent of a fork
 static inline bool ws_rings_are_own(void)
 {
-  return ws_rings.pid != 0 && ws_rings.pid == (uint32_t)getpid();
+  return ws_rings.pid != 0 && ws_rings.pid == (uint32_t)getpid() && ws_rings.forks == ws_process.forks;
 }
 
 /// @param number  below ws_rings.count

@@ -74,7 +74,8 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
   const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
-  if (quota_ns != 0 && (int64_t)(burst->end - quota_ns) < (int64_t)QUOTA_NS) {
+  const uint64_t end_ns = ws_os_now_ns() - (now_ns - burst->end);
+  if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
     part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
   }
@@ -98,13 +99,15 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
-/// State of the scribe between its passes.
+/// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
+/// the machine was suspended.
 typedef struct {
   uint64_t place; ///< of the next late burst
   uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
   uint64_t write_ns, copy_ns; ///< when it writes, when a late burst may ask for a copy
   uint64_t copies;
 } memory_t;
+static memory_t kept; ///< the scribe's, and of the next one: it goes on with the numbers of copies
 
 static uint64_t own_cpu_ns(void)
 {
@@ -162,19 +165,17 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
 
 static void *scribe(void *unused)
 {
-  const uint64_t begin_ns = ws_clock_ns();
-  memory_t memory = {.place = ws_stat_load(&own.places), .copy_ns = begin_ns + CALM_NS};
   pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
   pthread_setname_np(pthread_self(), "ws_scribe");
   ws_self()->ring = ws_ring_take();
   for (bool ends = false; !ends;) {
     const uint64_t cpu_ns = own_cpu_ns();
     ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
-    watch_quota(&memory, ws_clock_ns());
-    const bool is_late = examine(&memory, cpu_ns + (ends ? LAST_NS : PASS_NS));
+    watch_quota(&kept, ws_os_now_ns());
+    const bool is_late = examine(&kept, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
-    memory.write_ns = ends ? 0 : memory.write_ns;
-    write_files(&memory, ws_clock_ns(), is_late);
+    kept.write_ns = ends ? 0 : kept.write_ns;
+    write_files(&kept, ws_os_now_ns(), is_late);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (!ends)
       ws_os_futex_wait(&own.ends, 0, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
@@ -187,6 +188,10 @@ void ws_scribe_begin(const ws_settings_t *settings)
   pthread_mutex_lock(&own.lock);
   own.pools++;
   if (!own.is_there) {
+    const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
+    kept = (memory_t){.place = ws_stat_load(&own.places), // it may get no CPU for some bursts
+                      .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
+                      .copies = kept.copies};
     ws_store_relaxed(&own.ends, 0); // relaxed: there is no scribe
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
@@ -215,11 +220,24 @@ void ws_scribe_end(bool process_ends)
   pthread_mutex_unlock(&own.lock);
 }
 
+void ws_scribe_widen(void)
+{
+  ws_cpuset_t more, has;
+  if (ws_os_thread_cpus(0, &more) < 0 || pthread_mutex_trylock(&own.lock) != 0)
+    return;
+  if (own.is_there && own.pools > 0
+      && pthread_getaffinity_np(own.thread, sizeof(has.mask), (cpu_set_t *)has.mask) == 0
+      && ws_os_cpuset_count(&more) > ws_os_cpuset_count(&has)) // else it follows its cpuset
+    pthread_setaffinity_np(own.thread, sizeof(more.mask), (const cpu_set_t *)more.mask);
+  pthread_mutex_unlock(&own.lock);
+}
+
 void ws_scribe_forget(void)
 {
   pthread_mutex_init(&own.lock, NULL);
   own.is_there = false;
   own.pools = 0;
+  kept = (memory_t){0};
 }
 
 int ws_scribe_copy(uint64_t key)

@@ -19,6 +19,8 @@ void ws_scribe_begin(const ws_settings_t *settings);
 /// @brief One pool less: after the last one, or if the process ends, it examines and writes what is left, and
 /// ends. @threads  as above
 void ws_scribe_end(bool process_ends);
+/// @brief ws_flight_widen(). Without effect if it ends just now.
+void ws_scribe_widen(void);
 /// @brief In the child of a fork there is none.
 void ws_scribe_forget(void);
 

@@ -27,6 +27,7 @@
 #include <sched.h>
 
 #include "../prewake/ws_prewake.h"
+#include "../record/ws_flight.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_affinity.h"
@@ -250,6 +251,7 @@ static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
   ws_os_timer_slack(SLACK_NS);
   ws_affinity_beside_workers(pool);
+  ws_flight_widen();
   ws_hint_store(&ws_sleep_pool(pool)->guard_tid, (uint32_t)ws_os_tid());
   watch->cpus = ws_os_process_cpu_count();
   return true;

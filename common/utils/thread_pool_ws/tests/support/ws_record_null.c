@@ -8,6 +8,8 @@ void ws_flight_begin(struct ws_pool_s *pool) {}
 
 void ws_flight_end(struct ws_pool_s *pool) {}
 
+void ws_flight_widen(void) {}
+
 const char *ws_flight_copy(uint64_t key)
 {
   return "there is no record";

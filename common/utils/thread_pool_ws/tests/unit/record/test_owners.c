@@ -2,6 +2,8 @@
 /// @file test_owners.c
 /// Whose bursts are judged, and that counts belong to their pool and rings to their thread, when others come
 /// and go. With WS_STRESS_SECONDS, many of them.
+#include <dirent.h>
+
 #include "../../../include/ws_ledger.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../../record/ws_flight.h"
@@ -102,6 +104,51 @@ TEST_CASE(a_phase_is_of_the_pool_that_its_thread_pushes_to)
   ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
   CU_ASSERT_EQUAL(bursts(other), 0);
   ws_pool_destroy(other);
+}
+
+/// CPUs of the thread of that name.
+static cpu_set_t cpus_of(const char *name)
+{
+  cpu_set_t cpus;
+  char path[300], text[20];
+  CPU_ZERO(&cpus);
+  DIR *threads = opendir("/proc/self/task");
+  for (struct dirent *entry; threads && (entry = readdir(threads));) {
+    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+    if (ws_os_read(path, text, sizeof(text)) && strncmp(text, name, strlen(name)) == 0)
+      sched_getaffinity(atoi(entry->d_name), sizeof(cpus), &cpus);
+  }
+  closedir(threads);
+  return cpus;
+}
+
+static bool may_leave(void *first)
+{
+  const cpu_set_t cpus = cpus_of("ws_scribe");
+  return CPU_COUNT(&cpus) == 2 && CPU_ISSET(*(int32_t *)first, &cpus);
+}
+
+/// One that DPDK has pinned, and which polls: its CPU is no place for the scribe.
+TEST_CASE(a_creator_that_is_pinned)
+{
+  cpu_set_t before, one;
+  int32_t cpu[2] = {-1, -1};
+  CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(before), &before), 0);
+  TEST_SKIP_IF(CPU_COUNT(&before) < 2, "there is one CPU");
+  for (int32_t i = 0, found = 0; found < 2; i++)
+    if (CPU_ISSET(i, &before))
+      cpu[found++] = i;
+  CPU_ZERO(&one);
+  CPU_SET(cpu[0], &one);
+  CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof(one), &one), 0);
+  ws_settings_t settings = test_settings(1);
+  settings.deadline_ns = AUTO_NS;
+  settings.cores = &cpu[1];
+  settings.core_count = 1;
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_TRUE(test_until(may_leave, &cpu[1]));
+  ws_pool_destroy(pool);
+  CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 TEST_MAIN("owners")

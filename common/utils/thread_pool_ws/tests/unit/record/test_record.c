@@ -2,8 +2,10 @@
 /// @file test_record.c
 /// The record's files: whole after any end of the process, private, bounded; and what happens without them.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +13,7 @@
 #include "../../../include/ws_ledger.h"
 #include "../../../record/ws_file.h"
 #include "../../../record/ws_flight.h"
-#include "../../support/ws_test.h"
+#include "../../support/ws_seam.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
 
@@ -68,16 +70,21 @@ static int die(void *unused)
   return test_until(is_written, NULL) ? raise(SIGKILL) : 1;
 }
 
-/// The child of a fork must not write into its parent's file.
+/// The child of a fork must not write into its parent's file, also if it is process 1 of a namespace in that
+/// of its parent, which is process 1 of a container.
 static int fork_inside(void *unused)
 {
   ws_pool_t *pool = recorded_pool(folder, 0);
-  const pid_t child = test_fork();
-  if (child == 0) {
-    ws_pool_destroy(recorded_pool(folder, 0));
-    _exit(ws_rings.pid != (uint32_t)getpid());
+  int status = 0;
+  for (uint32_t is_namesake = 0; is_namesake < 2; is_namesake++) {
+    const pid_t child = test_fork();
+    if (child == 0) {
+      ws_rings.pid = is_namesake ? (uint32_t)getpid() : ws_rings.pid;
+      ws_pool_destroy(recorded_pool(folder, 0));
+      _exit(ws_rings.pid != (uint32_t)getpid());
+    }
+    status |= test_status_of(child);
   }
-  const int status = test_status_of(child);
   ws_pool_destroy(pool);
   return status || ws_rings.pid != (uint32_t)getpid();
 }
@@ -136,6 +143,29 @@ static int lose_file(void *unused)
   return 0;
 }
 
+__attribute__((noinline, no_sanitize("thread"))) static void begin_counter_anew(void)
+{
+  ws_clock.ns_a_tick /= 2; // as if the time since then was half as long
+}
+
+/// The machine is suspended in the middle of a burst, and its counter begins anew.
+static int resume(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, UINT64_MAX / 4);
+  ws_ledger_t ledger;
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  const bool is_there = test_until(is_written, NULL);
+  test_push(pool, test_empty_task, NULL, &group);
+  begin_counter_anew();
+  ws_group_wait(&group, pool);
+  look_at_files(true);
+  const bool goes_on = test_until(is_written, NULL);
+  ws_pool_ledger(pool, &ledger);
+  ws_pool_destroy(pool);
+  return is_there && goes_on && ledger.bursts == 2 && ledger.late == 0 ? 0 : 1;
+}
+
 static bool is_examined(void *pool)
 {
   ws_ledger_t ledger;
@@ -143,12 +173,65 @@ static bool is_examined(void *pool)
   return ledger.bursts == 101 && ledger.late == 101 && ledger.by[WS_CAUSE_UNSEEN].bursts == 0;
 }
 
-/// Each burst is later than its deadline, and gets a cause. At a start that makes no copies.
+static bool has_names(void *unused)
+{
+  static ws_file_head_t head;
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    if (strstr(entry->d_name, ".record") && read(file, &head, sizeof(head)) < (ssize_t)sizeof(head))
+      head.maps[0] = '\0';
+    close(file);
+  }
+  closedir(dir);
+  return strstr(head.maps, "/libBrokenLocale") && strstr(head.maps, "/libc.");
+}
+
+/// A plug-in comes when the pool has long been there, in a program with very many mappings.
+static int load_plugin(void *unused)
+{
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = 5000;
+  char *many = mmap(NULL, pages * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (size_t i = 0; i < pages; i += 2) // each is a line of /proc/self/maps
+    mprotect(many + i * page, page, PROT_READ);
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  bool is_named = test_until(is_written, NULL);
+  is_named &= !dlopen("libBrokenLocale.so.1", RTLD_NOW) || test_until(has_names, NULL); // musl has none
+  ws_pool_destroy(pool);
+  return is_named ? 0 : 1;
+}
+
+static bool holds_next; ///< the next thread that the pool makes, the scribe, waits for:
+static sem_t may_begin;
+static void *(*scribe)(void *);
+
+static void *begin_late(void *arg)
+{
+  while (sem_wait(&may_begin) != 0)
+    ;
+  return scribe(arg);
+}
+
+static int ws_os_thread_create_seam(pthread_t *thread, size_t stack_bytes, uint64_t patience_ns,
+                                    void *(*func)(void *), void *arg)
+{
+  if (holds_next)
+    scribe = func;
+  func = holds_next ? begin_late : func;
+  holds_next = false;
+  return __real_ws_os_thread_create(thread, stack_bytes, patience_ns, func, arg);
+}
+
+/// Each burst is later than its deadline, and gets a cause, also before the scribe has got a CPU. At a start
+/// that makes no copies.
 static int be_late(void *unused)
 {
+  sem_init(&may_begin, 0, 0);
+  holds_next = true;
   ws_pool_t *pool = recorded_pool(folder, 1);
   for (uint32_t i = 0; i < 100; i++)
     test_burst(pool, 10, test_empty_task, NULL);
+  sem_post(&may_begin);
   const bool examined = test_until(is_examined, pool);
   ws_pool_destroy(pool);
   return examined ? 0 : 1;
@@ -175,6 +258,18 @@ static int copy_now(void *unused)
   return is_copied && is_there && is_refused ? 0 : 1;
 }
 
+/// A pool for each job: the later one's copy takes another name.
+static int copy_in_each_life(void *unused)
+{
+  bool is_copied = true;
+  for (uint64_t key = 7; key < 9; key++) {
+    ws_pool_t *pool = recorded_pool(folder, 0);
+    is_copied &= test_until(is_answered, &key) && !answer;
+    ws_pool_destroy(pool);
+  }
+  return is_copied ? 0 : 1;
+}
+
 /// Restarted again and again.
 static int live_often(void *unused)
 {
@@ -197,9 +292,12 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records, copies;
     bool is_cut;
   } rows[] = {
-      {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 2, 0, false}, {without_room, 0, 1, 0, true},
-      {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
-      {lose_file, 0, 1, 0, false},       {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
+      {die, 128 + SIGKILL, 1, 0, false},   {fork_inside, 0, 3, 0, false},
+      {without_room, 0, 1, 0, true},       {without_folder, 0, 0, 0, false},
+      {too_late, 0, 0, 0, false},          {go_elsewhere, 0, 1, 0, false},
+      {lose_file, 0, 1, 0, false},         {resume, 0, 1, 0, false},
+      {be_late, 0, 1, 0, false},           {copy_now, 0, 1, 1, false},
+      {copy_in_each_life, 0, 1, 2, false}, {load_plugin, 0, 1, 0, false},
       {live_often, 0, 3, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
@@ -213,4 +311,4 @@ TEST_CASE(the_files_are_whole_private_and_few)
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-TEST_MAIN("record")
+TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create))
