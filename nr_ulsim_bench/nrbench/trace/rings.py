@@ -17,13 +17,13 @@ from nrbench.live.page import CAUSES
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
-MAGIC = b"WSREC004"
+MAGIC = b"WSREC005"
 BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
 RING, RINGS = struct.Struct("<3Q16s"), 1024  # ws_event_ring_t
 EVENTS, EVENTS_AT = 4096, 1024
 BYTES = EVENTS_AT + 16 * EVENTS
 PART_TID, PART_AGO = 1022, 1023  # of PART, beside causes
-(RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
+(RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, LATE, PART) = range(1, 13)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
 

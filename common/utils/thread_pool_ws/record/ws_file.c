@@ -51,7 +51,7 @@ void ws_file_begin(const ws_settings_t *settings)
     *letter = *letter == '\n' ? '\0' : isalnum((unsigned char)*letter) ? *letter : '_';
   memset(&own, 0, sizeof(own));
   ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
-  memcpy(own.head.magic, "WSREC004", sizeof(own.head.magic));
+  memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
   own.head.pid = ws_rings.pid;
   snprintf(own.folder, sizeof(own.folder), "%s", folder);
   snprintf(own.like, sizeof(own.like), "tpool-ws-%s-*.record", program);

@@ -34,7 +34,7 @@ static files_t look_at_files(bool takes)
       continue;
     *(end[7] == '.' ? &found.copies : &found.records) += 1;
     const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
-    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC004", 8) == 0
+    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC005", 8) == 0
                       && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
     found.is_private &= about.st_mode == (S_IFREG | 0600);
     close(file);
