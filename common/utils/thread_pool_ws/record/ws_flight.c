@@ -46,12 +46,12 @@ void ws_flight_begin(struct ws_pool_s *pool)
     begin(pool, settings->deadline_ns, true);
 }
 
-static bool is_over; ///< the library is unloaded, or the process ends
+static ws_au32_t is_over; ///< S 1 = the library is unloaded, or the process ends
 
 /// @threads  who has the lock of pools
 static void end_after_last(void)
 {
-  if (!is_over || ws_process.first || !ws_rings_are_own())
+  if (!ws_hint_load(&is_over) || ws_process.first || !ws_rings_are_own())
     return;
   ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
   ws_rings_end();
@@ -63,7 +63,7 @@ void ws_flight_end(struct ws_pool_s *pool)
 {
   if (!ws_ledger_of(pool))
     return;
-  ws_scribe_end(false);
+  ws_scribe_end(ws_hint_load(&is_over) ? NULL : &pool->settings);
   pthread_mutex_lock(&ws_process.pools_lock);
   ws_ledger_end(pool);
   end_after_last();
@@ -110,9 +110,9 @@ __attribute__((destructor)) static void end(void)
 {
   if (!ws_rings_are_own())
     return;
-  ws_scribe_end(true);
+  ws_scribe_end(NULL);
   pthread_mutex_lock(&ws_process.pools_lock);
-  is_over = true;
+  ws_hint_store(&is_over, 1);
   end_after_last();
   pthread_mutex_unlock(&ws_process.pools_lock);
 }

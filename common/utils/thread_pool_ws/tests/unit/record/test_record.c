@@ -11,7 +11,7 @@
 #include "../../../include/ws_ledger.h"
 #include "../../../record/ws_file.h"
 #include "../../../record/ws_flight.h"
-#include "../../support/ws_test.h"
+#include "../../support/ws_seam.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
 
@@ -75,7 +75,7 @@ static int fork_inside(void *unused)
   const pid_t child = test_fork();
   if (child == 0) {
     ws_pool_destroy(recorded_pool(folder, 0));
-    _exit(ws_rings.pid != (uint32_t)getpid());
+    exit(ws_rings.pid != (uint32_t)getpid());
   }
   const int status = test_status_of(child);
   ws_pool_destroy(pool);
@@ -175,6 +175,64 @@ static int copy_now(void *unused)
   return is_copied && is_there && is_refused ? 0 : 1;
 }
 
+static ws_au32_t frozen; ///< 1 = the disk is (fsfreeze)
+static ws_au32_t waits; ///< 1 = a write has waited for it
+
+static bool ws_os_file_put_seam(int file, const void *data, size_t bytes, uint64_t at)
+{
+  while (ws_hint_load(&frozen)) {
+    ws_hint_store(&waits, 1);
+    test_sleep_ms(1);
+  }
+  return __real_ws_os_file_put(file, data, bytes, at);
+}
+
+static bool is_stuck(void *unused)
+{
+  return ws_hint_load(&waits);
+}
+
+/// @return whether the end of a pool comes back while the disk is frozen, and says so
+static bool end_frozen(void)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  ws_hint_store(&waits, 0);
+  ws_hint_store(&frozen, 1);
+  const bool stuck = test_until(is_stuck, NULL);
+  test_warnings.count = 0;
+  ws_pool_destroy(pool);
+  return stuck && test_warnings_with("the record is not written") == 1;
+}
+
+/// The next pool has the scribe that was left, or another one if it has ended.
+static int freeze(void *unused)
+{
+  for (uint32_t melts = 0; melts < 2; melts++) {
+    const bool good = end_frozen();
+    ws_hint_store(&frozen, !melts);
+    ws_pool_t *next = recorded_pool(folder, 0);
+    ws_hint_store(&frozen, 0);
+    ws_pool_destroy(next);
+    if (!good)
+      return 1;
+  }
+  return 0;
+}
+
+static void *melt(void *unused)
+{
+  test_sleep_ms(50);
+  ws_hint_store(&frozen, 0);
+  return unused;
+}
+
+/// The end of the library waits for the scribe that was left in a write: its code and the rings are to go.
+static int exit_frozen(void *unused)
+{
+  pthread_t thread;
+  return !end_frozen() || pthread_create(&thread, NULL, melt, NULL) != 0;
+}
+
 /// Restarted again and again.
 static int live_often(void *unused)
 {
@@ -182,11 +240,17 @@ static int live_often(void *unused)
     const pid_t child = test_fork();
     if (child == 0) {
       ws_pool_destroy(recorded_pool(folder, 0));
-      _exit(0);
+      exit(0);
     }
     test_status_of(child);
   }
   return 0;
+}
+
+/// The end of the process waits for the scribe, however long a busy machine gives it no CPU.
+static int in_process(void *child)
+{
+  exit((*(int (*const *)(void *))child)(NULL));
 }
 
 TEST_CASE(the_files_are_whole_private_and_few)
@@ -200,11 +264,11 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {die, 128 + SIGKILL, 1, 0, false}, {fork_inside, 0, 2, 0, false}, {without_room, 0, 1, 0, true},
       {without_folder, 0, 0, 0, false},  {too_late, 0, 0, 0, false},    {go_elsewhere, 0, 1, 0, false},
       {lose_file, 0, 1, 0, false},       {be_late, 0, 1, 0, false},     {copy_now, 0, 1, 1, false},
-      {live_often, 0, 3, 0, false},
+      {live_often, 0, 3, 0, false},      {freeze, 0, 1, 0, false},      {exit_frozen, 0, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
+    CU_ASSERT_EQUAL(test_in_child(in_process, (void *)&rows[i].child), rows[i].status);
     const files_t found = look_at_files(true);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
     CU_ASSERT_EQUAL(found.copies, rows[i].copies);
@@ -213,4 +277,4 @@ TEST_CASE(the_files_are_whole_private_and_few)
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-TEST_MAIN("record")
+TEST_MAIN_SEAMS("record", SEAM(ws_os_file_put))
