@@ -52,6 +52,7 @@ void ws_file_begin(const ws_settings_t *settings)
   memset(&own, 0, sizeof(own));
   ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
+  own.head.until_ns = own.head.own_ns;
   own.head.pid = ws_rings.pid;
   snprintf(own.folder, sizeof(own.folder), "%s", folder);
   snprintf(own.like, sizeof(own.like), "tpool-ws-%s-*.record", program);
@@ -163,10 +164,14 @@ static bool put_rings(int file, bool all)
   return good && fstat(file, &about) == 0 && (about.st_size >= bytes || ftruncate(file, bytes) == 0);
 }
 
-void ws_file_write(void)
+void ws_file_write(bool ends)
 {
   const int file = open_file();
   own.is_whole = file >= 0 && put_rings(file, !own.is_whole);
+  own.head.until_ns = own.is_whole ? own.head.own_ns : own.head.until_ns;
+  const uint64_t until_ns = ends ? UINT64_MAX : own.head.until_ns;
+  own.is_whole =
+      own.is_whole && ws_os_file_put(file, &until_ns, sizeof(until_ns), offsetof(ws_file_head_t, until_ns));
   const int error = own.is_whole ? 0 : errno;
   if (file >= 0)
     close(file);

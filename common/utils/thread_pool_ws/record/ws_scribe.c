@@ -145,7 +145,7 @@ static void watch_quota(memory_t *memory, uint64_t now_ns)
   memory->watch_ns = now_ns + WATCH_NS;
 }
 
-static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
+static void write_files(memory_t *memory, uint64_t now_ns, bool is_late, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
   if (!ws_file_is_there())
@@ -157,9 +157,9 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
     ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES));
     memory->copy_ns = memory->copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
   }
-  if (now_ns < memory->write_ns)
+  if (now_ns < memory->write_ns && !ends)
     return;
-  ws_file_write();
+  ws_file_write(ends);
   memory->write_ns = now_ns + WRITE_NS;
 }
 
@@ -179,8 +179,7 @@ static void *scribe(void *unused)
     watch_quota(&memory, ws_clock_ns());
     const bool is_late = examine(&memory, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
-    memory.write_ns = ends ? 0 : memory.write_ns;
-    write_files(&memory, ws_clock_ns(), is_late);
+    write_files(&memory, ws_clock_ns(), is_late, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
       break;

@@ -16,7 +16,7 @@
 static char folder[] = "/tmp/ws-record-XXXXXX";
 
 typedef struct {
-  uint32_t records, copies;
+  uint32_t records, copies, ended; ///< ended: records that say so
   bool is_whole; ///< each begins as it should, and has a ring
   bool is_private;
 } files_t;
@@ -29,13 +29,16 @@ static files_t look_at_files(bool takes)
   for (struct dirent *entry; dir && (entry = readdir(dir));) {
     const char *end = strstr(entry->d_name, ".record");
     struct stat about;
-    char magic[8] = "";
+    static ws_file_head_t head;
     if (!end || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     *(end[7] == '.' ? &found.copies : &found.records) += 1;
     const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
-    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC005", 8) == 0
+    head.until_ns = 0;
+    found.is_whole &= read(file, &head, sizeof(head)) == sizeof(head)
+                      && memcmp(head.magic, "WSREC005", 8) == 0
                       && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
+    found.ended += end[7] == '\0' && head.until_ns == UINT64_MAX;
     found.is_private &= about.st_mode == (S_IFREG | 0600);
     close(file);
     if (takes)
@@ -272,6 +275,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
     const files_t found = look_at_files(true);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
     CU_ASSERT_EQUAL(found.copies, rows[i].copies);
+    CU_ASSERT_EQUAL(found.ended, rows[i].status == 0 && !rows[i].is_cut ? rows[i].records : 0);
     CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
   }
   CU_ASSERT_EQUAL(rmdir(folder), 0);
