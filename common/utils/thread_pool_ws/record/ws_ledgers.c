@@ -17,17 +17,9 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
     first = next;
     return false;
   }
-  *ledger = (ws_ledger_room_t){.pool = {pool->id}, .by_settings = by_settings, .next = next};
-  ws_init_store(&ledger->deadline_ns, deadline_ns);
+  *ledger = (ws_ledger_room_t){{pool->id}, {deadline_ns}, .by_settings = by_settings, .next = next};
   ws_store_release(&pool->ledger, ledger); // [edge LEDGER release] what is in it
   return true;
-}
-
-void ws_ledger_end(struct ws_pool_s *pool)
-{
-  ws_ledger_room_t *ledger = ws_ledger_of(pool);
-  if (ledger)
-    ws_stat_store(&ledger->pool, 0);
 }
 
 void ws_ledgers_free(void)
