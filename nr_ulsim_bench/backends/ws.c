@@ -27,7 +27,7 @@ static void *create(const bench_settings_t *settings)
   if (settings->hot)
     wanted->spin = WS_SPIN_HOT;
   if (settings->rt_priority > 0) {
-    wanted->sched_class = WS_CLASS_RR;
+    wanted->sched_class = settings->fifo ? WS_CLASS_FIFO : WS_CLASS_RR;
     wanted->sched_priority = settings->rt_priority;
   }
   if (ws_pool_create(&bench->pool, wanted) == 0)

@@ -14,7 +14,20 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from nrbench.driver import BenchError, there
 from nrbench.engine import Part, Request, plain, tables_of
-from nrbench.parts import contest, latch, lives, pi, pools, prewake, scale, scan, tail, ticks, tracecost
+from nrbench.parts import (
+    contest,
+    judged,
+    latch,
+    lives,
+    pi,
+    pools,
+    prewake,
+    scale,
+    scan,
+    tail,
+    ticks,
+    tracecost,
+)
 from nrbench.parts.pools import PARTS
 from nrbench.progress import say
 from nrbench.render import Page, Section, Table, write_page
@@ -59,7 +72,7 @@ class Replay(Part):
 
 REPLAY = Replay("replay", "recorded slots of nr_ulsim", lambda results: (), "pool")
 # Only if asked for by name:
-NAMED = tuple(part.PART for part in (tracecost, scale, scan, pi, latch, tail, contest, ticks))
+NAMED = tuple(part.PART for part in (tracecost, judged, scale, scan, pi, latch, tail, contest, ticks))
 ALL: tuple[Part, ...] = (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)
 
 

@@ -25,6 +25,7 @@ typedef struct {
   uint32_t pin_first, pin_step; ///< see ws_settings_t; 0 = floating. For a backend with pinned_cpu
   bool hot; ///< workers shall not sleep, where the pool offers that
   int32_t rt_priority; ///< > 0: workers shall run SCHED_RR at it. Matters to a backend with sets_class only
+  bool fifo; ///< SCHED_FIFO in the place of SCHED_RR
   uint32_t tasks_max; ///< most tasks pushed between two waits
 } bench_settings_t;
 

@@ -18,7 +18,7 @@
 static const char usage[] =
     "usage: ws-bench bench=slot|stream|replay|coliseum|wake|idle|pi|info"
     " backend=NAME [key=value]...\n"
-    "keys:  workers=N class=other|rr|rrall mode=default|hot|pinned hog=N limit_s=S env=NAME=VALUE\n"
+    "keys:  workers=N class=other|rr|rrall|fifo mode=default|hot|pinned hog=N limit_s=S env=NAME=VALUE\n"
     "       noise=normal|lowest|session|realtime:ON_US:OFF_US: a process that computes on and off beside it\n"
     "       noise=host:ON_US:OFF_US: one on each CPU above all classes; the times are exponential\n"
     "       slot: bursts=12x6+22x28 (tasks x us) period_us=N warm=N slots=N: the first do not count\n"

@@ -98,7 +98,7 @@ static const word_key_t keys[] = {
      WORD_ONE_OF(request_t, bench, "slot", "stream", "replay", "coliseum", "wake", "idle", "pi", "info")},
     {"backend", WORD_TEXT(request_t, backend)},
     {"workers", WORD_NUMBER(request_t, workers, 0, 1024)},
-    {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall")},
+    {"class", WORD_ONE_OF(request_t, sched_class, "other", "rr", "rrall", "fifo")},
     {"mode", WORD_ONE_OF(request_t, mode, "default", "hot", "pinned")},
     {"hog", .kind = KEY_FUNC, .parse = request_parse_hogs},
     {"noise", .kind = KEY_FUNC, .parse = parse_noise},

@@ -28,7 +28,7 @@ typedef enum {
   BENCH_PI,
   BENCH_INFO
 } bench_t;
-typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL } class_t;
+typedef enum { CLASS_OTHER, CLASS_RR, CLASS_RRALL, CLASS_FIFO } class_t; ///< FIFO: all, as RRALL
 typedef enum { MODE_DEFAULT, MODE_HOT, MODE_PINNED } backend_mode_t;
 typedef enum { WORK_EMPTY, WORK_FIB19, WORK_FIB17_19, WORK_FIB19_X1_3, WORK_NESTED } work_t;
 

@@ -23,7 +23,8 @@
 static bool set_class(session_t *session, bool realtime)
 {
   const struct sched_param param = {.sched_priority = realtime ? RT_PRIORITY : 0};
-  if (sched_setscheduler(0, realtime ? SCHED_RR : SCHED_OTHER, &param) == 0)
+  const int32_t of_realtime = session->request->sched_class == CLASS_FIFO ? SCHED_FIFO : SCHED_RR;
+  if (sched_setscheduler(0, realtime ? of_realtime : SCHED_OTHER, &param) == 0)
     return true;
   report_error(session->report, "cannot set the scheduling class of the producer: %s", strerror(errno));
   return false;
@@ -165,7 +166,7 @@ void serve(session_t *session, const request_t *request, report_t *report)
   prctl(PR_SET_TIMERSLACK, 1);
   const bool realtime_workers = request->sched_class != CLASS_OTHER;
   if (!set_class(session,
-                 request->sched_class == CLASS_RRALL || (realtime_workers && !session->backend->sets_class)))
+                 request->sched_class >= CLASS_RRALL || (realtime_workers && !session->backend->sets_class)))
     return;
   const bench_settings_t settings = {
       .workers = request->workers,
@@ -173,6 +174,7 @@ void serve(session_t *session, const request_t *request, report_t *report)
       .pin_first = request->pin_first,
       .pin_step = request->mode == MODE_PINNED ? request->pin_step : 0,
       .rt_priority = realtime_workers ? RT_PRIORITY : 0,
+      .fifo = request->sched_class == CLASS_FIFO,
       .tasks_max = tasks_max(request),
   };
   if (request->mode == MODE_PINNED && !session->backend->pinned_cpu) {

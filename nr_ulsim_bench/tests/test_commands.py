@@ -196,6 +196,7 @@ PARTS = {
     "latch": ("--rounds", "1"),
     "prewake": (),
     "trace": (),
+    "judged": (),
     "contest": (),
     "ticks": (),
 }

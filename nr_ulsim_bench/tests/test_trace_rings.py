@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A record, made up: it reads as a trace does, and what is wrong with it is named."""
 
+import fcntl
 import random
 import struct
 
@@ -11,6 +12,7 @@ from nrbench.trace.record import TraceError
 from nrbench.trace.rings import (
     BEGIN,
     BYTES,
+    ENDED,
     EVENTS,
     EVENTS_AT,
     MAGIC,
@@ -22,8 +24,9 @@ from nrbench.trace.rings import (
 )
 
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
-FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS}
-RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART = range(1, 14)
+FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS,
+          "until_ns": ENDED}  # fmt: skip
+RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, LATE, PART = range(1, 13)
 JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WAKE, 0, POOL << 16),
           (1020, JOIN, POOL, GROUP), (1022, RUN, POOL, FUNC), (1100, RAN, POOL, GROUP),
           (1200, JOINED, POOL, GROUP), (1210, PHASE_END, 1, 5 << 32 | 3 << 16 | 2), (1220, LATE, POOL, 105),
@@ -100,6 +103,16 @@ def test_a_step_of_the_wall_clock_makes_no_burst_twice(tmp_path):
     trace = Record(tmp_path)
     trace.processes()
     assert len(trace.late) == 2
+
+
+def test_of_a_killed_process_it_says_until_when_it_has_events(tmp_path, tool):
+    record(tmp_path, ring(JOINER, 7), until_ns=2 * 10**9 + 1000)
+    record(tmp_path, ring(JOINER, 7), until_ns=1, name="tpool-ws-7-1.record.0")  # a copy says nothing
+    status, out, _ = tool.run("late", tmp_path)
+    assert status == 2 and out.count("WARNING: ") == 1 and "the events until 2.000000 s; later" in out
+    with (tmp_path / "tpool-ws-7-1.record").open() as file:  # its process lives
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert not Record(tmp_path).warnings
 
 
 @pytest.mark.parametrize("field, value", [

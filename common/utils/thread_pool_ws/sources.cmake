@@ -5,6 +5,7 @@ set(WS_CORE_SOURCES
   base/ws_atomic.c
   base/ws_window.c
   os/ws_os_cpus.c
+  os/ws_os_file.c
   os/ws_os_memory.c
   os/ws_os_process.c
   os/ws_os_relax.c

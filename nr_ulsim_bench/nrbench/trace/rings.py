@@ -4,6 +4,7 @@ events, and files in which they were copied at late bursts. Events between the c
 less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
 is told by their order."""
 
+import fcntl
 import struct
 from collections import defaultdict, deque
 from contextlib import suppress
@@ -17,13 +18,14 @@ from nrbench.live.page import CAUSES
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
-MAGIC = b"WSREC004"
-BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I2Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
+MAGIC = b"WSREC005"
+BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I3Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
+ENDED = (1 << 64) - 1  # its until_ns
 RING, RINGS = struct.Struct("<3Q16s"), 1024  # ws_event_ring_t
 EVENTS, EVENTS_AT = 4096, 1024
 BYTES = EVENTS_AT + 16 * EVENTS
 PART_TID, PART_AGO = 1022, 1023  # of PART, beside causes
-(RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, IDLE, PHASE, PHASE_END, LATE, PART) = range(1, 14)
+(RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, LATE, PART) = range(1, 13)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
          PARK: "park", UNPARK: "unpark", WAKE: "wake"}  # fmt: skip
 
@@ -58,7 +60,7 @@ class Piece:
         self.path, self.life, data = path, path.name.partition(".record")[0], path.read_bytes()
         if len(data) < RINGS_AT:
             raise self.wrong("size", f"{len(data)} bytes, shorter than a header")
-        magic, self.pid, asked, own_ns, real_ns = BEGIN.unpack_from(data)
+        magic, self.pid, asked, own_ns, real_ns, self.until_ns = BEGIN.unpack_from(data)
         if magic != MAGIC:
             raise self.wrong("magic", repr(magic))
         if not 0 < own_ns < 1 << 60:
@@ -99,6 +101,16 @@ class Piece:
         words = words[words[:, 0] >= np.maximum.accumulate(words[:, 0])].astype("i8")
         text = name.split(b"\0")[0].decode(errors="replace")
         yield Ring(head < EVENTS, who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
+
+
+def lives(path: Path) -> bool:
+    """Whether its process holds the lock (ws_os_file.h)."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def is_record(path: Path) -> bool:
@@ -142,6 +154,11 @@ class Record(Trace):
             life.sort(key=lambda piece: piece.begin_ns)
         pieces.sort(key=lambda piece: piece.begin_ns)
         self.first_ns = min(piece.begin_ns for piece in pieces)
+        for piece in pieces:
+            if piece.until_ns != ENDED and piece.path.suffix == ".record" and not lives(piece.path):
+                until_s = (piece.until_ns + piece.offset_ns - self.first_ns) / 1e9
+                killed = f"its process was killed: of each thread it has the events until {until_s:.6f} s"
+                self.warnings.append(f"{piece.path}: {killed}; later ones, mostly of 0.2 s at most, are lost")
         self.last_ns = max(piece.end_ns for piece in pieces)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.path.stat().st_mtime for piece in pieces)

@@ -184,7 +184,7 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
     require_threads(pool, goal);
   if (!hooks->wait(goal->group, goal->event, goal->until_ns))
     return false;
-  ws_traced_join_end(pool, goal->tag);
+  ws_traced_join(pool, goal->tag, true);
   return true;
 }
 
@@ -284,7 +284,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
   ws_not_observing(name_of(goal));
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
     pool = ws_self()->runs_in; // the thread may be the only one that can help
-  ws_traced_join_begin(pool, goal->tag);
+  ws_traced_join(pool, goal->tag, false);
   if (goal->event || !is_reached(goal)) { // an event's function is called in the wait only
     const ws_hooks_t *hooks = ws_process_hooks();
     if (hooks && has_waited_in_fiber(hooks, pool, goal))
@@ -292,7 +292,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
     help_until(pool, goal);
   }
   tidy(pool);
-  ws_traced_join_end(pool, goal->tag);
+  ws_traced_join(pool, goal->tag, true);
 }
 
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)

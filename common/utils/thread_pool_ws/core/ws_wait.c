@@ -133,9 +133,9 @@ static int wait_checked(ws_pool_t *pool, uint64_t until_ns)
   const int refusal = refusal_of(pool, &here);
   if (refusal)
     return refusal;
-  ws_traced_join_begin(pool, NULL);
+  ws_traced_join(pool, NULL, false);
   const bool idle = wait_until_idle(pool, here, until_ns);
-  ws_traced_join_end(pool, NULL);
+  ws_traced_join(pool, NULL, true);
   return idle ? 0 : -ETIMEDOUT;
 }
 

@@ -45,6 +45,8 @@ bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
+/// The wall clock, which may be set.
+uint64_t ws_os_real_ns(void);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
 /// @return false if thread @p tid of this process has ended, that is, has run all its code

@@ -62,6 +62,11 @@ uint64_t ws_os_now_ns(void)
   return read_clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t ws_os_real_ns(void)
+{
+  return read_clock_ns(CLOCK_REALTIME);
+}
+
 bool ws_os_thread_sleeps(int32_t tid)
 {
   char path[64], stat[512];

@@ -7,17 +7,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
+#include "../os/ws_os_file.h"
 #include "../pool/ws_callback.h"
 #include "../record/ws_flight.h"
 #include "../sleep/ws_budget.h"
@@ -53,6 +49,7 @@ struct ws_page_its_s {
 static struct {
   pthread_mutex_t mutex;
   pid_t pid; ///< of the process that this is about
+  uint32_t forks; ///< of it: a child may have its parent's number in a namespace
   bool ended; ///< the process ends: no file is made any more
   void *lock; ///< the mapping that holds it; NULL = there is no file
   int file; ///< descriptor of the file with that identity
@@ -67,10 +64,11 @@ static struct {
 static void begin_own(void)
 {
   ws_os_fork_hold();
-  if (own.pid != getpid()) {
+  if (own.pid != getpid() || own.forks != ws_process.forks) {
     memset(&own, 0, sizeof(own));
     ws_os_lock_init(&own.mutex);
     own.pid = getpid();
+    own.forks = ws_process.forks;
     own.head = (ws_page_head_t){.magic = WS_PAGE_MAGIC, .version = WS_PAGE_VERSION, .pid = (uint64_t)own.pid};
   }
   pthread_mutex_lock(&own.mutex);
@@ -82,29 +80,14 @@ static void end_own(void)
   ws_os_fork_let();
 }
 
-static bool is_same(const struct stat *one, const struct stat *other)
-{
-  return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
-}
-
-/// Remove the files of this user's killed processes: who gets the lock has the proof.
+/// Remove the files of this user's killed processes.
 static void sweep(void)
 {
   DIR *folder = opendir(FOLDER);
-  struct dirent *entry;
-  for (uint32_t i = 0; folder && i < FOUND_MAX && (entry = readdir(folder)); i++) {
-    char path[sizeof(FOLDER) + sizeof(entry->d_name)];
-    struct stat found, named;
-    snprintf(path, sizeof(path), FOLDER "/%s", entry->d_name);
-    const bool is_page = strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
-    const int file = is_page ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
-    if (file < 0)
-      continue;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &found) == 0 && lstat(path, &named) == 0
-        && is_same(&found, &named))
-      unlink(path);
-    close(file);
-  }
+  const struct dirent *entry;
+  for (uint32_t i = 0; folder && i < FOUND_MAX && (entry = readdir(folder)); i++)
+    if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
+      ws_os_file_is_left(dirfd(folder), entry->d_name, true);
   if (folder)
     closedir(folder);
 }
@@ -114,7 +97,7 @@ static void sweep(void)
 static int names(void)
 {
   struct stat now;
-  const bool is_own = own.lock && fstat(own.file, &now) == 0 && is_same(&now, &own.identity);
+  const bool is_own = own.lock && fstat(own.file, &now) == 0 && ws_os_file_is_same(&now, &own.identity);
   return is_own ? (int)now.st_nlink : -1;
 }
 
@@ -126,49 +109,31 @@ static void remove_page(void)
   unlink(own.path);
   if (names() >= 0)
     close(own.file);
-  munmap(own.lock, sizeof(own.head));
-  own.lock = NULL;
-}
-
-/// @return whether a file may have that size. Else SIGXFSZ would end the process
-static bool may_write(size_t bytes)
-{
-  struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  return limit.rlim_cur >= bytes;
+  ws_os_file_let_go(&own.lock);
 }
 
 /// @return false: errno says why
 static bool put(size_t at, const void *data, size_t bytes)
 {
-  errno = EFBIG;
-  return names() >= 0 && may_write(at + bytes) && pwrite(own.file, data, bytes, (off_t)at) == (ssize_t)bytes;
+  errno = EBADF;
+  return names() >= 0 && ws_os_file_put(own.file, data, bytes, at);
 }
 
 /// Set own.lock, or errno.
 static void make_page(uint64_t number)
 {
   snprintf(own.path, sizeof(own.path), FOLDER "/" PREFIX "%llu.%d", (unsigned long long)number, (int)own.pid);
-  const int locked = open(own.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (locked < 0)
+  const int low = ws_os_file_make(own.path, &own.lock);
+  if (low < 0)
     return;
-  void *lock = MAP_FAILED; // before the lock a process that sweeps may take the file, and remove it
-  if (flock(locked, LOCK_EX | LOCK_NB) == 0 && fstat(locked, &own.identity) == 0)
-    lock = mmap(NULL, sizeof(own.head), PROT_NONE, MAP_SHARED, locked, 0);
-  if (lock != MAP_FAILED) {
-    madvise(lock, sizeof(own.head), MADV_DONTFORK); // else the child of a fork would hold it, too
-    const int low = open(own.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
-    own.lock = lock;
-    close(low);
-  }
-  const int error = errno;
-  if (!own.lock)
-    unlink(own.path);
-  else if (names() <= 0)
-    remove_page();
-  close(locked);
-  errno = error;
+  own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
+  fstat(low, &own.identity);
+  close(low);
+  if (own.lock && own.file >= 0)
+    return;
+  unlink(own.path);
+  close(own.file);
+  ws_os_file_let_go(&own.lock);
 }
 
 /// @return why there is no file with room for the part; NULL = there is
@@ -178,8 +143,8 @@ static const char *open_page(struct ws_page_its_s *its)
   struct statfs system;
   if (statfs(FOLDER, &system) != 0 || system.f_type != TMPFS_MAGIC)
     return "no tmpfs, and a disk may let a write wait. In Kubernetes: an emptyDir with medium: Memory";
-  if (!may_write(at + bytes))
-    return strerror(EFBIG);
+  if (!ws_os_file_may_have(at + bytes))
+    return strerror(errno);
   own.head.pools = own.head.pools > its->place ? own.head.pools : its->place + 1;
   if (!own.path[0]) // not in a guard, which has other things to do
     sweep();
@@ -312,9 +277,7 @@ static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
 static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
 {
   ws_page_part_t *part = &its->part;
-  struct timespec real = {0};
-  clock_gettime(CLOCK_REALTIME, &real);
-  part->known.real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+  part->known.real_ns = ws_os_real_ns();
   part->known.is = in_force(pool);
   ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
   const ws_histogram_t *ends = ws_flight_ends(pool);

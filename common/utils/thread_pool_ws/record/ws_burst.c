@@ -9,13 +9,6 @@
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 
-/// The setting's AUTO is the value of a limit that is learnt, as 0 is.
-static uint64_t deadline_given_ns(const ws_ledger_room_t *ledger)
-{
-  const uint64_t given_ns = ws_hint_load(&ledger->deadline_ns);
-  return given_ns == WS_DEADLINE_AUTO ? 0 : given_ns;
-}
-
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
@@ -47,11 +40,12 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   ring->ran = 0;
   if (!ws_ledger_counts(span->ledger, span->pool))
     return;
-  const uint64_t given_ns = deadline_given_ns(span->ledger);
+  const uint64_t given_ns = ws_hint_load(&span->ledger->deadline_ns);
   const bool learns = learnt->count++ < LEARNS;
   const uint64_t length = ws_clock_since(span->begin, now_ns),
                  usual = learns ? UINT64_MAX / 2 : learnt->length;
-  const uint64_t limit = given_ns ? given_ns : usual + usual / 4;
+  const bool is_given = given_ns != 0 && given_ns != WS_DEADLINE_AUTO;
+  const uint64_t limit = is_given ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit)
     ws_scribe_late(

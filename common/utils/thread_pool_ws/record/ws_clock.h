@@ -23,11 +23,14 @@ void ws_clock_begin(void);
 void ws_clock_pair(uint64_t *own_ns, uint64_t *real_ns);
 
 /// The CPU's counter; 0 = it cannot be read.
+static inline uint64_t ws_clock_ticks(void)
+{
 #if defined(__x86_64__) && !defined(WS_SIMULATED)
-#define ws_clock_ticks() __builtin_ia32_rdtsc()
+  return __builtin_ia32_rdtsc();
 #else
-#define ws_clock_ticks() UINT64_C(0)
+  return 0;
 #endif
+}
 
 static inline uint64_t ws_clock_ns(void)
 {

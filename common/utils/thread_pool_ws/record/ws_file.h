@@ -4,7 +4,7 @@
 ///
 /// No memory of a file is touched: the scribe writes what is new in the rings by pwrite(), five times a
 /// second. A disk that is frozen or full, and a file that was cut short or removed, cost events, and give
-/// a warning. A process that is killed leaves what was written until then.
+/// a warning. A process that is killed leaves what was written until then: until_ns.
 ///
 /// The process holds flock() on its file as long as it lives, by a mapping (as ws_page.h). Of this program
 /// and user two records of processes that are gone are kept; older ones are removed when a record begins.
@@ -21,6 +21,7 @@ typedef struct {
   char magic[8];
   uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
   uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
+  uint64_t until_ns; ///< of the rings' clock: events until then are there; UINT64_MAX = all, it has ended
   alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps: for addresses of functions
 } ws_file_head_t;
 
@@ -33,8 +34,8 @@ void ws_file_end(void);
 /// @return whether there is a record
 bool ws_file_is_there(void);
 
-/// @brief Write what is new. A failure is a warning, once.
-void ws_file_write(void);
+/// @brief Write what is new. A failure is a warning, once. @param ends  no event comes any more
+void ws_file_write(bool ends);
 
 /// @brief Write a whole copy beside it. @return 0 or an error number
 int ws_file_copy(uint32_t number);

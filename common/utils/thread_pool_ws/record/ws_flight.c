@@ -11,9 +11,10 @@
 static ws_provider_t table; ///< constant once it is seen
 
 /// The process has rings, which take its events, and the pool a ledger. @return false: no memory
-static bool begin_ledger(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
+static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
   const ws_settings_t *settings = &pool->settings;
+  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
     ws_scribe_forget();
     ws_rings_begin();
@@ -26,16 +27,10 @@ static bool begin_ledger(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_s
     ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
             settings->record);
   }
-  return ws_ledger_begin(pool, deadline_ns, by_settings);
-}
-
-static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
-{
-  pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
-  const bool judges = begin_ledger(pool, deadline_ns, by_settings);
+  const bool judges = ws_ledger_begin(pool, deadline_ns, by_settings);
   pthread_mutex_unlock(&ws_process.pools_lock);
   if (judges)
-    ws_scribe_begin(&pool->settings);
+    ws_scribe_begin(settings);
   return judges;
 }
 
@@ -46,12 +41,12 @@ void ws_flight_begin(struct ws_pool_s *pool)
     begin(pool, settings->deadline_ns, true);
 }
 
-static bool is_over; ///< the library is unloaded, or the process ends
+static ws_au32_t is_over; ///< S 1 = the library is unloaded, or the process ends
 
 /// @threads  who has the lock of pools
 static void end_after_last(void)
 {
-  if (!is_over || ws_process.first || !ws_rings_are_own())
+  if (!ws_hint_load(&is_over) || ws_process.first || !ws_rings_are_own())
     return;
   ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
   ws_rings_end();
@@ -61,11 +56,12 @@ static void end_after_last(void)
 
 void ws_flight_end(struct ws_pool_s *pool)
 {
-  if (!ws_ledger_of(pool))
+  ws_ledger_room_t *ledger = ws_ledger_of(pool);
+  if (!ledger)
     return;
-  ws_scribe_end(false);
+  ws_scribe_end(ws_hint_load(&is_over) ? NULL : &pool->settings);
   pthread_mutex_lock(&ws_process.pools_lock);
-  ws_ledger_end(pool);
+  ws_stat_store(&ledger->pool, 0); // it is free
   end_after_last();
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
@@ -116,9 +112,9 @@ __attribute__((destructor)) static void end(void)
 {
   if (!ws_rings_are_own())
     return;
-  ws_scribe_end(true);
+  ws_scribe_end(NULL);
   pthread_mutex_lock(&ws_process.pools_lock);
-  is_over = true;
+  ws_hint_store(&is_over, 1);
   end_after_last();
   pthread_mutex_unlock(&ws_process.pools_lock);
 }

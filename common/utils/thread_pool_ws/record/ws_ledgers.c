@@ -31,13 +31,6 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
   return true;
 }
 
-void ws_ledger_end(struct ws_pool_s *pool)
-{
-  ws_ledger_room_t *ledger = ws_ledger_of(pool);
-  if (ledger)
-    ws_stat_store(&ledger->pool, 0);
-}
-
 void ws_ledgers_free(void)
 {
   while (first) {

@@ -27,9 +27,6 @@ typedef struct ws_ledger_room_s {
 /// @brief Give the pool a ledger. @threads who has the lock of pools. @return false: no memory
 bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings);
 
-/// @brief The pool, which may have none, ends.
-void ws_ledger_end(struct ws_pool_s *pool);
-
 /// @brief There are no pools any more.
 void ws_ledgers_free(void);
 

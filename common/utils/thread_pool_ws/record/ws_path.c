@@ -309,7 +309,7 @@ void ws_path_blame(ws_late_burst_t *burst)
   path_t path = {.ring = burst->ring, .at = place_after(burst->ring, burst->end), .to.ns = burst->end};
   seen_t it;
   for (uint32_t i = 0; i < STEPS && path.to.ns > burst->begin && step_back(path.ring, &path.at, &it); i++)
-    if (it.kind != WS_NOTE_IDLE && it.kind < WS_NOTE_PHASE) // a step of a thread
+    if (it.kind < WS_NOTE_PHASE) // a step of a thread
       step(burst, &path, it);
   const uint64_t rest = above(length, usual + burst->sum);
   uint64_t without = 0;

@@ -27,12 +27,15 @@ typedef struct {
 } entry_t;
 #define WORDS ((offsetof(entry_t, burst) + offsetof(ws_late_burst_t, part)) / sizeof(uint64_t))
 
+/// Its state: it is to end; it has; and how often it was to, as the next pool may want it to go on.
+enum { ENDS = 1, HAS_ENDED = 2, TIMES = 4 };
+
 static struct {
   pthread_mutex_t lock; ///< of the next three
   pthread_t thread;
-  bool is_there;
+  bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
-  ws_au32_t ends; ///< S futex
+  ws_au32_t state; ///< S futex
   ws_au64_t places; ///< S in the list, given so far
   struct {
     ws_au64_t ready; ///< S its place + 1 when it is written
@@ -145,7 +148,7 @@ static void watch_quota(memory_t *memory, uint64_t now_ns)
   memory->watch_ns = now_ns + WATCH_NS;
 }
 
-static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
+static void write_files(memory_t *memory, uint64_t now_ns, bool is_late, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
   if (!ws_file_is_there())
@@ -157,42 +160,54 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late)
     ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES));
     memory->copy_ns = memory->copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
   }
-  if (now_ns < memory->write_ns)
+  if (now_ns < memory->write_ns && !ends)
     return;
-  ws_file_write();
+  ws_file_write(ends);
   memory->write_ns = now_ns + WRITE_NS;
 }
 
 static void *scribe(void *unused)
 {
-  pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
   pthread_setname_np(pthread_self(), "ws_scribe");
   ws_self()->ring = ws_ring_take();
-  for (bool ends = false; !ends;) {
+  for (bool ended = true;;) {
+    uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] nothing comes later
+    const bool ends = state & ENDS;
+    if (ended && !ends) // at first; and when it was to end, with another class, and goes on
+      pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
+    ended = ends;
     const uint64_t cpu_ns = own_cpu_ns();
-    ends = ws_load_acquire(&own.ends); // [edge LATE acquire] nothing comes later
     watch_quota(&kept, ws_os_now_ns());
     const bool is_late = examine(&kept, cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
-    kept.write_ns = ends ? 0 : kept.write_ns;
-    write_files(&kept, ws_os_now_ns(), is_late);
+    write_files(&kept, ws_os_now_ns(), is_late, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
+    if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
+      break;
     if (!ends)
-      ws_os_futex_wait(&own.ends, 0, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+      ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
   }
+  ws_os_futex_wake(&own.state, 1);
   return unused;
 }
 
 void ws_scribe_begin(const ws_settings_t *settings)
 {
   pthread_mutex_lock(&own.lock);
+  uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] only its end
+  // [edge LATE acq_rel] one that was left goes on, unless it has come to its end
+  if (own.is_there && own.pools == 0
+      && (state & HAS_ENDED || !ws_cas_acq_rel(&own.state, &state, state - ENDS))) {
+    pthread_join(own.thread, NULL);
+    own.is_there = false;
+  }
   own.pools++;
   if (!own.is_there) {
     const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
     kept = (memory_t){.place = ws_stat_load(&own.places), // it may get no CPU for some bursts
                       .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
                       .copies = kept.copies};
-    ws_store_relaxed(&own.ends, 0); // relaxed: there is no scribe
+    ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
     if (error)
@@ -201,23 +216,39 @@ void ws_scribe_begin(const ws_settings_t *settings)
   pthread_mutex_unlock(&own.lock);
 }
 
-void ws_scribe_end(bool process_ends)
+/// @param until_ns  0 = never. @return whether it has ended
+static bool end_until(uint64_t until_ns)
+{
+  struct sched_param param;
+  int policy;
+  uint32_t state = ws_hint_load(&own.state);
+  if (!(state & ENDS))
+    ws_store_release(&own.state, state + TIMES + ENDS); // [edge LATE release] what came before
+  ws_os_futex_wake(&own.state, 1);
+  // While other threads keep all CPUs busy a SCHED_IDLE scribe gets none, and the caller waits for it. A
+  // caller that has no right to change the class waits longer.
+  if (pthread_getschedparam(pthread_self(), &policy, &param) == 0)
+    pthread_setschedparam(own.thread, policy, &param);
+  while (!((state = ws_load_acquire(&own.state)) & HAS_ENDED)) // [edge LATE acquire] what it wrote
+    if (ws_os_futex_wait_until(&own.state, state, until_ns) == -ETIMEDOUT)
+      return false;
+  pthread_join(own.thread, NULL);
+  own.is_there = false;
+  return true;
+}
+
+void ws_scribe_end(const ws_settings_t *settings)
 {
   pthread_mutex_lock(&own.lock);
-  own.pools -= !process_ends;
-  if (own.is_there && (own.pools == 0 || process_ends)) {
-    struct sched_param param;
-    int policy;
-    ws_store_release(&own.ends, 1); // [edge LATE release] what came before
-    ws_os_futex_wake(&own.ends, 1);
-    // While other threads keep all CPUs busy a SCHED_IDLE scribe gets none, and the caller waits for it. A
-    // caller that has no right to change the class waits longer.
-    if (pthread_getschedparam(pthread_self(), &policy, &param) == 0)
-      pthread_setschedparam(own.thread, policy, &param);
-    pthread_join(own.thread, NULL);
-    own.is_there = false;
-  }
+  own.pools -= settings != NULL;
+  const bool is_last = own.is_there && (own.pools == 0 || !settings);
+  const bool is_left = is_last && !end_until(settings ? ws_os_now_ns() + WS_SCRIBE_END_NS : 0);
   pthread_mutex_unlock(&own.lock);
+  if (is_left)
+    ws_warn(settings,
+            "the record is not written for %u s (a disk that does not answer, or no CPU): what happened last"
+            " is in it only if that is mended before the process ends",
+            (unsigned)(WS_SCRIBE_END_NS / 1000000000u));
 }
 
 void ws_scribe_widen(void)

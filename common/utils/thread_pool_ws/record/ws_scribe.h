@@ -13,12 +13,17 @@
 #include "ws_path.h" // IWYU pragma: export
 
 #define WS_LATE_BURSTS 1024u ///< a power of two
+#define WS_SCRIBE_END_NS 1000000000u ///< so long the end of a pool waits for it at most
 
 /// @brief One more pool is judged: have a scribe. A refusal is a warning. @threads  not with pools_lock
 void ws_scribe_begin(const ws_settings_t *settings);
-/// @brief One pool less: after the last one, or if the process ends, it examines and writes what is left, and
-/// ends. @threads  as above
-void ws_scribe_end(bool process_ends);
+/// @brief One pool less: after the last one the scribe examines and writes what is left, and ends. One that
+/// is in a write to a disk that does not answer is left there, with a warning: it ends later, or is that of
+/// the next pool.
+/// @param settings  of the pool; NULL: the library is unloaded, or the process ends. That waits for the
+///                  scribe without a bound: its code and the rings are about to go
+/// @threads  as above
+void ws_scribe_end(const ws_settings_t *settings);
 /// @brief ws_flight_widen(). Without effect if it ends just now.
 void ws_scribe_widen(void);
 /// @brief In the child of a fork there is none.

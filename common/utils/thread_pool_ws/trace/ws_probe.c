@@ -21,15 +21,6 @@ static void warn(const char *value, const char *why)
   ws_warn(&on_stderr, VARIABLE "=\"%.40s\": %s; there are no events for LTTng", value, why);
 }
 
-/// @return whether the variable asks for the provider
-static bool is_asked_for(const char *value)
-{
-  const bool is_on = value && strcmp(value, "1") == 0;
-  if (value && !is_on && strcmp(value, "") != 0 && strcmp(value, "0") != 0)
-    warn(value, "unknown value (known: 0, 1)");
-  return is_on;
-}
-
 #ifdef WS_LTTNG
 /// The library lies beside the file that this code is in, or where the dynamic linker looks. It stays loaded:
 /// lttng-ust does not support otherwise. The warning is about the first place, as lttng-ust may be missing.
@@ -46,12 +37,10 @@ static const ws_provider_t *load(const char *value)
     warn(value, library ? WS_PROVIDER_LIBRARY " is of another version of this library" : why);
   return table;
 }
-#endif
 
 /// Of a preloaded library. In a constructor: the process has one thread, or is inside dlopen(), and must not
 /// fork then (ws_pool.h). Later the lock of the dynamic linker could stay taken in the child of a fork of
 /// another thread.
-#ifdef WS_LTTNG
 __attribute__((constructor)) static void find_preloaded(void)
 {
   ws_init_store(&ws_provider, dlsym(RTLD_DEFAULT, WS_PROVIDER_NAME));
@@ -62,15 +51,17 @@ __attribute__((constructor)) static void find_preloaded(void)
 static void find_provider(void)
 {
   const char *value = getenv(VARIABLE);
-  if (value && ws_variable_is_refused(&on_stderr, VARIABLE))
-    value = NULL;
-  if (ws_hint_load(&ws_provider) || !is_asked_for(value))
+  if (!value || ws_variable_is_refused(&on_stderr, VARIABLE) || ws_hint_load(&ws_provider)
+      || strcmp(value, "") == 0 || strcmp(value, "0") == 0)
     return;
+  if (strcmp(value, "1") != 0)
+    warn(value, "unknown value (known: 0, 1)");
+  else
 #ifdef WS_LTTNG
-  // [edge PROVIDER release] what the dynamic linker has written
-  ws_store_release(&ws_provider, (void *)(uintptr_t)load(value));
+    // [edge PROVIDER release] what the dynamic linker has written
+    ws_store_release(&ws_provider, (void *)(uintptr_t)load(value));
 #else
-  warn(value, "this library was built without LTTng");
+    warn(value, "this library was built without LTTng");
 #endif
 }
 

@@ -82,16 +82,11 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
 /// A call, as ws_traced_note_push().
 void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends);
 
-static inline void ws_traced_join_begin(const struct ws_pool_s *pool, const ws_group_t *group)
+/// A wait begins, or ends.
+static inline void ws_traced_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends)
 {
   if (WS_PROBE_SEEN())
-    ws_traced_note_join(pool, group, false);
-}
-
-static inline void ws_traced_join_end(const struct ws_pool_s *pool, const ws_group_t *group)
-{
-  if (WS_PROBE_SEEN())
-    ws_traced_note_join(pool, group, true);
+    ws_traced_note_join(pool, group, ends);
 }
 
 /// A hint: a burst comes at @p at_ns, 0 = now.

@@ -18,7 +18,7 @@
 static char folder[] = "/tmp/ws-record-XXXXXX";
 
 typedef struct {
-  uint32_t records, copies;
+  uint32_t records, copies, ended; ///< ended: records that say so
   bool is_whole; ///< each begins as it should, and has a ring
   bool is_private;
 } files_t;
@@ -31,13 +31,16 @@ static files_t look_at_files(bool takes)
   for (struct dirent *entry; dir && (entry = readdir(dir));) {
     const char *end = strstr(entry->d_name, ".record");
     struct stat about;
-    char magic[8] = "";
+    static ws_file_head_t head;
     if (!end || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     *(end[7] == '.' ? &found.copies : &found.records) += 1;
     const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
-    found.is_whole &= read(file, magic, sizeof(magic)) == sizeof(magic) && memcmp(magic, "WSREC004", 8) == 0
+    head.until_ns = 0;
+    found.is_whole &= read(file, &head, sizeof(head)) == sizeof(head)
+                      && memcmp(head.magic, "WSREC005", 8) == 0
                       && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
+    found.ended += end[7] == '\0' && head.until_ns == UINT64_MAX;
     found.is_private &= about.st_mode == (S_IFREG | 0600);
     close(file);
     if (takes)
@@ -81,7 +84,7 @@ static int fork_inside(void *unused)
     if (child == 0) {
       ws_rings.pid = is_namesake ? (uint32_t)getpid() : ws_rings.pid;
       ws_pool_destroy(recorded_pool(folder, 0));
-      _exit(ws_rings.pid != (uint32_t)getpid());
+      exit(ws_rings.pid != (uint32_t)getpid());
     }
     status |= test_status_of(child);
   }
@@ -270,6 +273,64 @@ static int copy_in_each_life(void *unused)
   return is_copied ? 0 : 1;
 }
 
+static ws_au32_t frozen; ///< 1 = the disk is (fsfreeze)
+static ws_au32_t waits; ///< 1 = a write has waited for it
+
+static bool ws_os_file_put_seam(int file, const void *data, size_t bytes, uint64_t at)
+{
+  while (ws_hint_load(&frozen)) {
+    ws_hint_store(&waits, 1);
+    test_sleep_ms(1);
+  }
+  return __real_ws_os_file_put(file, data, bytes, at);
+}
+
+static bool is_stuck(void *unused)
+{
+  return ws_hint_load(&waits);
+}
+
+/// @return whether the end of a pool comes back while the disk is frozen, and says so
+static bool end_frozen(void)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  ws_hint_store(&waits, 0);
+  ws_hint_store(&frozen, 1);
+  const bool stuck = test_until(is_stuck, NULL);
+  test_warnings.count = 0;
+  ws_pool_destroy(pool);
+  return stuck && test_warnings_with("the record is not written") == 1;
+}
+
+/// The next pool has the scribe that was left, or another one if it has ended.
+static int freeze(void *unused)
+{
+  for (uint32_t melts = 0; melts < 2; melts++) {
+    const bool good = end_frozen();
+    ws_hint_store(&frozen, !melts);
+    ws_pool_t *next = recorded_pool(folder, 0);
+    ws_hint_store(&frozen, 0);
+    ws_pool_destroy(next);
+    if (!good)
+      return 1;
+  }
+  return 0;
+}
+
+static void *melt(void *unused)
+{
+  test_sleep_ms(50);
+  ws_hint_store(&frozen, 0);
+  return unused;
+}
+
+/// The end of the library waits for the scribe that was left in a write: its code and the rings are to go.
+static int exit_frozen(void *unused)
+{
+  pthread_t thread;
+  return !end_frozen() || pthread_create(&thread, NULL, melt, NULL) != 0;
+}
+
 /// Restarted again and again.
 static int live_often(void *unused)
 {
@@ -277,11 +338,17 @@ static int live_often(void *unused)
     const pid_t child = test_fork();
     if (child == 0) {
       ws_pool_destroy(recorded_pool(folder, 0));
-      _exit(0);
+      exit(0);
     }
     test_status_of(child);
   }
   return 0;
+}
+
+/// The end of the process waits for the scribe, however long a busy machine gives it no CPU.
+static int in_process(void *child)
+{
+  exit((*(int (*const *)(void *))child)(NULL));
 }
 
 TEST_CASE(the_files_are_whole_private_and_few)
@@ -298,17 +365,19 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {lose_file, 0, 1, 0, false},         {resume, 0, 1, 0, false},
       {be_late, 0, 1, 0, false},           {copy_now, 0, 1, 1, false},
       {copy_in_each_life, 0, 1, 2, false}, {load_plugin, 0, 1, 0, false},
-      {live_often, 0, 3, 0, false},
+      {live_often, 0, 3, 0, false},         {freeze, 0, 1, 0, false},
+      {exit_frozen, 0, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    CU_ASSERT_EQUAL(test_in_child(rows[i].child, NULL), rows[i].status);
+    CU_ASSERT_EQUAL(test_in_child(in_process, (void *)&rows[i].child), rows[i].status);
     const files_t found = look_at_files(true);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
     CU_ASSERT_EQUAL(found.copies, rows[i].copies);
+    CU_ASSERT_EQUAL(found.ended, rows[i].status == 0 && !rows[i].is_cut ? rows[i].records : 0);
     CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
   }
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create))
+TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_os_file_put))
