@@ -42,7 +42,7 @@ DOORS = {
     "classes": ("classes/ws_classes.h",),
     "page": ("page/ws_page.h",),
     "prewake": ("prewake/ws_prewake.h",),
-    "record": ("record/ws_flight.h",),
+    "record": ("record/ws_flight.h", "record/ws_held_file.h"),
     "wide": ("wide/ws_wide.h",),
 }
 # Wings are written against the public headers; of the rooms they use only this one.

@@ -282,7 +282,9 @@ static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
 {
   const result_t calm = run_apart(noise, false, bursts, WS_DEADLINE_AUTO);
   const uint64_t typical_ns = 2 * calm.p50_ns, most_ns = calm.p99_ns + calm.p99_ns / 4;
-  return noises[noise].how >= FEW_WORKERS ? calm.p50_ns + calm.p50_ns / 4 : typical_ns > most_ns ? typical_ns : most_ns;
+  if (noises[noise].how >= FEW_WORKERS)
+    return calm.p50_ns + calm.p50_ns / 4;
+  return typical_ns > most_ns ? typical_ns : most_ns;
 }
 
 /// Of each cause the late bursts with the noise less those without.

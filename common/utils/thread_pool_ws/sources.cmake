@@ -5,7 +5,6 @@ set(WS_CORE_SOURCES
   base/ws_atomic.c
   base/ws_window.c
   os/ws_os_cpus.c
-  os/ws_os_file.c
   os/ws_os_memory.c
   os/ws_os_process.c
   os/ws_os_relax.c
@@ -29,6 +28,7 @@ set(WS_CORE_SOURCES
   record/ws_clock.c
   record/ws_file.c
   record/ws_flight.c
+  record/ws_held_file.c
   record/ws_ledgers.c
   record/ws_path.c
   record/ws_rings.c

@@ -104,7 +104,7 @@ class Piece:
 
 
 def lives(path: Path) -> bool:
-    """Whether its process holds the lock (ws_os_file.h)."""
+    """Whether its process holds the lock (ws_held_file.h)."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

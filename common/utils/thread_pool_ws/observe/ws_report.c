@@ -55,7 +55,6 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
         "  spin       auto, busy-polls at most %u %% of a core each;"
         " 1 us late weighs as %u us of CPU time",
         percent, pool->settings.spin_price);
-  say(out, "  poll step  %u pauses of the CPU", ws_relax_pauses());
 }
 
 /// Of the counters.
@@ -97,21 +96,7 @@ static void say_decisions(const out_t *out, const ws_stats_t *total, uint64_t fu
   say(out, "  wakes      %s; found no task: %llu", text, (ull_t)futile);
 }
 
-/// @return what the workers do now
-static const char *behaviour(ws_spin_t spin, const ws_prewake_stats_t *stats)
-{
-  static const char *const level[] = {"sleep at once without work", "busy-poll after a burst, then sleep",
-                                      "wake ahead of expected bursts"};
-  if (spin == WS_SPIN_OFF)
-    return "sleep until a push wakes them";
-  if (spin == WS_SPIN_HOT)
-    return "busy-poll";
-  if (spin == WS_SPIN_AUTO && stats->level == 2 && stats->period_ns == 0)
-    return "busy-poll after a burst; no period is known";
-  return stats->level < 3 ? level[stats->level] : "?";
-}
-
-static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats_t *stats)
+static void say_pattern(const out_t *out, const ws_prewake_stats_t *stats)
 {
   say(out,
       "  bursts     %llu after a pause, %llu of them when expected (%.1f %%);"
@@ -124,8 +109,7 @@ static void say_pattern(const out_t *out, ws_spin_t spin, const ws_prewake_stats
         stats->state == WS_PATTERN_LOCKED ? "locked" : "uncertain", (ull_t)stats->locks);
   else
     say(out, "  period     %s", stats->locks > 0 ? "lost" : "none found");
-  say(out, "  state      workers: %s; changed %llu times", behaviour(spin, stats),
-      (ull_t)stats->level_changes);
+  say(out, "  level      %u of 2; changed %llu times", stats->level, (ull_t)stats->level_changes);
 }
 
 /// @param workers  0 = there are none
@@ -218,12 +202,11 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   ws_worker_stats_t *worker = calloc(pool->workers + 1, sizeof(*worker)); // without memory: no rows
   const uint32_t count = ws_pool_stats(pool, &total, worker, worker ? pool->workers : 0);
   ws_pool_prewake_stats(pool, &prewake);
-  const ws_spin_t spin = ws_spin_mode(pool);
-  say_mode(&out, pool, spin);
+  say_mode(&out, pool, ws_spin_mode(pool));
   const ws_worker_stats_t sum = sum_of(worker, count);
   say_total(&out, &total, &sum);
   say_decisions(&out, &total, sum.futile_wakes);
-  say_pattern(&out, spin, &prewake);
+  say_pattern(&out, &prewake);
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);
   say_ledger(&out, pool);

@@ -69,8 +69,7 @@ void ws_os_yield(void);
 void ws_relax_init(void);
 /// @brief Wait for one iteration; no system call. @threads any, after ws_relax_init()
 void ws_relax(void);
-/// @return pauses in an iteration, at least 1. @threads any, after ws_relax_init()
-uint32_t ws_relax_pauses(void);
+extern uint32_t ws_relax_pauses; ///< I in an iteration, at least 1; after ws_relax_init()
 
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
 /// threads only. @return the slack before the call, also if the change is refused
@@ -167,9 +166,8 @@ bool ws_os_fence_begin(void);
 /// light, it takes a microsecond, because it interrupts the CPUs on which they run.
 void ws_os_fence_heavy(bool is_light);
 
-/// Memory from malloc() that shares no cache line. @return NULL if there is none
+/// Memory from malloc(), for free(), that shares no cache line. @return NULL if there is none
 void *ws_os_lines(size_t bytes);
-void ws_os_lines_free(void *memory);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);

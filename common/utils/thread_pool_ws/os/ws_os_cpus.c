@@ -285,10 +285,9 @@ static void look_up(const char *root, char *group, bool is_v2, ws_grants_t *gran
 /// @return whether a list like "cpuacct,cpu" has cpu in it
 static bool names_cpu(const char *list)
 {
-  for (const char *at = list; (at = strstr(at, "cpu")); at += 3)
-    if ((at == list || at[-1] == ',') && (at[3] == ',' || at[3] == '\0'))
-      return true;
-  return false;
+  char text[256];
+  snprintf(text, sizeof(text), ",%s,", list);
+  return strstr(text, ",cpu,");
 }
 
 ws_grants_t ws_os_grants(void)

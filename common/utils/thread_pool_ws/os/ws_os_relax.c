@@ -7,26 +7,21 @@
 #define TRIES 3u ///< the shortest counts: an interruption makes a try longer
 #define PAUSES_A_TRY 64u
 
-static uint32_t pauses; ///< I in an iteration
+uint32_t ws_relax_pauses;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void wait_for_pauses(uint32_t count)
-{
-  for (uint32_t i = 0; i < count; i++)
-    ws_pause();
-}
 
 static void measure(void)
 {
   uint64_t least_ns = UINT64_MAX;
   for (uint32_t try = 0; try < TRIES; try++) {
     const uint64_t start_ns = ws_os_now_ns();
-    wait_for_pauses(PAUSES_A_TRY);
+    for (uint32_t i = 0; i < PAUSES_A_TRY; i++)
+      ws_pause();
     const uint64_t ns = ws_os_now_ns() - start_ns;
     least_ns = ns < least_ns ? ns : least_ns;
   }
   const uint64_t fill = least_ns == 0 ? 1 : (PAUSES_A_TRY * ITERATION_NS + least_ns / 2) / least_ns;
-  pauses = fill < 1 ? 1 : (uint32_t)fill;
+  ws_relax_pauses = fill < 1 ? 1 : (uint32_t)fill;
 }
 
 void ws_relax_init(void)
@@ -36,10 +31,6 @@ void ws_relax_init(void)
 
 void ws_relax(void)
 {
-  wait_for_pauses(pauses);
-}
-
-uint32_t ws_relax_pauses(void)
-{
-  return pauses;
+  for (uint32_t i = 0; i < ws_relax_pauses; i++)
+    ws_pause();
 }

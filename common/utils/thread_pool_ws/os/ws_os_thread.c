@@ -51,9 +51,8 @@ bool ws_os_read(const char *path, char *text, size_t bytes)
 /// @return 0 if there is no such clock
 static uint64_t read_clock_ns(clockid_t clock)
 {
-  struct timespec t;
-  if (clock_gettime(clock, &t) != 0)
-    return 0;
+  struct timespec t = {0};
+  clock_gettime(clock, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

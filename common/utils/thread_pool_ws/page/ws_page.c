@@ -13,9 +13,9 @@
 
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
-#include "../os/ws_os_file.h"
 #include "../pool/ws_callback.h"
 #include "../record/ws_flight.h"
+#include "../record/ws_held_file.h"
 #include "../sleep/ws_budget.h"
 
 // As a reader of version 3 knows them.
@@ -87,7 +87,7 @@ static void sweep(void)
   const struct dirent *entry;
   for (uint32_t i = 0; folder && i < FOUND_MAX && (entry = readdir(folder)); i++)
     if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
-      ws_os_file_is_left(dirfd(folder), entry->d_name, true);
+      ws_held_file_is_left(dirfd(folder), entry->d_name, true);
   if (folder)
     closedir(folder);
 }
@@ -97,7 +97,7 @@ static void sweep(void)
 static int names(void)
 {
   struct stat now;
-  const bool is_own = own.lock && fstat(own.file, &now) == 0 && ws_os_file_is_same(&now, &own.identity);
+  const bool is_own = own.lock && fstat(own.file, &now) == 0 && ws_held_file_is_same(&now, &own.identity);
   return is_own ? (int)now.st_nlink : -1;
 }
 
@@ -109,21 +109,21 @@ static void remove_page(void)
   unlink(own.path);
   if (names() >= 0)
     close(own.file);
-  ws_os_file_let_go(&own.lock);
+  ws_held_file_let_go(&own.lock);
 }
 
 /// @return false: errno says why
 static bool put(size_t at, const void *data, size_t bytes)
 {
   errno = EBADF;
-  return names() >= 0 && ws_os_file_put(own.file, data, bytes, at);
+  return names() >= 0 && ws_held_file_put(own.file, data, bytes, at);
 }
 
 /// Set own.lock, or errno.
 static void make_page(uint64_t number)
 {
   snprintf(own.path, sizeof(own.path), FOLDER "/" PREFIX "%llu.%d", (unsigned long long)number, (int)own.pid);
-  const int low = ws_os_file_make(own.path, &own.lock);
+  const int low = ws_held_file_make(own.path, &own.lock);
   if (low < 0)
     return;
   own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
@@ -133,7 +133,7 @@ static void make_page(uint64_t number)
     return;
   unlink(own.path);
   close(own.file);
-  ws_os_file_let_go(&own.lock);
+  ws_held_file_let_go(&own.lock);
 }
 
 /// @return why there is no file with room for the part; NULL = there is
@@ -143,7 +143,7 @@ static const char *open_page(struct ws_page_its_s *its)
   struct statfs system;
   if (statfs(FOLDER, &system) != 0 || system.f_type != TMPFS_MAGIC)
     return "no tmpfs, and a disk may let a write wait. In Kubernetes: an emptyDir with medium: Memory";
-  if (!ws_os_file_may_have(at + bytes))
+  if (!ws_held_file_may_have(at + bytes))
     return strerror(errno);
   own.head.pools = own.head.pools > its->place ? own.head.pools : its->place + 1;
   if (!own.path[0]) // not in a guard, which has other things to do

@@ -12,8 +12,8 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "../os/ws_os_file.h"
 #include "../pool/ws_callback.h"
+#include "ws_held_file.h"
 
 #define LIVES 2u ///< of processes that are gone: records that are kept
 #define NAMES 4096u ///< of the folder that are looked at for them
@@ -33,7 +33,7 @@ static struct {
 
 void ws_file_end(void)
 {
-  ws_os_file_let_go(&own.lock);
+  ws_held_file_let_go(&own.lock);
 }
 
 bool ws_file_is_there(void)
@@ -76,7 +76,7 @@ static bool remove_oldest(void)
   DIR *folder = opendir(own.folder);
   const struct dirent *entry;
   for (uint32_t i = 0; folder && i < NAMES && (entry = readdir(folder)); i++)
-    if (fnmatch(own.like, entry->d_name, 0) == 0 && ws_os_file_is_left(dirfd(folder), entry->d_name, false)
+    if (fnmatch(own.like, entry->d_name, 0) == 0 && ws_held_file_is_left(dirfd(folder), entry->d_name, false)
         && (lives++ == 0 || began(entry->d_name) < began(oldest)))
       snprintf(oldest, sizeof(oldest), "%s", entry->d_name);
   for (uint32_t i = 0; i < WS_COPIES && lives > LIVES; i++) {
@@ -92,7 +92,7 @@ static bool remove_oldest(void)
 /// @return an open file, which is new; -1 = none
 static int make_file(const char *path)
 {
-  const int file = ws_os_file_make(path, &own.lock), error = errno;
+  const int file = ws_held_file_make(path, &own.lock), error = errno;
   for (uint32_t i = 0; !own.is_made && file >= 0 && i < NAMES && remove_oldest(); i++)
     ;
   own.is_made |= file >= 0;
@@ -135,8 +135,8 @@ static bool put_ring(int file, uint32_t number)
   for (uint64_t i = from; i < now;) { // what the owner overwrites meanwhile, readers leave out
     const uint64_t first = i % WS_RING_EVENTS, left = WS_RING_EVENTS - first;
     const uint64_t events = now - i < left ? now - i : left;
-    if (!ws_os_file_put(file, &ring->event[first], events * sizeof(ws_ring_event_t),
-                        at + offsetof(ws_event_ring_t, event) + first * sizeof(ws_ring_event_t)))
+    if (!ws_held_file_put(file, &ring->event[first], events * sizeof(ws_ring_event_t),
+                          at + offsetof(ws_event_ring_t, event) + first * sizeof(ws_ring_event_t)))
       return false;
     i += events;
   }
@@ -145,7 +145,7 @@ static bool put_ring(int file, uint32_t number)
   _Static_assert(sizeof(begin) == offsetof(ws_event_ring_t, depth), "what a ring begins with");
   own.written[number].tid = tid;
   own.written[number].head = now;
-  return ws_os_file_put(file, begin, sizeof(begin), at);
+  return ws_held_file_put(file, begin, sizeof(begin), at);
 }
 
 /// @return 1: the others have the same number
@@ -188,7 +188,7 @@ static bool put_rings(int file, bool all)
     memset(own.written, 0, sizeof(own.written));
     own.loads = loads;
   }
-  bool good = ws_os_file_put(file, &own.head, all ? sizeof(own.head) : offsetof(ws_file_head_t, maps), 0);
+  bool good = ws_held_file_put(file, &own.head, all ? sizeof(own.head) : offsetof(ws_file_head_t, maps), 0);
   for (uint32_t i = 0; good && i < count; i++)
     good = put_ring(file, i);
   const off_t bytes = (off_t)(sizeof(own.head) + count * sizeof(ws_event_ring_t));
@@ -203,7 +203,7 @@ void ws_file_write(bool ends)
   own.head.until_ns = own.is_whole ? own.head.own_ns : own.head.until_ns;
   const uint64_t until_ns = ends ? UINT64_MAX : own.head.until_ns;
   own.is_whole =
-      own.is_whole && ws_os_file_put(file, &until_ns, sizeof(until_ns), offsetof(ws_file_head_t, until_ns));
+      own.is_whole && ws_held_file_put(file, &until_ns, sizeof(until_ns), offsetof(ws_file_head_t, until_ns));
   const int error = own.is_whole ? 0 : errno;
   if (file >= 0)
     close(file);

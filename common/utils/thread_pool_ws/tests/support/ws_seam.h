@@ -17,8 +17,8 @@
 #include "../../fiber/ws_fiber_types.h"
 #include "../../fiber/ws_lot.h" // IWYU pragma: export
 #include "../../include/ws_sync.h" // IWYU pragma: export
-#include "../../os/ws_os_file.h" // IWYU pragma: export
 #include "../../prewake/ws_prewake_state.h" // IWYU pragma: export
+#include "../../record/ws_held_file.h" // IWYU pragma: export
 #include "../../sleep/ws_decide.h" // IWYU pragma: export
 #include "../../wide/ws_wide.h" // IWYU pragma: export
 #include "ws_test.h" // IWYU pragma: export
@@ -41,7 +41,8 @@
   X(bool, ws_may_spin, (const struct ws_pool_s *pool, uint32_t more), (pool, more))                          \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \
   X(bool, ws_os_cpuset_has, (const ws_cpuset_t *set, uint32_t cpu), (set, cpu))                              \
-  X(bool, ws_os_file_put, (int file, const void *data, size_t bytes, uint64_t at), (file, data, bytes, at))  \
+  X(bool, ws_held_file_put, (int file, const void *data, size_t bytes, uint64_t at),                         \
+    (file, data, bytes, at))                                                                                 \
   X(int, ws_os_futex_wait_until, (ws_au32_t * word, uint32_t expected, uint64_t deadline_ns),                \
     (word, expected, deadline_ns))                                                                           \
   V(ws_os_futex_wake, (ws_au32_t * word, uint32_t count), (word, count))                                     \

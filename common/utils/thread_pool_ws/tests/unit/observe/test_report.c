@@ -81,10 +81,10 @@ static bool page_has_numbers_only(void)
 static bool is_complete(void)
 {
   static const char *const head[] = {
-      "report",       "  spin ",      "  poll step ",  "  workers ", "  queues ",    "  watchdog ",
-      "  placed ",    "  bursts ",    "  period ",     "  state ",   "  pre-wakes ", "  lead ",
-      "  busy-poll ", "  cut short ", "  late start ", "  slept ",   "  < 250 us ",  "  < 1 ms ",
-      "  < 4 ms ",    "  < 16 ms ",   "  longer ",     "  thread ",  "  outside ",
+      "report",       "  spin ",       "  workers ", "  queues ",    "  watchdog ", "  placed ",
+      "  bursts ",    "  period ",     "  level ",   "  pre-wakes ", "  lead ",     "  busy-poll ",
+      "  cut short ", "  late start ", "  slept ",   "  < 250 us ",  "  < 1 ms ",   "  < 4 ms ",
+      "  < 16 ms ",   "  longer ",     "  thread ",  "  outside ",
   };
   bool complete = true;
   for (size_t i = 0; i < TEST_COUNT(head); i++)
@@ -179,7 +179,7 @@ TEST_CASE(what_prewake_says_is_shown)
   } lines[] = {{"bursts", "2000 after a pause, 1900 of them when expected (95.0 %)"},
                {"bursts", "17 expected, did not come"},
                {"period", "500.0 us with 2 bursts"},
-               {"state", "workers: busy-poll after a burst, then sleep; changed 3 times"},
+               {"level", "1 of 2; changed 3 times"},
                {"pre-wakes", "in time 1801, too late 55, for no burst 19; found no task left 5"},
                {"lead", "p50 22.5 us, p99 61.0 us"},
                {"busy-poll", "25.0 us a burst, 10.0 % of a core"},
@@ -193,27 +193,6 @@ TEST_CASE(what_prewake_says_is_shown)
   CU_ASSERT_TRUE(is_complete());
   for (uint32_t i = 0; i < TEST_COUNT(lines); i++)
     CU_ASSERT_TRUE(page_has(lines[i].head, lines[i].text));
-  end_given(pool);
-}
-
-TEST_CASE(the_state_fits_the_mode)
-{
-  static const struct {
-    ws_spin_t spin;
-    uint64_t period_ns;
-    const char *state;
-  } rows[] = {{WS_SPIN_AUTO, 500000, "workers: wake ahead of expected bursts"},
-              {WS_SPIN_AUTO, 0, "no period is known"},
-              {WS_SPIN_OFF, 0, "workers: sleep until a push wakes them"},
-              {WS_SPIN_HOT, 0, "workers: busy-poll; changed"}};
-  ws_pool_t *pool = begin_given(&some_stats);
-  prewake.stats.level = 2;
-  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    prewake.stats.period_ns = rows[i].period_ns;
-    CU_ASSERT_EQUAL(ws_pool_set_spin(pool, rows[i].spin, 0), 0);
-    take_page(pool);
-    CU_ASSERT_TRUE(page_has("state", rows[i].state));
-  }
   end_given(pool);
 }
 

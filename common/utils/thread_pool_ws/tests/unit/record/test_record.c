@@ -276,13 +276,13 @@ static int copy_in_each_life(void *unused)
 static ws_au32_t frozen; ///< 1 = the disk is (fsfreeze)
 static ws_au32_t waits; ///< 1 = a write has waited for it
 
-static bool ws_os_file_put_seam(int file, const void *data, size_t bytes, uint64_t at)
+static bool ws_held_file_put_seam(int file, const void *data, size_t bytes, uint64_t at)
 {
   while (ws_hint_load(&frozen)) {
     ws_hint_store(&waits, 1);
     test_sleep_ms(1);
   }
-  return __real_ws_os_file_put(file, data, bytes, at);
+  return __real_ws_held_file_put(file, data, bytes, at);
 }
 
 static bool is_stuck(void *unused)
@@ -365,7 +365,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {lose_file, 0, 1, 0, false},         {resume, 0, 1, 0, false},
       {be_late, 0, 1, 0, false},           {copy_now, 0, 1, 1, false},
       {copy_in_each_life, 0, 1, 2, false}, {load_plugin, 0, 1, 0, false},
-      {live_often, 0, 3, 0, false},         {freeze, 0, 1, 0, false},
+      {live_often, 0, 3, 0, false},        {freeze, 0, 1, 0, false},
       {exit_frozen, 0, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
@@ -380,4 +380,4 @@ TEST_CASE(the_files_are_whole_private_and_few)
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_os_file_put))
+TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_held_file_put))

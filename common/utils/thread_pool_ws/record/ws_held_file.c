@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_os_file.c
-/// ws_os_file.h.
+/// @file ws_held_file.c
+/// ws_held_file.h.
 #define _GNU_SOURCE
-#include "ws_os_file.h"
+#include "ws_held_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 
 #define HELD_BYTES 4096u
 
-int ws_os_file_make(const char *path, void **held)
+int ws_held_file_make(const char *path, void **held)
 {
-  ws_os_file_let_go(held);
+  ws_held_file_let_go(held);
   const int locked = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (locked < 0)
     return -1;
@@ -26,25 +26,25 @@ int ws_os_file_make(const char *path, void **held)
   if (lock != MAP_FAILED && madvise(lock, HELD_BYTES, MADV_DONTFORK) == 0)
     *held = lock;
   if (file < 0)
-    ws_os_file_let_go(held);
+    ws_held_file_let_go(held);
   close(locked);
   return file;
 }
 
-void ws_os_file_let_go(void **held)
+void ws_held_file_let_go(void **held)
 {
   ws_os_unmap(*held, HELD_BYTES);
   *held = NULL;
 }
 
-bool ws_os_file_is_left(int folder, const char *name, bool removes)
+bool ws_held_file_is_left(int folder, const char *name, bool removes)
 {
   struct stat found, named;
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   const bool left = file >= 0 && fstat(file, &found) == 0 && S_ISREG(found.st_mode)
                     && found.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0
                     && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0
-                    && ws_os_file_is_same(&found, &named);
+                    && ws_held_file_is_same(&found, &named);
   if (left && removes)
     unlinkat(folder, name, 0);
   if (file >= 0)
@@ -52,7 +52,7 @@ bool ws_os_file_is_left(int folder, const char *name, bool removes)
   return left;
 }
 
-bool ws_os_file_may_have(size_t bytes)
+bool ws_held_file_may_have(size_t bytes)
 {
   struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -60,9 +60,9 @@ bool ws_os_file_may_have(size_t bytes)
   return limit.rlim_cur >= bytes;
 }
 
-bool ws_os_file_put(int file, const void *data, size_t bytes, uint64_t at)
+bool ws_held_file_put(int file, const void *data, size_t bytes, uint64_t at)
 {
-  if (!ws_os_file_may_have(at + bytes))
+  if (!ws_held_file_may_have(at + bytes))
     return false;
   for (size_t done = 0; done < bytes;) { // a second call says why the first one wrote a part
     const ssize_t written = pwrite(file, (const char *)data + done, bytes - done, (off_t)(at + done));
