@@ -166,8 +166,9 @@ bool ws_os_fence_begin(void);
 /// light, it takes a microsecond, because it interrupts the CPUs on which they run.
 void ws_os_fence_heavy(bool is_light);
 
-/// Memory from malloc(), for free(), that shares no cache line. @return NULL if there is none
+/// Memory from malloc() that shares no cache line. @return NULL if there is none
 void *ws_os_lines(size_t bytes);
+void ws_os_lines_free(void *memory);
 
 /// Zeroed memory straight from the kernel, page-aligned. @return NULL if there is none
 void *ws_os_map(size_t bytes);

@@ -19,6 +19,11 @@ void *ws_os_lines(size_t bytes)
   return aligned_alloc(WS_SPACING, (bytes + WS_SPACING - 1) / WS_SPACING * WS_SPACING);
 }
 
+void ws_os_lines_free(void *memory)
+{
+  free(memory);
+}
+
 void *ws_os_map(size_t bytes)
 {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

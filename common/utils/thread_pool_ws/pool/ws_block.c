@@ -12,7 +12,7 @@ static uint64_t destroy_chain(void *block)
   uint64_t count = 0;
   for (; block; count++) {
     void *next = *ws_block_next(block);
-    free(ws_block_home(block));
+    ws_os_lines_free(ws_block_home(block));
     block = next;
   }
   return count;
@@ -23,7 +23,7 @@ static uint64_t destroy_chain(void *block)
 static void settle_shelf(ws_block_shelf_t *shelf, uint64_t blocks)
 {
   if (ws_add_acq_rel(&shelf->out, blocks) + blocks == 0) // [edge BLOCKS acq_rel] each use before the end
-    free(shelf);
+    ws_os_lines_free(shelf);
 }
 
 void ws_blocks_end(void)
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void give_back(ws_block_shelf_t *home, void *bl
   void *head = ws_expected_load(&home->returned);
   do {
     if (head == home) { // CLOSED
-      free(ws_block_home(block));
+      ws_os_lines_free(ws_block_home(block));
       settle_shelf(home, (uint64_t)-1);
       return;
     }
@@ -59,7 +59,7 @@ __attribute__((noinline)) void ws_block_give(void *block)
   __asm__ volatile("");
   ws_block_shelf_t *home = *ws_block_home(block);
   if (WS_UNLIKELY(!home)) {
-    free(ws_block_home(block));
+    ws_os_lines_free(ws_block_home(block));
   } else if (home == ws_block_shelves.of[home->index]) {
     *ws_block_next(block) = home->mine;
     home->mine = block;

@@ -176,9 +176,8 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
 /// Write the thread name "<name><index>" of at most 15 characters: the name is cut, the index never.
 static void write_name(char out[16], const char *name, uint32_t index)
 {
-  char digits[11];
-  const int length = snprintf(digits, sizeof(digits), "%u", index);
-  snprintf(out, 16, "%.*s%s", 15 - length, name, digits);
+  const int digits = snprintf(NULL, 0, "%u", index);
+  snprintf(out, 16, "%.*s%u", 15 - digits, name, index);
 }
 
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu)
