@@ -118,9 +118,6 @@ static const entry_t entries[] = {
     {"record", read_record, "a folder, of less than 256 characters", "there is no record", false, 0, false},
 };
 #define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record="
-#define KNOWN_VARIABLES                                                                                      \
-  PREFIX "SPIN, " PREFIX "SPIN_CPU_MAX, " PREFIX "REPORT, " PREFIX "KEEP_AFFINITY, " PREFIX "LIVE, " PREFIX  \
-         "DEADLINE_US, " PREFIX "RECORD, " PREFIX "TRACE"
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
@@ -243,7 +240,7 @@ void ws_settings_environment(ws_settings_t *settings)
     const entry_t *entry = find_entry((word_t){name + prefix, equals}, false);
     const size_t length = (size_t)(equals - name);
     if (!entry) // without a warning it would have no effect, silently
-      ws_warn(settings, "%.*s: unknown environment variable, ignored (known: " KNOWN_VARIABLES ")",
+      ws_warn(settings, "%.*s: unknown environment variable, ignored (known, in capitals: " KNOWN ", trace=)",
               length < SHOWN ? (int)length : SHOWN, name);
     else if (*equals && equals[1])
       apply_text(&batch, entry, name, length, equals + 1);

@@ -89,6 +89,14 @@ bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker)
   return (ws_hint_load(&ws_sleep_pool(pool)->sleepers[worker / 64]) >> (worker % 64)) & 1;
 }
 
+/// Give a claimed worker its token.
+static void give_token(ws_worker_t *worker)
+{
+  ws_au32_t *token = &ws_sleep_worker(worker)->token;
+  ws_store_release(token, 1); // [edge PARK_TOKEN release] what the claimer did before
+  ws_os_futex_wake(token, 1);
+}
+
 /// What a wake found.
 enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
@@ -139,14 +147,12 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   its->called_ns = called_ns;
-  ws_store_release(&its->token, 1); // [edge PARK_TOKEN release] what the claimer did before
-  ws_os_futex_wake(&its->token, 1);
+  give_token(worker);
   if (here.queue)
     ws_count(&here.queue->count.wakes_sent, 1);
   if (was_rising)
     return index; // its timer has woken it: such a call is cheap
-  const uint64_t cost_ns = ws_os_now_ns() - called_ns;
-  const uint64_t mean_ns = ws_stat_load(call_ns);
+  const uint64_t cost_ns = ws_os_now_ns() - called_ns, mean_ns = ws_stat_load(call_ns);
   const uint64_t newest_ns = mean_ns && cost_ns > 8 * mean_ns ? mean_ns : cost_ns; // interrupted
   ws_stat_store(call_ns, mean_ns ? mean_ns - mean_ns / 16 + newest_ns / 16 : newest_ns);
   return index;
