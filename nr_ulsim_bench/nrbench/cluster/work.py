@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-from nrbench.cluster.builds import bring, package_of
+from nrbench.cluster.builds import archive_of, bring
 from nrbench.cluster.machines import Machine, system_here
 from nrbench.cluster.ways import check_way, open_cluster
 from nrbench.host import commit
@@ -39,14 +39,15 @@ def on_all(
     @param programs  which each machine gets
     @param lane_of   of a machine, with the programs as they are there; ValueError: it takes none"""
     with open_cluster(cluster) as opened:
-        packages = {kind: package_of(one) for kind, one in programs.items()}
+        archives = {kind: archive_of(one) for kind, one in programs.items()}
 
         def prepare(machine: Machine) -> Lane[Any, Any]:
-            there = functools.partial(opened.run_on, machine)
+            there = functools.partial(opened.run_on, machine.address)
             if machine.commit != commit(Path(__file__).parent):
                 say(f"{machine.name}: another version of nrbench: {machine.commit or 'of an unknown commit'}")
+            builds = {kind: bring(one, archives[kind], there) for kind, one in programs.items()}
             try:
-                lane = lane_of(machine, there, {kind: bring(one, there) for kind, one in packages.items()})
+                lane = lane_of(machine, there, builds)
             except ValueError as error:
                 raise MachineLost(str(error)) from error
             lane.name, lane.pool = machine.name, opened.pool
@@ -97,7 +98,7 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
             there(check_radio)
             shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
             take_there = functools.partial(of_radio.take, builds, {**shared, **plan.shared})
-            runs = [run for run in session.lines if run.host.id == machine.id]  # grows
+            runs = [run for run in session.lines if run.host.id == machine.host.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:
                 runs.append(there(take_there, step))
