@@ -19,9 +19,7 @@ class Phase:
     task_ns: tuple[int, ...]
 
     def bound_ns(self, cores: int) -> float:
-        if not self.task_ns:
-            return float(self.serial_ns)
-        return self.serial_ns + max(max(self.task_ns), sum(self.task_ns) / cores)
+        return self.serial_ns + max(max(self.task_ns, default=0), sum(self.task_ns) / cores)
 
 
 @dataclass(frozen=True)

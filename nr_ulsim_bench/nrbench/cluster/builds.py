@@ -20,7 +20,7 @@ from nrbench.sweep.simulator import Simulator
 
 def archive_of(simulator: Simulator) -> bytes:
     """A tar file of the program and the libraries beside it."""
-    found = {path for path in simulator.folder.glob("*.so*") if path.is_file()} | {simulator.program}
+    found = {path for path in simulator.program.parent.glob("*.so*") if path.is_file()} | {simulator.program}
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as out:
         for path in sorted(found):

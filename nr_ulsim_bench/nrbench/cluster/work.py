@@ -24,7 +24,6 @@ from nrbench.sweep.nr_ulsim import Plan
 from nrbench.sweep.record import RUNS, Run
 from nrbench.sweep.simulator import Simulator
 
-RadioLane = Lane[RadioStep, RadioRun]
 There = Callable[..., Any]  # runs a function on a machine, and waits for its result
 
 
@@ -32,7 +31,7 @@ def on_all(
     cluster: str,
     session: Session[Any],
     programs: Mapping[Any, Simulator],
-    lane_of: Callable[[Machine, There, dict[Any, Simulator]], Lane[Any, Any]],
+    lane_of: Callable[[Machine, There, dict[Any, Simulator]], Lane[Any]],
 ) -> None:
     """Takes what is left, on all machines at the same time.
 
@@ -41,7 +40,7 @@ def on_all(
     with open_cluster(cluster) as opened:
         archives = {kind: archive_of(one) for kind, one in programs.items()}
 
-        def prepare(machine: Machine) -> Lane[Any, Any]:
+        def prepare(machine: Machine) -> Lane[Any]:
             there = functools.partial(opened.run_on, machine.address)
             if machine.commit != commit(Path(__file__).parent):
                 say(f"{machine.name}: another version of nrbench: {machine.commit or 'of an unknown commit'}")
@@ -74,7 +73,7 @@ def sweep(plan: Plan) -> int:
         earlier = of_sweep.earlier_runs(path, name, plan.settings(at_once=1))
         session = Session(path, Run.model_dump_json, earlier, of_sweep.failure)
 
-        def lane_of(machine: Machine, there: There, builds: dict[str, Simulator]) -> Lane[of_sweep.Step, Run]:
+        def lane_of(machine: Machine, there: There, builds: dict[str, Simulator]) -> Lane[Run]:
             return plan.sweep(name, machine.host, builds, there).lane(session.lines, side_by_side=True)
 
         on_all(str(options.cluster), session, plan.builds, lane_of)
@@ -94,7 +93,7 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
     with results_of(out, RADIO_RUNS, fresh) as path:
         session = of_radio.begin(name, path)
 
-        def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> RadioLane:
+        def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> Lane[RadioRun]:
             there(check_radio)
             shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
             take_there = functools.partial(of_radio.take, builds, {**shared, **plan.shared})

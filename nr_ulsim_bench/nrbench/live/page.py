@@ -121,8 +121,8 @@ class Settings(NamedTuple):
 
 
 class Change(NamedTuple):
-    what: int
-    wanted: Settings
+    what: int = 0
+    wanted: Settings = Settings()
 
 
 def parse_change(words: Sequence[str]) -> Change:
@@ -320,9 +320,8 @@ class Asker:
 
     def _begin(self, end_s: float) -> bool:
         with self._take(end_s) as taken:
-            begun = taken and lock(self.file, ASKER)
-            if begun:
-                self._write(0, 0, Change(0, Settings()))
+            if begun := taken and lock(self.file, ASKER):
+                self._write(0, 0, Change())
         return begun
 
     def _write(self, number: int, pool: int, change: Change) -> None:
@@ -343,7 +342,7 @@ class Asker:
         if now.answered != number:
             with self._take(time.monotonic() + TAKE_S) as taken:
                 if (now := page.now(pool)).answered != number:
-                    self._write(0, 0, Change(0, Settings()))
+                    self._write(0, 0, Change())
         if now.answered != number:
             ran = f"its watchdog thread last ran {now.silent_s:.1f} s ago (stopped, or it gets no CPU)"
             done = "the request is withdrawn" if taken else "it stopped in the middle, and may do it later"

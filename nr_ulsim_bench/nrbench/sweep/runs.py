@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.record import Host, ResultsError, read_lines
+from nrbench.record import Host, ResultsError, moment, read_lines
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.record import RUNS, Run, identity
 from nrbench.table import Frame
@@ -38,7 +38,7 @@ class _Reader:
             if place == len(self.settings):
                 host = self._hosts.setdefault(run.host, run.host)
                 self.settings.append(run.model_copy(update={"host": host}))
-            about = {"setting": place, "file": file, "began_s": run.time.timestamp()}
+            about = {"setting": place, "file": file, "began_s": moment(run.began).timestamp()}
             about |= {name: getattr(run, name) for name in ("repeat", "began", "status", "error", *NUMBERS)}
             yield about | {"derived": " ".join(run.derived)}, run.figures
 

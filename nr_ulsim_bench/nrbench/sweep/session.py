@@ -51,7 +51,7 @@ class Sweep:
         drawn = in_rounds(self.settings, rounds, self.seed, lambda one: identity(one, 0))
         return [(n, one) for n, one in drawn if n < one.repeats and identity(one, n) not in there]
 
-    def lane(self, runs: Sequence[Run], side_by_side: bool = False) -> Lane[Step, Run]:
+    def lane(self, runs: Sequence[Run], side_by_side: bool = False) -> Lane[Run]:
         """Of what is left.
 
         @param side_by_side  both pools in one step, where they have the same case and number of threads"""
@@ -95,7 +95,7 @@ def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Ru
     return runs
 
 
-def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Step, Run]]:
+def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Run]]:
     """On this machine; what is left is announced."""
     session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings), fails=failure)
     lane = sweep.lane(session.lines)

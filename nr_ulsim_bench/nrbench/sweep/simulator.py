@@ -48,20 +48,15 @@ class Simulator:
     modules: tuple[str, ...] = MODULES
     environment: tuple[tuple[str, str], ...] = ()  # for all its runs; not recorded
 
-    @property
-    def folder(self) -> Path:
-        """Where it finds its libraries."""
-        return self.program.parent
-
     def absent_modules(self) -> tuple[str, ...]:
         """Targets whose libraries do not lie beside the program. The system may find them elsewhere."""
-        return tuple(name for name in self.modules if not (self.folder / f"lib{name}.so").exists())
+        return tuple(name for name in self.modules if not (self.program.parent / f"lib{name}.so").exists())
 
     def run(
         self, options: Sequence[str], setting: Setting, limit_s: float, cpus_of_each: Sequence[Cpus]
     ) -> list[Ended]:
         environment = quiet_environment() | dict(self.environment) | setting.environment
-        about: Any = {"folder": self.folder, "environment": environment, "limit_s": limit_s}
+        about: Any = {"folder": self.program.parent, "environment": environment, "limit_s": limit_s}
         return run_at_once([str(self.program), *options], cpus_of_each=cpus_of_each, **about)
 
 
@@ -245,7 +240,7 @@ def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
         absent = builds[key].absent_modules()
         if absent and not one.is_known:
             libraries = ", ".join(f"lib{name}.so" for name in absent)
-            build = f"cmake --build {quote(str(builds[key].folder))} --target {' '.join(absent)}"
+            build = f"cmake --build {quote(str(program.parent))} --target {' '.join(absent)}"
             say(f"--{side} {program} fails. It loads {libraries}, not found beside it: {build}")
         if one.module and not one.is_known:
             say(f"--{side} {program} fails: {one.module}")
