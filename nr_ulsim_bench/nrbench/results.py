@@ -49,8 +49,7 @@ def version(result: Cells) -> str:
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
     """By file."""
-    found: dict[str, dict[str, str]] = json.loads((folder / "headers.json").read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads((folder / "headers.json").read_text(encoding="utf-8")))
 
 
 def sweeps(folder: Path) -> list[Cells]:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.slots import SlotFileError, parse_line, read_slot_file
+from nrbench.sweep.replay import SlotFileError, parse_line, read_slot_file
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"

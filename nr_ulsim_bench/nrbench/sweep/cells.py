@@ -113,7 +113,7 @@ def _bounds(rows: Frame, good: Frame, settings: Frame) -> Frame:
     )
     bound = _divided(alone, alone, computing)
     parallel = _divided(beside, alone, computing)[computing > 1].reindex(rows.index)
-    own = {bound_key(figure.key): figure.key for figure in MAIN if bound_key(figure.key) in good}
+    own = {bound_key(figure): figure for figure in MAIN if bound_key(figure) in good}
     if own:
         places = ["number", "threads"]
         least = good.join(rows[places], on="row", how="inner").groupby(places)[list(own)].min()
@@ -125,12 +125,12 @@ def _bounds(rows: Frame, good: Frame, settings: Frame) -> Frame:
 
 def _figures(runs: Runs) -> list[str]:
     """In the order of tables."""
-    bounds = {bound_key(figure.key) for figure in MAIN}
+    bounds = set(map(bound_key, MAIN))
     there = [name for name in runs.figures if name not in bounds]
     if len(runs.frame) > ALL_FIGURES_MAX:
         return [whole for whole in WHOLE if whole in there] or there[-1:]
     known = [name for name in FIGURES if name in there]
-    return [*known, *sorted(set(there) - set(known)), *(figure.key for figure in COSTS)]
+    return [*known, *sorted(set(there) - set(known)), *COSTS]
 
 
 @dataclass(frozen=True)

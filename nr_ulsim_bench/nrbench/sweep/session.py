@@ -21,15 +21,9 @@ class Step(NamedTuple):
     """Runs of a round that follow each other."""
 
     round: int
-    settings: tuple[Setting, ...]
-
-    @property
-    def text(self) -> str:
-        return str(self.settings[0])
-
-    @property
-    def seconds(self) -> float:
-        return sum(setting.guess_s for setting in self.settings)
+    settings: list[Setting]
+    text: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +54,10 @@ class Sweep:
         for number, one in left:
             unit = (one.scenario, one.case, one.threads) if side_by_side else identity(one, number)
             steps.setdefault((number, unit), []).append(one)
-        every = (Step(number, tuple(settings)) for (number, _), settings in steps.items())
+        every = (
+            Step(number, settings, str(settings[0]), sum(setting.guess_s for setting in settings))
+            for (number, _), settings in steps.items()
+        )
         return Lane("", every, self._runs, len(left), sum(setting.guess_s for _, setting in left))
 
     def _runs(self, step: Step) -> list[Run]:
