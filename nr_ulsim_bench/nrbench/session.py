@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Generic, Iterable, Iterator, Sequence, TypeVar
 
+from nrbench.programs import handled
 from nrbench.progress import Progress, clock_text, say
 from nrbench.record import ResultsError
 
@@ -62,20 +63,6 @@ def session_id(machine: str, kind: str, what: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
-    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """One session at a time: two would take every run twice, and disturb each other."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,10 +85,14 @@ def _put_aside(path: Path) -> None:
 
 @contextlib.contextmanager
 def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
-    """The results file of a folder, for a session that signals may interrupt.
+    """The results file of a folder, for a session. Signals that end the process are an interruption by the
+    keyboard: nothing that was begun is left behind, and the results are reported. A signal that is ignored,
+    as by nohup, stays ignored.
 
     @param fresh  earlier results get another name"""
-    with locked(folder), interrupted_by_signals():
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
+    with locked(folder), handled(numbers, signal.default_int_handler):
         if fresh:
             _put_aside(folder / name)
         _drop_cut_line(folder / name)
