@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench import render
-from nrbench.drawing import Figure, legend, plain_numbers, plt, save, sns
+from nrbench.drawing import Figure, plain_numbers, plt, save, sns
 from nrbench.host import is_busy
 from nrbench.judge import check_threshold
 from nrbench.record import ResultsError
@@ -159,7 +159,7 @@ def case_figure(cells: Cells, of: Frame) -> Any:
     grid = sns.relplot(
         rows, x="threads", y="value", hue="variant", style="variant", hue_order=palette, style_order=palette,
         palette=palette, markers=True, dashes=False, estimator="median", errorbar=("pi", 100), kind="line",
-        col="panel", col_wrap=2, height=3.2, aspect=1.5, facet_kws={"sharey": False}, legend=False,
+        col="panel", col_wrap=2, height=3.2, aspect=1.5, facet_kws={"sharey": False},
     )  # fmt: skip
     grid.set_titles("").set_axis_labels("threads", "")
     grid.set(xscale="log", xticks=sorted(of["threads"].unique()), ylim=(0, None))
@@ -169,11 +169,9 @@ def case_figure(cells: Cells, of: Frame) -> Any:
         axis.grid(alpha=0.25)
         plain_numbers(axis.xaxis)
         plain_numbers(axis.yaxis)
-    for line, name in zip(grid.axes.flat[0].get_lines(), palette):
-        line.set_label(name)
     first, figure = of.iloc[0], grid.figure
     figure.suptitle(f"{first['scenario']} / {first['case']}\n{first['host_label']}", fontsize=11)
-    legend(figure, 6)
+    sns.move_legend(grid, "lower center", ncol=6, title=None, frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     return figure
 

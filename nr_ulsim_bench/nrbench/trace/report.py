@@ -176,7 +176,7 @@ def report(
 
 def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
     """@return for the page"""
-    from nrbench.drawing import legend, plain_numbers, plt, save  # loads for a second
+    from nrbench.drawing import plain_numbers, plt, save  # loads for a second
 
     figure, axis = plt.subplots(figsize=(7, 4))
     for row in (row for row in rows if row["ccdf"]):
@@ -186,7 +186,7 @@ def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
     axis.grid(alpha=0.3)
     for of in (axis.xaxis, axis.yaxis):
         plain_numbers(of)
-    legend(figure, 3)
+    figure.legend(loc="lower center", ncol=3, frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     return save(figure, folder / "slots.png")
 
