@@ -305,7 +305,10 @@ class Asker:
     def __init__(self, page: Page, file: int, who: str, wait_s: float) -> None:
         self.page, self.file, self.who = page, file, who.encode()
         self.session, end_s = time.time_ns(), time.monotonic() + wait_s
-        while not self._begin(end_s):
+        while True:
+            with self._take(end_s) as taken:
+                if taken and lock(file, ASKER):
+                    return self._write(0, 0, Change())
             if time.monotonic() > end_s:
                 raise LiveError(f"{page.asked_by()} changes pools of this process now: wait for its end")
             time.sleep(0.01)
@@ -317,12 +320,6 @@ class Asker:
             time.sleep(0.002)
         yield taken
         lock(self.file, TAKE, free=True)
-
-    def _begin(self, end_s: float) -> bool:
-        with self._take(end_s) as taken:
-            if begun := taken and lock(self.file, ASKER):
-                self._write(0, 0, Change())
-        return begun
 
     def _write(self, number: int, pool: int, change: Change) -> None:
         wanted, pid = SETTINGS.pack(*change.wanted), os.getpid()
