@@ -127,11 +127,6 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
     yield render.indented(tables.RULE, "dim")
 
 
-def file_name(text: str) -> str:
-    """Letters, digits, dot, hyphen and underscore only."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:120] or "case"
-
-
 def _points(cells: Cells, of: Frame) -> Iterator[Frame]:
     """A row a run, and a row a bound."""
     for figure in tables.compared(of):
@@ -199,7 +194,7 @@ def _sections(content: Content, out: Path) -> Iterator[render.Section]:
         top, host = ("" if first["host"] == host else first["host_label"]), first["host"]
         name = f"{first['host_label']} {first['scenario']} {first['case']} {first['configuration']}"
         has_figures = bool(tables.compared(of))
-        png = out / f"{file_name(name)}.png"
+        png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
         picture = save(case_figure(content.cells, of), png) if has_figures else ""
         made = list(tables.case_tables(content.cells, of)) if has_figures else []
         yield render.Section(tables.case_name(first), made, picture, CASE_NOTE, top)

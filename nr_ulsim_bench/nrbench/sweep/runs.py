@@ -66,10 +66,6 @@ class Runs:
         """The table of each setting."""
         return keys_of(self.settings)
 
-    @property
-    def figures(self) -> list[str]:
-        return [str(name) for name in self.frame if str(name).endswith("_us")]
-
 
 def _passes(frame: Frame, sweep: Any) -> Any:
     """

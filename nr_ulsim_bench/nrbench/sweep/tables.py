@@ -287,16 +287,12 @@ def _sentence(cell: Any, of: Frame) -> str:
     return text
 
 
-def chosen_threads(cells: Frame) -> int:
-    """The most that do not exceed the cores; the fewest if all do."""
-    fitting = cells.loc[cells["threads"] <= cells["cores"], "threads"]
-    return int(fitting.max() if len(fitting) else cells["threads"].min())
-
-
 def headlines(of: Frame) -> Iterator[Line]:
-    """Of each of our variants, or of all where none is ours."""
+    """Of each of our variants, or of all where none is ours. With the most threads that do not exceed the
+    cores; the fewest if all do."""
     figure = of[of["figure"] == main_figure(of)]
-    chosen = figure[figure["threads"] == chosen_threads(figure)]
+    fitting = figure.loc[figure["threads"] <= figure["cores"], "threads"]
+    chosen = figure[figure["threads"] == (fitting.max() if len(fitting) else figure["threads"].min())]
     own = chosen[chosen["ours"]] if figure["ours"].any() else chosen[chosen["variant"] != chosen["baseline"]]
     for cell in (own if len(own) else chosen).itertuples(index=False):
         where = f"{cell.host_label}, {case_name(cell)}"
