@@ -15,23 +15,13 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 matplotlib.rcdefaults()  # a file matplotlibrc in the current folder is read all the same
-__all__ = ["Figure", "LogLocator", "legend", "plain_numbers", "plt", "save", "sns"]
+__all__ = ["Figure", "LogLocator", "plain_numbers", "plt", "save", "sns"]
 
 
 def plain_numbers(axis: Any) -> None:
     """Of an XAxis or YAxis: no powers of ten, and no numbers at minor ticks."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def legend(figure: Figure, columns: int) -> None:
-    """One for all panels, below them, each label once."""
-    handles: dict[str, Any] = {}
-    for axis in figure.axes:
-        for handle, label in zip(*axis.get_legend_handles_labels()):
-            handles.setdefault(label, handle)
-    place: Any = {"loc": "lower center", "ncol": columns, "frameon": False, "fontsize": 9}
-    figure.legend(handles.values(), handles.keys(), **place)
 
 
 def save(figure: Figure, png: Path) -> str:

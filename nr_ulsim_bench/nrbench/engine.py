@@ -120,10 +120,6 @@ class Plan:
         steps = [step.of_round(n) for n, step in in_rounds(self.steps, self.rounds, seed, unit)]
         return replace(self, steps=steps, about={"rounds": self.rounds} | self.about, rounds=0)
 
-    @property
-    def seconds(self) -> float:
-        return sum(step.seconds for step in self.steps)
-
     def answers(self, step: Step) -> list[Line]:
         return [step.labels | answer for answer in self.ask(step)]
 
@@ -237,10 +233,11 @@ class Part:
             taken = {line.get("step") for line in before}
             steps = (replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(plan.steps))
             plan = replace(plan, steps=[step for step in steps if step.labels["step"] not in taken])
+            seconds = sum(step.seconds for step in plan.steps)
             what = plan.title or f"{len(plan.steps)} measurements"
             what += f", {len(taken) - 1} are there from before" if before else ""
-            say(f"{self.name}: {what}, about {plan.seconds / 60:.1f} minutes")
-            lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), plan.seconds, counts_steps=True)
+            say(f"{self.name}: {what}, about {seconds / 60:.1f} minutes")
+            lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), seconds, counts_steps=True)
             session.run([lane], plan.budget_s)
             if session.interrupted:
                 session.cut = "interrupted; the same command takes the rest"

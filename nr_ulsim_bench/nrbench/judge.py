@@ -62,15 +62,12 @@ def picks(count: int, seed: int, resamples: int = RESAMPLES) -> NDArray[np.intp]
     return np.random.default_rng((seed, count)).integers(0, count, (resamples, count))
 
 
-def ends(statistics: Array, count: int) -> Array:
-    """Of intervals, those of each row. @param statistics  of the resamples. @param count  of values"""
-    cut = tail(count)
-    return np.asarray(np.quantile(statistics, [cut, 1 - cut], axis=-1))
-
-
 def interval_of(statistics: Array, count: int) -> Interval | None:
-    """None: too few values."""
-    return Interval(*map(float, ends(statistics, count))) if count >= N_MIN else None
+    """@param statistics  of the resamples. @param count  of values. @return None: too few values"""
+    if count < N_MIN:
+        return None
+    cut = tail(count)
+    return Interval(*map(float, np.quantile(statistics, [cut, 1 - cut])))
 
 
 def median_interval(values: Values) -> Interval | None:

@@ -3,8 +3,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Callable, Iterable, Iterator
 
 SECONDS_MAX, ASKED_SECONDS_MAX = 20.0, 5.0
 COMPILERS = ("cc", "gcc", "clang")
@@ -21,6 +24,17 @@ def run(*command: str, seconds: float = SECONDS_MAX, errors: bool = True) -> tup
     except (OSError, subprocess.TimeoutExpired) as error:
         return 127, str(error)
     return done.returncode, done.stdout
+
+
+@contextmanager
+def handled(numbers: Iterable[int], handler: Callable[[int, Any], Any]) -> Iterator[None]:
+    """Signals, in this program, until the block ends."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, own in before.items():
+            signal.signal(number, own)
 
 
 def answer(*command: str) -> str:

@@ -34,7 +34,6 @@ class Progress:
         self.count, self.planned_s, self.out = count, planned_s, out or sys.stderr
         self.begin, self.last_shown = time.monotonic(), -LOG_PERIOD_S
         self.done, self.failed, self.done_planned_s = 0, 0, 0.0
-        self.interrupted = False
 
     @property
     def elapsed_s(self) -> float:
@@ -56,11 +55,3 @@ class Progress:
             share = f"{self.done:>5}/{self.count} {100 * self.done / self.count:3.0f} %"
             what = f"{self.failed} failed  {what}" if self.failed else what
             print(f"{share}  {self._times()}  {what}"[:110], file=self.out, flush=True)
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, error: type[BaseException] | None, *_: object) -> bool:
-        """An interruption by the user ends the work, and is no error."""
-        self.interrupted = error is KeyboardInterrupt
-        return self.interrupted

@@ -49,8 +49,7 @@ def version(result: Cells) -> str:
 
 def headers(folder: Path) -> dict[str, dict[str, str]]:
     """By file."""
-    found: dict[str, dict[str, str]] = json.loads((folder / "headers.json").read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads((folder / "headers.json").read_text(encoding="utf-8")))
 
 
 def sweeps(folder: Path) -> list[Cells]:
@@ -184,22 +183,20 @@ def runs(folder: Path, _: str) -> str:
 def radio(folder: Path, words: str) -> str:
     """FILE | TITLE: a table of a report of nrbench radio, by how its title begins."""
     name, title = words.split(" | ")
-    tables = radio_tables.tables(radio_record.read_runs(folder / name))
-    found = next((table for table in tables if table.title.startswith(title)), None)
-    if found is None:
-        raise ResultsError(f"{folder / name}: no table begins with {title!r}")
-    return markdown(found._replace(notes=[]))
+    for table in radio_tables.tables(radio_record.read_runs(folder / name)):
+        if table.title.startswith(title):
+            return markdown(table._replace(notes=[]))
+    raise ResultsError(f"{folder / name}: no table begins with {title!r}")
 
 
 def quote(folder: Path, words: str) -> str:
     """FILE | BEGIN | LINES: the paragraph of a text report that begins so, or so many lines of it."""
     name, begin, *count = words.split(" | ")
-    every = (folder / name).read_text(encoding="utf-8").split("\n\n")
-    found = next((part for part in every if part.startswith(begin)), None)
-    if found is None:
-        raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
-    lines = found.rstrip().splitlines()[: int(count[0]) if count else None]
-    return "\n".join(["```", *lines, "```"])
+    for part in (folder / name).read_text(encoding="utf-8").split("\n\n"):
+        if part.startswith(begin):
+            lines = part.rstrip().splitlines()[: int(count[0]) if count else None]
+            return "\n".join(["```", *lines, "```"])
+    raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
 KINDS = {kind.__name__: kind for kind in (first, bounds, times, modes, runs, quote, radio, hours)}

@@ -16,8 +16,9 @@ from collections import Counter
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Generic, Iterable, Iterator, Protocol, Sequence, TypeVar
+from typing import Any, Callable, Generic, Iterable, Iterator, Sequence, TypeVar
 
+from nrbench.programs import handled
 from nrbench.progress import Progress, clock_text, say
 from nrbench.record import ResultsError
 
@@ -29,18 +30,6 @@ WAY_OUT = "--fresh puts these results aside and begins anew; --out names another
 
 class MachineLost(RuntimeError):
     """A machine takes no more steps; says why."""
-
-
-class Step(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def seconds(self) -> float:
-        """About."""
-        ...
-
-
-StepT = TypeVar("StepT", bound=Step)
 
 
 def shuffled(
@@ -74,20 +63,6 @@ def session_id(machine: str, kind: str, what: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Signals that end the process are an interruption by the keyboard: nothing that was begun is left
-    behind, and the results are reported. A signal that is ignored, as by nohup, stays ignored."""
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """One session at a time: two would take every run twice, and disturb each other."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,10 +85,14 @@ def _put_aside(path: Path) -> None:
 
 @contextlib.contextmanager
 def results_of(folder: Path, name: str, fresh: bool = False) -> Iterator[Path]:
-    """The results file of a folder, for a session that signals may interrupt.
+    """The results file of a folder, for a session. Signals that end the process are an interruption by the
+    keyboard: nothing that was begun is left behind, and the results are reported. A signal that is ignored,
+    as by nohup, stays ignored.
 
     @param fresh  earlier results get another name"""
-    with locked(folder), interrupted_by_signals():
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    numbers = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
+    with locked(folder), handled(numbers, signal.default_int_handler):
         if fresh:
             _put_aside(folder / name)
         _drop_cut_line(folder / name)
@@ -144,25 +123,25 @@ def append(path: Path, text: str) -> None:
 
 
 @dataclass
-class Lane(Generic[StepT, LineT]):
-    """A machine. It takes one step at a time."""
+class Lane(Generic[LineT]):
+    """A machine. It takes one step at a time: what has a `text`, and about how many `seconds` it takes."""
 
     name: str
-    steps: Iterator[StepT]  # asked for the next one only when the lines of the one before are there
-    take: Callable[[StepT], Sequence[LineT]]  # which may raise MachineLost
+    steps: Iterator[Any]  # asked for the next one only when the lines of the one before are there
+    take: Callable[[Any], Sequence[LineT]]  # which may raise MachineLost
     planned: int  # lines
     seconds: float  # about, for all of them
     pool: Executor | None = None  # whose thread waits for the machine; None: it is this one
     counts_steps: bool = False  # planned are steps
 
-    def begin(self, step: StepT) -> Future[Sequence[LineT]]:
+    def begin(self, step: Any) -> Future[Sequence[LineT]]:
         if self.pool:
             return self.pool.submit(self.take, step)
         taken: Future[Sequence[LineT]] = Future()
         taken.set_result(self.take(step))
         return taken
 
-    def text(self, step: StepT) -> str:
+    def text(self, step: Any) -> str:
         return f"{self.name}: {step.text}" if self.name else step.text
 
 
@@ -185,49 +164,51 @@ class Session(Generic[LineT]):
         self.lines.append(line)
         self.taken.append(line)
 
-    def run(self, lanes: Sequence[Lane[StepT, LineT]], budget_s: float = math.inf) -> None:
+    def run(self, lanes: Sequence[Lane[LineT]], budget_s: float = math.inf) -> None:
         """Until all is done that the machines can do, the time is over, or the user interrupts."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.planned, lost = sum(lane.planned for lane in lanes), []
-        ended: queue.SimpleQueue[tuple[Lane[StepT, LineT], StepT]] = queue.SimpleQueue()
+        ended: queue.SimpleQueue[tuple[Lane[LineT], Any]] = queue.SimpleQueue()
         running: dict[str, Future[Sequence[LineT]]] = {}
-        with Progress(self.planned, sum(lane.seconds for lane in lanes)) as progress:
+        progress = Progress(self.planned, sum(lane.seconds for lane in lanes))
 
-            def begin(lane: Lane[StepT, LineT]) -> None:
-                if progress.elapsed_s > budget_s:
-                    self.cut = f"stopped after {progress.elapsed_s:.0f} s (--budget)"
-                    return
-                step = next(lane.steps, None)
-                if step is not None:
-                    running[lane.name] = lane.begin(step)
-                    running[lane.name].add_done_callback(lambda _: ended.put((lane, step)))
+        def begin(lane: Lane[LineT]) -> None:
+            if progress.elapsed_s > budget_s:
+                self.cut = f"stopped after {progress.elapsed_s:.0f} s (--budget)"
+                return
+            step = next(lane.steps, None)
+            if step is not None:
+                running[lane.name] = lane.begin(step)
+                running[lane.name].add_done_callback(lambda _: ended.put((lane, step)))
 
-            try:
-                for lane in lanes:
-                    begin(lane)
-                while running:
-                    lane, step = ended.get()
-                    try:
-                        lines = running.pop(lane.name).result()
-                        for line in lines:
-                            self.add(line)
-                        count = 1 if lane.counts_steps else len(lines)
-                        failed = sum(map(bool, map(self.fails, lines)))
-                        progress.step(step.seconds, lane.text(step), count, failed)
-                    except MachineLost as error:
-                        lost.append(lane.name)
-                        say(f"{lane.name}: left out: {error}")
-                        continue
-                    begin(lane)
-            finally:
-                for future in running.values():
-                    future.cancel()
-        self.done, self.interrupted = progress.done, progress.interrupted
+        try:
+            for lane in lanes:
+                begin(lane)
+            while running:
+                lane, step = ended.get()
+                try:
+                    lines = running.pop(lane.name).result()
+                    for line in lines:
+                        self.add(line)
+                    count = 1 if lane.counts_steps else len(lines)
+                    failed = sum(map(bool, map(self.fails, lines)))
+                    progress.step(step.seconds, lane.text(step), count, failed)
+                except MachineLost as error:
+                    lost.append(lane.name)
+                    say(f"{lane.name}: left out: {error}")
+                    continue
+                begin(lane)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            for future in running.values():
+                future.cancel()
+        self.done = progress.done
         if lost:
             left = self.planned - self.done
             self.cut = f"{left} runs are left: these machines were lost: {', '.join(lost)}"
 
-    def announce(self, what: str, lanes: Sequence[Lane[Any, LineT]]) -> None:
+    def announce(self, what: str, lanes: Sequence[Lane[LineT]]) -> None:
         """@param lanes  as run() will have them"""
         planned, seconds = sum(lane.planned for lane in lanes), max([0, *(lane.seconds for lane in lanes)])
         before = f", {len(self.lines)} runs are there from before" if self.lines else ""

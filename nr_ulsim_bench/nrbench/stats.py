@@ -40,7 +40,6 @@ class Results:
         others = [line for line in self.all if line.get("bench") != "host"]
         self.lines = [line for line in others if not line.get("error")]
         self.failed = [line for line in others if line.get("error")]
-        self._medians: dict[str, float] = {}
 
     @property
     def host(self) -> Line:
@@ -72,12 +71,8 @@ class Results:
         return {line["round"]: line[name] for line in lines if line.get(name) is not None}
 
     def get(self, name: str, default: Any = None) -> Any:
-        if name not in self._medians:
-            values = list(self.rounds(name).values())
-            if not values:
-                return default
-            self._medians[name] = statistics.median(values)
-        return self._medians[name]
+        values = self.rounds(name).values()
+        return statistics.median(values) if values else default
 
     def __getitem__(self, name: str) -> Any:
         value = self.get(name)

@@ -24,6 +24,7 @@ from part_runs import WAIT_S, until
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
+pytest.importorskip("dask_jobqueue")
 
 from distributed import Client  # noqa: E402
 from distributed.security import Security  # noqa: E402
@@ -166,38 +167,37 @@ def sent(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (a_program(tmp_path / "build", "print('run')") / "libldpc.so").write_bytes(os.urandom(2500))
     build = simulator.find(tmp_path / "build", "--old")
-    here = builds.package_of(build)
-    asked = []
+    elsewhere = replace(build, program=Path("/nowhere/nr_ulsim"))
+    archive, asked = builds.archive_of(build), []
 
-    elsewhere = replace(here, simulator=replace(build, program=Path("/nowhere/nr_ulsim")))
-
-    def bring(package=elsewhere, harm=bytes):
+    def bring(simulator=elsewhere, archive=archive):
         def there(function, *words):
             asked.append(function.__name__)
-            return function(*(harm(word) if isinstance(word, bytes) else word for word in words))
+            return function(*words)
 
         asked.clear()
-        return builds.bring(package, there)
+        return builds.bring(simulator, archive, there)
 
-    return build, here, bring, asked
+    return build, archive, bring, asked
 
 
 def test_a_build_is_used_by_its_path_or_else_sent_once(sent):
-    build, here, bring, asked = sent
-    assert bring(here) == build and asked == ["find"]
+    build, _, bring, asked = sent
+    assert bring(build) == build and asked == ["find"]
     there = bring()
     assert asked == ["find", "keep"]
-    assert there.environment == (("LD_LIBRARY_PATH", str(there.folder)),)
-    assert (there.folder / "libldpc.so").read_bytes() == (build.folder / "libldpc.so").read_bytes()
+    assert there.environment == (("LD_LIBRARY_PATH", str(there.program.parent)),)
+    libraries = [one.program.with_name("libldpc.so").read_bytes() for one in (there, build)]
+    assert libraries[0] == libraries[1]
     setting = Setting(scenario="s", case="c", options=(), pool="old", threads=1)
     assert there.run(("-C1",), setting, 60, [None])[0].output == "run\n"
     assert bring() == there and asked == ["find"]
 
 
 def test_a_build_that_arrives_damaged_is_refused_and_not_kept(sent, tmp_path):
-    *_, bring, _ = sent
+    _, archive, bring, _ = sent
     with pytest.raises(MachineLost, match="the build arrived damaged"):
-        bring(harm=lambda archive: archive[:-1] + b"x")
+        bring(archive=archive.replace(b"print('run')", b"print('ran')"))
     assert not list((tmp_path / "cache" / "nrbench" / "builds").iterdir())
     bring().program.write_text("damaged later")
     bring()
@@ -357,7 +357,7 @@ def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_pla
         lab_toml = f"kubernetes:{tmp_path}/lab.toml"
         with ways.open_cluster(lab_toml) as cluster:
             assert [machine.name for machine in cluster.machines] == ["job", "pod"]
-            assert [cluster.run_on(machine, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
+            assert [cluster.run_on(machine.address, sum, [1, 2]) for machine in cluster.machines] == [3, 3]
         with dask.config.set(tls), ways.open_cluster(made.address) as cluster:
             assert len(cluster.machines) == 2
         made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
@@ -377,7 +377,6 @@ def test_no_worker_does_other_work_beside_what_is_measured(file):
 @alone
 @needs_slurm
 def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, monkeypatch):
-    pytest.importorskip("dask_jobqueue")
     own = f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\nwait_s = 600\n'
     words = ("--cluster", f"slurm:{tmp_path}/lab.toml")
     with begun(Partition(tmp_path), monkeypatch) as made:
@@ -393,12 +392,11 @@ def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, m
 
 @alone
 def test_an_sbatch_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
-    pytest.importorskip("dask_jobqueue")
     (tmp_path / "sbatch").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "sbatch").chmod(0o755)
     (tmp_path / "lab.toml").write_text(f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\n')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(slurm, "ANSWER_S", 1)
+    monkeypatch.setattr(slurm.Job, "submit_command", "timeout --verbose 1 sbatch")
     said = "no worker has joined in time .timeout: sending signal TERM to command .sbatch"
     with pytest.raises(BenchError, match=said), ways.open_cluster(f"slurm:{tmp_path}/lab.toml"):
         pass

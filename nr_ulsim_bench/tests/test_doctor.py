@@ -145,14 +145,6 @@ def test_no_remedy_takes_a_workers_cpu_offline(tmp_path, changes, texts):
     assert [*one(tmp_path, "SMT", changes).do] == texts
 
 
-def test_interrupts_that_cannot_be_moved_are_no_warning(tmp_path):
-    system = machine_tree.tuned(tmp_path, {MASK: "3", LANDS: "3"})
-    system.path(MASK).chmod(0o444)
-    (finding,) = (finding for finding in look(system) if finding.check == "interrupts")
-    assert finding.level is NOTE
-    assert finding.seen == "0 of 1 may land on CPUs 2-5; 1 cannot be moved from there: 24 (eth0-rx)"
-
-
 @pytest.mark.parametrize("name", sorted(machine_tree.TUNED))
 @pytest.mark.parametrize("text", [None, "what is\nthis: 7,-x\n"], ids=["missing", "unexpected"])
 def test_no_file_stops_the_examination(tmp_path, name, text):

@@ -14,7 +14,7 @@ import pytest
 from test_doctor_machines import MACHINES, doctor, is_golden, tree
 
 import nrbench
-from nrbench.doctor import across
+from nrbench.doctor.cli import table
 from nrbench.system import CPU
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "doctor.md"
@@ -124,4 +124,4 @@ def test_the_command_for_tuned_runs_as_this_one_was_started(tmp_path, monkeypatc
 def test_a_cluster_names_no_governor_that_is_not_there():
     about = {"cpu": "Some CPU", "cores": 2, "kernel": "6.8", "governor": None}
     host = {"name": "a", "host": about, "worst": "warn", "quiet": {"answer": "yes"}, "findings": []}
-    assert "Linux 6.8, governor not visible; worst" in "\n".join(across.table([host]))
+    assert "Linux 6.8, governor not visible; worst" in "\n".join(table([host]))

@@ -56,11 +56,6 @@ def test_a_sweep(tmp_path):
     check_page(tmp_path)
 
 
-def test_a_threshold(tmp_path):
-    nrbench("report", ONE, "--threshold", "0.1", "--out", tmp_path)
-    check("sweep-threshold.csv", table(tmp_path / "results.csv", ["host_label", "began", "host"]))
-
-
 def test_several_sweeps_in_one_report(tmp_path):
     """Of three versions. Runs of a copy count once."""
     (tmp_path / "copy.ndjson").write_bytes(SWEEPS[0].read_bytes())

@@ -7,16 +7,7 @@ import pandas as pd
 import pytest
 
 from nrbench import table
-from nrbench.judge import (
-    Interval,
-    check_threshold,
-    hosts_interval,
-    judge,
-    late,
-    median_interval,
-    student_quantile,
-    tail,
-)
+from nrbench.judge import check_threshold, hosts_interval, late, median_interval, student_quantile, tail
 
 TRIALS = 200
 GROUPS = range(TRIALS)
@@ -95,24 +86,6 @@ def test_few_values():
     assert median_interval([3, 1, 5, 2, 4]) == (1, 5)
     assert median_interval([1, 2, 3, 4]) is None
     assert table.medians(long(np.array([[1.0, 2, 3, 4]])))["low"].isna().all()
-
-
-@pytest.mark.parametrize(
-    "interval, threshold, said",
-    [
-        (Interval(0.5, 0.6), 0, "faster"),
-        (Interval(1.1, 1.2), 0, "slower"),
-        (Interval(0.9, 1.0), 0, "not known"),
-        (Interval(0.98, 1.02), 0, "same"),
-        (Interval(1.005, 1.019), 0.02, "same"),
-        (Interval(1.021, 1.05), 0.02, "slower"),
-        (Interval(0.96, 0.985), 0.02, "not known"),  # 1 / 1.02 = 0.9804
-        (Interval(0.97, 0.980), 0.02, "faster"),
-        (None, 0, "not known"),
-    ],
-)
-def test_verdicts(interval, threshold, said):
-    assert judge(interval, threshold) == said
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan"), float("inf")])

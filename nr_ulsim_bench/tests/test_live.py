@@ -16,7 +16,7 @@ import sys
 import termios
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -123,7 +123,7 @@ def world(tmp_path, monkeypatch):
     yield made
     for page in made.pages:
         os.close(page.file)
-        with processes.suppress(OSError):
+        with suppress(OSError):
             page.end()
     for number, handler in handlers:
         signal.signal(number, handler)

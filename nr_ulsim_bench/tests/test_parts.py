@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts of ci/bench: what they plan to measure, the limits of their verdicts, and what is not theirs."""
 
+import itertools
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from made_up import nrbench
 from part_runs import line, slot
 
 from nrbench.backends import BACKENDS, CLASSES, FACADES, Present
-from nrbench.cases import NAMED
+from nrbench.cases import NAMED, SHAPES
 from nrbench.driver import BenchError
 from nrbench.engine import Request, Step, asks
 from nrbench.parts import contest as the_contest
@@ -55,17 +56,10 @@ def test_slots_count_only_after_the_pool_has_settled():
         assert int(given["slots"]) >= 8
 
 
-def test_shapes_of_slots_are_measured_beside_no_pool_and_others():
-    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=replay" in s.words}
-    names = ("ws", "alone", "mutex-per-worker")
-    assert found == {(case, name) for case in ("ticks", "groups") for name in names}
-
-
-def test_irregular_slots_are_measured_beside_no_pool_and_others():
-    found = {(s.labels["case"], s.labels["backend"]) for s in plan_of() if "bench=slot" in s.words}
-    names = ("ws", "alone", "mutex-per-worker")
-    named = {(case, name) for case, name in found if case in NAMED}
-    assert named == {(case, name) for case in NAMED for name in names}
+def test_shapes_and_irregular_slots_are_measured_beside_no_pool_and_others():
+    found = {(step.labels["case"], step.labels["backend"]) for step in plan_of()}
+    names, special = ("ws", "alone", "mutex-per-worker"), {*SHAPES, *NAMED}
+    assert {of for of in found if of[0] in special} == set(itertools.product(special, names))
 
 
 def test_every_round_holds_the_same_measurements_in_another_order():
@@ -169,15 +163,11 @@ def word(lines, name):
     return verdict(lines, name).word
 
 
-@pytest.mark.parametrize("p50, expected", [(49.0, "met"), (50.0, "missed")])
-def test_slot_target_is_the_bound_and_half_the_wake_and_a_little(p50, expected):
-    # 1.03 x (36 + 20/2) + 2 = 49.38
-    assert word([slot("12x6", "ws", p50, p50), wake(20.0)], "slot p50 within 1.03") == expected
-
-
-@pytest.mark.parametrize("p99, expected", [(61.0, "met"), (62.0, "missed")])
-def test_slot_p99_target(p99, expected):
-    assert word([slot("12x6", "ws", 45, p99), wake(20.0)], "slot p99 within 1.25") == expected
+@pytest.mark.parametrize("p50, p99, expected", [(49.0, 61.0, "met"), (50.0, 62.0, "missed")])
+def test_slot_target_is_the_bound_and_half_the_wake_and_a_little(p50, p99, expected):
+    # 1.03 x (36 + 20/2) + 2 = 49.38; of p99 1.25 x that
+    for name in ("slot p50 within 1.03", "slot p99 within 1.25"):
+        assert word([slot("12x6", "ws", p50, p99), wake(20.0)], name) == expected
 
 
 def test_the_wake_latency_is_taken_after_the_nearest_idle_time():

@@ -7,15 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from nrbench.radio.capacity import (
-    RATIO_MAX,
-    Limits,
-    capacity,
-    limits_of,
-    next_timescale,
-    ratio,
-    verdict,
-)
+from nrbench.radio.capacity import RATIO_MAX, Limits, capacity, limits_of, next_timescale, ratio, verdict
 
 
 class Trial(NamedTuple):
@@ -105,9 +97,3 @@ def test_the_ratio_to_a_bound_is_a_bound():
     assert ratio(old, new, LIMITS).sign == "<"
     assert (verdict(found), verdict(ratio(old, new, LIMITS))) == ("faster", "slower")
     assert ratio(new, new, LIMITS) is None
-
-
-def test_what_is_next_depends_on_which_runs_there_are_only():
-    trials = search(lambda timescale: timescale < 0.4, 9)
-    again = [trial for index, trial in enumerate(trials) if index < 5]
-    assert next_timescale(again, LIMITS) == trials[5].timescale

@@ -228,9 +228,6 @@ def test_what_differs_has_tables_of_its_own(report, tmp_path, second, names):
     assert {row["runs"] for row in found} == {"2" if len(names) == 1 else "1"}
 
 
-# Maps
-
-
 # Two results compared
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.slots import SlotFileError, parse_line, read_slot_file
+from nrbench.sweep.replay import SlotFileError, parse_line, read_slot_file
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -33,17 +33,15 @@ def test_a_broken_line_is_refused(line):
         parse_line(line)
 
 
-def test_an_error_names_file_and_line(tmp_path):
+@pytest.mark.parametrize(
+    "text, error",
+    [("# comment\n0,a,1,1,5\n0,a,1,2,5\n", ":3: 2 tasks announced, 1 durations given"),
+     ("# nothing\n", ": holds no slot")],
+)  # fmt: skip
+def test_an_error_names_the_file_and_the_line(tmp_path, text, error):
     path = tmp_path / "broken.slots"
-    path.write_text("# comment\n0,a,1,1,5\n0,a,1,2,5\n")
-    with pytest.raises(SlotFileError, match=r"broken\.slots:3: 2 tasks announced, 1 durations given"):
-        read_slot_file(path)
-
-
-def test_a_file_without_slots_is_refused(tmp_path):
-    path = tmp_path / "empty.slots"
-    path.write_text("# nothing\n")
-    with pytest.raises(SlotFileError, match="holds no slot"):
+    path.write_text(text)
+    with pytest.raises(SlotFileError, match=f"{path}{error}"):
         read_slot_file(path)
 
 

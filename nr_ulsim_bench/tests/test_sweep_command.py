@@ -45,7 +45,6 @@ def test_as_many_runs_go_side_by_side_as_there_are_cores_and_memory_for(tmp_path
 @pytest.mark.parametrize(
     "words, error",
     [
-        (("--cases", "none"), "none: neither a file nor a scenario; there are: "),
         (("--cases", "quick:none"), "quick: has no case 'none'; there are: prb106-mcs9"),
         (("--threads", "1,x"), "--threads 1,x: give numbers from 1 to 1024"),
         (("--spin", "warm"), "--spin warm: a mode is off, auto, hot or fixed:MICROSECONDS"),
@@ -94,11 +93,6 @@ def test_figures_that_oai_publishes_stand_beside_those_of_both_simulators(builds
     assert {run.environment["LUA_SCHED_UL"] for run in runs} == {"x.lua"}
     assert {run.options[-1] for run in runs} == {"-C0", "-Xn", "-C8", "-X" + ",".join(["-1"] * 8)}
     assert {run.pool for run in runs} == {"old", "new", "inline"}
-
-
-def test_a_folder_without_the_simulator_that_a_case_needs(builds, tmp_path):
-    said = nrbench(*builds, "--cases", "downlink", status=2)
-    assert f"--old {tmp_path}/old: it holds no nr_dlsim; build it: cmake --build" in said
 
 
 def test_quantiles_of_slots_are_in_a_table_where_oai_prints_them(tmp_path, no_pictures):

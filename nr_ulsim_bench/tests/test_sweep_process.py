@@ -26,7 +26,7 @@ def test_output_of_both_streams_and_costs(tmp_path):
     )
     (ended,) = run(script, tmp_path)
     assert ended.output == "a\nb\n" and ended.last_line == "b"
-    assert (ended.exit_code, ended.signal_name, ended.hung) == (3, None, False)
+    assert (ended.exit_code, ended.hung) == (3, False)
     assert ended.usage.ru_utime > 0 and ended.wall_s > 0 and ended.usage.ru_maxrss > 1024
 
 
@@ -41,17 +41,10 @@ def pids(tmp_path):
     return [int(path.name[4:]) for path in tmp_path.glob("pid-*")]
 
 
-def test_runs_side_by_side_each_have_an_end_and_an_output(tmp_path):
-    meet = "\nwhile sum(name.startswith('pid-') for name in os.listdir()) < 2: time.sleep(0.01)\n"
-    ended = pair(f"{meet}print(os.getpid(), flush=True); os._exit(3)", tmp_path)
-    assert [one.exit_code for one in ended] == [3, 3] and not any(one.hung for one in ended)
-    assert {int(one.output) for one in ended} == set(pids(tmp_path))
-
-
 def test_runs_side_by_side_that_hang_are_all_killed(tmp_path, monkeypatch):
     limit_when(monkeypatch, lambda: len(pids(tmp_path)) == 2)
     ended = pair("time.sleep(1000)", tmp_path)
-    assert all(one.hung and one.signal_name == "SIGKILL" for one in ended)
+    assert all(one.hung and one.exit_code == -signal.SIGKILL for one in ended)
     assert all(map(is_gone, pids(tmp_path)))
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from nrbench.backends import BACKENDS, Present
-from nrbench.slots import Phase, SlotFile
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import INLINE
-from nrbench.sweep.replay import Replay, bounds_us, burst_figures, choose_files, make_settings
+from nrbench.sweep.replay import Phase, SlotFile, bounds_us, burst_figures, choose_files, make_settings, take
 
 SLOTS = (
     (
@@ -44,11 +43,6 @@ def options(**changes):
 
 def made(files, of_pools, wanted):
     return list(make_settings(files, of_pools, wanted, 4))
-
-
-def replay(slot_file, cores, *names):
-    by_name = {one.backend.name: one for one in pools(*names)}
-    return Replay(Path("p"), {slot_file.name: slot_file}, by_name, cores)
 
 
 class Answers:
@@ -109,7 +103,7 @@ def test_each_mode_reaches_the_pool(slot_file, monkeypatch):
     )
     answers = Answers(**FINE)
     monkeypatch.setattr("nrbench.sweep.replay.ask", answers)
-    taken = replay(slot_file, 4, "ws", "alone").take(settings)
+    taken = take(Path("p"), [slot_file], pools("ws", "alone"), 4, settings)
     inline, off, hot = answers.words
     assert "backend=alone" in inline and "workers=1" in inline
     assert {"backend=ws", "workers=2", "class=rr", "mode=default", "env=TPOOL_WS_SPIN=off"} <= set(off)
@@ -118,7 +112,7 @@ def test_each_mode_reaches_the_pool(slot_file, monkeypatch):
     # three threads can compute with two workers; one inline; never more than there are cores
     assert taken[1]["figures"]["symbol_processing_bound_us"] == pytest.approx(24 / 3)
     assert taken[0]["figures"]["symbol_processing_bound_us"] == pytest.approx(24)
-    (few,) = replay(slot_file, 2, "ws", "alone").take(settings[1:2])
+    (few,) = take(Path("p"), [slot_file], pools("ws", "alone"), 2, settings[1:2])
     assert few["figures"]["symbol_processing_bound_us"] == pytest.approx(12)
 
 
@@ -126,7 +120,7 @@ def test_each_mode_reaches_the_pool(slot_file, monkeypatch):
 def test_a_run_without_a_result_says_why(slot_file, error, status, monkeypatch):
     (setting, *_) = made([slot_file], pools("alone"), options())
     monkeypatch.setattr("nrbench.sweep.replay.ask", Answers(error=error))
-    taken = replay(slot_file, 2, "alone").take([setting])
+    taken = take(Path("p"), [slot_file], pools("alone"), 2, [setting])
     assert taken == [{"status": status, "error": error}]
 
 

@@ -11,17 +11,6 @@ from nrbench import facts, host
 from nrbench.system import CPU, System, format_cpus, parse_cpus, quota
 
 
-@pytest.mark.parametrize(
-    "text, cpus",
-    [
-        ("0", {0}),
-        ("0-3,8", {0, 1, 2, 3, 8}),
-    ],
-)
-def test_lists_of_cpus_are_read_as_the_kernel_writes_them(text, cpus):
-    assert parse_cpus(text) == cpus
-
-
 @pytest.mark.parametrize("text", ["", "a", "3-1", "0-3,", "-1", "0-3:1/2", "0-4000000"])
 def test_what_is_no_list_of_cpus_is_named(text):
     with pytest.raises(ValueError, match=f"'{re.escape(text)}' is no list of CPUs"):
@@ -30,7 +19,7 @@ def test_what_is_no_list_of_cpus_is_named(text):
 
 @pytest.mark.parametrize("cpus", [{0}, {0, 1, 2, 5}, {31, 32, 33}, {3, 70}, set(range(128))])
 def test_lists_are_read_as_they_are_written(cpus):
-    assert parse_cpus(format_cpus(cpus)) == cpus
+    assert parse_cpus(format_cpus(cpus)) == cpus and parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
 
 
 def test_masks_have_a_comma_after_every_32_bits(tmp_path):
@@ -105,11 +94,6 @@ def test_a_tuned_machine_is_described(tmp_path):
     states = [(state.name, state.exit_latency_us, state.disabled) for state in about.idle_states]
     assert states == [("POLL", 0, False), ("C1", 1, False), ("C6", 170, True)]
     assert (about.threads_per_core, about.rt_runtime_us, about.load) == (1, -1, 0.12)
-
-
-def test_an_empty_machine_is_described(tmp_path):
-    about = host.describe("mine", System(tmp_path))
-    assert about.label == "mine" and about.idle_states == () and about.isolated is None and about.cores >= 1
 
 
 def test_a_machine_is_told_from_another_of_its_model_and_is_not_traceable(tmp_path):
@@ -208,9 +192,3 @@ def test_the_real_time_class_is_tried_at_oais_priority(monkeypatch):
     tried = []
     monkeypatch.setattr(host.os, "sched_setscheduler", lambda pid, policy, param: tried.append(param))
     assert host.realtime_possible(System()) and tried[0].sched_priority == 97
-
-
-def test_facts_and_the_description_of_this_machine_agree():
-    facts, about = host.facts(), host.describe()
-    assert facts["cpu"] == about.cpu and facts["kernel"] == about.kernel
-    assert facts["virtual"] == about.virtual and facts["cores"] >= about.cores

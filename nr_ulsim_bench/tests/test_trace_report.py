@@ -106,15 +106,6 @@ def test_standard_output_that_is_full_is_told_in_one_line(tool, words):
     assert answer.stderr == "tpool-ws-trace: [Errno 28] No space left on device\n"
 
 
-def test_a_reader_that_has_gone_is_no_error_to_tell(tool):
-    tool.take("path")
-    reading, writing = os.pipe()
-    os.close(reading)
-    with open(writing, "w") as pipe:
-        answer = apart(tool, stdout=pipe)
-    assert (answer.returncode, answer.stderr) == (141, "")
-
-
 # What is no trace, and what is damaged
 
 

@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from nrbench.trace.tail import picture, tail_of
+from nrbench.trace.figures import tail_of
+from nrbench.trace.report import picture
 
 
 def test_the_share_that_takes_at_least_so_long():

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -64,6 +65,12 @@ def nodes(wanted: Kubernetes) -> int:
     return sum(map(int, filter(str.isdecimal, done.stdout.split()))) or 1
 
 
+def complaints(log: str) -> list[str]:
+    """kubectl's last one."""
+    lines = Path(log).read_text(errors="replace").splitlines()
+    return [line for line in lines if line.strip() and not line.startswith(USUAL)][-1:]
+
+
 @contextmanager
 def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone.
@@ -71,22 +78,15 @@ def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     @return the address here, and what returns kubectl's last complaint"""
     words = wanted.kubectl("port-forward", f"--address={LOOPBACK}", f"service/{wanted.service}", f":{PORT}")
     with tempfile.NamedTemporaryFile() as log:
-
-        def text() -> str:
-            return Path(log.name).read_text(errors="replace")
-
-        def why() -> list[str]:
-            return [line for line in text().splitlines() if line.strip() and not line.startswith(USUAL)][-1:]
-
         inputs: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         process = subprocess.Popen(words, start_new_session=True, **inputs)
         try:
             until = time.monotonic() + TUNNEL_S
-            while not (found := FORWARDS.search(text())):
+            while not (found := FORWARDS.search(Path(log.name).read_text(errors="replace"))):
                 if process.poll() is not None or time.monotonic() > until:
-                    raise BenchError(f"no tunnel: {(why() or ['no output'])[0]}")
+                    raise BenchError(f"no tunnel: {(complaints(log.name) or ['no output'])[0]}")
                 time.sleep(LOOK_S)
-            yield f"tls://{LOOPBACK}:{found[1]}", why
+            yield f"tls://{LOOPBACK}:{found[1]}", partial(complaints, log.name)
         finally:
             process.kill()
             process.wait()

@@ -31,10 +31,6 @@ class Machine:
     name: str = ""  # of the worker, or the node: for messages and reports
     address: str = ""  # of the worker, as Dask knows it
 
-    @property
-    def id(self) -> str:
-        return self.host.id
-
 
 def about_here() -> Machine:
     """Runs on a machine while nothing is measured there."""
@@ -47,13 +43,12 @@ def one_each(machines: Iterable[Machine]) -> list[Machine]:
     own boot: their ids are made different by the workers' names."""
     kept: dict[tuple[str, str | None], Machine] = {}
     for one in sorted(machines, key=lambda one: one.name):
-        first = kept.setdefault((one.id, one.boot), one)
+        first = kept.setdefault((one.host.id, one.boot), one)
         if first is not one:
             say(f"{one.name}: left out: the same machine as {first.name}")
-    ids = Counter(one.id for one in kept.values())
-    return [_apart(one) if ids[one.id] > 1 else one for one in kept.values()]
-
-
-def _apart(one: Machine) -> Machine:
-    other = hashlib.sha256(f"{one.id} {one.name}".encode()).hexdigest()[:8]
-    return replace(one, host=one.host.model_copy(update={"id": other}))
+    ids = Counter(one.host.id for one in kept.values())
+    for key, one in kept.items():
+        if ids[one.host.id] > 1:
+            other = hashlib.sha256(f"{one.host.id} {one.name}".encode()).hexdigest()[:8]
+            kept[key] = replace(one, host=one.host.model_copy(update={"id": other}))
+    return list(kept.values())

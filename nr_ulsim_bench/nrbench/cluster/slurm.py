@@ -12,6 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from dask_jobqueue import SLURMCluster
+from dask_jobqueue.slurm import SLURMJob
+from distributed.deploy.spec import ProcessInterface
+from distributed.security import Security
 from pydantic import Field
 
 from nrbench.cluster.worker import QUIET, THREADS
@@ -77,32 +81,23 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
     }
 
 
-def _noting(refused: list[str]) -> type:
-    """dask-jobqueue's job, but one that sbatch refuses is not the end of its cluster."""
-    from dask_jobqueue.slurm import SLURMJob
-    from distributed.deploy.spec import ProcessInterface
+class Job(SLURMJob):  # type: ignore[misc]
+    """One that sbatch refuses is not the end of its cluster."""
 
-    class Job(SLURMJob):  # type: ignore[misc]
-        submit_command = f"timeout --verbose {ANSWER_S} sbatch"
-        cancel_command = f"timeout {ANSWER_S} scancel"
+    submit_command = f"timeout --verbose {ANSWER_S} sbatch"
+    cancel_command = f"timeout {ANSWER_S} scancel"
+    refused: list[str] = []  # why, of all jobs
 
-        async def start(self) -> None:
-            try:
-                await super().start()
-            except (OSError, RuntimeError) as error:
-                refused.append(str(error).strip().rpartition("\n")[2])
-                await ProcessInterface.start(self)  # it has no job id: nothing is to be cancelled
-
-    return Job
+    async def start(self) -> None:
+        try:
+            await super().start()
+        except (OSError, RuntimeError) as error:
+            self.refused.append(str(error).strip().rpartition("\n")[2])
+            await ProcessInterface.start(self)  # it has no job id: nothing is to be cancelled
 
 
-def started(slurm: Slurm, stack: ExitStack) -> tuple[Any, list[str]]:
-    """@return the cluster, and why sbatch refuses jobs, which grows"""
-    from dask_jobqueue import SLURMCluster
-    from distributed.security import Security
-
-    refused = list[str]()
-    own = {"security": Security.temporary(), "job_cls": _noting(refused)}
-    cluster = stack.enter_context(SLURMCluster(**own, **keywords(slurm)))
+def started(slurm: Slurm, stack: ExitStack) -> Any:
+    cluster = stack.enter_context(SLURMCluster(security=Security.temporary(), job_cls=Job, **keywords(slurm)))
+    Job.refused.clear()
     cluster.scale(jobs=slurm.nodes)
-    return cluster, refused
+    return cluster

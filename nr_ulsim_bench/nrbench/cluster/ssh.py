@@ -20,10 +20,10 @@ from typing import Any, Callable
 from distributed import Scheduler
 from distributed.deploy.spec import ProcessInterface, SpecCluster
 from distributed.security import Security
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from nrbench.driver import BenchError
-from nrbench.record import first_error
+from nrbench.record import Strict, first_error
 
 LOOPBACK = "127.0.0.1"
 PORTS = range(20000, 32000)  # for the tunnels: below those that the kernel gives away
@@ -35,10 +35,8 @@ LINE = "[USER@]HOST [name=…] [python=…] [nrbench=…] [port=…] [config=…
 REMEDY = "; run ci/setup bench there, and name its python=… and its nrbench=… in the file of hosts"
 
 
-class Entry(BaseModel):
+class Entry(Strict):
     """A line of the file of hosts: [USER@]HOST [KEY=VALUE]..."""
-
-    model_config = ConfigDict(extra="forbid")
 
     target: str = Field(pattern="^[^-]")
     name: str

@@ -121,7 +121,7 @@ class Cluster:
         for address, about in self._workers().items():
             name = str(about["name"]).rpartition("/")[2]
             if about.get("resources", {}).get("machine"):
-                asked.append((name, address, self.pool.submit(self._run, address, about_here)))
+                asked.append((name, address, self.pool.submit(self.run_on, address, about_here)))
             else:
                 say(f"{name}: left out: its worker has no resource 'machine'; {RESOURCE}")
         found, until = [], time.monotonic() + ANSWER_S
@@ -141,13 +141,10 @@ class Cluster:
             raise BenchError("no host can be used")
         return machines
 
-    def run_on(self, machine: Machine, function: Callable[..., T], *arguments: Any) -> T:
+    def run_on(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
         """Blocks until the function has run on that machine, once, while no other measurement ran there.
 
         @raise MachineLost  the machine, its worker or the scheduler is gone, or software there fails"""
-        return self._run(machine.address, function, *arguments)
-
-    def _run(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
         from distributed import CancelledError
 
         try:
@@ -208,10 +205,10 @@ def _slurm(path: str, stack: ExitStack) -> Link:
     from nrbench.cluster import slurm
 
     wanted = read_configuration(path, slurm.Slurm)
-    cluster, refused = slurm.started(wanted, stack)
+    cluster = slurm.started(wanted, stack)
     say(f"waiting {wanted.wait_s:.0f} s for the first of {wanted.nodes} nodes; squeue --me shows the jobs")
     client = connected(stack, cluster, security=cluster.security)
-    return Link(client, wanted.nodes, wanted.wait_s, lambda: refused)
+    return Link(client, wanted.nodes, wanted.wait_s, lambda: slurm.Job.refused)
 
 
 def _kubernetes(path: str, stack: ExitStack) -> Link:

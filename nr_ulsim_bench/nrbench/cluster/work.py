@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import Any, Callable, Mapping
 
-from nrbench.cluster.builds import bring, package_of
+from nrbench.cluster.builds import archive_of, bring
 from nrbench.cluster.machines import Machine, system_here
 from nrbench.cluster.ways import check_way, open_cluster
 from nrbench.host import commit
@@ -24,7 +24,6 @@ from nrbench.sweep.nr_ulsim import Plan
 from nrbench.sweep.record import RUNS, Run
 from nrbench.sweep.simulator import Simulator
 
-RadioLane = Lane[RadioStep, RadioRun]
 There = Callable[..., Any]  # runs a function on a machine, and waits for its result
 
 
@@ -32,21 +31,22 @@ def on_all(
     cluster: str,
     session: Session[Any],
     programs: Mapping[Any, Simulator],
-    lane_of: Callable[[Machine, There, dict[Any, Simulator]], Lane[Any, Any]],
+    lane_of: Callable[[Machine, There, dict[Any, Simulator]], Lane[Any]],
 ) -> None:
     """Takes what is left, on all machines at the same time.
 
     @param programs  which each machine gets
     @param lane_of   of a machine, with the programs as they are there; ValueError: it takes none"""
     with open_cluster(cluster) as opened:
-        packages = {kind: package_of(one) for kind, one in programs.items()}
+        archives = {kind: archive_of(one) for kind, one in programs.items()}
 
-        def prepare(machine: Machine) -> Lane[Any, Any]:
-            there = functools.partial(opened.run_on, machine)
+        def prepare(machine: Machine) -> Lane[Any]:
+            there = functools.partial(opened.run_on, machine.address)
             if machine.commit != commit(Path(__file__).parent):
                 say(f"{machine.name}: another version of nrbench: {machine.commit or 'of an unknown commit'}")
+            builds = {kind: bring(one, archives[kind], there) for kind, one in programs.items()}
             try:
-                lane = lane_of(machine, there, {kind: bring(one, there) for kind, one in packages.items()})
+                lane = lane_of(machine, there, builds)
             except ValueError as error:
                 raise MachineLost(str(error)) from error
             lane.name, lane.pool = machine.name, opened.pool
@@ -73,7 +73,7 @@ def sweep(plan: Plan) -> int:
         earlier = of_sweep.earlier_runs(path, name, plan.settings(at_once=1))
         session = Session(path, Run.model_dump_json, earlier, of_sweep.failure)
 
-        def lane_of(machine: Machine, there: There, builds: dict[str, Simulator]) -> Lane[of_sweep.Step, Run]:
+        def lane_of(machine: Machine, there: There, builds: dict[str, Simulator]) -> Lane[Run]:
             return plan.sweep(name, machine.host, builds, there).lane(session.lines, side_by_side=True)
 
         on_all(str(options.cluster), session, plan.builds, lane_of)
@@ -93,11 +93,11 @@ def radio(cluster: str, name: str, plan: RadioPlan, programs: Programs, out: Pat
     with results_of(out, RADIO_RUNS, fresh) as path:
         session = of_radio.begin(name, path)
 
-        def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> RadioLane:
+        def lane_of(machine: Machine, there: There, builds: dict[Any, Simulator]) -> Lane[RadioRun]:
             there(check_radio)
             shared = {"sweep": name, "host": machine.host, "commit": commit(Path(__file__).parent)}
             take_there = functools.partial(of_radio.take, builds, {**shared, **plan.shared})
-            runs = [run for run in session.lines if run.host.id == machine.id]  # grows
+            runs = [run for run in session.lines if run.host.id == machine.host.id]  # grows
 
             def take(step: RadioStep) -> list[RadioRun]:
                 runs.append(there(take_there, step))

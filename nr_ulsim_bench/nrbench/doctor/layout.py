@@ -3,8 +3,6 @@
 the unit file or the container, and the kernel, each with its reason."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from nrbench import facts
@@ -44,74 +42,37 @@ def card_of(system: System) -> Card | None:
     return Card(name, node if len(nodes) > 1 and node in nodes else None, system.names(f"{device}/msi_irqs"))
 
 
-@dataclass(frozen=True)
 class Layout:
     """For a pool with so many workers."""
 
-    system: System
-    asked: int
-
-    @cached_property
-    def isolated(self) -> Cpus:
-        """Threads can be pinned to them, although masks lack them. Empty if the rest has no other CPU."""
-        found = facts.isolated(self.system) & facts.cpuset(self.system) & self.system.online()
-        return found if self.system.affinity() - found else NO_CPUS
-
-    @cached_property
-    def usable(self) -> Cpus:
-        return self.system.affinity() & self.system.online() | self.isolated
-
-    @cached_property
-    def card(self) -> Card | None:
-        return card_of(self.system)
-
-    @cached_property
-    def node(self) -> tuple[str, Cpus]:
-        """That of the card, or else the one with most CPUs, which are isolated if any are."""
+    def __init__(self, system: System, asked: int) -> None:
+        self.system, self.asked, self.card = system, asked, card_of(system)
+        mask, bound = system.affinity(), quota(system)
+        # Threads can be pinned to them, although masks lack them. Empty if the rest has no other CPU.
+        isolated = facts.isolated(system) & facts.cpuset(system) & system.online()
+        self.isolated = isolated if mask - isolated else NO_CPUS
+        self.usable = mask & system.online() | self.isolated
+        # That of the card, or else the one with most CPUs, which are isolated if any are.
         of = self.isolated or self.usable
-        nodes = {name: cpus & of for name, cpus in facts.nodes(self.system).items()}
+        nodes = {name: cpus & of for name, cpus in facts.nodes(system).items()}
+        self.node: tuple[str, Cpus] = max(nodes.items(), key=lambda of: len(of[1]), default=("", self.usable))
         if self.card and self.card.node and nodes[self.card.node]:
-            return self.card.node, nodes[self.card.node]
-        return max(nodes.items(), key=lambda of: len(of[1]), default=("", self.usable))
-
-    @cached_property
-    def kind(self) -> tuple[str, Cpus]:
-        """The fastest one."""
-        kinds = facts.kinds_of_cores(self.system, self.usable)
-        return next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
-
-    @cached_property
-    def cores(self) -> list[Cpus]:
-        """Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets."""
+            self.node = self.card.node, nodes[self.card.node]
+        kinds = facts.kinds_of_cores(system, self.usable)  # the fastest first
+        self.kind: tuple[str, Cpus] = next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
+        # Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets.
         good = self.node[1] & self.kind[1]
-        every = {(facts.siblings(self.system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
-        return sorted((core for core in every if core & self.isolated or not self.isolated and
-                       min(self.usable) not in core), key=min)  # fmt: skip
-
-    @property
-    def quota_cpus(self) -> float | None:
-        """None: there is none, or it does not limit these CPUs."""
-        bound = quota(self.system)
-        return bound.cpus if bound and bound.cpus < len(self.usable) else None
-
-    @cached_property
-    def workers(self) -> int:
-        """As many as there is room for."""
+        every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
+        self.cores = sorted((core for core in every if core & self.isolated or not self.isolated and
+                             min(self.usable) not in core), key=min)  # fmt: skip
+        # None: there is none, or it does not limit these CPUs.
+        self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
         room = max(1, int(self.quota_cpus)) if self.quota_cpus else len(self.cores) - OWN
-        return min(self.asked, room if room > 0 else len(self.usable))
-
-    @property
-    def is_pinned(self) -> bool:
-        return self.quota_cpus is None and len(self.cores) > OWN
-
-    @cached_property
-    def taken(self) -> list[Cpus]:
-        """A core each for the RU, the L1, and each worker."""
-        return self.cores[: OWN + self.workers] if self.is_pinned else []
-
-    @property
-    def rest(self) -> Cpus:
-        return self.usable - NO_CPUS.union(*self.taken) - self.isolated
+        self.workers = min(asked, room if room > 0 else len(self.usable))
+        self.is_pinned = self.quota_cpus is None and len(self.cores) > OWN
+        # A core each for the RU, the L1, and each worker.
+        self.taken = self.cores[: OWN + self.workers] if self.is_pinned else []
+        self.rest = self.usable - NO_CPUS.union(*self.taken) - self.isolated
 
     def lines(self) -> list[Line]:
         return [*(self._pinned() if self.is_pinned else self._floating())]

@@ -7,7 +7,6 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, partial
 from pathlib import Path
@@ -78,22 +77,15 @@ class Second(NamedTuple):
         return ticks / max(sum(self.ticks), 1)
 
 
-@dataclass(frozen=True)
 class Target:
-    """The machine, and the CPUs for the workers of a pool."""
+    """The machine, and the CPUs for the workers of a pool.
 
-    system: System
-    cpus: Cpus
-    wakes: Path | None = None  # the program ws-wakes; None: wakes are not measured
+    others  CPUs for the rest of the system
+    wakes   the program ws-wakes; None: wakes are not measured"""
 
-    @property
-    def names(self) -> str:
-        return format_cpus(self.cpus)
-
-    @property
-    def others(self) -> Cpus:
-        """CPUs for the rest of the system."""
-        return self.system.online() - self.cpus
+    def __init__(self, system: System, cpus: Cpus, wakes: Path | None = None) -> None:
+        self.system, self.cpus, self.wakes = system, cpus, wakes
+        self.names, self.others = format_cpus(cpus), system.online() - cpus
 
     @property
     def values(self) -> dict[str, Any]:

@@ -126,9 +126,10 @@ class Answer(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     """Of too many clients the oldest goes: they may not keep all descriptors by saying little."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        super().__init__(address, Answer, bind_and_activate=False)
-        self.clients: list[socket.socket] = []
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(listening.getsockname(), Answer, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.clients = listening, list[socket.socket]()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.clients = [one for one in self.clients if one.fileno() >= 0]
@@ -147,13 +148,9 @@ def server(listen: str) -> Server:
     both = not host and socket.has_dualstack_ipv6()
     try:
         family = socket.AF_INET6 if both else socket.getaddrinfo(host or "0.0.0.0", port)[0][0]
-        listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
+        return Server(socket.create_server((host, int(port)), family=family, dualstack_ipv6=both))
     except OSError as error:
         raise LiveError(f'--listen "{listen}": {error.strerror}') from error
-    answers = Server((host, 0))
-    answers.socket.close()
-    answers.socket = listening
-    return answers
 
 
 def run(listen: str) -> int:

@@ -121,8 +121,8 @@ class Settings(NamedTuple):
 
 
 class Change(NamedTuple):
-    what: int
-    wanted: Settings
+    what: int = 0
+    wanted: Settings = Settings()
 
 
 def parse_change(words: Sequence[str]) -> Change:
@@ -305,7 +305,10 @@ class Asker:
     def __init__(self, page: Page, file: int, who: str, wait_s: float) -> None:
         self.page, self.file, self.who = page, file, who.encode()
         self.session, end_s = time.time_ns(), time.monotonic() + wait_s
-        while not self._begin(end_s):
+        while True:
+            with self._take(end_s) as taken:
+                if taken and lock(file, ASKER):
+                    return self._write(0, 0, Change())
             if time.monotonic() > end_s:
                 raise LiveError(f"{page.asked_by()} changes pools of this process now: wait for its end")
             time.sleep(0.01)
@@ -317,13 +320,6 @@ class Asker:
             time.sleep(0.002)
         yield taken
         lock(self.file, TAKE, free=True)
-
-    def _begin(self, end_s: float) -> bool:
-        with self._take(end_s) as taken:
-            begun = taken and lock(self.file, ASKER)
-            if begun:
-                self._write(0, 0, Change(0, Settings()))
-        return begun
 
     def _write(self, number: int, pool: int, change: Change) -> None:
         wanted, pid = SETTINGS.pack(*change.wanted), os.getpid()
@@ -343,7 +339,7 @@ class Asker:
         if now.answered != number:
             with self._take(time.monotonic() + TAKE_S) as taken:
                 if (now := page.now(pool)).answered != number:
-                    self._write(0, 0, Change(0, Settings()))
+                    self._write(0, 0, Change())
         if now.answered != number:
             ran = f"its watchdog thread last ran {now.silent_s:.1f} s ago (stopped, or it gets no CPU)"
             done = "the request is withdrawn" if taken else "it stopped in the middle, and may do it later"

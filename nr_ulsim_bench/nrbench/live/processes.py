@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Iterator
 
 from nrbench.live.page import LiveError, Page, Pool, printable
@@ -52,17 +52,15 @@ def locks() -> dict[Key, int]:
     return found
 
 
+def read(name: str) -> bytes:
+    with unless_gone(), open(f"/proc/{name}", "rb") as file:
+        return file.read()
+    return b""
+
+
 def uids(pid: int) -> list[int]:
-    """Of a process: real, effective, saved, of the file system. None: it has ended, or is hidden"""
-    with unless_gone(), suppress(ValueError), open(f"/proc/{pid}/status", "rb") as file:
-        return [int(word) for word in file.read().partition(b"\nUid:")[2].split(b"\n")[0].split()]
-    return []
-
-
-def program(pid: int) -> str:
-    with unless_gone(), open(f"/proc/{pid}/comm", "rb") as file:
-        return printable(file.read())
-    return ""
+    """Of a process: real, effective, saved, of the file system. Empty: it has ended, or is hidden"""
+    return [*map(int, read(f"{pid}/status").partition(b"\nUid:")[2].split(b"\n")[0].split())]
 
 
 def folders(holders: dict[Key, int]) -> dict[int, str]:
@@ -110,7 +108,7 @@ class Finder:
         # That of a process which /proc hides (hidepid=2, and it has more rights) must be its own.
         if pid and page.uid not in (0, *(uids(pid) or [os.getuid()])):
             raise LiveError(f"{path}: of user {page.user}, but process {pid} is not: it is left out")
-        page.path, page.pid, page.program = path, pid, program(pid) if pid else ""
+        page.path, page.pid, page.program = path, pid, printable(read(f"{pid}/comm")) if pid else ""
         return page
 
     def look(self) -> list[Page]:

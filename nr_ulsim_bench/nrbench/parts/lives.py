@@ -150,12 +150,6 @@ def row(found: Line) -> Line:
     }  # fmt: skip
 
 
-def goal_of(noise: Noise, sched_class: str, cores: int) -> float | None:
-    """Share of good lives to reach; None where producer and noise leave no CPU to the worker. A real-time
-    worker takes its CPU from the noise."""
-    return noise.goal if cores >= 2 + noise.busy_cpus * (sched_class == "other") else None
-
-
 def word_of(counts: Counter[str], goal: float | None) -> str:
     """Missed: a pool that reaches the goal has so few good lives with a chance of one in twenty. Not known:
     between that and the goal."""
@@ -179,7 +173,8 @@ def verdicts(own: Sequence[Line], cores: int) -> Iterator[Verdict]:
         counts = Counter({of: sum(one[of] for one in foreseen) for of in ("lives", "good")})
         counts["slower"] = sum(one["slower"] for one in here)
         if here:
-            goal = goal_of(noise, sched_class, cores)
+            # None: producer and noise leave the worker no CPU. A real-time worker takes it from the noise.
+            goal = noise.goal if cores >= 2 + noise.busy_cpus * (sched_class == "other") else None
             every, judged = every + counts, judged + counts if goal else judged
             wanted = f"goal {100 * goal:.0f} %" if goal else "no CPU is left for the worker"
             text = f"{counts['good']} of {counts['lives']} lives, {wanted}; {slower_text(counts)}"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections import ChainMap, defaultdict
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Sequence
@@ -184,14 +183,6 @@ DERIVED: dict[str, Callable[[Results, int], float]] = {
 }
 
 
-class Figures(NamedTuple):
-    at: Results
-    cores: int
-
-    def __getitem__(self, name: Any) -> Any:
-        return DERIVED[name](self.at, self.cores) if name in DERIVED else self.at[name]
-
-
 CPU_PER_WORK = "CPU time ÷ work {cpu_per_work:.2f}"
 GRIDS = (  # a table for each class: its title, cases and figures
     ("slot", "Slots in the steady state: makespan ÷ bound", CASES,
@@ -227,12 +218,18 @@ class Why(str):
         return str(self)
 
 
-def _figures(at: Results, cores: int) -> Any:
-    if at.lines:
-        return Figures(at, cores)
-    error = at.failed[0]["error"]
-    why = Why("n/a" if error.startswith("n/a") else "killed" if "killed" in error else "error")
-    return defaultdict(lambda: why)
+class Row(dict[str, Any]):
+    """Labels, and figures as they are asked for."""
+
+    def __init__(self, labels: dict[str, Any], at: Results, cores: int) -> None:
+        super().__init__(labels)
+        self.at, self.cores = at, cores
+
+    def __missing__(self, name: str) -> Any:
+        if self.at.lines:
+            return DERIVED[name](self.at, self.cores) if name in DERIVED else self.at[name]
+        error = self.at.failed[0]["error"]
+        return Why("n/a" if error.startswith("n/a") else "killed" if "killed" in error else "error")
 
 
 def grids(every: Groups, host: Line) -> Iterator[Table]:
@@ -240,11 +237,11 @@ def grids(every: Groups, host: Line) -> Iterator[Table]:
     helps = {name: "helps" if pool["waiter_helps"] else "sleeps" for name, pool in host["pools"].items()}
     for (bench, title, cases, columns), sched_class in itertools.product(GRIDS, CLASSES):
         found = select(every, has_result=False, bench=bench, case=cases, sched_class=sched_class)
-        rows, before = list[Any](), ""
+        rows, before = list[Row](), ""
         for key in sorted(found, key=lambda key: (cases.index(key.case), *pool_order(key))):
             case, before = key.case if key.case != before else "", key.case
             of = {"case": case, "pool": key.pool(), "waiter": helps.get(key.backend, "")}
-            rows.append(ChainMap(of, _figures(found[key], host["cores"])))
+            rows.append(Row(of, found[key], host["cores"]))
         head = "case {case}; pool {pool}; waiting thread {waiter}; "
         yield from shown(f"{title}; {CLASS_TEXT[sched_class]}", head + columns, rows)
 

@@ -54,8 +54,7 @@ def limits_of(runs: Sequence[RadioRun]) -> Limits:
 def _lives(timescales: Sequence[float], lattice: Array) -> Array:
     """Probability that a run lives, by timescale, width and position."""
     place, width = np.log(timescales)[:, None, None], np.array(WIDTHS)[:, None]
-    found: Array = LAPSE + (1 - 2 * LAPSE) / (1 + np.exp((place - lattice) / width))
-    return found
+    return np.asarray(LAPSE + (1 - 2 * LAPSE) / (1 + np.exp((place - lattice) / width)))
 
 
 def _posterior(runs: Sequence[RadioRun], lattice: Array) -> Array:
@@ -70,8 +69,7 @@ def _posterior(runs: Sequence[RadioRun], lattice: Array) -> Array:
 def _uncertainty(outcome: Array) -> Array:
     """Entropy after an outcome, times the probability of the outcome; a row a timescale."""
     of_outcome = outcome.sum(axis=(1, 2), keepdims=True)
-    found: Array = -(outcome * np.log(outcome / of_outcome)).sum(axis=(1, 2))
-    return found
+    return np.asarray(-(outcome * np.log(outcome / of_outcome)).sum(axis=(1, 2)))
 
 
 def _quantiles(lattice: Array, probability: Array) -> tuple[float, float, float]:

@@ -78,9 +78,7 @@ def begin(name: str, path: Path) -> Session[RadioRun]:
     return Session(path, RadioRun.model_dump_json, runs)
 
 
-def lane(
-    plan: Plan, runs: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]
-) -> Lane[Step, RadioRun]:
+def lane(plan: Plan, runs: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]) -> Lane[RadioRun]:
     """Of the runs that are left. Of a search those after the next round have no timescale yet.
 
     @param runs  those that are there; it grows"""
@@ -98,7 +96,7 @@ def carry_out(
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
 
-    def announced(session: Session[RadioRun]) -> Lane[Step, RadioRun]:
+    def announced(session: Session[RadioRun]) -> Lane[RadioRun]:
         here = lane(plan, session.lines, lambda step: [take(step)])
         session.announce(f"{len(plan.cells)} variants", [here])
         return here

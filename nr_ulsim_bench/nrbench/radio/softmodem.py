@@ -53,7 +53,7 @@ def find_softmodem(path: Path, option: str, side: SideName, oai: str | None = No
     found = find(path, option, oai, PROGRAMS[side], MODULES)
     absent = found.absent_modules()
     if absent:
-        build = f"cmake --build {found.folder} --target {' '.join(absent)}"
+        build = f"cmake --build {found.program.parent} --target {' '.join(absent)}"
         raise BuildError(f"{option} {found.program}: lib{absent[0]}.so is not beside it; build it: {build}")
     program = found.program.read_bytes()  # with the names of parameters that it reads, or pieces of them
     for name in re.findall(r"(\w+) =", configuration(side)):
@@ -122,7 +122,7 @@ class Meeting(NamedTuple):
 
 def meeting(gnb: Simulator, folder: Path) -> Meeting:
     """@param folder  of the run"""
-    if _SERVER_FILE.encode() in (gnb.folder / RADIO).read_bytes():
+    if _SERVER_FILE.encode() in (gnb.program.parent / RADIO).read_bytes():
         file = folder / "connection"
         return Meeting(SHARED_MEMORY / OWN_CHANNEL, file, (f"--vrtsim.{_SERVER_FILE}", str(file)))
     return Meeting(SHARED_MEMORY / CHANNEL, SOCKET, ("--vrtsim.channel_name", CHANNEL))
@@ -154,7 +154,7 @@ class Pair(NamedTuple):
 
     def environment(self, side: SideName) -> dict[str, str]:
         """The whole of it."""
-        given, folder = quiet_environment(), str(self.program(side).folder)
+        given, folder = quiet_environment(), str(self.program(side).program.parent)
         given["LD_LIBRARY_PATH"] = ":".join(filter(None, (folder, given.get("LD_LIBRARY_PATH"))))
         spin = {"TPOOL_WS_SPIN": self.cell.spin} if getattr(self.cell, side) == "new" else {}
         return given | spin | dict(self.variables)

@@ -26,7 +26,7 @@ BOUNDS = ("bound", "parallel_bound")
 
 
 def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
-    """A row a setting. @param names  of the configurations, if other ones than labels() gives"""
+    """A row a setting. @param names  of the configurations, if other ones than those in which they differ"""
     keys = runs.keys if names is None else keys_of(runs.settings, names)
     rows = [
         {
@@ -113,7 +113,7 @@ def _bounds(rows: Frame, good: Frame, settings: Frame) -> Frame:
     )
     bound = _divided(alone, alone, computing)
     parallel = _divided(beside, alone, computing)[computing > 1].reindex(rows.index)
-    own = {bound_key(figure.key): figure.key for figure in MAIN if bound_key(figure.key) in good}
+    own = {bound_key(figure): figure for figure in MAIN if bound_key(figure) in good}
     if own:
         places = ["number", "threads"]
         least = good.join(rows[places], on="row", how="inner").groupby(places)[list(own)].min()
@@ -125,12 +125,12 @@ def _bounds(rows: Frame, good: Frame, settings: Frame) -> Frame:
 
 def _figures(runs: Runs) -> list[str]:
     """In the order of tables."""
-    bounds = {bound_key(figure.key) for figure in MAIN}
-    there = [name for name in runs.figures if name not in bounds]
+    bounds = set(map(bound_key, MAIN))
+    there = [str(name) for name in runs.frame if str(name).endswith("_us") and name not in bounds]
     if len(runs.frame) > ALL_FIGURES_MAX:
         return [whole for whole in WHOLE if whole in there] or there[-1:]
     known = [name for name in FIGURES if name in there]
-    return [*known, *sorted(set(there) - set(known)), *(figure.key for figure in COSTS)]
+    return [*known, *sorted(set(there) - set(known)), *COSTS]
 
 
 @dataclass(frozen=True)

@@ -69,10 +69,6 @@ def _options(run: Run) -> str:
     return " ".join([*environment, *([f"CPUs {run.cpus}"] if run.cpus else []), *run.options])
 
 
-def _setting(run: Run) -> str:
-    return f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads"
-
-
 def _differences(sides: dict[str, Sequence[Run]]) -> Iterator[str]:
     """What else than the pool may have changed."""
     for side, runs in sides.items():
@@ -82,7 +78,7 @@ def _differences(sides: dict[str, Sequence[Run]]) -> Iterator[str]:
     if hosts:
         yield f"hosts differ: {'; '.join(hosts)}"
     yield from _changes("programs of", before, after, lambda run: (run.pool, build_text(run.build)))
-    yield from _changes("options of", before, after, lambda run: (_setting(run), _options(run)))
+    yield from _changes("options of", before, after, lambda run: (run.setting, _options(run)))
 
 
 def _changes(

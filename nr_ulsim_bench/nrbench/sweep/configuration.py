@@ -100,14 +100,9 @@ class Key(NamedTuple):
 
 
 def keys_of(settings: Sequence[Run], names: Sequence[str] | None = None) -> list[Key]:
-    """The table of each. @param names  of the configurations, if other ones than labels() gives"""
-    added = labels(settings) if names is None else names
+    """The table of each. @param names  of the configurations, other than those in which they differ"""
+    added = _labels(settings, [run.host.id for run in settings], apart=False) if names is None else names
     return [Key(run.host.id, run.kind, run.scenario, run.case, name) for run, name in zip(settings, added)]
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """What is added to the case's name of each run; empty where a case has one configuration only."""
-    return _labels(runs, [run.host.id for run in runs], apart=False)
 
 
 def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
@@ -124,6 +119,8 @@ def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
 
 def _labels(runs: Sequence[Run], groups: Sequence[str], apart: bool) -> list[str]:
     """
+    What is added to the case's name of each run; empty where a case has one configuration only.
+
     @param groups  the host or the side of each run
     @param apart   only facts that differ within a group, and builds of one configuration are refused
     """

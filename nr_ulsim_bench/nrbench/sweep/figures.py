@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names of the figures of a run; all are us, means over the slots of the run unless they say otherwise."""
 
-from typing import NamedTuple
-
 SYMBOLS = "symbol_processing_us"
 DECODING = "decoding_us"
 RX = "rx_us"
@@ -17,16 +15,9 @@ def bound_key(figure: str) -> str:
     return figure.removesuffix("_us") + "_bound_us"
 
 
-class Figure(NamedTuple):
-    key: str
-    title: str
-
-
-# In the order of tables.
-MAIN = (
-    Figure(RX, "whole RX"), Figure(SYMBOLS, "symbol processing"), Figure(DECODING, "ULSCH decoding"),
-    Figure(TX, "whole TX"), Figure(ENCODING, "DLSCH encoding"),
-)  # fmt: skip
+# With their titles, in the order of tables.
+MAIN = {RX: "whole RX", SYMBOLS: "symbol processing", DECODING: "ULSCH decoding"}
+MAIN |= {TX: "whole TX", ENCODING: "DLSCH encoding"}
 # Of nr_ulsim, where the version prints them; of recorded slots, where the file has the phase.
 OTHERS = tuple(f"{name}_us" for name in (
     "rx_std", "rx_min", "rx_median", "rx_q1", "rx_q3", "rx_p99", "rx_max",
@@ -36,6 +27,6 @@ OTHERS = tuple(f"{name}_us" for name in (
     "dci_encoding", "modulation", "scrambling", "precoding",
 ))  # fmt: skip
 CPU = "cpu_s"
-COSTS = (Figure(CPU, "CPU time"), Figure("wall_s", "wall time"))  # of a whole run, in s
-TITLES = {figure.key: figure.title for figure in (*MAIN, *COSTS)}
-FIGURES = (*(figure.key for figure in MAIN), *OTHERS)
+COSTS = {CPU: "CPU time", "wall_s": "wall time"}  # of a whole run, in s
+TITLES = MAIN | COSTS
+FIGURES = (*MAIN, *OTHERS)

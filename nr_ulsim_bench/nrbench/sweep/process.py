@@ -47,10 +47,6 @@ class Ended:
     def last_line(self) -> str:
         return last_line(self.output) or "no output"
 
-    @property
-    def signal_name(self) -> str | None:
-        return signal_name(self.exit_code)
-
 
 @contextlib.contextmanager
 def bound_to(cpus: Iterable[int] | None) -> Iterator[None]:

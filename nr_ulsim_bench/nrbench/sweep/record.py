@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a line of a results file holds: one run, with all that is needed to know what was run, and where."""
 
-import datetime
 import math
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from nrbench.record import Began, Count, Host, Strict, Text, Time, Whole, moment, read_lines
+from nrbench.record import Began, Count, Host, Strict, Text, Time, Whole, read_lines
 from nrbench.system import format_cpus, parse_cpus
 
 Kind = Literal["nr_ulsim", "replay"]
@@ -53,6 +52,10 @@ class What(Strict):
         name = self.pool if self.spin is None else f"{self.pool} {self.spin}"
         return name if self.at_once is None else f"{name} ×{self.at_once}"
 
+    @property
+    def setting(self) -> str:
+        return f"{self.scenario} / {self.case}, {self.variant}, {self.threads} threads"
+
     def __str__(self) -> str:
         return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"
 
@@ -84,10 +87,6 @@ class Run(What):
     @property
     def program(self) -> str:
         return self.build.sha256 if self.build else ""
-
-    @property
-    def time(self) -> datetime.datetime:
-        return moment(self.began)
 
 
 class Setting(What):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep without OAI: recorded slots of nr_ulsim on every pool that is built in."""
 
+import functools
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,6 @@ from nrbench.driver import BenchError, ask, chosen, there
 from nrbench.engine import words
 from nrbench.progress import say
 from nrbench.session import session_id
-from nrbench.slots import SlotFile, read_slot_file
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS, bound_key
 from nrbench.sweep.options import Options
 from nrbench.sweep.process import bound_to, sha256_of, sha256_of_program
@@ -40,7 +40,68 @@ NO_PROGRAM = (
     "no such program. A sweep without --old and --new runs recorded slots on the pools of ws-bench. Build it "
     "by ci/bench, or name it by --program and its slots by --data"
 )
+LINE = "slot,phase,serial_before_ns,task_count,task_ns..., the durations separated by blanks"  # of a file
 OLD_AND_NEW = ("mutex-per-worker", OWN)
+
+
+class SlotFileError(ValueError):
+    """Names file and line."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    slot: int
+    name: str
+    serial_ns: int
+    task_ns: tuple[int, ...]
+
+    def bound_ns(self, cores: int) -> float:
+        return self.serial_ns + max(max(self.task_ns, default=0), sum(self.task_ns) / cores)
+
+
+@dataclass(frozen=True)
+class SlotFile:
+    path: Path
+    slots: tuple[tuple[Phase, ...], ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def tasks_max(self) -> int:
+        return max(len(phase.task_ns) for slot in self.slots for phase in slot)
+
+    def longest_slot_us(self) -> float:
+        """Work of the longest slot, on one core."""
+        return max(sum(p.serial_ns + sum(p.task_ns) for p in slot) for slot in self.slots) / 1000
+
+
+def parse_line(text: str) -> Phase:
+    slot, name, *numbers = text.replace(",", " ").split()
+    serial_ns, count, *task_ns = map(int, numbers)
+    if len(task_ns) != count:
+        raise ValueError(f"{count} tasks announced, {len(task_ns)} durations given")
+    if min(int(slot), serial_ns, *task_ns) < 0:
+        raise ValueError("a number is negative")
+    return Phase(int(slot), name, serial_ns, tuple(task_ns))
+
+
+def read_slot_file(path: Path) -> SlotFile:
+    slots: list[list[Phase]] = []
+    for number, text in enumerate(path.read_text().splitlines(), start=1):
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        try:
+            phase = parse_line(text)
+        except ValueError as error:
+            raise SlotFileError(f"{path}:{number}: {error}; a line is {LINE}") from error
+        if not slots or slots[-1][0].slot != phase.slot:
+            slots.append([])
+        slots[-1].append(phase)
+    if not slots:
+        raise SlotFileError(f"{path}: holds no slot")
+    return SlotFile(path, tuple(tuple(slot) for slot in slots))
 
 
 def period_us(slot_file: SlotFile) -> int:
@@ -97,40 +158,35 @@ def burst_figures(slot_file: SlotFile, means_us: Sequence[float]) -> dict[str, f
     return dict(figures)
 
 
-@dataclass(frozen=True)
-class Replay:
-    """Takes runs by asking ws-bench."""
+def take(
+    program: Path, files: list[SlotFile], pools: list[Present], cores: int, settings: Sequence[Setting]
+) -> list[Taken]:
+    """Runs, by asking ws-bench."""
+    by_case, by_name = {one.name: one for one in files}, {pool.backend.name: pool for pool in pools}
+    named = ((by_name[ALONE if one.pool == INLINE else one.pool], one) for one in settings)
+    return [_taken(program, by_case[setting.case], pool, cores, setting) for pool, setting in named]
 
-    program: Path
-    files: dict[str, SlotFile]  # by name
-    pools: dict[str, Present]
-    cores: int
 
-    def take(self, settings: Sequence[Setting]) -> list[Taken]:
-        return [self._taken(setting) for setting in settings]
-
-    def _taken(self, setting: Setting) -> Taken:
-        """Costs are of the measured slots alone."""
-        slot_file = self.files[setting.case]
-        pool = self.pools[ALONE if setting.pool == INLINE else setting.pool]
-        answer = ask(self.program, _words(setting, slot_file, pool.backend), setting.guess_s)[0]
-        if "error" in answer:
-            status = "hang" if "killed" in answer["error"] else "failed"
-            return {"status": status, "error": answer["error"]}
-        return {
-            "status": "ok",
-            "build": Build(sha256=setting.program, pool=f"{pool.backend.name} {pool.version}".strip()),
-            "trials": answer["slots"],
-            "figures": {
-                RX: answer["makespan_mean_us"],
-                **{f"rx_{name}_us": answer[f"makespan_{p}_us"] for name, p in QUANTILES.items()},
-                **burst_figures(slot_file, answer["burst_mean_us"]),
-                **bounds_us(slot_file, min(self.cores, setting.threads + 1)),
-            },
-            "wall_s": answer["wall_s"],
-            "cpu_s": answer["cpu_s"],
-            "ctx_voluntary": answer["ctx_switches"],
-        }
+def _taken(program: Path, slot_file: SlotFile, pool: Present, cores: int, setting: Setting) -> Taken:
+    """Costs are of the measured slots alone."""
+    answer = ask(program, _words(setting, slot_file, pool.backend), setting.guess_s)[0]
+    if "error" in answer:
+        status = "hang" if "killed" in answer["error"] else "failed"
+        return {"status": status, "error": answer["error"]}
+    return {
+        "status": "ok",
+        "build": Build(sha256=setting.program, pool=f"{pool.backend.name} {pool.version}".strip()),
+        "trials": answer["slots"],
+        "figures": {
+            RX: answer["makespan_mean_us"],
+            **{f"rx_{name}_us": answer[f"makespan_{p}_us"] for name, p in QUANTILES.items()},
+            **burst_figures(slot_file, answer["burst_mean_us"]),
+            **bounds_us(slot_file, min(cores, setting.threads + 1)),
+        },
+        "wall_s": answer["wall_s"],
+        "cpu_s": answer["cpu_s"],
+        "ctx_voluntary": answer["ctx_switches"],
+    }
 
 
 def _words(setting: Setting, slot_file: SlotFile, backend: Backend) -> list[str]:
@@ -171,9 +227,8 @@ def _sweep(options: Options) -> Sweep:
     program = sha256_of_program(options.program)
     settings = list(make_settings(files, pools, options, cores, program))
     what = {"program": program, "cpus": settings[0].cpus, "seed": options.seed}
-    by_name = {pool.backend.name: pool for pool in pools}
-    take = Replay(options.program, {slot_file.name: slot_file for slot_file in files}, by_name, cores).take
-    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, take)
+    taken = functools.partial(take, options.program, files, pools, cores)
+    return Sweep(session_id(about.id, KIND, what), KIND, about, settings, options.seed, taken)
 
 
 def run(options: Options) -> int:

@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
+import pandas as pd
 from rich.console import RenderableType
 from rich.text import Text
 
 from nrbench import render
-from nrbench.drawing import plt, save
+from nrbench.drawing import Figure, plain_numbers, plt, save, sns
 from nrbench.host import is_busy
 from nrbench.judge import check_threshold
 from nrbench.record import ResultsError
-from nrbench.sweep import plots, tables
-from nrbench.sweep.cells import OF_CONFIGURATION, Cells, cells_of
+from nrbench.sweep import tables
+from nrbench.sweep.cells import BOUNDS, OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, builds_apart, host_facts, mixtures
-from nrbench.sweep.hosts import hosts_table, pooled
-from nrbench.sweep.published import published_tables
+from nrbench.sweep.figures import CPU, TITLES
 from nrbench.sweep.runs import Runs, read
 from nrbench.table import Frame
 
@@ -42,6 +43,10 @@ NOTES = (
     "Intervals: 95 %, from up to 5000 resamples of whole rounds, with a correction for few values. With "
     "fewer than 5 rounds there is no interval, and no verdict.",
 )
+
+OURS = ("#d62728", "#f28e7f", "#8c1d18", "#d6277f", "#a65628", "#f4a3a0")  # reds
+GREY = "#888888"
+CASE_NOTE = "Lines: medians. Bands: from the least to the greatest run. Dotted vertical line: cores."
 
 
 class Content(NamedTuple):
@@ -68,9 +73,9 @@ class Content(NamedTuple):
     def common(self) -> Iterator[render.Table]:
         """Of all cases together."""
         yield from tables.failures(self.runs)
-        yield from published_tables(self.cells.table)
+        yield from tables.published_tables(self.cells.table)
         if len(self.hosts):
-            yield hosts_table(self.hosts)
+            yield tables.hosts_table(self.hosts)
         if not self.shown(MANY_CASES) and len(ratios := tables.main_ratios(self.cells.table)):
             yield tables.slowest_table(ratios)
 
@@ -81,7 +86,7 @@ def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content
     rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
     found = [*warnings, *wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs)]
     found += [*mixtures(runs), *builds_apart(runs), *rest]
-    return Content(runs, cells, cases, pooled(cells.table, threshold), found)
+    return Content(runs, cells, cases, tables.pooled(cells.table, threshold), found)
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -122,13 +127,66 @@ def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
     yield render.indented(tables.RULE, "dim")
 
 
+def _points(cells: Cells, of: Frame) -> Iterator[Frame]:
+    """A row a run, and a row a bound."""
+    for figure in tables.compared(of):
+        panel = f"{TITLES[figure]}, {'s a run' if figure == CPU else 'µs'}"
+        rows = of[of["figure"] == figure]
+        runs = cells.long(figure, rows["row"]).merge(rows[["row", "variant", "threads"]], on="row")
+        yield runs.assign(panel=panel)
+        for name in BOUNDS:
+            there = rows.loc[rows[name].notna(), ["threads", name]].drop_duplicates()
+            yield there.rename(columns={name: "value"}).assign(variant=name.replace("_", " "), panel=panel)
+
+
+def _palette(of: Frame) -> dict[str, Any]:
+    """Ours in reds, the old one black, bounds grey."""
+    others = iter(sns.color_palette("tab10", of["variant"].nunique()))
+    ours = list(of.loc[of["ours"], "variant"].unique())
+    known = dict(zip(ours, OURS * len(ours))) | {of["baseline"].iloc[0]: "black"}
+    found = {variant: known.get(variant) or next(others) for variant in of["variant"].unique()}
+    return found | {"bound": GREY, "parallel bound": "#bbbbbb"}
+
+
+def case_figure(cells: Cells, of: Frame) -> Any:
+    rows = pd.concat(_points(cells, of), ignore_index=True)
+    palette = {name: colour for name, colour in _palette(of).items() if (rows["variant"] == name).any()}
+    grid = sns.relplot(
+        rows, x="threads", y="value", hue="variant", style="variant", hue_order=palette, style_order=palette,
+        palette=palette, markers=True, dashes=False, estimator="median", errorbar=("pi", 100), kind="line",
+        col="panel", col_wrap=2, height=3.2, aspect=1.5, facet_kws={"sharey": False},
+    )  # fmt: skip
+    grid.set_titles("").set_axis_labels("threads", "")
+    grid.set(xscale="log", xticks=sorted(of["threads"].unique()), ylim=(0, None))
+    for panel, axis in grid.axes_dict.items():
+        axis.set_title(panel, fontsize=10, loc="left")
+        axis.axvline(of["cores"].max(), color=GREY, lw=1, ls=":")
+        axis.grid(alpha=0.25)
+        plain_numbers(axis.xaxis)
+        plain_numbers(axis.yaxis)
+    first, figure = of.iloc[0], grid.figure
+    figure.suptitle(f"{first['scenario']} / {first['case']}\n{first['host_label']}", fontsize=11)
+    sns.move_legend(grid, "lower center", ncol=6, title=None, frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    return figure
+
+
+def squares(grid: Frame, title: str) -> Figure:
+    """A row a host, a colour a ratio. White: no run."""
+    canvas, axis = plt.subplots(figsize=(5.5, 0.25 * len(grid) + 1.5), layout="tight")
+    sns.heatmap(grid, center=1, cmap="coolwarm", ax=axis)
+    axis.set(xlabel="", ylabel="")
+    axis.set_title(title, fontsize=11)
+    return canvas
+
+
 def _sections(content: Content, out: Path) -> Iterator[render.Section]:
     """Of the page, in order."""
     for table in content.common():
         yield render.Section(table.title, [table])
     if len(content.hosts):
         grid = content.hosts.pivot_table("ratio", "host_label", ["threads", "variant"], sort=False)
-        picture = save(plots.squares(grid, "÷ old"), out / "hosts.png")
+        picture = save(squares(grid, "÷ old"), out / "hosts.png")
         yield render.Section("Hosts, as colours", [], picture)
     host = ""
     for of in content.shown(MANY_CASES):
@@ -136,10 +194,10 @@ def _sections(content: Content, out: Path) -> Iterator[render.Section]:
         top, host = ("" if first["host"] == host else first["host_label"]), first["host"]
         name = f"{first['host_label']} {first['scenario']} {first['case']} {first['configuration']}"
         has_figures = bool(tables.compared(of))
-        png = out / f"{plots.file_name(name)}.png"
-        picture = save(plots.case_figure(content.cells, of), png) if has_figures else ""
+        png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
+        picture = save(case_figure(content.cells, of), png) if has_figures else ""
         made = list(tables.case_tables(content.cells, of)) if has_figures else []
-        yield render.Section(tables.case_name(first), made, picture, plots.CASE_NOTE, top)
+        yield render.Section(tables.case_name(first), made, picture, CASE_NOTE, top)
 
 
 def _write(content: Content, out: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from nrbench.record import Host, ResultsError, read_lines
+from nrbench.record import Host, ResultsError, moment, read_lines
 from nrbench.sweep.configuration import Key, keys_of
 from nrbench.sweep.record import RUNS, Run, identity
 from nrbench.table import Frame
@@ -38,7 +38,7 @@ class _Reader:
             if place == len(self.settings):
                 host = self._hosts.setdefault(run.host, run.host)
                 self.settings.append(run.model_copy(update={"host": host}))
-            about = {"setting": place, "file": file, "began_s": run.time.timestamp()}
+            about = {"setting": place, "file": file, "began_s": moment(run.began).timestamp()}
             about |= {name: getattr(run, name) for name in ("repeat", "began", "status", "error", *NUMBERS)}
             yield about | {"derived": " ".join(run.derived)}, run.figures
 
@@ -65,10 +65,6 @@ class Runs:
     def keys(self) -> list[Key]:
         """The table of each setting."""
         return keys_of(self.settings)
-
-    @property
-    def figures(self) -> list[str]:
-        return [str(name) for name in self.frame if str(name).endswith("_us")]
 
 
 def _passes(frame: Frame, sweep: Any) -> Any:
@@ -123,8 +119,8 @@ def _two_results(settings: Sequence[Run], of: Frame, names: Sequence[str]) -> Re
     one, other = of.to_dict("records")[:2]
     run = settings[one["setting"]]
     files = " and ".join(dict.fromkeys(filter(None, (names[one["file"]], names[other["file"]]))))
-    what = f"{run.scenario} / {run.case}, {run.variant}, {run.threads} threads, repeat {one['repeat']}"
-    two = f"two results of one run of sweep {run.sweep} ({what}), begun {one['began']} and {other['began']}"
+    what = f"sweep {run.sweep} ({run.setting}, repeat {one['repeat']})"
+    two = f"two results of one run of {what}, begun {one['began']} and {other['began']}"
     ask = "Were two machines with one id used, or two sweeps run at once? Report the files apart"
     return ResultsError(f"{files}{': ' if files else ''}{two}. {ask}")
 

@@ -21,15 +21,9 @@ class Step(NamedTuple):
     """Runs of a round that follow each other."""
 
     round: int
-    settings: tuple[Setting, ...]
-
-    @property
-    def text(self) -> str:
-        return str(self.settings[0])
-
-    @property
-    def seconds(self) -> float:
-        return sum(setting.guess_s for setting in self.settings)
+    settings: list[Setting]
+    text: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,7 @@ class Sweep:
         drawn = in_rounds(self.settings, rounds, self.seed, lambda one: identity(one, 0))
         return [(n, one) for n, one in drawn if n < one.repeats and identity(one, n) not in there]
 
-    def lane(self, runs: Sequence[Run], side_by_side: bool = False) -> Lane[Step, Run]:
+    def lane(self, runs: Sequence[Run], side_by_side: bool = False) -> Lane[Run]:
         """Of what is left.
 
         @param side_by_side  both pools in one step, where they have the same case and number of threads"""
@@ -60,7 +54,10 @@ class Sweep:
         for number, one in left:
             unit = (one.scenario, one.case, one.threads) if side_by_side else identity(one, number)
             steps.setdefault((number, unit), []).append(one)
-        every = (Step(number, tuple(settings)) for (number, _), settings in steps.items())
+        every = (
+            Step(number, settings, str(settings[0]), sum(setting.guess_s for setting in settings))
+            for (number, _), settings in steps.items()
+        )
         return Lane("", every, self._runs, len(left), sum(setting.guess_s for _, setting in left))
 
     def _runs(self, step: Step) -> list[Run]:
@@ -95,7 +92,7 @@ def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Ru
     return runs
 
 
-def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Step, Run]]:
+def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Run]]:
     """On this machine; what is left is announced."""
     session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings), fails=failure)
     lane = sweep.lane(session.lines)

@@ -17,7 +17,7 @@ from nrbench.progress import say
 from nrbench.record import now
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.parse import OutputError, parse, pool_of
-from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program
+from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program, signal_name
 from nrbench.sweep.record import INLINE, Build, Setting
 from nrbench.sweep.session import Taken
 
@@ -48,20 +48,15 @@ class Simulator:
     modules: tuple[str, ...] = MODULES
     environment: tuple[tuple[str, str], ...] = ()  # for all its runs; not recorded
 
-    @property
-    def folder(self) -> Path:
-        """Where it finds its libraries."""
-        return self.program.parent
-
     def absent_modules(self) -> tuple[str, ...]:
         """Targets whose libraries do not lie beside the program. The system may find them elsewhere."""
-        return tuple(name for name in self.modules if not (self.folder / f"lib{name}.so").exists())
+        return tuple(name for name in self.modules if not (self.program.parent / f"lib{name}.so").exists())
 
     def run(
         self, options: Sequence[str], setting: Setting, limit_s: float, cpus_of_each: Sequence[Cpus]
     ) -> list[Ended]:
         environment = quiet_environment() | dict(self.environment) | setting.environment
-        about: Any = {"folder": self.folder, "environment": environment, "limit_s": limit_s}
+        about: Any = {"folder": self.program.parent, "environment": environment, "limit_s": limit_s}
         return run_at_once([str(self.program), *options], cpus_of_each=cpus_of_each, **about)
 
 
@@ -133,10 +128,11 @@ def _judged(ended: Ended, setting: Setting, build: Build) -> Taken:
     last = f"{not_loaded(ended)}Last line: {ended.last_line}"
     if ended.hung:
         return taken | {"status": "hang", "error": f"no end within {setting.limit_s:.0f} s; killed. {last}"}
-    if ended.signal_name == "SIGXFSZ":
+    signal = signal_name(ended.exit_code)
+    if signal == "SIGXFSZ":
         return taken | {"error": f"it wrote more than {FILE_MAX_BYTES >> 30} GiB; killed"}
-    if ended.signal_name:
-        return taken | {"status": "crash", "error": f"ended by {ended.signal_name}. {last}"}
+    if signal:
+        return taken | {"status": "crash", "error": f"ended by {signal}. {last}"}
     try:
         output = parse(ended.output, options=setting.options)
     except OutputError as error:
@@ -223,7 +219,8 @@ def try_out(builds: Builds, cpus: Cpus, settings: Sequence[Setting]) -> dict[str
             pool = pool_of(ended.output)
             is_known = pool is not None or ended.exit_code == 0
             refused = ended.last_line if ended.exit_code == NOT_LOADED else ""
-            found[side] = Tried(ended.signal_name, is_known, pool, refused, not_loaded(ended))
+            signal = signal_name(ended.exit_code)
+            found[side] = Tried(signal, is_known, pool, refused, not_loaded(ended))
     return found
 
 
@@ -245,7 +242,7 @@ def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
         absent = builds[key].absent_modules()
         if absent and not one.is_known:
             libraries = ", ".join(f"lib{name}.so" for name in absent)
-            build = f"cmake --build {quote(str(builds[key].folder))} --target {' '.join(absent)}"
+            build = f"cmake --build {quote(str(program.parent))} --target {' '.join(absent)}"
             say(f"--{side} {program} fails. It loads {libraries}, not found beside it: {build}")
         if one.module and not one.is_known:
             say(f"--{side} {program} fails: {one.module}")

@@ -5,14 +5,16 @@ import math
 from collections import Counter
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
-from nrbench.judge import FASTER, INTERVAL, NONE, SAME, UNKNOWN, of_cost
+from nrbench.judge import FASTER, INTERVAL, N_MIN, NONE, SAME, UNKNOWN, hosts_interval, interval_of, of_cost
 from nrbench.render import Line, Table, plain_columns
 from nrbench.sweep.cells import Cells
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
-from nrbench.table import Frame
+from nrbench.sweep.scenario import load, names
+from nrbench.table import Frame, ratio_of
 
 NOTHING = "-"
 RATIO = ("÷ old", "verdict", INTERVAL)
@@ -39,6 +41,11 @@ RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
     "interval. In thread_pool_ws the thread that waits runs tasks, too."
 )
+POOLED = (
+    "÷ old: geometric mean over the cases of a host, and over the hosts. Interval of all hosts: 95 %; each "
+    f"resample draws hosts, and rounds within each. Of fewer than {N_MIN} hosts it holds for these only."
+)
+ROW = ["threads", "variant", "baseline"]
 
 
 def precise(value: float) -> int:
@@ -62,21 +69,8 @@ def interval_text(low: float, high: float) -> str:
     return f"[{low:.2f}, {high:.2f}]" if _is_there(low) else NOTHING
 
 
-def spread_text(cell: Any) -> str:
-    return f"{cell.half_iqr:.{precise(abs(cell.median))}f}" if _is_there(cell.half_iqr) else ""
-
-
 def word(verdict: Any) -> str:
     return str(verdict) if _is_there(verdict) else NONE
-
-
-def verdict_text(cell: Any) -> str:
-    text = word(cell.verdict)
-    return of_cost(text) if cell.figure in [figure.key for figure in COSTS] else text
-
-
-def _threads_text(cell: Any) -> str:
-    return f"{cell.threads}{' *' if cell.threads > cell.cores else ''}" if cell.threads else ALL
 
 
 def case_name(cell: Any) -> str:
@@ -93,17 +87,18 @@ def texts_of(cell: Any) -> dict[str, str]:
     texts = {
         "host": cell.host_label,
         "case": case_name(cell),
-        "threads": _threads_text(cell),
+        "threads": f"{cell.threads}{' *' * (cell.threads > cell.cores)}" if cell.threads else ALL,
         "variant": cell.variant + "†" * bool(cell.derived),
         "figure": TITLES.get(cell.figure, cell.figure),
         "median": number(cell.median) if cell.runs else cell.causes or NOTHING,
-        "±": spread_text(cell),
+        "±": f"{cell.half_iqr:.{precise(abs(cell.median))}f}" if _is_there(cell.half_iqr) else "",
         "bound": number(cell.bound),
         "÷ bound": factor(cell.over_bound),
         "parallel": number(cell.parallel_bound),
         "÷ parallel": factor(cell.over_parallel_bound),
     }
-    ratio = factor(cell.ratio), verdict_text(cell), interval_text(cell.ratio_low, cell.ratio_high)
+    verdict = of_cost(word(cell.verdict)) if cell.figure in COSTS else word(cell.verdict)
+    ratio = factor(cell.ratio), verdict, interval_text(cell.ratio_low, cell.ratio_high)
     is_compared = cell.baseline not in (None, cell.variant)
     return texts | dict(zip(RATIO, ratio if is_compared else ("", "", "")))
 
@@ -127,7 +122,7 @@ def shown(
 def compared(of: Frame) -> list[str]:
     """Figures of which ratios are shown."""
     there = {*of.loc[of["runs"] > 0, "figure"]}
-    return [key for key in (*(figure.key for figure in MAIN), CPU) if key in there]
+    return [key for key in (*MAIN, CPU) if key in there]
 
 
 def main_figure(of: Frame) -> str:
@@ -292,19 +287,80 @@ def _sentence(cell: Any, of: Frame) -> str:
     return text
 
 
-def chosen_threads(cells: Frame) -> int:
-    """The most that do not exceed the cores; the fewest if all do."""
-    fitting = cells.loc[cells["threads"] <= cells["cores"], "threads"]
-    return int(fitting.max() if len(fitting) else cells["threads"].min())
-
-
 def headlines(of: Frame) -> Iterator[Line]:
-    """Of each of our variants, or of all where none is ours."""
+    """Of each of our variants, or of all where none is ours. With the most threads that do not exceed the
+    cores; the fewest if all do."""
     figure = of[of["figure"] == main_figure(of)]
-    chosen = figure[figure["threads"] == chosen_threads(figure)]
+    fitting = figure.loc[figure["threads"] <= figure["cores"], "threads"]
+    chosen = figure[figure["threads"] == (fitting.max() if len(fitting) else figure["threads"].min())]
     own = chosen[chosen["ours"]] if figure["ours"].any() else chosen[chosen["variant"] != chosen["baseline"]]
     for cell in (own if len(own) else chosen).itertuples(index=False):
         where = f"{cell.host_label}, {case_name(cell)}"
         is_compared = cell.baseline not in (None, cell.variant)
         sentence = f"{TITLES[cell.figure]}: {_sentence(cell, figure)}"
         yield Line(where, sentence, word(cell.verdict) if is_compared else "")
+
+
+# Several hosts, over all cases: a row a host, and one for all of them.
+
+
+def _of_host(ratios: Frame, threshold: float) -> dict[str, Any]:
+    """The mean over its cases: each round has all of them."""
+    logs = np.mean(np.stack(ratios["logs"].tolist()), axis=0)
+    value, rounds = float(np.exp(np.log(ratios["ratio"]).mean())), int(ratios["ratio_repeats"].min())
+    about = {"cases": len(ratios), "logs": logs}
+    return about | ratio_of(value, interval_of(np.exp(logs), rounds), rounds, threshold)
+
+
+def _of_all(hosts: Frame, threshold: float) -> dict[str, Any]:
+    value, rounds = float(np.exp(np.log(hosts["ratio"]).mean())), int(hosts["ratio_repeats"].min())
+    about = {"host": "", "host_label": f"all {len(hosts)} hosts", "cases": hosts["cases"].max()}
+    return about | ratio_of(value, hosts_interval(hosts["logs"].tolist(), rounds), rounds, threshold)
+
+
+def pooled(cells: Frame, threshold: float) -> Frame:
+    """Ratios of the main figure: of each host, then of all. Empty where the runs are of one host."""
+    ratios = main_ratios(cells)
+    if ratios["host"].nunique() < 2:
+        return pd.DataFrame()
+    places = ["host", "host_label", *ROW]
+    each = ratios.groupby(places, sort=False)
+    hosts = pd.DataFrame(dict(zip(places, key)) | _of_host(of, threshold) for key, of in each)
+    every = [dict(zip(ROW, key)) | _of_all(of, threshold) for key, of in hosts.groupby(ROW, sort=False)]
+    return pd.concat([hosts, pd.DataFrame(every)], ignore_index=True).drop(columns="logs")
+
+
+def hosts_table(rows: Frame) -> Table:
+    """@param rows  as pooled()"""
+    texts = [
+        {**{name: str(row[name]) for name in ("cases", "threads", "variant", "verdict")},
+         "host": row["host_label"], "÷ old": factor(row["ratio"]),
+         "95 % interval": interval_text(row["ratio_low"], row["ratio_high"])}
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+    names = ("host", "cases", "threads", "variant", *RATIO)
+    return shown(f"Hosts, against {rows['baseline'].iloc[0]}", texts, names, [POOLED], once=1)
+
+
+def published_tables(cells: Frame) -> Iterator[Table]:
+    """One a host and scenario; a row a case and number of threads, a column a pool."""
+    for (_, name), of in cells.groupby(["host", "scenario"], sort=False):
+        scenario = load(str(name)) if name in names() else None
+        if scenario is None or scenario.published is None:
+            continue
+        about, published = scenario.published, {case.name: case.published_us for case in scenario.cases}
+        main = main_cells(of)
+        variants = list(main["variant"].unique())
+        rows = []
+        for (_, threads), row in main.groupby(["number", "threads"]):
+            median = dict(zip(row["variant"], row["median"]))
+            here = (number(median.get(variant)) for variant in variants)
+            first = row.iloc[0]
+            rows.append([case_name(first), str(threads), *here, number(published.get(first["case"]))])
+        cores, threads = of["cores"].max(), of["threads"].max()
+        notes = [f"published: {about.source}, {about.cpu} with {about.cores} cores"]
+        if cores <= threads:
+            notes.append(f"{cores} CPUs here, too few for {threads} threads: the columns do not compare")
+        columns = plain_columns("case", "threads", *variants, "published")
+        title = f"{of['host_label'].iloc[0]}: whole slot, µs, beside published figures"
+        yield Table(title, columns, rows, notes)

@@ -10,7 +10,6 @@ import pandas as pd
 from nrbench.judge import late
 from nrbench.trace.process import Process, Window
 from nrbench.trace.reader import KINDS, Trace
-from nrbench.trace.tail import tail_of
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
 Summary = dict[str, Any]
@@ -22,6 +21,7 @@ QUANTILES = {"p50_us": 0.5, "p99_us": 0.99, "max_us": 1.0}
 UNPARKS = ("woken", "by_own_timer", "did_not_sleep")
 SLOWEST, COMPARED = 10, 100  # slots: that are named, and of which the usual is known
 BETWEEN = "between phases"
+POINTS = 40  # of a curve, in each power of ten of its share
 
 
 def share(part: float, whole: float) -> float | None:
@@ -208,6 +208,18 @@ def longest_task(process: Process, owners: set[int]) -> str:
     at = (own.own - own.func.map(usual)).idxmax()
     func, took_us, cpu = own.func[at], own.own[at] / 1e3, process.events.cpu.iloc[own.begin[at]]
     return f": {process.function(int(func))} {took_us:.1f} on CPU {cpu}, usually {usual[func] / 1e3:.1f}"
+
+
+def tail_of(times_ns: Any) -> dict[str, Any]:
+    """p99.9, and the share of slots that takes at least so long (CCDF)."""
+    us = np.sort(np.maximum(times_ns, 0)) / 1e3
+    count = len(us)
+    if not count:
+        return {"p999_us": None, "ccdf": []}
+    points = round(POINTS * (1 + np.log10(count)))
+    ranks = np.unique(np.geomspace(1, count, points).round().astype(int))[::-1]  # so many take as long
+    p999_us = float(np.quantile(us, 0.999, method="inverted_cdf"))
+    return {"p999_us": p999_us, "ccdf": [[float(us[count - rank]), rank / count] for rank in ranks]}
 
 
 def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float | None) -> Summary:

@@ -21,6 +21,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
 from nrbench.needed import STATUS
+from nrbench.programs import handled
 from nrbench.system import System
 
 PROVIDER = "oai_tpool_ws"
@@ -258,7 +259,8 @@ def record(session: Session, command: Sequence[str], seconds: float | None, foll
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
     check(session, command, seconds)
     end_left()
-    with noted() as came, ends_with_block(), session:
+    came: list[int] = []  # signals: an exception in the middle of a step would leave a session behind
+    with handled(SIGNALS, lambda number, _: came.append(number)), ends_with_block(), session:
         say(f"recording into {session.out}")
         process = _start(command, follow_forks) if command else None
         try:
@@ -282,18 +284,6 @@ def _write_about(session: Session, about: dict[str, Any]) -> None:
         (session.out / RECORD_FILE).write_text(json.dumps(about, indent=1) + "\n")
     except OSError as error:
         say(f"{session.out / RECORD_FILE}: {error.strerror}")
-
-
-@contextmanager
-def noted() -> Iterator[list[int]]:
-    """Signals that come are noted: an exception in the middle of a step would leave a session behind."""
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in SIGNALS}
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _wait(process: subprocess.Popen[bytes] | None, end_s: float, came: list[int]) -> int | None:

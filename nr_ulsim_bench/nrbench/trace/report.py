@@ -17,9 +17,9 @@ from nrbench.trace.process import read
 from nrbench.trace.reader import Stretch, Trace
 from nrbench.trace.record import TraceError
 from nrbench.trace.rings import open_trace
-from nrbench.trace.tail import NOTE, picture
 
 WIDTH = 108
+NOTE = "The share of slots that take at least so long. Dotted: the limit above which a slot is late."
 BLOCKS, NONE = "▁▂▃▄▅▆▇█", "·"
 STEPS = {"functions": 1, "slots": 4}  # of their histograms, in a power of two
 # Of each table: whose rows it has, and its columns: HEADING=VALUES. A value is named by the keys that lead to
@@ -172,6 +172,23 @@ def report(
     if out is not None:
         write(out, trace, summary)
     return STATUS if trace.warnings else 0
+
+
+def picture(rows: Sequence[dict[str, Any]], folder: Path) -> str:
+    """@return for the page"""
+    from nrbench.drawing import plain_numbers, plt, save  # loads for a second
+
+    figure, axis = plt.subplots(figsize=(7, 4))
+    for row in (row for row in rows if row["ccdf"]):
+        (line,) = axis.step(*zip(*row["ccdf"]), where="pre", label=row["name"])
+        axis.axvline(row["limit_us"], color=line.get_color(), linewidth=0.8, linestyle=":")
+    axis.set(xscale="log", yscale="log", xlabel="µs", ylabel="share")
+    axis.grid(alpha=0.3)
+    for of in (axis.xaxis, axis.yaxis):
+        plain_numbers(of)
+    figure.legend(loc="lower center", ncol=3, frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    return save(figure, folder / "slots.png")
 
 
 def sections(summary: Summary, out: Path) -> Iterator[Section]:

@@ -8,7 +8,7 @@ An event is named by its place in the table of events, so a place is also a time
 from array import array
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -159,11 +159,6 @@ class Walk:
         self.table = pd.DataFrame({name: frames[order, at].astype(size)
                                    for at, (name, size) in enumerate(FRAME.items())}, copy=False)  # fmt: skip
         self._frames = array("q")
-
-    @property
-    def frames(self) -> Iterator[Any]:
-        """Tasks that ran, and waits, in order of their begin."""
-        return iter(self.table.itertuples())
 
     def cause(self, at: int) -> int | None:
         return cause if (cause := self._cause[at]) != NO_CAUSE else None
