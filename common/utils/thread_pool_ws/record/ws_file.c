@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../os/ws_os_file.h"

@@ -31,10 +31,11 @@ typedef struct {
 enum { ENDS = 1, HAS_ENDED = 2, TIMES = 4 };
 
 static struct {
-  pthread_mutex_t lock; ///< of the next three
+  pthread_mutex_t lock; ///< of the next four
   pthread_t thread;
   bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
+  uint64_t first; ///< place with which the scribe begins: its first instruction may come late
   ws_au32_t state; ///< S futex
   ws_au64_t places; ///< S in the list, given so far
   struct {
@@ -166,7 +167,7 @@ static void write_files(memory_t *memory, uint64_t now_ns, bool is_late, bool en
 static void *scribe(void *unused)
 {
   const uint64_t begin_ns = ws_clock_ns();
-  memory_t memory = {.place = ws_stat_load(&own.places), .copy_ns = begin_ns + CALM_NS};
+  memory_t memory = {.place = own.first, .copy_ns = begin_ns + CALM_NS};
   pthread_setname_np(pthread_self(), "ws_scribe");
   ws_self()->ring = ws_ring_take();
   for (bool ended = true;;) {
@@ -202,6 +203,7 @@ void ws_scribe_begin(const ws_settings_t *settings)
   }
   own.pools++;
   if (!own.is_there) {
+    own.first = ws_stat_load(&own.places);
     ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
