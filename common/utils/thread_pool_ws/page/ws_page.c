@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "../include/ws_ledger.h"
 #include "../include/ws_pool.h"
 #include "../pool/ws_callback.h"
+#include "../pool/ws_process.h"
 #include "../record/ws_flight.h"
 #include "../record/ws_held_file.h"
 #include "../sleep/ws_budget.h"

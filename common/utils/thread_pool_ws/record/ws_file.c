@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../pool/ws_callback.h"

@@ -31,7 +31,7 @@ typedef struct {
 enum { ENDS = 1, HAS_ENDED = 2, TIMES = 4 };
 
 static struct {
-  pthread_mutex_t lock; ///< of the next three
+  pthread_mutex_t lock; ///< of the next four
   pthread_t thread;
   bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
