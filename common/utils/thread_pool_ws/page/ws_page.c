@@ -73,13 +73,13 @@ static void begin_own(void)
     own.forks = ws_process.forks;
     own.head = (ws_page_head_t){.magic = WS_PAGE_MAGIC, .version = WS_PAGE_VERSION, .pid = (uint64_t)own.pid};
   }
-  pthread_mutex_lock(&own.mutex);
+  ws_os_fork_let();
+  pthread_mutex_lock(&own.mutex); // without the other: a guard that has this one may make a thread
 }
 
 static void end_own(void)
 {
   pthread_mutex_unlock(&own.mutex);
-  ws_os_fork_let();
 }
 
 /// Remove the files of this user's killed processes.

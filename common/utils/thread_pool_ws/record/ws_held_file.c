@@ -16,18 +16,20 @@
 int ws_held_file_make(const char *path, void **held)
 {
   ws_held_file_let_go(held);
-  const int locked = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (locked < 0)
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0)
     return -1;
+  ws_os_fork_hold(); // after what waits for a frozen disk: a child in the middle would have the lock, too
+  const int locked = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   void *lock = MAP_FAILED; // before the lock a process that sweeps may take the file, and remove it
-  if (flock(locked, LOCK_EX | LOCK_NB) == 0)
+  struct stat now;
+  if (flock(locked, LOCK_EX | LOCK_NB) == 0 && fstat(locked, &now) == 0 && now.st_nlink > 0)
     lock = mmap(NULL, HELD_BYTES, PROT_NONE, MAP_SHARED, locked, 0);
-  const int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (lock != MAP_FAILED && madvise(lock, HELD_BYTES, MADV_DONTFORK) == 0)
     *held = lock;
-  if (file < 0)
-    ws_held_file_let_go(held);
-  close(locked);
+  if (locked >= 0)
+    close(locked);
+  ws_os_fork_let();
   return file;
 }
 

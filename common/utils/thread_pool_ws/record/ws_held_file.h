@@ -12,8 +12,8 @@
 
 /// @brief Make a file, mode 0600, which must not be there, and hold its lock.
 /// @param held  NULL, or what holds the lock of a file before, which is let go; then what holds this one;
-///              NULL = the lock cannot be had
-/// @return a descriptor; -1: errno says why, also if a program that sweeps was faster
+///              NULL = the lock cannot be had, also if a program that sweeps was faster
+/// @return a descriptor; -1: errno says why
 int ws_held_file_make(const char *path, void **held);
 
 /// @brief Let go of the lock, if there is one.

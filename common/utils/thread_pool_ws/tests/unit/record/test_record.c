@@ -328,7 +328,7 @@ static void *melt(void *unused)
 static int exit_frozen(void *unused)
 {
   pthread_t thread;
-  return !end_frozen() || pthread_create(&thread, NULL, melt, NULL) != 0;
+  return !end_frozen() || pthread_create(&thread, NULL, melt, NULL) != 0 || pthread_detach(thread) != 0;
 }
 
 /// Restarted again and again.
