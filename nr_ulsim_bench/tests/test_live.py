@@ -269,10 +269,11 @@ def test_a_process_that_is_not_visible(world, tool, monkeypatch):
 def test_top_tells_pools_apart_and_says_since_when(world, tool, monkeypatch):
     made = world.make('L1 "é\\', "gnb\x1b[2J")
     world.make(version=9)
-    made.write(0, ledger=(500, *[0] * 4, 4, *[0] * 26))
+    made.write(0, ledger=(500, *[0] * 4, 4, *[0] * 23, 3, 0, 0))
     status, said, _ = tool("top", "--once")
     assert status == 0 and f' {PID}, pool L1 "é\\ (1)\n' in said and f" {PID}, pool gnb[2J (2)\n" in said
     assert "4 of 500 since the pool began: no CPU 4\n" in said and "version 9" in said
+    assert "3 threads, for whose events there was no room\n" in said
     assert f" {PID}: its page has no room for 3 more pools, such as resampler\n" in said
     with monkeypatch.context() as patch:
         patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))

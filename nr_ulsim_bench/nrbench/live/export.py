@@ -25,6 +25,7 @@ METRICS = (
     ("throttled_seconds_total", "throttled_looks", "Seconds in which a CPU quota was used up."),
     ("starved_searches_total", "starved_searches", "Workers that were to take a task and got no CPU."),
     ("judged_bursts_total", "judged_bursts", "Bursts whose end was compared with a deadline."),
+    ("left_out_threads_total", "left_out", "Threads for whose events there was no room: not judged."),
     ("workers", "workers", "Worker threads."),
     ("workers_awake", "workers_awake", "Workers that do not sleep."),
     ("queued_tasks", "queued_tasks", "Tasks that wait."),

@@ -189,7 +189,11 @@ class Pool:
             del worker["room"]
             worker["realtime"] = int(worker["realtime"])
         plain = {name: n for name, n in {**stats, **prewake}.items() if isinstance(n, int)}
-        self.counts: dict[str, int] = {**plain, "judged_bursts": part["ledger"][0]}
+        self.counts: dict[str, int] = {
+            **plain,
+            "judged_bursts": part["ledger"][0],
+            "left_out": part["ledger"][2 + 3 * len(CAUSES)],
+        }
         timers = [self.counts[name] for name in ("hits", "lates", "misses")]
         by = (WAKES, stats["decided"]), (LATE_STARTS, prewake["late_by"]), (CAUSES, part["ledger"][2::3])
         for kind, (names, counts) in zip(("wake", "start", "burst", "timer"), (*by, (TIMERS, timers))):

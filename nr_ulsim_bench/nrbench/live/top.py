@@ -102,6 +102,8 @@ def _about(row: Row) -> Iterator[tuple[str, str]]:
     yield "pre-wake", ", ".join(f"{name} {n}" for name, n in of_kind(done.counts, "timer:").items())
     if judged := counts["judged_bursts"]:
         yield "late bursts", _late(row, "burst:", judged)
+    if threads := counts["left_out"]:
+        yield "NOT JUDGED", f"{threads} threads, for whose events there was no room"
     if row.pool.silent_s > SPAN_S:
         yield "NOT WRITTEN", f"for {row.pool.silent_s:.0f} s: stopped, or its watchdog thread gets no CPU"
 

@@ -40,6 +40,7 @@ typedef struct {
   uint64_t bursts; ///< bursts, and phases where they are marked (ws_trace_slot.h)
   uint64_t late; ///< of these; counts by cause follow within 0.2 s
   ws_cause_stats_t by[WS_CAUSES]; ///< [ws_cause_t] those
+  uint64_t left_out; ///< threads of the process, so far, for whose events there was no room: not judged
 } ws_ledger_t;
 
 /// @return a few words in English, "long task"; NULL if @p cause is none

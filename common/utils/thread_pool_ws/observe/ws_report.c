@@ -147,8 +147,8 @@ static void say_ledger(const out_t *out, const struct ws_pool_s *pool)
 {
   ws_ledger_t ledger;
   ws_pool_ledger(pool, &ledger);
-  say(out, "  deadlines  %llu of %llu bursts and phases were late; cause: main, in sum, at worst",
-      (ull_t)ledger.late, (ull_t)ledger.bursts);
+  say(out, "  deadlines  %llu of %llu bursts late, %llu threads not judged; cause: main, in sum, at worst",
+      (ull_t)ledger.late, (ull_t)ledger.bursts, (ull_t)ledger.left_out);
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     if (ledger.by[i].total_ns > 0)
       say(out, "  %26s %7llu %10.1f us %10.1f us", ws_cause_name((ws_cause_t)i), (ull_t)ledger.by[i].bursts,

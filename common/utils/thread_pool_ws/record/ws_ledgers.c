@@ -3,6 +3,8 @@
 /// ws_ledgers.h.
 #include "ws_ledgers.h"
 
+#include "ws_rings.h"
+
 #define COUNT(ledger, field) (&(ledger)->count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 
 static ws_ledger_room_t *first; ///< of all
@@ -47,6 +49,7 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
   uint64_t *const word = (uint64_t *)&own;
   for (size_t i = sizeof(own) / sizeof(*word); of && i-- > 0;) // causes before the number of late ones
     word[i] = ws_stat_load(&of->count[i]);
+  own.left_out = of ? ws_stat_load(&ws_rings.without) : 0;
   ws_cause_stats_t *rest = &own.by[WS_CAUSE_UNSEEN]; // what has no other cause
   *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, 0};
   for (uint32_t i = 0; i < WS_CAUSE_UNSEEN; i++) {

@@ -7,6 +7,7 @@
 #include "../../../include/ws_ledger.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../../record/ws_flight.h"
+#include "../../../record/ws_rings.h"
 #include "../../support/ws_test.h"
 
 #define AUTO_NS (UINT64_MAX / 4) ///< no burst is late
@@ -78,6 +79,27 @@ TEST_CASE(pools_that_come_and_go)
   }
   CU_ASSERT_EQUAL(bursts(pool), 10);
   CU_ASSERT_EQUAL(ws_flight_deadline_ns(pool), AUTO_NS);
+  ws_pool_destroy(pool);
+}
+
+static bool says_so; ///< the report
+
+static void look_at_line(void *unused, const char *line)
+{
+  (void)unused;
+  says_so |= strstr(line, " bursts late, 2 threads not judged; ") != NULL;
+}
+
+TEST_CASE(threads_without_room_are_shown)
+{
+  ws_pool_t *pool = judged_pool(AUTO_NS);
+  ws_ledger_t ledger;
+  const uint32_t before = ws_stat_add(&ws_rings.without, 2);
+  ws_pool_ledger(pool, &ledger);
+  CU_ASSERT_EQUAL(ledger.left_out, before + 2);
+  ws_pool_report(pool, look_at_line, NULL);
+  CU_ASSERT_TRUE(says_so);
+  ws_stat_store(&ws_rings.without, before);
   ws_pool_destroy(pool);
 }
 
