@@ -118,52 +118,52 @@ static uint64_t own_cpu_ns(void)
 }
 
 /// @return whether there was a late burst
-static bool examine(memory_t *memory, uint64_t until_cpu_ns)
+static bool examine(uint64_t until_cpu_ns)
 {
-  const uint64_t places = ws_stat_load(&own.places), first = memory->place;
-  if (places - memory->place > WS_LATE_BURSTS)
-    memory->place = places - WS_LATE_BURSTS; // the others were overwritten
-  while (memory->place < places && own_cpu_ns() < until_cpu_ns) {
+  const uint64_t places = ws_stat_load(&own.places), first = kept.place;
+  if (places - kept.place > WS_LATE_BURSTS)
+    kept.place = places - WS_LATE_BURSTS; // the others were overwritten
+  while (kept.place < places && own_cpu_ns() < until_cpu_ns) {
     entry_t entry;
-    if (read_entry(memory->place, &entry)) {
+    if (read_entry(kept.place, &entry)) {
       ws_path_blame(&entry.burst);
-      enter(&entry, memory->quota_ns);
-    } else if (memory->place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
+      enter(&entry, kept.quota_ns);
+    } else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
       break; // it is being written
     }
-    memory->place++;
+    kept.place++;
   }
-  return memory->place != first;
+  return kept.place != first;
 }
 
 /// Of all control groups.
-static void watch_quota(memory_t *memory, uint64_t now_ns)
+static void watch_quota(uint64_t now_ns)
 {
-  if (now_ns < memory->watch_ns)
+  if (now_ns < kept.watch_ns)
     return;
-  const uint64_t before = memory->throttled;
-  memory->throttled = ws_os_grants().throttled;
-  if (memory->watch_ns != 0 && memory->throttled > before)
-    memory->quota_ns = now_ns;
-  memory->watch_ns = now_ns + WATCH_NS;
+  const uint64_t before = kept.throttled;
+  kept.throttled = ws_os_grants().throttled;
+  if (kept.watch_ns != 0 && kept.throttled > before)
+    kept.quota_ns = now_ns;
+  kept.watch_ns = now_ns + WATCH_NS;
 }
 
-static void write_files(memory_t *memory, uint64_t now_ns, bool is_late, bool ends)
+static void write_files(uint64_t now_ns, bool is_late, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
   if (!ws_file_is_there())
     return;
   if (asked != ws_stat_load(&own.done)) {
-    ws_stat_store(&own.error, (uint32_t)ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES)));
+    ws_stat_store(&own.error, (uint32_t)ws_file_copy((uint32_t)(kept.copies++ % WS_COPIES)));
     ws_store_release(&own.done, asked); // [edge LATE release] the error
-  } else if (is_late && now_ns >= memory->copy_ns) {
-    ws_file_copy((uint32_t)(memory->copies++ % WS_COPIES));
-    memory->copy_ns = memory->copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
+  } else if (is_late && now_ns >= kept.copy_ns) {
+    ws_file_copy((uint32_t)(kept.copies++ % WS_COPIES));
+    kept.copy_ns = kept.copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
   }
-  if (now_ns < memory->write_ns && !ends)
+  if (now_ns < kept.write_ns && !ends)
     return;
   ws_file_write(ends);
-  memory->write_ns = now_ns + WRITE_NS;
+  kept.write_ns = now_ns + WRITE_NS;
 }
 
 static void *scribe(void *unused)
@@ -177,10 +177,10 @@ static void *scribe(void *unused)
       pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
     ended = ends;
     const uint64_t cpu_ns = own_cpu_ns();
-    watch_quota(&kept, ws_os_now_ns());
-    const bool is_late = examine(&kept, cpu_ns + (ends ? LAST_NS : PASS_NS));
+    watch_quota(ws_os_now_ns());
+    const bool is_late = examine(cpu_ns + (ends ? LAST_NS : PASS_NS));
     ws_path_sample();
-    write_files(&kept, ws_os_now_ns(), is_late, ends);
+    write_files(ws_os_now_ns(), is_late, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
       break;
