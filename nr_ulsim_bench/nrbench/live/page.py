@@ -209,6 +209,16 @@ class Pool:
         return time.time() - float(self.real_ns) / 1e9
 
 
+def is_held(file: int) -> bool:
+    """Whether a process has the lock of the file (ws_held_file.h)."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
 class Page:
     """Of a process that lives when it is made. Not mapped: another user may shorten the file.
 
@@ -249,12 +259,7 @@ class Page:
 
     def lives(self) -> bool:
         """Whether a process has its lock. False: it has ended, is another program, or has made it anew."""
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        fcntl.flock(self.file, fcntl.LOCK_UN)
-        return False
+        return is_held(self.file)
 
     def pool(self, place: int) -> Pool | None:
         """None: there is none at this place, or none any more."""

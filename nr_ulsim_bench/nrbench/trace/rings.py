@@ -4,7 +4,6 @@ events, and files in which they were copied at late bursts. Events between the c
 less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
 is told by their order."""
 
-import fcntl
 import struct
 from collections import defaultdict, deque
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Iterator, NamedTuple
 import numpy as np
 import pandas as pd
 
-from nrbench.live.page import CAUSES
+from nrbench.live.page import CAUSES, is_held
 from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
@@ -104,13 +103,8 @@ class Piece:
 
 
 def lives(path: Path) -> bool:
-    """Whether its process holds the lock (ws_held_file.h)."""
     with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return is_held(file.fileno())
 
 
 def is_record(path: Path) -> bool:
