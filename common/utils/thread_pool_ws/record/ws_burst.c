@@ -57,24 +57,32 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 }
 
 /// @return whether the push is one more of the last event, without the clock
-static bool note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
+static bool is_more(ws_event_ring_t *ring, uint64_t group)
+{
+  const uint64_t head = ws_own_load(&ring->head);
+  ws_au64_t *last = &ring->event[(head - 1) % WS_RING_EVENTS].what;
+  const uint64_t what = head > 0 ? ws_own_load(last) : 0; // else it is of the ring's last owner
+  const bool more = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
+                    && ws_event_small(what) < WS_EVENT_SMALL_MAX;
+  if (more)
+    ws_stat_store(last, ws_event_once_more(what));
+  return more;
+}
+
+static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
-  if (ring->depth == 0) {
-    if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
-      *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = ws_clock_ns()};
-    span->pushed++;
-    span->pool = pool ? pool->id : 0;
-    span->ledger = ws_ledger_of(pool);
-    span->group = group;
-  }
-  ws_au64_t *last = &ring->event[(ws_own_load(&ring->head) - 1) % WS_RING_EVENTS].what;
-  const uint64_t what = ws_own_load(last);
-  const bool is_more = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
-                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
-  if (is_more)
-    ws_stat_store(last, ws_event_once_more(what));
-  return is_more;
+  const uint64_t now_ns = is_more(ring, group) ? 0 : ws_clock_ns();
+  if (now_ns != 0)
+    ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
+  if (ring->depth > 0)
+    return;
+  if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
+    *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = now_ns};
+  span->pushed++;
+  span->pool = pool ? pool->id : 0;
+  span->ledger = ws_ledger_of(pool);
+  span->group = group;
 }
 
 /// A task begins, or ends.
@@ -101,14 +109,18 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     self->ring = ws_ring_take();
   ws_event_ring_t *ring = self->ring;
   ws_span_t *span = &ring->span;
-  if (WS_UNLIKELY(ring == &ws_ring_none) || (kind == WS_NOTE_PUSH && note_push(ring, pool, address, func)))
+  if (WS_UNLIKELY(ring == &ws_ring_none))
     return;
+  if (kind == WS_NOTE_PUSH) {
+    note_push(ring, pool, address, func);
+    return;
+  }
   const uint64_t now_ns = ws_clock_ns();
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
     note_task(ring, now_ns, kind, small, address);
     return;
   }
-  ws_ring_put(ring, now_ns, kind, kind == WS_NOTE_PUSH ? 1 : small, address);
+  ws_ring_put(ring, now_ns, kind, small, address);
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
   const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
