@@ -103,15 +103,6 @@ TEST_CASE(near_are_those_of_the_same_cache)
   }
 }
 
-TEST_CASE(a_worker_that_moves_is_near_there)
-{
-  begin(4, 3);
-  ws_store_relaxed(&workers[0].seen_cpu, 1 + 7);
-  CU_ASSERT_EQUAL(near_mask(), 0x31);
-  ws_store_relaxed(&workers[5].seen_cpu, 1 + 1);
-  CU_ASSERT_EQUAL(near_mask(), 0x11);
-}
-
 /// A burst is announced; at most @p most workers may be awake. @return how many set a timer
 static uint32_t planned(uint32_t most)
 {
