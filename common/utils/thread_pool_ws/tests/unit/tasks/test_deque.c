@@ -168,14 +168,4 @@ TEST_CASE(a_thief_that_is_always_too_late_gives_up)
   CU_ASSERT_EQUAL(ws_deque_size(&deque), 32 - WS_STEAL_TRIES);
 }
 
-/// The most tasks that lay there: looked at once in a while, so it may be an eighth too low.
-TEST_CASE(the_high_water_is_counted)
-{
-  begin(64);
-  for (uint32_t i = 0; i < 64; i++)
-    put(1);
-  const uint64_t most = ws_load_relaxed(&deque.high_water);
-  CU_ASSERT_TRUE(most <= 64 && most >= 64 - 64 / 8 - 1);
-}
-
 TEST_MAIN("deque")
