@@ -44,7 +44,7 @@ static void play(uint64_t seed)
     host.pool[i] = test_create(&settings);
   }
   ws_joins_play(&host, seed);
-#if WS_TEST_FIBER
+#ifdef WS_TEST_FIBER
   ws_loops_play(&host, seed);
 #endif
   for (uint32_t i = 0; i < pools; i++)
