@@ -34,7 +34,7 @@ SLOT_BENCH = [
     f"warm={WARM}",
 ]  # fmt: skip
 SUBBUF_KIB = 128
-SMALL = ("--subbuf-kib", str(SUBBUF_KIB))  # buffers of 1 MiB for each CPU fit into a container's shared memory
+SMALL = "--subbuf-kib", str(SUBBUF_KIB)  # 1 MiB for each CPU fits into a container's shared memory
 NAME = f"ws-{os.getpid()}"
 
 
