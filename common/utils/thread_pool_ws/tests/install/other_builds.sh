@@ -7,7 +7,8 @@ absolute_folders() {
   local out="$scratch/out" dev="$scratch/dev"
   install_library "$scratch/absolute" "$out" "-DCMAKE_INSTALL_PREFIX=$out" \
     "-DCMAKE_INSTALL_LIBDIR=$out/libs" "-DCMAKE_INSTALL_INCLUDEDIR=$dev/headers" \
-    "-DCMAKE_INSTALL_DATADIR=$dev/data" "-DCMAKE_INSTALL_DOCDIR=$dev/doc" &&
+    "-DCMAKE_INSTALL_DATADIR=$dev/data" "-DCMAKE_INSTALL_DOCDIR=$dev/doc" \
+    "-DCMAKE_INSTALL_BINDIR=$dev/bin" "-DCMAKE_INSTALL_MANDIR=$dev/man" && [ -x "$dev/bin/tpool-ws" ] &&
     [ -z "$(find "$out" -type f -not -path "$out/libs/*")" ] && [ -f "$dev/doc/LICENSE" ] || return 1
   [ ! -e "$out/libs/libthread_pool_ws_fiber.so" ] || [ -d "$dev/data/thread_pool_ws/gdb" ] || return 1
   run_by_pkg_config "$out" examples/squares.c thread_pool_ws &&
