@@ -85,6 +85,19 @@ static bool block_one(int signal_number, sigset_t *before)
   return pthread_sigmask(SIG_BLOCK, &one, before) == 0;
 }
 
+/// As threads that the creator makes. Creation returns when all have started, so nothing of this is a race.
+TEST_CASE(workers_block_what_their_creator_blocks)
+{
+  sigset_t before;
+  CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
+  ws_pool_t *pool = test_pool(2);
+  for (uint32_t worker = 0; worker < 2; worker++)
+    for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
+      CU_ASSERT_EQUAL(blocks(ws_tid(pool->worker[worker]), from_outside[i]), from_outside[i] == SIGUSR2);
+  test_destroy(pool);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 /// And it preempts no worker: a thread of class BATCH.
 TEST_CASE(no_handler_runs_on_the_guard)
 {
