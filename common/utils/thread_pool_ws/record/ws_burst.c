@@ -56,23 +56,23 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   learnt->task_p99 = follow(learnt->task_p99, task_ns, 99, 1);
 }
 
-/// @return whether the push is one more of the last event, without the clock
-static bool is_more(ws_event_ring_t *ring, uint64_t group)
+/// Count a push into the last event, if that is a push of the same group. @return whether
+static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 {
   const uint64_t head = ws_own_load(&ring->head);
   ws_au64_t *last = &ring->event[(head - 1) % WS_RING_EVENTS].what;
   const uint64_t what = head > 0 ? ws_own_load(last) : 0; // else it is of the ring's last owner
-  const bool more = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
-                    && ws_event_small(what) < WS_EVENT_SMALL_MAX;
-  if (more)
+  const bool is_same = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
+                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
+  if (is_same)
     ws_stat_store(last, ws_event_once_more(what));
-  return more;
+  return is_same;
 }
 
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
-  const uint64_t now_ns = is_more(ring, group) ? 0 : ws_clock_ns();
+  const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_clock_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
   if (ring->depth > 0)
