@@ -312,13 +312,13 @@ void ws_path_blame(ws_late_burst_t *burst)
     if (it.kind < WS_NOTE_PHASE) // a step of a thread
       step(burst, &path, it);
   const uint64_t rest = above(length, usual + burst->sum);
+  const bool is_serial = path.serial > length / 2; // others beside the path did not make it late
   uint64_t without = 0;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
-    if (ws_ring(i) == burst->ring || ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool)
+    if (ws_ring(i) == burst->ring || (!is_serial && ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool))
       without += of[i].without;
   without = without < rest ? without : rest;
   add(burst, WS_CAUSE_NO_CPU, without);
   add(burst, WS_CAUSE_TOO_FEW, above(usual, burst->limit)); // bursts of this kind always take so long
-  const bool is_serial = path.serial > length / 2;
   add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN, rest - without + 1); // a cause in any case
 }

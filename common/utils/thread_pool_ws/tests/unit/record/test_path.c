@@ -85,6 +85,7 @@ TEST_CASE(each_cause_follows_from_the_rings)
       {WS_CAUSE_NO_CPU, 120, 0, "W-300 P0 J2 R3 r31 R31 r59 R59 r87 j119", "S-400 U86 R87 r115"},
       {WS_CAUSE_SERIAL, 200, 0, "P0 J150 R151 r180 j200", ""},
       {WS_CAUSE_NO_CPU, 200, 150, "P0 J150 R151 r180 j200", ""},
+      {WS_CAUSE_SERIAL, 200, 0, "P0 W2 J150 R151 r180 j200", "S0"}, // the worker would not have helped
       {WS_CAUSE_OTHER_POOL, 200, 0, "P0 J2 R3 O10 o190 r195 j200", ""},
       {WS_CAUSE_TOO_FEW, 150, 0, "P0 J2 R3 r31 R31 r59 R59 r87 R87 r115 R115 r143 j150", ""},
       {WS_CAUSE_UNKNOWN, 70, 0, "P0 J2 R3 r31 R40 r68 j70", ""},
