@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PEP 517: setuptools, which by itself builds a wheel beside the sources. These may be read-only: a
 container's mount, a checkout of another user's. Here it builds in a temporary folder. The command tpool-ws is
-one file, which can be copied to machines without this package, as CMake's target ws_tool makes it."""
+one file, which can be copied to machines without this package."""
 
 from __future__ import annotations
 
 import os
 import runpy
-import shutil
 import tempfile
-import zipapp
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator
@@ -21,23 +19,14 @@ HERE = Path(__file__).resolve().parent
 SETTINGS = "DIST_EXTRA_CONFIG"  # of setuptools: a file that it reads besides setup.cfg
 
 
-def make_tool(folder: Path) -> Path:
-    """@param folder  for temporary files and the result"""
-    package, made = folder / "tool" / "nrbench", folder / "tpool-ws"
-    version = runpy.run_path(str(HERE / "nrbench/version.py"))["VERSION"]
-    shutil.copytree(HERE / "nrbench/live", package / "live", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(HERE / "nrbench/__init__.py", package)
-    (package / "version.py").write_text(f'VERSION = "{version}"\n', encoding="utf-8")
-    shutil.copy(HERE / "tpool-ws", package.parent / "__main__.py")
-    zipapp.create_archive(package.parent, made, interpreter="/usr/bin/env python3", compressed=True)
-    return made
-
-
 @contextmanager
 def elsewhere() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="nrbench-wheel-") as folder:
         settings = Path(folder, "setup.cfg")
-        tool = make_tool(Path(folder))
+        tool = Path(folder, "tpool-ws")
+        version = runpy.run_path(str(HERE / "nrbench/version.py"))["VERSION"]
+        make_tool = runpy.run_path(str(HERE / "tool_file.py"))["make_tool"]
+        make_tool(version, "/usr/bin/env python3", tool)
         settings.write_text(
             f"[build]\nbuild_base={folder}\n[egg_info]\negg_base={folder}\n"
             f"[options.data_files]\nbin = {tool}\n",
