@@ -206,12 +206,14 @@ def test_a_signal_ends_command_and_session(model, number, status):
 
 @pytest.mark.alone
 def test_a_second_signal_does_not_leave_the_session_behind(model):
-    slow = model.folder / "bin" / "lttng"
-    slow.write_text(MODEL.replace("case", "sleep 0.3\ncase", 1))
+    held, slow = model.folder / "held", model.folder / "bin" / "lttng"
+    slow.write_text(MODEL.replace("case", f"while [ -e {held} ]; do sleep 0.05; done\ncase", 1))
     with model.started() as recorder:
+        held.touch()
         for _ in range(5):
             os.killpg(recorder.pid, signal.SIGINT)
             time.sleep(0.1)
+        held.unlink()
         assert recorder.wait(300) == 130
     assert model.told() == WHOLE + END
 

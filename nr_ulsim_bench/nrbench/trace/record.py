@@ -260,18 +260,19 @@ def record(session: Session, command: Sequence[str], seconds: float | None, foll
     check(session, command, seconds)
     end_left()
     came: list[int] = []  # signals: an exception in the middle of a step would leave a session behind
-    with handled(SIGNALS, lambda number, _: came.append(number)), ends_with_block(), session:
-        say(f"recording into {session.out}")
-        process = _start(command, follow_forks) if command else None
-        try:
-            status = _run(session, process, seconds or math.inf, came)
-        finally:
-            if process and process.poll() is None:
-                process.kill()
-                process.wait()
-    about = {"command": shlex.join(command), "pid": process.pid if process else None, "seconds": seconds}
-    _write_about(session, about)
-    return _judge(session, status)
+    with handled(SIGNALS, lambda number, _: came.append(number)), ends_with_block():
+        with session:
+            say(f"recording into {session.out}")
+            process = _start(command, follow_forks) if command else None
+            try:
+                status = _run(session, process, seconds or math.inf, came)
+            finally:
+                if process and process.poll() is None:
+                    process.kill()
+                    process.wait()
+        pid = process.pid if process else None
+        _write_about(session, {"command": shlex.join(command), "pid": pid, "seconds": seconds})
+        return _judge(session, status)
 
 
 def _write_about(session: Session, about: dict[str, Any]) -> None:
