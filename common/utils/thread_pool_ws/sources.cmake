@@ -28,8 +28,12 @@ set(WS_CORE_SOURCES
   record/ws_clock.c
   record/ws_file.c
   record/ws_flight.c
+  record/ws_folder.c
   record/ws_held_file.c
+  record/ws_journal_read.c
+  record/ws_journal_write.c
   record/ws_ledgers.c
+  record/ws_minutes.c
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c

@@ -164,6 +164,7 @@ typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observ
 #define WS_DEADLINE_AUTO UINT64_MAX
 /// Bytes of a folder's name, with the 0 at its end.
 #define WS_RECORD_PATH_MAX 256
+#define WS_RECORD_MB 64u ///< settings.record_mb, if nothing else is asked for
 
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
@@ -260,14 +261,17 @@ typedef struct {
   /// those that take longer than 1.25 times the median of their kind. Default 0: as AUTO if report or record
   /// asks for the counts, else none.
   uint64_t deadline_ns;
-  /// A folder in which the process keeps the last events of its threads, in a file that survives it, and up
-  /// to eight copies (docs/tracing.md). Of several pools the first that asks for counts or a record decides.
-  /// "" = none.
+  /// A folder in which the process keeps the last events of its threads, its late bursts of a day, and
+  /// windows of events around some of them, in files that survive it (docs/tracing.md). Of several pools the
+  /// first that asks for counts or a record decides. "" = none.
   char record[WS_RECORD_PATH_MAX];
   /// For pin_step: number of the mask's CPU, counted from 0, with which the steps begin; of a smaller mask,
   /// its last CPU. The steps go on through the CPUs after it. Those before it are used when each of these has
   /// a worker. Default 0. 1 leaves out the first CPU, as long as there are fewer workers than CPUs.
   uint32_t pin_first;
+  /// MiB, 1 to 65536, for all files of this program and user in the folder of settings.record: the oldest of
+  /// processes that are gone go first, then windows of this one. Default 64.
+  uint32_t record_mb;
 } ws_settings_t;
 
 /// @brief ws_settings_default() for @p bytes of settings. For callers that do not compile this header.
@@ -296,6 +300,7 @@ int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index);
 ///   live          0 or 1                                            live
 ///   deadline_us   auto, or 0.001 to 10000 us                        deadline_ns
 ///   record        a folder; in a list without a comma               record
+///   record_mb     1 to 65536 MiB                                    record_mb
 /// @endverbatim
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
-/// ws_pool_report(): the statistics as one page. It uses only ws_stats.h and the settings.
+/// ws_pool_report(): the statistics as one page. It uses only ws_stats.h, the settings and the journal.
 #include <stdarg.h>
+#include <time.h>
 
 #include "../include/ws_ledger.h"
+#include "../record/ws_flight.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_decide.h"
 
@@ -155,6 +157,23 @@ static void say_ledger(const out_t *out, const struct ws_pool_s *pool)
           us(ledger.by[i].total_ns), us(ledger.by[i].worst_ns));
 }
 
+/// Of the journal.
+static void say_worst(const out_t *out, const struct ws_pool_s *pool)
+{
+  ws_journal_burst_t worst[WS_FLIGHT_WORST];
+  const uint32_t count = ws_flight_worst(pool, worst);
+  for (uint32_t i = 0; i < count; i++) {
+    const time_t second = (time_t)(worst[i].real_ns / 1000000000u);
+    struct tm of;
+    char text[24] = "";
+    if (localtime_r(&second, &of))
+      strftime(text, sizeof(text), "%F %T", &of);
+    say(out, "  %-10s %s: %.1f us, %.1f us over its limit: %s; longest task %.1f us", i == 0 ? "worst" : "",
+        text, us(worst[i].length_ns), us(worst[i].length_ns - worst[i].limit_ns),
+        ws_cause_name((ws_cause_t)worst[i].cause), us(worst[i].task_ns));
+  }
+}
+
 static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
 {
   static const char *const slept[WS_WAKE_GAPS] = {"< 250 us", "< 1 ms", "< 4 ms", "< 16 ms", "longer"};
@@ -210,6 +229,7 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   say_prewake(&out, &prewake, total.workers);
   say_late(&out, &prewake);
   say_ledger(&out, pool);
+  say_worst(&out, pool);
   say_latencies(&out, &prewake);
   say_threads(&out, &total, worker, count);
   free(worker);

@@ -49,6 +49,8 @@ uint64_t ws_os_now_ns(void);
 uint64_t ws_os_real_ns(void);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
+/// @return the CPU on which thread @p tid of this process runs, or ran last, + 1; 0 = not known
+uint32_t ws_os_thread_last_cpu(int32_t tid);
 /// @return false if thread @p tid of this process has ended, that is, has run all its code
 bool ws_os_thread_exists(int32_t tid);
 /// CPU time that thread @p tid of this process has used. @return 0 if unknown

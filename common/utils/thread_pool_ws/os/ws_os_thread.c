@@ -66,14 +66,31 @@ uint64_t ws_os_real_ns(void)
   return read_clock_ns(CLOCK_REALTIME);
 }
 
+/// @return the third field of /proc/self/task/<tid>/stat, its state, in @p text; NULL = there is none
+static const char *read_stat(int32_t tid, char *text, size_t bytes)
+{
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+  const char *name_end =
+      ws_os_read(path, text, bytes) ? strrchr(text, ')') : NULL; // the name may hold anything
+  return name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
+}
+
 bool ws_os_thread_sleeps(int32_t tid)
 {
-  char path[64], stat[512];
-  snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-  if (!ws_os_read(path, stat, sizeof(stat)))
-    return false;
-  const char *state = strrchr(stat, ')'); // "<tid> (<name>) <state> ...", and the name may hold anything
-  return state && state[1] == ' ' && (state[2] == 'S' || state[2] == 'D');
+  char text[512];
+  const char *state = read_stat(tid, text, sizeof(text));
+  return state && (*state == 'S' || *state == 'D');
+}
+
+uint32_t ws_os_thread_last_cpu(int32_t tid)
+{
+  enum { STATE = 3, PROCESSOR = 39 }; // fields: proc_pid_stat(5)
+  char text[1024];
+  const char *field = tid ? read_stat(tid, text, sizeof(text)) : NULL;
+  for (uint32_t i = STATE; field && i < PROCESSOR; i++)
+    field = (field = strchr(field, ' ')) ? field + 1 : NULL;
+  return field ? (uint32_t)strtoul(field, NULL, 10) + 1 : 0;
 }
 
 uint64_t ws_os_thread_cpu_ns(int32_t tid)

@@ -48,10 +48,14 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   const uint64_t limit = is_given ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit)
-    ws_scribe_late(
-        span->ledger,
-        &(ws_late_burst_t){
-            ring, span->begin, now_ns, span->pool, limit, learns ? limit : usual, learnt->task_p99, {0}, 0});
+    ws_scribe_late(span->ledger, &(ws_late_burst_t){.ring = ring,
+                                                    .begin = span->begin,
+                                                    .end = now_ns,
+                                                    .pool = span->pool,
+                                                    .key = learnt->key,
+                                                    .limit = limit,
+                                                    .usual = learns ? limit : usual,
+                                                    .task_p99 = learnt->task_p99});
   learnt->length = follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
   learnt->task_p99 = follow(learnt->task_p99, task_ns, 99, 1);
 }

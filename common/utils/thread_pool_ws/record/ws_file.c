@@ -5,41 +5,45 @@
 #include "ws_file.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../pool/ws_callback.h"
+#include "ws_folder.h"
 #include "ws_held_file.h"
+#include "ws_journal_write.h"
+#include "ws_ledgers.h"
 
-#define LIVES 2u ///< of processes that are gone: records that are kept
-#define NAMES 4096u ///< of the folder that are looked at for them
+#define LOOK_NS 60000000000u ///< between two looks at the bound
+
+/// What of a ring is in a file.
+typedef struct {
+  uint64_t tid, head;
+} written_t;
 
 static struct {
-  char folder[PATH_MAX], name[80]; ///< of the record; folder "" = there is none
-  char like[40]; ///< pattern of this program's records
-  bool is_made, is_whole; ///< its file; what was written before is there
+  ws_folder_t folder; ///< folder.path "" = there is no record
+  uint64_t look_ns; ///< when it is looked at again
+  bool is_whole; ///< what was written before is there
   void *lock; ///< the mapping that holds it; NULL = none
   int error; ///< of which the last warning was
   uint64_t loads; ///< of libraries: it names these
-  struct {
-    uint64_t tid, head;
-  } written[WS_RINGS];
+  written_t written[WS_RINGS];
   ws_file_head_t head;
 } own;
 
 void ws_file_end(void)
 {
   ws_held_file_let_go(&own.lock);
+  ws_journal_end();
 }
 
-bool ws_file_is_there(void)
+const char *ws_file_folder(void)
 {
-  return own.folder[0];
+  return own.folder.path;
 }
 
 void ws_file_begin(const ws_settings_t *settings)
@@ -57,58 +61,57 @@ void ws_file_begin(const ws_settings_t *settings)
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
   own.head.until_ns = own.head.own_ns;
   own.head.pid = ws_rings.pid;
-  snprintf(own.folder, sizeof(own.folder), "%s", folder);
-  snprintf(own.like, sizeof(own.like), "tpool-ws-%s-*.record", program);
-  snprintf(own.name, sizeof(own.name), "tpool-ws-%s-%u-%llu.record", program, own.head.pid,
+  ws_folder_t *in = &own.folder;
+  memcpy(in->path, folder, sizeof(in->path));
+  memcpy(in->program, program, sizeof(in->program));
+  snprintf(in->own, sizeof(in->own), "tpool-ws-%s-%u-%llu", program, own.head.pid,
            (unsigned long long)own.head.real_ns);
+  in->bound = (uint64_t)settings->record_mb << 20;
+  ws_journal_begin(folder, program, own.head.pid, own.head.own_ns);
 }
 
-/// @return when the record of that name began: the number in it
-static unsigned long long began(const char *name)
+static bool write_journal(bool ends)
 {
-  return strtoull(strrchr(name, '-') + 1, NULL, 10);
-}
-
-/// @brief Remove the oldest record of a process that is gone, with its copies. @return false: there are few
-static bool remove_oldest(void)
-{
-  char oldest[NAME_MAX + 1] = "-", copy[NAME_MAX + 4];
-  uint32_t lives = 0;
-  DIR *folder = opendir(own.folder);
-  const struct dirent *entry;
-  for (uint32_t i = 0; folder && i < NAMES && (entry = readdir(folder)); i++)
-    if (fnmatch(own.like, entry->d_name, 0) == 0 && ws_held_file_is_left(dirfd(folder), entry->d_name, false)
-        && (lives++ == 0 || began(entry->d_name) < began(oldest)))
-      snprintf(oldest, sizeof(oldest), "%s", entry->d_name);
-  for (uint32_t i = 0; i < WS_COPIES && lives > LIVES; i++) {
-    snprintf(copy, sizeof(copy), "%s.%u", oldest, i);
-    unlinkat(dirfd(folder), copy, 0);
-  }
-  const bool removed = lives > LIVES && unlinkat(dirfd(folder), oldest, 0) == 0;
-  if (folder)
-    closedir(folder);
-  return removed;
+  uint64_t now_ns, real_ns, bursts, late;
+  ws_clock_pair(&now_ns, &real_ns);
+  ws_ledgers_new(&bursts, &late);
+  ws_journal_count(now_ns, real_ns, bursts, late);
+  const bool good = ws_journal_write(real_ns, own.folder.removed, ends);
+  own.folder.removed = good ? 0 : own.folder.removed;
+  return good;
 }
 
 /// @return an open file, which is new; -1 = none
 static int make_file(const char *path)
 {
   const int file = ws_held_file_make(path, &own.lock), error = errno;
-  for (uint32_t i = 0; !own.is_made && file >= 0 && i < NAMES && remove_oldest(); i++)
-    ;
-  own.is_made |= file >= 0;
+  if (file >= 0) {
+    write_journal(false); // the journal is held before the look: else it is one of those that may go
+    ws_folder_keep(&own.folder);
+  }
   own.is_whole = false;
   errno = error;
   return file;
 }
 
+typedef char path_t[sizeof(own.folder.path) + sizeof(own.folder.own) + 20];
+
+/// @param window  its number; WS_WINDOWS = the record
+static char *path_of(path_t path, uint32_t window)
+{
+  char end[12] = "";
+  if (window < WS_WINDOWS)
+    snprintf(end, sizeof(end), ".%u", window);
+  snprintf(path, sizeof(path_t), "%s/%s.record%s", own.folder.path, own.folder.own, end);
+  return path;
+}
+
 /// @return the record's file if it is this user's, else a new one
 static int open_file(void)
 {
-  char path[sizeof(own.folder) + sizeof(own.name)];
+  path_t path;
   struct stat about;
-  snprintf(path, sizeof(path), "%s/%s", own.folder, own.name);
-  const int file = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file = open(path_of(path, WS_WINDOWS), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0 && errno == ENOENT)
     return make_file(path);
   if (file < 0)
@@ -122,17 +125,21 @@ static int open_file(void)
   return -1;
 }
 
-static bool put_ring(int file, uint32_t number)
+/// @param written  what the file has of it; then also what is new
+/// @param since_ns  of the rings' clock: without the events before
+static bool put_ring(int file, uint32_t number, written_t *written, uint64_t since_ns)
 {
   const ws_event_ring_t *ring = ws_ring(number);
   const uint64_t at = sizeof(own.head) + number * sizeof(*ring);
   const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
   const uint64_t now = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
-  const bool is_its = tid == own.written[number].tid && now >= own.written[number].head;
-  const uint64_t has = is_its ? own.written[number].head : 0;
-  const uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
+  const bool is_its = tid == written->tid && now >= written->head;
+  const uint64_t has = is_its ? written->head : 0;
+  uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
   if (tid == 0 || (is_its && now == has))
     return true; // what a thread that has ended left stays until there is another one
+  while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
+    from++;
   for (uint64_t i = from; i < now;) { // what the owner overwrites meanwhile, readers leave out
     const uint64_t first = i % WS_RING_EVENTS, left = WS_RING_EVENTS - first;
     const uint64_t events = now - i < left ? now - i : left;
@@ -144,8 +151,7 @@ static bool put_ring(int file, uint32_t number)
   const uint64_t begin[] = {now, ws_stat_load(&ring->who), tid, ws_stat_load(&ring->name[0]),
                             ws_stat_load(&ring->name[1])};
   _Static_assert(sizeof(begin) == offsetof(ws_event_ring_t, depth), "what a ring begins with");
-  own.written[number].tid = tid;
-  own.written[number].head = now;
+  *written = (written_t){tid, now};
   return ws_held_file_put(file, begin, sizeof(begin), at);
 }
 
@@ -173,59 +179,89 @@ static void read_maps(void)
     fclose(maps);
 }
 
-/// @param all  else what is new
-static bool put_rings(int file, bool all)
+/// @param is_window  of all events since then; else of what is new in the record
+static bool put_rings(int file, bool is_window, uint64_t since_ns)
 {
   const uint32_t count = ws_hint_load(&ws_rings.count), without = ws_stat_load(&ws_rings.without);
   uint64_t loads = 0;
   ws_os_fork_hold();
   dl_iterate_phdr(count_loads, &loads);
   ws_os_fork_let();
-  all |= loads != own.loads;
-  own.head.rings = without > 0 ? WS_RINGS + without : count;
-  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
-  if (all) {
+  if (loads != own.loads) {
     read_maps();
-    memset(own.written, 0, sizeof(own.written));
     own.loads = loads;
+    own.is_whole = false;
   }
-  bool good = ws_held_file_put(file, &own.head, all ? sizeof(own.head) : offsetof(ws_file_head_t, maps), 0);
-  for (uint32_t i = 0; good && i < count; i++)
-    good = put_ring(file, i);
+  own.head.rings = without > 0 ? WS_RINGS + without : count;
+  own.head.since_ns = since_ns;
+  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
+  if (!is_window && !own.is_whole)
+    memset(own.written, 0, sizeof(own.written));
+  const size_t names = is_window || !own.is_whole ? strlen(own.head.maps) + 1 : 0;
+  bool good = ws_held_file_put(file, &own.head, offsetof(ws_file_head_t, maps) + names, 0);
+  for (uint32_t i = 0; good && i < count; i++) {
+    written_t none = {0};
+    good = put_ring(file, i, is_window ? &none : &own.written[i], since_ns);
+  }
   const off_t bytes = (off_t)(sizeof(own.head) + count * sizeof(ws_event_ring_t));
   struct stat about;
   return good && fstat(file, &about) == 0 && (about.st_size >= bytes || ftruncate(file, bytes) == 0);
 }
 
+/// Look at the folder. If only this process's files take more than the bound, its windows go, and there are
+/// no more.
+static void keep_bound(void)
+{
+  path_t path;
+  ws_folder_keep(&own.folder);
+  for (uint32_t i = WS_WINDOWS; own.folder.is_full && i-- > 0;)
+    if (unlink(path_of(path, i)) == 0) {
+      own.folder.removed++;
+      ws_folder_keep(&own.folder);
+    }
+}
+
 void ws_file_write(bool ends)
 {
   const int file = open_file();
-  own.is_whole = file >= 0 && put_rings(file, !own.is_whole);
+  own.is_whole = file >= 0 && put_rings(file, false, 0);
   own.head.until_ns = own.is_whole ? own.head.own_ns : own.head.until_ns;
   const uint64_t until_ns = ends ? UINT64_MAX : own.head.until_ns;
   own.is_whole =
       own.is_whole && ws_held_file_put(file, &until_ns, sizeof(until_ns), offsetof(ws_file_head_t, until_ns));
-  const int error = own.is_whole ? 0 : errno;
+  int error = own.is_whole ? 0 : errno;
   if (file >= 0)
     close(file);
+  if (!write_journal(ends) && error == 0)
+    error = errno;
   if (error != 0 && error != own.error)
     ws_warn(&(ws_settings_t){0}, "record=%s: %s; the record lacks what happens until that is mended",
-            own.folder, strerror(error));
+            own.folder.path, strerror(error));
   own.error = error;
+  const uint64_t now_ns = ws_os_now_ns();
+  if (now_ns > own.look_ns) {
+    keep_bound();
+    own.look_ns = now_ns + LOOK_NS;
+  }
 }
 
-int ws_file_copy(uint32_t number)
+int ws_file_window(uint32_t number, uint64_t since_ns)
 {
-  char path[sizeof(own.folder) + sizeof(own.name) + 8];
-  snprintf(path, sizeof(path), "%s/%s.%u", own.folder, own.name, number);
-  unlink(path); // the last hour's
-  const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  path_t path, part;
+  snprintf(part, sizeof(part), "%s/%s.part", own.folder.path, own.folder.own);
+  if (own.folder.is_full && access(path_of(path, number), F_OK) != 0)
+    return ENOSPC;
+  unlink(part); // what a full disk left
+  const int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0)
     return errno;
-  const int error = put_rings(file, true) ? 0 : errno;
-  own.is_whole = false; // what is in the record was forgotten
+  int error = put_rings(file, true, since_ns) ? 0 : errno;
   close(file);
+  ws_folder_keep(&own.folder);
+  error = error == 0 && own.folder.is_full ? ENOSPC : error;
+  if (error == 0 && rename(part, path_of(path, number)) != 0)
+    error = errno;
   if (error)
-    unlink(path);
+    unlink(part);
   return error;
 }

@@ -7,14 +7,12 @@
 /// a warning. A process that is killed leaves what was written until then: until_ns.
 ///
 /// The process holds flock() on its file as long as it lives, by a mapping (as ws_page.h). Of this program
-/// and user two records of processes that are gone are kept; older ones are removed when a record begins.
+/// and user all files of the folder have a bound (ws_folder.h).
 /// @threads  the scribe's, but for ws_file_begin()
 #ifndef WS_FILE_H
 #define WS_FILE_H
 
 #include "ws_rings.h" // IWYU pragma: export
-
-#define WS_COPIES 8u ///< by number; at late bursts as many in an hour
 
 /// What a file begins with. The rings follow, each as ws_event_ring_t.
 typedef struct {
@@ -22,6 +20,7 @@ typedef struct {
   uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
   uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
   uint64_t until_ns; ///< of the rings' clock: events until then are there; UINT64_MAX = all, it has ended
+  uint64_t since_ns; ///< of the rings' clock: a window has events from then on; 0 = all that the rings had
   alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps: for addresses of functions
 } ws_file_head_t;
 
@@ -31,13 +30,18 @@ void ws_file_begin(const ws_settings_t *settings);
 /// @brief The library is unloaded: let go of the lock.
 void ws_file_end(void);
 
-/// @return whether there is a record
-bool ws_file_is_there(void);
+/// @return the folder of the record; "" = there is none. @threads  any, after ws_file_begin()
+const char *ws_file_folder(void);
 
 /// @brief Write what is new. A failure is a warning, once. @param ends  no event comes any more
 void ws_file_write(bool ends);
 
-/// @brief Write a whole copy beside it. @return 0 or an error number
-int ws_file_copy(uint32_t number);
+/// Windows by number: of the worst late burst of each hour of a day, of the newest eight, and one asked for.
+enum { WS_WINDOW_HOUR, WS_WINDOW_NEWEST = 24, WS_WINDOW_ASKED = 32, WS_WINDOWS };
+
+/// @brief Write a window beside it: a record of the events since some time. It replaces the one of that
+/// number.
+/// @return 0 or an error number: ENOSPC also if there is no room for it (settings.record_mb)
+int ws_file_window(uint32_t number, uint64_t since_ns);
 
 #endif

@@ -6,7 +6,10 @@
 #include "../pool/ws_callback.h"
 #include "ws_burst.h"
 #include "ws_file.h"
+#include "ws_journal_write.h"
 #include "ws_scribe.h"
+
+#define DAY_NS 86400000000000u
 
 static ws_provider_t table; ///< constant once it is seen
 
@@ -16,6 +19,8 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   const ws_settings_t *settings = &pool->settings;
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
+    uint64_t of_parent[2]; // that had not counted them yet
+    ws_ledgers_new(&of_parent[0], &of_parent[1]);
     ws_scribe_forget();
     ws_rings_begin();
     ws_file_begin(settings);
@@ -23,7 +28,7 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
     table.note = ws_burst_note;
     ws_self()->ring = NULL; // in that child there was none to take
     ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
-  } else if (settings->record[0] && !ws_file_is_there()) {
+  } else if (settings->record[0] && !ws_file_folder()[0]) {
     ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
             settings->record);
   }
@@ -96,6 +101,37 @@ const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool)
 {
   const ws_ledger_room_t *ledger = ws_ledger_of(pool);
   return ledger ? &ledger->ends : NULL;
+}
+
+/// Whose worst bursts are looked for, and those so far.
+typedef struct {
+  uint32_t pid, life, pool, count;
+  ws_journal_burst_t *worst;
+} worst_t;
+
+static void take_worst(void *arg, const ws_journal_burst_t *burst)
+{
+  worst_t *found = arg;
+  const uint64_t over_ns = ws_clock_since(burst->limit_ns, burst->length_ns);
+  uint32_t at = found->count;
+  if (burst->pid != found->pid || burst->life != found->life || burst->pool != found->pool)
+    return;
+  while (at > 0 && over_ns > ws_clock_since(found->worst[at - 1].limit_ns, found->worst[at - 1].length_ns))
+    at--;
+  if (at == WS_FLIGHT_WORST)
+    return;
+  found->count += found->count < WS_FLIGHT_WORST;
+  memmove(&found->worst[at + 1], &found->worst[at], (found->count - at - 1) * sizeof(*burst));
+  found->worst[at] = *burst;
+}
+
+uint32_t ws_flight_worst(const struct ws_pool_s *pool, ws_journal_burst_t worst[WS_FLIGHT_WORST])
+{
+  worst_t found = {(uint32_t)getpid(), ws_journal_life(), (uint32_t)pool->id, 0, worst};
+  if (ws_ledger_of(pool) && ws_file_folder()[0])
+    ws_journal_bursts(ws_file_folder(), ws_clock_since(DAY_NS, ws_os_real_ns()), 0, WS_CAUSES, take_worst,
+                      &found);
+  return found.count;
 }
 
 const char *ws_flight_copy(uint64_t key)

@@ -11,6 +11,7 @@
 #define WS_FLIGHT_H
 
 #include "../base/ws_histogram.h" // IWYU pragma: export
+#include "../include/ws_journal.h" // IWYU pragma: export
 #include "../pool/ws_types.h" // IWYU pragma: export
 
 /// @brief The pool is made: if its settings ask for the record, the ledger or a report, its events go to the
@@ -38,5 +39,10 @@ uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool);
 
 /// @return how late the late ones have ended: over their limits. NULL = they are not judged
 const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool);
+
+#define WS_FLIGHT_WORST 3u
+/// @brief Read the pool's worst late bursts of the last day, the worst first, in the journal.
+/// @return how many there are
+uint32_t ws_flight_worst(const struct ws_pool_s *pool, ws_journal_burst_t worst[WS_FLIGHT_WORST]);
 
 #endif

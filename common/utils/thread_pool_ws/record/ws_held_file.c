@@ -13,12 +13,9 @@
 
 #define HELD_BYTES 4096u
 
-int ws_held_file_make(const char *path, void **held)
+/// Hold the lock of an open file by its name.
+static void hold(const char *path, void **held)
 {
-  ws_held_file_let_go(held);
-  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0)
-    return -1;
   ws_os_fork_hold(); // after what waits for a frozen disk: a child in the middle would have the lock, too
   const int locked = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   void *lock = MAP_FAILED; // before the lock a process that sweeps may take the file, and remove it
@@ -30,7 +27,32 @@ int ws_held_file_make(const char *path, void **held)
   if (locked >= 0)
     close(locked);
   ws_os_fork_let();
+}
+
+int ws_held_file_make(const char *path, void **held)
+{
+  ws_held_file_let_go(held);
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file >= 0)
+    hold(path, held);
   return file;
+}
+
+int ws_held_file_take(const char *path, void **held, struct stat *about)
+{
+  ws_held_file_let_go(held);
+  const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  const bool is_own =
+      file >= 0 && fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid();
+  if (is_own)
+    hold(path, held);
+  if (is_own && *held)
+    return file;
+  if (file >= 0) {
+    close(file);
+    errno = EWOULDBLOCK;
+  }
+  return -1;
 }
 
 void ws_held_file_let_go(void **held)

@@ -5,24 +5,28 @@
 
 #include "ws_rings.h"
 
+#define COUNTED 2u ///< bursts and late ones, the first two
 #define COUNT(ledger, field) (&(ledger)->count[offsetof(ws_ledger_t, field) / sizeof(uint64_t)])
 
-static ws_ledger_room_t *first; ///< of all
+static ws_aptr_t newest; ///< S of all, by next
 
 bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
-  ws_ledger_room_t *ledger = first;
+  ws_ledger_room_t *const first = ws_load_acquire(&newest), *ledger = first; // [edge LEDGER acquire] its next
   while (ledger && ws_stat_load(&ledger->pool) != 0)
     ledger = ledger->next;
   if (!ledger) {
     if (!(ledger = calloc(1, sizeof(*ledger))))
       return false;
     ledger->next = first;
-    first = ledger;
+    ws_store_release(&newest, ledger); // [edge LEDGER release] its next
   }
   // The scribe may still read it for the pool that had it before.
   for (size_t i = 0; i < sizeof(ws_ledger_t) / sizeof(uint64_t); i++)
-    ws_stat_store(&ledger->count[i], 0);
+    if (i < COUNTED)
+      ws_stat_store(&ledger->before[i], ws_stat_load(&ledger->count[i]));
+    else
+      ws_stat_store(&ledger->count[i], 0);
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
     ws_stat_store(&ledger->ends.count[i], 0);
   ws_stat_store(&ledger->over_ns, 0);
@@ -33,8 +37,24 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
   return true;
 }
 
+void ws_ledgers_new(uint64_t *bursts, uint64_t *late)
+{
+  uint64_t sum[COUNTED] = {0};
+  ws_ledger_room_t *ledger = ws_load_acquire(&newest); // [edge LEDGER acquire] what is in it
+  for (; ledger; ledger = ledger->next)
+    for (uint32_t i = COUNTED; i-- > 0;) { // late ones first: not more than bursts
+      const uint64_t now = ws_stat_load(&ledger->count[i]);
+      sum[i] += now - ledger->seen[i];
+      ledger->seen[i] = now;
+    }
+  *bursts = sum[0];
+  *late = sum[1];
+}
+
 void ws_ledgers_free(void)
 {
+  ws_ledger_room_t *first = ws_load_acquire(&newest); // [edge LEDGER acquire] its next
+  ws_store_release(&newest, NULL); // [edge LEDGER release] nothing
   while (first) {
     ws_ledger_room_t *next = first->next;
     free(first);
@@ -48,7 +68,7 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
   const ws_ledger_room_t *of = ws_ledger_of(pool);
   uint64_t *const word = (uint64_t *)&own;
   for (size_t i = sizeof(own) / sizeof(*word); of && i-- > 0;) // causes before the number of late ones
-    word[i] = ws_stat_load(&of->count[i]);
+    word[i] = ws_stat_load(&of->count[i]) - (i < COUNTED ? ws_stat_load(&of->before[i]) : 0);
   own.left_out = of ? ws_stat_load(&ws_rings.without) : 0;
   ws_cause_stats_t *rest = &own.by[WS_CAUSE_UNSEEN]; // what has no other cause
   *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, 0};

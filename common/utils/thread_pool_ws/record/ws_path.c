@@ -255,6 +255,12 @@ static void step(ws_late_burst_t *burst, path_t *path, seen_t it)
     const uint64_t over = usual > 0 ? above(task, usual) : 0, without = take_without(path->ring, over);
     add(burst, WS_CAUSE_NO_CPU, without);
     add(burst, WS_CAUSE_LONG_TASK, over - without);
+    if (task > burst->task) {
+      burst->task = task;
+      burst->func = it.address;
+      burst->task_tid = ws_stat_load(&path->ring->tid);
+    }
+    burst->start = ws_clock_since(burst->begin, it.ns);
     path->task = 0;
   } else {
     *(it.inside ? &path->task : &path->serial) += length;

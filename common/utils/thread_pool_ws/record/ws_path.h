@@ -11,8 +11,10 @@
 /// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
 typedef struct {
   const ws_event_ring_t *ring; ///< of the thread that joined
-  uint64_t begin, end, pool, limit, usual, task_p99; ///< limit, usual: of its length
+  uint64_t begin, end, pool, key, limit, usual, task_p99; ///< limit, usual: of its length
   uint64_t part[WS_CAUSES], sum;
+  uint64_t func, task, task_tid; ///< the longest task on the path: its function, length and thread
+  uint64_t start; ///< from its begin to the first task on the path
 } ws_late_burst_t;
 
 /// @brief Note what CPU time threads have used. Without such a note from before the burst it is not known

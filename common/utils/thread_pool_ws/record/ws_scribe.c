@@ -8,6 +8,7 @@
 
 #include "../pool/ws_callback.h"
 #include "ws_file.h"
+#include "ws_journal_write.h"
 
 #define PERIOD_NS 10000000u
 #define SHARE 10u ///< it rests so many times as long as it has used its CPU
@@ -16,8 +17,12 @@
 #define WRITE_NS 200000000u
 #define WATCH_NS 1000000000u ///< between two looks at the quota
 #define QUOTA_NS 2100000000u ///< a quota that was used up is so again
-#define CALM_NS 5000000000u ///< from the begin, without copies at late bursts: many are late at a start
+#define CALM_NS 10000000000u ///< from the begin, without windows: many bursts are late at a start
 #define HOUR_NS 3600000000000u
+#define HOURS (uint32_t)(WS_WINDOW_NEWEST - WS_WINDOW_HOUR)
+#define NEWEST (uint32_t)(WS_WINDOW_ASKED - WS_WINDOW_NEWEST)
+#define WINDOW_NS 1000000000u ///< between two of the newest
+#define BEFORE_NS 5000000u ///< of a burst, in its window
 
 /// What of a late burst goes into the list.
 typedef struct {
@@ -76,7 +81,9 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   ws_late_burst_t *burst = &entry->burst;
   ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
-  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
+  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
+  uint64_t now_ns, real_ns;
+  ws_clock_pair(&now_ns, &real_ns);
   const uint64_t end_ns = ws_os_now_ns() - (now_ns - burst->end);
   if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
@@ -99,6 +106,22 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   }
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
     ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
+  ws_journal_burst_t late = {.end_ns = burst->end,
+                             .real_ns = real_ns - (now_ns - burst->end),
+                             .length_ns = length,
+                             .limit_ns = burst->limit,
+                             .key = burst->key,
+                             .func = burst->func,
+                             .task_ns = burst->task,
+                             .start_ns = burst->start < UINT32_MAX ? (uint32_t)burst->start : UINT32_MAX,
+                             .pool = (uint32_t)burst->pool,
+                             .tid = (uint32_t)entry->tid,
+                             .task_tid = (uint32_t)burst->task_tid,
+                             .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
+                             .cause = most};
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    late.part_ns[i] = part[i] < UINT32_MAX ? (uint32_t)part[i] : UINT32_MAX;
+  ws_journal_late(&late);
   WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
@@ -107,20 +130,23 @@ static void enter(entry_t *entry, uint64_t quota_ns)
 typedef struct {
   uint64_t place; ///< of the next late burst
   uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
-  uint64_t write_ns, copy_ns; ///< when it writes, when a late burst may ask for a copy
-  uint64_t copies;
+  uint64_t write_ns; ///< when it writes
+  uint64_t calm_ns, newest_ns; ///< from when on late bursts have windows, and the next of the newest one
+  uint64_t hour, worst_ns; ///< the hour, and its worst burst that has one: ns over the limit
+  uint64_t windows; ///< of newest ones, so far
 } memory_t;
-static memory_t kept; ///< the scribe's, and of the next one: it goes on with the numbers of copies
+static memory_t kept; ///< the scribe's, and of the next one: it goes on with the numbers of windows
 
 static uint64_t own_cpu_ns(void)
 {
   return ws_os_thread_cpu_ns(ws_os_tid());
 }
 
-/// @return whether there was a late burst
-static bool examine(uint64_t until_cpu_ns)
+/// @return the worst late burst, of a kind whose median is learnt: ns over its limit. *since_ns: its begin
+static uint64_t examine(uint64_t until_cpu_ns, uint64_t *since_ns)
 {
-  const uint64_t places = ws_stat_load(&own.places), first = kept.place;
+  uint64_t worst_ns = 0;
+  const uint64_t places = ws_stat_load(&own.places);
   if (places - kept.place > WS_LATE_BURSTS)
     kept.place = places - WS_LATE_BURSTS; // the others were overwritten
   while (kept.place < places && own_cpu_ns() < until_cpu_ns) {
@@ -128,12 +154,18 @@ static bool examine(uint64_t until_cpu_ns)
     if (read_entry(kept.place, &entry)) {
       ws_path_blame(&entry.burst);
       enter(&entry, kept.quota_ns);
+      const ws_late_burst_t *burst = &entry.burst;
+      const uint64_t over_ns = burst->end - burst->begin - burst->limit;
+      if (over_ns > worst_ns && burst->usual != burst->limit) {
+        worst_ns = over_ns;
+        *since_ns = burst->begin;
+      }
     } else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
       break; // it is being written
     }
     kept.place++;
   }
-  return kept.place != first;
+  return worst_ns;
 }
 
 /// Of all control groups.
@@ -148,18 +180,32 @@ static void watch_quota(uint64_t now_ns)
   kept.watch_ns = now_ns + WATCH_NS;
 }
 
-static void write_files(uint64_t now_ns, bool is_late, bool ends)
+/// A late burst gets windows: as one of the newest, and if it is its hour's worst.
+static void write_windows(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns)
+{
+  const uint64_t hour = now_ns / HOUR_NS, from_ns = ws_clock_since(BEFORE_NS, since_ns);
+  if (over_ns == 0 || now_ns < kept.calm_ns)
+    return;
+  kept.worst_ns = hour == kept.hour ? kept.worst_ns : 0;
+  kept.hour = hour;
+  if (over_ns > kept.worst_ns && ws_file_window(WS_WINDOW_HOUR + hour % HOURS, from_ns) == 0)
+    kept.worst_ns = over_ns;
+  if (now_ns < kept.newest_ns)
+    return;
+  ws_file_window(WS_WINDOW_NEWEST + kept.windows++ % NEWEST, from_ns);
+  kept.newest_ns = now_ns + WINDOW_NS;
+}
+
+static void write_files(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
-  if (!ws_file_is_there())
+  if (!ws_file_folder()[0])
     return;
   if (asked != ws_stat_load(&own.done)) {
-    ws_stat_store(&own.error, (uint32_t)ws_file_copy((uint32_t)(kept.copies++ % WS_COPIES)));
+    ws_stat_store(&own.error, (uint32_t)ws_file_window(WS_WINDOW_ASKED, 0));
     ws_store_release(&own.done, asked); // [edge LATE release] the error
-  } else if (is_late && now_ns >= kept.copy_ns) {
-    ws_file_copy((uint32_t)(kept.copies++ % WS_COPIES));
-    kept.copy_ns = kept.copies % WS_COPIES ? now_ns : (now_ns / HOUR_NS + 1) * HOUR_NS;
   }
+  write_windows(now_ns, over_ns, since_ns);
   if (now_ns < kept.write_ns && !ends)
     return;
   ws_file_write(ends);
@@ -178,9 +224,10 @@ static void *scribe(void *unused)
     ended = ends;
     const uint64_t cpu_ns = own_cpu_ns();
     watch_quota(ws_os_now_ns());
-    const bool is_late = examine(cpu_ns + (ends ? LAST_NS : PASS_NS));
+    uint64_t since_ns = 0;
+    const uint64_t over_ns = examine(cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
     ws_path_sample();
-    write_files(ws_os_now_ns(), is_late, ends);
+    write_files(ws_os_now_ns(), over_ns, since_ns, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
       break;
@@ -203,10 +250,12 @@ void ws_scribe_begin(const ws_settings_t *settings)
   }
   own.pools++;
   if (!own.is_there) {
-    const uint64_t calm_ns = ws_os_now_ns() + CALM_NS;
+    const memory_t before = kept;
     kept = (memory_t){.place = ws_stat_load(&own.places), // it may get no CPU for some bursts
-                      .copy_ns = kept.copy_ns > calm_ns ? kept.copy_ns : calm_ns,
-                      .copies = kept.copies};
+                      .calm_ns = ws_os_now_ns() + CALM_NS,
+                      .hour = before.hour,
+                      .worst_ns = before.worst_ns,
+                      .windows = before.windows};
     ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
@@ -273,7 +322,7 @@ void ws_scribe_forget(void)
 
 int ws_scribe_copy(uint64_t key)
 {
-  if (!ws_rings_are_own() || !own.is_there || !ws_file_is_there()) // the child of a fork has neither
+  if (!ws_rings_are_own() || !own.is_there || !ws_file_folder()[0]) // the child of a fork has neither
     return ENODATA;
   if (ws_stat_load(&own.asked) != key)
     ws_store_release(&own.asked, key); // [edge LATE release] only the key

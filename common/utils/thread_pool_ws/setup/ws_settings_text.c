@@ -91,6 +91,15 @@ static bool read_deadline(ws_settings_t *settings, const char *text)
   return settings->deadline_ns != 0 || (read_us(text, &settings->deadline_ns) && settings->deadline_ns > 0);
 }
 
+static bool read_record_mb(ws_settings_t *settings, const char *text)
+{
+  const size_t digits = strspn(text, DIGITS);
+  const unsigned long mb = strtoul(text, NULL, 10);
+  const bool valid = digits > 0 && !text[digits] && mb >= 1 && mb <= 65536;
+  settings->record_mb = valid ? (uint32_t)mb : WS_RECORD_MB;
+  return valid;
+}
+
 static bool read_record(ws_settings_t *settings, const char *text)
 {
   snprintf(settings->record, sizeof(settings->record), "%s", text);
@@ -115,9 +124,10 @@ static const entry_t entries[] = {
      offsetof(ws_settings_t, keep_affinity), true},
     {"live", NULL, "0, 1", "tpool-ws does not see the pool", false, offsetof(ws_settings_t, live), false},
     {"deadline_us", read_deadline, "auto, or us, 0.001 to 10000", "there is no deadline", false, 0, false},
+    {"record_mb", read_record_mb, "MiB, a whole number, 1 to 65536", "records have 64 MiB", false, 0, false},
     {"record", read_record, "a folder, of less than 256 characters", "there is no record", false, 0, false},
 };
-#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record="
+#define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record=, record_mb="
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
 /// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with

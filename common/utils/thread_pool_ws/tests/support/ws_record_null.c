@@ -30,6 +30,11 @@ const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool)
   return NULL;
 }
 
+uint32_t ws_flight_worst(const struct ws_pool_s *pool, ws_journal_burst_t worst[WS_FLIGHT_WORST])
+{
+  return 0;
+}
+
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   if (pool && ledger)

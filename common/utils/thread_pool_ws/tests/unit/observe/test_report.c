@@ -6,7 +6,7 @@
 #include "../../support/ws_death.h"
 #include "../../support/ws_seam.h"
 
-#define LINES_MAX 48u
+#define LINES_MAX 51u
 #define COLUMNS_MAX 100u
 
 static struct {

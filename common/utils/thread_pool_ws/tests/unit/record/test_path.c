@@ -59,7 +59,13 @@ static ws_cause_t cause_of(uint64_t us, uint64_t usual_us, const char *joiner, c
   now_ns = BEGIN + us * US;
   make_up(&ring[0], joiner);
   without_ns[2] = make_up(&ring[1], worker);
-  ws_late_burst_t burst = {&ring[0], BEGIN, now_ns, POOL, LIMIT_US * US, usual_us * US, 32 * US, {0}, 0};
+  ws_late_burst_t burst = {.ring = &ring[0],
+                           .begin = BEGIN,
+                           .end = now_ns,
+                           .pool = POOL,
+                           .limit = LIMIT_US * US,
+                           .usual = usual_us * US,
+                           .task_p99 = 32 * US};
   ws_path_blame(&burst);
   for (uint32_t i = 1; i < WS_CAUSES; i++)
     most = burst.part[i] > burst.part[most] ? i : most;

@@ -13,13 +13,14 @@
 #include "../../../include/ws_ledger.h"
 #include "../../../record/ws_file.h"
 #include "../../../record/ws_flight.h"
+#include "../../../record/ws_journal_write.h"
 #include "../../support/ws_seam.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
 
 typedef struct {
-  uint32_t records, copies, ended; ///< ended: records that say so
-  bool is_whole; ///< each begins as it should, and has a ring
+  uint32_t records, windows, journals, ended; ///< ended: records that say so
+  bool is_whole; ///< each record begins as it should, and has a ring
   bool is_private;
 } files_t;
 
@@ -32,16 +33,17 @@ static files_t look_at_files(bool takes)
     const char *end = strstr(entry->d_name, ".record");
     struct stat about;
     static ws_file_head_t head;
-    if (!end || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+    if (entry->d_name[0] == '.' || fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
-    *(end[7] == '.' ? &found.copies : &found.records) += 1;
+    found.is_private &= about.st_mode == (S_IFREG | 0600);
+    *(!end ? &found.journals : end[7] == '.' ? &found.windows : &found.records) += 1;
     const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
     head.until_ns = 0;
-    found.is_whole &= read(file, &head, sizeof(head)) == sizeof(head)
-                      && memcmp(head.magic, "WSREC005", 8) == 0
-                      && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t));
-    found.ended += end[7] == '\0' && head.until_ns == UINT64_MAX;
-    found.is_private &= about.st_mode == (S_IFREG | 0600);
+    found.is_whole &=
+        !end
+        || (read(file, &head, sizeof(head)) == sizeof(head) && memcmp(head.magic, "WSREC005", 8) == 0
+            && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t)));
+    found.ended += end && end[7] == '\0' && head.until_ns == UINT64_MAX;
     close(file);
     if (takes)
       unlinkat(dirfd(dir), entry->d_name, 0);
@@ -53,14 +55,30 @@ static files_t look_at_files(bool takes)
 static bool is_written(void *unused)
 {
   const files_t found = look_at_files(false);
-  return found.records == 1 && found.is_whole;
+  return found.records == 1 && found.journals == 1 && found.is_whole;
 }
+
+static void add_bursts(void *sum, const ws_journal_minute_t *minute)
+{
+  *(uint64_t *)sum += minute->bursts;
+}
+
+/// @return of all journals
+static uint64_t bursts_in_journals(void)
+{
+  uint64_t sum = 0;
+  ws_journal_minutes(folder, 0, 0, add_bursts, &sum);
+  return sum;
+}
+
+static uint32_t room_mb = WS_RECORD_MB;
 
 /// @return a pool that has run a burst
 static ws_pool_t *recorded_pool(const char *where, uint64_t deadline_ns)
 {
   ws_settings_t settings = test_settings(2);
   settings.deadline_ns = deadline_ns;
+  settings.record_mb = room_mb;
   CU_ASSERT_EQUAL(ws_settings_entry(&settings, "record", where), 0);
   ws_pool_t *pool = test_create(&settings);
   test_burst(pool, 10, test_empty_task, NULL);
@@ -73,13 +91,14 @@ static int die(void *unused)
   return test_until(is_written, NULL) ? raise(SIGKILL) : 1;
 }
 
-/// The child of a fork must not write into its parent's file, also if it is process 1 of a namespace in that
-/// of its parent, which is process 1 of a container.
+/// The child of a fork must not write into its parent's file, nor count its parent's bursts, also if it is
+/// process 1 of a namespace in that of its parent, which is process 1 of a container.
 static int fork_inside(void *unused)
 {
   ws_pool_t *pool = recorded_pool(folder, 0);
   int status = 0;
   for (uint32_t is_namesake = 0; is_namesake < 2; is_namesake++) {
+    test_burst(pool, 10, test_empty_task, NULL); // which the scribe has hardly counted
     const pid_t child = test_fork();
     if (child == 0) {
       ws_rings.pid = is_namesake ? (uint32_t)getpid() : ws_rings.pid;
@@ -89,7 +108,7 @@ static int fork_inside(void *unused)
     status |= test_status_of(child);
   }
   ws_pool_destroy(pool);
-  return status || ws_rings.pid != (uint32_t)getpid();
+  return status || ws_rings.pid != (uint32_t)getpid() || bursts_in_journals() != 5;
 }
 
 /// The pool runs, and its bursts are judged.
@@ -225,8 +244,20 @@ static int ws_os_thread_create_seam(pthread_t *thread, size_t stack_bytes, uint6
   return __real_ws_os_thread_create(thread, stack_bytes, patience_ns, func, arg);
 }
 
-/// Each burst is later than its deadline, and gets a cause, also before the scribe has got a CPU. At a start
-/// that makes no copies.
+static void count_worst(void *count, const char *line)
+{
+  *(uint32_t *)count += strstr(line, "over its limit") != NULL;
+}
+
+static bool is_reported(void *pool)
+{
+  uint32_t count = 0;
+  ws_pool_report(pool, count_worst, &count);
+  return count == 3;
+}
+
+/// Each burst is later than its deadline, and gets a cause and a place in the journal, also before the scribe
+/// has got a CPU. At a start that makes no windows.
 static int be_late(void *unused)
 {
   sem_init(&may_begin, 0, 0);
@@ -235,9 +266,45 @@ static int be_late(void *unused)
   for (uint32_t i = 0; i < 100; i++)
     test_burst(pool, 10, test_empty_task, NULL);
   sem_post(&may_begin);
-  const bool examined = test_until(is_examined, pool);
+  const bool examined = test_until(is_examined, pool) && test_until(is_reported, pool);
   ws_pool_destroy(pool);
   return examined ? 0 : 1;
+}
+
+static ws_au64_t ahead_ns; ///< of the clock
+
+static uint64_t ws_os_now_ns_seam(void)
+{
+  return __real_ws_os_now_ns() + ws_hint_load(&ahead_ns);
+}
+
+static bool has_windows(void *count)
+{
+  return look_at_files(false).windows == *(const uint32_t *)count;
+}
+
+/// Of each hour the worst burst has a window, and the newest eight bursts of different seconds.
+static int be_late_for_hours(void *unused)
+{
+  const uint64_t second_ns = 1000000000u, hour_ns = 3600 * second_ns;
+  ws_pool_t *pool = recorded_pool(folder, 1);
+  for (uint32_t i = 0; i < 100; i++)
+    test_burst(pool, 10, test_empty_task, NULL);
+  bool good = test_until(is_examined, pool) && has_windows(&(uint32_t){0});
+  for (uint32_t hour = 2; hour <= 3; hour++) {
+    ws_hint_store(&ahead_ns, 0);
+    const uint64_t now_ns = ws_os_now_ns();
+    ws_hint_store(&ahead_ns, (now_ns / hour_ns + hour) * hour_ns - now_ns);
+    for (uint32_t newest = 1; newest <= 5; newest++) {
+      const uint32_t all = newest + 5 * (hour - 2);
+      ws_hint_store(&ahead_ns, ws_hint_load(&ahead_ns) + 2 * second_ns);
+      test_burst(pool, 10, test_empty_task, NULL);
+      good &= test_until(has_windows, &(uint32_t){hour - 1 + (all < 8 ? all : 8)});
+    }
+  }
+  ws_hint_store(&ahead_ns, 0);
+  ws_pool_destroy(pool);
+  return good ? 0 : 1;
 }
 
 static const char *answer;
@@ -253,7 +320,7 @@ static int copy_now(void *unused)
 {
   ws_pool_t *pool = recorded_pool(folder, UINT64_MAX / 4);
   const bool is_copied = test_until(is_answered, &(uint64_t){7}) && !answer;
-  const bool is_there = look_at_files(false).copies == 1;
+  const bool is_there = look_at_files(false).windows == 1;
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 16, RLIM_INFINITY});
   const bool is_refused = test_until(is_answered, &(uint64_t){8}) && answer && strstr(answer, "too large");
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
@@ -261,7 +328,7 @@ static int copy_now(void *unused)
   return is_copied && is_there && is_refused ? 0 : 1;
 }
 
-/// A pool for each job: the later one's copy takes another name.
+/// A pool for each job: the later one's copy replaces the first one's.
 static int copy_in_each_life(void *unused)
 {
   bool is_copied = true;
@@ -345,6 +412,32 @@ static int live_often(void *unused)
   return 0;
 }
 
+/// The journal alone is more than the bound: it stays in the next life.
+static int live_in_little_room(void *unused)
+{
+  char journal[sizeof(folder) + 40];
+  snprintf(journal, sizeof(journal), "%s/tpool-ws-test_record.journal", folder);
+  room_mb = 1;
+  live_often(NULL);
+  const int file = open(journal, O_WRONLY);
+  const int error = posix_fallocate(file, 2 << 20, 2 << 20);
+  live_often(NULL);
+  return error || bursts_in_journals() != 12;
+}
+
+/// In a container each life may be process 1: the report has the late bursts of this one only.
+static int be_namesake(void *unused)
+{
+  ws_journal_burst_t worst[WS_FLIGHT_WORST], late = {.real_ns = ws_os_real_ns(), .length_ns = 1};
+  ws_journal_begin(folder, "namesake", (uint32_t)getpid(), 1);
+  for (; late.pool < 50; late.pool++)
+    ws_journal_late(&late);
+  const bool good = ws_journal_write(late.real_ns, 0, true);
+  ws_journal_end();
+  const ws_pool_t *pool = recorded_pool(folder, 0);
+  return !good || pool->id >= 50 || ws_flight_worst(pool, worst) != 0;
+}
+
 /// The end of the process waits for the scribe, however long a busy machine gives it no CPU.
 static int in_process(void *child)
 {
@@ -356,28 +449,30 @@ TEST_CASE(the_files_are_whole_private_and_few)
   static const struct {
     int (*child)(void *unused);
     int status;
-    uint32_t records, copies;
+    uint32_t records, journals, windows;
     bool is_cut;
   } rows[] = {
-      {die, 128 + SIGKILL, 1, 0, false},   {fork_inside, 0, 3, 0, false},
-      {without_room, 0, 1, 0, true},       {without_folder, 0, 0, 0, false},
-      {too_late, 0, 0, 0, false},          {go_elsewhere, 0, 1, 0, false},
-      {lose_file, 0, 1, 0, false},         {resume, 0, 1, 0, false},
-      {be_late, 0, 1, 0, false},           {copy_now, 0, 1, 1, false},
-      {copy_in_each_life, 0, 1, 2, false}, {load_plugin, 0, 1, 0, false},
-      {live_often, 0, 3, 0, false},        {freeze, 0, 1, 0, false},
-      {exit_frozen, 0, 1, 0, false},
+      {die, 128 + SIGKILL, 1, 1, 0, false}, {fork_inside, 0, 3, 2, 0, false},
+      {without_room, 0, 1, 1, 0, true},     {without_folder, 0, 0, 0, 0, false},
+      {too_late, 0, 0, 0, 0, false},        {go_elsewhere, 0, 1, 1, 0, false},
+      {lose_file, 0, 1, 1, 0, false},       {resume, 0, 1, 1, 0, false},
+      {be_late, 0, 1, 1, 0, false},         {be_late_for_hours, 0, 1, 1, 10, false},
+      {copy_now, 0, 1, 1, 1, false},        {copy_in_each_life, 0, 1, 1, 1, false},
+      {load_plugin, 0, 1, 1, 0, false},     {live_often, 0, 2, 1, 0, false},
+      {freeze, 0, 1, 1, 0, false},          {exit_frozen, 0, 1, 1, 0, false},
+      {be_namesake, 0, 1, 2, 0, false},     {live_in_little_room, 0, 1, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     CU_ASSERT_EQUAL(test_in_child(in_process, (void *)&rows[i].child), rows[i].status);
     const files_t found = look_at_files(true);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
-    CU_ASSERT_EQUAL(found.copies, rows[i].copies);
+    CU_ASSERT_EQUAL(found.journals, rows[i].journals);
+    CU_ASSERT_EQUAL(found.windows, rows[i].windows);
     CU_ASSERT_EQUAL(found.ended, rows[i].status == 0 && !rows[i].is_cut ? rows[i].records : 0);
     CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
   }
   CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
-TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_held_file_put))
+TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_held_file_put), SEAM(ws_os_now_ns))

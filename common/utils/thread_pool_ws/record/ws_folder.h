@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_folder.h
+/// The folder of settings.record: the files of one program and user in it take at most settings.record_mb.
+/// The oldest ones of processes that are gone go first; those of living ones, which hold their locks, never.
+/// Names: tpool-ws-PROGRAM-PID-BEGIN.record, the same with .NUMBER for its windows, and
+/// tpool-ws-PROGRAM[.NUMBER].journal
+/// @threads  the scribe's
+#ifndef WS_FOLDER_H
+#define WS_FOLDER_H
+
+#include <limits.h>
+
+#include "../os/ws_os.h" // IWYU pragma: export
+
+#define WS_FOLDER_RECORDS 1u ///< of processes that are gone, without windows
+
+typedef struct {
+  char path[PATH_MAX], program[17];
+  char own[80]; ///< begin of the names of this process's record and windows
+  uint64_t bound; ///< bytes
+  uint64_t removed; ///< files that went for it, since the caller has taken that
+  bool is_full; ///< what is left takes more than the bound
+} ws_folder_t;
+
+/// @brief Look at the folder, and remove what has to go.
+void ws_folder_keep(ws_folder_t *folder);
+
+#endif

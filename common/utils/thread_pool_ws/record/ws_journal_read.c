@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_journal_read.c
+/// ../include/ws_journal.h: journals of any processes. Their files are taken as hostile: another user may
+/// have put them there, a process may be writing them, a disk may have been full.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ws_journal_write.h"
+
+/// What is asked for.
+typedef struct {
+  uint64_t since_ns, until_ns;
+  ws_cause_t cause;
+  void (*burst)(void *arg, const ws_journal_burst_t *burst); ///< NULL = minutes are asked for
+  void (*minute)(void *arg, const ws_journal_minute_t *minute);
+  void *arg;
+} query_t;
+
+static int by_number(const void *one, const void *other)
+{
+  const uint64_t a = ((const ws_journal_minute_t *)one)->number,
+                 b = ((const ws_journal_minute_t *)other)->number;
+  return (a > b) - (a < b);
+}
+
+static int by_end(const void *one, const void *other)
+{
+  const uint64_t a = ((const ws_journal_burst_t *)one)->end_ns,
+                 b = ((const ws_journal_burst_t *)other)->end_ns;
+  return (a > b) - (a < b);
+}
+
+static void read_bursts(int file, const ws_journal_minute_t *minute, const query_t *query)
+{
+  ws_journal_burst_t burst[WS_JOURNAL_PLACES];
+  const size_t asked = minute->entries < WS_JOURNAL_PLACES ? minute->entries : WS_JOURNAL_PLACES;
+  const ssize_t bytes =
+      pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(minute->number));
+  const size_t count = bytes > 0 ? (size_t)bytes / sizeof(burst[0]) : 0;
+  qsort(burst, count, sizeof(burst[0]), by_end);
+  for (size_t i = 0; i < count; i++)
+    if (burst[i].minute == (uint32_t)minute->number // else a later minute has its places by now
+        && burst[i].cause < WS_CAUSES && burst[i].length_ns >= burst[i].limit_ns
+        && burst[i].real_ns >= query->since_ns && burst[i].real_ns < query->until_ns
+        && (query->cause == WS_CAUSES || burst[i].cause == (uint32_t)query->cause))
+      query->burst(query->arg, &burst[i]);
+}
+
+static int read_minutes(int file, const query_t *query)
+{
+  ws_journal_minute_t *row = calloc(WS_JOURNAL_ROWS, sizeof(*row));
+  if (!row)
+    return -ENOMEM;
+  const ssize_t bytes = pread(file, row, WS_JOURNAL_ROWS * sizeof(*row), WS_JOURNAL_ROWS_AT);
+  const int error = bytes < 0 ? -errno : 0;
+  for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++)
+    row[i].number *= row[i].number % WS_JOURNAL_ROWS == i; // else it is damaged
+  qsort(row, WS_JOURNAL_ROWS, sizeof(*row), by_number);
+  for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++) {
+    const uint64_t from_ns = ws_clock_since(WS_MINUTE_NS, row[i].real_ns);
+    if (row[i].number == 0)
+      continue;
+    if (query->burst)
+      read_bursts(file, &row[i], query);
+    else if (row[i].real_ns >= query->since_ns && from_ns < query->until_ns)
+      query->minute(query->arg, &row[i]);
+  }
+  free(row);
+  return error;
+}
+
+/// @return 0 or a negative error number
+static int read_journal(int folder, const char *name, const query_t *query)
+{
+  ws_journal_head_t head;
+  struct stat about;
+  const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0)
+    return errno == ELOOP ? -EINVAL : -errno;
+  int error = -EINVAL;
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_uid == geteuid() || about.st_uid == 0)
+      && pread(file, &head, sizeof(head), 0) == sizeof(head)
+      && memcmp(head.magic, WS_JOURNAL_MAGIC, sizeof(head.magic)) == 0)
+    error = read_minutes(file, query);
+  close(file);
+  return error;
+}
+
+static int is_journal(const struct dirent *entry)
+{
+  const size_t length = strlen(entry->d_name), end = strlen(WS_JOURNAL_END);
+  return length > end && strcmp(entry->d_name + length - end, WS_JOURNAL_END) == 0;
+}
+
+static int read_all(const char *path, query_t query)
+{
+  struct dirent **found;
+  if (!path || (!query.burst && !query.minute))
+    return -EINVAL;
+  query.until_ns = query.until_ns ? query.until_ns : UINT64_MAX;
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 && errno == ENOTDIR) {
+    const int error = read_journal(AT_FDCWD, path, &query);
+    return error ? error : 1;
+  }
+  const int count = folder < 0 ? -1 : scandir(path, &found, is_journal, alphasort);
+  int read = 0, first_error = count < 0 ? -errno : 0;
+  for (int i = 0; i < count; i++) {
+    const int error = read_journal(folder, found[i]->d_name, &query);
+    read += error == 0;
+    first_error = first_error ? first_error : error;
+    free(found[i]);
+  }
+  if (count >= 0)
+    free(found);
+  if (folder >= 0)
+    close(folder);
+  return first_error ? first_error : read;
+}
+
+int ws_journal_bursts(const char *path, uint64_t since_ns, uint64_t until_ns, ws_cause_t cause,
+                      void (*each)(void *arg, const ws_journal_burst_t *burst), void *arg)
+{
+  return read_all(path, (query_t){since_ns, until_ns, cause, each, NULL, arg});
+}
+
+int ws_journal_minutes(const char *path, uint64_t since_ns, uint64_t until_ns,
+                       void (*each)(void *arg, const ws_journal_minute_t *minute), void *arg)
+{
+  return read_all(path, (query_t){since_ns, until_ns, WS_CAUSES, NULL, each, arg});
+}
