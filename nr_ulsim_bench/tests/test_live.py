@@ -392,6 +392,8 @@ def test_the_exporter_has_each_series_once(world, monkeypatch):
     assert values[f"deadline_seconds{{{given}}}"] == "0.0005"
     assert values[f'deadline_seconds{{{learnt}"b"}}'] == "0"
     buckets = [values[key] for key in values if key.startswith(f"start_lateness_seconds_bucket{{{given}")]
+    # A counter does not fall, as the number of those that are not examined yet does.
+    assert f"unexamined_bursts{{{given}}}" in values and not any("not examined" in key for key in values)
     assert buckets == ["0", "0", *["2"] * 15] and values[f"start_lateness_seconds_count{{{given}}}"] == "2"
 
 

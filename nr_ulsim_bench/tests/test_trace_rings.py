@@ -15,6 +15,7 @@ from nrbench.trace.rings import (
     ENDED,
     EVENTS,
     EVENTS_AT,
+    JOURNAL,
     MAGIC,
     PART_AGO,
     PART_TID,
@@ -25,7 +26,7 @@ from nrbench.trace.rings import (
 
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
 FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS,
-          "until_ns": ENDED}  # fmt: skip
+          "until_ns": ENDED, "since_ns": 0}  # fmt: skip
 RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, LATE, PART = range(1, 13)
 JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WAKE, 0, POOL << 16),
           (1020, JOIN, POOL, GROUP), (1022, RUN, POOL, FUNC), (1100, RAN, POOL, GROUP),
@@ -86,6 +87,18 @@ def test_the_report_and_the_worst_late_bursts(folder, tool):
     assert "no file *.record is in it" in tool.error("late", folder.parent)
 
 
+def test_two_lives_of_one_process_id(tmp_path, tool):
+    """A gNB in a container is process 1 in each of its lives."""
+    for life, func in enumerate((0x401000, 0x402000)):
+        events = [(at, kind, small, func if kind == RUN else of) for at, kind, small, of in JOINER]
+        worker = [(at, kind, small, func if kind == RUN else of) for at, kind, small, of in WORKER]
+        rings = ring(events, 7), ring(worker, 8, POOL << 16)
+        record(tmp_path, *rings, name=f"tpool-ws-7-{life}.record", real_ns=REAL_NS + life * 10**9)
+    status, out, err = tool.run("late", tmp_path)
+    assert status == 0 and "longest task: 0x401000" in out and "longest task: 0x402000" in out, err
+    assert "[7] of life 1 at" in out and "[7] of life 2 at" in out
+
+
 def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
     later = [(at + 10**6 + 1000 * i, *rest) for i in range(400) for at, *rest in JOINER]
     record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
@@ -94,6 +107,24 @@ def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
     ((*_, table, _, _),) = trace.processes()
     assert len(trace.lost) == 1 and len(trace.late) > 2 and table.epoch.nunique() == 2
     assert not table[table.kind != KINDS.index("push")].duplicated().any()
+
+
+def test_a_window_has_all_events_since_its_begin(tmp_path):
+    """Also of a thread whose first event in it is later than others'; what is before it is left out."""
+    none = [(0, 0, 0, 0)] * (EVENTS - len(JOINER))
+    rings = ring(none + JOINER, 7, head=9 * EVENTS + 5), ring(WORKER, 8, POOL << 16)
+    record(tmp_path, *rings, name="tpool-ws-7-1.record.24", since_ns=800)
+    trace = Record(tmp_path)
+    ((*_, table, _, _),) = trace.processes()
+    assert not trace.lost and trace.first_ns == REAL_NS + 300 and len(table) == len(JOINER) + len(WORKER) - 4
+    assert list(table.kind).count(KINDS.index("push")) == 2
+
+
+def test_what_went_for_the_bound_is_said(folder, tool):
+    (folder / "tpool-ws-gnb.journal").write_bytes(JOURNAL.pack(b"WSJRN001", 12))
+    (folder / "tpool-ws-other.journal").write_bytes(b"cut")
+    _, out, _ = tool.run("late", folder)
+    assert out.count("files were removed") == 1 and "tpool-ws-gnb.journal: 12 older files" in out
 
 
 def test_a_step_of_the_wall_clock_makes_no_burst_twice(tmp_path):

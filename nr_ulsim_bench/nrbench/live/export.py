@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
 from typing import Any, Sequence
 
-from nrbench.live.page import DEADLINE_AUTO, MODES, LiveError, Page, Pool, bucket_end_s, of_kind
+from nrbench.live.page import DEADLINE_AUTO, MODES, UNSEEN, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
 
 ENDS = range(31, 152, 8)  # the last buckets of octaves, from 2 us to 67 ms
@@ -40,6 +40,7 @@ KINDS = (
 )
 STARTS = "Time from a burst's first push to its first task on a worker. The sum is to within an eighth."
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
+NOT_YET = "Late bursts that are not examined yet, or were late faster than that could be done."
 LOOK = threading.Lock()  # two that ask at once look one after the other
 CLIENTS = 64  # at once
 
@@ -78,7 +79,9 @@ class Exposition:
             self.add(name, about, labels, value)
         for name, prefix, key, about in KINDS:
             for what, number in of_kind(pool.counts, prefix).items():
-                self.add(name, about, {**labels, key: what}, number)
+                if what != UNSEEN:  # it falls, and a counter must not
+                    self.add(name, about, {**labels, key: what}, number)
+        self.add("unexamined_bursts", NOT_YET, labels, pool.counts[f"burst:{UNSEEN}"])
         self.add_histogram("start_lateness_seconds", STARTS, labels, pool.starts)
         self.add_histogram("end_lateness_seconds", OVER, labels, pool.ends)
         mode, given_ns = MODES[pool.settings.spin % len(MODES)], pool.settings.deadline_ns

@@ -45,7 +45,7 @@ LATE_STARTS = (
 ).split(",")
 TIMERS = ("in time", "late", "for nothing")
 CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
-CAUSES += ["not examined"]
+CAUSES += [UNSEEN := "not examined"]
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
 REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 30784, 8

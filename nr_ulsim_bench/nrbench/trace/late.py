@@ -9,7 +9,7 @@ import numpy as np
 from nrbench.trace.process import Process, read
 from nrbench.trace.reader import KINDS
 from nrbench.trace.record import TraceError
-from nrbench.trace.rings import LateBurst, Record, is_record
+from nrbench.trace.rings import LateBurst, Record, is_record, removed_files
 
 SHOWN, COLUMNS, MARGIN = 10, 64, 0.1
 RUN, RAN, JOIN, JOINED, PARK, UNPARK = (
@@ -63,13 +63,15 @@ def late(folder: Path, shown: int = SHOWN) -> int:
     if not is_record(folder):
         raise TraceError(f"{folder}: no file *.record is in it: set TPOOL_WS_RECORD={folder}")
     record = Record(folder)
-    processes = {process.pid: process for process in read(record, None)}
+    processes = {process.namespace: process for process in read(record, None)}
     worst = sorted(record.late, key=lambda burst: -burst.over_ns)[:shown]
     for warning in record.warnings:
         print(f"WARNING: {warning}")
+    for journal, removed in removed_files(folder).items():
+        print(f"{journal}: {removed} older files were removed, as all take more than TPOOL_WS_RECORD_MB")
     print(f"{len(record.late)} late bursts and phases are in the record; the worst, in us over their limits:")
     for number, burst in enumerate(worst, 1):
-        process = processes[burst.pid]
+        process = processes[burst.life]
         causes = sorted(burst.over.items(), key=lambda of: -of[1])
         at_s, took_s = (burst.begin_ns - record.first_ns) / 1e9, (burst.end_ns - burst.begin_ns) / 1e9
         print(

@@ -188,7 +188,7 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     refuse(wanted, chosen, with_pool)
     for process in chosen:
         if sum(other.pid == process.pid for other in chosen) > 1:
-            process.label += f" of PID namespace {process.namespace}"
+            process.label += f" of {trace.kind_of_namespace} {process.namespace}"
     images = [image for process in processes for image in process.images]
     for process in chosen:
         process.alone = len(chosen) == 1

@@ -104,6 +104,8 @@ class Trace:
     @param part, also  read only this stretch of time, and everywhere events of these kinds
     """
 
+    kind_of_namespace = "PID namespace"
+
     def __init__(self, path: Path, part: Stretch | None = None, also: Iterable[str] = NAMING) -> None:
         self.path, self.part, self.also = path, part, [KINDS.index(kind) for kind in also]
         self.event_count = 0  # of all kinds

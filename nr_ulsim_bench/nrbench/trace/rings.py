@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A record as a trace: the rings of a process's threads (thread_pool_ws/record/ws_rings.h), with the same
-events, and files in which they were copied at late bursts. Events between the copies are lost. A ring has
+events, and windows, which have those around late bursts. Events between them are lost. A ring has
 less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
 is told by their order."""
 
@@ -18,11 +18,12 @@ from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, S
 from nrbench.trace.record import MAPPED, PHASES, TraceError
 
 MAGIC = b"WSREC005"
-BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I3Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
+BEGIN, MAPS, RINGS_AT = struct.Struct("<8s2I4Q"), 4096, 4096 + (1 << 17)  # ws_file_head_t
 ENDED = (1 << 64) - 1  # its until_ns
 RING, RINGS = struct.Struct("<3Q16s"), 1024  # ws_event_ring_t
 EVENTS, EVENTS_AT = 4096, 1024
 BYTES = EVENTS_AT + 16 * EVENTS
+JOURNAL = struct.Struct("<8s8xQ")
 PART_TID, PART_AGO = 1022, 1023  # of PART, beside causes
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, LATE, PART) = range(1, 13)
 NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
@@ -32,7 +33,7 @@ NAMES = {RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOI
 class LateBurst(NamedTuple):
     """As the pool has judged it. Times in ns of the epoch."""
 
-    pid: int
+    life: int  # number of the process, in order of the names of its files
     tid: int
     begin_ns: int
     end_ns: int
@@ -53,13 +54,13 @@ class Ring(NamedTuple):
 
 
 class Piece:
-    """A file: the rings, or a copy of them."""
+    """A file: the rings, or a window of them."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.life, data = path, path.name.partition(".record")[0], path.read_bytes()
         if len(data) < RINGS_AT:
             raise self.wrong("size", f"{len(data)} bytes, shorter than a header")
-        magic, self.pid, asked, own_ns, real_ns, self.until_ns = BEGIN.unpack_from(data)
+        magic, self.pid, asked, own_ns, real_ns, self.until_ns, self.since_ns = BEGIN.unpack_from(data)
         if magic != MAGIC:
             raise self.wrong("magic", repr(magic))
         if not 0 < own_ns < 1 << 60:
@@ -74,7 +75,9 @@ class Piece:
         self.rings = [ring for at in places for ring in self._ring(data, at) if len(ring.time)]
         overwritten = [ring.time[0] for ring in self.rings if not ring.is_whole]
         # From when on each ring has all events.
-        begin = max(overwritten, default=min((ring.time[0] for ring in self.rings), default=FOREVER))
+        first = self.since_ns + self.offset_ns if self.since_ns else FOREVER
+        first = min((ring.time[0] for ring in self.rings), default=FOREVER) if first == FOREVER else first
+        begin = max([first, *overwritten]) if self.since_ns else max(overwritten, default=first)
         self.begin_ns, self.is_whole = int(begin), not overwritten
         self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
 
@@ -95,11 +98,15 @@ class Piece:
             raise self.wrong(f"ring at {at}: head", str(head))
         words = np.frombuffer(data, "<u8", 2 * EVENTS, at + EVENTS_AT).reshape(-1, 2)
         words = words[np.arange(max(0, head - EVENTS + 1), head) % EVENTS]
+        is_whole = head < EVENTS or not words[0, 0]
+        words = words[words[:, 0] != 0]  # a window lacks those before it
+        if not len(words):
+            return
         # Its thread may have gone on: the oldest may be overwritten by some that are newer than the newest.
         words = words[words[:, 0] <= min(words[-1, 0], 1 << 61)]
         words = words[words[:, 0] >= np.maximum.accumulate(words[:, 0])].astype("i8")
         text = name.split(b"\0")[0].decode(errors="replace")
-        yield Ring(head < EVENTS, who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
+        yield Ring(is_whole, who, tid, text, words[:, 0] + self.offset_ns, words[:, 1])
 
 
 def lives(path: Path) -> bool:
@@ -111,6 +118,17 @@ def is_record(path: Path) -> bool:
     return path.is_dir() and any(path.glob("*.record"))
 
 
+def removed_files(path: Path) -> dict[str, int]:
+    """By journal: how many files of earlier lives went, as all took more than their bound."""
+    found = {}
+    for journal in sorted(path.glob("*.journal")):
+        with suppress(OSError), journal.open("rb") as file:  # ws_journal_head_t
+            magic, removed = JOURNAL.unpack(file.read(JOURNAL.size).ljust(JOURNAL.size, b"\0"))
+            if magic == b"WSJRN001" and removed:
+                found[journal.name] = removed
+    return found
+
+
 def open_trace(path: Path, part: Stretch | None = None) -> Trace:
     """Of whatever kind the folder is."""
     return Record(path, part) if is_record(path) else Trace(path, part)
@@ -119,6 +137,8 @@ def open_trace(path: Path, part: Stretch | None = None) -> Trace:
 class Record(Trace):
     """Has what a Trace has. A file that cannot be read is named in a warning, or if there is no other in a
     TraceError."""
+
+    kind_of_namespace = "life"  # in a container each may be process 1
 
     def __init__(self, path: Path, part: Stretch | None = None) -> None:
         self.path, self.part, self.has_state, self.late = path, part, False, list[LateBurst]()
@@ -157,24 +177,25 @@ class Record(Trace):
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.path.stat().st_mtime for piece in pieces)
         self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
-        for piece in pieces:
-            for ring in piece.rings:
-                self.about["threads"][f"0:{piece.pid}:{ring.tid}"] = ring.name
+        for life, own in enumerate(sorted(self._records), 1):
+            for piece in self._records[own]:
+                names = {f"{life}:{piece.pid}:{ring.tid}": ring.name for ring in piece.rings}
+                self.about["threads"] |= names
 
     def processes(self) -> list[Events]:
         """In order of their first events."""
         self.lost, self.late = [], []
-        found = [self._process(pieces) for pieces in self._records.values()]
+        found = [self._process(life, self._records[of]) for life, of in enumerate(sorted(self._records), 1)]
         return sorted((of for of in found if len(of.table)), key=lambda of: int(of.table.time.iloc[0]))
 
-    def _process(self, pieces: list[Piece]) -> Events:
+    def _process(self, life: int, pieces: list[Piece]) -> Events:
         rows, until_ns, pid = list[list[int]](), 0, pieces[-1].pid
         begin_ns, end_ns = self.part or (0, FOREVER)
         for piece in pieces:
             if until_ns and piece.begin_ns > until_ns:
                 self.lost.append(Lost(until_ns + 1, piece.begin_ns - 1, None, "event"))
             for ring in piece.rings:
-                rows += self._rows(pid, ring, max(piece.begin_ns, until_ns + 1, begin_ns), end_ns)
+                rows += self._rows(life, ring, max(piece.begin_ns, until_ns + 1, begin_ns), end_ns)
             until_ns = max(until_ns, piece.end_ns)
         rows.sort(key=lambda row: row[0])
         match(rows)
@@ -183,9 +204,9 @@ class Record(Trace):
         table = table.astype({column: COLUMNS[column] for column in names[3:]} | {"kind": "i1", "tid": "i4"})
         table["cpu"] = np.zeros(len(table), "i2")
         table["epoch"] = epochs(table.time.to_numpy(), self.lost)
-        return Events(pid, 0, table, self._names(pieces[-1]), not self.part and pieces[0].is_whole)
+        return Events(pid, life, table, self._names(pieces[-1]), not self.part and pieces[0].is_whole)
 
-    def _rows(self, pid: int, ring: Ring, begin_ns: int, end_ns: int) -> Iterator[list[int]]:
+    def _rows(self, life: int, ring: Ring, begin_ns: int, end_ns: int) -> Iterator[list[int]]:
         """Time, kind, thread, pool, worker, by_timer, func, arg, group. An arg is a task's number."""
         running: list[list[int]] = []
         pool, worker = (ring.who >> 16, ring.who & 0xFFFF) if ring.who else (0, -1)
@@ -193,7 +214,7 @@ class Record(Trace):
         for time, what in zip(ring.time[chosen].tolist(), ring.what[chosen].tolist()):
             kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
             if kind == LATE:
-                self.late.append(LateBurst(pid, ring.tid, time - address, time, {}))
+                self.late.append(LateBurst(life, ring.tid, time - address, time, {}))
             elif kind == PART and self.late:
                 self._part(small, address)
             if kind in (PHASE, PHASE_END) and small < len(PHASES):
