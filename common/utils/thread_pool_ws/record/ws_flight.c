@@ -3,6 +3,8 @@
 /// ws_flight.h.
 #include "ws_flight.h"
 
+#include <unistd.h>
+
 #include "../pool/ws_callback.h"
 #include "ws_burst.h"
 #include "ws_file.h"

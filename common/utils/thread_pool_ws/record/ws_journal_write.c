@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ws_held_file.h"
@@ -129,7 +130,7 @@ static int take(uint64_t real_ns)
   return -1;
 }
 
-/// @return the file that it holds; if somebody has removed or replaced that, another one
+/// @return the file that it holds; if that was removed or replaced, another one
 static int open_file(uint64_t real_ns)
 {
   struct stat now;
