@@ -43,7 +43,9 @@ typedef struct {
   uint64_t number; ///< of the journal's minutes, from 1: those in which a process ran
   uint64_t real_ns; ///< when it was last written, of CLOCK_REALTIME
   uint64_t bursts, late;
-  uint64_t examined; ///< of the late ones; the others have neither parts nor an entry
+  /// Of the late ones; the others have neither parts nor an entry. It counts by their ends, late up to 0.2 s
+  /// later, so that of two minutes one may have more and the other less.
+  uint64_t examined;
   uint64_t worst_ns; ///< over the limit
   uint64_t part_ns[WS_CAUSES]; ///< [ws_cause_t] in sum
   uint64_t entries; ///< of late bursts that it has

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,17 +24,10 @@ typedef struct {
   void *arg;
 } query_t;
 
-static int by_number(const void *one, const void *other)
+/// By the first field: of a minute its number, of a burst its end.
+static int by_first(const void *one, const void *other)
 {
-  const uint64_t a = ((const ws_journal_minute_t *)one)->number,
-                 b = ((const ws_journal_minute_t *)other)->number;
-  return (a > b) - (a < b);
-}
-
-static int by_end(const void *one, const void *other)
-{
-  const uint64_t a = ((const ws_journal_burst_t *)one)->end_ns,
-                 b = ((const ws_journal_burst_t *)other)->end_ns;
+  const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
   return (a > b) - (a < b);
 }
 
@@ -44,7 +38,7 @@ static void read_bursts(int file, const ws_journal_minute_t *minute, const query
   const ssize_t bytes =
       pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(minute->number));
   const size_t count = bytes > 0 ? (size_t)bytes / sizeof(burst[0]) : 0;
-  qsort(burst, count, sizeof(burst[0]), by_end);
+  qsort(burst, count, sizeof(burst[0]), by_first);
   for (size_t i = 0; i < count; i++)
     if (burst[i].minute == (uint32_t)minute->number // else a later minute has its places by now
         && burst[i].cause < WS_CAUSES && burst[i].length_ns >= burst[i].limit_ns
@@ -62,14 +56,14 @@ static int read_minutes(int file, const query_t *query)
   const int error = bytes < 0 ? -errno : 0;
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++)
     row[i].number *= row[i].number % WS_JOURNAL_ROWS == i; // else it is damaged
-  qsort(row, WS_JOURNAL_ROWS, sizeof(*row), by_number);
+  qsort(row, WS_JOURNAL_ROWS, sizeof(*row), by_first);
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++) {
     const uint64_t from_ns = ws_clock_since(WS_MINUTE_NS, row[i].real_ns);
     if (row[i].number == 0)
       continue;
-    if (query->burst)
-      read_bursts(file, &row[i], query);
-    else if (row[i].real_ns >= query->since_ns && from_ns < query->until_ns)
+    if (query->burst && row[WS_JOURNAL_ROWS - 1].number - row[i].number < WS_JOURNAL_MINUTES)
+      read_bursts(file, &row[i], query); // later minutes have the places of the others
+    else if (query->minute && row[i].real_ns >= query->since_ns && from_ns < query->until_ns)
       query->minute(query->arg, &row[i]);
   }
   free(row);
@@ -95,8 +89,7 @@ static int read_journal(int folder, const char *name, const query_t *query)
 
 static int is_journal(const struct dirent *entry)
 {
-  const size_t length = strlen(entry->d_name), end = strlen(WS_JOURNAL_END);
-  return length > end && strcmp(entry->d_name + length - end, WS_JOURNAL_END) == 0;
+  return fnmatch("*" WS_JOURNAL_END, entry->d_name, 0) == 0;
 }
 
 static int read_all(const char *path, query_t query)
