@@ -73,15 +73,15 @@ static int read_minutes(int file, const query_t *query)
 /// @return 0 or a negative error number
 static int read_journal(int folder, const char *name, const query_t *query)
 {
-  ws_journal_head_t head;
+  ws_journal_head_t head = {0}; // as long as nothing is written
   struct stat about;
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return errno == ELOOP ? -EINVAL : -errno;
   int error = -EINVAL;
   if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_uid == geteuid() || about.st_uid == 0)
-      && pread(file, &head, sizeof(head), 0) == sizeof(head)
-      && memcmp(head.magic, WS_JOURNAL_MAGIC, sizeof(head.magic)) == 0)
+      && pread(file, &head, sizeof(head), 0) >= 0
+      && (head.magic[0] == '\0' || memcmp(head.magic, WS_JOURNAL_MAGIC, sizeof(head.magic)) == 0))
     error = read_minutes(file, query);
   close(file);
   return error;
