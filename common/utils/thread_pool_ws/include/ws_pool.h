@@ -165,6 +165,7 @@ typedef void (*ws_observer_t)(void *observer_arg, const ws_observation_t *observ
 /// Bytes of a folder's name, with the 0 at its end.
 #define WS_RECORD_PATH_MAX 256
 #define WS_RECORD_MB 64u ///< settings.record_mb, if nothing else is asked for
+#define WS_RECORD_MB_MAX 65536u
 
 /// All settings, fixed at creation. Call ws_settings_default() first.
 typedef struct {
@@ -305,7 +306,7 @@ int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index);
 /// @return 0
 ///         -EINVAL  the name is unknown, or the text is invalid or NULL; a warning names it. spin is then
 ///                  WS_SPIN_OFF after an invalid spin or spin_cpu_max, spin_cpu_max_percent 0, report false,
-///                  keep_affinity true, live false, deadline_ns 0, record ""
+///                  keep_affinity true, live false, deadline_ns 0, record "", record_mb 64
 int ws_settings_entry(ws_settings_t *settings, const char *name, const char *text);
 
 /// Called for an entry of a list that is no setting. @p entry has @p length characters, no blanks around it,

@@ -78,7 +78,7 @@ static bool are_valid(const ws_settings_t *settings)
       {"spin_ns_max", (int64_t)settings->spin_ns_max, 0, WS_SPIN_NS_MAX},
       {"spin_cpu_max_percent", settings->spin_cpu_max_percent, 0, 100},
       {"spin_price", settings->spin_price, 1, 100},
-      {"record_mb", settings->record_mb, 1, 65536},
+      {"record_mb", settings->record_mb, 1, WS_RECORD_MB_MAX},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (rows[i].value >= rows[i].low && rows[i].value <= rows[i].high)

@@ -76,13 +76,19 @@ static bool read_spin(ws_settings_t *settings, const char *text)
   return settings->spin != WS_SPIN_OFF || strcmp(text, "off") == 0;
 }
 
-static bool read_spin_cpu_max(ws_settings_t *settings, const char *text)
+/// A whole number, of which the setting has @p otherwise if it is none, or out of range.
+static bool read_whole(const char *text, uint32_t low, uint32_t high, uint32_t otherwise, uint32_t *value)
 {
   const size_t digits = strspn(text, DIGITS);
-  const unsigned long percent = strtoul(text, NULL, 10);
-  const bool valid = digits > 0 && !text[digits] && percent <= 100;
-  settings->spin_cpu_max_percent = valid ? (uint32_t)percent : 0; // also if a later setting turns pre-wake on
+  const unsigned long number = strtoul(text, NULL, 10);
+  const bool valid = digits > 0 && !text[digits] && number >= low && number <= high;
+  *value = valid ? (uint32_t)number : otherwise;
   return valid;
+}
+
+static bool read_spin_cpu_max(ws_settings_t *settings, const char *text)
+{
+  return read_whole(text, 0, 100, 0, &settings->spin_cpu_max_percent); // 0 also if another entry turns it on
 }
 
 static bool read_deadline(ws_settings_t *settings, const char *text)
@@ -93,11 +99,7 @@ static bool read_deadline(ws_settings_t *settings, const char *text)
 
 static bool read_record_mb(ws_settings_t *settings, const char *text)
 {
-  const size_t digits = strspn(text, DIGITS);
-  const unsigned long mb = strtoul(text, NULL, 10);
-  const bool valid = digits > 0 && !text[digits] && mb >= 1 && mb <= 65536;
-  settings->record_mb = valid ? (uint32_t)mb : WS_RECORD_MB;
-  return valid;
+  return read_whole(text, 1, WS_RECORD_MB_MAX, WS_RECORD_MB, &settings->record_mb);
 }
 
 static bool read_record(ws_settings_t *settings, const char *text)

@@ -130,6 +130,13 @@ TEST_CASE(entries)
   CU_ASSERT_EQUAL(test_warnings_with("spin_cpu_max=\"101\": invalid (valid: "), 1);
   CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "1") == 0 && settings.live);
   CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "2") == -EINVAL && !settings.live);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "record_mb", "65536") == 0 && settings.record_mb == 65536);
+  static const char *const wrong[] = {"0", "65537", "-1", "64M", "", "99999999999999999999"};
+  for (uint32_t i = 0; i < TEST_COUNT(wrong); i++) {
+    settings.record_mb = 1;
+    CU_ASSERT_EQUAL(ws_settings_entry(&settings, "record_mb", wrong[i]), -EINVAL);
+    CU_ASSERT_EQUAL(settings.record_mb, WS_RECORD_MB);
+  }
 }
 
 /// A warning shows up to 40 bytes of the text.
