@@ -15,7 +15,7 @@ test_processors=$((2 * $(nproc)))
 GCC=(-DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++)
 WRAP=()
 good=0 bad=0 left_out=0 # cases of a step: check, leave_out, report_cases
-of_label=(-LE '^alone$') # of ctest: without the tests of TEST_ALONE
+of_label=() # of ctest
 asan_options=detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
 # No suppressions. Each process stays 50 ms at its exit for races there, not 1 s as by default: the contract
@@ -153,8 +153,7 @@ count_tests() {
   report_cases
 }
 
-# run_tests <preset> [ctest option]...   All tests but those of the label "alone", which have a step of their
-# own. Prefix: the array WRAP, for example setarch.
+# run_tests <preset> [ctest option]...   All tests. Prefix: the array WRAP, for example setarch.
 run_tests() {
   local code=0 junit="$PWD/build-ci/$1/junit.xml"
   rm -f "$junit"

@@ -44,7 +44,7 @@ inline std::vector<test_case_t> &cases_of_program()
 #define CASE_AT(name, place)                                                                                 \
   static void name();                                                                                        \
   static const auto name##_is_added =                                                                        \
-      cases_of_program().insert(cases_of_program().place(), {#name, name, false, 0, nullptr});               \
+      cases_of_program().insert(cases_of_program().place(), {#name, name, 0, nullptr});                      \
   static void name()
 #define CASE(name) CASE_AT(name, end)
 #define FORK_CASE(name) CASE_AT(name, begin)

@@ -52,7 +52,7 @@ static void add_suite(const scene_table_t *table)
     abort();
   suite->name = table->name;
   for (size_t i = 0; i < table->count; i++) {
-    cases[i] = (test_case_t){table->scene[i].name, run_scene, false, 0, NULL};
+    cases[i] = (test_case_t){table->scene[i].name, run_scene, 0, NULL};
     if (!scene_is_simulated(&table->scene[i]))
       test_add_case(suite, &cases[i]);
   }

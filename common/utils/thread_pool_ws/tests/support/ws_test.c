@@ -67,7 +67,6 @@ static struct {
   test_suite_t *first, **end;
   test_suite_t *suite; ///< that runs
   const test_case_t *test; ///< of it, that comes next; NULL = none
-  bool alone;
   int words;
   char **word; ///< names that were chosen
 } plan = {.end = &plan.first};
@@ -102,7 +101,7 @@ static bool is_chosen(const test_suite_t *suite, const test_case_t *test)
   bool chosen = plan.words == 0;
   for (int i = 0; i < plan.words; i++)
     chosen |= strcmp(plan.word[i], suite->name) == 0 || strcmp(plan.word[i], test->name) == 0;
-  return chosen && test->is_alone == plan.alone;
+  return chosen;
 }
 
 /// CUnit calls functions without an argument: it calls this one for each chosen case, in their order.
@@ -134,7 +133,6 @@ int test_run(int count, char **words)
   setvbuf(stdout, NULL, _IOLBF, 0);
   plan.words = count;
   plan.word = words;
-  plan.alone = getenv("WS_TEST_ALONE") != NULL;
   plan.suite = plan.first;
   plan.test = plan.first ? plan.first->first : NULL;
   if (CU_initialize_registry() != CUE_SUCCESS)

@@ -9,7 +9,7 @@
 /// No test asserts how long something took. A deadline (TEST_DEADLINE_S) only turns "never" into a failure.
 /// A test on real threads asserts what the contract promises: each task ran once, the wait returned, the
 /// order where one is promised, the error code. Which worker took a task, how often one slept, woke or
-/// looked, and that nothing happened for some milliseconds are choices of the scheduler: TEST_ALONE.
+/// looked, and that nothing happened for some milliseconds are choices of the scheduler: scenes, or a seam.
 #ifndef WS_TEST_H
 #define WS_TEST_H
 
@@ -70,7 +70,6 @@ int test_deadline_s(void);
 typedef struct test_case_s {
   const char *name;
   void (*run)(void);
-  bool is_alone;
   int line; ///< of the file
   struct test_case_s *next;
 } test_case_t;
@@ -88,7 +87,7 @@ typedef struct test_suite_s {
 void test_add_case(test_suite_t *suite, test_case_t *test);
 /// @brief The program has this suite, too.
 void test_add(test_suite_t *suite);
-/// @brief Run the cases under the watchdog: those of TEST_CASE, or with WS_TEST_ALONE=1 those of TEST_ALONE.
+/// @brief Run the cases under the watchdog.
 /// @param words  names of suites or cases: only these; none = all
 /// @return the exit status of the program; 77 if no case is to run
 int test_run(int count, char **words);
@@ -113,16 +112,11 @@ static test_suite_t test_suite __attribute__((unused));
   }
 
 /// A case of the file's suite, in whose order they run: TEST_CASE(it_works) { ... }
-#define TEST_CASE(function) TEST_CASE_OF(function, false)
-/// A case that asserts a choice of the scheduler, or what happens within a window of real time. It is not in
-/// the gate: ctest has the program once more as <program>_alone, label alone, which runs these cases only,
-/// with nothing else beside it (WS_TEST_ALONE=1).
-#define TEST_ALONE(function) TEST_CASE_OF(function, true)
-#define TEST_CASE_OF(function, is_alone)                                                                     \
+#define TEST_CASE(function)                                                                                  \
   static void function(void);                                                                                \
   __attribute__((constructor)) static void test_add_##function(void)                                         \
   {                                                                                                          \
-    static test_case_t this_case = {#function, function, is_alone, __LINE__, NULL};                          \
+    static test_case_t this_case = {#function, function, __LINE__, NULL};                                    \
     test_add_case(&test_suite, &this_case);                                                                  \
   }                                                                                                          \
   static void function(void)
