@@ -15,7 +15,7 @@
 
 #include "ws_journal_write.h"
 
-/// What is asked for.
+/// The arguments of ws_journal_bursts() or ws_journal_minutes().
 typedef struct {
   uint64_t since_ns, until_ns;
   ws_cause_t cause;

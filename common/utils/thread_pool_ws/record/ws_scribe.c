@@ -75,15 +75,37 @@ static bool read_entry(uint64_t place, entry_t *entry)
   return ready == place + 1 && ws_stat_load(&own.list[place % WS_LATE_BURSTS].ready) == ready;
 }
 
+/// @param entry  with the parts of its time over the limit
+static void enter_journal(const entry_t *entry, ws_cause_t cause)
+{
+  const ws_late_burst_t *burst = &entry->burst;
+  uint64_t now_ns, real_ns;
+  ws_clock_pair(&now_ns, &real_ns);
+  ws_journal_burst_t late = {.end_ns = burst->end,
+                             .real_ns = real_ns - (now_ns - burst->end),
+                             .length_ns = burst->end - burst->begin,
+                             .limit_ns = burst->limit,
+                             .key = burst->key,
+                             .func = burst->func,
+                             .task_ns = burst->task,
+                             .start_ns = burst->start < UINT32_MAX ? (uint32_t)burst->start : UINT32_MAX,
+                             .pool = (uint32_t)burst->pool,
+                             .tid = (uint32_t)entry->tid,
+                             .task_tid = (uint32_t)burst->task_tid,
+                             .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
+                             .cause = cause};
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    late.part_ns[i] = burst->part[i] < UINT32_MAX ? (uint32_t)burst->part[i] : UINT32_MAX;
+  ws_journal_late(&late);
+}
+
 /// @brief Count a late burst, and note it for readers of the rings.
 static void enter(entry_t *entry, uint64_t quota_ns)
 {
   ws_late_burst_t *burst = &entry->burst;
   ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
-  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit;
-  uint64_t now_ns, real_ns;
-  ws_clock_pair(&now_ns, &real_ns);
+  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
   const uint64_t end_ns = ws_os_now_ns() - (now_ns - burst->end);
   if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
@@ -106,22 +128,8 @@ static void enter(entry_t *entry, uint64_t quota_ns)
   }
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
     ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
-  ws_journal_burst_t late = {.end_ns = burst->end,
-                             .real_ns = real_ns - (now_ns - burst->end),
-                             .length_ns = length,
-                             .limit_ns = burst->limit,
-                             .key = burst->key,
-                             .func = burst->func,
-                             .task_ns = burst->task,
-                             .start_ns = burst->start < UINT32_MAX ? (uint32_t)burst->start : UINT32_MAX,
-                             .pool = (uint32_t)burst->pool,
-                             .tid = (uint32_t)entry->tid,
-                             .task_tid = (uint32_t)burst->task_tid,
-                             .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
-                             .cause = most};
-  for (uint32_t i = 0; i < WS_CAUSES; i++)
-    late.part_ns[i] = part[i] < UINT32_MAX ? (uint32_t)part[i] : UINT32_MAX;
-  ws_journal_late(&late);
+  if (ws_file_folder()[0])
+    enter_journal(entry, (ws_cause_t)most);
   WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
