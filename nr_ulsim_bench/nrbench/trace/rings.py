@@ -75,9 +75,9 @@ class Piece:
         self.rings = [ring for at in places for ring in self._ring(data, at) if len(ring.time)]
         overwritten = [ring.time[0] for ring in self.rings if not ring.is_whole]
         # From when on each ring has all events.
-        first = self.since_ns + self.offset_ns if self.since_ns else FOREVER
-        first = min((ring.time[0] for ring in self.rings), default=FOREVER) if first == FOREVER else first
-        begin = max([first, *overwritten]) if self.since_ns else max(overwritten, default=first)
+        since = [self.since_ns + self.offset_ns] if self.since_ns else []
+        first = min((ring.time[0] for ring in self.rings), default=FOREVER)
+        begin = max(since + overwritten, default=first)
         self.begin_ns, self.is_whole = int(begin), not overwritten
         self.end_ns = int(max((ring.time[-1] for ring in self.rings), default=0))
 
@@ -177,9 +177,9 @@ class Record(Trace):
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.path.stat().st_mtime for piece in pieces)
         self.event_count = sum(len(ring.time) for piece in pieces for ring in piece.rings)
-        for life, own in enumerate(sorted(self._records), 1):
+        for number, own in enumerate(sorted(self._records), 1):
             for piece in self._records[own]:
-                names = {f"{life}:{piece.pid}:{ring.tid}": ring.name for ring in piece.rings}
+                names = {f"{number}:{piece.pid}:{ring.tid}": ring.name for ring in piece.rings}
                 self.about["threads"] |= names
 
     def processes(self) -> list[Events]:
