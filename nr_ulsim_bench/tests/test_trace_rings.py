@@ -121,7 +121,7 @@ def test_a_window_has_all_events_since_its_begin(tmp_path):
 
 
 def test_what_went_for_the_bound_is_said(folder, tool):
-    (folder / "tpool-ws-gnb.journal").write_bytes(JOURNAL.pack(b"WSJRN001", 12))
+    (folder / "tpool-ws-gnb.journal").write_bytes(JOURNAL.pack(b"WSJRN002", 12))
     (folder / "tpool-ws-other.journal").write_bytes(b"cut")
     _, out, _ = tool.run("late", folder)
     assert out.count("files were removed") == 1 and "tpool-ws-gnb.journal: 12 older files" in out

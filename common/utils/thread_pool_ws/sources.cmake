@@ -33,7 +33,6 @@ set(WS_CORE_SOURCES
   record/ws_journal_read.c
   record/ws_journal_write.c
   record/ws_ledgers.c
-  record/ws_minutes.c
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c

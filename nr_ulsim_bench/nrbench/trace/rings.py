@@ -124,7 +124,7 @@ def removed_files(path: Path) -> dict[str, int]:
     for journal in sorted(path.glob("*.journal")):
         with suppress(OSError), journal.open("rb") as file:  # ws_journal_head_t
             magic, removed = JOURNAL.unpack(file.read(JOURNAL.size).ljust(JOURNAL.size, b"\0"))
-            if magic == b"WSJRN001" and removed:
+            if magic == b"WSJRN002" and removed:
                 found[journal.name] = removed
     return found
 

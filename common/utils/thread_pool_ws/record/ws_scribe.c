@@ -82,7 +82,7 @@ static void enter_journal(const entry_t *entry, ws_cause_t cause)
   uint64_t now_ns, real_ns;
   ws_clock_pair(&now_ns, &real_ns);
   ws_journal_burst_t late = {.end_ns = burst->end,
-                             .real_ns = real_ns - (now_ns - burst->end),
+                             .real_ns = real_ns - ws_clock_since(burst->end, now_ns),
                              .length_ns = burst->end - burst->begin,
                              .limit_ns = burst->limit,
                              .key = burst->key,
@@ -95,7 +95,7 @@ static void enter_journal(const entry_t *entry, ws_cause_t cause)
                              .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
                              .cause = cause};
   for (uint32_t i = 0; i < WS_CAUSES; i++)
-    late.part_ns[i] = burst->part[i] < UINT32_MAX ? (uint32_t)burst->part[i] : UINT32_MAX;
+    late.part[i] = (uint16_t)(burst->part[i] * UINT16_MAX / (late.length_ns - late.limit_ns));
   ws_journal_late(&late);
 }
 

@@ -464,6 +464,10 @@ TEST_CASE(the_files_are_whole_private_and_few)
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
+#ifdef WS_TSAN // it starts no thread in the child of a process that has several
+    if (rows[i].child == fork_inside)
+      continue;
+#endif
     CU_ASSERT_EQUAL(test_in_child(in_process, (void *)&rows[i].child), rows[i].status);
     const files_t found = look_at_files(true);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
