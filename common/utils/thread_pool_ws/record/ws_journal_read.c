@@ -55,7 +55,8 @@ static int read_minutes(int file, const query_t *query)
   const ssize_t bytes = pread(file, row, WS_JOURNAL_ROWS * sizeof(*row), WS_JOURNAL_ROWS_AT);
   const int error = bytes < 0 ? -errno : 0;
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++)
-    row[i].number *= row[i].number % WS_JOURNAL_ROWS == i && row[i].number <= UINT32_MAX; // else damaged
+    row[i].number *= row[i].number % WS_JOURNAL_ROWS == i
+                     && row[i].number < UINT64_MAX / WS_JOURNAL_MINUTE_NS; // else it is damaged
   qsort(row, WS_JOURNAL_ROWS, sizeof(*row), by_first);
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++) {
     const uint64_t until_ns = row[i].number * WS_JOURNAL_MINUTE_NS;
