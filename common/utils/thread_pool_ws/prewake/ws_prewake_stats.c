@@ -65,7 +65,7 @@ void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns, 
     return;
   const ws_late_t cause = cause_of(worker, arrival_ns, before_ns, late_ns, called_ns);
   ws_stat_add(&its->late_by[cause], 1);
-  WS_PROBE_LTTNG(late, ws_traced_pool(worker->pool), (int32_t)worker->index, ws_late_name(cause), late_ns);
+  WS_PROBE(late, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index, ws_late_name(cause), late_ns);
 }
 
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)

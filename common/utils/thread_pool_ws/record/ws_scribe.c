@@ -130,7 +130,7 @@ static void enter(entry_t *entry, uint64_t quota_ns)
     ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
   if (ws_file_folder()[0])
     enter_journal(entry, (ws_cause_t)most);
-  WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
+  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
 }
 
 /// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
