@@ -14,8 +14,8 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_5
-#define WS_PROVIDER_NAME "ws_provider_table_5"
+#define WS_PROVIDER_TABLE ws_provider_table_6
+#define WS_PROVIDER_NAME "ws_provider_table_6"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 #define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
@@ -43,8 +43,6 @@
   X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
   X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
     pool, worker, workers, rise_ns, burst_ns) \
-  X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
-    pool, worker, cause, late_ns) \
   X(late_burst, (uint32_t pool, const char *cause, uint64_t over_ns), pool, cause, over_ns) \
   X(symbol_processing_begin, WS_EVENT_PHASE, frame, slot, id) \
   X(ulsch_decoding_begin, WS_EVENT_PHASE, frame, slot, id) \
