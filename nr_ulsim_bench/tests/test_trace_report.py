@@ -145,7 +145,7 @@ def test_a_trace_is_read_up_to_its_damage(tool, tmp_path):
     tool.take("woken_worker")
     (tool.trace / "fault").write_text(FAULT)
     status, out, _ = tool.run("report", tool.trace, "--out", tmp_path / "out")
-    assert status == 2 and out.startswith(f"WARNING: {tool.trace}: damaged: babeltrace2 stopped after 22 ev")
+    assert status == 2 and out.startswith(f"WARNING: {tool.trace}: damaged: babeltrace2 stopped after 19 ev")
     assert "symbol_processing      1" in out
     html = (tmp_path / "out" / "report.html").read_text()
     assert html.count("damaged") == 1 and "No event was lost" not in html

@@ -36,7 +36,6 @@ set(WS_CORE_SOURCES
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c
-  prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c

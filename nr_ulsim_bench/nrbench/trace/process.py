@@ -17,7 +17,7 @@ from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
 Image = tuple[int, int, str, int]
-NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin", "late")
+NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin")
 
 
 class Window(NamedTuple):

@@ -30,7 +30,7 @@ STATEDUMP = "lttng_ust_statedump"
 # read without the rest. Other events of the state have arrays, whose length is not checked when a trace is
 # damaged.
 MARKS = [f"{STATEDUMP}:procname", f"{STATEDUMP}:bin_info"]
-MARKS += [f"{PROVIDER}:{name}" for name in ("pool_start", "pool_stop", "late", "late_burst")]
+MARKS += [f"{PROVIDER}:{name}" for name in ("pool_start", "pool_stop", "late_burst")]
 PHASES = ("symbol_processing", "ulsch_decoding")
 MARKS += [f"{PROVIDER}:{name}_{end}" for name in PHASES for end in ("begin", "end")]
 # All others, each by its name: lttng-sessiond 2.13.9 ends by SIGSEGV when it lists a pattern with exceptions.

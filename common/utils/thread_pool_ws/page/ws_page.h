@@ -44,7 +44,7 @@
 #include "../include/ws_stats.h"
 
 #define WS_PAGE_MAGIC 0x67507357u // "WsPg"
-#define WS_PAGE_VERSION 3u
+#define WS_PAGE_VERSION 4u
 #define WS_PAGE_POOLS 1024u ///< at a time; a further one gets a warning
 #define WS_PAGE_WORKERS 128u ///< of a pool; tasks and parks of further ones count in the last place
 /// Between two writes, and the longest sleep of a guard whose pool has a page.

@@ -58,8 +58,6 @@ typedef enum {
     (pool, worker, by_timer, since_call_ns), UNPARK, by_timer, since_call_ns) \
   X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
     (pool, worker, workers, rise_ns, burst_ns), NONE, 0, 0) \
-  X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
-    (pool, worker, cause, late_ns), NONE, 0, 0) \
   X(late_burst, (uint32_t pool, const char *cause, uint64_t over_ns), (pool, cause, over_ns), NONE, 0, 0) \
   X(symbol_processing_begin, (WS_EVENT_PHASE), (frame, slot, id), PHASE, WS_TRACE_SYMBOL_PROCESSING, \
     WS_SLOT_WORD(id)) \

@@ -61,8 +61,6 @@ TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer, uint64_t,
 TP_EVENT(prewake,
   (uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns, uint64_t, burst_ns),
   TP_U32(pool) TP_I32(worker) TP_U32(workers) TP_U64(rise_ns) TP_U64(burst_ns))
-TP_EVENT(late, (uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
-  TP_U32(pool) TP_I32(worker) TP_TEXT(cause) TP_U64(late_ns))
 TP_EVENT(late_burst, (uint32_t, pool, const char *, cause, uint64_t, over_ns),
   TP_U32(pool) TP_TEXT(cause) TP_U64(over_ns))
 TP_CLASS(phase_begin, TP_PHASE, TP_U32(frame) TP_U32(slot) TP_U32(id))
