@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Modes against each other: in one pool, in turns, on the same grid of slots. What the machine does meanwhile
 // hits all of them alike, and so do the arrivals of a round.
-#include <stdio.h>
 #include <string.h>
 
 #include "memory.h"

@@ -47,8 +47,8 @@ at: seconds after the begin of the recording, as for --begin; a slot's name is f
 took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
 
 Times in us. A burst is what a thread pushes outside any phase until it has waited for it; here it has a row
-for each pool and function. left out: events were lost meanwhile, the end is missing, or the number of tasks does not
-match. at once: how many of the phase's tasks run at a time, on average.
+for each pool and function. left out: events were lost meanwhile, the end is missing, or the number of tasks
+does not match. at once: how many of the phase's tasks run at a time, on average.
 
 Times in us. lag: from the push to the start of the task. time: from start to end, including tasks that it
 runs while it waits. stolen: share of tasks that another thread ran than the one that pushed them.
