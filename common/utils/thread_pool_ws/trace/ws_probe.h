@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, pool, fields...): an event for two sinks, the rings (record/) and LTTng, if one of them has
-/// a table. Else the fields are not even evaluated. What the rings do not take is nothing in a build without
-/// LTTng.
+/// WS_PROBE(event, pool, fields...): an event for two sinks, the rings (record/) and LTTng, if one of them
+/// has a table. Else the fields are not even evaluated. What the rings do not take is nothing in a build
+/// without LTTng.
 ///
 /// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A
 /// program loads it only for traces, so that a program which links the pool has none of lttng-ust's threads.
