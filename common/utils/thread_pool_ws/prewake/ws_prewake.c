@@ -205,7 +205,7 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
     ws_hint_store(&pool->quiet, 1);
   if (its->plan.rise_ns != 0)
     WS_PROBE(prewake, pool, ws_traced_pool(pool), (int32_t)worker->index, 0u, its->plan.rise_ns,
-                   its->plan.expected_ns);
+             its->plan.expected_ns);
   return its->plan.rise_ns;
 }
 

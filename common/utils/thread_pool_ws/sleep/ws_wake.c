@@ -178,7 +178,7 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
 {
   const ws_decision_t decision = ws_decide(moment);
   WS_PROBE(decide, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), ws_decided_name(decision.why),
-                 decision.wakes);
+           decision.wakes);
   if (here.queue)
     ws_count(&here.queue->count.decided[decision.why], 1);
   else
