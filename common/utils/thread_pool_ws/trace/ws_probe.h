@@ -59,15 +59,12 @@
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
-///   LATE PART            of the scribe. A burst has ended late: pool, its ns. Then causes, their ns, and as
-///                        small WS_PART_TID: the thread that joined, WS_PART_AGO: ns since the end
 // clang-format off
 typedef enum {
   WS_NOTE_RUN = 1, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK, WS_NOTE_UNPARK,
-  WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_LATE, WS_NOTE_PART
+  WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END
 } ws_note_t;
 // clang-format on
-enum { WS_PART_TID = 1022, WS_PART_AGO };
 
 struct ws_pool_s;
 
