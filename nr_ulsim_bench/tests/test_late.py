@@ -81,7 +81,7 @@ def test_the_layouts_are_those_of_the_pool():
         return int(re.search(rf"{name} (\d+)", text("include/ws_journal.h"))[1])
 
     names = re.search(r"names\[\] = \{(.*?)\}", text("include/ws_ledger.h"), re.S)[1]
-    notes = re.search(r"WS_NOTE_RUN = 1,.*?\}", text("trace/ws_probe.h"), re.S)[0]
+    notes = re.search(r"WS_NOTE_NONE,(.*?)\}", text("trace/ws_probe.h"), re.S)[1]
     assert re.findall(r'"(.*?)"', names) == CAUSES and len(CAUSES) <= number("WS_JOURNAL_CAUSES") == 16
     assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 11)]
     assert layout.JOURNAL_MAGIC.decode() in text("record/ws_journal_write.h")
