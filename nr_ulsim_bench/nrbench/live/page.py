@@ -28,7 +28,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import Any, Iterator, NamedTuple, Sequence
 
-VERSION, MAGIC = 3, 0x67507357
+VERSION, MAGIC = 4, 0x67507357
 MODES = ("off", "fixed", "auto", "hot")
 SPIN, SPIN_CPU_MAX, CAP, DEADLINE, RECORD, HOLD = 1, 2, 4, 8, 16, 32
 DEADLINE_AUTO = 2**64 - 1
@@ -44,11 +44,14 @@ LATE_STARTS = (
     "called late,woken by the push"
 ).split(",")
 TIMERS = ("in time", "late", "for nothing")
-CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
+CAUSES = (
+    "slow wake,called late,no CPU,asleep in a task,no CPU or asleep,quota,long task,longer work,more work,"
+    "too few threads,other burst,other pool,serial time,started late,unknown"
+).split(",")
 CAUSES += [UNSEEN := "not examined"]
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
-REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 30784, 8
+REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 31040, 8
 ASKER, TAKE = 0, 1  # bytes that are locked
 TAKE_S = 1.0  # a pool that has TAKE for longer has stopped in the middle of a request
 
@@ -79,7 +82,7 @@ SETTINGS = struct.Struct("@IIQQII")
 REQUEST = struct.Struct("@QIIQ32sI60s")
 PART = Layout(
     "I", "sequence room", "Q", "id written_ns real_ns", "64s", "name", "I", "answered held",
-    "32s", "was is", "80s", "reason", "32Q", "ledger", "184Q", "starts ends",
+    "32s", "was is", "80s", "reason", "64Q", "ledger", "184Q", "starts ends",
 )  # fmt: skip
 STATS = Layout(
     "I", "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",

@@ -22,7 +22,7 @@ typedef struct {
 #define WS_JOURNAL_ROWS_AT 4096u
 #define WS_JOURNAL_BURSTS_AT (WS_JOURNAL_ROWS_AT + WS_JOURNAL_ROWS * sizeof(ws_journal_minute_t))
 
-_Static_assert(sizeof(ws_journal_burst_t) == 128 && sizeof(ws_journal_minute_t) == 128, "128 bytes each");
+_Static_assert(sizeof(ws_journal_burst_t) == 160 && sizeof(ws_journal_minute_t) == 184, "no holes");
 
 /// @return where in the file the row of a minute is
 static inline uint64_t ws_journal_row_at(uint64_t minute)
