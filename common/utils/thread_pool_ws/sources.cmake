@@ -32,11 +32,13 @@ set(WS_CORE_SOURCES
   record/ws_held_file.c
   record/ws_journal_read.c
   record/ws_journal_write.c
+  record/ws_lack.c
   record/ws_ledgers.c
   record/ws_minutes.c
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c
+  record/ws_usual.c
   prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c

@@ -15,8 +15,8 @@ extern "C" {
 
 struct ws_pool_s;
 
-/// What the time over the limit went to, with what to do about it: docs/tracing.md. A later version may append
-/// causes.
+/// What the time over the limit went to, with what to do about it: docs/tracing.md. A later version may
+/// append causes.
 typedef enum {
   WS_CAUSE_WAKE, ///< the wake of a worker, or of the joining thread
   WS_CAUSE_CALLED_LATE, ///< a push called the worker later than usual
