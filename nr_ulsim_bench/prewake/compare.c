@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Modes against each other: in one pool, in turns, on the same grid of slots. What the machine does meanwhile
 // hits all of them alike, and so do the arrivals of a round.
-#include <stdio.h>
 #include <string.h>
 
 #include "memory.h"
@@ -19,7 +18,6 @@
 typedef struct {
   usage_t process, producer;
   uint64_t inject_ns;
-  ws_prewake_stats_t prewake;
 } reading_t;
 
 /// What the blocks of a round cost.
@@ -34,7 +32,6 @@ typedef struct {
   uint64_t *lateness_ns; ///< of each slot
   uint32_t slots;
   cost_t *rounds;
-  uint64_t late_by[WS_LATE_CAUSES];
 } series_t;
 
 typedef struct {
@@ -66,9 +63,7 @@ static void plan_rounds(compare_t *compare)
 
 static reading_t take_reading(const bench_run_t *bench)
 {
-  reading_t reading = {usage_now(USAGE_PROCESS), usage_now(USAGE_THREAD), inject_cpu_ns(), {0}};
-  ws_pool_prewake_stats(bench->pool, &reading.prewake);
-  return reading;
+  return (reading_t){usage_now(USAGE_PROCESS), usage_now(USAGE_THREAD), inject_cpu_ns()};
 }
 
 static void add_slot(series_t *series, cost_t *round, const slot_times_t *times)
@@ -89,8 +84,6 @@ static void add_block(series_t *series, cost_t *round, const reading_t *begin, c
   round->wall_s += end->process.wall_s - begin->process.wall_s;
   round->cpu_s += cpu_s;
   round->worker_extra_s += cpu_s - (end->producer.cpu_s - begin->producer.cpu_s);
-  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    series->late_by[i] += end->prewake.late_by[i] - begin->prewake.late_by[i];
 }
 
 static bool run_block(const compare_t *compare, const spin_mode_t *mode, series_t *series, uint32_t round)
@@ -172,12 +165,6 @@ static void report_series(const compare_t *compare, const spin_mode_t *mode, ser
   report_number(report, "work_us", (double)all.work_ns * 1e-3 / slots);
   report_percentiles(report, "lateness", series->lateness_ns, series->slots);
   report_number(report, "worker_extra_percent", all.worker_extra_s * 100 / worker_s);
-  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++) {
-    char key[64];
-    snprintf(key, sizeof key, "late: %s", ws_late_name((ws_late_t)i));
-    if (series->late_by[i] > 0)
-      report_count(report, key, series->late_by[i]);
-  }
   report_numbers(report, "round_cost_us", round_cost_us, compare->rounds);
   report_numbers(report, "round_others", compare->round_others, compare->rounds);
   report_print(report);

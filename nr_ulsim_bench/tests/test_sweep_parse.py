@@ -90,7 +90,7 @@ def test_a_killed_run_gives_no_figures():
 
 @pytest.mark.parametrize("text", ["", "\n\n", "exec failed\n"])
 def test_no_output_of_a_run_at_all(text):
-    with pytest.raises(OutputError, match=f"no SNR point was completed; the last line is '{text.strip()}'"):
+    with pytest.raises(OutputError, match=f"no SNR point was completed; last line: {text.strip()}"):
         parse(text, options=OPTIONS)
 
 

@@ -95,6 +95,11 @@ def test_one_of_several_that_fails_spoils_them_all(tmp_path):
             "failed",
             r"status 1. \[LOADER\] library libdfts.so is not loaded: no. Last line: bye",
         ),
+        (
+            "print('Assertion (lua) failed!\\nIn f() a.c:1\\nno script\\n\\nExiting at a.c:1'); sys.exit(1)",
+            "failed",
+            "status 1. It gave up: no script",
+        ),
         (printing("v2.3.0-new-not-decoded.txt"), "failed", "not decoded: "),
         (printing("v2.3.0-new-killed.txt"), "unparsable", "interrupted|cut off|no SNR point"),
         (printing("v2.3.0-old-2-threads.txt", "sys.exit(1)"), "failed", "exit status 1 after its statistics"),

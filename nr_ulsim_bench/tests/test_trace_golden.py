@@ -43,7 +43,6 @@ BY_HAND = {
         "phases.0.critical_path.mean_us.serial": 0.14,
         "phases.0.critical_path.mean_us.wake": 0.2,
         "phases.0.critical_path.mean_us.finish": 0.03,
-        "pools.0.late_starts.0.median_us": 60.0,
         "functions.0.name": "0x2000",
     },
     "path": {  # five slots: 40 + 10 + 300 + 10, 205, 310, 500 and 210 ns

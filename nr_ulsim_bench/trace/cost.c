@@ -63,22 +63,22 @@ static void run_phases(void)
 static void run_task_events(void)
 {
   for (uint32_t i = 0; i < BATCH_EVENTS; i++)
-    WS_PROBE(run_begin, 1u, (int32_t)0, (uintptr_t)run_loop, (uintptr_t)hidden(i), (uintptr_t)keys);
+    WS_PROBE(run_begin, NULL, 1u, (int32_t)0, (uintptr_t)run_loop, (uintptr_t)hidden(i), (uintptr_t)keys);
 }
 
-/// Of a task, as the rings take them.
+/// Of a task, as the rings take them: an end to each begin.
 static void run_notes(void)
 {
   for (uint32_t i = 0; i < BATCH_EVENTS / 2; i++) {
-    WS_NOTE(NULL, WS_NOTE_RUN, 1u, (uintptr_t)run_loop, 0);
-    WS_NOTE(NULL, WS_NOTE_RAN, 1u, (uintptr_t)hidden(i), 0);
+    WS_PROBE(run_begin, NULL, 1u, (int32_t)0, (uintptr_t)run_loop, (uintptr_t)keys, (uintptr_t)hidden(i));
+    WS_PROBE(run_end, NULL, 1u, (int32_t)0, (uintptr_t)keys, (uintptr_t)hidden(i));
   }
 }
 
-static const struct {
+static struct {
   const char *what;
   void (*run)(void);
-} kinds[] = {{"loop", run_loop}, {"phase", run_phases}, {"run_begin", run_task_events}, {"note", run_notes}};
+} kinds[] = {{"loop", run_loop}, {"phase", run_phases}, {"run_begin", run_task_events}};
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 /// @param ns  of each batch; sorted by the call
@@ -117,14 +117,17 @@ int main(int argc, char **argv)
   ws_settings_default(&settings);
   ws_settings_environment(&settings);
   settings.workers = 0;
-  if (*settings.record && ws_pool_create(&pool, &settings) < 0) // the rings are the process's
-    return EXIT_FAILURE;
+  if (*settings.record) {
+    kinds[KINDS - 1].what = "note";
+    kinds[KINDS - 1].run = run_notes;
+    if (ws_pool_create(&pool, &settings) < 0) // the rings are the process's
+      return EXIT_FAILURE;
+  }
   uint64_t *const ns = allot(KINDS * (batches + 1), sizeof *ns);
   measure(ns, 1, question.pause_us); // the first phase loads the provider if the environment asks for it
   const bool recorded = RECORDS || *settings.record;
   measure(ns, batches, question.pause_us);
-  const uint32_t asked = *settings.record ? KINDS : KINDS - 1; // the last is for the rings
-  for (uint32_t kind = 0; kind < asked; kind++)
+  for (uint32_t kind = 0; kind < KINDS; kind++)
     answer(kinds[kind].what, recorded, &ns[kind * batches], batches);
   return EXIT_SUCCESS;
 }

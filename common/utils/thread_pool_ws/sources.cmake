@@ -34,12 +34,10 @@ set(WS_CORE_SOURCES
   record/ws_journal_write.c
   record/ws_lack.c
   record/ws_ledgers.c
-  record/ws_minutes.c
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c
   record/ws_usual.c
-  prewake/ws_late.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c

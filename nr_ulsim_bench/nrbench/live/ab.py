@@ -129,23 +129,19 @@ def _line(name: str, unit: str, pairs: Iterable[tuple[float | None, float | None
 
 
 def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator[str]:
-    """Lines. Late: as the ledger says; without one, above the 90th percentile of the first setting."""
+    """Lines."""
     first = settings[0]
     counts = together([one for measured in rounds for one in measured.values()]).counts
-    limit_us = quantile_us(together([one[first] for one in rounds]).starts, 0.9) or 0.0
-    late = "late bursts" if counts["judged_bursts"] else "late starts"
     figures: tuple[tuple[str, str, Callable[[Span], float | None]], ...] = (
-        (late, " %", lambda one: one.late_percent(limit_us)),
+        ("late bursts", " %", lambda one: one.late_percent),
         ("start p50", "", lambda one: quantile_us(one.starts, 0.5)),
         ("start p99", "", lambda one: quantile_us(one.starts, 0.99)),
         ("spinning", " cores", lambda one: one.spin_cores),
     )
     yield f"{len(rounds)} rounds, {counts['bursts']} bursts; 95 % intervals of the median over the rounds"
-    if late == "late starts":
-        yield f"late starts: more than {limit_us:.1f} us after the burst's first push (10 % with {first})"
     for other in settings[1:]:
         yield f"{other}, compared with {first}:"
-        for name, unit, of in figures:
+        for name, unit, of in figures if counts["judged_bursts"] else figures[1:]:
             yield _line(name, unit, [(of(one[first]), of(one[other])) for one in rounds])
 
 

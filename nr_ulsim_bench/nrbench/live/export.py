@@ -33,7 +33,6 @@ METRICS = (
     ("period_seconds", "period_ns", "Time after which the pattern of bursts repeats; 0 = none."),
 )
 KINDS = (
-    ("late_starts_total", "start:", "cause", "Starts above the 90th percentile, by cause."),
     ("late_bursts_total", "burst:", "cause", "Bursts that ended late, by cause."),
     ("wake_decisions_total", "wake:", "reason", "Decisions at events that may wake workers."),
     ("prewakes_total", "timer:", "result", "Timer wakes."),

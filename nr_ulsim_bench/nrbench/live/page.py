@@ -38,11 +38,6 @@ SETTING = re.compile(rf"{SPINS}|(spin_cpu_max|cap|record)=(\d{{1,9}})|deadline_u
 VALID = "spin=off, spin=auto, spin=fixed:<us>, spin=hot, spin_cpu_max=<percent>, "
 VALID += "cap=<workers; 0: as CPUs allow>, deadline_us=<auto, or us; 0: none>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
-LATE_STARTS = (
-    "burst early,burst later than seen,gave up early,after a pause,not expected,pre-wake off,"
-    "no place among the awake,no CPU time left,timer late,woke on the pushing thread's CPU,CPU taken,"
-    "called late,woken by the push"
-).split(",")
 TIMERS = ("in time", "late", "for nothing")
 CAUSES = (
     "slow wake,called late,no CPU,asleep in a task,no CPU or asleep,quota,long task,longer work,more work,"
@@ -94,7 +89,7 @@ PREWAKE = Layout(
     "Q", "locks", "I", "level",
     "Q", "level_changes hits lates misses unused lead_p50_ns lead_p99_ns spin_ns capped_spins",
     "Q", "preempted_spins throttled_looks", "30Q", "wake",
-    "Q", "started_bursts late_ns_p90", f"{len(LATE_STARTS)}Q", "late_by",
+    "Q", "started_bursts late_ns_p90",
 )  # fmt: skip
 WORKER = Layout(
     "Q", "run_tasks stolen_tasks inline_tasks parks wakes_sent spins spin_ns growths",
@@ -173,7 +168,7 @@ def lock(file: int, byte: int, free: bool = False) -> bool:
 
 
 class Pool:
-    """A pool as its watchdog thread has last written it. In counts "start:timer late" has kind and cause.
+    """A pool as its watchdog thread has last written it. In counts "burst:long task" has kind and cause.
     starts, ends: histograms of the times from a burst's first push to its first task on a worker, and of late
     bursts over their limits. held: a program that asked for that is there, and then the pool sets back."""
 
@@ -198,8 +193,8 @@ class Pool:
             "left_out": part["ledger"][2 + 3 * len(CAUSES)],
         }
         timers = [self.counts[name] for name in ("hits", "lates", "misses")]
-        by = (WAKES, stats["decided"]), (LATE_STARTS, prewake["late_by"]), (CAUSES, part["ledger"][2::3])
-        for kind, (names, counts) in zip(("wake", "start", "burst", "timer"), (*by, (TIMERS, timers))):
+        by = (WAKES, stats["decided"]), (CAUSES, part["ledger"][2::3]), (TIMERS, timers)
+        for kind, (names, counts) in zip(("wake", "burst", "timer"), by):
             self.counts.update((f"{kind}:{name}", count) for name, count in zip(names, counts))
         for name in ("run_tasks", "stolen_tasks", "inline_tasks", "parks"):
             self.counts[name] = sum(one[name] for one in (*self.workers, outside))

@@ -31,12 +31,10 @@ class Span(NamedTuple):
     def spin_cores(self) -> float:
         return self.per_s("spin_ns") / 1e9
 
-    def late_percent(self, limit_us: float) -> float | None:
-        """Of the bursts, as the ledger says; without one, of the starts those above the limit."""
+    @property
+    def late_percent(self) -> float | None:
+        """Of the bursts that are judged."""
         judged, late = self.counts["judged_bursts"], sum(of_kind(self.counts, "burst:").values())
-        if not judged:
-            judged = sum(self.starts)
-            late = sum(n for bucket, n in enumerate(self.starts) if bucket_end_s(bucket) * 1e6 > limit_us)
         return 100 * late / judged if judged else None
 
     def json(self) -> dict[str, Any]:

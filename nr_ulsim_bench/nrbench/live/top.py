@@ -72,14 +72,14 @@ class Watch:
             self.rows.append(Row(page, history[0], pool, span(history[0], pool)))
 
 
-def _late(row: Row, kind: str, of: int) -> str:
-    """@param of  how many there were since the pool began"""
+def _late(row: Row, of: int) -> str:
+    """@param of  how many bursts were judged since the pool began"""
 
     def most(counts: dict[str, int]) -> str:
-        found = sorted(((n, name) for name, n in of_kind(counts, kind).items() if n), reverse=True)
+        found = sorted(((n, name) for name, n in of_kind(counts, "burst:").items() if n), reverse=True)
         return ", ".join(f"{name} {n}" for n, name in found[:3]) or "none"
 
-    late = sum(of_kind(row.pool.counts, kind).values())
+    late = sum(of_kind(row.pool.counts, "burst:").values())
     now, ever = most(row.done.counts), most(row.pool.counts)
     return f"in the last {row.done.seconds:.1f} s: {now}; {late} of {of} since the pool began: {ever}"
 
@@ -98,10 +98,9 @@ def _about(row: Row) -> Iterator[tuple[str, str]]:
     yield "pattern", PATTERNS[counts["pattern"] % 3] + (period if counts["period_bursts"] else "")
     p50, p99 = (number(quantile_us(done.starts, share)) for share in (0.5, 0.99))
     yield "starts", f"p50 {p50} us, p99 {p99} us after a burst's first push"
-    yield "late starts", _late(row, "start:", counts["bursts"])
     yield "pre-wake", ", ".join(f"{name} {n}" for name, n in of_kind(done.counts, "timer:").items())
     if judged := counts["judged_bursts"]:
-        yield "late bursts", _late(row, "burst:", judged)
+        yield "late bursts", _late(row, judged)
     if threads := counts["left_out"]:
         yield "NOT JUDGED", f"{threads} threads, for whose events there was no room"
     if row.pool.silent_s > SPAN_S:

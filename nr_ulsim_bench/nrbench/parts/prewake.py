@@ -52,8 +52,6 @@ LATE_US_MIN = 10.0
 P50_CUT_MIN, P99_CUT_MIN = 0.70, 0.50
 RECOVERED_FACTOR, RECOVERED_SLACK_US, RECOVERY_S_MAX = 1.5, 3.0, 2.0
 OTHERS_MAX, QUIET_ROUNDS_MIN = 0.15, 3  # CPUs in a round; with fewer quiet rounds all are taken
-CAUSE = "late: "  # before the name of a cause in an answer
-CAUSES_SHOWN = 4
 Modes = dict[str, Line]
 
 
@@ -165,15 +163,6 @@ def late(modes: Modes) -> Iterator[Line]:
     }  # fmt: skip
 
 
-def causes(modes: Modes) -> Iterator[Line]:
-    """Starts above the 90th percentile by cause, as the pool counted them; the largest first."""
-    auto = modes.get("auto", {})
-    found = {name.removeprefix(CAUSE): auto[name] for name in auto if name.startswith(CAUSE)}
-    if count := sum(found.values()):
-        largest = sorted(found, key=lambda name: -found[name])[:CAUSES_SHOWN]
-        yield {"late": count, "because": ", ".join(f"{of} {100 * found[of] / count:.0f} %" for of in largest)}
-
-
 def recovery(modes: Modes) -> Iterator[Line]:
     """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone
     shows what else the machine did."""
@@ -207,7 +196,6 @@ OF_LATE = (
     "% {percent[0]:+.0f}; off p99 {off[lateness_p99_us]:.1f}; auto {auto[lateness_p99_us]:.1f}; "
     "% {percent[1]:+.0f}; verdict {word}; took {took:.1f}; verdict {kept}; cpu {more:+.1f}"
 )
-CAUSES = "Starts of bursts above their 90th percentile with auto, by cause, as the pool counted them."
 STEPS = f"""Steps: mean lateness in µs in the first tenth of a second and in the second half, and the \
 seconds between;
   met: up to {RECOVERY_S_MAX:g} s, and then up to {LATE_US_MIN:g} µs"""
@@ -215,7 +203,6 @@ OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seco
 TABLES = (  # kind, figures, title, columns
     ("regret", regret, REGRET, OF_REGRET),
     ("regret", late, LATE, OF_LATE),
-    ("regret", causes, CAUSES, PLACE + "late starts {late}; because {because}"),
     ("step", recovery, STEPS, OF_STEPS),
 )
 

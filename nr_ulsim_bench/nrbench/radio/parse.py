@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nrbench.progress import say_unread
 from nrbench.radio.record import Step
-from nrbench.sweep.parse import NUMBER, last_line
+from nrbench.sweep.parse import NUMBER, last_words
 
 MAC_STATISTICS = "nrMAC_stats.log"  # in the gNB's working directory, written anew each second
 STEP_STATISTICS = {"gnb": "nrL1_stats.log", "ue": "nrL1_UE_stats-0.log"}  # as MAC_STATISTICS, of each side
@@ -21,7 +21,6 @@ _TRAFFIC = re.compile(
     r"dlsch_rounds (\d+).*?dlsch_errors (\d+).*?ulsch_rounds (\d+).*?ulsch_errors (\d+).*?MAC: .*?RX +(\d+) ",
     re.DOTALL,
 )
-_ASSERTION = re.compile(r"^Assertion \((.*)\) failed!\nIn .*\n(.*)", re.MULTILINE)
 _REFUSED = re.compile(r"pthread_create\(\).*ret: 1\b|pthread_setschedparam.*not permitted")
 
 
@@ -76,11 +75,8 @@ def steps_since(before: dict[str, Step], after: dict[str, Step]) -> dict[str, St
 
 
 def cause(text: str) -> str:
-    """Why a program ended: what it said of an error, else its last line."""
+    """Why a program ended."""
     if _REFUSED.search(text):
         why = "the kernel refused real-time threads (EPERM)"
         return f"{why}: run as root, in a control group that may have them"
-    found = _ASSERTION.search(text)
-    if found:
-        return f"it gave up: {found[2].strip() or found[1]}"[:200]
-    return f"last line: {last_line(text) or 'none'}"
+    return last_words(text)

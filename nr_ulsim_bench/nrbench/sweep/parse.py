@@ -58,6 +58,7 @@ UNUSED = re.compile(
 )
 POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
 POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
+ASSERTION = re.compile(r"^Assertion \((.*)\) failed!\nIn .*\n(.*)", re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 SECTION = re.compile(rf"^(?:gNB RX$|{RX_LINE})(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 DECODED, END = "PUSCH test OK", "Num RB:"
@@ -95,7 +96,7 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     is_downlink = any(word.startswith("-X") for word in options)
     points = list(POINT.finditer(text))
     if not points:
-        raise OutputError(f"no SNR point was completed; the last line is {last_line(text)!r}")
+        raise OutputError(f"no SNR point was completed; {last_words(text)}")
     point = points[-1]
     snr, errors, sent, wanted = point.groups()
     if sent != wanted:
@@ -107,7 +108,7 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
             errors=int(errors), decoded=is_decoded, snr_db=float(snr)
         )
     if DECODED not in rest and END not in rest:
-        raise OutputError(f"cut off after the SNR point of {snr} dB; the last line is {last_line(text)!r}")
+        raise OutputError(f"cut off after the SNR point of {snr} dB; {last_words(text)}")
     times = _times(block, options, NEEDED)
     spread = SPREAD.search(block)
     version = NEWEST if spread and "max=" in spread[1] else _version(times)
@@ -130,7 +131,14 @@ def pool_of(text: str) -> str | None:
 
 
 def last_line(text: str) -> str:
-    return next((line for line in map(str.strip, reversed(text.splitlines())) if line), "")[:200]
+    return next((line for line in map(str.strip, reversed(text.splitlines())) if line), "no output")[:200]
+
+
+def last_words(text: str) -> str:
+    """Of a program that ended: OAI's reason if an assertion failed, as other lines follow it; else its last
+    line."""
+    found = ASSERTION.search(text)
+    return f"it gave up: {found[2].strip() or found[1]}"[:200] if found else f"last line: {last_line(text)}"
 
 
 def _downlink(block: str, options: Sequence[str], pool: str | None) -> Output:

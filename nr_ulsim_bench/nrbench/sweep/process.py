@@ -45,7 +45,7 @@ class Ended:
 
     @property
     def last_line(self) -> str:
-        return last_line(self.output) or "no output"
+        return last_line(self.output)
 
 
 @contextlib.contextmanager

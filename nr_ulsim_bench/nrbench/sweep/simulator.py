@@ -16,7 +16,7 @@ from nrbench.programs import git
 from nrbench.progress import say
 from nrbench.record import now
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
-from nrbench.sweep.parse import OutputError, parse, pool_of
+from nrbench.sweep.parse import OutputError, last_words, parse, pool_of
 from nrbench.sweep.process import FILE_MAX_BYTES, Ended, run_at_once, sha256_of_program, signal_name
 from nrbench.sweep.record import INLINE, Build, Setting
 from nrbench.sweep.session import Taken
@@ -125,7 +125,8 @@ def not_loaded(ended: Ended) -> str:
 def _judged(ended: Ended, setting: Setting, build: Build) -> Taken:
     """A run that did not decode went through more rounds and iterations: its times are not comparable."""
     taken: Taken = {"build": build, "status": "failed"}
-    last = f"{not_loaded(ended)}Last line: {ended.last_line}"
+    words = last_words(ended.output)
+    last = f"{not_loaded(ended)}{words[0].upper()}{words[1:]}"
     if ended.hung:
         return taken | {"status": "hang", "error": f"no end within {setting.limit_s:.0f} s; killed. {last}"}
     signal = signal_name(ended.exit_code)

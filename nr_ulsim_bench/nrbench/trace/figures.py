@@ -141,19 +141,7 @@ def pool_summary(process: Process, pool: int) -> Summary:
         **{key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()},
         "unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)},
         "wake_latency": distribution(time[wakes.up] - time[wakes.sent]),
-        "late_starts": late_starts(process, pool),
     }
-
-
-def late_starts(process: Process, pool: int) -> list[Summary]:
-    """By their causes, the most frequent first."""
-    found = [(note["text"], note["late_ns"] / 1e3) for note in process.notes["late"] if note["pool"] == pool]
-    of_cause = pd.DataFrame(found, columns=["cause", "us"]).groupby("cause").us
-    rows = [
-        dict(cause=cause, count=len(us), median_us=us.median(), max_us=us.max(), share=len(us) / len(found))
-        for cause, us in of_cause
-    ]
-    return sorted(rows, key=lambda row: -row["count"])
 
 
 def function_summaries(process: Process) -> Iterator[Summary]:
@@ -186,15 +174,11 @@ def waits(process: Process, window: Window) -> Counter[str]:
 def reason(process: Process, window: Window, alike: list[Window]) -> str:
     """What took so much longer than in those that are alike, in words."""
     usual = [waits(process, one) for one in alike[:: -(-len(alike) // COMPARED)]]
-    path, text = waits(process, window), ""
+    path = waits(process, window)
     parts = (*PATH_PARTS, BETWEEN)
     more = {part: path[part] - float(np.median([one[part] for one in usual])) for part in parts}
     part = max(more, key=lambda part: more[part])
-    if part == "run":
-        text = longest_task(process, {span.number for span in window.spans})
-    for note in process.notes["late"]:
-        if window.begin_ns <= note["time"] <= window.end_ns and part in ("wake", "find"):
-            text = f": {note['text']}"
+    text = longest_task(process, {span.number for span in window.spans}) if part == "run" else ""
     return f"{part} +{more[part] / 1e3:.1f}{text}"
 
 

@@ -143,10 +143,6 @@ class Export:
         end = sleep.groupby("tid").place.shift(-1, fill_value=-1).to_numpy()[is_park]
         begin = sleep.place.to_numpy()[is_park]
         self.slices(time[begin], ends[end], end, track=track[begin], name=self.name("asleep"), order=begin)
-        for note in process.notes["late"]:
-            if self.shown[0] <= note["time"] <= self.shown[1]:
-                text = self.name(f"late start: {note['text']}")
-                self.add(time=note["time"], kind=INSTANT, track=track[note["place"]], name=text)
 
     def flows(self, process: Process, track: np.ndarray, source: np.ndarray) -> np.ndarray:
         """From pushes and wakes that are shown. @return their numbers, 0 = there is none"""

@@ -44,7 +44,6 @@ FIELDS = {
         (PROVIDER, "push", "pool func arg group"),
         (PROVIDER, "wake park prewake", "pool worker"),
         (PROVIDER, "unpark", "pool worker by_timer"),
-        (PROVIDER, "late", "pool cause late_ns"),
         (PROVIDER, "run_begin", "pool worker func arg group"),
         (PROVIDER, "run_as", "func"),
         (PROVIDER, "run_end", "arg"),
@@ -53,14 +52,14 @@ FIELDS = {
         (PROVIDER, "symbol_processing_begin ulsch_decoding_begin", "frame slot id"),
         (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
         (STATEDUMP, "procname", "procname"),
-        (STATEDUMP, "bin_info", "baddr memsz path is_pic"),
+        (STATEDUMP, "bin_info", "baddr memsz path"),
     )
     for event in events.split()
 }
 # Columns that hold other fields, too: those of phases; of join_end the number of its thread's wait, which
 # recordings of 0.1.0 have not.
 ALSO = {"frame": "func", "slot": "arg", "id": "group", "tasks": "worker", "waits": "arg"}
-TEXTS = {"name", "cause", "procname", "path"}  # an event with one has a note with all its fields
+TEXTS = {"name", "procname", "path"}  # an event with one has a note with all its fields
 # The columns of the table, in babeltrace2's words: 0 where an event has no such field.
 COLUMNS = {"vpid": "i4", "vtid": "i4", "pid_ns": "i8", "cpu_id": "i2", "pool": "i4", "worker": "i4",
            "by_timer": "i1", "func": "i8", "arg": "i8", "group": "i8"}  # fmt: skip

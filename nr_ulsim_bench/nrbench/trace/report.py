@@ -37,7 +37,6 @@ TABLES = {
     "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes",
     "Wakes": "pools: woken=unparks.woken, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
     "max=wake_latency.max_us, own timer=unparks.by_own_timer, did not sleep=unparks.did_not_sleep",
-    "Late starts": "late_starts: cause, bursts=count, share, p50=median_us, max=max_us",
     "Run time by task function": "functions: tasks=count, sum=total_us, p50=p50_us, p99=p99_us, max=max_us",
 }
 NOTES = """
@@ -47,9 +46,9 @@ Of each set of phases, or of bursts where there are no phases, in us. late: long
 at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. cause: what
 took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
 
-Times in us. A burst is the tasks of one function that a thread pushes to one pool outside any phase, until it
-has waited for them. left out: events were lost meanwhile, the end is missing, or the number of tasks does not
-match. at once: how many of the phase's tasks run at a time, on average.
+Times in us. A burst is what a thread pushes outside any phase until it has waited for it; here it has a row
+for each pool and function. left out: events were lost meanwhile, the end is missing, or the number of tasks
+does not match. at once: how many of the phase's tasks run at a time, on average.
 
 Times in us. lag: from the push to the start of the task. time: from start to end, including tasks that it
 runs while it waits. stolen: share of tasks that another thread ran than the one that pushed them.
@@ -63,9 +62,6 @@ Over the whole trace. for workers: CPUs that workers may use.
 
 Over the whole trace, in us, from the call that wakes a worker to its first instruction. own timer: woken by
 their own timer (pre-wake). did not sleep: a task came before the worker slept.
-
-Over the whole trace, in us, from a burst's first push after a pause to its first task on a worker. A start is
-late above the 90th percentile that the pool follows; the pool names the cause.
 
 Over the whole trace, in us, without other tasks that a task runs and without its waits for them. Last column:
 how many tasks took how long, a character for each power of two; the highest block is the most frequent one.
@@ -112,10 +108,9 @@ def drawn(rows: list[Summary], steps: int = 1) -> tuple[str, list[str]]:
 
 def tables(summary: Summary) -> Iterator[Table]:
     """Those that have rows."""
-    starts = [found | {"name": pool["name"]} for pool in summary["pools"] for found in pool["late_starts"]]
     for (title, about), note in zip(TABLES.items(), NOTES):
         of, _, columns = about.partition(": ")
-        things = (summary | {"late_starts": starts})[of]
+        things = summary[of]
         heads = {head: values or head for head, _, values in (c.partition("=") for c in columns.split(", "))}
         rows = [[thing["name"], *(cell(thing, values) for values in heads.values())] for thing in things]
         names = [*heads]

@@ -64,8 +64,7 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """A phase of a slot, or a burst: the tasks that a thread pushes outside any phase until it has joined
-    them."""
+    """A phase of a slot, or the tasks of one pool and function of a burst."""
 
     kind: Any  # what shares its figures: the name of a phase; pool and function of a burst
     begin: int

@@ -59,7 +59,7 @@ static void complete(ws_au32_t *word, uint32_t units, const char *call, const ch
 
 void ws_group_complete(ws_group_t *group, uint32_t units)
 {
-  WS_PROBE_LTTNG(complete, (uintptr_t)group, units); // before: the group may be gone after
+  WS_PROBE(complete, NULL, (uintptr_t)group, units); // before: the group may be gone after
   complete(word_of(group), units, "ws_group_complete", "Each task that carries the group completes one");
 }
 

@@ -197,7 +197,7 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how)
   // [edge STOP_DEKKER fence] state before the last look at inboxes
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   ws_run_left(pool, here);
-  WS_PROBE_LTTNG(pool_stop, ws_traced_pool(pool));
+  WS_PROBE(pool_stop, pool, ws_traced_pool(pool));
   if (pool->settings.report)
     ws_pool_report(pool, print, NULL);
   ws_cancel_restore(cancel);

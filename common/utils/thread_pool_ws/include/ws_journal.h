@@ -19,6 +19,7 @@ extern "C" {
 #define WS_JOURNAL_PLACES 180u ///< late bursts of a minute
 #define WS_JOURNAL_MINUTES 1457u ///< that have them: 262,260 in all, of a day and 17 minutes
 #define WS_JOURNAL_ROWS 10080u ///< minutes of a week
+#define WS_JOURNAL_CAUSES 16u ///< room for causes
 
 /// A late burst or phase, once it is examined. Times without another word are lengths.
 typedef struct {
@@ -33,23 +34,31 @@ typedef struct {
   uint32_t tid, task_tid; ///< the thread that joined; that of the longest task
   uint32_t cpu; ///< + 1: on which task_tid was when the burst was examined; 0 = not known
   uint32_t cause; ///< ws_cause_t: the main one
-  uint32_t part_ns[WS_CAUSES]; ///< [ws_cause_t] of its time over the limit; at most UINT32_MAX
-  uint32_t minute; ///< whose place it has: ws_journal_minute_t.number, its lower half
+  uint32_t minute; ///< whose place it has: ws_journal_minute_t.number
   uint32_t life; ///< of the processes with this pid: in a container each one may have 1
+  uint16_t part[WS_JOURNAL_CAUSES]; ///< [ws_cause_t] of its time over the limit, in 65,535ths
 } ws_journal_burst_t;
 
-/// All bursts and phases that ended in a minute.
+/// All bursts and phases that ended in a minute of CLOCK_REALTIME. If that is set back, a minute has those of
+/// both times.
 typedef struct {
-  uint64_t number; ///< of the journal's minutes, from 1: those in which a process ran
+  uint64_t number; ///< since 1970, from 1
   uint64_t real_ns; ///< when it was last written, of CLOCK_REALTIME
   uint64_t bursts, late;
   /// Of the late ones; the others have neither parts nor an entry. It counts by their ends, late up to 0.2 s
   /// later, so that of two minutes one may have more and the other less.
   uint64_t examined;
   uint64_t worst_ns; ///< over the limit
-  uint64_t part_ns[WS_CAUSES]; ///< [ws_cause_t] in sum
   uint64_t entries; ///< of late bursts that it has
+  uint64_t part_ns[WS_JOURNAL_CAUSES]; ///< [ws_cause_t] in sum
 } ws_journal_minute_t;
+
+/// @return ns of a late burst's time over its limit that a cause has
+static inline uint64_t ws_journal_part_ns(const ws_journal_burst_t *burst, ws_cause_t cause)
+{
+  const uint64_t over_ns = burst->length_ns > burst->limit_ns ? burst->length_ns - burst->limit_ns : 0;
+  return (uint64_t)((double)over_ns * burst->part[cause] / UINT16_MAX);
+}
 
 /// @brief Call @p each for the late bursts of all journals in a folder, one journal after the other, in order
 /// of their minutes and ends.

@@ -106,26 +106,6 @@ typedef enum {
   WS_PATTERN_UNCERTAIN, ///< one is known, but lately bursts came late, or did not come
   WS_PATTERN_LOCKED ///< bursts come when they are expected
 } ws_pattern_state_t;
-/// Why a burst started late: the first cause in time of those that hold (docs/prewake.md).
-typedef enum {
-  WS_LATE_BURST_EARLY, ///< the burst came before the worker's timer
-  WS_LATE_BURST_LATE, ///< later than such bursts came lately: the worker slept again
-  WS_LATE_GAVE_UP, ///< no later than those: the worker slept again, because waiting cost more
-  WS_LATE_PAUSE, ///< the first burst after a pause
-  WS_LATE_NO_PATTERN, ///< no timer, because no burst was expected, or a wake ahead was not worth its cost
-  WS_LATE_LEVEL, ///< no timer, because pre-wake is off, or had fallen back
-  WS_LATE_PLACES, ///< no timer, because other workers, or the thread that pushes, had the places
-  WS_LATE_CAP, ///< no timer, because the worker had no CPU time left to spin
-  WS_LATE_TIMER, ///< the timer fired, and the worker ran late
-  WS_LATE_BUSY_CPU, ///< the worker woke on the CPU of the thread that pushes
-  WS_LATE_CPU_TAKEN, ///< the worker was awake, and another thread or the host had its CPU
-  WS_LATE_CALL, ///< the push called the worker late
-  WS_LATE_WAKE, ///< the worker slept until the push called it
-  WS_LATE_CAUSES
-} ws_late_t;
-
-/// @return a few words in English, "gave up early"; NULL if @p cause is none
-const char *ws_late_name(ws_late_t cause);
 
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
@@ -149,10 +129,9 @@ typedef struct {
   uint64_t throttled_looks; ///< seconds in which the control group's quota was used up
   ws_wake_latency_t wake[2][WS_WAKE_GAPS]; ///< [ws_wake_by_t][class of sleep]
 
-  // Late starts (prewake/ws_prewake_stats.c).
+  // Starts of bursts: from the first push to the first task on a worker.
   uint64_t started_bursts; ///< bursts of which a worker took a task
-  uint64_t late_ns_p90; ///< time from a burst to its first task on a worker: about one in ten is longer
-  uint64_t late_by[WS_LATE_CAUSES]; ///< those, by cause
+  uint64_t late_ns_p90; ///< length of their starts: about one in ten is longer
 } ws_prewake_stats_t;
 
 /// @brief ws_pool_prewake_stats() into @p bytes. For callers that do not compile this header.
@@ -190,7 +169,7 @@ static inline uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *t
   return ws_pool_stats_sized(pool, &out);
 }
 
-/// @brief Report the statistics as at most 48 lines of at most 100 characters, without line ends.
+/// @brief Report the statistics as at most 60 lines of at most 100 characters, without line ends.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens
 /// @threads   any thread, while the pool exists; also after its stop
 void ws_pool_report(const struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);

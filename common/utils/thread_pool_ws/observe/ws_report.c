@@ -130,18 +130,8 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
       burst_ns / 1000, share);
   say(out, "  cut short  busy-polls: by the limit %llu, by other threads %llu; quota used up in %llu seconds",
       (ull_t)stats->capped_spins, (ull_t)stats->preempted_spins, (ull_t)stats->throttled_looks);
-}
-
-static void say_late(const out_t *out, const ws_prewake_stats_t *stats)
-{
-  uint64_t late = 0;
-  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    late += stats->late_by[i];
-  say(out, "  late start %llu of %llu took longer than %.1f us%s", (ull_t)late, (ull_t)stats->started_bursts,
-      us(stats->late_ns_p90), late > 0 ? "; cause:" : "");
-  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
-    if (stats->late_by[i] > 0)
-      say(out, "  %26s %7llu", ws_late_name((ws_late_t)i), (ull_t)stats->late_by[i]);
+  say(out, "  starts     %llu bursts on workers, nine of ten within %.1f us of their first push",
+      (ull_t)stats->started_bursts, us(stats->late_ns_p90));
 }
 
 /// Late bursts, by cause.
@@ -227,7 +217,6 @@ void ws_pool_report(const ws_pool_t *pool, void (*line)(void *arg, const char *t
   say_decisions(&out, &total, sum.futile_wakes);
   say_pattern(&out, &prewake);
   say_prewake(&out, &prewake, total.workers);
-  say_late(&out, &prewake);
   say_ledger(&out, pool);
   say_worst(&out, pool);
   say_latencies(&out, &prewake);

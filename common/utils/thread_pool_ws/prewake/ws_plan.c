@@ -132,8 +132,7 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   return (ws_plan_t){.rise_ns = (uint64_t)(expected_ns - choice.lead_ns),
                      .give_up_ns = (uint64_t)(expected_ns + choice.wait_ns),
                      .expected_ns = (uint64_t)expected_ns,
-                     .phase = (int32_t)index,
-                     .late_ns_max = ws_window_quantile(how.late, 1000)};
+                     .phase = (int32_t)index};
 }
 
 /// A timer wake for the burst whose time a hint has given, if there is one; else rise_ns is 0.
@@ -146,12 +145,11 @@ static ws_plan_t plan_hint(const ws_worker_t *worker)
     return (ws_plan_t){0}; // over, or the worker has woken for it already
   const ws_window_t *waking = &its->wakes[its->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
-  const uint64_t miss_ns = (uint64_t)ws_miss_ns(worker);
   return (ws_plan_t){.rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns),
-                     .give_up_ns = expected_ns + miss_ns, // it waits as long as a wake would cost
+                     // it waits as long as a wake would cost
+                     .give_up_ns = expected_ns + (uint64_t)ws_miss_ns(worker),
                      .expected_ns = expected_ns,
-                     .phase = -1,
-                     .late_ns_max = (int64_t)miss_ns};
+                     .phase = -1};
 }
 
 /// @return whether the worker may set its timer: no more are set than workers may be awake or are needed
@@ -165,20 +163,15 @@ static bool arm(const struct ws_pool_s *pool, uint32_t needed)
 }
 
 /// May the worker have the timer of @p plan? If so it is counted in armed until ws_prewake_disarm().
-/// @return WS_LATE_WAKE, or why it has none: what a late start of its next burst is then because of
-static ws_late_t set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_t *plan)
+static bool set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_t *plan)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const bool lower = ws_spin_mode(pool) == WS_SPIN_OFF || ws_hint_load(&pool->prewake->lowered) != 0;
-  if (plan->rise_ns == 0)
-    return lower ? WS_LATE_LEVEL : WS_LATE_NO_PATTERN;
-  if (ws_spin_forecast(worker, plan->rise_ns) <= 0)
-    return WS_LATE_CAP; // it would have no CPU time left to spin
-  if (ws_near_stops_producer(worker))
-    return WS_LATE_PLACES; // its only CPU is the producer's
+  if (plan->rise_ns == 0 || ws_spin_forecast(worker, plan->rise_ns) <= 0 // no CPU time left to spin
+      || ws_near_stops_producer(worker)) // its only CPU is the producer's
+    return false;
   // With more workers than the burst needs, some would usually find no task.
   const uint32_t takers = plan->phase >= 0 ? outlook->phase[plan->phase].takers : 0;
-  return arm(pool, takers > 0 ? takers : pool->workers) ? WS_LATE_WAKE : WS_LATE_PLACES;
+  return arm(pool, takers > 0 ? takers : pool->workers);
 }
 
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
@@ -192,8 +185,7 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
     if (other.rise_ns != 0 && (plan.rise_ns == 0 || other.rise_ns < plan.rise_ns))
       plan = other;
   }
-  worker->prewake->unset = set(worker, outlook, &plan);
-  if (worker->prewake->unset != WS_LATE_WAKE)
+  if (!set(worker, outlook, &plan))
     plan.rise_ns = 0;
   return plan;
 }

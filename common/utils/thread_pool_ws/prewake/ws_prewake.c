@@ -100,9 +100,8 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns)
     ws_stat_store(&its->taken[its->burst].arrival_ns, arrival_ns);
     ws_stat_store(&its->taken[its->burst].tasks, 1);
     if (ws_stat_load(&pools->started_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)
-      ws_late_start(worker, arrival_ns, now_ns, called_ns);
+      ws_start_note(worker->pool, arrival_ns, now_ns);
   }
-  its->gave_up.rise_ns = 0;
 }
 
 void ws_prewake_took_more(ws_worker_t *worker)
@@ -198,8 +197,6 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
     }
   }
   ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
-  if (its->by_timer && !its->found)
-    its->gave_up = its->plan;
   its->by_timer = false;
   its->waking_ns = -1;
   its->plan = ws_plan_choose(worker, &outlook);
@@ -207,8 +204,8 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
   if (!ws_hint_load(&pool->quiet)) // as in ws_prewake_idle()
     ws_hint_store(&pool->quiet, 1);
   if (its->plan.rise_ns != 0)
-    WS_PROBE_LTTNG(prewake, ws_traced_pool(pool), (int32_t)worker->index, 0u, its->plan.rise_ns,
-                   its->plan.expected_ns);
+    WS_PROBE(prewake, pool, ws_traced_pool(pool), (int32_t)worker->index, 0u, its->plan.rise_ns,
+             its->plan.expected_ns);
   return its->plan.rise_ns;
 }
 

@@ -141,7 +141,6 @@ typedef struct {
   uint64_t give_up_ns; ///< how long the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
-  int64_t late_ns_max; ///< how late such bursts came at most, lately
 } ws_plan_t;
 
 /// Of a worker.
@@ -153,8 +152,6 @@ struct ws_prewake_worker_s {
   int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
   bool by_timer; ///< P its timer woke it
   bool is_armed; ///< P it is counted in armed
-  ws_plan_t gave_up; ///< P of its last timer wake, if no burst came for it; rise_ns 0 = one came
-  ws_late_t unset; ///< P why its sleep has no timer; WS_LATE_WAKE = for no reason of these
   bool found; ///< P it has run a task since
   uint64_t locks; ///< P outlook.locks that lead[] belongs to
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
@@ -213,11 +210,9 @@ struct ws_prewake_pool_s {
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
-  // Late starts (ws_prewake_stats.c).
   ws_au64_t started_ns; ///< S arrival of the burst whose start was noted last
   ws_au64_t starts; ///< S bursts that a worker has started
-  ws_au64_t late_ns; ///< S the 90th percentile of their lateness, about
-  ws_au64_t late_by[WS_LATE_CAUSES]; ///< S those above that, by cause
+  ws_au64_t start_p90_ns; ///< S the 90th percentile of how long that took, about
   // The level.
   ws_au32_t lowered; ///< S levels below the top
   ws_au64_t span_ns; ///< O the guard: time without trouble until the level rises
@@ -267,7 +262,7 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
 /// @return CPU time that it costs to have been asleep when work came
 double ws_miss_ns(const ws_worker_t *worker);
 
-/// @brief The worker is the first that has found a task of the burst: if that is late, count why.
-void ws_late_start(ws_worker_t *worker, uint64_t arrival_ns, uint64_t found_ns, uint64_t called_ns);
+/// @brief A worker is the first that has found a task of the burst, at @p found_ns.
+void ws_start_note(struct ws_pool_s *pool, uint64_t arrival_ns, uint64_t found_ns);
 
 #endif

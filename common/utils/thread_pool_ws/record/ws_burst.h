@@ -2,8 +2,8 @@
 /// @file ws_burst.h
 /// The function that takes events for the rings, and sees bursts and phases begin and end.
 ///
-/// A burst begins with the first push of a thread that is in no task and no phase, and ends when it has
-/// waited for that group.
+/// A burst (docs/glossary.md) begins with the first push of a thread that is in no task and no phase. It ends
+/// when the thread has waited for the group that it pushed last.
 #ifndef WS_BURST_H
 #define WS_BURST_H
 

@@ -67,15 +67,15 @@ void ws_file_begin(const ws_settings_t *settings)
   snprintf(in->own, sizeof(in->own), "tpool-ws-%s-%u-%llu", program, own.head.pid,
            (unsigned long long)own.head.real_ns);
   in->bound = (uint64_t)settings->record_mb << 20;
-  ws_journal_begin(folder, program, own.head.pid, own.head.own_ns);
+  ws_journal_begin(folder, program, own.head.pid, (uint32_t)own.head.own_ns);
 }
 
 static bool write_journal(bool ends)
 {
-  uint64_t now_ns, real_ns, bursts, late;
-  ws_clock_pair(&now_ns, &real_ns);
+  const uint64_t real_ns = ws_os_real_ns();
+  uint64_t bursts, late;
   ws_ledgers_new(&bursts, &late);
-  ws_journal_count(now_ns, real_ns, bursts, late);
+  ws_journal_count(real_ns, bursts, late);
   const bool good = ws_journal_write(real_ns, own.folder.removed, ends);
   own.folder.removed = good ? 0 : own.folder.removed;
   return good;
@@ -116,7 +116,7 @@ static int open_file(void)
     return make_file(path);
   if (file < 0)
     return -1;
-  const bool is_own = fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid();
+  const bool is_own = ws_held_file_is_own(file, &about);
   own.is_whole &= is_own && about.st_size >= (off_t)sizeof(own.head); // else it was cut short
   if (is_own)
     return file;

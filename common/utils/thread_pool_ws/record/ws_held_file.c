@@ -42,8 +42,7 @@ int ws_held_file_take(const char *path, void **held, struct stat *about)
 {
   ws_held_file_let_go(held);
   const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  const bool is_own =
-      file >= 0 && fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid();
+  const bool is_own = file >= 0 && ws_held_file_is_own(file, about);
   if (is_own)
     hold(path, held);
   if (is_own && *held)
@@ -65,8 +64,7 @@ bool ws_held_file_is_left(int folder, const char *name, bool removes)
 {
   struct stat found, named;
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  const bool left = file >= 0 && fstat(file, &found) == 0 && S_ISREG(found.st_mode)
-                    && found.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0
+  const bool left = file >= 0 && ws_held_file_is_own(file, &found) && flock(file, LOCK_EX | LOCK_NB) == 0
                     && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0
                     && ws_held_file_is_same(&found, &named);
   if (left && removes)

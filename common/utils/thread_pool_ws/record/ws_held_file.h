@@ -7,6 +7,7 @@
 #define WS_HELD_FILE_H
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../os/ws_os.h"
 
@@ -30,6 +31,12 @@ bool ws_held_file_is_left(int folder, const char *name, bool removes);
 static inline bool ws_held_file_is_same(const struct stat *one, const struct stat *other)
 {
   return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/// @return whether an open file is a regular one of this user
+static inline bool ws_held_file_is_own(int file, struct stat *about)
+{
+  return fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid();
 }
 
 /// @return whether a file may have that size, else SIGXFSZ could end the process; errno says why not

@@ -40,7 +40,7 @@ static void read_bursts(int file, const ws_journal_minute_t *minute, const query
   const size_t count = bytes > 0 ? (size_t)bytes / sizeof(burst[0]) : 0;
   qsort(burst, count, sizeof(burst[0]), by_first);
   for (size_t i = 0; i < count; i++)
-    if (burst[i].minute == (uint32_t)minute->number // else a later minute has its places by now
+    if (burst[i].minute == (uint32_t)minute->number // else another minute has its places by now
         && burst[i].cause < WS_CAUSES && burst[i].length_ns >= burst[i].limit_ns
         && burst[i].real_ns >= query->since_ns && burst[i].real_ns < query->until_ns
         && (query->cause == WS_CAUSES || burst[i].cause == (uint32_t)query->cause))
@@ -55,15 +55,17 @@ static int read_minutes(int file, const query_t *query)
   const ssize_t bytes = pread(file, row, WS_JOURNAL_ROWS * sizeof(*row), WS_JOURNAL_ROWS_AT);
   const int error = bytes < 0 ? -errno : 0;
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++)
-    row[i].number *= row[i].number % WS_JOURNAL_ROWS == i; // else it is damaged
+    row[i].number *= row[i].number % WS_JOURNAL_ROWS == i
+                     && row[i].number < UINT64_MAX / WS_JOURNAL_MINUTE_NS; // else it is damaged
   qsort(row, WS_JOURNAL_ROWS, sizeof(*row), by_first);
   for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i++) {
-    const uint64_t from_ns = ws_clock_since(WS_MINUTE_NS, row[i].real_ns);
-    if (row[i].number == 0)
+    const uint64_t until_ns = row[i].number * WS_JOURNAL_MINUTE_NS;
+    if (row[i].number == 0 || until_ns <= query->since_ns
+        || until_ns - WS_JOURNAL_MINUTE_NS >= query->until_ns)
       continue;
-    if (query->burst && row[WS_JOURNAL_ROWS - 1].number - row[i].number < WS_JOURNAL_MINUTES)
-      read_bursts(file, &row[i], query); // later minutes have the places of the others
-    else if (query->minute && row[i].real_ns >= query->since_ns && from_ns < query->until_ns)
+    if (query->burst)
+      read_bursts(file, &row[i], query);
+    else
       query->minute(query->arg, &row[i]);
   }
   free(row);

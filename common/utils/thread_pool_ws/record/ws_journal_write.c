@@ -12,25 +12,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ws_clock.h"
 #include "ws_held_file.h"
 
 #define NAMES 64u ///< processes of the program at one time
 
+static uint64_t over_ns(const ws_journal_burst_t *burst)
+{
+  return ws_clock_since(burst->limit_ns, burst->length_ns);
+}
+
 static struct {
   char like[PATH_MAX]; ///< its name, without the end
   char path[PATH_MAX + 20];
-  ws_minutes_t minutes;
+  uint32_t pid, life;
   ws_journal_head_t head;
-  uint64_t base; ///< number of the last minute of earlier lives: those of this life come after it
   struct stat file;
   void *lock; ///< the mapping that holds it; NULL = it has none
+  // The minute in memory.
+  ws_journal_minute_t row; ///< row.number 0 = there is none yet
+  ws_journal_burst_t burst[WS_JOURNAL_PLACES];
+  uint32_t first_new, end_new; ///< places that are not in the file
 } own;
 
-void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint64_t now_ns)
+void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life)
 {
   memset(&own, 0, sizeof(own));
   snprintf(own.like, sizeof(own.like), "%s/tpool-ws-%s", folder, program);
-  ws_minutes_begin(&own.minutes, pid, now_ns);
+  own.pid = pid;
+  own.life = life;
 }
 
 void ws_journal_end(void)
@@ -40,17 +50,36 @@ void ws_journal_end(void)
 
 uint32_t ws_journal_life(void)
 {
-  return own.minutes.life;
+  return own.life;
 }
 
-void ws_journal_late(const ws_journal_burst_t *burst)
+/// Give a late burst a place. In a full minute it takes that of the one that is least over its limit, but not
+/// the first one's.
+static void place(const ws_journal_burst_t *burst)
 {
-  ws_minutes_late(&own.minutes, burst);
+  uint32_t at = (uint32_t)own.row.entries;
+  if (at == WS_JOURNAL_PLACES) {
+    for (uint32_t i = at = 1; i < WS_JOURNAL_PLACES; i++)
+      at = over_ns(&own.burst[i]) < over_ns(&own.burst[at]) ? i : at;
+    if (over_ns(burst) <= over_ns(&own.burst[at]))
+      return;
+  }
+  own.row.entries += at == own.row.entries;
+  own.burst[at] = *burst;
+  own.first_new = at < own.first_new ? at : own.first_new;
+  own.end_new = at >= own.end_new ? at + 1 : own.end_new;
 }
 
-void ws_journal_count(uint64_t now_ns, uint64_t real_ns, uint64_t bursts, uint64_t late)
+/// Add counts to the minute.
+static void add(const ws_journal_minute_t *more)
 {
-  ws_minutes_count(&own.minutes, now_ns, real_ns, bursts, late);
+  ws_journal_minute_t *row = &own.row;
+  row->bursts += more->bursts;
+  row->late += more->late;
+  row->examined += more->examined;
+  row->worst_ns = more->worst_ns > row->worst_ns ? more->worst_ns : row->worst_ns;
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    row->part_ns[i] += more->part_ns[i];
 }
 
 static bool get(int file, void *data, size_t bytes, uint64_t at)
@@ -58,45 +87,33 @@ static bool get(int file, void *data, size_t bytes, uint64_t at)
   return pread(file, data, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-/// @return the number of the last minute in the file; 0 = there is none
-static uint64_t last_minute(int file)
+/// Nothing of the minute is in the file.
+static void renew(void)
 {
-  uint64_t last = 0;
-  ws_journal_minute_t row[72]; // a part of a week's; a young file has fewer
-  for (uint32_t i = 0; i < WS_JOURNAL_ROWS; i += 72) {
-    const ssize_t bytes = pread(file, row, sizeof(row), (off_t)ws_journal_row_at(i));
-    for (uint32_t k = 0; (ssize_t)((k + 1) * sizeof(row[0])) <= bytes; k++)
-      if (row[k].number > last && row[k].number % WS_JOURNAL_ROWS == i + k)
-        last = row[k].number;
-  }
-  return last;
+  own.first_new = 0;
+  own.end_new = (uint32_t)own.row.entries;
 }
 
-/// A process that begins in the minute in which the last one ended goes on with it: else a program that is
-/// restarted in a loop would use up the day's minutes.
-static void go_on(int file, uint64_t real_ns)
+/// Add what the file has of the minute.
+static void go_on(int file)
 {
-  ws_minute_t last;
-  uint32_t entries = 0;
-  own.base = last_minute(file);
-  memset(&last, 0, sizeof(last));
-  if (own.base == 0 || !get(file, &last.row, sizeof(last.row), ws_journal_row_at(own.base))
-      || last.row.number != own.base || last.row.real_ns / WS_MINUTE_NS != real_ns / WS_MINUTE_NS
-      || last.row.entries > WS_JOURNAL_PLACES)
+  const uint64_t number = own.row.number;
+  ws_journal_minute_t row;
+  ws_journal_burst_t burst;
+  if (number == 0 || !get(file, &row, sizeof(row), ws_journal_row_at(number)) || row.number != number)
     return;
-  if (!get(file, last.burst, last.row.entries * sizeof(last.burst[0]), ws_journal_bursts_at(own.base)))
-    return;
-  for (uint32_t i = 0; i < last.row.entries; i++) // the others could not be written
-    if (last.burst[i].minute == (uint32_t)own.base)
-      last.burst[entries++] = last.burst[i];
-  last.row.entries = entries;
-  own.base -= ws_minutes_go_on(&own.minutes, &last);
+  add(&row);
+  for (uint32_t i = 0; i < row.entries && i < WS_JOURNAL_PLACES; i++)
+    if (get(file, &burst, sizeof(burst), ws_journal_bursts_at(number) + i * sizeof(burst))
+        && burst.minute == (uint32_t)number) // else it could not be written
+      place(&burst);
+  renew();
 }
 
 /// Hold a journal of the program that no other process holds. If there is none, it holds what it held, which
 /// the next call may find again.
 /// @return an open file, or -1
-static int take(uint64_t real_ns)
+static int take(void)
 {
   char path[sizeof(own.path)];
   for (uint32_t i = 1; i <= NAMES; i++) {
@@ -123,21 +140,21 @@ static int take(uint64_t real_ns)
     if (head.magic[0] != '\0') // else the disk was full before it was written
       own.head = head;
     memcpy(own.head.magic, WS_JOURNAL_MAGIC, sizeof(own.head.magic));
-    ws_minutes_renew(&own.minutes);
-    go_on(file, real_ns);
+    renew();
+    go_on(file);
     return file;
   }
   return -1;
 }
 
 /// @return the file that it holds; if that was removed or replaced, another one
-static int open_file(uint64_t real_ns)
+static int open_file(void)
 {
   struct stat now;
   const int file = own.lock ? open(own.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
   if (file >= 0 && fstat(file, &now) == 0 && ws_held_file_is_same(&now, &own.file)) {
     if (now.st_size < own.file.st_size) // it was cut short
-      ws_minutes_renew(&own.minutes);
+      renew();
     own.file = now;
     return file;
   }
@@ -145,42 +162,75 @@ static int open_file(uint64_t real_ns)
     close(file);
   else if (own.lock && (errno == EMFILE || errno == ENFILE))
     return -1;
-  return take(real_ns);
+  return take();
 }
 
-/// Row and new bursts of a minute.
-static bool write_minute(int file, ws_minute_t *minute)
+/// Row and new bursts of the minute: bursts first. Readers leave out those for which there is no room.
+static bool write_minute(int file)
 {
-  const uint64_t number = own.base + minute->row.number, bytes = sizeof(minute->burst[0]);
-  ws_journal_minute_t row = minute->row;
-  if (!minute->is_new)
+  const uint64_t number = own.row.number, bytes = sizeof(own.burst[0]), first = own.first_new;
+  if (number == 0)
     return true;
-  row.number = number;
-  for (uint32_t i = minute->first_new; i < minute->end_new; i++)
-    minute->burst[i].minute = (uint32_t)number;
-  // Bursts before the row that counts them. Readers leave out those for which there is no room.
-  const bool has_bursts = minute->end_new <= minute->first_new
-                          || ws_held_file_put(file, &minute->burst[minute->first_new],
-                                              (minute->end_new - minute->first_new) * bytes,
-                                              ws_journal_bursts_at(number) + minute->first_new * bytes);
-  if (!ws_held_file_put(file, &row, sizeof(row), ws_journal_row_at(number)) || !has_bursts)
+  for (uint64_t i = first; i < own.end_new; i++)
+    own.burst[i].minute = (uint32_t)number;
+  const bool has_bursts = own.end_new <= first
+                          || ws_held_file_put(file, &own.burst[first], (own.end_new - first) * bytes,
+                                              ws_journal_bursts_at(number) + first * bytes);
+  if (!ws_held_file_put(file, &own.row, sizeof(own.row), ws_journal_row_at(number)) || !has_bursts)
     return false;
-  minute->is_new = false;
-  minute->first_new = WS_JOURNAL_PLACES;
-  minute->end_new = 0;
+  own.first_new = WS_JOURNAL_PLACES;
+  own.end_new = 0;
   return true;
+}
+
+/// Have the minute of that time in memory.
+static void turn_to(uint64_t real_ns)
+{
+  const uint64_t number = real_ns / WS_JOURNAL_MINUTE_NS + 1;
+  if (number == own.row.number)
+    return;
+  const int file = open_file();
+  if (file >= 0)
+    write_minute(file); // what cannot be written is lost
+  memset(&own.row, 0, sizeof(own.row));
+  own.row.number = number;
+  own.row.real_ns = real_ns;
+  renew();
+  if (file >= 0) {
+    go_on(file);
+    close(file);
+  }
+}
+
+void ws_journal_late(const ws_journal_burst_t *burst)
+{
+  ws_journal_minute_t one = {.examined = 1, .worst_ns = over_ns(burst)};
+  ws_journal_burst_t late = *burst;
+  turn_to(burst->real_ns);
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    one.part_ns[i] = ws_journal_part_ns(burst, (ws_cause_t)i);
+  add(&one);
+  late.pid = own.pid;
+  late.life = own.life;
+  place(&late);
+}
+
+void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late)
+{
+  turn_to(real_ns);
+  own.row.real_ns = real_ns;
+  if (bursts > 0)
+    add(&(ws_journal_minute_t){.bursts = bursts, .late = late});
 }
 
 bool ws_journal_write(uint64_t real_ns, uint64_t removed, bool ends)
 {
-  ws_minute_t *newest = &own.minutes.at[own.minutes.newest], *other = &own.minutes.at[1 - own.minutes.newest];
-  const int file = open_file(real_ns);
+  const int file = open_file();
   if (file < 0)
     return false;
   own.head.removed += removed;
   own.head.until_ns = ends ? UINT64_MAX : real_ns;
-  bool good = write_minute(file, other);
-  good = write_minute(file, newest) && good;
+  bool good = write_minute(file);
   good = ws_held_file_put(file, &own.head, sizeof(own.head), 0) && good;
   own.head.removed -= good ? 0 : removed;
   const int error = errno;

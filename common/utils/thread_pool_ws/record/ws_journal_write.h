@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_journal_write.h
 /// The journal (../include/ws_journal.h) of this process: a file that it holds (ws_held_file.h), and that the
-/// next process of its program goes on with. Minutes and their late bursts have fixed places: a new minute
-/// takes those of the one 1,457 minutes, or for its own row a week, before. Minutes without late bursts are
-/// holes in the file.
+/// next process of its program goes on with. Each minute of CLOCK_REALTIME has a fixed place for its row, and
+/// one for its late bursts: those of the minute a week, or 1,457 minutes, before. Minutes without late bursts
+/// are holes in the file.
+///
+/// One minute is in memory, with what the file has of it: of this process, of one before, or of the same time
+/// before the clock was set back. A late burst of another minute, which is examined after its end, makes that
+/// one the minute in memory.
 /// @threads  the scribe's, but for ws_journal_begin()
 #ifndef WS_JOURNAL_WRITE_H
 #define WS_JOURNAL_WRITE_H
 
-#include "ws_minutes.h" // IWYU pragma: export
+#include <stdbool.h>
 
-#define WS_JOURNAL_MAGIC "WSJRN001" ///< also a change of ws_cause_t is another version
+#include "../include/ws_journal.h" // IWYU pragma: export
+
+#define WS_JOURNAL_MAGIC "WSJRN002" ///< also a change of ws_cause_t is another version
 #define WS_JOURNAL_END ".journal"
 
 /// What the file begins with. The rows of minutes follow, then the late bursts.
@@ -19,10 +25,12 @@ typedef struct {
   uint64_t until_ns; ///< of CLOCK_REALTIME: it is written so far; UINT64_MAX = its last process has ended
   uint64_t removed; ///< files of earlier lives that went, so far: settings.record_mb
 } ws_journal_head_t;
+#define WS_JOURNAL_MINUTE_NS 60000000000u
 #define WS_JOURNAL_ROWS_AT 4096u
 #define WS_JOURNAL_BURSTS_AT (WS_JOURNAL_ROWS_AT + WS_JOURNAL_ROWS * sizeof(ws_journal_minute_t))
 
-_Static_assert(sizeof(ws_journal_burst_t) == 160 && sizeof(ws_journal_minute_t) == 184, "no holes");
+_Static_assert(sizeof(ws_journal_burst_t) <= 128, "bytes of a late burst");
+_Static_assert((uint32_t)WS_CAUSES <= WS_JOURNAL_CAUSES, "room for all causes");
 
 /// @return where in the file the row of a minute is
 static inline uint64_t ws_journal_row_at(uint64_t minute)
@@ -36,8 +44,8 @@ static inline uint64_t ws_journal_bursts_at(uint64_t minute)
   return WS_JOURNAL_BURSTS_AT + minute % WS_JOURNAL_MINUTES * WS_JOURNAL_PLACES * sizeof(ws_journal_burst_t);
 }
 
-/// @brief Begin. The file is made by the first write. @param now_ns  of the rings' clock
-void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint64_t now_ns);
+/// @brief Begin. The first late burst, count or write makes the file. @param life  ws_journal_burst_t.life
+void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life);
 
 /// @brief The library is unloaded: let go of the lock.
 void ws_journal_end(void);
@@ -45,8 +53,10 @@ void ws_journal_end(void);
 /// @return ws_journal_burst_t.life of this process's. @threads any
 uint32_t ws_journal_life(void);
 
+/// @brief Enter an examined late burst.
 void ws_journal_late(const ws_journal_burst_t *burst);
-void ws_journal_count(uint64_t now_ns, uint64_t real_ns, uint64_t bursts, uint64_t late);
+/// @brief Bursts have ended since the last call, so many of them late.
+void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late);
 
 /// @brief Write what is new. @param removed  files of earlier lives that went since the last call
 /// @return false: errno says why; the next call writes it again

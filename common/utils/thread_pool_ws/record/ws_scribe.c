@@ -87,7 +87,7 @@ static void enter_journal(const entry_t *entry)
   uint64_t now_ns, real_ns;
   ws_clock_pair(&now_ns, &real_ns);
   ws_journal_burst_t late = {.end_ns = burst->end,
-                             .real_ns = real_ns - (now_ns - burst->end),
+                             .real_ns = real_ns - ws_clock_since(burst->end, now_ns),
                              .length_ns = burst->end - burst->begin,
                              .limit_ns = burst->limit,
                              .key = burst->key,
@@ -100,32 +100,23 @@ static void enter_journal(const entry_t *entry)
                              .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
                              .cause = burst->cause};
   for (uint32_t i = 0; i < WS_CAUSES; i++)
-    late.part_ns[i] = burst->part[i] < UINT32_MAX ? (uint32_t)burst->part[i] : UINT32_MAX;
+    late.part[i] = (uint16_t)(burst->part[i] * UINT16_MAX / (late.length_ns - late.limit_ns));
   ws_journal_late(&late);
 }
 
-/// @brief Count a late burst, and note it for readers of the rings.
+/// @brief Count a late burst, and enter it into the journal.
 static void enter(entry_t *entry)
 {
   ws_late_burst_t *burst = &entry->burst;
-  ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
-  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
-  if (ring != &ws_ring_none) {
-    ws_ring_put(ring, now_ns, WS_NOTE_LATE, burst->pool, length);
-    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_TID, entry->tid);
-    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_AGO, now_ns - burst->end);
-  }
-  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+  const uint64_t over_ns = burst->end - burst->begin - burst->limit;
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
     part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
-    if (part[i] > 0 && ring != &ws_ring_none)
-      ws_ring_put(ring, now_ns, WS_NOTE_PART, i, part[i]);
-  }
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
     ws_ledger_cause(entry->ledger, part, burst->cause);
   if (ws_file_folder()[0])
     enter_journal(entry);
-  WS_PROBE_LTTNG(late_burst, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
+  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
 }
 
 /// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
@@ -276,7 +267,6 @@ static void write_files(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns, bo
 static void *scribe(void *unused)
 {
   pthread_setname_np(pthread_self(), "ws_scribe");
-  ws_self()->ring = ws_ring_take();
   for (bool ended = true;;) {
     uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] nothing comes later
     const bool ends = state & ENDS;

@@ -202,7 +202,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
     free_pool(pool);
     return result;
   }
-  WS_PROBE(pool_start, ws_traced_pool(pool), checked.name, pool->workers, pool->cpus, pool->worker_cpus);
+  WS_PROBE(pool_start, pool, ws_traced_pool(pool), checked.name, pool->workers, pool->cpus,
+           pool->worker_cpus);
   pool->settings.name = NULL; // the user may free it from now on
   pool->settings.cores = NULL;
   ws_process_add(pool);

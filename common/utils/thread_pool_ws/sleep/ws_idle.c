@@ -276,13 +276,13 @@ static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
   ws_affinity_return(worker, 0);
   ws_hint_store(&its->alarm_ns, 0);
   const uint32_t by_timer = end == END_RETRY ? END_RISE : end;
-  WS_PROBE(unpark, ws_traced_pool(worker->pool), (int32_t)worker->index, by_timer);
   if (end != END_WORK)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
     ws_store_relaxed(&its->token, 0);
   its->rose_ns = ws_os_now_ns();
   const bool is_called = end == END_TOKEN && its->called_ns != 0;
-  WS_NOTE(worker->pool, WS_NOTE_UNPARK, by_timer, is_called ? its->rose_ns - its->called_ns : 0, 0);
+  WS_PROBE(unpark, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index, by_timer,
+           is_called ? its->rose_ns - its->called_ns : 0);
   ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
   ws_observe(worker, WS_OBSERVED_UNPARK);
   return (ws_slept_t){.by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH,
@@ -312,7 +312,6 @@ uint64_t ws_park_begin(ws_worker_t *worker)
 
 ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
 {
-  WS_PROBE(park, ws_traced_pool(worker->pool), (int32_t)worker->index);
-  WS_NOTE(worker->pool, WS_NOTE_PARK, 0, 0, 0);
+  WS_PROBE(park, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index);
   return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
 }

@@ -177,8 +177,8 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
 ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment)
 {
   const ws_decision_t decision = ws_decide(moment);
-  WS_PROBE_LTTNG(decide, ws_traced_pool(pool), ws_traced_worker(here.worker), ws_decided_name(decision.why),
-                 decision.wakes);
+  WS_PROBE(decide, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), ws_decided_name(decision.why),
+           decision.wakes);
   if (here.queue)
     ws_count(&here.queue->count.decided[decision.why], 1);
   else

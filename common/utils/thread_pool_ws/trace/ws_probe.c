@@ -73,22 +73,18 @@ void ws_provider_find(void)
 
 // The events of a phase: here, so that the tests of the patches can look between them and ws_traced.c.
 
-#define OF(frame, slot, last) ((uint64_t)((frame)&0xffff) << 32 | ((slot)&0xffff) << 16 | ((last)&0xffff))
-
 void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)
 {
   if (phase == WS_TRACE_SYMBOL_PROCESSING)
-    WS_PROBE(symbol_processing_begin, frame, slot, id);
+    WS_PROBE(symbol_processing_begin, NULL, frame, slot, id);
   else
-    WS_PROBE(ulsch_decoding_begin, frame, slot, id);
-  WS_NOTE(NULL, WS_NOTE_PHASE, phase, OF(frame, slot, id), 0);
+    WS_PROBE(ulsch_decoding_begin, NULL, frame, slot, id);
 }
 
 void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
 {
   if (phase == WS_TRACE_SYMBOL_PROCESSING)
-    WS_PROBE(symbol_processing_end, frame, slot, id, tasks);
+    WS_PROBE(symbol_processing_end, NULL, frame, slot, id, tasks);
   else
-    WS_PROBE(ulsch_decoding_end, frame, slot, id, tasks);
-  WS_NOTE(NULL, WS_NOTE_PHASE_END, phase, OF(frame, slot, tasks), 0);
+    WS_PROBE(ulsch_decoding_end, NULL, frame, slot, id, tasks);
 }

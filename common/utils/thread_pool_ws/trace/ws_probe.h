@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_probe.h
-/// WS_PROBE(event, fields...): an event for the rings (record/) and for LTTng, where one of them has a table.
-/// Else the fields are not even evaluated. WS_PROBE_LTTNG: for LTTng alone, nothing in a build without.
+/// WS_PROBE(event, pool, fields...): an event for two sinks, the rings (record/) and LTTng, if one of them
+/// has a table. Else the fields are not even evaluated. What the rings do not take is nothing in a build
+/// without LTTng.
 ///
 /// LTTng's provider of the pool's events is a library of its own, libthread_pool_ws_lttng.so (ws_tp.c). A
 /// program loads it only for traces, so that a program which links the pool has none of lttng-ust's threads.
@@ -14,60 +15,63 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_5
-#define WS_PROVIDER_NAME "ws_provider_table_5"
+#define WS_PROVIDER_TABLE ws_provider_table_6
+#define WS_PROVIDER_NAME "ws_provider_table_6"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
-#define WS_EVENT_TASK (uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group)
-#define WS_EVENT_PHASE (uint32_t frame, uint32_t slot, uint32_t id)
-#define WS_EVENT_PHASE_END (uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks)
-
-/// The events: X(name, parameters, their names...). ws_tp.h describes them to LTTng, docs/tracing.md to
-/// users.
-// clang-format off
-#define WS_EVENTS(X) \
-  X(pool_start, (uint32_t pool, const char *name, uint32_t workers, uint32_t cpus, uint32_t worker_cpus), \
-    pool, name, workers, cpus, worker_cpus) \
-  X(pool_stop, (uint32_t pool), pool) \
-  X(push, WS_EVENT_TASK, pool, worker, func, arg, group) \
-  X(run_begin, WS_EVENT_TASK, pool, worker, func, arg, group) \
-  X(run_as, (uintptr_t func, uintptr_t arg), func, arg) \
-  X(run_end, (uint32_t pool, int32_t worker, uintptr_t arg), pool, worker, arg) \
-  X(decide, (uint32_t pool, int32_t worker, const char *why, uint32_t wakes), pool, worker, why, wakes) \
-  X(wake, (uint32_t pool, int32_t worker, int32_t by), pool, worker, by) \
-  X(steal, (uint32_t pool, int32_t worker, int32_t victim), pool, worker, victim) \
-  X(complete, (uintptr_t group, uint32_t units), group, units) \
-  X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), pool, worker, group) \
-  X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), pool, worker, group, waits) \
-  X(park, (uint32_t pool, int32_t worker), pool, worker) \
-  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer), pool, worker, by_timer) \
-  X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
-    pool, worker, workers, rise_ns, burst_ns) \
-  X(late, (uint32_t pool, int32_t worker, const char *cause, uint64_t late_ns), \
-    pool, worker, cause, late_ns) \
-  X(late_burst, (uint32_t pool, const char *cause, uint64_t over_ns), pool, cause, over_ns) \
-  X(symbol_processing_begin, WS_EVENT_PHASE, frame, slot, id) \
-  X(ulsch_decoding_begin, WS_EVENT_PHASE, frame, slot, id) \
-  X(symbol_processing_end, WS_EVENT_PHASE_END, frame, slot, id, tasks) \
-  X(ulsch_decoding_end, WS_EVENT_PHASE_END, frame, slot, id, tasks)
-// clang-format on
-
-#define WS_EVENT_MEMBER(name, parameters, ...) void(*name) parameters;
-/// What the rings take:
+/// What the rings take of an event: kind, small, address.
 ///   RUN RAN JOIN JOINED  small: the pool; address: of RUN the task's function, else the group
 ///   PUSH                 small: the pool; address: the group. In a ring: so many tasks one after the other
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
-///   LATE PART            of the scribe. A burst has ended late: pool, its ns. Then causes, their ns, and as
-///                        small WS_PART_TID: the thread that joined, WS_PART_AGO: ns since the end
 // clang-format off
 typedef enum {
-  WS_NOTE_RUN = 1, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK, WS_NOTE_UNPARK,
-  WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_LATE, WS_NOTE_PART
+  WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,
+  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END
 } ws_note_t;
+
+/// The events: X(name, (fields), (their names), kind, small, address for the rings, func of PUSH).
+/// ws_tp.h describes them to LTTng, docs/tracing.md to users.
+#define WS_EVENTS(X) \
+  X(pool_start, (uint32_t pool, const char *name, uint32_t workers, uint32_t cpus, uint32_t worker_cpus), \
+    (pool, name, workers, cpus, worker_cpus), NONE, 0, 0) \
+  X(pool_stop, (uint32_t pool), (pool), NONE, 0, 0) \
+  X(push, (WS_EVENT_TASK), (pool, worker, func, arg, group), PUSH, pool, group, func) \
+  X(run_begin, (WS_EVENT_TASK), (pool, worker, func, arg, group), RUN, pool, func) \
+  X(run_as, (uintptr_t func, uintptr_t arg), (func, arg), NONE, 0, 0) \
+  X(run_end, (uint32_t pool, int32_t worker, uintptr_t arg, uintptr_t group), \
+    (pool, worker, arg, group), RAN, pool, group) \
+  X(decide, (uint32_t pool, int32_t worker, const char *why, uint32_t wakes), (pool, worker, why, wakes), \
+    NONE, 0, 0) \
+  X(wake, (uint32_t pool, int32_t worker, int32_t by), (pool, worker, by), \
+    WAKE, 0, (uint64_t)pool << 16 | (uint32_t)worker) \
+  X(steal, (uint32_t pool, int32_t worker, int32_t victim), (pool, worker, victim), NONE, 0, 0) \
+  X(complete, (uintptr_t group, uint32_t units), (group, units), NONE, 0, 0) \
+  X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), (pool, worker, group), JOIN, pool, group) \
+  X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), \
+    (pool, worker, group, waits), JOINED, pool, group) \
+  X(park, (uint32_t pool, int32_t worker), (pool, worker), PARK, 0, 0) \
+  X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer, uint64_t since_call_ns), \
+    (pool, worker, by_timer, since_call_ns), UNPARK, by_timer, since_call_ns) \
+  X(prewake, (uint32_t pool, int32_t worker, uint32_t workers, uint64_t rise_ns, uint64_t burst_ns), \
+    (pool, worker, workers, rise_ns, burst_ns), NONE, 0, 0) \
+  X(late_burst, (uint32_t pool, const char *cause, uint64_t over_ns), (pool, cause, over_ns), NONE, 0, 0) \
+  X(symbol_processing_begin, (WS_EVENT_PHASE), (frame, slot, id), PHASE, WS_TRACE_SYMBOL_PROCESSING, \
+    WS_SLOT_WORD(id)) \
+  X(ulsch_decoding_begin, (WS_EVENT_PHASE), (frame, slot, id), PHASE, WS_TRACE_ULSCH_DECODING, \
+    WS_SLOT_WORD(id)) \
+  X(symbol_processing_end, (WS_EVENT_PHASE, uint32_t tasks), (frame, slot, id, tasks), \
+    PHASE_END, WS_TRACE_SYMBOL_PROCESSING, WS_SLOT_WORD(tasks)) \
+  X(ulsch_decoding_end, (WS_EVENT_PHASE, uint32_t tasks), (frame, slot, id, tasks), \
+    PHASE_END, WS_TRACE_ULSCH_DECODING, WS_SLOT_WORD(tasks))
 // clang-format on
-enum { WS_PART_TID = 1022, WS_PART_AGO };
+#define WS_EVENT_TASK uint32_t pool, int32_t worker, uintptr_t func, uintptr_t arg, uintptr_t group
+#define WS_EVENT_PHASE uint32_t frame, uint32_t slot, uint32_t id
+#define WS_SLOT_WORD(last) ((uint64_t)(frame & 0xffff) << 32 | (slot & 0xffff) << 16 | ((last)&0xffff))
+#define WS_WORDS(...) __VA_ARGS__ ///< without the parentheses
+
+#define WS_EVENT_MEMBER(name, fields, ...) void (*name)(WS_WORDS fields);
 
 struct ws_pool_s;
 
@@ -113,20 +117,30 @@ void ws_provider_find(void);
 #define WS_PROBE_SEEN() WS_UNLIKELY(ws_hint_load(&ws_provider) != NULL)
 #endif
 
-#define WS_PROBE(event, ...)                                                                                 \
-  do {                                                                                                       \
-    if (WS_PROBE_SEEN() && ws_provider_events()->event)                                                      \
-      ws_provider_events()->event(__VA_ARGS__);                                                              \
-  } while (0)
-/// For the rings, beside WS_PROBE(). @p pool  that the event is about. @p func  of PUSH
-#define WS_NOTE(pool, kind, small, address, func) WS_PROBE(note, pool, kind, small, address, func)
 #ifdef WS_LTTNG
-#define WS_PROBE_LTTNG WS_PROBE
+#define WS_HAS_LTTNG true
 #else
-#define WS_PROBE_LTTNG(...)                                                                                  \
-  while (false)                                                                                              \
-  WS_PROBE(__VA_ARGS__) // the fields are used
+#define WS_HAS_LTTNG false
 #endif
+#define WS_FIRST_TWO(one, two, ...) one, two
+#define WS_EMIT(name, fields, names, kind, small, ...)                                                       \
+  enum { WS_RINGS_TAKE_##name = WS_NOTE_##kind };                                                            \
+  static inline void ws_emit_##name(const struct ws_pool_s *of, WS_WORDS fields)                             \
+  {                                                                                                          \
+    const ws_provider_t *sink = ws_provider_events();                                                        \
+    if (WS_HAS_LTTNG && sink->name)                                                                          \
+      sink->name names;                                                                                      \
+    if (WS_NOTE_##kind != WS_NOTE_NONE && sink->note) /* last: to judge a late burst takes time */           \
+      sink->note(of, WS_NOTE_##kind, small, WS_FIRST_TWO(__VA_ARGS__, 0, 0));                                \
+  }
+WS_EVENTS(WS_EMIT)
+
+/// @param of  the pool that the event is about; NULL = none
+#define WS_PROBE(event, of, ...)                                                                             \
+  do {                                                                                                       \
+    if ((WS_HAS_LTTNG || WS_RINGS_TAKE_##event) && WS_PROBE_SEEN())                                          \
+      ws_emit_##event(of, __VA_ARGS__);                                                                      \
+  } while (0)
 
 /// @param phase  one that ws_trace_slot.h names
 void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);

@@ -10,10 +10,11 @@
 
 #include "ws_probe.h"
 
-#define FUNCTION(name, parameters, ...)                                                                      \
-  static void name parameters                                                                                \
+#define CALL(...) lttng_ust_tracepoint(__VA_ARGS__) // once WS_WORDS is expanded
+#define FUNCTION(name, fields, names, ...)                                                                   \
+  static void name(WS_WORDS fields)                                                                          \
   {                                                                                                          \
-    lttng_ust_tracepoint(oai_tpool_ws, name, __VA_ARGS__);                                                   \
+    CALL(oai_tpool_ws, name, WS_WORDS names);                                                                \
   }
 WS_EVENTS(FUNCTION)
 
@@ -22,6 +23,6 @@ static bool records(void)
   return lttng_ust_tracepoint_enabled(oai_tpool_ws, run_begin);
 }
 
-#define ENTRY(name, parameters, ...) .name = name,
+#define ENTRY(name, ...) .name = name,
 __attribute__((visibility("default"))) extern const ws_provider_t WS_PROVIDER_TABLE;
 const ws_provider_t WS_PROVIDER_TABLE = {.records = records, WS_EVENTS(ENTRY)};

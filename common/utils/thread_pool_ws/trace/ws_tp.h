@@ -43,8 +43,8 @@ TP_CLASS(task, TP_TASK, TP_U32(pool) TP_I32(worker) TP_HEX(func) TP_HEX(arg) TP_
 TP_OF_CLASS(task, push, TP_TASK)
 TP_OF_CLASS(task, run_begin, TP_TASK)
 TP_EVENT(run_as, (uintptr_t, func, uintptr_t, arg), TP_HEX(func) TP_HEX(arg))
-TP_EVENT(run_end, (uint32_t, pool, int32_t, worker, uintptr_t, arg),
-  TP_U32(pool) TP_I32(worker) TP_HEX(arg))
+TP_EVENT(run_end, (uint32_t, pool, int32_t, worker, uintptr_t, arg, uintptr_t, group),
+  TP_U32(pool) TP_I32(worker) TP_HEX(arg) TP_HEX(group))
 TP_EVENT(decide, (uint32_t, pool, int32_t, worker, const char *, why, uint32_t, wakes),
   TP_U32(pool) TP_I32(worker) TP_TEXT(why) TP_U32(wakes))
 TP_EVENT(wake, (uint32_t, pool, int32_t, worker, int32_t, by), TP_U32(pool) TP_I32(worker) TP_I32(by))
@@ -56,13 +56,11 @@ TP_EVENT(join_begin, (uint32_t, pool, int32_t, worker, uintptr_t, group),
 TP_EVENT(join_end, (uint32_t, pool, int32_t, worker, uintptr_t, group, uint32_t, waits),
   TP_U32(pool) TP_I32(worker) TP_HEX(group) TP_U32(waits))
 TP_EVENT(park, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
-TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer),
-  TP_U32(pool) TP_I32(worker) TP_U32(by_timer))
+TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer, uint64_t, since_call_ns),
+  TP_U32(pool) TP_I32(worker) TP_U32(by_timer) TP_U64(since_call_ns))
 TP_EVENT(prewake,
   (uint32_t, pool, int32_t, worker, uint32_t, workers, uint64_t, rise_ns, uint64_t, burst_ns),
   TP_U32(pool) TP_I32(worker) TP_U32(workers) TP_U64(rise_ns) TP_U64(burst_ns))
-TP_EVENT(late, (uint32_t, pool, int32_t, worker, const char *, cause, uint64_t, late_ns),
-  TP_U32(pool) TP_I32(worker) TP_TEXT(cause) TP_U64(late_ns))
 TP_EVENT(late_burst, (uint32_t, pool, const char *, cause, uint64_t, over_ns),
   TP_U32(pool) TP_TEXT(cause) TP_U64(over_ns))
 TP_CLASS(phase_begin, TP_PHASE, TP_U32(frame) TP_U32(slot) TP_U32(id))

@@ -9,12 +9,9 @@
 WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                                    uint64_t count)
 {
-  for (uint64_t i = 0; i < count; i++) {
-    WS_PROBE(push, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
+  for (uint64_t i = 0; i < count; i++)
+    WS_PROBE(push, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), (uintptr_t)tasks[i].func,
              (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
-    WS_NOTE(pool, WS_NOTE_PUSH, ws_traced_pool(pool), ws_traced_group(tasks[i].group),
-            (uintptr_t)tasks[i].func);
-  }
 }
 
 /// The end has the number of the thread's wait, 0 inside a task. So a report can count the waits of which no
@@ -23,12 +20,10 @@ WS_SELDOM void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_
 {
   ws_self_t *self = ws_self();
   if (ends)
-    WS_PROBE(join_end, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group),
+    WS_PROBE(join_end, pool, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group),
              self->task ? 0 : ++self->waits);
   else
-    WS_PROBE(join_begin, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
-  // last: to judge a late burst takes time
-  WS_NOTE(pool, ends ? WS_NOTE_JOINED : WS_NOTE_JOIN, ws_traced_pool(pool), ws_traced_group(group), 0);
+    WS_PROBE(join_begin, pool, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
 }
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)

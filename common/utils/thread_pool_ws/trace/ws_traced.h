@@ -48,27 +48,25 @@ static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, 
 
 static inline void ws_traced_run_begin(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  WS_NOTE(pool, WS_NOTE_RUN, ws_traced_pool(pool), (uintptr_t)task->func, 0);
-  WS_PROBE(run_begin, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func, (uintptr_t)task->arg,
-           ws_traced_group(task->group));
+  WS_PROBE(run_begin, pool, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->func,
+           (uintptr_t)task->arg, ws_traced_group(task->group));
 }
 
 /// The function and argument of the running task are those of an interface on the pool; these are the user's.
 static inline void ws_traced_run_as(void (*func)(void *arg), const void *arg)
 {
-  WS_PROBE_LTTNG(run_as, (uintptr_t)func, (uintptr_t)arg);
+  WS_PROBE(run_as, NULL, (uintptr_t)func, (uintptr_t)arg);
 }
 
 static inline void ws_traced_run_end(const struct ws_pool_s *pool, const ws_task_t *task)
 {
-  WS_NOTE(pool, WS_NOTE_RAN, ws_traced_pool(pool), ws_traced_group(task->group), 0);
-  WS_PROBE(run_end, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg);
+  WS_PROBE(run_end, pool, ws_traced_pool(pool), ws_traced_self(pool), (uintptr_t)task->arg,
+           ws_traced_group(task->group));
 }
 
 static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *by)
 {
-  WS_PROBE(wake, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
-  WS_NOTE(woken->pool, WS_NOTE_WAKE, 0, woken->pool->id << 16 | woken->index, 0);
+  WS_PROBE(wake, woken->pool, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
 }
 
 /// Counts it, too.
@@ -76,7 +74,7 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
 {
   if (here.queue)
     ws_count(&here.queue->count.stolen, 1);
-  WS_PROBE_LTTNG(steal, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
+  WS_PROBE(steal, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
 /// A call, as ws_traced_note_push().
@@ -92,7 +90,7 @@ static inline void ws_traced_join(const struct ws_pool_s *pool, const ws_group_t
 /// A hint: a burst comes at @p at_ns, 0 = now.
 static inline void ws_traced_hint(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
 {
-  WS_PROBE_LTTNG(prewake, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);
+  WS_PROBE(prewake, pool, ws_traced_pool(pool), -1, workers, (uint64_t)0, at_ns);
 }
 
 #endif

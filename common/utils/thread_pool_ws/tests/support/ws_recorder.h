@@ -48,13 +48,9 @@ static inline recorder_field_t recorder_text(const char *text)
   RECORDER_PICK(__VA_ARGS__, RECORDER_5, RECORDER_4, RECORDER_3, RECORDER_2, RECORDER_1, )(__VA_ARGS__)
 
 #undef WS_PROBE
-#undef WS_PROBE_LTTNG
-#undef WS_NOTE
 #undef WS_PROBE_SEEN
-#define WS_PROBE(event, ...)                                                                                 \
+#define WS_PROBE(event, of, ...)                                                                             \
   recorder_note(#event, (const recorder_field_t[RECORDER_FIELDS_MAX]){RECORDER_MAP(__VA_ARGS__)})
-#define WS_PROBE_LTTNG(...) WS_PROBE(__VA_ARGS__)
-#define WS_NOTE(pool, kind, small, address, func) (void)(address)
 #define WS_PROBE_SEEN() true
 
 /// Where a field stands in its events (trace/ws_tp.h).

@@ -60,7 +60,7 @@ static inline bool have_happened(const happening_t *wanted, uint32_t count)
 /// Its function, in the record.
 static inline void told_task(void *arg)
 {
-  WS_PROBE(func, (uintptr_t)arg);
+  WS_PROBE(func, NULL, (uintptr_t)arg);
 }
 
 static inline void push_told(uint32_t arg, ws_group_t *group)

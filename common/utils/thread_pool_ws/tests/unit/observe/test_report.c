@@ -6,7 +6,7 @@
 #include "../../support/ws_death.h"
 #include "../../support/ws_seam.h"
 
-#define LINES_MAX 51u
+#define LINES_MAX 60u
 #define COLUMNS_MAX 100u
 
 static struct {
@@ -81,10 +81,10 @@ static bool page_has_numbers_only(void)
 static bool is_complete(void)
 {
   static const char *const head[] = {
-      "report",       "  spin ",       "  workers ", "  queues ",    "  watchdog ", "  placed ",
-      "  bursts ",    "  period ",     "  level ",   "  pre-wakes ", "  lead ",     "  busy-poll ",
-      "  cut short ", "  late start ", "  slept ",   "  < 250 us ",  "  < 1 ms ",   "  < 4 ms ",
-      "  < 16 ms ",   "  longer ",     "  thread ",  "  outside ",
+      "report",       "  spin ",   "  workers ", "  queues ",    "  watchdog ", "  placed ",
+      "  bursts ",    "  period ", "  level ",   "  pre-wakes ", "  lead ",     "  busy-poll ",
+      "  cut short ", "  starts ", "  slept ",   "  < 250 us ",  "  < 1 ms ",   "  < 4 ms ",
+      "  < 16 ms ",   "  longer ", "  thread ",  "  outside ",
   };
   bool complete = true;
   for (size_t i = 0; i < TEST_COUNT(head); i++)
@@ -168,6 +168,8 @@ static const ws_prewake_stats_t some_stats = {
     .capped_spins = 41,
     .preempted_spins = 42,
     .throttled_looks = 43,
+    .started_bursts = 1999,
+    .late_ns_p90 = 17500,
     .wake[WS_WAKE_PUSH][2] = {.wakes = 1234, .p50_ns = 31200, .p99_ns = 88800},
     .wake[WS_WAKE_TIMER][4] = {.wakes = 99, .p50_ns = 11100, .p99_ns = 22200},
 };
@@ -186,6 +188,7 @@ TEST_CASE(what_prewake_says_is_shown)
                {"cut short", "41"},
                {"cut short", "42"},
                {"cut short", "43"},
+               {"starts", "1999 bursts on workers, nine of ten within 17.5 us"},
                {"< 4 ms", "1234     31.2     88.8"},
                {"longer", "99     11.1     22.2"}};
   ws_pool_t *pool = begin_given(&some_stats);

@@ -4,6 +4,7 @@
 #include "../../../prewake/ws_prewake.h"
 
 #include "../../../prewake/ws_prewake_state.h"
+#include "../../support/ws_series.h"
 #include "../../support/ws_test.h"
 
 #define BOUND_NS 40000u
@@ -151,6 +152,54 @@ TEST_CASE(one_worker_notes_when_a_burst_began)
   }
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starters), 3);
   CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starts), 2);
+}
+
+/// @return of 20,000 bursts, after as many others, how many take longer to start than the percentile
+static uint32_t above_percentile(double scale_ns)
+{
+  uint64_t random = 7;
+  uint32_t above = 0;
+  begin();
+  for (uint64_t i = 1; i <= 40000; i++) {
+    const uint64_t took_ns = (uint64_t)(series_uniform(&random) * scale_ns);
+    above += i > 20000 && took_ns > ws_load_relaxed(&prewake.start_p90_ns);
+    ws_start_note(&pool, i, i + took_ns);
+  }
+  CU_ASSERT_EQUAL(ws_load_relaxed(&prewake.starts), 40000);
+  return above;
+}
+
+/// It settles there, whatever the size of the times.
+TEST_CASE(one_start_in_ten_is_above_the_percentile)
+{
+  for (double scale_ns = 1000; scale_ns <= 1e7; scale_ns *= 100) {
+    const uint32_t above = above_percentile(scale_ns);
+    CU_ASSERT_TRUE(above > 1600 && above < 2500);
+  }
+}
+
+TEST_CASE(the_percentile_of_equal_starts_is_beside_them)
+{
+  begin();
+  for (uint64_t i = 1; i <= 1000; i++)
+    ws_start_note(&pool, i, i + 5000);
+  const uint64_t p90_ns = ws_load_relaxed(&prewake.start_p90_ns);
+  CU_ASSERT_TRUE(p90_ns > 4900 && p90_ns < 5500);
+}
+
+TEST_CASE(a_pool_counts_starts)
+{
+  ws_settings_t settings = test_settings(2);
+  settings.spin_ns_max = 0;
+  ws_pool_t *counted = test_create(&settings);
+  for (uint32_t i = 0; i < 10; i++) {
+    test_on_workers(counted, 1, test_empty_task, NULL);
+    CU_ASSERT_TRUE_FATAL(test_until_quiet(counted));
+  }
+  ws_prewake_stats_t stats;
+  ws_pool_prewake_stats(counted, &stats);
+  CU_ASSERT_TRUE(stats.started_bursts > 0 && stats.started_bursts <= 10 && stats.late_ns_p90 > 0);
+  test_destroy(counted);
 }
 
 /// Play bursts of a pattern, until it is long known. @p learn_first  a worker learns of a burst before others

@@ -55,7 +55,7 @@ static void see_burst(void *arg, const ws_journal_burst_t *burst)
   seen->is_ordered &= burst->real_ns >= seen->last_ns;
   seen->last_ns = burst->real_ns;
   seen->count++;
-  seen->of_minute[(burst->real_ns - EPOCH_NS) / WS_MINUTE_NS]++;
+  seen->of_minute[(burst->real_ns - EPOCH_NS) / WS_JOURNAL_MINUTE_NS]++;
   const uint64_t over_ns = burst->length_ns - burst->limit_ns;
   seen->worst_ns = over_ns > seen->worst_ns ? over_ns : seen->worst_ns;
 }
@@ -86,29 +86,26 @@ static seen_t read_minutes(uint64_t since_ns, uint64_t until_ns)
   return seen;
 }
 
-static uint64_t life_ns; ///< when this life began, of the week
-
-static void begin_life(uint64_t at_ns)
+static void begin_life(void)
 {
-  life_ns = at_ns;
-  ws_journal_begin(folder, "gnb", (uint32_t)getpid(), 5ull * SECOND_NS);
+  ws_journal_begin(folder, "gnb", (uint32_t)getpid(), 1);
 }
 
 /// @param at_ns  of the week. @param over_ns  over the limit
 static void be_late(uint64_t at_ns, uint64_t over_ns, ws_cause_t cause)
 {
-  ws_journal_burst_t burst = {.end_ns = 5ull * SECOND_NS + at_ns - life_ns,
+  ws_journal_burst_t burst = {.end_ns = at_ns,
                               .real_ns = EPOCH_NS + at_ns,
                               .length_ns = 400000 + over_ns,
                               .limit_ns = 400000,
                               .cause = cause};
-  burst.part_ns[cause] = (uint32_t)over_ns;
+  burst.part[cause] = UINT16_MAX;
   ws_journal_late(&burst);
 }
 
 static bool write_until(uint64_t at_ns, uint64_t bursts, uint64_t late, bool ends)
 {
-  ws_journal_count(5ull * SECOND_NS + at_ns - life_ns, EPOCH_NS + at_ns, bursts, late);
+  ws_journal_count(EPOCH_NS + at_ns, bursts, late);
   return ws_journal_write(EPOCH_NS + at_ns, 0, ends);
 }
 
@@ -119,10 +116,10 @@ static void run_minute(uint64_t minute)
   const uint32_t late = is_overloaded ? BURSTS_A_MINUTE / 16 : LATE_A_MINUTE;
   bool good = true;
   for (uint32_t part = 0; part < 4; part++) {
-    const uint64_t from_ns = minute * WS_MINUTE_NS + part * WS_MINUTE_NS / 4;
+    const uint64_t from_ns = minute * WS_JOURNAL_MINUTE_NS + part * WS_JOURNAL_MINUTE_NS / 4;
     for (uint32_t i = 0; i < late / 4; i++)
       be_late(from_ns + i, 1000 + part * 100000 + i, i % 2 ? WS_CAUSE_NO_CPU : WS_CAUSE_LONG_TASK);
-    good &= write_until(from_ns + WS_MINUTE_NS / 5, BURSTS_A_MINUTE / 4, late / 4, false);
+    good &= write_until(from_ns + WS_JOURNAL_MINUTE_NS / 5, BURSTS_A_MINUTE / 4, late / 4, false);
   }
   CU_ASSERT_TRUE(good);
 }
@@ -132,19 +129,19 @@ TEST_CASE(a_week_of_a_gnb)
 {
   struct stat about;
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-  begin_life(0);
+  begin_life();
   for (uint64_t minute = 0; minute < WEEK_MINUTES; minute++) {
     run_minute(minute);
     if (minute % 2500 != 2499)
       continue;
     if (minute > 2500) // else it is killed
-      CU_ASSERT_TRUE(write_until((minute + 1) * WS_MINUTE_NS - SECOND_NS, 0, 0, true));
+      CU_ASSERT_TRUE(write_until((minute + 1) * WS_JOURNAL_MINUTE_NS - SECOND_NS, 0, 0, true));
     ws_journal_end();
-    begin_life((minute + 1) * WS_MINUTE_NS);
+    begin_life();
   }
-  const uint64_t end_ns = EPOCH_NS + WEEK_MINUTES * WS_MINUTE_NS;
+  const uint64_t end_ns = EPOCH_NS + WEEK_MINUTES * WS_JOURNAL_MINUTE_NS;
   const uint32_t last_day = WEEK_MINUTES - 1440;
-  const seen_t day = read_bursts(end_ns - 1440 * WS_MINUTE_NS, 0, WS_CAUSES);
+  const seen_t day = read_bursts(end_ns - 1440 * WS_JOURNAL_MINUTE_NS, 0, WS_CAUSES);
   uint32_t wrong = 0;
   for (uint32_t i = 0; i < WEEK_MINUTES; i++)
     wrong += day.of_minute[i]
@@ -166,13 +163,13 @@ TEST_CASE(a_week_of_a_gnb)
   CU_ASSERT_EQUAL(stat(path_of("tpool-ws-gnb.journal"), &about), 0);
   CU_ASSERT_TRUE((uint64_t)about.st_blocks * 512 < 36u << 20);
   // A part of it; a cause.
-  const uint64_t at_ns = EPOCH_NS + 10000 * WS_MINUTE_NS;
-  CU_ASSERT_EQUAL(read_minutes(at_ns, at_ns + WS_MINUTE_NS / 2).count, 1);
-  CU_ASSERT_EQUAL(read_bursts(at_ns, at_ns + WS_MINUTE_NS, WS_CAUSE_NO_CPU).count, LATE_A_MINUTE / 2);
+  const uint64_t at_ns = EPOCH_NS + 10000 * WS_JOURNAL_MINUTE_NS;
+  CU_ASSERT_EQUAL(read_minutes(at_ns, at_ns + WS_JOURNAL_MINUTE_NS / 2).count, 1);
+  CU_ASSERT_EQUAL(read_bursts(at_ns, at_ns + WS_JOURNAL_MINUTE_NS, WS_CAUSE_NO_CPU).count, LATE_A_MINUTE / 2);
   CU_ASSERT_EQUAL(read_bursts(at_ns, at_ns + 1, WS_CAUSES).count, 1);
   CU_ASSERT_EQUAL(read_bursts(at_ns, 0, WS_CAUSE_WAKE).count, 0);
   run_minute(WEEK_MINUTES); // it takes the place of the first one
-  CU_ASSERT_EQUAL(read_minutes(0, 0).first_number, 2);
+  CU_ASSERT_EQUAL(read_minutes(0, 0).first_number, EPOCH_NS / WS_JOURNAL_MINUTE_NS + 2);
   ws_journal_end();
   remove_all();
 }
@@ -181,7 +178,7 @@ TEST_CASE(a_week_of_a_gnb)
 TEST_CASE(each_life_goes_on)
 {
   for (uint32_t i = 0; i < 5; i++) {
-    begin_life(i * SECOND_NS);
+    begin_life();
     be_late(i * (uint64_t)SECOND_NS, 1000 + i, WS_CAUSE_WAKE);
     CU_ASSERT_TRUE(write_until(i * (uint64_t)SECOND_NS + 1, 100, 1, i % 2));
     ws_journal_end();
@@ -189,7 +186,7 @@ TEST_CASE(each_life_goes_on)
   CU_ASSERT_EQUAL(read_bursts(0, 0, WS_CAUSES).count, 5);
   const seen_t minute = read_minutes(0, 0);
   CU_ASSERT_TRUE(minute.count == 1 && minute.bursts == 500 && minute.late == 5 && minute.examined == 5);
-  begin_life(70ull * SECOND_NS);
+  begin_life();
   CU_ASSERT_TRUE(write_until(71ull * SECOND_NS, 10, 0, false));
   CU_ASSERT_EQUAL(read_minutes(0, 0).count, 2);
   void *other = NULL;
@@ -198,7 +195,7 @@ TEST_CASE(each_life_goes_on)
   ws_journal_end();
   const int file = ws_held_file_take(path_of("tpool-ws-gnb.journal"), &other, &about);
   CU_ASSERT_TRUE_FATAL(file >= 0 && other);
-  begin_life(80ull * SECOND_NS);
+  begin_life();
   CU_ASSERT_TRUE(write_until(81ull * SECOND_NS, 10, 0, false));
   CU_ASSERT_EQUAL(access(path_of("tpool-ws-gnb.2.journal"), F_OK), 0);
   close(file);
@@ -206,7 +203,7 @@ TEST_CASE(each_life_goes_on)
   // One of another version, or of another program, is left alone, and another process's is not waited for.
   ws_journal_end();
   put("tpool-ws-gnb.journal", "another version", 15);
-  begin_life(81ull * SECOND_NS);
+  begin_life();
   for (uint32_t i = 0; i < 2; i++)
     CU_ASSERT_TRUE(write_until(81ull * SECOND_NS + i, 10, 0, false));
   CU_ASSERT_EQUAL(stat(path_of("tpool-ws-gnb.journal"), &about), 0);
@@ -222,20 +219,34 @@ TEST_CASE(each_life_goes_on)
   remove_all();
 }
 
-/// The machine is suspended, and the rings' clock begins anew: minutes go on.
-TEST_CASE(a_clock_that_begins_anew)
+/// The clock is set back, or a burst is examined after its minute: each minute has all that ended in it.
+TEST_CASE(minutes_come_again)
 {
-  begin_life(0);
-  CU_ASSERT_TRUE(write_until(9 * WS_MINUTE_NS, 1, 0, false));
-  for (uint64_t minute = 10; minute < 13; minute++) {
-    life_ns = 10 * WS_MINUTE_NS + SECOND_NS / 2; // it is below that of the life's begin
-    be_late(minute * WS_MINUTE_NS, 1000, WS_CAUSE_WAKE);
-    if (minute == 11)
-      ws_journal_late(&(ws_journal_burst_t){.end_ns = 900 * WS_MINUTE_NS, .real_ns = EPOCH_NS}); // before
-    CU_ASSERT_TRUE(write_until(minute * WS_MINUTE_NS + SECOND_NS, 1, 1, false));
+  static const uint32_t minutes[] = {7, 8, 7, 6, 8};
+  begin_life();
+  for (uint32_t i = 0; i < 5; i++) {
+    const uint64_t at_ns = minutes[i] * (uint64_t)WS_JOURNAL_MINUTE_NS + i;
+    be_late(at_ns, 1000 + i, WS_CAUSE_WAKE);
+    if (i != 2) // what was not written is so now
+      CU_ASSERT_TRUE(write_until(at_ns, 10, 1, false));
   }
-  const seen_t minutes = read_minutes(EPOCH_NS, 0);
-  CU_ASSERT_TRUE(minutes.count == 4 && minutes.last_ns == 13 && minutes.bursts == 4 && minutes.examined == 4);
+  const seen_t seen = read_minutes(0, 0);
+  CU_ASSERT_TRUE(seen.count == 3 && seen.bursts == 40 && seen.late == 4 && seen.examined == 5);
+  CU_ASSERT_EQUAL(read_bursts(0, 0, WS_CAUSES).count, 5);
+  const uint64_t at_ns = 7 * (uint64_t)WS_JOURNAL_MINUTE_NS;
+  for (uint32_t i = 0; i < 2 * WS_JOURNAL_PLACES; i++) { // half of them by the next life
+    if (i == WS_JOURNAL_PLACES) {
+      CU_ASSERT_TRUE(write_until(at_ns + i, i, i, true));
+      ws_journal_end();
+      begin_life();
+    }
+    be_late(at_ns + 10 + i, 2000 + i, WS_CAUSE_WAKE);
+  }
+  CU_ASSERT_TRUE(write_until(at_ns, 0, 0, false));
+  const seen_t worst = read_bursts(EPOCH_NS + at_ns, EPOCH_NS + at_ns + SECOND_NS, WS_CAUSES);
+  CU_ASSERT_EQUAL(worst.count, WS_JOURNAL_PLACES);
+  CU_ASSERT_EQUAL(worst.worst_ns, 2000 + 2 * WS_JOURNAL_PLACES - 1);
+  CU_ASSERT_EQUAL(read_bursts(EPOCH_NS + at_ns, EPOCH_NS + at_ns + 1, WS_CAUSES).count, 1); // the first one
   ws_journal_end();
   remove_all();
 }
@@ -247,30 +258,30 @@ TEST_CASE(it_goes_on_after_a_mishap)
   char zeros[sizeof(ws_journal_head_t)] = "";
   for (uint64_t i = 0; i < 3; i++) { // without late bursts the file ends after its last row
     ws_journal_end();
-    begin_life(i * 2 * WS_MINUTE_NS);
-    CU_ASSERT_TRUE(write_until(i * 2 * WS_MINUTE_NS, 10, 0, false));
+    begin_life();
+    CU_ASSERT_TRUE(write_until(i * 2 * WS_JOURNAL_MINUTE_NS, 10, 0, false));
     CU_ASSERT_EQUAL(read_minutes(0, 0).count, i + 1);
   }
-  be_late(5 * WS_MINUTE_NS, 1000, WS_CAUSE_WAKE);
-  be_late(5 * WS_MINUTE_NS + 1, 1000, WS_CAUSE_WAKE);
-  CU_ASSERT_TRUE(write_until(5 * WS_MINUTE_NS + 2, 2, 2, false));
+  be_late(5 * WS_JOURNAL_MINUTE_NS, 1000, WS_CAUSE_WAKE);
+  be_late(5 * WS_JOURNAL_MINUTE_NS + 1, 1000, WS_CAUSE_WAKE);
+  CU_ASSERT_TRUE(write_until(5 * WS_JOURNAL_MINUTE_NS + 2, 2, 2, false));
   getrlimit(RLIMIT_NOFILE, &limit); // no descriptor is left for some time, or the folder is away
   setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max});
-  CU_ASSERT_FALSE(write_until(5 * WS_MINUTE_NS + 3, 1, 0, false));
+  CU_ASSERT_FALSE(write_until(5 * WS_JOURNAL_MINUTE_NS + 3, 1, 0, false));
   setrlimit(RLIMIT_NOFILE, &limit);
-  CU_ASSERT_TRUE(write_until(5 * WS_MINUTE_NS + 4, 1, 0, false));
+  CU_ASSERT_TRUE(write_until(5 * WS_JOURNAL_MINUTE_NS + 4, 1, 0, false));
   CU_ASSERT_EQUAL(read_minutes(0, 0).bursts, 34);
   CU_ASSERT_EQUAL(read_bursts(0, 0, WS_CAUSES).count, 2);
   char away[sizeof(folder) + 5];
   snprintf(away, sizeof(away), "%s.away", folder);
   CU_ASSERT_EQUAL(rename(folder, away), 0);
-  CU_ASSERT_FALSE(write_until(5 * WS_MINUTE_NS + 5, 1, 0, false));
+  CU_ASSERT_FALSE(write_until(5 * WS_JOURNAL_MINUTE_NS + 5, 1, 0, false));
   CU_ASSERT_EQUAL(rename(away, folder), 0);
-  CU_ASSERT_TRUE(write_until(5 * WS_MINUTE_NS + 6, 1, 0, false));
+  CU_ASSERT_TRUE(write_until(5 * WS_JOURNAL_MINUTE_NS + 6, 1, 0, false));
   CU_ASSERT_EQUAL(read_minutes(0, 0).bursts, 36);
   put("tpool-ws-gnb.journal", "\n", 1); // echo >
-  CU_ASSERT_TRUE(write_until(5 * WS_MINUTE_NS + 7, 1, 0, false));
-  CU_ASSERT_EQUAL(read_minutes(0, 0).bursts, 17);
+  CU_ASSERT_TRUE(write_until(5 * WS_JOURNAL_MINUTE_NS + 7, 1, 0, false));
+  CU_ASSERT_EQUAL(read_minutes(0, 0).bursts, 7);
   CU_ASSERT_EQUAL(read_bursts(0, 0, WS_CAUSES).count, 2);
   getrlimit(RLIMIT_FSIZE, &limit); // a file that went is counted once, however often that cannot be written
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 8, .rlim_max = limit.rlim_max});
@@ -279,8 +290,8 @@ TEST_CASE(it_goes_on_after_a_mishap)
   setrlimit(RLIMIT_FSIZE, &limit);
   CU_ASSERT_TRUE(ws_journal_write(EPOCH_NS, 1, false));
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = WS_JOURNAL_BURSTS_AT, .rlim_max = limit.rlim_max});
-  be_late(5 * WS_MINUTE_NS + 8, 1000, WS_CAUSE_WAKE);
-  CU_ASSERT_FALSE(write_until(5 * WS_MINUTE_NS + 8, 1, 1, false)); // there is room for minutes only
+  be_late(5 * WS_JOURNAL_MINUTE_NS + 8, 1000, WS_CAUSE_WAKE);
+  CU_ASSERT_FALSE(write_until(5 * WS_JOURNAL_MINUTE_NS + 8, 1, 1, false)); // there is room for minutes only
   setrlimit(RLIMIT_FSIZE, &limit);
   CU_ASSERT_EQUAL(read_minutes(0, 0).late, 3);
   ws_journal_end();
@@ -292,9 +303,9 @@ TEST_CASE(it_goes_on_after_a_mishap)
   CU_ASSERT_EQUAL(pwrite(file, &row, sizeof(row), (off_t)ws_journal_row_at(100)), sizeof(row));
   CU_ASSERT_EQUAL(pwrite(file, zeros, sizeof(zeros), 0), sizeof(zeros)); // the disk was full before the head
   close(file);
-  begin_life(8 * WS_MINUTE_NS);
-  CU_ASSERT_TRUE(write_until(8 * WS_MINUTE_NS, 10, 0, false));
-  CU_ASSERT_EQUAL(read_minutes(0, 0).count, 3); // and only one journal
+  begin_life();
+  CU_ASSERT_TRUE(write_until(8 * WS_JOURNAL_MINUTE_NS, 10, 0, false));
+  CU_ASSERT_EQUAL(read_minutes(0, 0).count, 2); // and only one journal
   ws_journal_end();
   remove_all();
 }
@@ -309,7 +320,7 @@ TEST_CASE(files_that_are_no_journals)
 {
   static char noise[1 << 21];
   seen_t seen = {.is_ordered = true};
-  begin_life(0);
+  begin_life();
   be_late(0, 1000, WS_CAUSE_WAKE);
   CU_ASSERT_TRUE(write_until(1, 1, 1, true));
   ws_journal_end();

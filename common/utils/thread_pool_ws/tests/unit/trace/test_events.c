@@ -54,7 +54,7 @@ static bool is_pair(const char *first, const char *second, uint32_t field, uint3
 static void expect_run(uint32_t arg, int64_t id, int64_t worker, int64_t group)
 {
   EXPECT({"push", {ANY, ANY, TOLD, ARG(arg), group}}, {"run_begin", {id, worker, TOLD, ARG(arg), group}},
-         {"func", {ARG(arg)}}, {"run_end", {id, worker, ARG(arg)}});
+         {"func", {ARG(arg)}}, {"run_end", {id, worker, ARG(arg), group}});
   CU_ASSERT_TRUE(is_pair("run_begin", "func", F_ARG, 0, ARG(arg)));
   CU_ASSERT_TRUE(is_pair("run_begin", "run_end", F_ARG, F_END_ARG, ARG(arg)));
   CU_ASSERT_EQUAL(recorder_count_with("push", F_ARG, ARG(arg)), 1);
@@ -110,7 +110,7 @@ TEST_CASE(the_users_function_is_told)
     CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
     scene_end();
     EXPECT({"run_begin", {scene.id, ANY, ANY, ANY, ANY}}, {"run_as", {TOLD, ARG(arg)}}, {"func", {ARG(arg)}},
-           {"run_end", {scene.id, ANY, ANY}});
+           {"run_end", {scene.id, ANY, ANY, ANY}});
     CU_ASSERT_TRUE(is_pair("run_as", "func", 1, 0, ARG(arg)));
     CU_ASSERT_EQUAL(recorder_count("run_as"), 1);
   }
@@ -135,8 +135,9 @@ TEST_CASE(a_task_inside_another_is_nested)
   EXPECT({"run_begin", {scene.id, 0, ADDRESS(run_another), 0, GROUP}},
          {"push", {scene.id, 0, TOLD, ARG(1), INNER}},
          {"join_begin", {scene.id, 0, INNER}}, // of its own pool: none was given
-         {"run_begin", {scene.id, 0, TOLD, ARG(1), INNER}}, {"run_end", {scene.id, 0, ARG(1)}},
-         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER, ANY}}, {"run_end", {scene.id, 0, 0}});
+         {"run_begin", {scene.id, 0, TOLD, ARG(1), INNER}}, {"run_end", {scene.id, 0, ARG(1), INNER}},
+         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER, ANY}},
+         {"run_end", {scene.id, 0, 0, GROUP}});
 }
 
 /// Nothing can be seen yet, by this thread or another.
@@ -429,7 +430,7 @@ TEST_CASE(a_join_is_told_from_call_to_return)
   CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0); // this thread runs it, and so the other task ends
   EXPECT({"join_begin", {scene.id, -1, 0}},
          {"run_begin", {scene.id, -1, ADDRESS(told_and_let_go), ARG(0), ANY}},
-         {"run_end", {scene.id, 0, ADDRESS(&scene.gate)}}, {"join_end", {scene.id, -1, 0, ANY}});
+         {"run_end", {scene.id, 0, ADDRESS(&scene.gate), ANY}}, {"join_end", {scene.id, -1, 0, ANY}});
   CU_ASSERT_TRUE(is_pair("join_begin", "join_end", F_JOINED, F_JOINED, 0));
   scene_end();
 }
@@ -457,7 +458,7 @@ TEST_CASE(a_worker_of_another_pool_is_none_here)
   CU_ASSERT_NOT_EQUAL(scene.id, other_id);
   EXPECT({"run_begin", {other_id, 0, ADDRESS(push_and_join), 0, INNER}},
          {"push", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"join_begin", {scene.id, -1, GROUP}},
-         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"run_end", {scene.id, -1, ARG(0)}},
+         {"run_begin", {scene.id, -1, TOLD, ARG(0), GROUP}}, {"run_end", {scene.id, -1, ARG(0), GROUP}},
          {"join_end", {scene.id, -1, GROUP, ANY}});
 }
 

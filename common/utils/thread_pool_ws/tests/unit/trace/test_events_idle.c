@@ -30,7 +30,7 @@ static _Thread_local bool has_no_guard;
 
 static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
-  WS_PROBE(futex_wake, (uintptr_t)word);
+  WS_PROBE(futex_wake, NULL, (uintptr_t)word);
   __real_ws_os_futex_wake(word, count);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE(a_wake_is_told_before_the_call)
   EXPECT({"park", {scene.id, 0}}, {"push", {scene.id, -1, TOLD, ARG(0), 0}},
          {"wake", {scene.id, 0, -1}}, // this thread is no worker
          {"futex_wake", {ADDRESS(token)}}, {"run_begin", {scene.id, 0, TOLD, ARG(0), 0}});
-  EXPECT({"wake", {scene.id, 0, -1}}, {"unpark", {scene.id, 0, 0}}, {"steal", {scene.id, 0, ANY}});
+  EXPECT({"wake", {scene.id, 0, -1}}, {"unpark", {scene.id, 0, 0, ANY}}, {"steal", {scene.id, 0, ANY}});
   CU_ASSERT_EQUAL(recorder_count("wake"), 1);
   CU_ASSERT_EQUAL(recorder_count("unpark"), 1);
   end();
@@ -168,7 +168,7 @@ TEST_CASE(a_wake_names_the_worker_that_wakes)
   const int64_t waker = first->field[F_WORKER];
   CU_ASSERT_TRUE(waker == 0 || waker == 1);
   EXPECT({"wake", {scene.id, waker, -1}}, {"wake", {scene.id, 1 - waker, waker}},
-         {"unpark", {scene.id, 1 - waker, 0}}, {"steal", {scene.id, 1 - waker, waker}});
+         {"unpark", {scene.id, 1 - waker, 0, ANY}}, {"steal", {scene.id, 1 - waker, waker}});
   end();
 }
 
@@ -181,8 +181,8 @@ TEST_CASE(who_sees_work_before_it_sleeps_says_so)
   push_told(1, NULL);
   test_gate_let(&scene.gate, 1);
   CU_ASSERT_TRUE_FATAL(test_until(has_run, &scene.arg[1]));
-  EXPECT({"run_end", {scene.id, 0, ARG(0)}}, {"push", {scene.id, -1, TOLD, ARG(1), 0}},
-         {"unpark", {scene.id, 0, 2}}, {"run_begin", {scene.id, 0, TOLD, ARG(1), 0}});
+  EXPECT({"run_end", {scene.id, 0, ARG(0), ANY}}, {"push", {scene.id, -1, TOLD, ARG(1), 0}},
+         {"unpark", {scene.id, 0, 2, ANY}}, {"run_begin", {scene.id, 0, TOLD, ARG(1), 0}});
   CU_ASSERT_EQUAL(recorder_count("wake"), 1); // for the first task
   CU_ASSERT_EQUAL(recorder_count("unpark"), 2);
   end();
@@ -199,8 +199,8 @@ TEST_CASE(a_timer_wake_is_recorded_with_its_reason)
   ws_store_release(&idle.plans, 1);
   push_told(0, NULL);
   CU_ASSERT_TRUE_FATAL(test_until(has_risen, NULL));
-  EXPECT({"unpark", {scene.id, 0, ANY}}, {"prewake", {scene.id, 0, 0, RISE_NS, BURST_NS}},
-         {"park", {scene.id, 0}}, {"unpark", {scene.id, 0, 1}});
+  EXPECT({"unpark", {scene.id, 0, ANY, ANY}}, {"prewake", {scene.id, 0, 0, RISE_NS, BURST_NS}},
+         {"park", {scene.id, 0}}, {"unpark", {scene.id, 0, 1, ANY}});
   CU_ASSERT_EQUAL(recorder_count("prewake"), 1); // a park without a plan tells none
   CU_ASSERT_EQUAL(recorder_count("wake"), 1);
   end();
@@ -262,7 +262,8 @@ TEST_CASE(a_stop_wakes_all_and_names_no_waker)
   end();
   for (int64_t worker = 0; worker < 2; worker++) {
     EXPECT({"wake", {scene.id, worker, -1}}, {"futex_wake", {token[worker]}}, {"pool_stop", {scene.id}});
-    EXPECT({"wake", {scene.id, worker, -1}}, {"unpark", {scene.id, worker, 0}}, {"pool_stop", {scene.id}});
+    EXPECT({"wake", {scene.id, worker, -1}}, {"unpark", {scene.id, worker, 0, ANY}},
+           {"pool_stop", {scene.id}});
   }
   CU_ASSERT_EQUAL(recorder_count("wake"), 2);
   CU_ASSERT_EQUAL(recorder_count("pool_stop"), 1);
