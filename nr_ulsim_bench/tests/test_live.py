@@ -270,7 +270,7 @@ def test_a_process_that_is_not_visible(world, tool, monkeypatch):
 def test_top_tells_pools_apart_and_says_since_when(world, tool, monkeypatch):
     made = world.make('L1 "é\\', "gnb\x1b[2J")
     world.make(version=9)
-    made.write(0, ledger=(500, *[0] * 4, 4, *[0] * 23, 3, 0, 0))
+    made.write(0, ledger=(500, *[0] * 7, 4, *[0] * 41, 3, *[0] * 13))
     status, said, _ = tool("top", "--once")
     assert status == 0 and f' {PID}, pool L1 "é\\ (1)\n' in said and f" {PID}, pool gnb[2J (2)\n" in said
     assert "4 of 500 since the pool began: no CPU 4\n" in said and "version 9" in said

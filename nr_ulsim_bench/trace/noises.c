@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this
 // machine, and of each cause the late bursts above those of a run without the noise. Some noises need root.
-#include <dirent.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #define TASK_NS 28000u
 #define PERIOD_NS 1000000u
 #define WARM 3000u ///< bursts: also the watchdog's two looks for a quota
-#define EVERY 60u ///< bursts: one of them has a long task, or waits for the other pool
+#define EVERY 15u ///< bursts: one of them has the noise
 #define NOISE_NS 500000u
 #define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
 #define THEFT_PERIOD_NS 20370000u ///< no multiple of PERIOD_NS: a theft falls anywhere in a burst
@@ -31,13 +31,15 @@
 #define QUOTA_US 38000u ///< of each 100 ms
 
 typedef struct {
-  uint32_t bursts, rounds;
+  uint32_t bursts, late, rounds;
 } question_t;
 
-static const char usage[] = "usage: ws-noises [bursts=N] [rounds=N]\n"
-                            "       N bursts of a run (default: 10000), N runs of each kind (default: 3)\n";
+static const char usage[] = "usage: ws-noises [bursts=N] [late=N] [rounds=N]\n"
+                            "       N bursts of a run at most (default: 10000), N late ones with the noise\n"
+                            "       (default: 300), N runs of each kind (default: 1)\n";
 static const word_key_t keys[] = {
     {"bursts", WORD_NUMBER(question_t, bursts, 1000, 10000000)},
+    {"late", WORD_NUMBER(question_t, late, 1, 1000000)},
     {"rounds", WORD_NUMBER(question_t, rounds, 1, 1000)},
     {NULL},
 };
@@ -48,7 +50,9 @@ typedef struct {
   uint64_t p50_ns, p99_ns;
 } result_t;
 
-static ws_pool_t *other; ///< NULL = no task waits for it
+static ws_pool_t *other; ///< that tasks wait for
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; ///< a thread outside has it
+static int asked[2], answered[2]; ///< pipes from tasks to that thread, and back
 
 static void die(const char *what)
 {
@@ -88,13 +92,6 @@ static void hog_cpu(pid_t from)
     ;
 }
 
-/// Of the same class as the pool, on each CPU.
-static void compete(pid_t from)
-{
-  (void)from;
-  busy_work(THEFT_NS);
-}
-
 static void write_file(const char *folder, const char *name, const char *text)
 {
   char path[200];
@@ -126,26 +123,6 @@ static void begin_hog(void)
   begin_thief(hog_cpu);
 }
 
-static void begin_competitors(void)
-{
-  for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
-    begin_thief(compete);
-}
-
-/// For the threads that are there, and for later ones.
-static void begin_one_cpu(void)
-{
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(0, &one);
-  DIR *threads = opendir("/proc/self/task");
-  for (const struct dirent *thread; threads && (thread = readdir(threads));)
-    if (thread->d_name[0] != '.' && sched_setaffinity(atoi(thread->d_name), sizeof one, &one))
-      die("one CPU");
-  if (threads)
-    closedir(threads);
-}
-
 static void begin_other(void)
 {
   ws_settings_t settings;
@@ -155,21 +132,92 @@ static void begin_other(void)
     die("ws_pool_create");
 }
 
+static void put_byte(const int to[2])
+{
+  if (write(to[1], "", 1) != 1)
+    die("pipe");
+}
+
+static void take_byte(const int from[2])
+{
+  char byte;
+  if (read(from[0], &byte, 1) != 1)
+    die("pipe");
+}
+
+/// Has the lock until a while after a task has asked, and answers.
+static void *keep(void *has_lock)
+{
+  for (;;) {
+    if (has_lock)
+      pthread_mutex_lock(&lock);
+    take_byte(asked);
+    clock_sleep_until(clock_now_ns() + NOISE_NS);
+    if (!has_lock) {
+      put_byte(answered);
+      continue;
+    }
+    pthread_mutex_unlock(&lock);
+    take_byte(answered); // the task has had it
+  }
+  return NULL;
+}
+
+static void begin_thread(void *(*func)(void *), void *arg)
+{
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, func, arg) != 0)
+    die("pthread_create");
+}
+
+static void begin_lock(void)
+{
+  begin_thread(keep, &lock);
+}
+
+static void begin_answers(void)
+{
+  begin_thread(keep, NULL);
+}
+
+typedef enum {
+  ALIKE,
+  LONG_TASK,
+  ALL_LONGER,
+  MORE_TASKS,
+  MUTEX,
+  READ,
+  SLEEP,
+  SERIAL,
+  OTHER_POOL,
+  SECOND,
+  FEW_WORKERS
+} how_t;
+
 static const struct {
   const char *name;
   ws_cause_t cause;
-  void (*begin)(void);
-  enum { ALIKE, LONG_TASK, SERIAL, FEW_WORKERS, FEW_CPUS } how;
+  how_t how;
+  uint32_t every;
+  void (*begin)(void); ///< when the pool runs
+  void (*before)(void); ///< before it is made
 } noises[] = {
-    {"stopped", WS_CAUSE_NO_CPU, begin_stops, ALIKE},
-    {"hog", WS_CAUSE_NO_CPU, begin_hog, ALIKE},
-    {"competitors", WS_CAUSE_NO_CPU, begin_competitors, ALIKE},
-    {"quota", WS_CAUSE_QUOTA, begin_quota, ALIKE},
-    {"long task", WS_CAUSE_LONG_TASK, NULL, LONG_TASK},
-    {"few workers", WS_CAUSE_TOO_FEW, NULL, FEW_WORKERS},
-    {"one CPU", WS_CAUSE_TOO_FEW, begin_one_cpu, FEW_CPUS},
-    {"serial time", WS_CAUSE_SERIAL, NULL, SERIAL},
-    {"other pool", WS_CAUSE_OTHER_POOL, begin_other, LONG_TASK},
+    {"long task 1/15", WS_CAUSE_LONG_TASK, LONG_TASK, EVERY, NULL, NULL},
+    {"long task 1/4", WS_CAUSE_LONG_TASK, LONG_TASK, 4, NULL, NULL},
+    {"long task 1/2", WS_CAUSE_LONG_TASK, LONG_TASK, 2, NULL, NULL},
+    {"all longer", WS_CAUSE_LONGER_WORK, ALL_LONGER, EVERY, NULL, NULL},
+    {"more tasks", WS_CAUSE_MORE_WORK, MORE_TASKS, EVERY, NULL, NULL},
+    {"mutex", WS_CAUSE_ASLEEP, MUTEX, EVERY, begin_lock, NULL},
+    {"read", WS_CAUSE_ASLEEP, READ, EVERY, begin_answers, NULL},
+    {"sleep", WS_CAUSE_ASLEEP, SLEEP, EVERY, NULL, NULL},
+    {"serial time", WS_CAUSE_SERIAL, SERIAL, EVERY, NULL, NULL},
+    {"other pool", WS_CAUSE_OTHER_POOL, OTHER_POOL, EVERY, begin_other, NULL},
+    {"second producer", WS_CAUSE_OTHER_BURST, SECOND, EVERY, NULL, NULL},
+    {"few workers", WS_CAUSE_TOO_FEW, FEW_WORKERS, EVERY, NULL, NULL},
+    {"hog", WS_CAUSE_NO_CPU, ALIKE, EVERY, begin_hog, NULL},
+    {"stopped", WS_CAUSE_NO_CPU, ALIKE, EVERY, begin_stops, NULL},
+    {"quota before", WS_CAUSE_QUOTA, ALIKE, EVERY, NULL, begin_quota},
+    {"quota after", WS_CAUSE_QUOTA, ALIKE, EVERY, begin_quota, NULL},
 };
 #define NOISES (sizeof noises / sizeof noises[0])
 
@@ -185,31 +233,55 @@ static void work_elsewhere(void *unused)
   busy_work(NOISE_NS);
 }
 
-static void work_long(void *unused)
+/// @param arg  how_t
+static void work_noisily(void *arg)
 {
-  (void)unused;
+  const how_t *how = arg;
   ws_group_t group;
-  if (!other) {
-    busy_work(NOISE_NS + TASK_NS);
-    return;
+  if (*how == LONG_TASK || *how == ALL_LONGER)
+    busy_work(*how == LONG_TASK ? NOISE_NS : TASK_NS);
+  if (*how == SLEEP)
+    clock_sleep_until(clock_now_ns() + NOISE_NS);
+  if (*how == MUTEX || *how == READ)
+    put_byte(asked);
+  if (*how == READ)
+    take_byte(answered);
+  if (*how == MUTEX) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    put_byte(answered);
   }
-  ws_group_init(&group, 1);
-  ws_pool_push(other, (ws_task_t){.func = work_elsewhere, .group = &group});
-  ws_group_wait(&group, other);
+  if (*how == OTHER_POOL) {
+    ws_group_init(&group, 1);
+    ws_pool_push(other, (ws_task_t){.func = work_elsewhere, .group = &group});
+    ws_group_wait(&group, other);
+  }
+  busy_work(TASK_NS);
 }
 
-/// @param how  of a noise
-static void run_burst(ws_pool_t *pool, int how)
+static void run_burst(ws_pool_t *pool, how_t how)
 {
+  const uint32_t tasks = how == MORE_TASKS ? 2 * TASKS : TASKS;
+  const bool waits = how == LONG_TASK || (how >= MUTEX && how <= SLEEP) || how == OTHER_POOL;
   ws_group_t group;
-  ws_group_init(&group, TASKS);
-  for (uint32_t i = 0; i < TASKS; i++) {
+  ws_group_init(&group, tasks);
+  for (uint32_t i = 0; i < tasks; i++) {
     const bool is_odd = i == TASKS / 2;
-    ws_pool_push(pool, (ws_task_t){.func = is_odd && how == LONG_TASK ? work_long : work, .group = &group});
+    const bool is_noisy = how == ALL_LONGER || (is_odd && waits);
     if (is_odd && how == SERIAL)
       busy_work(NOISE_NS);
+    ws_pool_push(pool, (ws_task_t){.func = is_noisy ? work_noisily : work, .arg = &how, .group = &group});
   }
   ws_group_wait(&group, pool);
+}
+
+static void *push_too(void *pool)
+{
+  for (uint64_t at_ns = clock_now_ns();; at_ns += EVERY * PERIOD_NS + PERIOD_NS / 3) {
+    clock_sleep_until(at_ns);
+    run_burst(pool, ALIKE);
+  }
+  return NULL;
 }
 
 /// Counts by cause follow the bursts.
@@ -220,14 +292,18 @@ static void read_ledger(const ws_pool_t *pool, ws_ledger_t *ledger)
 }
 
 /// In a process of its own.
-static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
+static result_t run(uint32_t noise, bool is_noisy, const question_t *question, uint64_t deadline_ns)
 {
   const uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), workers = cpus > 1 ? cpus - 1 : 1;
   ws_settings_t settings;
   ws_pool_t *pool;
   ws_ledger_t before = {0};
   result_t result;
-  uint64_t *ns = allot(bursts, sizeof *ns);
+  uint64_t *ns = allot(question->bursts, sizeof *ns);
+  if (pipe(asked) != 0 || pipe(answered) != 0)
+    die("pipe");
+  if (is_noisy && noises[noise].before)
+    noises[noise].before();
   ws_settings_default(&settings);
   settings.workers = is_noisy && noises[noise].how == FEW_WORKERS ? workers / 2 : workers;
   settings.deadline_ns = deadline_ns;
@@ -235,11 +311,15 @@ static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t dea
     die("ws_pool_create");
   if (is_noisy && noises[noise].begin)
     noises[noise].begin();
+  if (is_noisy && noises[noise].how == SECOND)
+    begin_thread(push_too, pool);
+  uint32_t measured = 0;
   uint64_t at_ns = clock_now_ns();
-  for (uint32_t i = 0; i < WARM + bursts; i++) {
+  for (uint32_t i = 0; i < WARM + question->bursts; i++) {
+    const bool has_noise = is_noisy && i % noises[noise].every == 0;
     clock_sleep_until(at_ns);
     const uint64_t begin_ns = clock_now_ns();
-    run_burst(pool, is_noisy && i % EVERY == 0 ? (int)noises[noise].how : ALIKE);
+    run_burst(pool, has_noise ? noises[noise].how : ALIKE);
     const uint64_t end_ns = clock_now_ns();
     at_ns += PERIOD_NS;
     if (i == WARM) {
@@ -247,26 +327,29 @@ static result_t run(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t dea
       at_ns = clock_now_ns() + PERIOD_NS;
     }
     if (i >= WARM)
-      ns[i - WARM] = end_ns - begin_ns;
+      ns[measured++] = end_ns - begin_ns;
+    ws_pool_ledger(pool, &result.ledger);
+    if (is_noisy && i > WARM && result.ledger.late >= before.late + question->late)
+      break;
   }
   read_ledger(pool, &result.ledger);
   result.ledger.late -= before.late;
   result.ledger.bursts -= before.bursts;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     result.ledger.by[i].bursts -= before.by[i].bursts;
-  result.p50_ns = (uint64_t)(percentile_us(ns, bursts, 50) * 1e3);
-  result.p99_ns = (uint64_t)(percentile_us(ns, bursts, 99) * 1e3);
+  result.p50_ns = (uint64_t)(percentile_us(ns, measured, 50) * 1e3);
+  result.p99_ns = (uint64_t)(percentile_us(ns, measured, 99) * 1e3);
   return result;
 }
 
-static result_t run_apart(uint32_t noise, bool is_noisy, uint32_t bursts, uint64_t deadline_ns)
+static result_t run_apart(uint32_t noise, bool is_noisy, const question_t *question, uint64_t deadline_ns)
 {
   int ends[2];
   result_t result;
   if (pipe(ends) != 0)
     die("pipe");
   if (fork() == 0) {
-    result = run(noise, is_noisy, bursts, deadline_ns);
+    result = run(noise, is_noisy, question, deadline_ns);
     _exit(write(ends[1], &result, sizeof result) != sizeof result);
   }
   close(ends[1]);
@@ -278,11 +361,11 @@ static result_t run_apart(uint32_t noise, bool is_noisy, uint32_t bursts, uint64
 }
 
 /// Late is what takes longer than nearly all without the noise.
-static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
+static uint64_t deadline_of(uint32_t noise, const question_t *question)
 {
-  const result_t calm = run_apart(noise, false, bursts, WS_DEADLINE_AUTO);
+  const result_t calm = run_apart(noise, false, question, WS_DEADLINE_AUTO);
   const uint64_t typical_ns = 2 * calm.p50_ns, most_ns = calm.p99_ns + calm.p99_ns / 4;
-  if (noises[noise].how >= FEW_WORKERS)
+  if (noises[noise].how == FEW_WORKERS)
     return calm.p50_ns + calm.p50_ns / 4;
   return typical_ns > most_ns ? typical_ns : most_ns;
 }
@@ -291,10 +374,11 @@ static uint64_t deadline_of(uint32_t noise, uint32_t bursts)
 static void print_row(uint32_t noise, const ws_ledger_t sum[2])
 {
   int64_t all = 0, own = 0;
-  printf("%-11s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, sum[1].bursts, sum[0].late,
+  printf("%-15s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, sum[1].bursts, sum[0].late,
          sum[1].late);
   for (uint32_t i = 0; i < WS_CAUSES; i++) {
-    const int64_t above = (int64_t)(sum[1].by[i].bursts - sum[0].by[i].bursts);
+    const uint64_t calm = sum[0].by[i].bursts * sum[1].bursts / sum[0].bursts; // of as many bursts
+    const int64_t above = (int64_t)(sum[1].by[i].bursts - calm);
     printf(" %*" PRIi64, (int)strlen(ws_cause_name((ws_cause_t)i)), above);
     all += above > 0 ? above : 0;
     own += i == noises[noise].cause && above > 0 ? above : 0;
@@ -304,9 +388,9 @@ static void print_row(uint32_t noise, const ws_ledger_t sum[2])
 
 int main(int argc, char **argv)
 {
-  question_t question = {.bursts = 10000, .rounds = 3};
+  question_t question = {.bursts = 10000, .late = 300, .rounds = 1};
   words_take(argc, argv, usage, keys, &question);
-  printf("noise       bursts  calm noisy");
+  printf("noise           bursts  calm noisy");
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     printf(" %s", ws_cause_name((ws_cause_t)i));
   printf(" right %%\n");
@@ -314,8 +398,8 @@ int main(int argc, char **argv)
     ws_ledger_t sum[2] = {0};
     uint64_t deadline_ns = 0; // a machine changes: each pair of runs has its own
     for (uint32_t i = 0; i < 2 * question.rounds; i++) {
-      deadline_ns = i % 2 ? deadline_ns : deadline_of(noise, question.bursts);
-      const result_t one = run_apart(noise, i % 2, question.bursts, deadline_ns);
+      deadline_ns = i % 2 ? deadline_ns : deadline_of(noise, &question);
+      const result_t one = run_apart(noise, i % 2, &question, deadline_ns);
       ws_ledger_t *to = &sum[i % 2];
       to->bursts += one.ledger.bursts;
       to->late += one.ledger.late;

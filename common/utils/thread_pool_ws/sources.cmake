@@ -32,10 +32,12 @@ set(WS_CORE_SOURCES
   record/ws_held_file.c
   record/ws_journal_read.c
   record/ws_journal_write.c
+  record/ws_lack.c
   record/ws_ledgers.c
   record/ws_path.c
   record/ws_rings.c
   record/ws_scribe.c
+  record/ws_usual.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c

@@ -39,11 +39,14 @@ VALID = "spin=off, spin=auto, spin=fixed:<us>, spin=hot, spin_cpu_max=<percent>,
 VALID += "cap=<workers; 0: as CPUs allow>, deadline_us=<auto, or us; 0: none>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
 TIMERS = ("in time", "late", "for nothing")
-CAUSES = "slow wake,no CPU,quota,long task,too few threads,serial time,other pool,unknown".split(",")
+CAUSES = (
+    "slow wake,called late,no CPU,asleep in a task,no CPU or asleep,quota,long task,longer work,more work,"
+    "too few threads,other burst,other pool,serial time,started late,unknown"
+).split(",")
 CAUSES += [UNSEEN := "not examined"]
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
-REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 30784, 8
+REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 31040, 8
 ASKER, TAKE = 0, 1  # bytes that are locked
 TAKE_S = 1.0  # a pool that has TAKE for longer has stopped in the middle of a request
 
@@ -74,7 +77,7 @@ SETTINGS = struct.Struct("@IIQQII")
 REQUEST = struct.Struct("@QIIQ32sI60s")
 PART = Layout(
     "I", "sequence room", "Q", "id written_ns real_ns", "64s", "name", "I", "answered held",
-    "32s", "was is", "80s", "reason", "32Q", "ledger", "184Q", "starts ends",
+    "32s", "was is", "80s", "reason", "64Q", "ledger", "184Q", "starts ends",
 )  # fmt: skip
 STATS = Layout(
     "I", "workers workers_requested workers_pinned workers_realtime workers_active workers_awake",

@@ -15,15 +15,23 @@ extern "C" {
 
 struct ws_pool_s;
 
-/// What the time over the limit went to: docs/tracing.md. A later version may append causes.
+/// What the time over the limit went to, with what to do about it: docs/tracing.md. A later version may
+/// append causes.
 typedef enum {
   WS_CAUSE_WAKE, ///< the wake of a worker, or of the joining thread
-  WS_CAUSE_NO_CPU, ///< a thread was preempted or stolen from, or a task slept in a system call
-  WS_CAUSE_QUOTA, ///< the same, or serial time, two seconds after the control group's quota was used up
+  WS_CAUSE_CALLED_LATE, ///< a push called the worker later than usual
+  WS_CAUSE_NO_CPU, ///< a thread was runnable, and others, or the host, had its CPU
+  WS_CAUSE_ASLEEP, ///< a task slept: a mutex, a blocking call, a sleep
+  WS_CAUSE_NO_CPU_OR_ASLEEP, ///< one of these two: Linux does not say which
+  WS_CAUSE_QUOTA, ///< the control group's quota of CPU time was used up
   WS_CAUSE_LONG_TASK, ///< a task longer than the 99th percentile of its kind
+  WS_CAUSE_LONGER_WORK, ///< the tasks took longer than usual in sum, and no single one explains it
+  WS_CAUSE_MORE_WORK, ///< there were more tasks than usual
   WS_CAUSE_TOO_FEW, ///< bursts of its kind always take longer than the deadline: too few threads, or CPUs
-  WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
+  WS_CAUSE_OTHER_BURST, ///< tasks waited while the pool ran those of another burst
   WS_CAUSE_OTHER_POOL, ///< a wait for another pool
+  WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
+  WS_CAUSE_STARTED_LATE, ///< the first push of a phase came later than usual
   WS_CAUSE_UNKNOWN,
   WS_CAUSE_UNSEEN, ///< not examined yet, or bursts were late faster than that could be done
   WS_CAUSES
@@ -46,9 +54,10 @@ typedef struct {
 /// @return a few words in English, "long task"; NULL if @p cause is none
 static inline const char *ws_cause_name(ws_cause_t cause)
 {
-  static const char *const names[] = {"slow wake",  "no CPU",          "quota",
-                                      "long task",  "too few threads", "serial time",
-                                      "other pool", "unknown",         "not examined"};
+  static const char *const names[] = {
+      "slow wake",   "called late",  "no CPU",    "asleep in a task", "no CPU or asleep", "quota",
+      "long task",   "longer work",  "more work", "too few threads",  "other burst",      "other pool",
+      "serial time", "started late", "unknown",   "not examined"};
   return (uint32_t)cause < WS_CAUSES ? names[cause] : NULL;
 }
 

@@ -22,9 +22,9 @@
 
 // As a reader of version 4 knows them.
 _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) == 4096
-                   && offsetof(ws_page_part_t, stats) == 3448 && offsetof(ws_stats_t, decided) == 88
+                   && offsetof(ws_page_part_t, stats) == 3704 && offsetof(ws_stats_t, decided) == 88
                    && offsetof(ws_worker_stats_t, state_ns) == 104
-                   && offsetof(ws_prewake_stats_t, late_ns_p90) == 392 && sizeof(ws_page_part_t) == 30784,
+                   && offsetof(ws_prewake_stats_t, late_ns_p90) == 392 && sizeof(ws_page_part_t) == 31040,
                "raise WS_PAGE_VERSION");
 
 #define FOLDER "/dev/shm"

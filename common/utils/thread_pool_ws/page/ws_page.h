@@ -98,7 +98,7 @@ typedef struct {
   uint32_t sequence; ///< odd = being written
   uint32_t room;
   ws_page_known_t known;
-  uint64_t ledger[32]; ///< ws_ledger_t, which has room to grow
+  uint64_t ledger[64]; ///< ws_ledger_t, which has room to grow
   uint64_t starts[WS_HISTOGRAM_BUCKETS]; ///< from a burst's first push to its first task on a worker
   uint64_t ends[WS_HISTOGRAM_BUCKETS]; ///< of late bursts, over their limits
   ws_stats_t stats; ///< `outside` lies in worker[WS_PAGE_WORKERS]

@@ -4,6 +4,7 @@
 #include "ws_burst.h"
 
 #include "ws_scribe.h"
+#include "ws_seen.h"
 
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
@@ -21,13 +22,14 @@ static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
   return learnt;
 }
 
-/// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value
-static uint64_t follow(uint64_t learnt, uint64_t value, uint32_t up, uint32_t down)
+/// For ws_usual.h.
+static void leave_on_time(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key)
 {
-  const uint64_t step = learnt / 1024 + 1;
-  if (learnt == 0 || value == 0)
-    return learnt + value;
-  return value > learnt ? learnt + up * step : learnt > down * step ? learnt - down * step : learnt;
+  ws_stat_store(&ring->on_time.begin, ring->span.begin);
+  ws_stat_store(&ring->on_time.pool, ring->span.pool);
+  ws_stat_store(&ring->on_time.key, key);
+  ws_stat_store(&ring->on_time.pushed, ring->span.pushed);
+  ws_stat_store(&ring->on_time.end, now_ns);
 }
 
 /// The burst, or phase, has ended: judge it, and learn from it. Without a push a phase is of no pool.
@@ -35,9 +37,7 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
   const ws_span_t *span = &ring->span;
   ws_learnt_t *learnt = learnt_of(ring);
-  const uint64_t task_ns = ring->ran;
   ring->span.in = WS_IN_NOTHING;
-  ring->ran = 0;
   if (!ws_ledger_counts(span->ledger, span->pool))
     return;
   const uint64_t given_ns = ws_hint_load(&span->ledger->deadline_ns);
@@ -53,11 +53,13 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
                                                     .end = now_ns,
                                                     .pool = span->pool,
                                                     .key = learnt->key,
+                                                    .pushed = span->pushed,
                                                     .limit = limit,
-                                                    .usual = learns ? limit : usual,
-                                                    .task_p99 = learnt->task_p99});
-  learnt->length = follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
-  learnt->task_p99 = follow(learnt->task_p99, task_ns, 99, 1);
+                                                    .usual = learns ? limit : learnt->low});
+  else
+    leave_on_time(ring, now_ns, learnt->key);
+  learnt->length = ws_follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
+  learnt->low = ws_follow(learnt->low, length, learns ? 32 : 4, learns ? 96 : 12);
 }
 
 /// Count a push into the last event, if that is a push of the same group. @return whether
@@ -95,9 +97,6 @@ static void note_task(ws_event_ring_t *ring, uint64_t now_ns, ws_note_t kind, ui
   const bool begins = kind == WS_NOTE_RUN;
   ring->depth -= !begins && ring->depth > 0; // it may have begun before the record
   ws_ring_put(ring, now_ns, kind, pool, address);
-  if (!begins && ring->ran == 0 && ring->began) // the first of a burst, without others in it
-    ring->ran = ws_clock_since(ring->began, now_ns);
-  ring->began = begins ? now_ns : 0;
   ring->depth += begins;
 }
 
@@ -126,7 +125,7 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
   }
   ws_ring_put(ring, now_ns, kind, small, address);
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
-    ws_hint_store(&ws_rings.wake_ns, follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
+    ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
   const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);

@@ -64,7 +64,8 @@ ws_event_ring_t *ws_ring_take(void)
   uint64_t name[2] = {0};
   prctl(PR_GET_NAME, name);
   ws_store_release(&ring->head, 0); // [edge RING release] no event
-  memset(&ring->depth, 0, offsetof(ws_event_ring_t, event) - offsetof(ws_event_ring_t, depth));
+  memset(&ring->depth, 0, offsetof(ws_event_ring_t, on_time) - offsetof(ws_event_ring_t, depth));
+  ws_stat_store(&ring->on_time.end, 0);
   ws_stat_store(&ring->name[0], name[0]);
   ws_stat_store(&ring->name[1], name[1]);
   ws_stat_store(&ring->who, worker ? worker->pool->id << 16 | worker->index : 0);

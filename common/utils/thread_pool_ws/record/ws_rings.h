@@ -19,9 +19,9 @@
 #define WS_RINGS 1024u
 #define WS_RING_EVENTS 4096u ///< a power of two
 
-/// Of one kind of bursts or phases: the median of their lengths, and the 99th percentile of their tasks'.
+/// Of one kind of bursts or phases: the median of their lengths, and the lower quartile.
 typedef struct {
-  uint64_t key, count, length, task_p99;
+  uint64_t key, count, length, low;
 } ws_learnt_t;
 
 /// What a thread outside tasks is in.
@@ -39,8 +39,10 @@ typedef struct ws_event_ring_s {
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
   ws_span_t span;
-  uint64_t began, ran; ///< a task: begin and length
   ws_learnt_t learnt[8];
+  struct {
+    ws_au64_t begin, end, pool, key, pushed;
+  } on_time; ///< S the last burst that was; begin > end: it is being written
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
 } ws_event_ring_t;
 

@@ -5,18 +5,23 @@
 #include "ws_scribe.h"
 
 #include <sched.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #include "../pool/ws_callback.h"
 #include "ws_file.h"
 #include "ws_journal_write.h"
+#include "ws_lack.h"
+#include "ws_usual.h"
 
 #define PERIOD_NS 10000000u
 #define SHARE 10u ///< it rests so many times as long as it has used its CPU
 #define PASS_NS 2000000u ///< of its CPU, for late bursts in a pass
 #define LAST_NS 20000000u ///< the same in the last pass, for which a pool's end waits
 #define WRITE_NS 200000000u
-#define WATCH_NS 1000000000u ///< between two looks at the quota
-#define QUOTA_NS 2100000000u ///< a quota that was used up is so again
+#define WATCH_NS 100000000u ///< between two looks at the quota
+#define QUOTA_NS 250000000u ///< a quota that was used up is so again
+#define STOLEN_NS 2000000000u ///< the same of stolen time, which is counted in ticks of 10 ms
 #define CALM_NS 10000000000u ///< from the begin, without windows: many bursts are late at a start
 #define HOUR_NS 3600000000000u
 #define HOURS (uint32_t)(WS_WINDOW_NEWEST - WS_WINDOW_HOUR)
@@ -76,7 +81,7 @@ static bool read_entry(uint64_t place, entry_t *entry)
 }
 
 /// @param entry  with the parts of its time over the limit
-static void enter_journal(const entry_t *entry, ws_cause_t cause)
+static void enter_journal(const entry_t *entry)
 {
   const ws_late_burst_t *burst = &entry->burst;
   uint64_t now_ns, real_ns;
@@ -93,42 +98,36 @@ static void enter_journal(const entry_t *entry, ws_cause_t cause)
                              .tid = (uint32_t)entry->tid,
                              .task_tid = (uint32_t)burst->task_tid,
                              .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
-                             .cause = cause};
+                             .cause = burst->cause};
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     late.part[i] = (uint16_t)(burst->part[i] * UINT16_MAX / (late.length_ns - late.limit_ns));
   ws_journal_late(&late);
 }
 
 /// @brief Count a late burst, and enter it into the journal.
-static void enter(entry_t *entry, uint64_t quota_ns)
+static void enter(entry_t *entry)
 {
   ws_late_burst_t *burst = &entry->burst;
   uint64_t *part = burst->part;
   const uint64_t over_ns = burst->end - burst->begin - burst->limit;
-  const uint64_t end_ns = ws_os_now_ns() - (ws_clock_ns() - burst->end);
-  if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
-    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
-    part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
-  }
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < WS_CAUSES; i++)
-    most = part[i] > part[most] ? i : most;
-  if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
-    most = WS_CAUSE_TOO_FEW;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
-    ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
+    ws_ledger_cause(entry->ledger, part, burst->cause);
   if (ws_file_folder()[0])
-    enter_journal(entry, (ws_cause_t)most);
-  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name((ws_cause_t)most), over_ns);
+    enter_journal(entry);
+  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
 }
 
 /// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
 /// the machine was suspended.
 typedef struct {
   uint64_t place; ///< of the next late burst
-  uint64_t watch_ns, throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
+  uint64_t watch_ns, steal_watch_ns; ///< when it looks at the next two
+  uint64_t throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
+  uint64_t stolen, stolen_ns; ///< when a host was last seen to have taken a CPU
+  uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended, of the rings' clock
+  uint64_t stop_from, stop_to; ///< of the rings' clock: the process was stopped in between
   uint64_t write_ns; ///< when it writes
   uint64_t calm_ns, newest_ns; ///< from when on late bursts have windows, and the next of the newest one
   uint64_t hour, worst_ns; ///< the hour, and its worst burst that has one: ns over the limit
@@ -141,18 +140,34 @@ static uint64_t own_cpu_ns(void)
   return ws_os_thread_cpu_ns(ws_os_tid());
 }
 
+/// Late by a look at most.
+static bool is_near(uint64_t seen_ns, uint64_t end_ns, uint64_t limit_ns)
+{
+  return seen_ns != 0 && (int64_t)(end_ns - seen_ns) < (int64_t)limit_ns;
+}
+
+/// Beside the threads' counters.
+static void add_what_is_known(ws_late_burst_t *burst)
+{
+  const uint64_t end_ns = ws_os_now_ns() - ws_clock_since(burst->end, ws_clock_ns());
+  burst->has_quota = is_near(kept.quota_ns, end_ns, QUOTA_NS);
+  burst->may_be_stolen = is_near(kept.stolen_ns, end_ns, STOLEN_NS);
+  burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
+}
+
+/// @param places  late bursts so far, before the threads' counters were noted
 /// @return the worst late burst, of a kind whose median is learnt: ns over its limit. *since_ns: its begin
-static uint64_t examine(uint64_t until_cpu_ns, uint64_t *since_ns)
+static uint64_t examine(uint64_t places, uint64_t until_cpu_ns, uint64_t *since_ns)
 {
   uint64_t worst_ns = 0;
-  const uint64_t places = ws_stat_load(&own.places);
   if (places - kept.place > WS_LATE_BURSTS)
     kept.place = places - WS_LATE_BURSTS; // the others were overwritten
   while (kept.place < places && own_cpu_ns() < until_cpu_ns) {
     entry_t entry;
     if (read_entry(kept.place, &entry)) {
+      add_what_is_known(&entry.burst);
       ws_path_blame(&entry.burst);
-      enter(&entry, kept.quota_ns);
+      enter(&entry);
       const ws_late_burst_t *burst = &entry.burst;
       const uint64_t over_ns = burst->end - burst->begin - burst->limit;
       if (over_ns > worst_ns && burst->usual != burst->limit) {
@@ -167,16 +182,54 @@ static uint64_t examine(uint64_t until_cpu_ns, uint64_t *since_ns)
   return worst_ns;
 }
 
-/// Of all control groups.
-static void watch_quota(uint64_t now_ns)
+/// @return ticks in which a host had a CPU of the machine, and reported that
+static uint64_t stolen_ticks(void)
 {
-  if (now_ns < kept.watch_ns)
-    return;
-  const uint64_t before = kept.throttled;
-  kept.throttled = ws_os_grants().throttled;
-  if (kept.watch_ns != 0 && kept.throttled > before)
-    kept.quota_ns = now_ns;
-  kept.watch_ns = now_ns + WATCH_NS;
+  char text[160];
+  unsigned long long ticks = 0;
+  if (ws_os_read("/proc/stat", text, sizeof(text)))
+    sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks);
+  return ticks;
+}
+
+/// @return @p seen_ns, or now, if the count has grown since the last look
+static uint64_t see(uint64_t *count, uint64_t now, uint64_t seen_ns, uint64_t now_ns)
+{
+  const bool has_grown = now > *count && kept.watch_ns != 0;
+  *count = now;
+  return has_grown ? now_ns : seen_ns;
+}
+
+/// The quota of all control groups, and stolen time: of many CPUs that takes long to read.
+static void watch(uint64_t now_ns, bool any_late)
+{
+  if (now_ns >= kept.watch_ns || any_late)
+    kept.quota_ns = see(&kept.throttled, ws_os_grants().throttled, kept.quota_ns, now_ns);
+  if (now_ns >= kept.steal_watch_ns) {
+    kept.stolen_ns = see(&kept.stolen, stolen_ticks(), kept.stolen_ns, now_ns);
+    kept.steal_watch_ns = now_ns + STOLEN_NS / 10;
+  }
+  if (now_ns >= kept.watch_ns)
+    kept.watch_ns = now_ns + WATCH_NS;
+}
+
+/// Sleep until the next pass. A stop of the process (SIGSTOP, a freezer) ends a sleep, and begins another
+/// one. So does a disk, in a pass.
+static void rest(uint32_t state, uint64_t rest_ns)
+{
+  struct rusage before = {0}, after = {0};
+  const uint64_t now_ns = ws_clock_ns();
+  getrusage(RUSAGE_THREAD, &before);
+  ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+  getrusage(RUSAGE_THREAD, &after);
+  const bool may_write = ws_file_folder()[0] != '\0';
+  const uint64_t slept = (uint64_t)after.ru_nvcsw - (may_write ? (uint64_t)before.ru_nvcsw : kept.sleeps);
+  if (slept > 1) {
+    kept.stop_from = may_write ? now_ns : kept.rested_ns;
+    kept.stop_to = ws_clock_ns();
+  }
+  kept.sleeps = (uint64_t)after.ru_nvcsw;
+  kept.rested_ns = ws_clock_ns();
 }
 
 /// A late burst gets windows: as one of the newest, and if it is its hour's worst.
@@ -221,16 +274,18 @@ static void *scribe(void *unused)
       pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
     ended = ends;
     const uint64_t cpu_ns = own_cpu_ns();
-    watch_quota(ws_os_now_ns());
     uint64_t since_ns = 0;
-    const uint64_t over_ns = examine(cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
-    ws_path_sample();
+    const uint64_t places = ws_stat_load(&own.places);
+    watch(ws_os_now_ns(), places != kept.place);
+    ws_lack_note(places == kept.place);
+    ws_usual_learn();
+    const uint64_t over_ns = examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
     write_files(ws_os_now_ns(), over_ns, since_ns, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
       break;
     if (!ends)
-      ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+      rest(state, rest_ns);
   }
   ws_os_futex_wake(&own.state, 1);
   return unused;

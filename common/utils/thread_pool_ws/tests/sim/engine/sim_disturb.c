@@ -2,6 +2,7 @@
 /// @file sim_disturb.c
 /// What takes time from running threads: sim_thread.h.
 #include <math.h>
+#include <stdbool.h>
 
 #include "sim_libc.h"
 #include "sim_random.h"
@@ -15,6 +16,7 @@ static struct {
   sim_ps_t detour_at_ps[SIM_CPUS_MAX];
   sim_ps_t period_ends_ps;
   sim_ps_t throttled_until_ps; ///< all of the group stand still until then
+  bool is_stopped; ///< by a signal: they are not ready
 } now;
 
 static sim_ps_t quota_ps(void)
@@ -30,6 +32,23 @@ void sim_disturb_reset(void)
   sim_quota_left_ps = quota_ps();
 }
 
+void sim_disturb_set_quota(double cpus)
+{
+  sim_machine.quota_cpus = cpus;
+  sim_quota_left_ps = quota_ps();
+}
+
+/// Each thread wakes for it, and after it.
+void sim_disturb_stop(sim_ps_t length_ps)
+{
+  now.throttled_until_ps = sim_self->now_ps + length_ps;
+  now.is_stopped = true;
+  for (uint32_t i = 0; i < sim_threads; i++) {
+    sim_thread[i]->sleeps += 1 + (sim_thread[i]->state == SIM_ASLEEP);
+    sim_thread[i]->turns += 1 + (sim_thread[i]->state == SIM_ASLEEP);
+  }
+}
+
 /// They come by chance: how long ago the last one was does not matter.
 static sim_ps_t next_after(sim_ps_t ps)
 {
@@ -42,11 +61,22 @@ static void begin_period(void)
   sim_quota_left_ps = quota_ps();
 }
 
+/// The running thread does.
+static void stand_still(void)
+{
+  if (sim_self->now_ps >= now.throttled_until_ps)
+    return;
+  if (!now.is_stopped) {
+    sim_self->delay_ps += now.throttled_until_ps - sim_self->now_ps;
+    sim_self->turns++;
+  }
+  sim_self->now_ps = now.throttled_until_ps;
+}
+
 void sim_disturb_begins(void)
 {
   sim_ps_t *at_ps = &now.detour_at_ps[sim_self->cpu];
-  if (sim_self->now_ps < now.throttled_until_ps)
-    sim_self->now_ps = now.throttled_until_ps;
+  stand_still();
   if (sim_machine.quota_cpus > 0 && sim_self->now_ps >= now.period_ends_ps)
     begin_period();
   if (*at_ps < sim_self->now_ps)
@@ -58,7 +88,9 @@ static void throttle(void)
 {
   if (sim_self->now_ps < now.period_ends_ps) {
     sim_throttled++;
-    sim_self->now_ps = now.throttled_until_ps = now.period_ends_ps;
+    now.throttled_until_ps = now.period_ends_ps;
+    now.is_stopped = false;
+    stand_still();
   }
   begin_period();
 }

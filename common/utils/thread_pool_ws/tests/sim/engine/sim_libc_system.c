@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +59,16 @@ int __wrap_sched_yield(void)
   sim_step(sim_ps(sim_machine.syscall_ns));
   sim_schedule_yield(sim_self->cpu, sim_self->now_ps);
   sim_step(0);
+  return 0;
+}
+
+int __real_getrusage(int who, struct rusage *usage);
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+  if (!sim_self)
+    return __real_getrusage(who, usage);
+  sim_step(sim_ps(sim_machine.syscall_ns));
+  *usage = (struct rusage){.ru_nvcsw = (long)sim_self->sleeps};
   return 0;
 }
 
@@ -161,11 +172,24 @@ static size_t file_read;
 static bool write_file(const char *path)
 {
   int tid;
-  if (sscanf(path, "/proc/self/task/%d/stat", &tid) == 1) {
+  if (sscanf(path, "/proc/self/task/%d/stat", &tid) == 1 && !strstr(path, "/schedstat")) {
     const sim_thread_t *thread = thread_of(tid);
     if (!thread)
       return false;
     snprintf(file_text, sizeof(file_text), "%d (x) %c 1\n", tid, thread->state == SIM_ASLEEP ? 'S' : 'R');
+  } else if (sscanf(path, "/proc/self/task/%d/schedstat", &tid) == 1) {
+    const sim_thread_t *thread = thread_of(tid);
+    if (!thread)
+      return false;
+    snprintf(file_text, sizeof(file_text), "%lld %lld %llu\n", // CPU time of the last tick
+             (long long)(thread->busy_ps / (4 * SIM_PS_PER_MS) * 4000000),
+             (long long)(thread->delay_ps / SIM_PS_PER_NS), (unsigned long long)thread->turns);
+  } else if (strcmp(path, "/proc/stat") == 0) {
+    sim_ps_t stolen_ps = 0;
+    for (uint32_t i = 0; i < sim_threads; i++)
+      stolen_ps += sim_thread[i]->steals ? sim_thread[i]->busy_ps : 0;
+    snprintf(file_text, sizeof(file_text), "cpu  1 0 1 1 0 0 0 %lld 0 0\n",
+             (long long)(stolen_ps / (10 * SIM_PS_PER_MS)));
   } else if (strcmp(path, "/proc/self/cgroup") == 0) {
     snprintf(file_text, sizeof(file_text), "0::/\n");
   } else if (strcmp(path, "/sys/fs/cgroup/cpu.max") == 0 && sim_machine.quota_cpus > 0) {

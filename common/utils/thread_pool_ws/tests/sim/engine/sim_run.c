@@ -87,6 +87,7 @@ bool sim_sleep(sim_ps_t until_ps)
 {
   sim_thread_t *self = sim_self;
   self->timed_out = false;
+  self->sleeps++;
   leave_cpu(SIM_ASLEEP);
   if (until_ps > 0)
     sim_event_add((sim_event_t){.at_ps = until_ps > self->now_ps ? until_ps : self->now_ps,

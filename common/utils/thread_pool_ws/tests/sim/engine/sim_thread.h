@@ -47,6 +47,10 @@ struct sim_thread_s {
   uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long
   uint32_t preempted; ///< times that a thread took the CPU from it
+  // As the kernel counts (/proc/.../schedstat, getrusage()).
+  sim_ps_t ready_ps; ///< since when it is ready; < 0: a host has its CPU, which the kernel takes for running
+  sim_ps_t delay_ps; ///< that it was ready, until it last got a CPU
+  uint64_t turns, sleeps; ///< how often it has got one, and given it up by itself
   sim_fiber_t fiber;
   void *(*func)(void *arg);
   void *arg, *result;
@@ -98,6 +102,12 @@ void sim_disturb_begins(void);
 
 /// @brief To be called when the running thread's time has reached sim_detour_at_ps, or no quota is left.
 void sim_disturb(void);
+
+/// @brief From now on the control group has so much time.
+void sim_disturb_set_quota(double cpus);
+
+/// @brief The process stands still for a time (SIGSTOP).
+void sim_disturb_stop(sim_ps_t length_ps);
 
 /// @return whether the control group's time is used up: all of its threads stand still
 bool sim_disturb_throttles(sim_ps_t now_ps);

@@ -52,6 +52,16 @@ static bool read_arrivals(const char *name)
   return false;
 }
 
+static bool read_noise(const char *name)
+{
+  static const char *const noises[] = {"calm",  "long", "longer", "more",     "mutex", "read",
+                                       "sleep", "pool", "serial", "producer", "stops"};
+  for (wanted.noise = SIM_CALM; wanted.noise <= SIM_STOPS; wanted.noise++)
+    if (strcmp(noises[wanted.noise], name) == 0)
+      return true;
+  return false;
+}
+
 static bool read_slot(const char *text)
 {
   return sim_plan_from_text(&wanted.plan, text);
@@ -79,8 +89,9 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"host_on_us", SIM_WORD_NUMBER, &wanted.host_on_us, NULL},
                                      {"host_off_us", SIM_WORD_NUMBER, &wanted.host_off_us, NULL},
                                      {"stolen", SIM_WORD_FLAG, &wanted.stolen, NULL},
-                                     {"longer", SIM_WORD_COUNT, &wanted.longer, NULL},
-                                     {"waits", SIM_WORD_COUNT, &wanted.waits, NULL},
+                                     {"noise", SIM_WORD_CALL, NULL, read_noise},
+                                     {"every", SIM_WORD_COUNT, &wanted.every, NULL},
+                                     {"quota_later", SIM_WORD_NUMBER, &wanted.quota_later, NULL},
                                      {"noise_us", SIM_WORD_NUMBER, &wanted.noise_us, NULL},
                                      {"poll", SIM_WORD_FLAG, &wanted.poll, NULL},
                                      {"ahead_ns", SIM_WORD_NUMBER, &ahead_ns, NULL},

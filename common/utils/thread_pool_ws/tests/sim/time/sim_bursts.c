@@ -5,6 +5,7 @@
 #include "sim_bursts.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "sim_memory.h"
 #include "sim_random.h"
 #include "sim_seam_points.h"
+#include "sim_thread.h"
 
 #define PRIORITY 50
 #define HOST_PRIORITY 99 ///< above all classes
@@ -23,7 +25,7 @@ typedef struct {
   _Alignas(64) uint64_t line;
   producer_t *producer;
   sim_ps_t work_ps;
-  bool waits; ///< for the other pool
+  sim_noise_t waits; ///< so, before it works
 } item_t;
 
 struct producer_s {
@@ -45,11 +47,14 @@ static struct {
   producer_t producer[SIM_PRODUCERS_MAX];
   uint32_t ready; ///< producers whose next slot is the first that is measured
   uint32_t over;
-  sim_ps_t busy_before_ps, begun_ps, ended_ps;
+  sim_ps_t busy_before_ps, busy_ps, begun_ps, ended_ps;
   uint64_t wakes_before;
   double preempted_before;
   ws_ledger_t ledger_before;
-  ws_pool_t *other; ///< that some tasks wait for; NULL = none do
+  ws_pool_t *other; ///< that some tasks wait for
+  producer_t second; ///< SIM_SECOND_PRODUCER
+  pthread_mutex_t lock; ///< SIM_MUTEX: of a thread that is no one's of the pool
+  uint32_t asked, answered, served; ///< the same thread, and SIM_READ
 } run;
 
 static uint32_t threads_that_run(void)
@@ -80,16 +85,57 @@ static void work_elsewhere(void *unused)
   busy(sim_ps(run.wanted->noise_us * 1000));
 }
 
-static void work(void *arg)
+static sim_ps_t noise_ends_ps(void)
 {
-  item_t *item = arg;
-  started(item->producer);
-  if (item->waits) {
+  return sim_self->now_ps + sim_ps(run.wanted->noise_us * 1000);
+}
+
+/// Has the lock until a while after a task has asked for it.
+static void *keep(void *unused)
+{
+  for (uint32_t asked = 0;; asked++) {
+    pthread_mutex_lock(&run.lock);
+    while (run.asked == asked)
+      sim_futex_wait(&run.asked, asked, 0);
+    sim_sleep_until(noise_ends_ps());
+    pthread_mutex_unlock(&run.lock);
+    run.answered++;
+    sim_futex_wake(&run.answered, 1);
+    while (run.served == asked)
+      sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_US);
+  }
+  return unused;
+}
+
+static void wait_so(sim_noise_t how)
+{
+  const uint32_t answered = run.answered;
+  if (how == SIM_OTHER_POOL) {
     ws_group_t group;
     ws_group_init(&group, 1);
     ws_pool_push(run.other, (ws_task_t){.func = work_elsewhere, .group = &group});
     ws_group_wait(&group, run.other);
   }
+  if (how == SIM_SLEEP)
+    sim_sleep_until(noise_ends_ps());
+  if (how != SIM_MUTEX && how != SIM_READ)
+    return;
+  run.asked++;
+  sim_futex_wake(&run.asked, 1);
+  while (how == SIM_READ && run.answered == answered)
+    sim_futex_wait(&run.answered, answered, 0);
+  if (how == SIM_MUTEX) {
+    pthread_mutex_lock(&run.lock);
+    pthread_mutex_unlock(&run.lock);
+  }
+  run.served++;
+}
+
+static void work(void *arg)
+{
+  item_t *item = arg;
+  started(item->producer);
+  wait_so(item->waits);
   if (item->work_ps == 0)
     return;
   sim_load(&item->line);
@@ -129,32 +175,47 @@ static void nest(void *arg)
   fork_once(item, run.wanted->nested);
 }
 
+/// Of all tasks, or of one.
+static void make_noisy(producer_t *self, uint32_t count)
+{
+  const sim_noise_t noise = run.wanted->noise;
+  const sim_ps_t more_ps = sim_ps(run.wanted->noise_us * 1000);
+  item_t *one = &self->item[sim_random_below(count)];
+  one->waits = noise >= SIM_MUTEX && noise <= SIM_OTHER_POOL ? noise : SIM_CALM;
+  one->work_ps += noise == SIM_LONG_TASK ? more_ps : 0;
+  for (uint32_t i = 0; noise == SIM_ALL_LONGER && i < count; i++)
+    self->item[i].work_ps += more_ps;
+}
+
 static void run_phase(producer_t *self, const sim_phase_t *phase)
 {
+  const bool is_noisy =
+      run.wanted->noise != SIM_CALM && self != &run.second && sim_random_below(run.wanted->every) == 0;
+  const uint32_t count = phase->count << (is_noisy && run.wanted->noise == SIM_MORE_TASKS);
   const bench_backend_t *pool = run.wanted->pool;
   busy(phase->serial_ps);
   if (phase->count == 0)
     return;
-  for (uint32_t i = 0; i < phase->count; i++) {
-    self->item[i].work_ps = run.wanted->plan.task_ps[phase->first_task + i];
+  for (uint32_t i = 0; i < count; i++) {
+    self->item[i].waits = SIM_CALM;
+    self->item[i].work_ps = run.wanted->plan.task_ps[phase->first_task + i % phase->count];
     if (self->item[i].work_ps > 0)
       sim_store(&self->item[i].line);
   }
-  const double noise_us = run.wanted->noise_us;
-  item_t *noisy = noise_us > 0 ? &self->item[sim_random_below(phase->count)] : self->item;
-  if (noise_us > 0 && sim_random_below(1000) < run.wanted->longer)
-    noisy->work_ps += sim_ps(noise_us * 1000);
-  noisy->waits = run.other && sim_random_below(1000) < run.wanted->waits;
+  if (is_noisy)
+    make_noisy(self, count);
   const uint32_t most = threads_that_run();
   self->at_once = run.wanted->nested > 0 ? 1 : phase->count < most ? phase->count : most;
   self->started = 0;
   if (pool->arm)
-    pool->arm(self->pool, phase->count);
+    pool->arm(self->pool, count);
   self->pushed_ps = self->running_ps = sim_self->now_ps;
-  for (uint32_t i = 0; i < phase->count; i++)
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_noisy && run.wanted->noise == SIM_SERIAL && i == count / 2)
+      busy(sim_ps(run.wanted->noise_us * 1000));
     pool->push(self->pool, &self->task[i]);
+  }
   pool->wait(self->pool);
-  noisy->waits = false;
 }
 
 /// CPU time of all threads but the host's.
@@ -275,16 +336,19 @@ static void slots(void *arg)
       sim_sleep_until(next_ps);
     if (i == wanted->warm)
       begin_measuring();
+    if (i == wanted->warm / 2 && wanted->quota_later > 0)
+      sim_disturb_set_quota(wanted->quota_later);
     if (wanted->roam > 0 && i % wanted->roam == 0)
       move_to(i / wanted->roam % sim_machine.cpus);
     phase = run_slot(self, phase, (int64_t)i - wanted->warm);
   }
   run.ended_ps = sim_self->now_ps;
+  run.busy_ps = busy_ps();
 }
 
 static bool prepare(producer_t *self)
 {
-  const uint32_t most = run.wanted->plan.tasks_max > 0 ? run.wanted->plan.tasks_max : 1;
+  const uint32_t most = 1 + 2 * run.wanted->plan.tasks_max; // SIM_MORE_TASKS
   self->thread = sim_self;
   self->item = aligned_alloc(64, most * sizeof(item_t));
   self->task = calloc(most, sizeof(bench_task_t));
@@ -306,6 +370,7 @@ static void *produce(void *arg)
     run.wanted->pool->run(self->pool, slots, self);
   else
     slots(self);
+  sim_sleep_until(sim_self->now_ps + 100 * SIM_PS_PER_MS); // counts by cause follow the bursts
   read_ledger(&run.series->ledger);
   run.over++;
   sim_sleep(0);
@@ -327,6 +392,7 @@ static void *share(void *pool)
 {
   struct { // as in backends/ws.c
     ws_pool_t *pool;
+    ws_settings_t settings;
     ws_group_t group;
   } *handle = calloc(1, sizeof(*handle));
   if (handle)
@@ -349,6 +415,39 @@ static void *take_cpu(void *unused)
   return unused;
 }
 
+static void *stop_all(void *unused)
+{
+  for (;;) {
+    sim_sleep_until(sim_self->now_ps + exponential_ps(run.wanted->every * run.wanted->period_us));
+    sim_disturb_stop(sim_ps(run.wanted->noise_us * 1000));
+  }
+  return unused;
+}
+
+/// Bursts of another thread.
+static void *push_too(void *arg)
+{
+  producer_t *self = arg;
+  if (!prepare(self))
+    sim_finding("no memory for the tasks of a producer");
+  for (;;) {
+    sim_sleep_until(sim_self->now_ps + exponential_ps(run.wanted->every * run.wanted->period_us));
+    run_phase(self, &run.wanted->plan.phase[0]);
+  }
+  return NULL;
+}
+
+static void begin_noise(sim_thread_t like)
+{
+  const sim_noise_t noise = run.wanted->noise;
+  if (noise == SIM_MUTEX || noise == SIM_READ)
+    sim_thread_new(&like, keep, NULL, SIM_PS_PER_S);
+  like.class = SIM_REALTIME;
+  like.priority = HOST_PRIORITY;
+  if (noise == SIM_STOPS)
+    sim_thread_new(&like, stop_all, NULL, SIM_PS_PER_S);
+}
+
 static void begin_host(sim_thread_t like)
 {
   like.class = SIM_REALTIME;
@@ -368,7 +467,7 @@ static void *begin(void *arg)
   const bench_settings_t settings = {.workers = wanted->workers,
                                      .pin_step = wanted->pinned,
                                      .rt_priority = wanted->classes != SIM_OTHER ? PRIORITY : 0,
-                                     .tasks_max = wanted->plan.tasks_max};
+                                     .tasks_max = 2 * wanted->plan.tasks_max};
   if (wanted->classes != SIM_OTHER && !wanted->pool->sets_class)
     sim_self->class = SIM_REALTIME;
   producer_t *first = arg;
@@ -377,11 +476,15 @@ static void *begin(void *arg)
     sim_finding("the pool could not be made");
   if (wanted->classes == SIM_RR)
     sim_self->class = SIM_FAIR;
-  if (wanted->waits > 0) {
+  if (wanted->noise == SIM_OTHER_POOL) {
     ws_settings_t other;
     ws_settings_default(&other);
     other.workers = 1;
     ws_pool_create(&run.other, &other);
+  }
+  if (wanted->noise == SIM_SECOND_PRODUCER) {
+    run.second = (producer_t){.pool = share(first->pool), .arrivals = wanted->arrivals};
+    sim_thread_new(sim_self, push_too, &run.second, sim_self->now_ps + SIM_PS_PER_US);
   }
   for (uint32_t i = 1; i < wanted->producers; i++) {
     run.producer[i].pool = share(first->pool);
@@ -423,6 +526,7 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
   for (uint32_t i = 0; i < SIM_CPU_WORDS; i++)
     like.allowed[i] = UINT64_MAX;
   sim_thread_new(&like, begin, &run.producer[0], SIM_PS_PER_S);
+  begin_noise(like);
   like.class = SIM_REALTIME;
   if (wanted->poll)
     sim_thread_new(&like, poll, NULL, SIM_PS_PER_S);
@@ -430,7 +534,7 @@ bool sim_bursts_run(const sim_bursts_t *wanted, sim_series_t *series)
     begin_host(like);
   if (!sim_run(is_over, 61 * SIM_PS_PER_S))
     return false;
-  series->busy_us = (double)(busy_ps() - run.busy_before_ps) / 1e6;
+  series->busy_us = (double)(run.busy_ps - run.busy_before_ps) / 1e6;
   series->wakes = (double)(sim_wakes - run.wakes_before);
   series->preempted = preempted() - run.preempted_before;
   series->wall_us = (double)(run.ended_ps - run.begun_ps) / 1e6;

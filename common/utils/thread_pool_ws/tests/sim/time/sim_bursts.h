@@ -16,6 +16,23 @@
 
 typedef enum { SIM_OTHER, SIM_RR, SIM_RR_ALL } sim_classes_t;
 
+/// A task computes longer; all do; there are twice as many; a task waits for a lock, for another thread, for
+/// a timer, for another pool; the producer computes between two pushes; a second one has bursts of its own;
+/// the process is stopped.
+typedef enum {
+  SIM_CALM,
+  SIM_LONG_TASK,
+  SIM_ALL_LONGER,
+  SIM_MORE_TASKS,
+  SIM_MUTEX,
+  SIM_READ,
+  SIM_SLEEP,
+  SIM_OTHER_POOL,
+  SIM_SERIAL,
+  SIM_SECOND_PRODUCER,
+  SIM_STOPS
+} sim_noise_t;
+
 typedef struct {
   const bench_backend_t *pool;
   uint32_t workers;
@@ -30,9 +47,10 @@ typedef struct {
   double host_on_us,
       host_off_us; ///< the host takes each CPU so long after so long (exponential means); 0 = no
   bool stolen; ///< the kernel does not see that: what waits for such a CPU stays
-  /// Of 1000 phases so many have a task that takes so much longer, or waits so long for another pool.
-  uint32_t longer, waits;
-  double noise_us;
+  sim_noise_t noise; ///< what makes bursts late
+  uint32_t every; ///< of so many phases one has it, by chance
+  double noise_us; ///< how long it lasts
+  double quota_later; ///< > 0: CPUs' worth of time of the control group, from the middle of the warm-up on
   bool poll; ///< a real-time thread of the workers' priority polls a clock: it takes a CPU
   uint32_t bursts, warm; ///< slots of a producer that are measured; before those, not
 } sim_bursts_t;

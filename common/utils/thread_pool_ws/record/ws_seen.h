@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// @file ws_seen.h
+/// Events in a ring, as another thread than its owner reads them.
+#ifndef WS_SEEN_H
+#define WS_SEEN_H
+
+#include "ws_rings.h" // IWYU pragma: export
+
+#define WS_SEEN_MARGIN 512u ///< oldest events that are left out: their thread may go on meanwhile
+
+typedef struct {
+  uint64_t ns, address;
+  uint32_t kind, small;
+  bool inside; ///< in a task
+} ws_seen_t;
+
+static inline ws_seen_t ws_seen_at(const ws_event_ring_t *ring, uint64_t at)
+{
+  const ws_ring_event_t *event = &ring->event[at % WS_RING_EVENTS];
+  const uint64_t what = ws_stat_load(&event->what);
+  return (ws_seen_t){ws_stat_load(&event->ns), ws_event_address(what), ws_event_kind(what),
+                     ws_event_small(what), ws_event_in_task(what)};
+}
+
+/// @return where the events begin that can be read
+static inline uint64_t ws_seen_oldest(const ws_event_ring_t *ring)
+{
+  // [edge RING acquire] the events below
+  const uint64_t head = ws_load_acquire(&ring->head), most = WS_RING_EVENTS - WS_SEEN_MARGIN;
+  return head > most ? head - most : 0;
+}
+
+/// @brief Read the event before @p at, which becomes its place.
+static inline bool ws_seen_back(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *it)
+{
+  if (*at <= ws_seen_oldest(ring) || *at > ws_stat_load(&ring->head)) // it may have another owner
+    return false;
+  *it = ws_seen_at(ring, --*at);
+  return true;
+}
+
+/// @return the place below which the ring's events are not after @p ns
+static inline uint64_t ws_seen_until(const ws_event_ring_t *ring, uint64_t ns)
+{
+  uint64_t low = ws_seen_oldest(ring), high = ws_stat_load(&ring->head);
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (ws_seen_at(ring, middle).ns <= ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// @return how much @p value is above the usual
+static inline uint64_t ws_above(uint64_t value, uint64_t usual)
+{
+  return value > usual ? value - usual : 0;
+}
+
+/// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value
+static inline uint64_t ws_follow(uint64_t learnt, uint64_t value, uint32_t up, uint32_t down)
+{
+  const uint64_t step = learnt / 1024 + 1;
+  if (learnt == 0 || value == 0)
+    return learnt + value;
+  return value > learnt ? learnt + up * step : learnt > down * step ? learnt - down * step : learnt;
+}
+
+#endif
