@@ -27,7 +27,7 @@ typedef struct {
   uint64_t real_ns; ///< the same of CLOCK_REALTIME
   uint64_t length_ns, limit_ns;
   uint64_t key; ///< what bursts of one kind share
-  uint64_t func; ///< of the longest task on its critical path; 0 = none was seen
+  uint64_t func; ///< of its longest task; 0 = none was seen
   uint64_t task_ns; ///< length of that task
   uint32_t start_ns; ///< from its first push to the first task on the path
   uint32_t pid, pool; ///< pool: its id

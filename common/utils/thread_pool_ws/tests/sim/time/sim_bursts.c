@@ -53,7 +53,7 @@ static struct {
   ws_ledger_t ledger_before;
   ws_pool_t *other; ///< that some tasks wait for
   producer_t second; ///< SIM_SECOND_PRODUCER
-  pthread_mutex_t lock; ///< SIM_MUTEX: of a thread that is no one's of the pool
+  pthread_mutex_t lock; ///< SIM_MUTEX: of a thread outside the pool
   uint32_t asked, answered, served; ///< the same thread, and SIM_READ
 } run;
 
