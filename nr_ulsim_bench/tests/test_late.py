@@ -20,9 +20,11 @@ from nrbench.trace.record import TraceError
 from nrbench.trace.rings import Record
 
 POOL_C = ROOT / "common/utils/thread_pool_ws"
+LONG = CAUSES.index("long task")
 LATE = {"end_ns": 1210, "real_ns": REAL_NS + 710, "length_ns": 210, "limit_ns": 100, "func": FUNC,
-        "task_ns": 158, "start_ns": 22, "pid": 7, "pool": POOL, "tid": 7, "task_tid": 8, "cpu": 4, "cause": 3,
-        "life": -200 % 2**32, "part": (13107, 0, 0, 52428, *[0] * 12)}  # fmt: skip
+        "task_ns": 158, "start_ns": 22, "pid": 7, "pool": POOL, "tid": 7, "task_tid": 8, "cpu": 4,
+        "cause": LONG, "life": -200 % 2**32,
+        "part": (13107, *[0] * (LONG - 1), 52428, *[0] * (15 - LONG))}  # fmt: skip
 NAME, NOW = f"tpool-ws-gnb-7-{REAL_NS - 700}.record", {"own_ns": 1300, "real_ns": REAL_NS + 800}
 HOUR_NS = 60 * MINUTE_NS
 TOLD = """
