@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tpool-ws-trace report`: what it chooses, the files that it writes, and its errors."""
 
+import ctypes
 import json
 import os
 import random
@@ -13,8 +14,8 @@ import numpy as np
 import pytest
 from trace_tools import CASES, FAULT, line
 
+from nrbench.live.record import MAPPED, function_at
 from nrbench.trace.figures import distribution, histogram
-from nrbench.trace.process import function_at
 from nrbench.trace.report import drawn
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -198,25 +199,25 @@ def test_the_most_frequent_has_the_highest_block_and_none_has_a_dot():
 
 
 def test_functions_have_names_where_the_file_is_still_the_same(tool):
-    python = os.path.realpath(sys.executable)
-    elf = pytest.importorskip("elftools.elf.elffile")
-    with open(python, "rb") as file:
-        symbols = elf.ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
-        main = next(symbol for symbol in symbols if symbol.name == "Py_BytesMain")
-    address = main["st_value"]
-    assert function_at(python, address, 1e12) == function_at(python, address + 1, 1e12) == "Py_BytesMain"
-    assert function_at(python, 1, 1e12) is None and function_at("/none", address, 1e12) is None
-    image = {"baddr": 0x10000, "memsz": address + 100, "path": python, "is_pic": 1}
+    there = ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value
+    maps = [(path, int(begin, 16)) for begin, *_, path in MAPPED.findall(Path("/proc/self/maps").read_text())]
+    library, _ = max((of for of in maps if of[1] <= there), key=lambda of: of[1])
+    base = min(begin for path, begin in maps if path == library)
+    address = there - base
+    assert function_at(library, base, there, 1e12) == function_at(library, 0, address + 1, 1e12) == "qsort"
+    assert function_at(library, base, 1, 1e12) is None and function_at("/none", base, there, 1e12) is None
+    assert function_at(__file__, 0, 1, 1e12) is None
+    image = {"baddr": 0x10000, "memsz": address + 100, "path": library, "is_pic": 1}
     told = line(1, 2, "x", **image).replace("oai_tpool_ws:x", "lttng_ust_statedump:bin_info")
     task = {"pool": 1, "worker": 0, "func": address + 0x10000, "arg": 7, "group": 0}
     (tool.trace / "lines").write_text(told + line(2, 2, "run_begin", **task) + line(9, 2, "run_end", **task))
-    assert [row["name"] for row in tool.summary()["functions"]] == ["Py_BytesMain"]
+    assert [row["name"] for row in tool.summary()["functions"]] == ["qsort"]
     told = line(1, 2, "x", procname="gnb").replace("oai_tpool_ws:x", "lttng_ust_statedump:procname")
     lines = told + line(2, 2, "run_begin", **task) + line(9, 2, "run_end", **task)
     (tool.trace / "lines").write_text(lines)
     for images, name, warned in (
         ({}, hex(task["func"]), 1),
-        ({f"0:1:{0x10000}:{python}": 1 << 30}, "Py_BytesMain", 0),
+        ({f"0:1:{0x10000}:{library}": 1 << 30}, "qsort", 0),
     ):
         (tool.trace / "recorded.json").write_text(json.dumps({"images": images}))
         summary = tool.summary()

@@ -11,7 +11,7 @@ import sys
 from contextlib import ExitStack, suppress
 from typing import Callable, Sequence
 
-from nrbench.live.page import VALID, LiveError, Page, Pool, parse_change
+from nrbench.live.page import CAUSES, VALID, LiveError, Page, Pool, parse_change
 from nrbench.live.processes import pages_of
 from nrbench.live.signals import Stopped, raise_stopped
 from nrbench.version import VERSION
@@ -70,6 +70,13 @@ def ab(given: argparse.Namespace) -> int:
     return run(pools_of(given.pid, given.pool), plan, given.seed, who("ab"))
 
 
+def late(given: argparse.Namespace) -> int:
+    """Print late bursts that a folder remembers: why, and what the threads did meanwhile."""
+    from nrbench.live.late import run
+
+    return run(given.folder, given.at, given.since, max(given.worst, 1), given.cause)
+
+
 def export(given: argparse.Namespace) -> int:
     """Serve the counters of all processes for Prometheus."""
     try:
@@ -108,6 +115,16 @@ def parser() -> argparse.ArgumentParser:
     option("--every", default="30s", metavar="TIME", help="of one setting; default: 30s")
     option("--for", default="1h", metavar="TIME", dest="whole", help="of all; default: 1h")
     option("--seed", type=int, metavar="N", help="of the random order")
+    option = command(late)
+    option("folder", metavar="DIR", help="of TPOOL_WS_RECORD")
+    option(
+        "--at",
+        metavar="TIME",
+        help="only of this minute: 03:12, of the last day that had it, or 2026-11-28 03:12",
+    )
+    option("--since", metavar="TIME", help="only from then on: as --at, or 90m or 2h before now")
+    option("--worst", type=int, default=10, metavar="N", help="how many; default: 10")
+    option("--cause", choices=CAUSES, metavar="NAME", help=f"only of this main cause: {', '.join(CAUSES)}")
     option = command(export)
     where = "where Prometheus asks; :PORT is every address of this machine; default: 127.0.0.1:9477"
     option("--listen", default="127.0.0.1:9477", metavar="ADDRESS:PORT", help=where)

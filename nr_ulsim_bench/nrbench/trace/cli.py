@@ -8,6 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from nrbench.live import cli as live
 from nrbench.needed import require
 from nrbench.options import Program
 from nrbench.trace import record as recorder
@@ -83,13 +84,10 @@ def report(
     return run(trace, out, phase or (), process, part_of(trace, begin, end), deadline_us, as_json)
 
 
-@program.command()
-def late(folder: Annotated[Path, Argument(metavar="FOLDER", help="of TPOOL_WS_RECORD")]) -> int:
-    """Print the ten worst late bursts of a record: why, who did what meanwhile, and how to export them."""
-    require(program.name)
-    from nrbench.trace.late import late as run
-
-    return run(folder)
+@program.command(ignore_unknown_options=True, help_option_names=[])
+def late(words: Annotated[list[str] | None, Argument(metavar="...", show_default=False)] = None) -> int:
+    """Print late bursts that a folder of TPOOL_WS_RECORD remembers, as tpool-ws late."""
+    return live.run(["late", *(words or ())])
 
 
 @program.command()

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A traced process: its walk as tables, its slots, and what it and its pools and functions are called."""
 
-import os
 from collections import defaultdict
-from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import count
 from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from nrbench.live.record import function_at
 from nrbench.trace.reader import KINDS, NAMING, NOTHING, Event, Events, Trace
 from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
 NO_POOL = 0  # tasks that their thread has run by itself, inside of the push
-Image = tuple[int, int, str, int]
+Image = tuple[int, int, str]  # base address, size in memory, file
 NAMES_POOL = ("pool_start", "push", "wake", "unpark", "park", "prewake", "steal", "run_begin")
 
 
@@ -56,10 +55,9 @@ class Process:
         self.namespace = events.namespace
         self.alone = True  # no other process is in the trace
         self.windows: list[Window] = []
-        # Base address, size in memory, file, whether it is position independent.
-        self.images = [(of["baddr"], of["memsz"], of["text"], of["is_pic"]) for of in self.notes["bin_info"]]
+        self.images = [(of["baddr"], of["memsz"], of["text"]) for of in self.notes["bin_info"]]
         libraries = ((*key.split(":", 1), size) for key, size in trace.noted("images", seen).items())
-        self.images += [(int(base), size, path, 1) for base, path, size in libraries]
+        self.images += [(int(base), size, path) for base, path, size in libraries]
         self.others: list[Image] = []  # of all processes
         self.is_seen = "images" in trace.about  # by a recorder that looks for what its programs load late
         self.started = {note["pool"]: note for note in self.notes["pool_start"]}
@@ -123,7 +121,7 @@ class Process:
         if not address:
             return "unknown"
         held = self.holding(address)
-        names = {function_at(path, address - base * is_pic, self.recorded) for base, _, path, is_pic in held}
+        names = {function_at(path, base, address, self.recorded) for base, _, path in held}
         names.discard(None)
         return str(names.pop()) if len(names) == 1 else hex(address)  # or two libraries, one after the other
 
@@ -201,22 +199,3 @@ def refuse(wanted: str | None, chosen: list[Process], there: list[Process]) -> N
     if not chosen:
         labels = ", ".join(process.label for process in there)
         raise TraceError(f"--process {wanted}: no such process with a pool in the trace; there are: {labels}")
-
-
-@cache
-def function_at(path: str, address: int, recorded: float) -> str | None:
-    """The function of an ELF file that holds an address, by pyelftools. None also if the file has changed
-    since it was recorded."""
-    with suppress(ImportError, OSError):
-        from elftools.common.exceptions import ELFError
-        from elftools.elf.elffile import ELFFile
-
-        with open(path, "rb") as file, suppress(ELFError):
-            if os.fstat(file.fileno()).st_mtime > recorded:
-                return None
-            tables: list[Any] = [ELFFile(file).get_section_by_name(name) for name in (".symtab", ".dynsym")]
-            for symbol in (symbol for table in tables if table for symbol in table.iter_symbols()):
-                past = address - symbol["st_value"]
-                if 0 <= past < max(symbol["st_size"], 1) and symbol["st_info"]["type"] == "STT_FUNC":
-                    return str(symbol.name)
-    return None

@@ -52,7 +52,7 @@ FIELDS = {
         (PROVIDER, "symbol_processing_begin ulsch_decoding_begin", "frame slot id"),
         (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
         (STATEDUMP, "procname", "procname"),
-        (STATEDUMP, "bin_info", "baddr memsz path is_pic"),
+        (STATEDUMP, "bin_info", "baddr memsz path"),
     )
     for event in events.split()
 }

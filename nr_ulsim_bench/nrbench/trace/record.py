@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Sequence
 
 from nrbench import host
+from nrbench.live.record import MAPPED
 from nrbench.needed import STATUS
 from nrbench.programs import handled
 from nrbench.system import System
@@ -60,8 +61,6 @@ FULL_BYTES = 1 << 20  # a disk with less free space has no room for the next sub
 LOOK_S = 0.1  # between looks for a signal, or for the end of the command
 GRACE_S = 10.0  # for the command to end after a signal
 DUMPS_S = tuple(2.0**n for n in range(16))  # after the start; nr_ulsim takes a second to load its decoder
-# Begin, end, mode, offset and file of memory, as in /proc/PID/maps.
-MAPPED = re.compile(r"^(\w+)-(\w+) (\S+) (\w+) \S+ \d+ +(/.*)$", re.MULTILINE)
 REMEDY = (
     "Check that the program was built with tracing and uses the pool, that libthread_pool_ws_lttng.so.0 lies "
     "beside it and liblttng-ust is on this machine, that the program runs as this user and, if it ran before "

@@ -99,14 +99,13 @@ static void enter_journal(const entry_t *entry, ws_cause_t cause)
   ws_journal_late(&late);
 }
 
-/// @brief Count a late burst, and note it for readers of the rings.
+/// @brief Count a late burst, and enter it into the journal.
 static void enter(entry_t *entry, uint64_t quota_ns)
 {
   ws_late_burst_t *burst = &entry->burst;
-  ws_event_ring_t *ring = ws_self()->ring;
   uint64_t *part = burst->part;
-  const uint64_t length = burst->end - burst->begin, over_ns = length - burst->limit, now_ns = ws_clock_ns();
-  const uint64_t end_ns = ws_os_now_ns() - (now_ns - burst->end);
+  const uint64_t over_ns = burst->end - burst->begin - burst->limit;
+  const uint64_t end_ns = ws_os_now_ns() - (ws_clock_ns() - burst->end);
   if (quota_ns != 0 && (int64_t)(end_ns - quota_ns) < (int64_t)QUOTA_NS) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_SERIAL]; // that thread was stopped, too
     part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_SERIAL] = 0;
@@ -116,16 +115,8 @@ static void enter(entry_t *entry, uint64_t quota_ns)
     most = part[i] > part[most] ? i : most;
   if (part[WS_CAUSE_TOO_FEW] > 0) // it would be late without the others, too
     most = WS_CAUSE_TOO_FEW;
-  if (ring != &ws_ring_none) {
-    ws_ring_put(ring, now_ns, WS_NOTE_LATE, burst->pool, length);
-    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_TID, entry->tid);
-    ws_ring_put(ring, now_ns, WS_NOTE_PART, WS_PART_AGO, now_ns - burst->end);
-  }
-  for (uint32_t i = 0; i < WS_CAUSES; i++) {
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
     part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
-    if (part[i] > 0 && ring != &ws_ring_none)
-      ws_ring_put(ring, now_ns, WS_NOTE_PART, i, part[i]);
-  }
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
     ws_ledger_cause(entry->ledger, part, (ws_cause_t)most);
   if (ws_file_folder()[0])
@@ -223,7 +214,6 @@ static void write_files(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns, bo
 static void *scribe(void *unused)
 {
   pthread_setname_np(pthread_self(), "ws_scribe");
-  ws_self()->ring = ws_ring_take();
   for (bool ended = true;;) {
     uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] nothing comes later
     const bool ends = state & ENDS;

@@ -25,12 +25,10 @@
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
-///   LATE PART            of the scribe. A burst has ended late: pool, its ns. Then causes, their ns, and as
-///                        small WS_PART_TID: the thread that joined, WS_PART_AGO: ns since the end
 // clang-format off
 typedef enum {
   WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,
-  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_LATE, WS_NOTE_PART
+  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END
 } ws_note_t;
 
 /// The events: X(name, (fields), (their names), kind, small, address for the rings, func of PUSH).
@@ -74,7 +72,6 @@ typedef enum {
 #define WS_WORDS(...) __VA_ARGS__ ///< without the parentheses
 
 #define WS_EVENT_MEMBER(name, fields, ...) void (*name)(WS_WORDS fields);
-enum { WS_PART_TID = 1022, WS_PART_AGO };
 
 struct ws_pool_s;
 

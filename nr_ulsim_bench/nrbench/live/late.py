@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tpool-ws late: late bursts of the last day with their causes, from journals, and what the threads did then,
+from windows and records. The pools have judged: here is no second definition of a burst."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import defaultdict
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Iterator, Sequence
+
+from nrbench.live import record
+from nrbench.live.ab import seconds
+from nrbench.live.page import CAUSES, LiveError
+from nrbench.live.record import MINUTE_NS, Journal, Piece, function_at
+
+COLUMNS, MARGIN = 64, 10
+LEGEND = "= task   w wait   z sleep   ! woken, does not run yet   . no task, or own code   blank: not known"
+WHEN = re.compile(r"(?:((?:19|20)\d\d)-(0[1-9]|1[0-2])-(\d\d)[ T])?([01]?\d|2[0-3]):([0-5]\d)")
+NAMED = re.compile(r"tpool-ws-(.+)-(\d{1,10})-(\d{1,20})")
+SKEW_NS = 10**9  # of times that belong together
+SHOWN = 20  # windows
+IN_WAITS = (record.RUN, record.RAN, record.WAKE)
+Span = tuple[int, int, str]  # begin and end in ns, and a letter
+
+
+def say(text: str) -> None:
+    """Names of files may be anybody's."""
+    print("".join(letter if letter.isprintable() else "?" for letter in text))
+
+
+def clock(ns: int, digits: int = 3) -> str:
+    """@param digits  of the part of a second; 0 = only the minute"""
+    form = "%Y-%m-%d %H:%M:%S." if digits else "%Y-%m-%d %H:%M"
+    return time.strftime(form, time.localtime(ns // 10**9)) + f"{ns % 10**9:09}"[:digits]
+
+
+def moments(text: str, now_s: float) -> list[int]:
+    """@return in s of the epoch: if the text has no date, the last such time, and those of the days before"""
+    if not (found := WHEN.fullmatch(text)):
+        raise LiveError(f'"{text}": not a time such as 03:12 or "2026-11-28 03:12"')
+    now = time.localtime(now_s)
+    year, month, day, hour, minute = (int(of or there) for of, there in zip(found.groups(), now))
+    each = (time.mktime((year, month, day - ago, hour, minute, 0, 0, 0, -1)) for ago in range(8))
+    return [int(next(each))] if found[1] else [int(at_s) for at_s in each if at_s <= now_s]
+
+
+def us(ns: float) -> str:
+    return f"{ns / 1e3:.1f}"
+
+
+def parts(shares: Sequence[float]) -> str:
+    """Of a time over the limit, by cause, in us."""
+    found = sorted(((ns, cause) for cause, ns in zip(CAUSES, shares) if ns), reverse=True)
+    return ", ".join(f"{cause} {us(ns)}" for ns, cause in found) or "no cause"
+
+
+def spans(events: list[tuple[int, int]], is_worker: bool, until_ns: int) -> Iterator[Span]:
+    """What a thread does from its first event on, with letters; if it ran a task, waited or slept at the last
+    one, also until @p until_ns: there was no later event then."""
+    inside, base, state, since = "", "." if is_worker else " ", " ", 0
+    for ns, what in events:
+        kind, in_task, address = what & 31, what >> 5 & 1, what >> 16
+        if kind == record.UNPARK and address:
+            called = max(since, ns - address)
+            yield since, called, state
+            state, since = "!", called
+        yield since, ns, state
+        ended = {record.RAN: "=", record.JOINED: "w"}.get(kind)
+        if ended and inside.endswith(ended):
+            inside = inside[:-1]
+        elif ended or not inside:  # it began before
+            inside = "=" * in_task
+        inside += {record.RUN: "=", record.JOIN: "w"}.get(kind, "")
+        if kind not in IN_WAITS:  # else a thread outside the pool may be in one that began before
+            base = "."
+        state, since = "z" if kind == record.PARK else (inside or base)[-1], ns
+    if state not in " .":
+        yield since, max(since, until_ns), state
+
+
+def drawn(of: Iterator[Span], begin: int, end: int) -> str:
+    """A letter for each part of the time: of what it mostly was."""
+    cells, step = [defaultdict[str, float](float) for _ in range(COLUMNS)], (end - begin) / COLUMNS
+    for since, until, state in of:
+        left, right = (max(since, begin) - begin) / step, (min(until, end) - begin) / step
+        for at in range(int(left), min(int(right) + 1, COLUMNS)):
+            cells[at][state] += max(0.0, min(right, at + 1) - max(left, at))
+    known = (cell if sum(cell.values()) >= 0.5 else {" ": 1.0} for cell in cells)
+    return "".join(max(cell, key=lambda state: cell[state]) for cell in known)
+
+
+def picture(piece: Piece, burst: SimpleNamespace) -> Iterator[str]:
+    """A row for each thread, and one for those that are alike."""
+    margin = burst.length_ns // MARGIN + 1
+    begin, end = burst.end_ns - burst.length_ns - margin, burst.end_ns + margin
+    is_cut = piece.path.endswith(".record") and piece.until_ns != record.ENDED
+    until_ns, alike = piece.until_ns if is_cut else piece.own_ns, defaultdict[str, list[str]](list)
+    for ring in piece.rings():
+        row = drawn(spans(ring.events(), ring.who != 0, until_ns), begin, end)
+        alike[row].append(f"{ring.name} {ring.tid}")
+    alike.pop(" " * COLUMNS, None)
+    yield f"{'':23} |{'burst'.center(COLUMNS - 12, '-').center(COLUMNS)}|"
+    for row, names in alike.items():
+        yield f"{names[0] if len(names) == 1 else f'{len(names)} threads':23} |{row}|"
+
+
+def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
+    """The file that reaches back furthest of those with the event that ended the burst."""
+    found = []
+    for piece in life:
+        if piece.since_ns <= burst.end_ns < piece.own_ns + SKEW_NS:
+            with suppress(LiveError):
+                rings = (ring.events() for ring in piece.rings(burst.tid))
+                found += [(of[0][0], piece) for of in rings if any(ns == burst.end_ns for ns, _ in of)]
+    return min(found, key=lambda of: of[0])[1] if found else None
+
+
+def life_of(burst: SimpleNamespace, lives: dict[str, list[Piece]]) -> list[Piece]:
+    """Files of its process. In containers several may have the same number, also at a time."""
+    found = [(1 << 32, list[Piece]())]
+    for name, life in lives.items():
+        program, pid, begin_ns = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
+        lived = int(begin_ns) - SKEW_NS < burst.real_ns < max(of.real_ns for of in life) + SKEW_NS
+        if lived and (program, pid) == (burst.program, str(burst.pid)):
+            past = (int(begin_ns) - life[0].offset_ns - burst.life) % (1 << 32)
+            found.append((min(past, (1 << 32) - past), life))
+    return min(found, key=lambda of: of[0])[1]
+
+
+def function(address: int, life: list[Piece]) -> str:
+    for piece in life:
+        for path, (begin, end) in piece.images().items():
+            if begin <= address < end:
+                at = f"{os.path.basename(path)}+{address - begin:#x}"
+                return function_at(path, begin, address, piece.mtime) or at
+    return f"{address:#x}"
+
+
+def about(burst: SimpleNamespace, life: list[Piece]) -> Iterator[str]:
+    shares = [part * burst.over_ns / 65535 for part in burst.part]
+    yield (
+        f"{clock(burst.real_ns - burst.length_ns, 6)} {burst.program}[{burst.pid}] pool {burst.pool}: "
+        f"{us(burst.length_ns)} us, limit {us(burst.limit_ns)}, {us(burst.over_ns)} over, "
+        f"{CAUSES[burst.cause]}: {parts(shares)}"
+    )
+    text = f"   thread {burst.tid}, first task after {us(burst.start_ns)} us"
+    if burst.func:
+        text += f"; longest task: {function(burst.func, life)} {us(burst.task_ns)} us"
+        text += f", thread {burst.task_tid}" if burst.task_tid else ""
+        text += f" on CPU {burst.cpu - 1}" if burst.cpu else ""
+    yield text
+
+
+def reach(journals: Sequence[Journal], pieces: Sequence[Piece]) -> Iterator[str]:
+    for journal in (journal for journal in journals if journal.rows):
+        first, last = journal.rows[0].number - 1, journal.rows[-1].number - 1
+        minutes = [clock(of * MINUTE_NS, 0) for of in (first, last, max(first, last - record.MINUTES + 1))]
+        until = "the end of its process" if journal.until_ns == record.ENDED else clock(journal.until_ns)
+        text = "minutes from {} to {}, late bursts from {}, until".format(*minutes)
+        yield f"{journal.path}: {text} {until}; {journal.removed} older files were removed"
+    each = sorted((of.real_ns, of.since_ns and of.since_ns + of.offset_ns) for of in pieces)
+    times = [
+        f"{clock(begin)} to {clock(end)[11:]}" if begin else f"until {clock(end)}" for end, begin in each
+    ]
+    yield f"{len(times)} windows and records: {', '.join(times[-SHOWN:])}"
+
+
+def run(path: str, at: str | None, since: str | None, worst: int, cause: str | None) -> int:
+    """@return 0; 2 if a file could not be read"""
+    now_s, wrong, lives = time.time(), list[str](), defaultdict[str, list[Piece]](list)
+    journals = record.all_of(Journal, path, r".*\.journal", wrong)
+    pieces = record.all_of(Piece, path, NAMED.pattern + r"\.record(\.\d+)?", wrong)
+    for piece in pieces:
+        lives[piece.life].append(piece)
+    for line in wrong:
+        say(f"WARNING: {line}")
+    if not journals:
+        raise LiveError(f"{path}: no file *.journal is in it: set TPOOL_WS_RECORD={path}")
+    for line in reach(journals, pieces):
+        say(line)
+    chosen, begin_ns = [(journal, row) for journal in journals for row in journal.rows], 0
+    if at:
+        there = {row.number for _, row in chosen}
+        wanted = [at_s // 60 + 1 for at_s in moments(at, now_s)]
+        number = next((number for number in wanted if number in there), 0)
+        chosen = [(journal, row) for journal, row in chosen if row.number == number]
+        for journal, row in chosen:
+            say(
+                f"{journal.program} {clock((row.number - 1) * MINUTE_NS, 0)}: {row.bursts} bursts, {row.late}"
+                f" late, worst {us(row.worst_ns)} us over; {row.examined} examined: {parts(row.part_ns)}"
+            )
+    if since:
+        begin_ns = int(moments(since, now_s)[0] if ":" in since else now_s - seconds(since)) * 10**9
+        chosen = [(journal, row) for journal, row in chosen if row.number > begin_ns // MINUTE_NS]
+    bursts = list[SimpleNamespace]()
+    for journal, row in sorted(chosen, key=lambda of: -of[1].worst_ns):
+        if len(bursts) < worst or row.worst_ns > bursts[-1].over_ns:
+            with suppress(LiveError):  # it went
+                its = (burst for burst in journal.bursts(row) if cause in (None, CAUSES[burst.cause]))
+                bursts += [burst for burst in its if burst.real_ns >= begin_ns]
+            bursts = sorted(bursts, key=lambda burst: -burst.over_ns)[:worst]
+    late, ended = (sum(getattr(row, name) for _, row in chosen) for name in ("late", "bursts"))
+    without = sum(max(0, row.late - row.entries) for _, row in chosen)
+    say(f"{late} of {ended} bursts were late, {without} of these have no entry")
+    legend = f"   {LEGEND}"
+    for number, burst in enumerate(bursts, 1):
+        print()
+        for line in about(burst, life := life_of(burst, lives)):
+            say(line if line.startswith(" ") else f"{number}. {line}")
+        file = covering(life, burst)
+        if not file:
+            say("   no picture: none of the windows and records has its events")
+            continue
+        if legend:
+            say(legend)
+        legend = ""
+        say(f"   {os.path.basename(file.path)}")
+        with suppress(LiveError):  # it went
+            for line in picture(file, burst):
+                say(f"   {line}")
+    return 2 if wrong else 0

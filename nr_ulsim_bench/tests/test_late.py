@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tpool-ws late on journals, windows and records that a test writes; test_live_program.py has a pool's."""
+
+import os
+import random
+import re
+import resource
+import time
+
+import pytest
+from golden_files import ROOT
+from test_live import put
+from test_trace_rings import FUNC, JOINER, PARK, POOL, REAL_NS, RUN, WORKER, record, ring
+
+from nrbench.live import cli
+from nrbench.live import record as layout
+from nrbench.live.page import CAUSES
+from nrbench.live.record import BURST, BURST_BYTES, BURSTS_AT, EVENTS, MINUTE, MINUTE_BYTES, MINUTE_NS
+from nrbench.trace.record import TraceError
+from nrbench.trace.rings import Record
+
+POOL_C = ROOT / "common/utils/thread_pool_ws"
+LATE = {"end_ns": 1210, "real_ns": REAL_NS + 710, "length_ns": 210, "limit_ns": 100, "func": FUNC,
+        "task_ns": 158, "start_ns": 22, "pid": 7, "pool": POOL, "tid": 7, "task_tid": 8, "cpu": 4, "cause": 3,
+        "life": -200 % 2**32, "part": (13107, 0, 0, 52428, *[0] * 12)}  # fmt: skip
+NAME, NOW = f"tpool-ws-gnb-7-{REAL_NS - 700}.record", {"own_ns": 1300, "real_ns": REAL_NS + 800}
+HOUR_NS = 60 * MINUTE_NS
+TOLD = """
+1. 2001-09-09 01:46:40.000000 gnb[7] pool 1: 0.2 us, limit 0.1, 0.1 over, long task: CAUSES
+   thread 7, first task after 0.0 us; longest task: nr-softmodem+0x0 0.2 us, thread 8 on CPU 3
+   = task   w wait   z sleep   ! woken, does not run yet   . no task, or own code   blank: not known
+   tpool-ws-gnb-7-999999999999999300.record
+                           |      -----------------------burst------------------------      |
+   gnb 7                   |      .....====================wwwwwwwwwwwwwwwwwwwwwwwww..      |
+   2 threads               |zzzzzzzzzzz!!.=======================================           |
+"""
+
+
+def journal(folder, *late, name="tpool-ws-gnb.journal", removed=0, rows=(), magic=layout.JOURNAL_MAGIC):
+    """@param rows  fields of minutes that have no late burst"""
+    data = bytearray(BURSTS_AT)
+    layout.JOURNAL_HEAD.pack_into(data, 0, magic, REAL_NS, removed)
+    for of in ({**LATE, **burst} for burst in late):
+        number, over_ns = of["real_ns"] // MINUTE_NS + 1, of["length_ns"] - of["limit_ns"]
+        at = layout.ROWS_AT + number % layout.ROWS * MINUTE_BYTES
+        row = MINUTE.read(data, at)
+        place = BURSTS_AT + (number % layout.MINUTES * layout.PLACES + row["entries"]) * BURST_BYTES
+        data.extend(bytes(max(0, place + BURST_BYTES - len(data))))
+        put(data, BURST, place, minute=number, **of)
+        put(data, MINUTE, at, number=number, bursts=row["bursts"] + 9, late=row["late"] + 3,
+            worst_ns=max(row["worst_ns"], over_ns), entries=row["entries"] + 1)  # fmt: skip
+    for of in rows:
+        put(data, MINUTE, layout.ROWS_AT + of["number"] % layout.ROWS * MINUTE_BYTES, **of)
+    (folder / name).write_bytes(data)
+    return folder
+
+
+def give_maps(path, program):
+    with path.open("r+b") as file:
+        file.seek(layout.MAPS)
+        file.write(b"00401000-00402000 r-xp 00000000 08:01 7  " + program.encode() + b"\n")
+
+
+@pytest.fixture
+def late(tmp_path, capsys, monkeypatch):
+    """@return what runs it on the folder: status, output, errors. It is REAL_NS and a second."""
+    monkeypatch.setattr(cli, "raise_stopped", lambda: None)
+    monkeypatch.setattr(time, "time", lambda: REAL_NS / 1e9 + 1)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield lambda *words: (cli.run(["late", str(tmp_path), *words]), *capsys.readouterr())
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_the_layouts_are_those_of_the_pool():
+    def text(path):
+        return (POOL_C / path).read_text()
+
+    def number(name):
+        return int(re.search(rf"{name} (\d+)", text("include/ws_journal.h"))[1])
+
+    names = re.search(r"names\[\] = \{(.*?)\}", text("include/ws_ledger.h"), re.S)[1]
+    notes = re.search(r"WS_NOTE_RUN = 1,.*?\}", text("trace/ws_probe.h"), re.S)[0]
+    assert re.findall(r'"(.*?)"', names) == CAUSES and len(CAUSES) <= number("WS_JOURNAL_CAUSES") == 16
+    assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 11)]
+    assert layout.JOURNAL_MAGIC.decode() in text("record/ws_journal_write.h")
+    assert layout.MAGIC.decode() in text("record/ws_file.c")
+    assert number("WS_JOURNAL_PLACES") == layout.PLACES and number("WS_JOURNAL_ROWS") == layout.ROWS
+    assert number("WS_JOURNAL_MINUTES") == layout.MINUTES and (BURST_BYTES, MINUTE_BYTES) == (128, 184)
+
+
+def test_a_burst_its_causes_and_what_the_threads_did(tmp_path, late):
+    journal(tmp_path, {}, removed=12)
+    asleep = ring(WORKER, 9, POOL << 16 | 1)
+    record(tmp_path, ring(JOINER, 7), ring(WORKER, 8, POOL << 16), asleep, name=NAME, rings=3, **NOW)
+    give_maps(tmp_path / NAME, "/none/nr-softmodem")
+    status, out, err = late()
+    first, second, third, rest = out.split("\n", 3)
+    assert (status, err, rest) == (0, "", TOLD.replace("CAUSES", "long task 0.1, slow wake 0.0"))
+    at = "2001-09-09 01:46"
+    reach = (
+        f"minutes from {at} to {at}, late bursts from {at}, until {at}:40.000; 12 older files were removed"
+    )
+    assert first.endswith(f".journal: {reach}")
+    assert second == f"1 windows and records: until {at}:40.000"
+    assert third == "3 of 9 bursts were late, 2 of these have no entry"
+    (tmp_path / NAME).unlink()
+    none = "\n   no picture: none of the windows and records has its events\n"
+    assert late()[1].endswith(f"longest task: 0x401000 0.2 us, thread 8 on CPU 3{none}")
+
+
+def drawn(out):
+    return {row.split("|")[0].strip(): row.split("|")[1] for row in out.splitlines() if row.endswith("|")}
+
+
+def test_what_is_not_known_is_blank(tmp_path, late):
+    """Of a ring that was overwritten, and of a process that was killed. A thread that sleeps sleeps until the
+    file was written."""
+    journal(tmp_path, {})
+    full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + WORKER[2:]  # the oldest is overwritten by the newest
+    asleep, task = [(990, PARK, 0, 0)], [(990, RUN, POOL, FUNC)]
+    rings = (
+        ring(full, 8, POOL << 16, head=EVENTS + 3),
+        ring(asleep, 9, POOL << 16),
+        ring(task, 10, POOL << 16),
+    )
+    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=4, **NOW, until_ns=1150)
+    rows = drawn(late()[1])
+    assert rows["gnb 8"] == " " * 14 + "=" * 39 + " " * 11
+    assert rows["gnb 9"] == "   " + "z" * 40 + " " * 21 and rows["gnb 10"] == "   " + "=" * 40 + " " * 21
+
+
+def test_of_lives_with_one_number_its_own_is_chosen(tmp_path, late):
+    """Two containers, a gNB in each, with the same number and at the same time."""
+    journal(tmp_path, {}, {"life": 5000, "end_ns": 6210, "tid": 9})
+    record(tmp_path, ring(JOINER, 7), name=NAME, **NOW)
+    other = [(at + 5000, *rest) for at, *rest in JOINER]
+    now = {"own_ns": 6300, "real_ns": REAL_NS + 800}  # life 5000
+    record(tmp_path, ring(other, 9), name=f"tpool-ws-gnb-7-{REAL_NS - 500}.record", **now)
+    out = late()[1]
+    assert (
+        out.count("no picture") == 0 and out.count("= task") == 1 and {*drawn(out)} == {"", "gnb 7", "gnb 9"}
+    )
+
+
+def test_which_bursts_are_shown(tmp_path, late):
+    """The minutes 01:46, 00:46 and 01:46 of the day before; and 01:30, in which none was late."""
+
+    def burst(ago_h, over_ns, **more):
+        return {"real_ns": REAL_NS - ago_h * HOUR_NS, "length_ns": 100 + over_ns, **more}
+
+    quiet = {"number": REAL_NS // MINUTE_NS - 15, "bursts": 500}
+    hours = [burst(1, 3000), burst(1, 1000, cause=0), burst(24, 9000)]
+    journal(tmp_path, *hours, rows=[quiet], name="tpool-ws-a.journal")
+    journal(tmp_path, *[burst(0, 2000 + i) for i in range(12)], name="tpool-ws-b.2.journal")
+
+    def shown(*words):
+        return [float(over) for over in re.findall(r"(\d\.\d) over", late(*words)[1])]
+
+    assert shown("--worst", "3") == [9, 3, 2] and len(shown()) == 10 and len(shown("--worst", "99")) == 15
+    assert shown("--cause", "slow wake") == [1]
+    assert shown("--since", "90m", "--worst", "2") == shown("--since", "00:30", "--worst", "2") == [3, 2]
+    assert shown("--at", "00:46") == [3, 1] and len(shown("--at", "01:46")) == 10
+    assert (
+        shown("--at", "2001-09-08 01:46") == [9]
+        and "\nb 2001-09-09 01:46: 108 bursts, " in late("--at", "1:46")[1]
+    )
+    out = late("--at", "01:30")[1]
+    assert "\na 2001-09-09 01:30: 500 bursts, 0 late, worst 0.0 us over; 0 examined: no cause\n" in out
+    assert late("--at", "03:12")[1].endswith("\n0 of 0 bursts were late, 0 of these have no entry\n")
+    for word in ("24:00", "2001-13-01 00:00", "x"):
+        assert late("--at", word)[2].startswith(f'tpool-ws: "{word}": not a time such as 03:12 ')
+
+
+BAD = {
+    "a link": lambda path: path.symlink_to("/dev/zero"),
+    "a pipe": os.mkfifo,
+    "a folder": lambda path: path.mkdir(),
+    "short": lambda path: path.write_bytes(layout.MAGIC * 9),
+    "another version": lambda path: path.write_bytes(b"WSJRN999" * 40000),
+    "too large": lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40),
+    "another user's": lambda path: (path.touch(), os.chown(path, 12345, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("name", ["tpool-ws-a\x1b.journal", NAME.replace("gnb", "a")])
+def test_a_bad_file_is_named_and_the_rest_is_shown(tmp_path, late, kind, name):
+    if kind == "another user's" and os.geteuid():
+        pytest.skip("needs root")
+    BAD[kind](tmp_path / name)
+    if name.endswith(".journal"):
+        assert late()[2].startswith(f"tpool-ws: {tmp_path}: no file *.journal is in it: set TPOOL_WS_RECORD=")
+    journal(tmp_path, {})
+    status, out, _ = late()
+    assert (status, out.count("1. 2001-"), out.count("WARNING: ")) == (2, 1, 1)
+    assert f"WARNING: {tmp_path / name}: ".replace("\x1b", "?") in out and "; this file is left out\n" in out
+
+
+def test_whatever_is_in_the_files_there_is_an_answer(tmp_path, late):
+    """WS_MUTATED: how many. Bits are flipped, files end too early, or go on."""
+    draw = random.Random(91)
+    journal(tmp_path, {}, {"tid": 9}, {"real_ns": REAL_NS - MINUTE_NS})
+    record(tmp_path, ring(JOINER, 7), ring(WORKER, 8, POOL << 16), name=NAME, **NOW)
+    record(tmp_path, ring(JOINER, 7), name=f"{NAME}.24", **NOW, since_ns=900)
+    give_maps(tmp_path / NAME, "/bin/sh")
+    good = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    used = {path: [at for at, byte in enumerate(data) if byte] for path, data in good.items()}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in range(int(os.environ.get("WS_MUTATED", "300"))):
+        path = draw.choice([*good])
+        data = bytearray(good[path])
+        for _ in range(draw.choice((1, 2, 9, 60))):
+            data[draw.choice((draw.choice(used[path]), draw.randrange(64)))] ^= 1 << draw.randrange(8)
+        length = draw.choice((len(data), draw.randrange(len(data)), draw.choice(used[path]), 1 << 22))
+        path.write_bytes(data[:length] + draw.randbytes(64) * (draw.randrange(3) * (length > len(data))))
+        status, out, err = late(*draw.choice(((), ("--at", "01:46"), ("--since", "3h", "--worst", "2"))))
+        assert status in (0, 2) and (out or err), number
+        if number % 30 == 0:
+            try:
+                Record(tmp_path).processes()
+            except TraceError:
+                pass
+        path.write_bytes(good[path])
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before  # KiB
+    assert grown < (64 << 10) + 10 * sum(map(len, good.values())) // 1024
