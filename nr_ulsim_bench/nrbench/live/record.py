@@ -3,7 +3,7 @@
 and windows of these (ws_file.h, ws_rings.h). The names of causes are page.CAUSES.
 
 All files are taken as hostile. LiveError: it is no regular file of this user or root, or not of this version.
-What is not in it, or was damaged, is left out."""
+Entries that are missing or damaged are left out."""
 
 from __future__ import annotations
 

@@ -53,11 +53,16 @@ typedef struct {
   uint64_t part_ns[WS_JOURNAL_CAUSES]; ///< [ws_cause_t] in sum
 } ws_journal_minute_t;
 
-/// @return ns of a late burst's time over its limit that a cause has
+/// @return a late burst's time over its limit
+static inline uint64_t ws_journal_over_ns(const ws_journal_burst_t *burst)
+{
+  return burst->length_ns > burst->limit_ns ? burst->length_ns - burst->limit_ns : 0;
+}
+
+/// @return what a cause has of that
 static inline uint64_t ws_journal_part_ns(const ws_journal_burst_t *burst, ws_cause_t cause)
 {
-  const uint64_t over_ns = burst->length_ns > burst->limit_ns ? burst->length_ns - burst->limit_ns : 0;
-  return (uint64_t)((double)over_ns * burst->part[cause] / UINT16_MAX);
+  return (uint64_t)((double)ws_journal_over_ns(burst) * burst->part[cause] / UINT16_MAX);
 }
 
 /// @brief Call @p each for the late bursts of all journals in a folder, one journal after the other, in order

@@ -114,11 +114,11 @@ typedef struct {
 static void take_worst(void *arg, const ws_journal_burst_t *burst)
 {
   worst_t *found = arg;
-  const uint64_t over_ns = ws_clock_since(burst->limit_ns, burst->length_ns);
+  const uint64_t over_ns = ws_journal_over_ns(burst);
   uint32_t at = found->count;
   if (burst->pid != found->pid || burst->life != found->life || burst->pool != found->pool)
     return;
-  while (at > 0 && over_ns > ws_clock_since(found->worst[at - 1].limit_ns, found->worst[at - 1].length_ns))
+  while (at > 0 && over_ns > ws_journal_over_ns(&found->worst[at - 1]))
     at--;
   if (at == WS_FLIGHT_WORST)
     return;

@@ -12,15 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ws_clock.h"
 #include "ws_held_file.h"
 
 #define NAMES 64u ///< processes of the program at one time
-
-static uint64_t over_ns(const ws_journal_burst_t *burst)
-{
-  return ws_clock_since(burst->limit_ns, burst->length_ns);
-}
 
 static struct {
   char like[PATH_MAX]; ///< its name, without the end
@@ -60,8 +54,8 @@ static void place(const ws_journal_burst_t *burst)
   uint32_t at = (uint32_t)own.row.entries;
   if (at == WS_JOURNAL_PLACES) {
     for (uint32_t i = at = 1; i < WS_JOURNAL_PLACES; i++)
-      at = over_ns(&own.burst[i]) < over_ns(&own.burst[at]) ? i : at;
-    if (over_ns(burst) <= over_ns(&own.burst[at]))
+      at = ws_journal_over_ns(&own.burst[i]) < ws_journal_over_ns(&own.burst[at]) ? i : at;
+    if (ws_journal_over_ns(burst) <= ws_journal_over_ns(&own.burst[at]))
       return;
   }
   own.row.entries += at == own.row.entries;
@@ -204,7 +198,7 @@ static void turn_to(uint64_t real_ns)
 
 void ws_journal_late(const ws_journal_burst_t *burst)
 {
-  ws_journal_minute_t one = {.examined = 1, .worst_ns = over_ns(burst)};
+  ws_journal_minute_t one = {.examined = 1, .worst_ns = ws_journal_over_ns(burst)};
   ws_journal_burst_t late = *burst;
   turn_to(burst->real_ns);
   for (uint32_t i = 0; i < WS_CAUSES; i++)

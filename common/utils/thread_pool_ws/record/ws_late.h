@@ -18,7 +18,7 @@ typedef struct {
   bool has_quota; ///< the control group was throttled not long before
   uint64_t part[WS_CAUSES], sum;
   ws_cause_t cause; ///< the main one
-  uint64_t func, task, task_tid; ///< the longest task on the path: its function, length and thread
+  uint64_t func, task, task_tid; ///< its longest task: function, length and thread
   uint64_t start; ///< from its begin to the first task on the path
 } ws_late_burst_t;
 

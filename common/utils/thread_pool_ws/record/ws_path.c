@@ -7,8 +7,9 @@
 /// when its thread came to it. A step that is longer than usual gets a cause. The walk ends where a ring was
 /// overwritten, or a thread has none.
 ///
-/// What is left of the time over the usual goes to more tasks than usual, longer tasks, and tasks of other
-/// bursts, by their shares of all work; then to threads beside the path that had no CPU.
+/// The path may not explain all of the time over the usual. The rest is shared out by work: more tasks than
+/// usual, longer tasks, tasks of other bursts. What still has no cause goes to threads beside the path that
+/// had no CPU.
 #include "ws_path.h"
 
 #include "ws_lack.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_usual.h
-/// What is usual for bursts of a pool that begin with the same function, or for a phase. It is learnt from
-/// bursts that were on time: what makes each second burst late does not become usual. The joining thread
-/// leaves the times of its last such burst in its ring, and the scribe finds the tasks in the rings.
+/// What is usual for a kind of bursts: those of a pool that begin with the same function, or those of a
+/// phase. Only bursts on time count, so that what makes each second one late does not become usual. The
+/// joining thread leaves the times of its last such burst in its ring, and the scribe finds the tasks in the
+/// rings.
 /// @threads  the scribe's
 #ifndef WS_USUAL_H
 #define WS_USUAL_H
@@ -18,9 +19,10 @@ typedef struct {
   uint64_t called; ///< the same: from a push to the call of a worker after it
 } ws_usual_t;
 
-/// What was done in a burst, in ns.
+/// The work of a burst. Times are lengths in ns.
 typedef struct {
-  uint64_t tasks, own, other; ///< tasks of the burst; of others on threads of its pool
+  uint64_t tasks; ///< of the burst, their number
+  uint64_t own, other; ///< time in these; in those of others on threads of its pool
   uint64_t outside; ///< of the others on threads that are no workers
   uint64_t elsewhere; ///< of all: waits for other pools
   uint64_t longest, func; ///< of those of the burst the longest one
