@@ -124,7 +124,7 @@ void ws_provider_find(void);
 #endif
 #define WS_FIRST_TWO(one, two, ...) one, two
 #define WS_EMIT(name, fields, names, kind, small, ...)                                                       \
-  enum { WS_RINGS_TAKE_##name = WS_NOTE_##kind };                                                            \
+  enum { WS_RINGS_TAKE_##name = WS_NOTE_##kind != WS_NOTE_NONE };                                            \
   static inline void ws_emit_##name(const struct ws_pool_s *of, WS_WORDS fields)                             \
   {                                                                                                          \
     const ws_provider_t *sink = ws_provider_events();                                                        \
@@ -138,7 +138,7 @@ WS_EVENTS(WS_EMIT)
 /// @param of  the pool that the event is about; NULL = none
 #define WS_PROBE(event, of, ...)                                                                             \
   do {                                                                                                       \
-    if ((WS_HAS_LTTNG || WS_RINGS_TAKE_##event) && WS_PROBE_SEEN())                                          \
+    if ((WS_HAS_LTTNG || WS_RINGS_TAKE_##event != 0) && WS_PROBE_SEEN())                                     \
       ws_emit_##event(of, __VA_ARGS__);                                                                      \
   } while (0)
 
