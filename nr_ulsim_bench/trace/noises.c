@@ -24,7 +24,8 @@
 #define PERIOD_NS 1000000u
 #define WARM 3000u ///< bursts: also the watchdog's two looks for a quota
 #define EVERY 15u ///< bursts: one of them has the noise
-#define NOISE_NS 500000u
+#define NOISE_NS 500000u ///< that it adds, about
+#define TIMES 4u ///< so many times the work adds that much, where two threads share it
 #define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
 #define THEFT_PERIOD_NS 20370000u ///< no multiple of PERIOD_NS: a theft falls anywhere in a burst
 #define QUOTA "/thread_pool_ws_noises"
@@ -239,7 +240,7 @@ static void work_noisily(void *arg)
   const how_t *how = arg;
   ws_group_t group;
   if (*how == LONG_TASK || *how == ALL_LONGER)
-    busy_work(*how == LONG_TASK ? NOISE_NS : TASK_NS);
+    busy_work(*how == LONG_TASK ? NOISE_NS : (TIMES - 1) * TASK_NS);
   if (*how == SLEEP)
     clock_sleep_until(clock_now_ns() + NOISE_NS);
   if (*how == MUTEX || *how == READ)
@@ -261,7 +262,7 @@ static void work_noisily(void *arg)
 
 static void run_burst(ws_pool_t *pool, how_t how)
 {
-  const uint32_t tasks = how == MORE_TASKS ? 2 * TASKS : TASKS;
+  const uint32_t tasks = how == MORE_TASKS ? TIMES * TASKS : TASKS;
   const bool waits = how == LONG_TASK || (how >= MUTEX && how <= SLEEP) || how == OTHER_POOL;
   ws_group_t group;
   ws_group_init(&group, tasks);

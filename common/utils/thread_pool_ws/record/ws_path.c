@@ -106,7 +106,7 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
 /// The path has come to a task's begin.
 static void end_task(ws_late_burst_t *burst, path_t *path, const ws_seen_t *it, uint64_t task)
 {
-  const uint64_t over = path->usual.task_p99 ? ws_above(task, path->usual.task_p99) : 0;
+  const uint64_t over = ws_usual_above(&path->usual, it->address, task);
   const ws_lack_t lack = ws_lack_take(path->number, over);
   add(burst, lack.cause, lack.ns);
   path->lacked += lack.ns;

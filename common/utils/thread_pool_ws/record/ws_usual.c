@@ -10,14 +10,37 @@
 #define GROUP_BITS 4096u
 
 static ws_usual_t kinds[KINDS];
+static struct {
+  uint64_t func, p99; ///< of the lengths of its tasks
+} tasks[KINDS];
 static uint64_t over[WS_RINGS]; ///< ws_work_t
+
+static uint32_t place_in(uint64_t key)
+{
+  return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+}
+
+uint64_t ws_usual_above(const ws_usual_t *usual, uint64_t func, uint64_t length)
+{
+  const uint32_t i = place_in(func);
+  const uint64_t p99 = tasks[i].func == func ? tasks[i].p99 : usual ? usual->task_p99 : 0;
+  return p99 ? ws_above(length, p99) : 0;
+}
+
+static void learn_task(ws_usual_t *usual, uint64_t func, uint64_t length)
+{
+  const uint32_t i = place_in(func);
+  tasks[i].p99 = ws_follow(tasks[i].func == func ? tasks[i].p99 : 0, length, 99, 1);
+  tasks[i].func = func;
+  usual->task_p99 = ws_follow(usual->task_p99, length, 99, 1);
+}
 
 /// The place of its kind. Its key has a size, which does not count here (ws_burst.c).
 static ws_usual_t *place_of(const ws_late_burst_t *burst, uint64_t *key)
 {
   const uint64_t func = burst->key >> 16;
   *key = (func ? func : burst->key) + (burst->pool << 48);
-  return &kinds[*key * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+  return &kinds[place_in(*key)];
 }
 
 ws_usual_t ws_usual_of(const ws_late_burst_t *burst)
@@ -67,9 +90,9 @@ static void add_tasks(const ws_late_burst_t *burst, uint32_t number, const uint6
         work->func = it.address;
         work->number = number;
       }
-      over[number] += is_own && usual->task_p99 ? ws_above(end - from, usual->task_p99) : 0;
+      over[number] += is_own ? ws_usual_above(usual, it.address, end - from) : 0;
       if (is_own && learns)
-        usual->task_p99 = ws_follow(usual->task_p99, end - from, 99, 1);
+        learn_task(usual, it.address, end - from);
     }
     work->elsewhere += is_other && it.kind == WS_NOTE_JOIN && joined ? joined - from : 0;
     joined = is_other && it.kind == WS_NOTE_JOINED ? it.ns : it.kind == WS_NOTE_JOIN ? 0 : joined;
