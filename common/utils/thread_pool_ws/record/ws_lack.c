@@ -117,7 +117,7 @@ void ws_lack_note(bool calm)
     const uint64_t head = ws_stat_load(&ring->head);
     if (tid != of[i].tid)
       memset(&of[i], 0, sizeof(of[i]));
-    else if (tid == 0 || (head == of[i].head && of[i].note[0].ns != 0))
+    else if (head == of[i].head) // also of a thread that has ended
       continue;
     const note_t now = read_note((int32_t)tid);
     of[i].tid = tid;
