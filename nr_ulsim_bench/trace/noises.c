@@ -129,6 +129,7 @@ static void begin_other(void)
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.workers = 1;
+  settings.deadline_ns = WS_DEADLINE_AUTO;
   if (ws_pool_create(&other, &settings) < 0)
     die("ws_pool_create");
 }
@@ -191,6 +192,7 @@ typedef enum {
   SLEEP,
   SERIAL,
   OTHER_POOL,
+  BESIDE,
   SECOND,
   FEW_WORKERS
 } how_t;
@@ -213,6 +215,7 @@ static const struct {
     {"sleep", WS_CAUSE_ASLEEP, SLEEP, EVERY, NULL, NULL},
     {"serial time", WS_CAUSE_SERIAL, SERIAL, EVERY, NULL, NULL},
     {"other pool", WS_CAUSE_OTHER_POOL, OTHER_POOL, EVERY, begin_other, NULL},
+    {"pool beside", WS_CAUSE_OTHER_POOL, BESIDE, EVERY, begin_other, NULL},
     {"second producer", WS_CAUSE_OTHER_BURST, SECOND, EVERY, NULL, NULL},
     {"few workers", WS_CAUSE_TOO_FEW, FEW_WORKERS, EVERY, NULL, NULL},
     {"hog", WS_CAUSE_NO_CPU, ALIKE, EVERY, begin_hog, NULL},
@@ -312,8 +315,8 @@ static result_t run(uint32_t noise, bool is_noisy, const question_t *question, u
     die("ws_pool_create");
   if (is_noisy && noises[noise].begin)
     noises[noise].begin();
-  if (is_noisy && noises[noise].how == SECOND)
-    begin_thread(push_too, pool);
+  if (is_noisy && (noises[noise].how == SECOND || noises[noise].how == BESIDE))
+    begin_thread(push_too, noises[noise].how == SECOND ? pool : other);
   uint32_t measured = 0;
   uint64_t at_ns = clock_now_ns();
   for (uint32_t i = 0; i < WARM + question->bursts; i++) {

@@ -71,7 +71,6 @@ typedef struct {
 static bool look_between(const ws_event_ring_t *ring, const note_t *then, const note_t *now,
                          const ws_late_burst_t *burst, stretch_t *found)
 {
-  const bool is_outside = ws_stat_load(&ring->who) == 0;
   uint64_t at = ws_seen_until(ring, now->ns), ran_ns = 0;
   stretch_t sum = {.idle_ns = (int64_t)(now->idle_ns - then->idle_ns),
                    .delay_ns = (int64_t)(now->delay_ns - then->delay_ns)};
@@ -79,9 +78,7 @@ static bool look_between(const ws_event_ring_t *ring, const note_t *then, const 
   ws_seen_t it, next = {.ns = now->ns};
   for (; next.ns > then->ns && ws_seen_back(ring, &at, &it); next = it) {
     const uint64_t length = next.ns - (it.ns > then->ns ? it.ns : then->ns);
-    const bool rests =
-        is_outside && !in_phase && !it.inside && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
-    const bool sleeps = rests || it.kind == WS_NOTE_PARK || it.kind == WS_NOTE_SLEEP;
+    const bool sleeps = ws_seen_sleeps(ring, &it) && !(it.kind == WS_NOTE_JOINED && in_phase);
     sum.idle_ns -= sleeps ? (int64_t)length : 0;
     sum.delay_ns -= next.kind == WS_NOTE_UNPARK ? (int64_t)next.address : 0;
     sum.sleeps += sleeps && next.kind != 0 && next.ns - it.ns > AWAKE_NS;

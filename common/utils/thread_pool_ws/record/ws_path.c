@@ -191,6 +191,15 @@ static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work
     add(burst, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
 
+/// Other threads of the process had those CPUs.
+static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
+{
+  uint64_t *const without = &burst->part[WS_CAUSE_NO_CPU];
+  const uint64_t part = ns < *without ? ns : *without;
+  *without -= part;
+  burst->part[cause] += part;
+}
+
 static void blame_rest(ws_late_burst_t *burst, const path_t *path)
 {
   const ws_work_t work = ws_usual_work(burst);
@@ -212,11 +221,10 @@ static void blame_rest(ws_late_burst_t *burst, const path_t *path)
   }
   add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN,
       left_of(burst, &path->usual) + 1); // a cause in any case
-  // Threads of another burst had those CPUs.
-  const uint64_t without = burst->part[WS_CAUSE_NO_CPU],
-                 others = without < work.outside ? without : work.outside;
-  burst->part[WS_CAUSE_NO_CPU] -= others;
-  burst->part[WS_CAUSE_OTHER_BURST] += others;
+  give_to(burst, WS_CAUSE_OTHER_BURST, work.outside);
+  // The pools together have more threads awake than there are CPUs.
+  const uint64_t more = ws_above(work.awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
+  give_to(burst, WS_CAUSE_OTHER_POOL, work.beside < more ? work.beside : more);
 }
 
 void ws_path_blame(ws_late_burst_t *burst)

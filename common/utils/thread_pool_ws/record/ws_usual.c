@@ -102,6 +102,23 @@ static void add_tasks(const ws_late_burst_t *burst, uint32_t number, const uint6
   }
 }
 
+static void add_awake(const ws_late_burst_t *burst, uint32_t number, ws_work_t *work)
+{
+  const ws_event_ring_t *ring = ws_ring(number);
+  const uint64_t who = ws_stat_load(&ring->who);
+  bool is_beside = who != 0 && who >> 16 != burst->pool;
+  uint64_t awake = 0, at = ws_seen_until(ring, burst->end), end = burst->end;
+  for (ws_seen_t it; end > burst->begin && ws_seen_back(ring, &at, &it); end = it.ns) {
+    const bool has_pool = it.kind == WS_NOTE_RUN || it.kind == WS_NOTE_JOIN;
+    is_beside |= has_pool && who == 0 && it.small != (burst->pool & WS_EVENT_SMALL_MAX) && !it.inside;
+    awake += ws_seen_sleeps(ring, &it) ? 0 : end - (it.ns > burst->begin ? it.ns : burst->begin);
+  }
+  if (ws_hint_load(&ws_rings.taken[number])) { // else the thread has ended
+    work->awake += awake;
+    work->beside += is_beside && ring != burst->ring ? awake : 0;
+  }
+}
+
 /// What the thread that pushes did.
 static void look_at_pushes(const ws_late_burst_t *burst, ws_work_t *work)
 {
@@ -122,8 +139,10 @@ static ws_work_t work_of(const ws_late_burst_t *burst, ws_usual_t *usual, bool l
   memset(over, 0, sizeof(over));
   find_groups(burst, bits);
   look_at_pushes(burst, &work);
-  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     add_tasks(burst, i, bits, &work, usual, learns);
+    add_awake(burst, i, &work);
+  }
   return work;
 }
 

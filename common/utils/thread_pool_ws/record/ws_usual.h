@@ -25,6 +25,7 @@ typedef struct {
   uint64_t own, other; ///< time in these; in those of others on threads of its pool
   uint64_t outside; ///< of the others on threads that are no workers
   uint64_t elsewhere; ///< of all: waits for other pools
+  uint64_t awake, beside; ///< of all threads, and of those of other pools: not asleep, with a CPU or without
   uint64_t longest, func; ///< of those of the burst the longest one
   uint32_t number; ///< of the ring of its thread
   const uint64_t *over; ///< [rings] of those of the burst, ws_usual_above()

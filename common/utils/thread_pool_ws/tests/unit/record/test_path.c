@@ -9,7 +9,7 @@
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32 };
+enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64 };
 
 typedef struct {
   ws_cause_t cause;
@@ -31,6 +31,11 @@ static bool is_silent;
 static uint64_t ws_os_now_ns_seam(void)
 {
   return now_ns;
+}
+
+static uint32_t ws_os_process_cpu_count_seam(void)
+{
+  return 2;
 }
 
 static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
@@ -115,9 +120,11 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   for (uint32_t i = 0; i < THREADS; i++) {
     ws_rings.ring[i].v = &ring[i];
     ring[i].tid.v = i + 1;
+    ws_rings.taken[i].v = 1;
     counters[i].turns = 1;
   }
   ring[WORKER].who.v = POOL << 16;
+  ring[OTHER].who.v = row->how & BESIDE ? (POOL + 1) << 16 : 0;
   is_silent = row->how & SILENT;
   now_ns = BEGIN - 600 * US;
   learn(key, row->how & PHASE, number);
@@ -201,6 +208,11 @@ static const row_t rows[] = {
     {WS_CAUSE_SERIAL, .us = 200,
      .of = {"P0 W2 J150 R151 r180 j200", "S0"}}, // the worker would not have helped
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 J2 R3 O10 o190 r195 j200"}},
+    // a thread of another pool is awake, on one CPU of two
+    {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 W2 J3 R3 r198 j200", "S0 U12 R13 r190", "p-30"},
+     .lacks_us = {150}, .delay_us = {150}, .turns = {1}, .how = BESIDE},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE, "S-2", "p-30"}, .lacks_us = {150}, .delay_us = {150},
+     .turns = {1}, .how = BESIDE}, // two are enough for these
     {WS_CAUSE_LONGER_WORK, .us = 285, .of = {"P0 J2 R3 r73 R73 r143 R143 r213 R213 r283 j285"}},
     // on both threads; one of them alone explains nothing
     {WS_CAUSE_LONGER_WORK, .us = 145, .of = {"P0 W2 J3 R3 r73 R73 r140 j145", "S0 U12 R13 r78 R78 r143"}},
@@ -231,4 +243,5 @@ TEST_CASE(each_cause_follows_from_the_rings)
   }
 }
 
-TEST_MAIN_SEAMS("path", SEAM(ws_os_now_ns), SEAM(ws_os_read), SEAM(ws_os_thread_cpu_ns))
+TEST_MAIN_SEAMS("path", SEAM(ws_os_process_cpu_count), SEAM(ws_os_now_ns), SEAM(ws_os_read),
+                SEAM(ws_os_thread_cpu_ns))
