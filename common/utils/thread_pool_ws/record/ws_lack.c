@@ -15,7 +15,8 @@
 #define CLOCKS_NS 20000 ///< a pair of clocks that took longer to read is read again, so often
 #define CLOCKS_TRIES 4u
 #define CALLED_NS 50000000u ///< before a burst: who was called then, and is not up, lacks a CPU
-#define NOTES 4u
+#define NOTES 10u
+#define NEWEST 3u ///< besides the last one, all that there were; then each second, each fourth, and so on
 #define AWAKE_NS 2000 ///< a sleep that was so short was none: it had been called meanwhile
 #define LEARNS 4u ///< threads of which a calm pass learns
 
@@ -28,6 +29,7 @@ typedef struct {
 /// Of each ring.
 static struct {
   uint64_t tid, head; ///< at the last note
+  uint64_t notes; ///< so far
   note_t note[NOTES]; ///< the newest first
   uint64_t cpu_ns, delay_ns; ///< that a sleep takes: of a CPU to begin and to end it; until it has one
   uint64_t called_ns; ///< a worker of the burst's pool: when it was last called, if not long before; else 0
@@ -97,7 +99,7 @@ static void learn(uint32_t number)
 {
   const note_t *now = &of[number].note[0], *then = &of[number].note[1];
   stretch_t it;
-  if (then->ns == 0 || !look_between(ws_ring(number), then, now, NULL, &it) || it.turns == 0)
+  if (!look_between(ws_ring(number), then, now, NULL, &it) || it.turns == 0)
     return;
   const int64_t cpu_ns = -it.idle_ns / it.turns, delay_ns = it.delay_ns / it.turns;
   of[number].cpu_ns = ws_follow(of[number].cpu_ns, cpu_ns > 0 ? (uint64_t)cpu_ns : 1, 64, 64);
@@ -121,8 +123,10 @@ void ws_lack_note(bool calm)
     of[i].head = head;
     if (now.ns == 0)
       continue;
-    memmove(&of[i].note[1], &of[i].note[0], (NOTES - 1) * sizeof(note_t));
-    of[i].note[0] = now;
+    const uint32_t older = NEWEST + (uint32_t)__builtin_ctzll(++of[i].notes);
+    memmove(&of[i].note[1], &of[i].note[0], (older < NOTES ? older : NOTES - 1) * sizeof(note_t));
+    for (uint32_t k = of[i].notes > 1 ? 1 : NOTES; k-- > 0;)
+      of[i].note[k] = now;
     if (calm && (i - first) % count < LEARNS)
       learn(i);
   }
@@ -162,7 +166,7 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
   stretch_t it;
   while (then < NOTES && note[then].ns > burst->begin)
     then++;
-  if (then == 0 || then == NOTES || note[then].ns == 0 || ws_stat_load(&ring->tid) != of[number].tid)
+  if (then == 0 || then == NOTES || ws_stat_load(&ring->tid) != of[number].tid)
     return none;
   uint32_t now = then - 1;
   while (now > 0 && note[now].ns < burst->end)

@@ -9,7 +9,7 @@
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64 };
+enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64, LONG = 128 };
 
 typedef struct {
   ws_cause_t cause;
@@ -26,7 +26,7 @@ static uint64_t now_ns;
 static struct {
   uint64_t idle_ns, delay_ns, turns;
 } counters[THREADS]; ///< by ring
-static bool is_silent;
+static bool is_silent, is_long;
 
 static uint64_t ws_os_now_ns_seam(void)
 {
@@ -40,7 +40,7 @@ static uint32_t ws_os_process_cpu_count_seam(void)
 
 static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
 {
-  return now_ns - counters[tid - 1].idle_ns;
+  return now_ns - counters[(tid - 1) % THREADS].idle_ns;
 }
 
 static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
@@ -48,8 +48,8 @@ static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
   int32_t tid = 0;
   if (is_silent || sscanf(path, "/proc/self/task/%d/schedstat", &tid) != 1)
     return false;
-  snprintf(text, bytes, "77 %llu %llu\n", (unsigned long long)counters[tid - 1].delay_ns,
-           (unsigned long long)counters[tid - 1].turns);
+  snprintf(text, bytes, "77 %llu %llu\n", (unsigned long long)counters[(tid - 1) % THREADS].delay_ns,
+           (unsigned long long)counters[(tid - 1) % THREADS].turns);
   return true;
 }
 
@@ -85,6 +85,12 @@ static void make_up(uint32_t number, const char *text)
                                          : POOL + (letters[i].group == 1),
                 address);
     of->depth += kind == WS_NOTE_RUN;
+    if (is_long && us > 0 && *end) { // the scribe passes by
+      const uint64_t end_ns = now_ns;
+      now_ns = (uint64_t)(BEGIN + us * US);
+      ws_lack_note(false);
+      now_ns = end_ns;
+    }
     if (us < -600) // before the first note
       continue;
     const bool rose = kind == WS_NOTE_UNPARK || kind == WS_NOTE_SLEPT;
@@ -119,19 +125,21 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   memset(counters, 0, sizeof(counters));
   for (uint32_t i = 0; i < THREADS; i++) {
     ws_rings.ring[i].v = &ring[i];
-    ring[i].tid.v = i + 1;
+    ring[i].tid.v = number * THREADS + i + 1;
     ws_rings.taken[i].v = 1;
     counters[i].turns = 1;
   }
   ring[WORKER].who.v = POOL << 16;
   ring[OTHER].who.v = row->how & BESIDE ? (POOL + 1) << 16 : 0;
   is_silent = row->how & SILENT;
+  is_long = false;
   now_ns = BEGIN - 600 * US;
   learn(key, row->how & PHASE, number);
   ws_lack_note(false);
   now_ns = BEGIN + row->us * US;
   counters[JOINER].idle_ns = (uint64_t)(600 + strtoll(row->of[JOINER] + 1, NULL, 10)) * US; // it rests
   counters[JOINER].turns++;
+  is_long = row->how & LONG;
   for (uint32_t i = 0; i < THREADS; i++)
     make_up(i, row->of[i] ? row->of[i] : "");
   for (uint32_t i = 0; i < OTHER; i++) {
@@ -165,6 +173,8 @@ static const row_t rows[] = {
     {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {150}, .turns = {1}},
     {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 W2 J3 R3 r31 j200", "S0 U12 R13 r190"}, .lacks_us = {0, 150},
      .delay_us = {0, 150}, .turns = {0, 1}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J2 R3 r31 R31 r59 R59 r87 R87 r198 j200"}, .lacks_us = {130},
+     .delay_us = {130}, .turns = {1}, .how = LONG},
     {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .delay_us = {150},
      .turns = {2}}, // it computes between its bursts
     {WS_CAUSE_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {2}, .turns = {1}},
