@@ -13,20 +13,23 @@
 
 #define HELD_BYTES 4096u
 
-/// Hold the lock of an open file by its name.
-static void hold(const char *path, void **held)
+/// Hold the lock of an open file by its name. @return why it has not: ws_held_file_take()
+static int hold(const char *path, void **held)
 {
   ws_os_fork_hold(); // after what waits for a frozen disk: a child in the middle would have the lock, too
   const int locked = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   void *lock = MAP_FAILED; // before the lock a process that sweeps may take the file, and remove it
   struct stat now;
-  if (flock(locked, LOCK_EX | LOCK_NB) == 0 && fstat(locked, &now) == 0 && now.st_nlink > 0)
+  const bool has = flock(locked, LOCK_EX | LOCK_NB) == 0,
+             are_there = has || locked < 0 || errno == EWOULDBLOCK;
+  if (has && fstat(locked, &now) == 0 && now.st_nlink > 0)
     lock = mmap(NULL, HELD_BYTES, PROT_NONE, MAP_SHARED, locked, 0);
   if (lock != MAP_FAILED && madvise(lock, HELD_BYTES, MADV_DONTFORK) == 0)
     *held = lock;
   if (locked >= 0)
     close(locked);
   ws_os_fork_let();
+  return are_there ? EWOULDBLOCK : ENOLCK;
 }
 
 int ws_held_file_make(const char *path, void **held)
@@ -43,13 +46,12 @@ int ws_held_file_take(const char *path, void **held, struct stat *about)
   ws_held_file_let_go(held);
   const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   const bool is_own = file >= 0 && ws_held_file_is_own(file, about);
-  if (is_own)
-    hold(path, held);
-  if (is_own && *held)
+  const int error = is_own ? hold(path, held) : EWOULDBLOCK;
+  if (*held)
     return file;
   if (file >= 0) {
     close(file);
-    errno = EWOULDBLOCK;
+    errno = error;
   }
   return -1;
 }
@@ -63,7 +65,7 @@ void ws_held_file_let_go(void **held)
 bool ws_held_file_is_left(int folder, const char *name, bool removes)
 {
   struct stat found, named;
-  const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); // NFS locks no other one
   const bool left = file >= 0 && ws_held_file_is_own(file, &found) && flock(file, LOCK_EX | LOCK_NB) == 0
                     && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0
                     && ws_held_file_is_same(&found, &named);

@@ -119,6 +119,8 @@ static int take(void)
     void *lock = NULL;
     ws_journal_head_t head = {0};
     const int file = ws_held_file_take(path, &lock, &about);
+    if (file < 0 && errno == ENOLCK)
+      break; // nor are there others that it could hold
     if (file < 0)
       continue; // another process's, or another user's
     if (pread(file, &head, sizeof(head), 0) < 0

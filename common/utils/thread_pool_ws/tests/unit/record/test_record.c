@@ -3,11 +3,14 @@
 /// The record's files: whole after any end of the process, private, bounded; and what happens without them.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../../include/ws_ledger.h"
@@ -17,6 +20,15 @@
 #include "../../support/ws_seam.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
+static bool has_locks = true;
+
+/// As on NFS: a file that is not open for writing cannot be locked.
+int flock(int file, int how)
+{
+  const bool writes = (fcntl(file, F_GETFL) & O_ACCMODE) != O_RDONLY;
+  errno = has_locks ? EBADF : ENOLCK;
+  return has_locks && writes ? (int)syscall(SYS_flock, file, how) : -1;
+}
 
 typedef struct {
   uint32_t records, windows, journals, ended; ///< ended: records that say so
@@ -156,6 +168,13 @@ static int without_room(void *unused)
   ws_pool_ledger(pool, &ledger);
   ws_pool_destroy(pool);
   return ledger.bursts != 1 || test_warnings_with("File too large; the record lacks") > 1;
+}
+
+static int without_locks(void *unused)
+{
+  has_locks = false;
+  ws_pool_destroy(recorded_pool(folder, 0));
+  return ws_journal_write(ws_os_real_ns(), 0, true) || errno != ENOLCK;
 }
 
 static int without_folder(void *unused)
@@ -494,6 +513,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {die, 128 + SIGKILL, 1, 1, 0, false},
       {fork_inside, 0, 3, 2, 0, false},
       {without_room, 0, 1, 1, 0, true},
+      {without_locks, 0, 1, 1, 0, false},
       {without_folder, 0, 0, 0, 0, false},
       {too_late, 0, 0, 0, 0, false},
       {go_elsewhere, 0, 1, 1, 0, false},
