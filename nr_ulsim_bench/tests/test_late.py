@@ -23,7 +23,7 @@ POOL_C = ROOT / "common/utils/thread_pool_ws"
 LONG = CAUSES.index("long task")
 LATE = {"end_ns": 1210, "real_ns": REAL_NS + 710, "length_ns": 210, "limit_ns": 100, "func": FUNC,
         "task_ns": 158, "start_ns": 22, "pid": 7, "pool": POOL, "tid": 7, "task_tid": 8, "cpu": 4,
-        "cause": LONG, "life": -200 % 2**32,
+        "cause": LONG, "life": (REAL_NS - 700) % 2**32,
         "part": (13107, *[0] * (LONG - 1), 52428, *[0] * (15 - LONG))}  # fmt: skip
 NAME, NOW = f"tpool-ws-gnb-7-{REAL_NS - 700}.record", {"own_ns": 1300, "real_ns": REAL_NS + 800}
 HOUR_NS = 60 * MINUTE_NS
@@ -137,11 +137,11 @@ def test_what_is_not_known_is_blank(tmp_path, late):
 
 
 def test_of_lives_with_one_number_its_own_is_chosen(tmp_path, late):
-    """Two containers, a gNB in each, with the same number and at the same time."""
-    journal(tmp_path, {}, {"life": 5000, "end_ns": 6210, "tid": 9})
-    record(tmp_path, ring(JOINER, 7), name=NAME, **NOW)
+    """Two containers, a gNB in each, with the same number and at the same time. Then a clock is set back."""
+    journal(tmp_path, {}, {"life": (REAL_NS - 500) % 2**32, "end_ns": 6210, "tid": 9})
+    record(tmp_path, ring(JOINER, 7), name=NAME, own_ns=1300, real_ns=REAL_NS - HOUR_NS)
     other = [(at + 5000, *rest) for at, *rest in JOINER]
-    now = {"own_ns": 6300, "real_ns": REAL_NS + 800}  # life 5000
+    now = {"own_ns": 6300, "real_ns": REAL_NS - HOUR_NS}
     record(tmp_path, ring(other, 9), name=f"tpool-ws-gnb-7-{REAL_NS - 500}.record", **now)
     out = late()[1]
     assert (

@@ -119,18 +119,6 @@ def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
     return min(found, key=lambda of: of[0])[1] if found else None
 
 
-def life_of(burst: SimpleNamespace, lives: dict[str, list[Piece]]) -> list[Piece]:
-    """Files of its process. In containers several may have the same number, also at a time."""
-    found = [(1 << 32, list[Piece]())]
-    for name, life in lives.items():
-        program, pid, begin_ns = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
-        lived = int(begin_ns) - SKEW_NS < burst.real_ns < max(of.real_ns for of in life) + SKEW_NS
-        if lived and (program, pid) == (burst.program, str(burst.pid)):
-            past = (int(begin_ns) - life[0].offset_ns - burst.life) % (1 << 32)
-            found.append((min(past, (1 << 32) - past), life))
-    return min(found, key=lambda of: of[0])[1]
-
-
 def function(address: int, life: list[Piece]) -> str:
     for piece in life:
         for path, (begin, end) in piece.images().items():
@@ -171,11 +159,12 @@ def reach(journals: Sequence[Journal], pieces: Sequence[Piece]) -> Iterator[str]
 
 def run(path: str, at: str | None, since: str | None, worst: int, cause: str | None) -> int:
     """@return 0; 2 if a file could not be read"""
-    now_s, wrong, lives = time.time(), list[str](), defaultdict[str, list[Piece]](list)
+    now_s, wrong, lives = time.time(), list[str](), defaultdict[tuple[str, int, int], list[Piece]](list)
     journals = record.all_of(Journal, path, r".*\.journal", wrong)
     pieces = record.all_of(Piece, path, NAMED.pattern + r"\.record(\.\d+)?", wrong)
     for piece in pieces:
-        lives[piece.life].append(piece)
+        program, pid, begin_ns = NAMED.fullmatch(piece.life).groups()  # type: ignore[union-attr]
+        lives[program, int(pid), int(begin_ns) % (1 << 32)].append(piece)
     for line in wrong:
         say(f"WARNING: {line}")
     if not journals:
@@ -209,7 +198,7 @@ def run(path: str, at: str | None, since: str | None, worst: int, cause: str | N
     legend = f"   {LEGEND}"
     for number, burst in enumerate(bursts, 1):
         print()
-        for line in about(burst, life := life_of(burst, lives)):
+        for line in about(burst, life := lives.get((burst.program, burst.pid, burst.life), [])):
             say(line if line.startswith(" ") else f"{number}. {line}")
         file = covering(life, burst)
         if not file:

@@ -67,7 +67,7 @@ void ws_file_begin(const ws_settings_t *settings)
   snprintf(in->own, sizeof(in->own), "tpool-ws-%s-%u-%llu", program, own.head.pid,
            (unsigned long long)own.head.real_ns);
   in->bound = (uint64_t)settings->record_mb << 20;
-  ws_journal_begin(folder, program, own.head.pid, (uint32_t)own.head.own_ns);
+  ws_journal_begin(folder, program, own.head.pid, (uint32_t)own.head.real_ns);
 }
 
 static bool write_journal(bool ends)
