@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tpool-ws late on journals, windows and records that a test writes; test_live_program.py has a pool's."""
 
+import ctypes
 import os
 import random
 import re
 import resource
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 from golden_files import ROOT
@@ -176,6 +179,22 @@ def test_which_bursts_are_shown(tmp_path, late):
     assert late("--at", "03:12")[1].endswith("\n0 of 0 bursts were late, 0 of these have no entry\n")
     for word in ("24:00", "2001-13-01 00:00", "x"):
         assert late("--at", word)[2].startswith(f'tpool-ws: "{word}": not a time such as 03:12 ')
+
+
+def test_a_function_has_the_name_that_the_file_had(tmp_path):
+    """Not that of a file of the host where the container had another one, or of a package that was installed
+    later: its files are older."""
+    there = ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value
+    maps = [(int(of[0], 16), of[4]) for of in layout.MAPPED.findall(Path("/proc/self/maps").read_text())]
+    library = max(of for of in maps if of[0] <= there)[1]
+    address = there - min(begin for begin, path in maps if path == library)
+    file = str(shutil.copy2(library, tmp_path))
+    about = os.stat(file)
+    ran = f"00401000-00402000 r-xp 00000000 08:01 {about.st_ino}  {file}\n"
+    assert layout.function_at(file, 0, address, about.st_ctime, ran) == "qsort"
+    assert layout.function_at(file, 0, address, about.st_ctime - 1, ran) is None
+    other = ran.replace(f" {about.st_ino} ", " 7 ")
+    assert layout.function_at(file, 0, address, about.st_ctime, other) is None
 
 
 BAD = {

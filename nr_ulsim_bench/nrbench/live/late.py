@@ -124,7 +124,7 @@ def function(address: int, life: list[Piece]) -> str:
         for path, (begin, end) in piece.images().items():
             if begin <= address < end:
                 at = f"{os.path.basename(path)}+{address - begin:#x}"
-                return function_at(path, begin, address, piece.mtime) or at
+                return function_at(path, begin, address, piece.real_ns / 1e9, piece.maps) or at
     return f"{address:#x}"
 
 

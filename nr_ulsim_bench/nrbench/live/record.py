@@ -167,9 +167,9 @@ class Piece:
 
 
 @lru_cache(None)
-def function_at(path: str, base: int, address: int, recorded: float) -> str | None:
+def function_at(path: str, base: int, address: int, recorded: float, maps: str = "") -> str | None:
     """The function at an address, of an ELF file that lies at @p base (Elf64_Ehdr, Elf64_Shdr, Elf64_Sym).
-    None also if the file has changed since it was recorded."""
+    None also if it is not the file in @p maps, or was put there since it was recorded: mtime may be older."""
     with suppress(OSError, OverflowError, struct.error, IndexError):
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", 0) as file:
             about = os.fstat(file.fileno())
@@ -178,7 +178,9 @@ def function_at(path: str, base: int, address: int, recorded: float) -> str | No
                 return os.pread(file.fileno(), min(size, about.st_size), at)
 
             letters, kind, at, size, count = struct.unpack("<4s12xH22xQ10xHH2x", read(64, 0))
-            if letters != b"\x7fELF" or not stat.S_ISREG(about.st_mode) or about.st_mtime > recorded:
+            if letters != b"\x7fELF" or not stat.S_ISREG(about.st_mode) or about.st_ctime > recorded:
+                return None
+            if maps and not re.search(rf" {about.st_ino} +{re.escape(path)}$", maps, re.MULTILINE):
                 return None
             sections = [*struct.iter_unpack("<4xI16xQQI20x", read(size * count, at))]
             tables = sorted(of for of in sections if of[0] in (2, 11))  # of all symbols, of dynamic ones
