@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from golden_files import ROOT
 from test_live import put
-from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, SLEPT, WORKER, record, ring
+from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, WORKER, record, ring
 
 from nrbench.live import cli
 from nrbench.live import record as layout
@@ -31,7 +31,7 @@ LATE = {"end_ns": 1210, "real_ns": REAL_NS + 710, "length_ns": 210, "limit_ns": 
 NAME, NOW = f"tpool-ws-gnb-7-{REAL_NS - 700}.record", {"own_ns": 1300, "real_ns": REAL_NS + 800}
 HOUR_NS = 60 * MINUTE_NS
 TOLD = """
-1. 2001-09-09 01:46:40.000000 gnb[7] pool 1: 0.2 us, limit 0.1, 0.1 over, long task: CAUSES
+1. 2001-09-09 01:46:40.000000 UTC gnb[7] pool 1: 0.2 us, limit 0.1, 0.1 over, long task: CAUSES
    thread 7, first task after 0.0 us; longest task: nr-softmodem+0x0 0.2 us, thread 8 on CPU 3
    = task   w wait   z sleep   ! woken, does not run yet   . no task, or own code   blank: not known
    tpool-ws-gnb-7-999999999999999300.record
@@ -104,11 +104,9 @@ def test_a_burst_its_causes_and_what_the_threads_did(tmp_path, late):
     first, second, third, rest = out.split("\n", 3)
     assert (status, err, rest) == (0, "", TOLD.replace("CAUSES", "long task 0.1, slow wake 0.0"))
     at = "2001-09-09 01:46"
-    reach = (
-        f"minutes from {at} to {at}, late bursts from {at}, until {at}:40.000; 12 older files were removed"
-    )
-    assert first.endswith(f".journal: {reach}")
-    assert second == f"1 windows and records: until {at}:40.000"
+    reach = f"minutes from {at} UTC to {at} UTC, late bursts from {at} UTC, until {at}:40.000 UTC"
+    assert first.endswith(f".journal: {reach}; 12 older files were removed")
+    assert second == f"1 windows and records: until {at}:40.000 UTC"
     assert third == "3 of 9 bursts were late, 2 of these have no entry"
     (tmp_path / NAME).unlink()
     none = "\n   no picture: none of the windows and records has its events\n"
@@ -125,7 +123,7 @@ def test_what_is_not_known_is_blank(tmp_path, late):
     journal(tmp_path, {})
     full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + WORKER[2:]  # the oldest is overwritten by the newest
     asleep, task = [(990, PARK, 0, 0)], [(990, RUN, POOL, FUNC)]
-    waits = [(990, JOIN, POOL, GROUP), (1010, SLEEP, POOL, 0), (1060, SLEPT, POOL, 0)]
+    waits = [(990, JOIN, POOL, GROUP), (1010, SLEEP, POOL, 0), (1060, layout.SLEPT, POOL, 0)]
     rings = (
         ring(full, 8, POOL << 16, head=EVENTS + 3),
         ring(asleep, 9, POOL << 16),
@@ -170,15 +168,25 @@ def test_which_bursts_are_shown(tmp_path, late):
     assert shown("--cause", "slow wake") == [1]
     assert shown("--since", "90m", "--worst", "2") == shown("--since", "00:30", "--worst", "2") == [3, 2]
     assert shown("--at", "00:46") == [3, 1] and len(shown("--at", "01:46")) == 10
-    assert (
-        shown("--at", "2001-09-08 01:46") == [9]
-        and "\nb 2001-09-09 01:46: 108 bursts, " in late("--at", "1:46")[1]
-    )
+    assert shown("--at", "2001-09-08 01:46") == [9]
+    assert "\nb 2001-09-09 01:46 UTC: 108 bursts, " in late("--at", "1:46")[1]
     out = late("--at", "01:30")[1]
-    assert "\na 2001-09-09 01:30: 500 bursts, 0 late, worst 0.0 us over; 0 examined: no cause\n" in out
+    assert "\na 2001-09-09 01:30 UTC: 500 bursts, 0 late, worst 0.0 us over; 0 examined: no cause\n" in out
     assert late("--at", "03:12")[1].endswith("\n0 of 0 bursts were late, 0 of these have no entry\n")
-    for word in ("24:00", "2001-13-01 00:00", "x"):
+    for word in ("24:00", "2001-13-01 00:00", "2001-02-30 00:00", "x"):
         assert late("--at", word)[2].startswith(f'tpool-ws: "{word}": not a time such as 03:12 ')
+
+
+def test_a_zone_sets_its_clock(tmp_path, late, monkeypatch):
+    """Back on 2001-10-28 at 03:00, so that 02:30 comes twice. Forward on 2001-03-25, which lacks it."""
+    first_ns = 1004229030 * 10**9
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    monkeypatch.setattr(time, "time", lambda: first_ns / 1e9 + 40000)
+    journal(tmp_path, {"real_ns": first_ns}, {"real_ns": first_ns + HOUR_NS})
+    for words in (("--at", "02:30"), ("--at", "2001-10-28 02:30"), ("--since", "02:30")):
+        assert re.findall(r"\n\d\. 2001-10-28 02:30:\S+ (\w+)", late(*words)[1]) == ["CEST", "CET"]
+    assert late("--at", "2001-03-25 02:30")[2].endswith("or not of that day\n")
 
 
 def test_a_function_has_the_name_that_the_file_had(tmp_path):

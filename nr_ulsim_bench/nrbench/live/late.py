@@ -34,18 +34,25 @@ def say(text: str) -> None:
 
 def clock(ns: int, digits: int = 3) -> str:
     """@param digits  of the part of a second; 0 = only the minute"""
-    form = "%Y-%m-%d %H:%M:%S." if digits else "%Y-%m-%d %H:%M"
-    return time.strftime(form, time.localtime(ns // 10**9)) + f"{ns % 10**9:09}"[:digits]
+    form, at = "%Y-%m-%d %H:%M:%S." if digits else "%Y-%m-%d %H:%M", time.localtime(ns // 10**9)
+    return time.strftime(form, at) + f"{ns % 10**9:09}"[:digits] + time.strftime(" %Z", at)
 
 
-def moments(text: str, now_s: float) -> list[int]:
-    """@return in s of the epoch: if the text has no date, the last such time, and those of the days before"""
+def moments(text: str, now_s: float) -> list[list[int]]:
+    """@return in s of the epoch, by days: of the named one, else of the last ones, the last first.
+    When a zone sets its clock back a day may have two, when it sets it forward none."""
+    error = LiveError(f'"{text}": not a time such as 03:12 or "2026-11-28 03:12", or not of that day')
     if not (found := WHEN.fullmatch(text)):
-        raise LiveError(f'"{text}": not a time such as 03:12 or "2026-11-28 03:12"')
-    now = time.localtime(now_s)
-    year, month, day, hour, minute = (int(of or there) for of, there in zip(found.groups(), now))
-    each = (time.mktime((year, month, day - ago, hour, minute, 0, 0, 0, -1)) for ago in range(8))
-    return [int(next(each))] if found[1] else [int(at_s) for at_s in each if at_s <= now_s]
+        raise error
+    named = tuple(int(of or there) for of, there in zip(found.groups(), time.localtime(now_s)))
+    (year, month, day, hour, minute), first, days = named, 0 if found[1] else 3, list[list[int]]()
+    for ago in range(1 if found[1] else 8):
+        about_s = int(time.mktime((year, month, day - ago, hour, minute, 0, 0, 0, -1)))
+        near = (at_s for at_s in range(about_s - 7200, about_s + 7201, 1800) if found[1] or at_s <= now_s)
+        days.append([at_s for at_s in near if time.localtime(at_s)[first:5] == named[first:]])
+    if not any(days):
+        raise error
+    return [of for of in days if of]
 
 
 def us(ns: float) -> str:
@@ -174,16 +181,16 @@ def run(path: str, at: str | None, since: str | None, worst: int, cause: str | N
     chosen, begin_ns = [(journal, row) for journal in journals for row in journal.rows], 0
     if at:
         there = {row.number for _, row in chosen}
-        wanted = [at_s // 60 + 1 for at_s in moments(at, now_s)]
-        number = next((number for number in wanted if number in there), 0)
-        chosen = [(journal, row) for journal, row in chosen if row.number == number]
+        days = ({at_s // 60 + 1 for at_s in day} for day in moments(at, now_s))
+        wanted = next((day for day in days if day & there), set[int]())
+        chosen = [(journal, row) for journal, row in chosen if row.number in wanted]
         for journal, row in chosen:
             say(
                 f"{journal.program} {clock((row.number - 1) * MINUTE_NS, 0)}: {row.bursts} bursts, {row.late}"
                 f" late, worst {us(row.worst_ns)} us over; {row.examined} examined: {parts(row.part_ns)}"
             )
     if since:
-        begin_ns = int(moments(since, now_s)[0] if ":" in since else now_s - seconds(since)) * 10**9
+        begin_ns = int(moments(since, now_s)[0][0] if ":" in since else now_s - seconds(since)) * 10**9
         chosen = [(journal, row) for journal, row in chosen if row.number > begin_ns // MINUTE_NS]
     bursts = list[SimpleNamespace]()
     for journal, row in sorted(chosen, key=lambda of: -of[1].worst_ns):
