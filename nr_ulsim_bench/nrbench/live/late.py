@@ -175,7 +175,8 @@ def run(path: str, at: str | None, since: str | None, worst: int, cause: str | N
     for line in wrong:
         say(f"WARNING: {line}")
     if not journals:
-        raise LiveError(f"{path}: no file *.journal is in it: set TPOOL_WS_RECORD={path}")
+        why = "see the warnings" if wrong else f"set TPOOL_WS_RECORD={path}"
+        raise LiveError(f"{path}: no file *.journal in it can be read: {why}")
     for line in reach(journals, pieces):
         say(line)
     chosen, begin_ns = [(journal, row) for journal in journals for row in journal.rows], 0

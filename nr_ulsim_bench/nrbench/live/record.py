@@ -48,7 +48,7 @@ def opened(path: str) -> Iterator[tuple[Read, os.stat_result]]:
         try:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode) or about.st_uid not in (0, os.geteuid()):
-                raise LiveError(f"{path}: no regular file of this user or root")
+                raise LiveError(f"{path}: of user {about.st_uid}: no regular file of this user or root")
             if about.st_size > RINGS_AT + RINGS * RING_BYTES:
                 raise LiveError(f"{path}: size: {about.st_size} bytes, more than it can have")
             yield lambda size, at: os.pread(file, size, at).ljust(size, b"\0"), about
