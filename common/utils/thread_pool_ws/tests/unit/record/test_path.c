@@ -9,7 +9,7 @@
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64, LONG = 128 };
+enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64, LONG = 128, LOADED = 256 };
 
 typedef struct {
   ws_cause_t cause;
@@ -116,6 +116,19 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
   ws_usual_learn();
 }
 
+/// A calm stretch of a loaded machine: the joiner has slept once, and then got a CPU after 30 us.
+static void be_loaded(void)
+{
+  now_ns = BEGIN - 900 * US;
+  ws_lack_note(false);
+  make_up(JOINER, "P-850 J-849 j-840");
+  now_ns = BEGIN - 600 * US;
+  counters[JOINER].idle_ns = 290 * US;
+  counters[JOINER].delay_ns = 30 * US;
+  counters[JOINER].turns++;
+  ws_lack_note(true);
+}
+
 /// @return the main cause
 static ws_cause_t cause_of(const row_t *row, uint64_t number)
 {
@@ -135,9 +148,11 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   is_long = false;
   now_ns = BEGIN - 600 * US;
   learn(key, row->how & PHASE, number);
+  if (row->how & LOADED)
+    be_loaded();
   ws_lack_note(false);
   now_ns = BEGIN + row->us * US;
-  counters[JOINER].idle_ns = (uint64_t)(600 + strtoll(row->of[JOINER] + 1, NULL, 10)) * US; // it rests
+  counters[JOINER].idle_ns += (uint64_t)(600 + strtoll(row->of[JOINER] + 1, NULL, 10)) * US; // it rests
   counters[JOINER].turns++;
   is_long = row->how & LONG;
   for (uint32_t i = 0; i < THREADS; i++)
@@ -175,6 +190,10 @@ static const row_t rows[] = {
      .delay_us = {0, 150}, .turns = {0, 1}},
     {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J2 R3 r31 R31 r59 R59 r87 R87 r198 j200"}, .lacks_us = {130},
      .delay_us = {130}, .turns = {1}, .how = LONG},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {150}, .turns = {10},
+     .how = LOADED}, // preempted so often
+    {WS_CAUSE_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {60}, .turns = {1},
+     .how = LOADED}, // two wakes
     {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .delay_us = {150},
      .turns = {2}}, // it computes between its bursts
     {WS_CAUSE_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {2}, .turns = {1}},
