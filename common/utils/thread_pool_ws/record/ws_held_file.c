@@ -65,7 +65,7 @@ void ws_held_file_let_go(void **held)
 bool ws_held_file_is_left(int folder, const char *name, bool removes)
 {
   struct stat found, named;
-  const int file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); // NFS locks no other one
+  const int file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); // NFS locks no other
   const bool left = file >= 0 && ws_held_file_is_own(file, &found) && flock(file, LOCK_EX | LOCK_NB) == 0
                     && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0
                     && ws_held_file_is_same(&found, &named);

@@ -18,7 +18,7 @@
 int ws_held_file_make(const char *path, void **held);
 
 /// @brief The same of a file of this user that may be there. *about says what it was.
-/// @return a descriptor; -1: also if another process holds it: EWOULDBLOCK; its file system has no locks: ENOLCK
+/// @return a descriptor; -1: also if another process holds it: EWOULDBLOCK; its folder has no locks: ENOLCK
 int ws_held_file_take(const char *path, void **held, struct stat *about);
 
 /// @brief Let go of the lock, if there is one.
