@@ -84,8 +84,9 @@ def test_a_window_has_all_events_since_its_begin(tmp_path):
     record(tmp_path, *rings, name="tpool-ws-7-1.record.24", since_ns=800)
     trace = Record(tmp_path)
     ((*_, table, _, _),) = trace.processes()
-    assert not trace.lost and trace.first_ns == REAL_NS + 300 and len(table) == len(JOINER) + len(WORKER) + 1
+    assert not trace.lost and len(table) == len(JOINER) + len(WORKER) + 1 and table.whole.nunique() == 1
     assert list(table.kind).count(KINDS.index("push")) == 2
+    assert set(table.epoch[table.tid == 7]) == {2} and set(table.epoch[table.tid == 8]) == {1}
 
 
 def test_a_step_of_the_wall_clock_makes_no_event_twice(tmp_path):

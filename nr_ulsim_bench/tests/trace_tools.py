@@ -27,7 +27,7 @@ CAUSED BY [auto-disc-source-ctf-fs: 'source.ctf.fs'] (fs.c:803)
 """
 
 
-def line(time_ns: int, tid: int, name: str, pid: int = 1, **fields: object) -> str:
+def line(time_ns: int, tid: int, name: str, /, pid: int = 1, **fields: object) -> str:
     """An event of the pool."""
     payload = ", ".join(f"{key} = {json.dumps(value)}" for key, value in fields.items())
     time = f"{time_ns // 10**9}.{time_ns % 10**9:09}"
