@@ -38,7 +38,7 @@ def line(time_ns: int, tid: int, name: str, /, pid: int = 1, **fields: object) -
 def events_of(trace: Trace) -> list[dict]:
     """Those that the report reads, in order of time: all their columns, and the texts of rare ones."""
     found = []
-    for pid, _, table, notes, _ in trace.processes():
+    for pid, _, table, notes, *_ in trace.processes():
         texts = {note["place"]: note["text"] for note in notes}
         for place, event in enumerate(table.to_dict("records")):
             of = {"pid": pid, "kind": KINDS[event["kind"]], "text": texts.get(place, "")}

@@ -213,9 +213,11 @@ def export(trace: Path, out: Path, slot: str | None, process: str | None, part: 
     out.open("ab").close()  # what is wrong with it is known at once
     source, shown = open_trace(trace, part), part or (0, FOREVER - 1)
     if slot is not None and source.has_state and not slot.startswith("#"):  # without all the others
-        found = read(Trace(trace, NOTHING), process)
-        at = chosen([window for one in found for window in one.windows], slot)
-        source = Trace(trace, (at.begin_ns, at.end_ns))
+        walks = (one.walk for one in read(Trace(trace, NOTHING), process))
+        slots = ((walk, of) for walk in walks for of in walk.slots[slot.partition("#")[0]])
+        ended = ((walk, of) for walk, of in slots if of.name == slot.removesuffix("#0") and of.end >= 0)
+        if times := [(walk.time[of.begin], walk.time[of.end]) for walk, of in ended]:
+            source = Trace(trace, min(times))
     processes = read(source, process)
     if slot is not None:
         window = chosen([window for one in processes for window in one.windows], slot)

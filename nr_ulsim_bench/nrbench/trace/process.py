@@ -78,7 +78,7 @@ class Process:
         del known, last
         self.pool_names = {pool: self.pool_name(pool) for pool in self.pools}
         self.is_shown: np.ndarray = self.events.time.between(*self.part).to_numpy()  # in the part asked for
-        self.walk = Walk(self.events, events.is_whole)
+        self.walk = Walk(self.events, events.is_whole, events.lost_ns)
         self.windows = [*windows_of(self)]
         self.shown = [window for window in self.windows if window.is_in(self.part)]
         self.spans = [window.spans[0] for window in self.shown if window.kind != "slot"]
@@ -194,7 +194,9 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
         refuse(wanted, [*filter(is_wanted, every)], every)
     processes = [Process(events, trace) for events in trace.processes()]
     with_pool = [process for process in processes if not process.is_of(*NAMING[:2]).all()]
-    if trace.part and all(process.is_of(*EVERYWHERE)[process.is_shown].all() for process in processes):
+    if trace.part not in (None, NOTHING) and all(
+        process.is_of(*EVERYWHERE)[process.is_shown].all() for process in processes
+    ):
         lasts_s = (trace.last_ns - trace.first_ns) / 1e9
         raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
     if not with_pool:

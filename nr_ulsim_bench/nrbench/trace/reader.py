@@ -93,6 +93,7 @@ class Events(NamedTuple):
     table: pd.DataFrame
     notes: list[Event]
     is_whole: bool  # False: what it begins with may have begun before
+    lost_ns: int  # since then events of any thread were lost, for some time
 
 
 def progress(text: str) -> None:
@@ -150,6 +151,7 @@ class Trace:
         whole["epoch"] = whole["whole"] = epochs(whole["time"], self.lost)
         is_wanted = (whole["time"] >= begin_ns) & (whole["time"] <= end_ns)
         is_wanted |= np.isin(whole["kind"], self.also)
+        lost_ns = max((one.begin_ns for one in self.lost), default=0)
         numbers, found = np.where(is_wanted, whole.pop("process"), -1), []
         for (namespace, pid), number in self._processes.items():
             if not len(at := np.flatnonzero(numbers == number)):
@@ -162,7 +164,7 @@ class Trace:
             table = pd.DataFrame(own, copy=False)
             first = table.kind.isin(FIRST).idxmax()  # of a pool that began before the recording, or not
             is_whole = not self.part and table.kind[first] == FIRST[0]
-            found.append((at[0], Events(pid, namespace, table, notes, is_whole)))
+            found.append((at[0], Events(pid, namespace, table, notes, is_whole, lost_ns)))
         return [events for _, events in sorted(found, key=itemgetter(0))]
 
     def _chunks(self) -> Iterator[dict[str, np.ndarray]]:

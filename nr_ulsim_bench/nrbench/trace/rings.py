@@ -145,7 +145,7 @@ class Record(Trace):
         table = table.astype(types).assign(whole=whole, cpu=np.zeros(len(table), "i2"))
         table["time"] += offset_ns
         notes = [*self._names(pieces[-1]), *self._late(own, table)]
-        return Events(pieces[-1].pid, number, table, notes, True)
+        return Events(pieces[-1].pid, number, table, notes, True, 0)
 
     @staticmethod
     def _rows(

@@ -107,13 +107,13 @@ class Thread:
 class Walk:
     """What the threads of a process did, by one walk through its events."""
 
-    def __init__(self, events: pd.DataFrame, is_whole: bool = True) -> None:
+    def __init__(self, events: pd.DataFrame, is_whole: bool, lost_ns: int) -> None:
         self.events, count = events, len(events)
         self.time, self.kind, self.tid, self._worker, self._by_timer, self._whole = (
             events[name].to_numpy().data  # its elements are Python's numbers
             for name in ("time", "kind", "tid", "worker", "by_timer", "whole")
         )
-        self._is_whole = is_whole
+        self._is_whole, self._lost_ns = is_whole, lost_ns
         self.prev = array("i", [-1]) * count  # the thread's event before
         self.was_in = bytearray(count)  # what the thread was in before
         self._cause = array("i", [NO_CAUSE]) * count  # what it waited for
@@ -165,7 +165,9 @@ class Walk:
                 self.prev[now], thread.last = thread.last, now
                 self.was_in[now] = ENDS.get(kind) or thread.in_what()
                 handler(thread, now, task)
-        for thread in self.threads.values():
+        for tid, thread in self.threads.items():
+            if self.time[thread.last] < self._lost_ns:
+                self._lose(thread, tid)
             for frame in thread.stack:
                 self._keep(frame, -1, False)
             self._close(thread, -1, False)
