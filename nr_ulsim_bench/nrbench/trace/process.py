@@ -79,6 +79,9 @@ class Process:
         self.pool_names = {pool: self.pool_name(pool) for pool in self.pools}
         self.is_shown: np.ndarray = self.events.time.between(*self.part).to_numpy()  # in the part asked for
         self.walk = Walk(self.events, events.is_whole, events.lost_ns)
+
+    def find_windows(self) -> None:
+        """When all processes' images are known, which their names come from."""
         self.windows = [*windows_of(self)]
         self.shown = [window for window in self.windows if window.is_in(self.part)]
         self.spans = [window.spans[0] for window in self.shown if window.kind != "slot"]
@@ -212,6 +215,7 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     for process in chosen:
         process.alone = len(chosen) == 1
         process.others = images  # a forked child has its parent's, and the trace may not list them again
+        process.find_windows()
     return chosen
 
 

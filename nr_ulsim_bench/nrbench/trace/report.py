@@ -27,7 +27,7 @@ STEPS = {"functions": 1, "slots": 4}  # of their histograms, in a power of two
 TABLES = {
     "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, p99.9=p999_us, max=max_us, "
     "limit=limit_us, late, share",
-    "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, cause",
+    "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, more=cause",
     "Causes": "causes: late=count, share, us over=over_us, what to do=to_do",
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
     "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
@@ -44,7 +44,7 @@ NOTES = """
 Of each set of phases, or of bursts where there are no phases, in us. late: longer than the limit, which is
 --deadline-us, or 1.25 x p50. Last column: how many took how long, four characters for each power of two.
 
-at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. cause: what
+at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. more: what
 took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
 
 Late bursts and phases by their main causes, as the process has judged them, and the time over their limits.
