@@ -12,6 +12,7 @@ import pytest
 from test_trace_rings import JOIN, JOINED, PARK, PHASE, PHASE_END, PUSH, RAN, RUN, UNPARK, record
 from trace_tools import line
 
+from nrbench.trace.figures import critical_path
 from nrbench.trace.process import read
 from nrbench.trace.reader import Trace
 from nrbench.trace.record import PHASES
@@ -133,7 +134,8 @@ def found_in(trace: Trace) -> list[tuple]:
         if length >= before:
             longest[owner] = length, [func, *(funcs if length == before else [])]
     for span in (span for span in walk.spans if span.is_valid):
-        times = (walk.time[at] - trace.offset_ns for at in (span.begin, span.end))
+        begin, end = times = [walk.time[at] - trace.offset_ns for at in (span.begin, span.end)]
+        assert critical_path(walk, span, process.workers).total() == end - begin
         found.append((walk.tid[span.begin], *times, span.tasks, longest.get(span.number, (0, []))[1]))
     return sorted(found)
 

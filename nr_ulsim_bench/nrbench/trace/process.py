@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nrbench.live.record import function_at
-from nrbench.trace.reader import EVERYWHERE, FOREVER, KINDS, NAMING, NOTHING, Event, Events, Stretch, Trace
+from nrbench.trace.reader import FOREVER, KINDS, NAMING, NOTHING, Event, Events, Stretch, Trace
 from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
@@ -197,9 +197,8 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
         refuse(wanted, [*filter(is_wanted, every)], every)
     processes = [Process(events, trace) for events in trace.processes()]
     with_pool = [process for process in processes if not process.is_of(*NAMING[:2]).all()]
-    if trace.part not in (None, NOTHING) and all(
-        process.is_of(*EVERYWHERE)[process.is_shown].all() for process in processes
-    ):
+    is_empty = all(process.is_of(*NAMING)[process.is_shown].all() for process in processes)
+    if is_empty and trace.part not in (None, NOTHING):
         lasts_s = (trace.last_ns - trace.first_ns) / 1e9
         raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
     if not with_pool:

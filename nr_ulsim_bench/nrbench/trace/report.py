@@ -154,18 +154,13 @@ def longest(summary: Summary) -> str:
 
 
 def report(
-    folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, part: Stretch | None,
-    deadline_us: float | None, as_json: bool,
+    folder: Path, out: Path | None, wanted: str | None, part: Stretch | None, deadline_us: float | None,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """@param phases, wanted, part  show only these, processes of that name or id, and what happened then
+    """@param wanted, part  show only processes of that name or id, and what happened then
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
     trace = open_trace(folder, part)
     summary = summarize(trace, read(trace, wanted), deadline_us)
-    if phases:  # names or kinds, or parts of names
-        known, found = ", ".join(sorted({of["name"] for of in summary["phases"]})), summary["phases"]
-        summary["phases"] = [of for of in found if any(w in of["name"] or w == of["kind"] for w in phases)]
-        if not summary["phases"]:
-            raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
     values = summary | {"slots": [{k: of[k] for k in of if k != "ccdf"} for of in summary["slots"]]}
     print(json.dumps(values, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:
