@@ -56,7 +56,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(tool, tmp_path):
     html = (tmp_path / "out" / "report.html").read_bytes().decode("utf-8")
     assert "<b>&pool" not in html and "&lt;b&gt;&amp;pool\u00b5" in html and "<i>" not in html
     assert "http" not in html
-    warned = '<p class="warning">LOST, in 6 stretches of time: 7 events, 3 packets, unknown'
+    warned = '<p class="warning">LOST, in 6 stretches of time: 7 events, 3 packets, an unknown number'
     assert "No event was lost" not in html and warned in html
 
 

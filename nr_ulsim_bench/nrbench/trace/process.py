@@ -24,7 +24,6 @@ class Window(NamedTuple):
     kind: str
     track: str  # of those that are alike
     name: str  # of a slot as in its walk; of a burst # and when it began, in s, for --begin
-    pid: int
     begin_ns: int
     end_ns: int
     is_valid: bool  # its threads' events are in the trace
@@ -132,6 +131,8 @@ class Process:
         if isinstance(kind, str):
             return kind
         pool, task = kind[0], self.function(kind[1])
+        if kind == (NO_POOL, 0):  # of a record: all its runs are in lost stretches of other threads
+            return "unknown tasks"
         return f"{task}, inline" if pool == NO_POOL else f"{task} in {self.pool_label(pool)}"
 
     def function(self, address: int) -> str:
@@ -177,13 +178,13 @@ def windows_of(process: Process) -> Iterator[Window]:
         phases[span.slot].append(span)
     for slot in (slot for slot in phases if slot and slot.end >= 0 and slot.is_seen):
         times = time[slot.begin], time[slot.end]
-        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about, phases[slot])
+        yield Window("slot", "slots", slot.name, *times, slot.is_valid, slot.about, phases[slot])
     for span in process.walk.spans:
         times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
         at_s = (times[0] - process.first_ns) / 1e9
         kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{at_s:.6f}")
         about = span.slot.about | {"id": span.id} if span.slot else {"tasks": span.tasks}
-        yield Window(kind, label, name, process.pid, *times, span.is_valid, about, [span])
+        yield Window(kind, label, name, *times, span.is_valid, about, [span])
 
 
 def read(trace: Trace, wanted: str | None) -> list[Process]:

@@ -128,14 +128,15 @@ def warnings(summary: Summary) -> list[str]:
     """Sentences on what the trace lacks; empty if it lacks nothing."""
     said = [*summary["warnings"]]
     if summary["lost_stretches"]:
-        counts = (f"{summary[f'lost_{of}']} {of}" for of in ("events", "packets") if summary[f"lost_{of}"])
-        unknown = f"unknown numbers in {of} of them" if (of := summary["lost_unknown"]) else ""
-        lost = f"LOST, in {summary['lost_stretches']} stretches of time: {', '.join([*counts, unknown])}"
+        counts = [f"{summary[f'lost_{of}']} {of}" for of in ("events", "packets") if summary[f"lost_{of}"]]
+        if unknown := summary["lost_unknown"]:
+            counts.append("an unknown number of events" + f" in {unknown} of them" * bool(counts))
+        lost = f"LOST, in {summary['lost_stretches']} stretches of time: {', '.join(counts)}"
         left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
         remedy = "The numbers of pools are too small"
         if summary["lost_events"] or summary["lost_packets"]:
             remedy += ". Larger buffers help: record --subbuf-kib"
-        said.append(f"{lost.removesuffix(', ')}. {left_out}. {remedy}")
+        said.append(f"{lost}. {left_out}. {remedy}")
     return said
 
 
