@@ -10,7 +10,7 @@ import pandas as pd
 from nrbench.judge import late
 from nrbench.live.page import TO_DO
 from nrbench.trace.process import Process, Window
-from nrbench.trace.reader import KINDS, Trace
+from nrbench.trace.reader import FOREVER, KINDS, Trace
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
 Summary = dict[str, Any]
@@ -251,7 +251,9 @@ def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | N
         phases += [phase_summary(process, kind) for kind in in_order]
         functions += function_summaries(process)
         late_bursts += causes(process)
-    lost = {of: sum(one.number or 0 for one in trace.lost if one.what == of) for of in ("event", "packet")}
+    begin_ns, end_ns = trace.part or (0, FOREVER)
+    stretches = [one for one in trace.lost if one.begin_ns <= end_ns and one.end_ns >= begin_ns]
+    lost = {of: sum(one.number or 0 for one in stretches if one.what == of) for of in ("event", "packet")}
     return {
         **slot_figures(processes, trace.first_ns, deadline_us),
         "causes": late_bursts,
@@ -259,8 +261,8 @@ def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | N
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
         **{f"lost_{of}s": count for of, count in lost.items()},
-        "lost_stretches": len(trace.lost),
-        "lost_unknown": sum(one.number is None for one in trace.lost),
+        "lost_stretches": len(stretches),
+        "lost_unknown": sum(one.number is None for one in stretches),
         "events": trace.event_count,
         "warnings": trace.warnings + [*filter(None, map(nameless, processes))],
     }
