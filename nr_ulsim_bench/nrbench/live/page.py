@@ -51,7 +51,7 @@ TO_DO = {  # about each cause of a late burst, in the order of ws_cause_t; docs/
     "more work": "a longer deadline, more threads",
     "too few threads": "more threads or CPUs, or a longer deadline",
     "other burst": "priorities, a pool for each",
-    "other pool": "threads of that pool",
+    "other pool": "if tasks wait for it, more threads there; else fewer, or other CPUs",
     "serial time": "its code, more pushes at once",
     "started late": "the code before it",
     "unknown": "a trace",
