@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from nrbench.live import record
 from nrbench.live.ab import seconds
@@ -115,7 +115,7 @@ def picture(piece: Piece, burst: SimpleNamespace) -> Iterator[str]:
         yield f"{names[0] if len(names) == 1 else f'{len(names)} threads':23} |{row}|"
 
 
-def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
+def covering(life: Sequence[Piece], burst: SimpleNamespace) -> Piece | None:
     """The file that reaches back furthest of those with the event that ended the burst."""
     found = []
     for piece in life:
@@ -126,7 +126,16 @@ def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
     return min(found, key=lambda of: of[0])[1] if found else None
 
 
-def function(address: int, life: list[Piece]) -> str:
+def life_of(burst: SimpleNamespace, lives: Mapping[str, Sequence[Piece]]) -> Sequence[Piece]:
+    """Files of its process. In containers several may have the same number, also at a time."""
+    for name, life in lives.items():
+        program, pid, begin_ns = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
+        if (program, int(pid), int(begin_ns) % (1 << 32)) == (burst.program, burst.pid, burst.life):
+            return life
+    return ()
+
+
+def function(address: int, life: Sequence[Piece]) -> str:
     for piece in life:
         for path, (begin, end) in piece.images().items():
             if begin <= address < end:
@@ -135,7 +144,7 @@ def function(address: int, life: list[Piece]) -> str:
     return f"{address:#x}"
 
 
-def about(burst: SimpleNamespace, life: list[Piece]) -> Iterator[str]:
+def about(burst: SimpleNamespace, life: Sequence[Piece]) -> Iterator[str]:
     shares = [part * burst.over_ns / 65535 for part in burst.part]
     yield (
         f"{clock(burst.real_ns - burst.length_ns, 6)} {burst.program}[{burst.pid}] pool {burst.pool}: "
@@ -166,12 +175,11 @@ def reach(journals: Sequence[Journal], pieces: Sequence[Piece]) -> Iterator[str]
 
 def run(path: str, at: str | None, since: str | None, worst: int, cause: str | None) -> int:
     """@return 0; 2 if a file could not be read"""
-    now_s, wrong, lives = time.time(), list[str](), defaultdict[tuple[str, int, int], list[Piece]](list)
+    now_s, wrong, lives = time.time(), list[str](), defaultdict[str, list[Piece]](list)
     journals = record.all_of(Journal, path, r".*\.journal", wrong)
     pieces = record.all_of(Piece, path, NAMED.pattern + r"\.record(\.\d+)?", wrong)
     for piece in pieces:
-        program, pid, begin_ns = NAMED.fullmatch(piece.life).groups()  # type: ignore[union-attr]
-        lives[program, int(pid), int(begin_ns) % (1 << 32)].append(piece)
+        lives[piece.life].append(piece)
     for line in wrong:
         say(f"WARNING: {line}")
     if not journals:
@@ -206,7 +214,7 @@ def run(path: str, at: str | None, since: str | None, worst: int, cause: str | N
     legend = f"   {LEGEND}"
     for number, burst in enumerate(bursts, 1):
         print()
-        for line in about(burst, life := lives.get((burst.program, burst.pid, burst.life), [])):
+        for line in about(burst, life := life_of(burst, lives)):
             say(line if line.startswith(" ") else f"{number}. {line}")
         file = covering(life, burst)
         if not file:

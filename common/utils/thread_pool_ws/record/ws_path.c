@@ -191,13 +191,24 @@ static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work
     add(burst, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
 
-/// Other threads of the process had those CPUs.
 static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
 {
   uint64_t *const without = &burst->part[WS_CAUSE_NO_CPU];
   const uint64_t part = ns < *without ? ns : *without;
   *without -= part;
   burst->part[cause] += part;
+}
+
+/// Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
+/// called, than there are CPUs.
+static void blame_threads(ws_late_burst_t *burst, const ws_work_t *work)
+{
+  uint64_t awake = work->awake;
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+    awake += ws_lack_wakes(i);
+  const uint64_t more = ws_above(awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
+  give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
+  give_to(burst, WS_CAUSE_OTHER_POOL, work->beside < more ? work->beside : more);
 }
 
 static void blame_rest(ws_late_burst_t *burst, const path_t *path)
@@ -221,10 +232,7 @@ static void blame_rest(ws_late_burst_t *burst, const path_t *path)
   }
   add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN,
       left_of(burst, &path->usual) + 1); // a cause in any case
-  give_to(burst, WS_CAUSE_OTHER_BURST, work.outside);
-  // The pools together have more threads awake than there are CPUs.
-  const uint64_t more = ws_above(work.awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
-  give_to(burst, WS_CAUSE_OTHER_POOL, work.beside < more ? work.beside : more);
+  blame_threads(burst, &work);
 }
 
 void ws_path_blame(ws_late_burst_t *burst)

@@ -58,6 +58,7 @@ typedef struct {
   uint32_t waited; ///< looks in a row at which tasks waited
   uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
   uint32_t healthy; ///< looks in a row at which nothing was stalled and no task blocked
+  uint32_t without; ///< looks at which workers had no CPU; halved at each one before which a task moved on
 } memory_t;
 
 /// @return whether some task was begun or finished since the last look
@@ -118,19 +119,22 @@ static bool is_starved(ws_worker_t *worker, uint64_t look)
 }
 
 /// Tasks wait. Stop relying on searchers that get no CPU.
+/// @param any  out: whether any awake worker gets none
 /// @return the awake workers without a CPU that are inside a task: unlike searchers, they are not marked for
 ///         later
-static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look)
+static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any)
 {
   uint32_t starved = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
     if (ws_is_parked(pool, i) || is_late(worker) || !is_starved(worker, look))
       continue;
-    if (!ws_searches(worker))
-      starved += !ws_os_thread_sleeps(ws_tid(worker));
-    else if (ws_search_starved(worker))
+    const bool searches = ws_searches(worker);
+    const bool is_without = searches ? ws_search_starved(worker) : !ws_os_thread_sleeps(ws_tid(worker));
+    starved += is_without && !searches;
+    if (is_without && searches)
       ws_affinity_return(worker, ws_tid(worker));
+    *any |= is_without;
   }
   // [edge PARK_DEKKER fence] stuck, and the end of their search, before the look: pushes relied on them
   ws_fence_seq_cst();
@@ -152,8 +156,11 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   ws_moment_t moment = ws_moment(pool, WS_CUE_STUCK);
   moment.working = working - away;
   moment.limit = limit;
-  // those woken at the looks before may have no CPU: wake more each time
-  moment.queued = queued > memory->waited ? queued : memory->waited;
+  // Those woken at the looks before may have no CPU: wake more each time. If they share one that is taken,
+  // twice as many each time, or the worker that could run might be the last one of many.
+  const uint32_t more = (1u << (memory->without < 7 ? memory->without : 7)) - 1;
+  moment.limit += more;
+  moment.queued = queued > memory->waited + more ? queued : memory->waited + more;
   moment.may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
   ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL);
 }
@@ -165,13 +172,15 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
-  const uint32_t starved = waiting ? starved_workers(pool, memory->looks) : 0;
+  bool any = false;
+  const uint32_t starved = waiting ? starved_workers(pool, memory->looks, &any) : 0;
   const bool lifted = ws_hint_load(&its->lifted);
   const uint32_t working = ws_working(pool);
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
   memory->quiet = waiting || moved ? 0 : memory->quiet + 1;
   memory->waited = waiting ? memory->waited + 1 : 0;
+  memory->without = waiting ? (moved ? memory->without / 2 : memory->without) + any : 0;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
   // A searcher will look at the queues.
   const bool searched = ws_is_searched(pool) && memory->stalled < 2;

@@ -54,8 +54,8 @@ static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 }
 
 /// Events of a ring: a letter and us since the begin. P push, J join and j its end, O and o those of a wait
-/// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, Z and z it sleeps in a wait, B a phase begins, p and
-/// x a push to another group and the end of such a task.
+/// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, Z and z it sleeps in a
+/// wait, B a phase begins, p and x a push to another group and the end of such a task.
 static void make_up(uint32_t number, const char *text)
 {
   static const struct {
