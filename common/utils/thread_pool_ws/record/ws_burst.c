@@ -49,6 +49,7 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit)
     ws_scribe_late(span->ledger, &(ws_late_burst_t){.ring = ring,
+                                                    .tid = ws_own_load(&ring->tid),
                                                     .begin = span->begin,
                                                     .end = now_ns,
                                                     .pool = span->pool,

@@ -10,6 +10,7 @@
 /// A burst or phase that has ended late, and what it was late for: ns over the usual, by cause.
 typedef struct {
   const ws_event_ring_t *ring; ///< of the thread that joined
+  uint64_t tid; ///< of it: the ring may have another one by now
   uint64_t begin, end, pool, key, pushed, limit;
   uint64_t usual; ///< of its length: the lower quartile of its kind
   // The scribe's.

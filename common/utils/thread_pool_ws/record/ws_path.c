@@ -237,6 +237,11 @@ static void blame_rest(ws_late_burst_t *burst, const path_t *path)
 
 void ws_path_blame(ws_late_burst_t *burst)
 {
+  if (ws_stat_load(&burst->ring->tid) != burst->tid) { // nothing of it is left
+    add(burst, WS_CAUSE_UNKNOWN, 1);
+    burst->cause = WS_CAUSE_UNKNOWN;
+    return;
+  }
   path_t path = {.usual = ws_usual_of(burst), .to.ns = burst->end};
   uint64_t *const part = burst->part;
   ws_lack_look(burst);

@@ -30,7 +30,6 @@
 /// What of a late burst goes into the list.
 typedef struct {
   ws_ledger_room_t *ledger;
-  uint64_t tid;
   ws_late_burst_t burst;
 } entry_t;
 #define WORDS ((offsetof(entry_t, burst) + offsetof(ws_late_burst_t, part)) / sizeof(uint64_t))
@@ -55,7 +54,7 @@ static struct {
 
 void ws_scribe_late(ws_ledger_room_t *ledger, const ws_late_burst_t *burst)
 {
-  const entry_t entry = {ledger, ws_stat_load(&burst->ring->tid), *burst};
+  const entry_t entry = {ledger, *burst};
   const uint64_t place = ws_stat_add(&own.places, 1);
   uint64_t words[WORDS];
   memcpy(words, &entry, sizeof(words));
@@ -93,7 +92,7 @@ static void enter_journal(const entry_t *entry)
                              .task_ns = burst->task,
                              .start_ns = burst->start < UINT32_MAX ? (uint32_t)burst->start : UINT32_MAX,
                              .pool = (uint32_t)burst->pool,
-                             .tid = (uint32_t)entry->tid,
+                             .tid = (uint32_t)burst->tid,
                              .task_tid = (uint32_t)burst->task_tid,
                              .cpu = ws_os_thread_last_cpu((int32_t)burst->task_tid),
                              .cause = burst->cause};

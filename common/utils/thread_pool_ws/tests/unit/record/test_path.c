@@ -9,7 +9,8 @@
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64, LONG = 128, LOADED = 256 };
+enum { STOPPED = 1, QUOTA = 2, SILENT = 4, PHASE = 8, ALWAYS = 16, BESIDE = 32, LONG = 64, LOADED = 128 };
+enum { ENDED = 256 };
 
 typedef struct {
   ws_cause_t cause;
@@ -164,6 +165,7 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   }
   ws_lack_note(false);
   ws_late_burst_t burst = {.ring = &ring[JOINER],
+                           .tid = row->how & ENDED ? 0 : ring[JOINER].tid.v,
                            .begin = BEGIN,
                            .end = now_ns,
                            .pool = POOL,
@@ -254,6 +256,8 @@ static const row_t rows[] = {
      .how = ALWAYS},
     {WS_CAUSE_OTHER_BURST, .us = 130,
      .of = {"P0 J2 R3 r33 R33 r63 R63 r93 R93 r123 j130", "R-20 x40 R41 x100 R101", "p-30"}},
+    // what its ring has is of another thread
+    {WS_CAUSE_UNKNOWN, .us = 130, .of = {"P0 J2 R3 x33 R33 x123 j130"}, .how = ENDED},
     {WS_CAUSE_CALLED_LATE, .us = 100, .of = {"P0 W60 J61 R61 r65 j100", "S-90 U62 R63 r98"}},
     {WS_CAUSE_CALLED_LATE, .us = 100,
      .of = {"P0 J1 R1 r5 j100", "S-90 U62 R63 r98", "W-300 W60"}}, // by the guard
