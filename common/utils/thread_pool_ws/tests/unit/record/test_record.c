@@ -311,13 +311,25 @@ static bool is_reported(void *pool)
   return count == 3;
 }
 
+#define HOUR_NS 3600000000000u
+static ws_au64_t ahead_ns; ///< of the clock
+
+/// @return a pool that makes no windows: its first ten seconds end in an hour, however slow the machine is
+static ws_pool_t *calm_pool(void)
+{
+  ws_hint_store(&ahead_ns, HOUR_NS);
+  ws_pool_t *pool = recorded_pool(folder, 1);
+  ws_hint_store(&ahead_ns, 0);
+  return pool;
+}
+
 /// Each burst is later than its deadline, and gets a cause and a place in the journal, also before the scribe
 /// has got a CPU. At a start that makes no windows.
 static int be_late(void *unused)
 {
   sem_init(&may_begin, 0, 0);
   holds_next = true;
-  ws_pool_t *pool = recorded_pool(folder, 1);
+  ws_pool_t *pool = calm_pool();
   for (uint32_t i = 0; i < 100; i++)
     test_burst(pool, 10, test_empty_task, NULL);
   sem_post(&may_begin);
@@ -325,8 +337,6 @@ static int be_late(void *unused)
   ws_pool_destroy(pool);
   return examined ? 0 : 1;
 }
-
-static ws_au64_t ahead_ns; ///< of the clock
 
 static uint64_t ws_os_now_ns_seam(void)
 {
@@ -341,17 +351,15 @@ static bool has_windows(void *count)
 /// Of each hour the worst burst has a window, and the newest eight bursts of different seconds.
 static int be_late_for_hours(void *unused)
 {
-  const uint64_t second_ns = 1000000000u, hour_ns = 3600 * second_ns;
-  ws_hint_store(&ahead_ns, hour_ns); // the first ten seconds end in an hour, however slow the machine is
-  ws_pool_t *pool = recorded_pool(folder, 1);
-  ws_hint_store(&ahead_ns, 0);
+  const uint64_t second_ns = 1000000000u;
+  ws_pool_t *pool = calm_pool();
   for (uint32_t i = 0; i < 100; i++)
     test_burst(pool, 10, test_empty_task, NULL);
   bool good = test_until(is_examined, pool) && has_windows(&(uint32_t){0});
   for (uint32_t hour = 3; hour <= 4; hour++) {
     ws_hint_store(&ahead_ns, 0);
     const uint64_t now_ns = ws_os_now_ns();
-    ws_hint_store(&ahead_ns, (now_ns / hour_ns + hour) * hour_ns - now_ns);
+    ws_hint_store(&ahead_ns, (now_ns / HOUR_NS + hour) * HOUR_NS - now_ns);
     for (uint32_t newest = 1; newest <= 5; newest++) {
       const uint32_t all = newest + 5 * (hour - 3);
       ws_hint_store(&ahead_ns, ws_hint_load(&ahead_ns) + 2 * second_ns);
@@ -509,26 +517,16 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records, journals, windows;
     bool is_cut;
   } rows[] = {
-      {end_soon, 0, 1, 1, 0, false},
-      {die, 128 + SIGKILL, 1, 1, 0, false},
-      {fork_inside, 0, 3, 2, 0, false},
-      {without_room, 0, 1, 1, 0, true},
-      {without_locks, 0, 1, 1, 0, false},
-      {without_folder, 0, 0, 0, 0, false},
-      {too_late, 0, 0, 0, 0, false},
-      {go_elsewhere, 0, 1, 1, 0, false},
-      {lose_file, 0, 1, 1, 0, false},
-      {resume, 0, 1, 1, 0, false},
-      {be_late, 0, 1, 1, 0, false},
-      {be_late_for_hours, 0, 1, 1, 10, false},
-      {copy_now, 0, 1, 1, 1, false},
-      {copy_in_each_life, 0, 1, 1, 1, false},
-      {load_plugin, 0, 1, 1, 0, false},
-      {live_often, 0, 2, 1, 0, false},
-      {freeze, 0, 1, 1, 0, false},
-      {exit_frozen, 0, 1, 1, 0, false},
-      {be_namesake, 0, 1, 2, 0, false},
-      {live_in_little_room, 0, 1, 1, 0, false},
+      {end_soon, 0, 1, 1, 0, false},      {die, 128 + SIGKILL, 1, 1, 0, false},
+      {fork_inside, 0, 3, 2, 0, false},   {without_room, 0, 1, 1, 0, true},
+      {without_locks, 0, 1, 1, 0, false}, {without_folder, 0, 0, 0, 0, false},
+      {too_late, 0, 0, 0, 0, false},      {go_elsewhere, 0, 1, 1, 0, false},
+      {lose_file, 0, 1, 1, 0, false},     {resume, 0, 1, 1, 0, false},
+      {be_late, 0, 1, 1, 0, false},       {be_late_for_hours, 0, 1, 1, 10, false},
+      {copy_now, 0, 1, 1, 1, false},      {copy_in_each_life, 0, 1, 1, 1, false},
+      {load_plugin, 0, 1, 1, 0, false},   {live_often, 0, 2, 1, 0, false},
+      {freeze, 0, 1, 1, 0, false},        {exit_frozen, 0, 1, 1, 0, false},
+      {be_namesake, 0, 1, 2, 0, false},   {live_in_little_room, 0, 1, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
