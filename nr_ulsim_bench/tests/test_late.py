@@ -10,7 +10,7 @@ import time
 import pytest
 from golden_files import ROOT
 from test_live import put
-from test_trace_rings import FUNC, JOINER, PARK, POOL, REAL_NS, RUN, WORKER, record, ring
+from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, SLEPT, WORKER, record, ring
 
 from nrbench.live import cli
 from nrbench.live import record as layout
@@ -85,7 +85,7 @@ def test_the_layouts_are_those_of_the_pool():
     names = re.search(r"names\[\] = \{(.*?)\}", text("include/ws_ledger.h"), re.S)[1]
     notes = re.search(r"WS_NOTE_NONE,(.*?)\}", text("trace/ws_probe.h"), re.S)[1]
     assert re.findall(r'"(.*?)"', names) == CAUSES and len(CAUSES) <= number("WS_JOURNAL_CAUSES") == 16
-    assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 11)]
+    assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 13)]
     assert layout.JOURNAL_MAGIC.decode() in text("record/ws_journal_write.h")
     assert layout.MAGIC.decode() in text("record/ws_file.c")
     assert number("WS_JOURNAL_PLACES") == layout.PLACES and number("WS_JOURNAL_ROWS") == layout.ROWS
@@ -122,15 +122,18 @@ def test_what_is_not_known_is_blank(tmp_path, late):
     journal(tmp_path, {})
     full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + WORKER[2:]  # the oldest is overwritten by the newest
     asleep, task = [(990, PARK, 0, 0)], [(990, RUN, POOL, FUNC)]
+    waits = [(990, JOIN, POOL, GROUP), (1010, SLEEP, POOL, 0), (1060, SLEPT, POOL, 0)]
     rings = (
         ring(full, 8, POOL << 16, head=EVENTS + 3),
         ring(asleep, 9, POOL << 16),
         ring(task, 10, POOL << 16),
+        ring(waits, 11, POOL << 16),
     )
-    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=4, **NOW, until_ns=1150)
+    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=5, **NOW, until_ns=1150)
     rows = drawn(late()[1])
     assert rows["gnb 8"] == " " * 14 + "=" * 39 + " " * 11
     assert rows["gnb 9"] == "   " + "z" * 40 + " " * 21 and rows["gnb 10"] == "   " + "=" * 40 + " " * 21
+    assert rows["gnb 11"] == "   " + "w" * 5 + "z" * 13 + "w" * 22 + " " * 21
 
 
 def test_of_lives_with_one_number_its_own_is_chosen(tmp_path, late):

@@ -15,7 +15,7 @@ from nrbench.trace.rings import Record
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
 FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS,
           "until_ns": ENDED, "since_ns": 0}  # fmt: skip
-RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END = range(1, 11)
+RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, SLEEP, SLEPT = range(1, 13)
 JOINER = [(1000, PHASE, 1, 5 << 32 | 3 << 16), (1010, PUSH, 2, GROUP), (1012, WAKE, 0, POOL << 16),
           (1020, JOIN, POOL, GROUP), (1022, RUN, POOL, FUNC), (1100, RAN, POOL, GROUP),
           (1200, JOINED, POOL, GROUP), (1210, PHASE_END, 1, 5 << 32 | 3 << 16 | 2)]  # fmt: skip

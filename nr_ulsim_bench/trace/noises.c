@@ -24,7 +24,8 @@
 #define PERIOD_NS 1000000u
 #define WARM 3000u ///< bursts: also the watchdog's two looks for a quota
 #define EVERY 15u ///< bursts: one of them has the noise
-#define NOISE_NS 500000u
+#define NOISE_NS 500000u ///< that it adds, about
+#define TIMES 4u ///< so many times the work adds that much, where two threads share it
 #define THEFT_NS 1000000u ///< of each THEFT_PERIOD_NS
 #define THEFT_PERIOD_NS 20370000u ///< no multiple of PERIOD_NS: a theft falls anywhere in a burst
 #define QUOTA "/thread_pool_ws_noises"
@@ -128,6 +129,7 @@ static void begin_other(void)
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.workers = 1;
+  settings.deadline_ns = WS_DEADLINE_AUTO;
   if (ws_pool_create(&other, &settings) < 0)
     die("ws_pool_create");
 }
@@ -190,6 +192,7 @@ typedef enum {
   SLEEP,
   SERIAL,
   OTHER_POOL,
+  BESIDE,
   SECOND,
   FEW_WORKERS
 } how_t;
@@ -212,6 +215,7 @@ static const struct {
     {"sleep", WS_CAUSE_ASLEEP, SLEEP, EVERY, NULL, NULL},
     {"serial time", WS_CAUSE_SERIAL, SERIAL, EVERY, NULL, NULL},
     {"other pool", WS_CAUSE_OTHER_POOL, OTHER_POOL, EVERY, begin_other, NULL},
+    {"pool beside", WS_CAUSE_OTHER_POOL, BESIDE, EVERY, begin_other, NULL},
     {"second producer", WS_CAUSE_OTHER_BURST, SECOND, EVERY, NULL, NULL},
     {"few workers", WS_CAUSE_TOO_FEW, FEW_WORKERS, EVERY, NULL, NULL},
     {"hog", WS_CAUSE_NO_CPU, ALIKE, EVERY, begin_hog, NULL},
@@ -239,7 +243,7 @@ static void work_noisily(void *arg)
   const how_t *how = arg;
   ws_group_t group;
   if (*how == LONG_TASK || *how == ALL_LONGER)
-    busy_work(*how == LONG_TASK ? NOISE_NS : TASK_NS);
+    busy_work(*how == LONG_TASK ? NOISE_NS : (TIMES - 1) * TASK_NS);
   if (*how == SLEEP)
     clock_sleep_until(clock_now_ns() + NOISE_NS);
   if (*how == MUTEX || *how == READ)
@@ -261,7 +265,7 @@ static void work_noisily(void *arg)
 
 static void run_burst(ws_pool_t *pool, how_t how)
 {
-  const uint32_t tasks = how == MORE_TASKS ? 2 * TASKS : TASKS;
+  const uint32_t tasks = how == MORE_TASKS ? TIMES * TASKS : TASKS;
   const bool waits = how == LONG_TASK || (how >= MUTEX && how <= SLEEP) || how == OTHER_POOL;
   ws_group_t group;
   ws_group_init(&group, tasks);
@@ -311,8 +315,8 @@ static result_t run(uint32_t noise, bool is_noisy, const question_t *question, u
     die("ws_pool_create");
   if (is_noisy && noises[noise].begin)
     noises[noise].begin();
-  if (is_noisy && noises[noise].how == SECOND)
-    begin_thread(push_too, pool);
+  if (is_noisy && (noises[noise].how == SECOND || noises[noise].how == BESIDE))
+    begin_thread(push_too, noises[noise].how == SECOND ? pool : other);
   uint32_t measured = 0;
   uint64_t at_ns = clock_now_ns();
   for (uint32_t i = 0; i < WARM + question->bursts; i++) {

@@ -23,7 +23,7 @@ WHEN = re.compile(r"(?:((?:19|20)\d\d)-(0[1-9]|1[0-2])-(\d\d)[ T])?([01]?\d|2[0-
 NAMED = re.compile(r"tpool-ws-(.+)-(\d{1,10})-(\d{1,20})")
 SKEW_NS = 10**9  # of times that belong together
 SHOWN = 20  # windows
-IN_WAITS = (record.RUN, record.RAN, record.WAKE)
+IN_WAITS = (record.RUN, record.RAN, record.WAKE, record.SLEEP, record.SLEPT)
 Span = tuple[int, int, str]  # begin and end in ns, and a letter
 
 
@@ -77,7 +77,7 @@ def spans(events: list[tuple[int, int]], is_worker: bool, until_ns: int) -> Iter
         inside += {record.RUN: "=", record.JOIN: "w"}.get(kind, "")
         if kind not in IN_WAITS:  # else a thread outside the pool may be in one that began before
             base = "."
-        state, since = "z" if kind == record.PARK else (inside or base)[-1], ns
+        state, since = "z" if kind in (record.PARK, record.SLEEP) else (inside or base)[-1], ns
     if state not in " .":
         yield since, max(since, until_ns), state
 

@@ -59,8 +59,9 @@ static void complete(ws_au32_t *word, uint32_t units, const char *call, const ch
 
 void ws_group_complete(ws_group_t *group, uint32_t units)
 {
+  ws_au32_t *word = word_of(group);
   WS_PROBE(complete, NULL, (uintptr_t)group, units); // before: the group may be gone after
-  complete(word_of(group), units, "ws_group_complete", "Each task that carries the group completes one");
+  complete(word, units, "ws_group_complete", "Each task that carries the group completes one");
 }
 
 bool ws_group_announce(ws_group_t *group)

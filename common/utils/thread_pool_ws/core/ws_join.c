@@ -164,6 +164,7 @@ static void sleep_on(join_t *join)
 {
   const goal_t *goal = join->goal;
   ws_blocking_begin();
+  ws_traced_sleep(join->search.pool, false);
   if (goal->group) {
     ws_group_sleep(goal->group, goal->until_ns);
   } else {
@@ -173,7 +174,13 @@ static void sleep_on(join_t *join)
     ws_cancel_disable();
     pthread_cleanup_pop(0);
   }
+  ws_traced_sleep(join->search.pool, true);
   ws_blocking_end();
+}
+
+static inline void note_join(const struct ws_pool_s *pool, const goal_t *goal, bool ends)
+{
+  ws_traced_join(pool, goal->tag, ends);
 }
 
 /// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.
@@ -184,7 +191,7 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
     require_threads(pool, goal);
   if (!hooks->wait(goal->group, goal->event, goal->until_ns))
     return false;
-  ws_traced_join(pool, goal->tag, true);
+  note_join(pool, goal, true);
   return true;
 }
 
@@ -281,10 +288,11 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 
 __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *pool, const goal_t *goal)
 {
-  ws_not_observing(name_of(goal));
+  const char *call = name_of(goal);
+  ws_not_observing(call);
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
     pool = ws_self()->runs_in; // the thread may be the only one that can help
-  ws_traced_join(pool, goal->tag, false);
+  note_join(pool, goal, false);
   if (goal->event || !is_reached(goal)) { // an event's function is called in the wait only
     const ws_hooks_t *hooks = ws_process_hooks();
     if (hooks && has_waited_in_fiber(hooks, pool, goal))
@@ -292,7 +300,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
     help_until(pool, goal);
   }
   tidy(pool);
-  ws_traced_join(pool, goal->tag, true);
+  note_join(pool, goal, true);
 }
 
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)

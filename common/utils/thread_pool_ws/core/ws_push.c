@@ -69,6 +69,20 @@ __attribute__((noinline)) static void announce_tasks(struct ws_pool_s *pool, ws_
     ws_post(pool, here, kind);
 }
 
+/// Tasks are about to be published.
+static inline void note_tasks(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
+{
+  ws_traced_push(pool, here, tasks, count);
+  ws_count_pushed(pool, here.queue, count);
+}
+
+/// Move tasks into the caller's queue, which has room for them, and announce them.
+static inline void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
+{
+  ws_queue_push(here.queue, tasks, count);
+  announce_tasks(pool, here, WS_KIND_NORMAL);
+}
+
 /// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
@@ -81,8 +95,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   note_push(pool, here); // before the worker counts itself among those that take of this burst
   if (!ws_inbox_reserve_more(&pool->tasks, queue))
     return false;
-  ws_traced_push(pool, here, task, 1);
-  ws_count_pushed(pool, queue, 1);
+  note_tasks(pool, here, task, 1);
   ws_need_guard(pool); // before, too: the caller may be preempted after the fill
   do {
     if (WS_LIKELY(ws_inbox_hand(&pool->tasks, queue, task))) {
@@ -93,8 +106,7 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
     }
     ws_inbox_give_back(&pool->tasks, queue); // the worker has left, and those that were reserved with it, too
   } while (ws_inbox_reserve_more(&pool->tasks, queue));
-  ws_queue_push(queue, task, 1);
-  announce_tasks(pool, here, WS_KIND_NORMAL);
+  publish(pool, here, task, 1);
   return true;
 }
 
@@ -111,14 +123,10 @@ static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue
   ws_give_back(pool, queue);
 }
 
-/// Move @p count tasks into the caller's queue, which has room for them, and announce them.
 static void push_own(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
-  ws_queue_t *queue = here.queue;
-  ws_traced_push(pool, here, tasks, count);
-  ws_count_pushed(pool, queue, count);
-  ws_queue_push(queue, tasks, count);
-  announce_tasks(pool, here, WS_KIND_NORMAL);
+  note_tasks(pool, here, tasks, count);
+  publish(pool, here, tasks, count);
 }
 
 /// Push a task into the pool-wide queue of a kind. @return false = there is no room
@@ -127,8 +135,7 @@ static bool push_shared(struct ws_pool_s *pool, ws_here_t here, const ws_task_t 
 {
   if (!ws_shared_begin(&pool->tasks, kind, grow))
     return false;
-  ws_traced_push(pool, here, task, 1);
-  ws_count_pushed(pool, here.queue, 1);
+  note_tasks(pool, here, task, 1);
   ws_shared_end(&pool->tasks, kind, task, here.queue, here.queue ? ws_wait_since(here.queue->wait) : NULL);
   announce_tasks(pool, here, kind);
   return true;
@@ -156,11 +163,15 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
 /// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
 #define GROW_OR_FAIL ((ws_full_t)~0u)
 
-/// Any task, any queue: there is no lane, or the queue is full, or the task is of another kind.
+/// Any task, any queue: there is no thread or no lane, or the queue is full, or the task is of another kind.
 /// @param behind  the task pushes itself. @return 0 = queued or run; -EAGAIN
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind,
                               ws_full_t full)
 {
+  if (!ws_has_threads(pool)) {
+    ws_run_inline(pool, here, task);
+    return 0;
+  }
   const bool grow = full == WS_FULL_GROW || full == GROW_OR_FAIL;
   const ws_kind_t kind = ws_classes_kind(pool, task);
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
@@ -207,12 +218,9 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
   const int refusal = refusal_of(pool, here);
   if (WS_UNLIKELY(refusal))
     return refusal;
-  if (WS_UNLIKELY(!ws_has_threads(pool))) {
-    ws_run_inline(pool, here, task);
-    return 0;
-  }
   const bool behind = pushes_itself(pool, here, task);
-  if (WS_UNLIKELY(has_kind || behind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
+  if (WS_UNLIKELY(!ws_has_threads(pool) || has_kind || behind || !here.queue
+                  || !ws_deque_has_room(&here.queue->deque, 1)))
     return push_any(pool, here, task, behind, full);
   begin_push(here.queue);
   if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))

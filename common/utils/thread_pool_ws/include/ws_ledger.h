@@ -29,7 +29,7 @@ typedef enum {
   WS_CAUSE_MORE_WORK, ///< there were more tasks than usual
   WS_CAUSE_TOO_FEW, ///< bursts of its kind always take longer than the deadline: too few threads, or CPUs
   WS_CAUSE_OTHER_BURST, ///< tasks waited while the pool ran those of another burst
-  WS_CAUSE_OTHER_POOL, ///< a wait for another pool
+  WS_CAUSE_OTHER_POOL, ///< a wait for another pool, or its threads had the CPU
   WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
   WS_CAUSE_STARTED_LATE, ///< the first push of a phase came later than usual
   WS_CAUSE_UNKNOWN,

@@ -104,7 +104,7 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
                    uintptr_t func)
 {
   ws_self_t *self = ws_self();
-  const bool waits = kind == WS_NOTE_JOIN || kind == WS_NOTE_JOINED;
+  const bool waits = kind == WS_NOTE_JOIN || kind == WS_NOTE_JOINED || kind >= WS_NOTE_SLEEP;
   const bool is_of_task = waits && self->ring && self->ring->depth > 0; // of a pool that is judged
   if (pool && !ws_hint_load(&pool->ledger) && !is_of_task)
     return;

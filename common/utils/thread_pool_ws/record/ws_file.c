@@ -137,7 +137,7 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   const uint64_t has = is_its ? written->head : 0;
   uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
   if (tid == 0 || (is_its && now == has))
-    return true; // what a thread that has ended left stays until there is another one
+    return true;
   while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
     from++;
   for (uint64_t i = from; i < now;) { // what the owner overwrites meanwhile, readers leave out

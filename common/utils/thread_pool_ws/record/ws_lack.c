@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ws_seen.h"
+#include "ws_usual.h"
 
 /// A wake that takes so many usual ones, and that long, has found its CPU taken.
 #define TAKEN_WAKES 3u
@@ -15,7 +16,7 @@
 #define CLOCKS_TRIES 4u
 #define CALLED_NS 50000000u ///< before a burst: who was called then, and is not up, lacks a CPU
 #define NOTES 4u
-#define WAITS 32 ///< between two notes, in which a thread may have slept
+#define AWAKE_NS 2000 ///< a sleep that was so short was none: it had been called meanwhile
 #define LEARNS 4u ///< threads of which a calm pass learns
 
 /// ns 0 = it is none.
@@ -61,49 +62,33 @@ static note_t read_note(int32_t tid)
 typedef struct {
   int64_t idle_ns; ///< without a CPU, but for its sleeps
   int64_t delay_ns; ///< runnable without a CPU, but for wakes by a call
-  int64_t sleeps, waits; ///< that have ended; in a wait it may have slept
-  int64_t turns; ///< on a CPU; as many as both where that is not known
+  int64_t sleeps, turns; ///< of the pool, and on a CPU; the same where turns are not known
+  uint64_t longer_ns; ///< of tasks outside the burst that is looked at: above their usual length
 } stretch_t;
 
-/// @param longest  in order
-static void keep_longest(uint64_t longest[WAITS], uint64_t ns)
-{
-  for (uint32_t i = 0; i < WAITS; i++)
-    if (ns > longest[i]) {
-      const uint64_t shorter = longest[i];
-      longest[i] = ns;
-      ns = shorter;
-    }
-}
-
+/// @param burst  NULL = none
 /// @return false: events were overwritten
-static bool look_between(const ws_event_ring_t *ring, const note_t *then, const note_t *now, stretch_t *found)
+static bool look_between(const ws_event_ring_t *ring, const note_t *then, const note_t *now,
+                         const ws_late_burst_t *burst, stretch_t *found)
 {
-  const bool is_outside = ws_stat_load(&ring->who) == 0;
-  uint64_t at = ws_seen_until(ring, now->ns);
+  uint64_t at = ws_seen_until(ring, now->ns), ran_ns = 0;
   stretch_t sum = {.idle_ns = (int64_t)(now->idle_ns - then->idle_ns),
                    .delay_ns = (int64_t)(now->delay_ns - then->delay_ns)};
-  uint64_t wait[WAITS] = {0};
   bool in_phase = false;
   ws_seen_t it, next = {.ns = now->ns};
   for (; next.ns > then->ns && ws_seen_back(ring, &at, &it); next = it) {
-    const uint64_t from = it.ns > then->ns ? it.ns : then->ns;
-    const bool parks = it.kind == WS_NOTE_PARK, is_up = next.kind == WS_NOTE_UNPARK;
-    const bool waits = next.kind == WS_NOTE_JOINED && (it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN);
-    const bool rests =
-        is_outside && !in_phase && !it.inside && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
-    sum.idle_ns -= parks || rests ? (int64_t)(next.ns - from) : 0;
-    if (waits)
-      keep_longest(wait, next.ns - from);
-    sum.delay_ns -= is_up ? (int64_t)next.address : 0;
-    sum.sleeps += next.kind != 0 && ((parks && next.small != 2) || rests);
-    sum.waits += waits;
+    const uint64_t length = next.ns - (it.ns > then->ns ? it.ns : then->ns);
+    const bool sleeps = ws_seen_sleeps(ring, &it) && !(it.kind == WS_NOTE_JOINED && in_phase);
+    sum.idle_ns -= sleeps ? (int64_t)length : 0;
+    sum.delay_ns -= next.kind == WS_NOTE_UNPARK ? (int64_t)next.address : 0;
+    sum.sleeps += sleeps && next.kind != 0 && next.ns - it.ns > AWAKE_NS;
     in_phase = it.kind == WS_NOTE_PHASE_END || (in_phase && it.kind != WS_NOTE_PHASE);
+    if (it.kind == WS_NOTE_RAN && !it.inside)
+      ran_ns = burst && it.ns >= burst->begin && it.ns <= burst->end ? 0 : it.ns;
+    if (it.kind == WS_NOTE_RUN && !it.inside && ran_ns > it.ns && burst)
+      sum.longer_ns += ws_usual_above(NULL, it.address, ran_ns - it.ns);
   }
-  sum.turns = then->turns ? (int64_t)(now->turns - then->turns) : sum.sleeps + sum.waits;
-  // Where it got a CPU less often than it waited, it looked for tasks in the shorter waits.
-  for (int64_t i = 0; i < sum.waits && i < sum.turns - sum.sleeps; i++)
-    sum.idle_ns -= (int64_t)wait[i < WAITS ? i : WAITS - 1];
+  sum.turns = then->turns ? (int64_t)(now->turns - then->turns) : sum.sleeps;
   *found = sum;
   return next.ns <= then->ns || at == 0;
 }
@@ -112,7 +97,7 @@ static void learn(uint32_t number)
 {
   const note_t *now = &of[number].note[0], *then = &of[number].note[1];
   stretch_t it;
-  if (then->ns == 0 || !look_between(ws_ring(number), then, now, &it) || it.turns == 0)
+  if (then->ns == 0 || !look_between(ws_ring(number), then, now, NULL, &it) || it.turns == 0)
     return;
   const int64_t cpu_ns = -it.idle_ns / it.turns, delay_ns = it.delay_ns / it.turns;
   of[number].cpu_ns = ws_follow(of[number].cpu_ns, cpu_ns > 0 ? (uint64_t)cpu_ns : 1, 64, 64);
@@ -129,7 +114,7 @@ void ws_lack_note(bool calm)
     const uint64_t head = ws_stat_load(&ring->head);
     if (tid != of[i].tid)
       memset(&of[i], 0, sizeof(of[i]));
-    else if (tid == 0 || (head == of[i].head && of[i].note[0].ns != 0))
+    else if (head == of[i].head) // also of a thread that has ended
       continue;
     const note_t now = read_note((int32_t)tid);
     of[i].tid = tid;
@@ -182,13 +167,13 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
   uint32_t now = then - 1;
   while (now > 0 && note[now].ns < burst->end)
     now--;
-  if (!look_between(ring, &note[then], &note[now], &it))
+  if (!look_between(ring, &note[then], &note[now], burst, &it))
     return none;
   const int64_t idle_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns,
                 delay_ns = it.delay_ns - it.turns * (int64_t)of[number].delay_ns;
   // One that computes between its bursts is not idle then, though it may have been preempted.
-  const bool is_more = it.turns > it.sleeps + it.waits && delay_ns > idle_ns;
-  const int64_t most_ns = is_more ? delay_ns : idle_ns;
+  const bool is_more = it.turns > it.sleeps && delay_ns > idle_ns;
+  const int64_t most_ns = (is_more ? delay_ns : idle_ns) - (int64_t)it.longer_ns;
   if (most_ns < CLOCKS_NS) // as exactly as the clocks are read
     return none;
   ws_cause_t cause = WS_CAUSE_ASLEEP;
@@ -196,8 +181,8 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
     cause = WS_CAUSE_NO_CPU_OR_ASLEEP;
   else if (2 * delay_ns >= idle_ns || burst->was_stopped)
     cause = WS_CAUSE_NO_CPU;
-  else if (burst->may_be_stolen && it.turns <= it.sleeps + it.waits)
-    cause = it.turns <= it.sleeps ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
+  else if (it.turns <= it.sleeps) // a host took its CPU; but one that computes outside may have slept
+    cause = it.turns == it.sleeps || ws_stat_load(&ring->who) ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
   return (ws_lack_t){(uint64_t)most_ns, cause};
 }
 

@@ -6,9 +6,9 @@
 /// The scribe notes counters of each thread that has events. Between two notes a thread did not use a CPU
 /// for wall time less CPU time. Of that it has slept in ws_park(), in a wait, and a thread outside between
 /// two bursts, when it is taken to sleep. Of what is left schedstat says how long the thread was runnable:
-/// then it had no CPU. Else it slept in a task. Only a stop of the process, or a host that takes a CPU and
-/// reports that, looks like sleep. The scribe knows both, and a thread that slept has got a CPU once more
-/// than its events say.
+/// then it had no CPU. Else it slept in a task: then it has got a CPU once more than its events say. Or a host
+/// had its CPU, which a kernel counts that knows of it. A stop of the process looks like sleep; the scribe
+/// knows it.
 /// @threads  the scribe's
 #ifndef WS_LACK_H
 #define WS_LACK_H

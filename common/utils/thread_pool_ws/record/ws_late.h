@@ -14,7 +14,6 @@ typedef struct {
   uint64_t usual; ///< of its length: the lower quartile of its kind
   // The scribe's.
   bool was_stopped; ///< the process was, at about that time
-  bool may_be_stolen; ///< a host took a CPU of the machine not long before, and reported it
   bool has_quota; ///< the control group was throttled not long before
   uint64_t part[WS_CAUSES], sum;
   ws_cause_t cause; ///< the main one

@@ -106,7 +106,7 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
 /// The path has come to a task's begin.
 static void end_task(ws_late_burst_t *burst, path_t *path, const ws_seen_t *it, uint64_t task)
 {
-  const uint64_t over = path->usual.task_p99 ? ws_above(task, path->usual.task_p99) : 0;
+  const uint64_t over = ws_usual_above(&path->usual, it->address, task);
   const ws_lack_t lack = ws_lack_take(path->number, over);
   add(burst, lack.cause, lack.ns);
   path->lacked += lack.ns;
@@ -191,6 +191,26 @@ static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work
     add(burst, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
 
+static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
+{
+  uint64_t *const without = &burst->part[WS_CAUSE_NO_CPU];
+  const uint64_t part = ns < *without ? ns : *without;
+  *without -= part;
+  burst->part[cause] += part;
+}
+
+/// Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
+/// called, than there are CPUs.
+static void blame_threads(ws_late_burst_t *burst, const ws_work_t *work)
+{
+  uint64_t awake = work->awake;
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+    awake += ws_lack_wakes(i);
+  const uint64_t more = ws_above(awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
+  give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
+  give_to(burst, WS_CAUSE_OTHER_POOL, work->beside < more ? work->beside : more);
+}
+
 static void blame_rest(ws_late_burst_t *burst, const path_t *path)
 {
   const ws_work_t work = ws_usual_work(burst);
@@ -212,11 +232,7 @@ static void blame_rest(ws_late_burst_t *burst, const path_t *path)
   }
   add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN,
       left_of(burst, &path->usual) + 1); // a cause in any case
-  // Threads of another burst had those CPUs.
-  const uint64_t without = burst->part[WS_CAUSE_NO_CPU],
-                 others = without < work.outside ? without : work.outside;
-  burst->part[WS_CAUSE_NO_CPU] -= others;
-  burst->part[WS_CAUSE_OTHER_BURST] += others;
+  blame_threads(burst, &work);
 }
 
 void ws_path_blame(ws_late_burst_t *burst)

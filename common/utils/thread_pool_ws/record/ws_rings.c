@@ -20,10 +20,8 @@ void ws_rings_begin(void)
 static void give_back(ws_event_ring_t *ring)
 {
   for (uint32_t i = 0; ws_rings_are_own() && i < ws_hint_load(&ws_rings.count); i++)
-    if (ws_ring(i) == ring) {
-      ws_stat_store(&ring->tid, 0);
+    if (ws_ring(i) == ring)
       ws_store_release(&ws_rings.taken[i], 0); // [edge RING release] the owner's fields
-    }
 }
 
 /// @return a ring that the caller has taken; NULL = there is none

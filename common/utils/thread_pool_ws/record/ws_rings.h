@@ -33,7 +33,7 @@ typedef struct {
 } ws_span_t;
 
 typedef struct ws_event_ring_s {
-  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, 0 = none
+  /// O events written; I of a worker its pool's id << 16 and its index; I the owner, or the last one; 0 = it had none
   ws_au64_t head, who, tid;
   ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.

@@ -5,7 +5,6 @@
 #include "ws_scribe.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <sys/resource.h>
 
 #include "../pool/ws_callback.h"
@@ -21,7 +20,6 @@
 #define WRITE_NS 200000000u
 #define WATCH_NS 100000000u ///< between two looks at the quota
 #define QUOTA_NS 250000000u ///< a quota that was used up is so again
-#define STOLEN_NS 2000000000u ///< the same of stolen time, which is counted in ticks of 10 ms
 #define CALM_NS 10000000000u ///< from the begin, without windows: many bursts are late at a start
 #define HOUR_NS 3600000000000u
 #define HOURS (uint32_t)(WS_WINDOW_NEWEST - WS_WINDOW_HOUR)
@@ -123,9 +121,8 @@ static void enter(entry_t *entry)
 /// the machine was suspended.
 typedef struct {
   uint64_t place; ///< of the next late burst
-  uint64_t watch_ns, steal_watch_ns; ///< when it looks at the next two
+  uint64_t watch_ns; ///< when it looks at the quota
   uint64_t throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
-  uint64_t stolen, stolen_ns; ///< when a host was last seen to have taken a CPU
   uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended, of the rings' clock
   uint64_t stop_from, stop_to; ///< of the rings' clock: the process was stopped in between
   uint64_t write_ns; ///< when it writes
@@ -140,18 +137,11 @@ static uint64_t own_cpu_ns(void)
   return ws_os_thread_cpu_ns(ws_os_tid());
 }
 
-/// Late by a look at most.
-static bool is_near(uint64_t seen_ns, uint64_t end_ns, uint64_t limit_ns)
-{
-  return seen_ns != 0 && (int64_t)(end_ns - seen_ns) < (int64_t)limit_ns;
-}
-
 /// Beside the threads' counters.
 static void add_what_is_known(ws_late_burst_t *burst)
 {
   const uint64_t end_ns = ws_os_now_ns() - ws_clock_since(burst->end, ws_clock_ns());
-  burst->has_quota = is_near(kept.quota_ns, end_ns, QUOTA_NS);
-  burst->may_be_stolen = is_near(kept.stolen_ns, end_ns, STOLEN_NS);
+  burst->has_quota = kept.quota_ns != 0 && (int64_t)(end_ns - kept.quota_ns) < (int64_t)QUOTA_NS;
   burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
 }
 
@@ -182,35 +172,16 @@ static uint64_t examine(uint64_t places, uint64_t until_cpu_ns, uint64_t *since_
   return worst_ns;
 }
 
-/// @return ticks in which a host had a CPU of the machine, and reported that
-static uint64_t stolen_ticks(void)
-{
-  char text[160];
-  unsigned long long ticks = 0;
-  if (ws_os_read("/proc/stat", text, sizeof(text)))
-    sscanf(text, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks);
-  return ticks;
-}
-
-/// @return @p seen_ns, or now, if the count has grown since the last look
-static uint64_t see(uint64_t *count, uint64_t now, uint64_t seen_ns, uint64_t now_ns)
-{
-  const bool has_grown = now > *count && kept.watch_ns != 0;
-  *count = now;
-  return has_grown ? now_ns : seen_ns;
-}
-
-/// The quota of all control groups, and stolen time: of many CPUs that takes long to read.
+/// Has the quota of a control group been used up since the last look?
 static void watch(uint64_t now_ns, bool any_late)
 {
-  if (now_ns >= kept.watch_ns || any_late)
-    kept.quota_ns = see(&kept.throttled, ws_os_grants().throttled, kept.quota_ns, now_ns);
-  if (now_ns >= kept.steal_watch_ns) {
-    kept.stolen_ns = see(&kept.stolen, stolen_ticks(), kept.stolen_ns, now_ns);
-    kept.steal_watch_ns = now_ns + STOLEN_NS / 10;
-  }
-  if (now_ns >= kept.watch_ns)
-    kept.watch_ns = now_ns + WATCH_NS;
+  if (now_ns < kept.watch_ns && !any_late)
+    return;
+  const uint64_t throttled = ws_os_grants().throttled;
+  if (throttled > kept.throttled && kept.watch_ns != 0)
+    kept.quota_ns = now_ns;
+  kept.throttled = throttled;
+  kept.watch_ns = now_ns + WATCH_NS;
 }
 
 /// Sleep until the next pass. A stop of the process (SIGSTOP, a freezer) ends a sleep, and begins another

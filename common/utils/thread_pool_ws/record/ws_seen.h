@@ -53,6 +53,14 @@ static inline uint64_t ws_seen_until(const ws_event_ring_t *ring, uint64_t ns)
   return low;
 }
 
+/// @return whether the thread sleeps after that event: one outside between its bursts, too
+static inline bool ws_seen_sleeps(const ws_event_ring_t *ring, const ws_seen_t *it)
+{
+  const bool ends = it->kind == WS_NOTE_JOINED || it->kind == WS_NOTE_PHASE_END;
+  return it->kind == WS_NOTE_PARK || it->kind == WS_NOTE_SLEEP
+         || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
+}
+
 /// @return how much @p value is above the usual
 static inline uint64_t ws_above(uint64_t value, uint64_t usual)
 {

@@ -10,14 +10,37 @@
 #define GROUP_BITS 4096u
 
 static ws_usual_t kinds[KINDS];
+static struct {
+  uint64_t func, p99; ///< of the lengths of its tasks
+} tasks[KINDS];
 static uint64_t over[WS_RINGS]; ///< ws_work_t
+
+static uint32_t place_in(uint64_t key)
+{
+  return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+}
+
+uint64_t ws_usual_above(const ws_usual_t *usual, uint64_t func, uint64_t length)
+{
+  const uint32_t i = place_in(func);
+  const uint64_t p99 = tasks[i].func == func ? tasks[i].p99 : usual ? usual->task_p99 : 0;
+  return p99 ? ws_above(length, p99) : 0;
+}
+
+static void learn_task(ws_usual_t *usual, uint64_t func, uint64_t length)
+{
+  const uint32_t i = place_in(func);
+  tasks[i].p99 = ws_follow(tasks[i].func == func ? tasks[i].p99 : 0, length, 99, 1);
+  tasks[i].func = func;
+  usual->task_p99 = ws_follow(usual->task_p99, length, 99, 1);
+}
 
 /// The place of its kind. Its key has a size, which does not count here (ws_burst.c).
 static ws_usual_t *place_of(const ws_late_burst_t *burst, uint64_t *key)
 {
   const uint64_t func = burst->key >> 16;
   *key = (func ? func : burst->key) + (burst->pool << 48);
-  return &kinds[*key * UINT64_C(0x9E3779B97F4A7C15) >> 56];
+  return &kinds[place_in(*key)];
 }
 
 ws_usual_t ws_usual_of(const ws_late_burst_t *burst)
@@ -67,15 +90,32 @@ static void add_tasks(const ws_late_burst_t *burst, uint32_t number, const uint6
         work->func = it.address;
         work->number = number;
       }
-      over[number] += is_own && usual->task_p99 ? ws_above(end - from, usual->task_p99) : 0;
+      over[number] += is_own ? ws_usual_above(usual, it.address, end - from) : 0;
       if (is_own && learns)
-        usual->task_p99 = ws_follow(usual->task_p99, end - from, 99, 1);
+        learn_task(usual, it.address, end - from);
     }
     work->elsewhere += is_other && it.kind == WS_NOTE_JOIN && joined ? joined - from : 0;
     joined = is_other && it.kind == WS_NOTE_JOINED ? it.ns : it.kind == WS_NOTE_JOIN ? 0 : joined;
     runs = is_edge ? it.kind == WS_NOTE_RAN : runs;
     end = it.ns <= burst->begin && (is_edge || !it.inside) ? 0 : is_edge ? it.ns : end;
     is_own = is_edge ? bits[bit_of(it.address) / 64] >> bit_of(it.address) % 64 & 1 : is_own;
+  }
+}
+
+static void add_awake(const ws_late_burst_t *burst, uint32_t number, ws_work_t *work)
+{
+  const ws_event_ring_t *ring = ws_ring(number);
+  const uint64_t who = ws_stat_load(&ring->who);
+  bool is_beside = who != 0 && who >> 16 != burst->pool;
+  uint64_t awake = 0, at = ws_seen_until(ring, burst->end), end = burst->end;
+  for (ws_seen_t it; end > burst->begin && ws_seen_back(ring, &at, &it); end = it.ns) {
+    const bool has_pool = it.kind == WS_NOTE_RUN || it.kind == WS_NOTE_JOIN;
+    is_beside |= has_pool && who == 0 && it.small != (burst->pool & WS_EVENT_SMALL_MAX) && !it.inside;
+    awake += ws_seen_sleeps(ring, &it) ? 0 : end - (it.ns > burst->begin ? it.ns : burst->begin);
+  }
+  if (ws_hint_load(&ws_rings.taken[number])) { // else the thread has ended
+    work->awake += awake;
+    work->beside += is_beside && ring != burst->ring ? awake : 0;
   }
 }
 
@@ -99,8 +139,10 @@ static ws_work_t work_of(const ws_late_burst_t *burst, ws_usual_t *usual, bool l
   memset(over, 0, sizeof(over));
   find_groups(burst, bits);
   look_at_pushes(burst, &work);
-  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     add_tasks(burst, i, bits, &work, usual, learns);
+    add_awake(burst, i, &work);
+  }
   return work;
 }
 

@@ -14,7 +14,7 @@ typedef struct {
   uint64_t key; ///< 0 = nothing is known, and all is 0
   uint64_t length; ///< median of theirs
   uint64_t tasks; ///< 90th percentile of their number, times 1024
-  uint64_t task, task_p99; ///< median of the mean, and 99th percentile, of their lengths
+  uint64_t task, task_p99; ///< median of the mean, and 99th percentile, of the lengths of all
   uint64_t first; ///< 90th percentile: from the begin of a phase to its first push
   uint64_t called; ///< the same: from a push to the call of a worker after it
 } ws_usual_t;
@@ -25,15 +25,20 @@ typedef struct {
   uint64_t own, other; ///< time in these; in those of others on threads of its pool
   uint64_t outside; ///< of the others on threads that are no workers
   uint64_t elsewhere; ///< of all: waits for other pools
+  uint64_t awake, beside; ///< of all threads, and of those of other pools: not asleep, with a CPU or without
   uint64_t longest, func; ///< of those of the burst the longest one
   uint32_t number; ///< of the ring of its thread
-  const uint64_t *over; ///< [rings] of those of the burst, above the 99th percentile
+  const uint64_t *over; ///< [rings] of those of the burst, ws_usual_above()
   uint64_t first, called; ///< as above; 0 = there was none
 } ws_work_t;
 
 /// The result is good until the next call.
 ws_work_t ws_usual_work(const ws_late_burst_t *burst);
 ws_usual_t ws_usual_of(const ws_late_burst_t *burst);
+
+/// @param usual  of its burst, for a function that is not known; NULL = that of no burst
+/// @return what a task took more than the 99th percentile of its function
+uint64_t ws_usual_above(const ws_usual_t *usual, uint64_t func, uint64_t length);
 
 /// @brief Learn from a few threads' last bursts that were on time.
 void ws_usual_learn(void);

@@ -85,13 +85,14 @@ void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, con
                    ws_wait_t *since)
 {
   ws_shared_t *shared = &tasks->shared[kind];
+  const uintptr_t key = key_of(task->group);
   const uint64_t number = ws_own_load(&shared->pushes) + 1;
   const uint32_t at = shared->vacant != NONE ? shared->vacant : shared->used++;
   ws_shared_cell_t *cell = &shared->cell[at];
   if (shared->vacant != NONE)
     shared->vacant = cell->newer;
   *cell = (ws_shared_cell_t){*task, pusher, number, .older = shared->newest, .newer = NONE};
-  ws_index_add(&shared->by_group, at, key_of(task->group));
+  ws_index_add(&shared->by_group, at, key);
   ws_index_add(&shared->by_wait, at, (uintptr_t)since);
   ws_add_relaxed(&tasks->shared_tasks, 1); // relaxed: before the fence of the push [PARK_DEKKER], as the list
   if (shared->newest == NONE)

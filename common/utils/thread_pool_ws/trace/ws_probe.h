@@ -15,8 +15,8 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_6
-#define WS_PROVIDER_NAME "ws_provider_table_6"
+#define WS_PROVIDER_TABLE ws_provider_table_7
+#define WS_PROVIDER_NAME "ws_provider_table_7"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 /// What the rings take of an event: kind, small, address.
@@ -25,10 +25,11 @@
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
+///   SLEEP SLEPT          in a wait; small: the pool
 // clang-format off
 typedef enum {
   WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,
-  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END
+  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_SLEEP, WS_NOTE_SLEPT
 } ws_note_t;
 
 /// The events: X(name, (fields), (their names), kind, small, address for the rings, func of PUSH).
@@ -51,6 +52,8 @@ typedef enum {
   X(join_begin, (uint32_t pool, int32_t worker, uintptr_t group), (pool, worker, group), JOIN, pool, group) \
   X(join_end, (uint32_t pool, int32_t worker, uintptr_t group, uint32_t waits), \
     (pool, worker, group, waits), JOINED, pool, group) \
+  X(sleep_begin, (uint32_t pool, int32_t worker), (pool, worker), SLEEP, pool, 0) \
+  X(sleep_end, (uint32_t pool, int32_t worker), (pool, worker), SLEPT, pool, 0) \
   X(park, (uint32_t pool, int32_t worker), (pool, worker), PARK, 0, 0) \
   X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer, uint64_t since_call_ns), \
     (pool, worker, by_timer, since_call_ns), UNPARK, by_timer, since_call_ns) \
@@ -124,7 +127,7 @@ void ws_provider_find(void);
 #endif
 #define WS_FIRST_TWO(one, two, ...) one, two
 #define WS_EMIT(name, fields, names, kind, small, ...)                                                       \
-  enum { WS_RINGS_TAKE_##name = WS_NOTE_##kind };                                                            \
+  enum { WS_RINGS_TAKE_##name = WS_NOTE_##kind != WS_NOTE_NONE };                                            \
   static inline void ws_emit_##name(const struct ws_pool_s *of, WS_WORDS fields)                             \
   {                                                                                                          \
     const ws_provider_t *sink = ws_provider_events();                                                        \
@@ -138,7 +141,7 @@ WS_EVENTS(WS_EMIT)
 /// @param of  the pool that the event is about; NULL = none
 #define WS_PROBE(event, of, ...)                                                                             \
   do {                                                                                                       \
-    if ((WS_HAS_LTTNG || WS_RINGS_TAKE_##event) && WS_PROBE_SEEN())                                          \
+    if ((WS_HAS_LTTNG || WS_RINGS_TAKE_##event != 0) && WS_PROBE_SEEN())                                     \
       ws_emit_##event(of, __VA_ARGS__);                                                                      \
   } while (0)
 

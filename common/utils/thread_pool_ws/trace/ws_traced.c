@@ -16,14 +16,14 @@ WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here,
 
 /// The end has the number of the thread's wait, 0 inside a task. So a report can count the waits of which no
 /// event is left, and knows after lost events whether the thread is in a task.
-WS_SELDOM void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends)
+WS_SELDOM void ws_traced_note_join(const struct ws_pool_s *pool, uintptr_t group, bool ends)
 {
   ws_self_t *self = ws_self();
   if (ends)
-    WS_PROBE(join_end, pool, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group),
+    WS_PROBE(join_end, pool, ws_traced_pool(pool), ws_traced_self(pool), group,
              self->task ? 0 : ++self->waits);
   else
-    WS_PROBE(join_begin, pool, ws_traced_pool(pool), ws_traced_self(pool), ws_traced_group(group));
+    WS_PROBE(join_begin, pool, ws_traced_pool(pool), ws_traced_self(pool), group);
 }
 
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id)

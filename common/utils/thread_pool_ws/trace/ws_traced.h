@@ -78,13 +78,22 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
 }
 
 /// A call, as ws_traced_note_push().
-void ws_traced_note_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends);
+void ws_traced_note_join(const struct ws_pool_s *pool, uintptr_t group, bool ends);
 
 /// A wait begins, or ends.
 static inline void ws_traced_join(const struct ws_pool_s *pool, const ws_group_t *group, bool ends)
 {
   if (WS_PROBE_SEEN())
-    ws_traced_note_join(pool, group, ends);
+    ws_traced_note_join(pool, ws_traced_group(group), ends);
+}
+
+/// In a wait the thread begins to sleep, or has slept.
+static inline void ws_traced_sleep(const struct ws_pool_s *pool, bool ends)
+{
+  if (ends)
+    WS_PROBE(sleep_end, pool, ws_traced_pool(pool), ws_traced_self(pool));
+  else
+    WS_PROBE(sleep_begin, pool, ws_traced_pool(pool), ws_traced_self(pool));
 }
 
 /// A hint: a burst comes at @p at_ns, 0 = now.

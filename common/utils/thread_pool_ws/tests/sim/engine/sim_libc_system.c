@@ -184,12 +184,6 @@ static bool write_file(const char *path)
     snprintf(file_text, sizeof(file_text), "%lld %lld %llu\n", // CPU time of the last tick
              (long long)(thread->busy_ps / (4 * SIM_PS_PER_MS) * 4000000),
              (long long)(thread->delay_ps / SIM_PS_PER_NS), (unsigned long long)thread->turns);
-  } else if (strcmp(path, "/proc/stat") == 0) {
-    sim_ps_t stolen_ps = 0;
-    for (uint32_t i = 0; i < sim_threads; i++)
-      stolen_ps += sim_thread[i]->steals ? sim_thread[i]->busy_ps : 0;
-    snprintf(file_text, sizeof(file_text), "cpu  1 0 1 1 0 0 0 %lld 0 0\n",
-             (long long)(stolen_ps / (10 * SIM_PS_PER_MS)));
   } else if (strcmp(path, "/proc/self/cgroup") == 0) {
     snprintf(file_text, sizeof(file_text), "0::/\n");
   } else if (strcmp(path, "/sys/fs/cgroup/cpu.max") == 0 && sim_machine.quota_cpus > 0) {

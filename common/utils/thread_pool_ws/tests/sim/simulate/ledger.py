@@ -26,7 +26,8 @@ NOISES: dict[str, tuple[Words, str]] = {
     "sleep": ({"noise": "sleep", "noise_us": 500, "every": 15}, "asleep in a task"),
     "serial": ({"noise": "serial", "noise_us": 500, "every": 15}, "serial time"),
     "other pool": ({"noise": "pool", "noise_us": 500, "every": 15}, "other pool"),
-    "second producer": ({"noise": "producer", "every": 15}, "other burst"),
+    "second producer": ({"noise": "producer", "every": 5}, "other burst"),
+    "pool beside": ({"noise": "beside", "every": 5}, "other pool"),
     "few workers": ({}, "too few threads"),
     "hog": ({"host_on_us": 400, "host_off_us": 20000}, "no CPU"),
     "stopped": ({"noise": "stops", "noise_us": 1000, "every": 15}, "no CPU"),
@@ -73,7 +74,7 @@ def shares(sums: dict[str, Counter[str]]) -> Iterator[tuple[str, float, float]]:
     """Of each cause: of the late bursts with its noise those that it was given to, and of those that it was
     given to the ones with its noise. Each noise weighs the same, however many bursts it has made late."""
     part = {
-        name: {cause: of[cause] / (of.total() - of["bursts"]) for cause in of} for name, of in sums.items()
+        name: {cause: of[cause] / max(1, of.total() - of["bursts"]) for cause in of} for name, of in sums.items()
     }
     for cause in dict.fromkeys(cause for _, cause in NOISES.values()):
         own = [part[name][cause] for name in NOISES if NOISES[name][1] == cause]

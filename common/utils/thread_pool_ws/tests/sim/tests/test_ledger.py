@@ -11,7 +11,7 @@ from simulate.program import HOST_CPUS, program_path
 @unittest.skipUnless(os.access(program_path("ws_sim_time"), os.X_OK), "ws_sim_time was not built")
 class Ledger(unittest.TestCase):
     def test_noises_one_at_a_time(self) -> None:
-        sums = found(["vm-2-amd", "arm-board-4"], 5, 36000, HOST_CPUS)
+        sums = found(["vm-2-amd", "arm-board-4"], 5, 60000, HOST_CPUS)
         for cause, given, right in shares(sums):
             with self.subTest(cause=cause):
                 self.assertGreater(min(given, right), LEAST - 0.05)  # about 100 late bursts: by chance

@@ -54,8 +54,8 @@ static bool read_arrivals(const char *name)
 
 static bool read_noise(const char *name)
 {
-  static const char *const noises[] = {"calm",  "long", "longer", "more",     "mutex", "read",
-                                       "sleep", "pool", "serial", "producer", "stops"};
+  static const char *const noises[] = {"calm",  "long", "longer", "more",     "mutex",  "read",
+                                       "sleep", "pool", "serial", "producer", "beside", "stops"};
   for (wanted.noise = SIM_CALM; wanted.noise <= SIM_STOPS; wanted.noise++)
     if (strcmp(noises[wanted.noise], name) == 0)
       return true;

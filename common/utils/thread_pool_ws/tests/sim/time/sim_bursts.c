@@ -52,7 +52,7 @@ static struct {
   double preempted_before;
   ws_ledger_t ledger_before;
   ws_pool_t *other; ///< that some tasks wait for
-  producer_t second; ///< SIM_SECOND_PRODUCER
+  producer_t second; ///< SIM_SECOND_PRODUCER, SIM_POOL_BESIDE
   pthread_mutex_t lock; ///< SIM_MUTEX: of a thread outside the pool
   uint32_t asked, answered, served; ///< the same thread, and SIM_READ
 } run;
@@ -482,8 +482,10 @@ static void *begin(void *arg)
     other.workers = 1;
     ws_pool_create(&run.other, &other);
   }
-  if (wanted->noise == SIM_SECOND_PRODUCER) {
-    run.second = (producer_t){.pool = share(first->pool), .arrivals = wanted->arrivals};
+  if (wanted->noise == SIM_SECOND_PRODUCER || wanted->noise == SIM_POOL_BESIDE) {
+    const bool is_same = wanted->noise == SIM_SECOND_PRODUCER;
+    run.second = (producer_t){.pool = is_same ? share(first->pool) : wanted->pool->create(&settings),
+                              .arrivals = wanted->arrivals};
     sim_thread_new(sim_self, push_too, &run.second, sim_self->now_ps + SIM_PS_PER_US);
   }
   for (uint32_t i = 1; i < wanted->producers; i++) {

@@ -17,8 +17,8 @@
 typedef enum { SIM_OTHER, SIM_RR, SIM_RR_ALL } sim_classes_t;
 
 /// A task computes longer; all do; there are twice as many; a task waits for a lock, for another thread, for
-/// a timer, for another pool; the producer computes between two pushes; a second one has bursts of its own;
-/// the process is stopped.
+/// a timer, for another pool; the producer computes between two pushes; a second one has bursts of its own, in
+/// the same pool or in another; the process is stopped.
 typedef enum {
   SIM_CALM,
   SIM_LONG_TASK,
@@ -30,6 +30,7 @@ typedef enum {
   SIM_OTHER_POOL,
   SIM_SERIAL,
   SIM_SECOND_PRODUCER,
+  SIM_POOL_BESIDE,
   SIM_STOPS
 } sim_noise_t;
 

@@ -9,14 +9,14 @@
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, STOLEN = 2, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32 };
+enum { STOPPED = 1, QUOTA = 4, SILENT = 8, PHASE = 16, ALWAYS = 32, BESIDE = 64 };
 
 typedef struct {
   ws_cause_t cause;
   uint32_t us; ///< that the burst lasted
   const char *of[THREADS]; ///< events
   uint32_t lacks_us[2], delay_us[2]; ///< of joiner and worker: a CPU; of that runnable
-  uint32_t turns[2]; ///< CPUs that they got, besides those after sleeps
+  int32_t turns[2]; ///< CPUs that they got, besides those after sleeps
   uint32_t pushed; ///< 0 = TASKS
   uint32_t how;
 } row_t;
@@ -31,6 +31,11 @@ static bool is_silent;
 static uint64_t ws_os_now_ns_seam(void)
 {
   return now_ns;
+}
+
+static uint32_t ws_os_process_cpu_count_seam(void)
+{
+  return 2;
 }
 
 static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
@@ -49,7 +54,7 @@ static bool ws_os_read_seam(const char *path, char *text, size_t bytes)
 }
 
 /// Events of a ring: a letter and us since the begin. P push, J join and j its end, O and o those of a wait
-/// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, B a phase begins, p and
+/// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, Z and z it sleeps in a wait, B a phase begins, p and
 /// x a push to another group and the end of such a task.
 static void make_up(uint32_t number, const char *text)
 {
@@ -60,7 +65,7 @@ static void make_up(uint32_t number, const char *text)
                  {'J', WS_NOTE_JOIN, 0},   {'j', WS_NOTE_JOINED, 0}, {'S', WS_NOTE_PARK, 0},
                  {'U', WS_NOTE_UNPARK, 0}, {'W', WS_NOTE_WAKE, 0},   {'O', WS_NOTE_JOIN, 1},
                  {'o', WS_NOTE_JOINED, 1}, {'x', WS_NOTE_RAN, 2},    {'p', WS_NOTE_PUSH, 2},
-                 {'B', WS_NOTE_PHASE, 0}};
+                 {'B', WS_NOTE_PHASE, 0},  {'Z', WS_NOTE_SLEEP, 0},  {'z', WS_NOTE_SLEPT, 0}};
   ws_event_ring_t *of = &ring[number];
   for (char *end; *text; text = end + strspn(end, " ")) {
     const int64_t us = strtoll(text + 1, &end, 10);
@@ -82,9 +87,11 @@ static void make_up(uint32_t number, const char *text)
     of->depth += kind == WS_NOTE_RUN;
     if (us < -600) // before the first note
       continue;
-    counters[number].idle_ns += kind == WS_NOTE_PARK ? now_ns - (uint64_t)(BEGIN + us * US) : 0;
-    counters[number].idle_ns -= kind == WS_NOTE_UNPARK ? now_ns - (uint64_t)(BEGIN + us * US) : 0;
-    counters[number].turns += kind == WS_NOTE_UNPARK;
+    const bool rose = kind == WS_NOTE_UNPARK || kind == WS_NOTE_SLEPT;
+    const uint64_t since_ns = now_ns - (uint64_t)(BEGIN + us * US);
+    counters[number].idle_ns += kind == WS_NOTE_PARK || kind == WS_NOTE_SLEEP ? since_ns : 0;
+    counters[number].idle_ns -= rose ? since_ns : 0;
+    counters[number].turns += rose;
   }
 }
 
@@ -113,9 +120,11 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   for (uint32_t i = 0; i < THREADS; i++) {
     ws_rings.ring[i].v = &ring[i];
     ring[i].tid.v = i + 1;
+    ws_rings.taken[i].v = 1;
     counters[i].turns = 1;
   }
   ring[WORKER].who.v = POOL << 16;
+  ring[OTHER].who.v = row->how & BESIDE ? (POOL + 1) << 16 : 0;
   is_silent = row->how & SILENT;
   now_ns = BEGIN - 600 * US;
   learn(key, row->how & PHASE, number);
@@ -128,7 +137,7 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   for (uint32_t i = 0; i < OTHER; i++) {
     counters[i].idle_ns += row->lacks_us[i] * US;
     counters[i].delay_ns += row->delay_us[i] * US;
-    counters[i].turns += row->turns[i];
+    counters[i].turns += (uint64_t)row->turns[i];
   }
   ws_lack_note(false);
   ws_late_burst_t burst = {.ring = &ring[JOINER],
@@ -140,7 +149,6 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
                            .limit = LIMIT_US * US,
                            .usual = (row->how & ALWAYS ? 140 : USUAL_US) * US,
                            .was_stopped = row->how & STOPPED,
-                           .may_be_stolen = row->how & STOLEN,
                            .has_quota = row->how & QUOTA};
   ws_path_blame(&burst);
   return burst.cause;
@@ -168,11 +176,18 @@ static const row_t rows[] = {
     {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .lacks_us = {150}, .turns = {1},
      .how = STOPPED}, // looks like sleep
     {WS_CAUSE_ASLEEP, .us = 200, .of = {"P0 W2 J3 R3 r31 j200", "S0 U12 R13 r190"}, .lacks_us = {0, 150},
-     .turns = {0, 1}, .how = STOLEN},
-    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 W2 J3 R3 r31 j200", "S0 U12 R13 r190"}, .lacks_us = {0, 150},
-     .how = STOLEN},
-    {WS_CAUSE_NO_CPU_OR_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .turns = {1},
-     .how = STOLEN}, // it may have slept in its wait
+     .turns = {0, 1}},
+    // a host took the CPU
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 W2 J3 R3 r31 j200", "S0 U12 R13 r190"}, .lacks_us = {0, 150}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 W2 J3 R3 r31 Z32 z199 j200", "S0 U12 R13 r190"},
+     .lacks_us = {0, 150}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J2 R3 r190 Z190 z199 j200"}, .lacks_us = {150}},
+    {WS_CAUSE_ASLEEP, .us = 200, .of = {"P0 J2 R3 r190 Z190 z199 j200"}, .lacks_us = {150}, .turns = {1}},
+    {WS_CAUSE_NO_CPU_OR_ASLEEP, .us = 200, .of = {"P0 J2 R3 r180 j200"}, .lacks_us = {150},
+     .turns = {-1}}, // it computed between its bursts, or has slept in its task
+    // what it lacked was in an earlier task
+    {WS_CAUSE_LONG_TASK, .us = 200, .of = {"P-400 J-399 R-398 r-220 j-219 " ONE}, .lacks_us = {150 + 219},
+     .turns = {1}},
     {WS_CAUSE_NO_CPU_OR_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .turns = {1}, .how = SILENT},
     {WS_CAUSE_QUOTA, .us = 200, .of = {ONE}, .lacks_us = {150}, .delay_us = {150}, .turns = {1},
      .how = QUOTA},
@@ -193,6 +208,11 @@ static const row_t rows[] = {
     {WS_CAUSE_SERIAL, .us = 200,
      .of = {"P0 W2 J150 R151 r180 j200", "S0"}}, // the worker would not have helped
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 J2 R3 O10 o190 r195 j200"}},
+    // a thread of another pool is awake, on one CPU of two
+    {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 W2 J3 R3 r198 j200", "S0 U12 R13 r190", "p-30"},
+     .lacks_us = {150}, .delay_us = {150}, .turns = {1}, .how = BESIDE},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE, "S-2", "p-30"}, .lacks_us = {150}, .delay_us = {150},
+     .turns = {1}, .how = BESIDE}, // two are enough for these
     {WS_CAUSE_LONGER_WORK, .us = 285, .of = {"P0 J2 R3 r73 R73 r143 R143 r213 R213 r283 j285"}},
     // on both threads; one of them alone explains nothing
     {WS_CAUSE_LONGER_WORK, .us = 145, .of = {"P0 W2 J3 R3 r73 R73 r140 j145", "S0 U12 R13 r78 R78 r143"}},
@@ -223,4 +243,5 @@ TEST_CASE(each_cause_follows_from_the_rings)
   }
 }
 
-TEST_MAIN_SEAMS("path", SEAM(ws_os_now_ns), SEAM(ws_os_read), SEAM(ws_os_thread_cpu_ns))
+TEST_MAIN_SEAMS("path", SEAM(ws_os_process_cpu_count), SEAM(ws_os_now_ns), SEAM(ws_os_read),
+                SEAM(ws_os_thread_cpu_ns))

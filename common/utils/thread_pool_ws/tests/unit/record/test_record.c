@@ -91,6 +91,42 @@ static int die(void *unused)
   return test_until(is_written, NULL) ? raise(SIGKILL) : 1;
 }
 
+/// @return rings with events in the one record
+static uint32_t rings_written(void)
+{
+  uint32_t count = 0;
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    uint64_t ring[3]; // head, who, tid
+    for (off_t at = sizeof(ws_file_head_t);
+         strstr(entry->d_name, ".record") && pread(file, ring, sizeof(ring), at) == sizeof(ring);
+         at += sizeof(ws_event_ring_t))
+      count += ring[0] > 0 && ring[2] > 0;
+    close(file);
+  }
+  closedir(dir);
+  return count;
+}
+
+static void *one_burst(void *pool)
+{
+  test_burst(pool, 10, test_empty_task, NULL);
+  return NULL;
+}
+
+/// A thread outside has ended before the scribe has written anything.
+static int end_soon(void *unused)
+{
+  pthread_t thread;
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  test_on_workers(pool, 2, test_empty_task, NULL);
+  pthread_create(&thread, NULL, one_burst, pool);
+  pthread_join(thread, NULL);
+  ws_pool_destroy(pool);
+  return rings_written() != 4;
+}
+
 /// The child of a fork must not write into its parent's file, nor count its parent's bursts, also if it is
 /// process 1 of a namespace in that of its parent, which is process 1 of a container.
 static int fork_inside(void *unused)
@@ -454,15 +490,25 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records, journals, windows;
     bool is_cut;
   } rows[] = {
-      {die, 128 + SIGKILL, 1, 1, 0, false}, {fork_inside, 0, 3, 2, 0, false},
-      {without_room, 0, 1, 1, 0, true},     {without_folder, 0, 0, 0, 0, false},
-      {too_late, 0, 0, 0, 0, false},        {go_elsewhere, 0, 1, 1, 0, false},
-      {lose_file, 0, 1, 1, 0, false},       {resume, 0, 1, 1, 0, false},
-      {be_late, 0, 1, 1, 0, false},         {be_late_for_hours, 0, 1, 1, 10, false},
-      {copy_now, 0, 1, 1, 1, false},        {copy_in_each_life, 0, 1, 1, 1, false},
-      {load_plugin, 0, 1, 1, 0, false},     {live_often, 0, 2, 1, 0, false},
-      {freeze, 0, 1, 1, 0, false},          {exit_frozen, 0, 1, 1, 0, false},
-      {be_namesake, 0, 1, 2, 0, false},     {live_in_little_room, 0, 1, 1, 0, false},
+      {end_soon, 0, 1, 1, 0, false},
+      {die, 128 + SIGKILL, 1, 1, 0, false},
+      {fork_inside, 0, 3, 2, 0, false},
+      {without_room, 0, 1, 1, 0, true},
+      {without_folder, 0, 0, 0, 0, false},
+      {too_late, 0, 0, 0, 0, false},
+      {go_elsewhere, 0, 1, 1, 0, false},
+      {lose_file, 0, 1, 1, 0, false},
+      {resume, 0, 1, 1, 0, false},
+      {be_late, 0, 1, 1, 0, false},
+      {be_late_for_hours, 0, 1, 1, 10, false},
+      {copy_now, 0, 1, 1, 1, false},
+      {copy_in_each_life, 0, 1, 1, 1, false},
+      {load_plugin, 0, 1, 1, 0, false},
+      {live_often, 0, 2, 1, 0, false},
+      {freeze, 0, 1, 1, 0, false},
+      {exit_frozen, 0, 1, 1, 0, false},
+      {be_namesake, 0, 1, 2, 0, false},
+      {live_in_little_room, 0, 1, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {

@@ -435,6 +435,25 @@ TEST_CASE(a_join_is_told_from_call_to_return)
   scene_end();
 }
 
+static void end_when_it_sleeps(void *unused)
+{
+  while (recorder_count("sleep_begin") == 0)
+    test_sleep_ms(1);
+}
+
+TEST_CASE(a_wait_tells_that_it_sleeps)
+{
+  scene_begin_pool(1);
+  ws_group_init(&scene.group, 1);
+  test_push(scene.pool, end_when_it_sleeps, NULL, &scene.group);
+  while (recorder_count("run_begin") == 0)
+    test_sleep_ms(1);
+  ws_group_wait(&scene.group, scene.pool);
+  scene_end();
+  EXPECT({"join_begin", {scene.id, -1, GROUP}}, {"sleep_begin", {scene.id, -1}}, {"complete", {GROUP, 1}},
+         {"sleep_end", {scene.id, -1}}, {"join_end", {scene.id, -1, GROUP, ANY}});
+}
+
 /// In a worker of another pool.
 static void push_and_join(void *unused)
 {
