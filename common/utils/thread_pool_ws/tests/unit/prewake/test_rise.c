@@ -148,19 +148,6 @@ TEST_CASE(a_new_mode_holds_at_once)
   CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
 }
 
-/// Its timer would stop the producer just before the burst.
-TEST_CASE(pinned_to_the_producers_cpu)
-{
-  world_begin(WS_SPIN_AUTO);
-  series_t series = world_slots(5 * US);
-  world_bursts(&series, 100);
-  CU_ASSERT_TRUE(plans());
-  world.producer_here = true;
-  CU_ASSERT_FALSE(plans());
-  world_worker.cpu = -1; // it floats: it leaves that CPU
-  CU_ASSERT_TRUE(plans());
-}
-
 TEST_CASE(hot_leaves_no_debt)
 {
   world_begin(WS_SPIN_HOT);
