@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_ws_sched_full.c
 /// The capacity of the interface ws_sched: exactly so many tasks are posted and not done, for posts of a
-/// thread outside, of a task, and of more threads than there are lanes. Then all of it in random order.
+/// thread outside, of a task, and of more threads than there are lanes.
 
 #include "ws_sched_test.h"
 
@@ -133,89 +133,6 @@ TEST_CASE(exactly_the_capacity_from_more_threads_than_lanes)
   test_join(&threads);
   end_held();
   test_gate_destroy(&crowd.gate);
-}
-
-#define STRESS_TASKS 96u
-#define STRESS_POSTS 4000u
-
-static struct {
-  ws_sched_t *sched;
-  ws_sched_task_t task[STRESS_TASKS];
-  ws_au64_t posted[STRESS_TASKS], ran[STRESS_TASKS];
-  ws_au64_t at_once, most; ///< tasks that run at the same time
-  ws_au64_t seed, errors;
-} stress;
-
-static void post_any(uint64_t *random)
-{
-  const uint64_t index = test_random(random) % STRESS_TASKS;
-  const int error = sched_post(stress.sched, &stress.task[index]);
-  if (error == 0)
-    ws_add_relaxed(&stress.posted[index], 1);
-  else if (error != -EBUSY && error != -EAGAIN)
-    ws_add_relaxed(&stress.errors, 1);
-}
-
-static void count_and_sometimes_post(void *ran_arg)
-{
-  ws_au64_t *ran = ran_arg;
-  uint64_t random = ws_add_relaxed(&stress.seed, 1);
-  const uint64_t before = ws_add_relaxed(&stress.at_once, 1);
-  if (before + 1 > test_value(&stress.most))
-    ws_store_relaxed(&stress.most, before + 1);
-  ws_add_relaxed(ran, 1);
-  if (test_random(&random) % 4 == 0)
-    post_any(&random);
-  ws_sub_relaxed(&stress.at_once, 1);
-}
-
-static void *post_at_random(void *unused)
-{
-  uint64_t random = ws_add_relaxed(&stress.seed, UINT64_C(1) << 32);
-  for (uint32_t i = 0; i < STRESS_POSTS; i++) {
-    post_any(&random);
-    if (test_random(&random) % 64 == 0 && sched_execute(stress.sched) != 0)
-      ws_add_relaxed(&stress.errors, 1);
-  }
-  return NULL;
-}
-
-/// Every place has come back: so many tasks that do not end can be posted, and no more.
-static void expect_places(uint32_t capacity)
-{
-  TEST_GATE(gate);
-  for (uint32_t i = 0; i <= capacity; i++) {
-    CU_ASSERT_EQUAL(sched_task_init(&stress.task[i], test_gate_task, &gate, WS_PRIORITY_NORMAL), 0);
-    CU_ASSERT_EQUAL(sched_post(stress.sched, &stress.task[i]), i < capacity ? 0 : -EAGAIN);
-  }
-  test_gate_let(&gate, capacity);
-  CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
-}
-
-TEST_CASE(random_posts_are_neither_lost_nor_doubled)
-{
-  static const uint32_t capacity[] = {1, 7, 64};
-  for (uint32_t c = 0; c < TEST_COUNT(capacity); c++) {
-    memset(&stress, 0, sizeof stress);
-    ws_store_relaxed(&stress.seed, test_seed() + c);
-    stress.sched = sched_init(c + 1, capacity[c]);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(stress.sched);
-    for (uint32_t i = 0; i < STRESS_TASKS; i++)
-      sched_task_init(&stress.task[i], count_and_sometimes_post, &stress.ran[i], (ws_priority_t)(i % 3));
-    test_in_threads(WS_SCHED_LANES + 2, post_at_random, NULL);
-    CU_ASSERT_EQUAL(sched_execute(stress.sched), 0);
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < STRESS_TASKS; i++) {
-      CU_ASSERT_EQUAL(test_value(&stress.ran[i]), test_value(&stress.posted[i]));
-      CU_ASSERT_EQUAL(sched_is_complete(&stress.task[i]), 1);
-      all += test_value(&stress.ran[i]);
-    }
-    CU_ASSERT(all >= WS_SCHED_LANES + 2);
-    CU_ASSERT(test_value(&stress.most) <= capacity[c]);
-    CU_ASSERT_EQUAL(test_value(&stress.errors), 0);
-    expect_places(capacity[c]);
-    CU_ASSERT_EQUAL(sched_fini(stress.sched), 0);
-  }
 }
 
 TEST_CASE(the_place_is_free_before_the_task_is_complete)

@@ -81,40 +81,6 @@ CONTRACT_CASE(results_come_in_order_of_completion)
   contract_end(pool);
 }
 
-/// Heap elements and the caller's own travel many times; key and payload stay.
-CONTRACT_CASE(elements_are_pushed_again_and_again)
-{
-  enum { PAIRS = 2, PULLS = 2 * PAIRS * 3000 };
-  tpool_t *pool = contract_pool(2);
-  static notifiedFIFO_elt_t mine[PAIRS];
-  static job_t payload[PAIRS];
-  static ws_au64_t runs;
-  notifiedFIFO_t response;
-  initNotifiedFIFO(&response);
-  for (uint32_t i = 0; i < PAIRS; i++) {
-    payload[i].runs = &runs;
-    mine[i] = (notifiedFIFO_elt_t){.key = i, .processingFunc = run_job, .msgData = &payload[i]};
-    mine[i].reponseFifo = &response;
-    pushTpool(pool, &mine[i]);
-    pushTpool(pool, new_job(PAIRS + i, &response, &runs));
-  }
-  uint32_t seen[2 * PAIRS] = {0}, strange = 0;
-  for (uint32_t i = 0; i < PULLS; i++) {
-    notifiedFIFO_elt_t *elt = pullTpool(&response, pool);
-    CU_ASSERT_TRUE_FATAL(elt && elt->key < 2 * PAIRS);
-    strange += elt->key < PAIRS && elt != &mine[elt->key];
-    seen[elt->key]++;
-    if (i < PULLS - 2 * PAIRS)
-      pushTpool(pool, elt);
-    else
-      delNotifiedFIFO_elt(elt);
-  }
-  CU_ASSERT_EQUAL(strange, 0);
-  CU_ASSERT_EQUAL(test_value(&runs), PULLS);
-  CU_ASSERT_EQUAL(seen[0] + seen[1] + seen[2] + seen[3], PULLS);
-  contract_end(pool);
-}
-
 CONTRACT_CASE(try_pull_returns_at_once)
 {
   tpool_t *pool = contract_pool(1);

@@ -1,95 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file nested.c
 /// Every shape: jobs that push jobs and wait for them, and jobs that block on what other jobs feed.
+/// Trees of jobs, also of two pools: explore.
 
 #include "contract.h"
 
-#define FAN 3
-
-typedef struct {
-  tpool_t *pool; ///< for the children
-  tpool_t *other; ///< for theirs; they alternate
-  uint32_t roots, depth, rounds;
-  ws_au64_t *leaves;
-} node_t;
-
-static void run_node(void *node_arg)
-{
-  const node_t *node = node_arg;
-  if (node->depth == 0) {
-    test_count_task(node->leaves);
-    return;
-  }
-  node_t child = {.pool = node->other, .other = node->pool, .depth = node->depth - 1, .leaves = node->leaves};
-  batch_t batch;
-  batch_begin(&batch, FAN);
-  for (uint32_t i = 0; i < FAN; i++)
-    batch_push(&batch, node->pool, run_node, &child);
-  batch_end(&batch, node->pool);
-}
-
-static ws_au64_t failures; ///< trees that have not reached all their leaves
-
-static void *run_trees(void *node_arg)
-{
-  node_t root = *(node_t *)node_arg;
-  uint64_t leaves_due = root.roots;
-  for (uint32_t i = 0; i < root.depth; i++)
-    leaves_due *= FAN;
-  for (uint32_t round = 0; round < root.rounds; round++) {
-    ws_au64_t leaves = {0};
-    root.leaves = &leaves;
-    batch_t batch;
-    batch_begin(&batch, root.roots);
-    for (uint32_t i = 0; i < root.roots; i++)
-      batch_push(&batch, root.pool, run_node, &root);
-    batch_end(&batch, root.pool);
-    if (test_value(&leaves) != leaves_due)
-      test_count_task(&failures);
-  }
-  return NULL;
-}
-
-/// Which pools can run such trees. The task pools of the host queue behind a worker that waits.
-typedef enum { ANY, NOT_BEHIND, HELPS } needs_t;
-static const struct {
-  int workers;
-  uint32_t roots, depth, rounds;
-  uint32_t threads; ///< that push roots
-  bool two_pools;
-  needs_t needs;
-} trees[] = {
-    {0, 2, 3, 20, 1, false, ANY},          {2, 1, 1, 500, 1, false, NOT_BEHIND},
-    {24, 1, 3, 100, 1, false, NOT_BEHIND}, {2, 1, 3, 100, 1, false, HELPS},
-    {1, 1, 3, 100, 1, false, HELPS},       {2, 20, 2, 50, 1, false, HELPS},
-    {2, 1, 2, 100, 1, true, HELPS},        {2, 2, 2, 50, 4, false, HELPS},
-};
+/// Which pools can run such jobs. The task pools of the host queue behind a worker that waits.
+typedef enum { NOT_BEHIND, HELPS } needs_t;
 
 static bool can_run(needs_t needs)
 {
-  return needs == ANY || (needs == NOT_BEHIND && !CONTRACT_TASKS)
+  return (needs == NOT_BEHIND && !CONTRACT_TASKS)
          || contract_ours_only("needs a worker that runs the jobs it waits for");
-}
-
-CONTRACT_CASE(trees_of_jobs)
-{
-  for (size_t i = 0; i < TEST_COUNT(trees); i++) {
-    if (!can_run(trees[i].needs))
-      continue;
-    tpool_t *pool = contract_pool(trees[i].workers);
-    tpool_t *other = trees[i].two_pools ? contract_pool(trees[i].workers) : pool;
-    node_t root = {.pool = pool, .other = other, .roots = trees[i].roots};
-    root.depth = trees[i].depth;
-    root.rounds = trees[i].rounds;
-    failures = (ws_au64_t){0};
-    test_in_threads(trees[i].threads, run_trees, &root);
-    if (test_value(&failures) > 0)
-      printf("trees[%zu]\n", i);
-    CU_ASSERT_EQUAL(test_value(&failures), 0);
-    contract_end(pool);
-    if (other != pool)
-      contract_end(other);
-  }
 }
 
 /// A slot: a job that receives, one that transmits when it is told, and what they count.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file pools.c
-/// Every shape: many pools, many threads that push, what a joiner sees and what it may run, and whose memory
-/// a batch is in.
+/// Every shape: where a pool may stand, what a joiner sees and what it may run, and whose memory a batch is
+/// in. Threads that come and go: stress/test_stress_joins.c.
 
 #include "contract.h"
 
@@ -23,25 +23,6 @@ CONTRACT_CASE(pool_anywhere_in_memory)
     CU_ASSERT_TRUE(contract_runs(&owner[i].pool, 50));
     CU_ASSERT_TRUE(owner[i].before == 17 && owner[i].after == 17);
   }
-}
-
-static ws_au64_t failures;
-
-static void *push_batches(void *pool)
-{
-  for (uint32_t round = 0; round < 16; round++)
-    if (!contract_runs(pool, 1 + 2 * round))
-      test_count_task(&failures);
-  return NULL;
-}
-
-CONTRACT_CASE(threads_that_push_come_and_go)
-{
-  tpool_t *pool = contract_pool(3);
-  for (uint32_t round = 0; round < 80; round++)
-    test_in_threads(6, push_batches, pool);
-  CU_ASSERT_EQUAL(test_value(&failures), 0);
-  contract_end(pool);
 }
 
 typedef struct {

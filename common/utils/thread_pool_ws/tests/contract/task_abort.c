@@ -32,12 +32,6 @@ CONTRACT_CASE(push_takes_any_number_and_abort_runs_them)
   CU_ASSERT_TRUE(all_ran(NULL));
 }
 
-typedef struct {
-  tpool_t *pool;
-  ws_au64_t ran, pushed;
-  ws_au32_t stop;
-} scene_t;
-
 /// The same tpool_t serves again after its end, with one worker or with none.
 CONTRACT_CASE(pool_starts_again_after_its_abort)
 {
@@ -64,35 +58,6 @@ CONTRACT_CASE(a_push_after_the_abort_runs_its_task)
   push_alone(pool, test_count_task, &here);
   CU_ASSERT_EQUAL(test_value(&here), 1);
   free(pool);
-}
-
-static void *push_until_told(void *scene_arg)
-{
-  scene_t *scene = scene_arg;
-  while (!ws_load_acquire(&scene->stop)) {
-    ws_add_acq_rel(&scene->ran, contract_runs(scene->pool, 4) ? 4 : 0);
-    ws_add_acq_rel(&scene->pushed, 4);
-  }
-  return NULL;
-}
-
-/// The radio unit's thread of the host goes on while its pool is ended.
-CONTRACT_CASE(abort_while_a_thread_pushes_and_joins)
-{
-  if (!contract_ours_only("the host's own frees its queues under a thread that pushes"))
-    return;
-  for (uint32_t round = 0; round < 80; round++) {
-    scene_t scene = {.pool = contract_pool(2)};
-    test_threads_t threads = {0};
-    test_spawn(&threads, push_until_told, &scene);
-    while (test_value(&scene.pushed) < 4 * (round % 8))
-      sched_yield();
-    abortTpool(scene.pool);
-    ws_store_release(&scene.stop, 1);
-    test_join(&threads);
-    CU_ASSERT_EQUAL(test_value(&scene.ran), test_value(&scene.pushed));
-    free(scene.pool);
-  }
 }
 
 TEST_MAIN("task_abort")

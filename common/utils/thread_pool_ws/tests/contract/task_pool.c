@@ -1,90 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file task_pool.c
-/// Shapes B: completions by hand, joins without tasks or without a pool, the worker's number, and the last
-/// task of a batch in the caller.
+/// Shapes B: joins after the pool's end, the worker's number, and the last task of a batch in the caller.
+/// Completions by hand, and answers that are never joined: explore.
 
 #include "contract.h"
-
-/// Like callers that arm many and need few: no memory may be allocated (the leak checker), and none is
-/// joined.
-CONTRACT_CASE(group_is_armed_and_never_joined)
-{
-  enum { NEVER = 16 };
-  tpool_t *pool = contract_pool(2);
-  for (uint32_t round = 0; round < 200; round++) {
-    static batch_t never[NEVER];
-    batch_t used;
-    ws_au64_t ran = {0};
-    for (uint32_t i = 0; i < NEVER; i++)
-      batch_begin(&never[i], 1 + i);
-    batch_begin(&used, 2);
-    batch_push(&used, pool, test_count_task, &ran);
-    batch_complete(&never[round % NEVER], 1);
-    batch_push(&used, pool, test_count_task, &ran);
-    batch_end(&used, pool);
-    CU_ASSERT_EQUAL(test_value(&ran), 2);
-    memset(never, 0xDD, sizeof(never));
-  }
-  contract_end(pool);
-}
-
-/// Some of the units are tasks. The thread that pushes completes the others, one by one or at once.
-CONTRACT_CASE(group_is_completed_in_part_or_wholly_by_hand)
-{
-  tpool_t *pool = contract_pool(2);
-  const bool joins_none = contract_ours_only("a join of no units may never return in the host's own");
-  for (uint32_t round = 0; round < 1000; round++) {
-    const uint32_t tasks = round % 5, alone = round % 3, together = round % 7;
-    batch_t batch;
-    ws_au64_t ran = {0};
-    if (tasks + alone + together == 0 && !joins_none)
-      continue;
-    batch_begin(&batch, tasks + alone + together);
-    for (uint32_t i = 0; i < tasks; i++)
-      batch_push(&batch, pool, test_count_task, &ran);
-    for (uint32_t i = 0; i < alone; i++)
-      batch_complete(&batch, 1);
-    if (together > 0)
-      batch_complete(&batch, together);
-    batch_end(&batch, pool);
-    CU_ASSERT_EQUAL(test_value(&ran), tasks);
-  }
-  contract_end(pool);
-}
-
-typedef struct {
-  batch_t batch;
-  ws_au32_t next;
-  uint64_t plain[8];
-} shared_t;
-
-static void *complete_here(void *shared_arg)
-{
-  shared_t *shared = shared_arg;
-  const uint32_t i = ws_add_relaxed(&shared->next, 1);
-  shared->plain[i] += i + 1;
-  batch_complete(&shared->batch, 1);
-  return NULL;
-}
-
-/// Threads of no pool complete; the joiner sees what each of them wrote, not only the last one's.
-CONTRACT_CASE(completers_writes_are_visible_to_the_joiner)
-{
-  static shared_t shared;
-  for (uint32_t round = 1; round <= 200; round++) {
-    test_threads_t threads = {0};
-    uint32_t wrong = 0;
-    ws_store_relaxed(&shared.next, 0); // relaxed: no other thread is there
-    batch_begin(&shared.batch, 8);
-    for (uint32_t i = 0; i < 8; i++)
-      test_spawn(&threads, complete_here, &shared);
-    batch_end(&shared.batch, NULL);
-    for (uint64_t i = 0; i < 8; i++)
-      wrong += shared.plain[i] != round * (i + 1);
-    CU_ASSERT_EQUAL(wrong, 0);
-    test_join(&threads);
-  }
-}
 
 /// Nothing of the pool is needed to join what is complete: the pool may be gone, and another in its place.
 CONTRACT_CASE(join_comes_after_the_end_of_the_pool)

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_tpool_params.c
-/// OAI's parameter string: what is read, what is refused and how that is said, strings drawn by chance, and
-/// the entries that are ours.
+/// OAI's parameter string: what is read, what is refused and how that is said. The entries that are ours,
+/// beside the cores: contract/settings.c, and by themselves: unit/setup/test_config.c.
 #include "../../shim/common/ws_tpool_params.h"
 #include "../support/ws_test.h"
 
 static ws_tpool_params_t prepared(void)
 {
-  ws_tpool_params_t params = {.settings = test_settings(1)};
-  params.settings.spin = WS_SPIN_FIXED; // what no entry here gives
-  params.settings.spin_cpu_max_percent = 33;
-  return params;
+  return (ws_tpool_params_t){.settings = test_settings(1)};
 }
 
 /// @return whether @p text gives exactly these cores
@@ -101,39 +98,6 @@ TEST_CASE(entries_are_numbered_as_they_stand)
   CU_ASSERT_EQUAL_FATAL(params.count, 3);
   CU_ASSERT_TRUE(params.entry[0] == 2 && params.entry[1] == 5 && params.entry[2] == 7);
   ws_tpool_params_free(&params);
-}
-
-/// @return the settings of @p text, which must hold two floating threads
-static ws_settings_t applied(const char *text)
-{
-  ws_tpool_params_t params = prepared();
-  CU_ASSERT_EQUAL_FATAL(ws_tpool_params_read(&params, text), 0);
-  CU_ASSERT_TRUE(params.count == 2 && params.cores[0] == -1 && params.cores[1] == -1 && !params.says_inline);
-  ws_tpool_params_free(&params);
-  return params.settings;
-}
-
-/// The entries themselves: tests/unit/setup/test_config.c.
-TEST_CASE(settings_anywhere_beside_the_cores)
-{
-  ws_settings_t settings = applied("-1,-1");
-  CU_ASSERT_TRUE(settings.spin == WS_SPIN_FIXED && settings.spin_cpu_max_percent == 33);
-  settings = applied("spin=off,-1,-1");
-  CU_ASSERT_TRUE(settings.spin == WS_SPIN_OFF && settings.spin_cpu_max_percent == 33);
-  settings = applied("-1, SPIN = Auto ,-1,spin_cpu_max=7");
-  CU_ASSERT_TRUE(settings.spin == WS_SPIN_AUTO && settings.spin_cpu_max_percent == 7);
-  settings = applied("-1,report=1,-1,");
-  CU_ASSERT_TRUE(settings.report && settings.spin == WS_SPIN_FIXED);
-  CU_ASSERT_EQUAL(test_warnings.count, 0);
-  CU_ASSERT_TRUE(gives("n,spin=auto", 0, NULL, true));
-}
-
-/// The process goes on.
-TEST_CASE(an_invalid_setting_is_no_invalid_list)
-{
-  CU_ASSERT_EQUAL(applied("-1,spin=soon,-1,spin=auto").spin, WS_SPIN_OFF);
-  CU_ASSERT_TRUE(test_warnings.count == 1 && test_warnings_with("entry 2 \"spin=soon\": invalid") == 1);
-  CU_ASSERT_EQUAL(applied("-1,spinner,-1").spin, WS_SPIN_OFF);
 }
 
 TEST_MAIN("tpool_params")

@@ -30,8 +30,7 @@ static void ws_relax_seam(void)
 static void ws_os_yield_seam(void)
 {
   world.offers++;
-  world.now_ns += YIELD_NS + world.wanted_ns;
-  world.wanted_ns = 0;
+  world.now_ns += YIELD_NS;
 }
 
 /// What a push does that comes while a worker looks.
@@ -46,12 +45,12 @@ static bool ws_work_visible_seam(ws_tasks_t *tasks)
 
 static bool ws_may_spin_seam(const struct ws_pool_s *seen, uint32_t more)
 {
-  return more > 0 ? __real_ws_may_spin(seen, more) : world.may;
+  return more == 0 || __real_ws_may_spin(seen, more);
 }
 
 static bool ws_process_awake_leave_seam(uint32_t limit)
 {
-  return !world.may;
+  return false;
 }
 
 static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
@@ -90,7 +89,6 @@ void world_begin(ws_spin_t spin)
   world_worker.pool = &world_pool;
   world.now_ns = 1000 * MS;
   world.visible_ns = UINT64_MAX;
-  world.may = true;
   world.waking_ns = 20 * US;
 }
 

@@ -22,8 +22,7 @@ typedef struct {
   bool pushed; ///< it has been announced
   uint64_t taken_ns; ///< the next iteration lasts so much longer: another thread has the CPU
   uint32_t offers; ///< times that it offered its CPU to threads of its priority
-  uint64_t wanted_ns; ///< at the next offer one runs for so long
-  bool may, producer_here;
+  bool producer_here;
   uint64_t comes_ns; ///< the producer is here from then on; 0 = never
   uint64_t waking_ns; ///< how long a wake takes
   uint64_t late_ns; ///< sum: from a burst to its first instruction

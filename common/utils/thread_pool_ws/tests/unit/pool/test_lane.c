@@ -189,32 +189,4 @@ TEST_CASE(lanes_of_the_last_round_are_inherited)
   test_destroy(late.pool);
 }
 
-static void push_late(void *pusher_arg)
-{
-  push_and_end(pusher_arg);
-}
-
-static void *set_late_push(void *pusher_arg)
-{
-  pthread_setspecific(late_key, pusher_arg);
-  return push_and_end(pusher_arg);
-}
-
-/// A destructor of the thread's own data pushes after the thread has left its lane.
-TEST_CASE(push_from_a_thread_that_ends)
-{
-  ws_au64_t count = {0};
-  ws_settings_t settings = test_settings(1);
-  settings.lanes = 1;
-  pusher_t pusher = {.pool = test_create(&settings), .count = &count, .tasks = 2};
-  pthread_key_create(&late_key, push_late);
-  for (uint32_t i = 0; i < 20; i++)
-    test_in_threads(1, set_late_push, &pusher);
-  CU_ASSERT_EQUAL(ws_pool_wait(pusher.pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), 80);
-  CU_ASSERT_EQUAL(test_stats(pusher.pool).lanes_used, 1);
-  pthread_key_delete(late_key);
-  test_destroy(pusher.pool);
-}
-
 TEST_MAIN_SEAMS("lane", SEAM(pthread_key_delete), SEAM(pthread_key_create))

@@ -291,55 +291,6 @@ TEST_CASE(too_fine_a_grid_is_left)
   }
 }
 
-// The pattern in which bursts come: found with its period and the number of its phases.
-
-#define JITTER_NS_MAX 50000u
-#define ROUNDS 400u
-
-/// @return whether a pattern with the period and as many bursts as @p given is found of @p count arrivals.
-/// Where its phases lie, and how often each comes: test_predict.c, by what is predicted.
-static bool finds(series_t given, uint32_t count)
-{
-  uint64_t arrival[WS_ARRIVALS];
-  given.slot = test_random(&given.random) % 10;
-  for (uint32_t i = 0; i < count; i++)
-    arrival[i] = series_next(&given);
-  ws_pattern_t result;
-  return ws_period_find(arrival, count, &result) && result.bursts == series_bursts(&given)
-         && fabs(result.period_ns - series_period_ns(&given)) < ((double)given.jitter_ns + 100);
-}
-
-/// @return in what share of ROUNDS series with jitters up to @p jitter_ns the pattern is found
-static double found(const char *slots, double present, uint32_t jitter_ns, uint32_t count)
-{
-  uint64_t random = series_seed();
-  uint32_t right = 0;
-  for (uint32_t i = 0; i < ROUNDS; i++) {
-    const int64_t jitter = (int64_t)(test_random(&random) % (jitter_ns + 1));
-    series_t given = series_of(slots, jitter, test_random(&random));
-    given.present = present;
-    right += finds(given, count);
-  }
-  printf("\n  %-10s %3.0f %% present, jitter <= %2u us, %u arrivals: %u of %u ", slots, 100 * present,
-         jitter_ns / 1000, count, right, ROUNDS);
-  return (double)right / ROUNDS;
-}
-
-/// One slot in ten is missing in the last pattern: with much jitter hardly told from a slot that comes nine
-/// times in ten.
-TEST_CASE(patterns_with_jitter_and_missing_bursts)
-{
-  static const char *const nearly_full = "UUUUUUUUUD";
-  for (uint32_t i = 0; i < TEST_COUNT(pattern); i++) {
-    CU_ASSERT_TRUE(found(pattern[i], 1, 10000, 32) == 1);
-    CU_ASSERT_TRUE(found(pattern[i], 1, JITTER_NS_MAX, 32) >= 0.98);
-    CU_ASSERT_TRUE(found(pattern[i], 1, JITTER_NS_MAX, WS_ARRIVALS) >= 0.98);
-    CU_ASSERT_TRUE(found(pattern[i], 0.8, JITTER_NS_MAX, WS_ARRIVALS) >= 0.95);
-  }
-  CU_ASSERT_TRUE(found(nearly_full, 1, JITTER_NS_MAX, WS_ARRIVALS) >= 0.95);
-  CU_ASSERT_TRUE(found(nearly_full, 0.8, JITTER_NS_MAX, WS_ARRIVALS) >= 0.5);
-}
-
 /// However they fall, what is found lies within what was given.
 TEST_CASE(any_times_give_a_sound_pattern_or_none)
 {

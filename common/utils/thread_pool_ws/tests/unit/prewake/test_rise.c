@@ -148,51 +148,6 @@ TEST_CASE(a_new_mode_holds_at_once)
   CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
 }
 
-/// @return how many of the next @p bursts a timer wakes the worker for
-static uint32_t rises_of(series_t *series, uint32_t bursts)
-{
-  const uint32_t before = world.rises;
-  world_bursts(series, bursts);
-  return world.rises - before;
-}
-
-/// Ten lost bursts, ten late ones in a row, a jump of the clock: soon after, the worker is awake for each
-/// burst.
-TEST_CASE(a_disturbance_is_over_soon)
-{
-  world_begin(WS_SPIN_AUTO);
-  series_t series = world_slots(5 * US);
-  world_bursts(&series, 1500);
-  for (uint32_t i = 0; i < 10; i++)
-    series_next(&series);
-  world_bursts(&series, 64);
-  CU_ASSERT_TRUE(rises_of(&series, 20) >= 19);
-  series_shift(&series, 200 * US);
-  world_bursts(&series, 10);
-  series_shift(&series, -(int64_t)(200 * US));
-  world_bursts(&series, 64);
-  CU_ASSERT_TRUE(rises_of(&series, 20) >= 19);
-  series_shift(&series, 200 * US);
-  world_bursts(&series, 64);
-  const uint64_t late_ns = world.late_ns;
-  CU_ASSERT_TRUE(rises_of(&series, 20) >= 19);
-  CU_ASSERT_TRUE(world.late_ns - late_ns < 20 * world.waking_ns / 5);
-  CU_ASSERT_EQUAL(world_prewake.rhythm.outlook.state, WS_PATTERN_LOCKED);
-}
-
-/// Its timer would stop the producer just before the burst.
-TEST_CASE(pinned_to_the_producers_cpu)
-{
-  world_begin(WS_SPIN_AUTO);
-  series_t series = world_slots(5 * US);
-  world_bursts(&series, 100);
-  CU_ASSERT_TRUE(plans());
-  world.producer_here = true;
-  CU_ASSERT_FALSE(plans());
-  world_worker.cpu = -1; // it floats: it leaves that CPU
-  CU_ASSERT_TRUE(plans());
-}
-
 TEST_CASE(hot_leaves_no_debt)
 {
   world_begin(WS_SPIN_HOT);

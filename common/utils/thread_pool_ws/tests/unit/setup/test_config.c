@@ -130,6 +130,9 @@ TEST_CASE(entries)
   CU_ASSERT_EQUAL(test_warnings_with("spin_cpu_max=\"101\": invalid (valid: "), 1);
   CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "1") == 0 && settings.live);
   CU_ASSERT_TRUE(ws_settings_entry(&settings, "live", "2") == -EINVAL && !settings.live);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "keep_affinity", "1") == 0 && settings.keep_affinity);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "keep_affinity", "0") == 0 && !settings.keep_affinity);
+  CU_ASSERT_TRUE(ws_settings_entry(&settings, "keep_affinity", "no") == -EINVAL && settings.keep_affinity);
   CU_ASSERT_TRUE(ws_settings_entry(&settings, "record_mb", "65536") == 0 && settings.record_mb == 65536);
   static const char *const wrong[] = {"0", "65537", "-1", "64M", "", "99999999999999999999"};
   for (uint32_t i = 0; i < TEST_COUNT(wrong); i++) {
@@ -211,23 +214,6 @@ TEST_CASE(variables)
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     const ws_settings_t settings = environment(rows[i].spin, rows[i].cpu_max, rows[i].report);
     CU_ASSERT_TRUE(is_given(&settings, &rows[i].given));
-  }
-}
-
-/// After a text that is invalid no worker changes its affinity.
-TEST_CASE(workers_keep_their_affinity)
-{
-  static const struct {
-    const char *text;
-    bool keeps;
-    int result;
-  } rows[] = {{"0", false, 0}, {"1", true, 0}, {"no", true, -EINVAL}};
-  for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
-    ws_settings_t settings = fresh();
-    CU_ASSERT_FALSE(settings.keep_affinity);
-    CU_ASSERT_EQUAL(ws_settings_entry(&settings, "keep_affinity", rows[i].text), rows[i].result);
-    CU_ASSERT_EQUAL(settings.keep_affinity, rows[i].keeps);
-    CU_ASSERT_EQUAL(test_warnings_with("keep_affinity"), rows[i].result ? 1u : 0u);
   }
 }
 

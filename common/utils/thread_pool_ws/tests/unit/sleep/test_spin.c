@@ -49,19 +49,6 @@ TEST_CASE(no_more_than_the_cap)
   }
 }
 
-TEST_CASE(hot)
-{
-  world_begin(WS_SPIN_HOT);
-  for (uint32_t i = 0; i < 5; i++)
-    CU_ASSERT_TRUE(world_about(world_spun_in(100 * MS), 100 * MS));
-  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.capped), 0);
-  world.may = false; // no CPU to spare
-  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
-  world.may = true;
-  world.producer_here = true; // it would keep the producer off
-  CU_ASSERT_EQUAL(world_spun_in(SLOT_NS), 0);
-}
-
 TEST_CASE(during_a_phase)
 {
   world_begin(WS_SPIN_OFF);
@@ -143,17 +130,6 @@ TEST_CASE(a_real_time_spin_offers_its_cpu)
       CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
     }
   }
-}
-
-/// A host that takes the CPU for a moment looks like a thread of its priority that has run: the spin goes on.
-TEST_CASE(a_spin_whose_offer_is_accepted_goes_on)
-{
-  world_begin(WS_SPIN_AUTO);
-  world_worker.realtime = true;
-  world.wanted_ns = 10 * US; // far less than what counts as an interruption
-  ws_pool_phase_begin(&world_pool, 1);
-  CU_ASSERT_TRUE(world_about(world_spun_in(300 * US), 300 * US));
-  CU_ASSERT_EQUAL(world_count(&world_worker.queue.count.preempted), 0);
 }
 
 /// @return the allowance that a spin has used up

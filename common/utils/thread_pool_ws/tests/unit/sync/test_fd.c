@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fd.c
-/// Waits for descriptors: many of them, accept, bad input. What they promise besides are scenes
+/// Waits for descriptors: accept, bad input. What they promise besides are scenes
 /// (tests/scenes/sync_fd.c).
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -33,57 +31,6 @@ static void end(void)
 static void send_byte(int fd)
 {
   CU_ASSERT_EQUAL(write(fd, "x", 1), 1);
-}
-
-#define MANY 400u
-
-static int event_fd[MANY];
-static ws_au32_t events_seen[MANY];
-
-static void wait_for_event(void *fd_arg)
-{
-  const int *fd = fd_arg;
-  uint64_t value = 0;
-  note(ws_fd_wait_until(*fd, POLLIN, NEVER) == POLLIN);
-  note(ws_fd_read(*fd, &value, sizeof value, 0) == (int64_t)sizeof value);
-  ws_add_relaxed(&events_seen[fd - event_fd], (uint32_t)value);
-}
-
-/// @return descriptors of events, as many of MANY as the process may have
-static uint32_t make_events(void)
-{
-  struct rlimit limit;
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  uint32_t count = 0;
-  while (count < MANY && (event_fd[count] = eventfd(0, EFD_NONBLOCK)) >= 0)
-    ws_store_relaxed(&events_seen[count++], 0);
-  return count;
-}
-
-/// Many fibers, each at a descriptor of its own; the events come in another order.
-TEST_CASE(test_many)
-{
-  begin(2);
-  const uint32_t count = make_events();
-  CU_ASSERT_FATAL(count >= 200);
-  for (uint32_t i = 0; i < count; i++)
-    push_fiber(wait_for_event, &event_fd[i], NULL);
-  CU_ASSERT(await_parked(count));
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t j = i * 7919 % count; // a prime number: each once
-    const uint64_t value = j + 1, left = count - i - 1;
-    CU_ASSERT_EQUAL(write(event_fd[j], &value, sizeof value), sizeof value);
-    if (left % 20 == 0)
-      CU_ASSERT(await_parked(left));
-  }
-  ws_pool_wait(scene.pool);
-  for (uint32_t i = 0; i < count; i++) {
-    CU_ASSERT_EQUAL(ws_load_relaxed(&events_seen[i]), i + 1);
-    close(event_fd[i]);
-  }
-  end();
 }
 
 static void accept_one(void *listener)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_dig.c
-/// A wait of a thread outside. Thieves are quicker at each of its steals, but leave tasks of its group.
+/// A wait of a thread outside. Thieves are quicker at each of its steals, but leave tasks of its group. What
+/// a thief remembers of a queue.
 #include "../../../base/ws_atomic.h"
 
 static bool cas(ws_au64_t *top, uint64_t *seen, uint64_t next);
@@ -41,6 +42,25 @@ TEST_CASE(a_late_wait_finds_what_is_left)
   CU_ASSERT_TRUE(ws_dig(&tasks, &queue, &task));
   CU_ASSERT_PTR_EQUAL(task.group, &group);
   CU_ASSERT_EQUAL(ws_deque_size(&queue.deque), OTHERS);
+}
+
+/// It need not look for tasks that it knows of, until the owner has taken as many; nor of another queue.
+TEST_CASE(a_thief_remembers_what_it_saw)
+{
+  static ws_cell_t cells[8];
+  ws_deque_t deque, other;
+  ws_steal_memo_t memo = {0};
+  ws_task_t task = {.func = test_empty_task};
+  ws_deque_init(&deque, cells, 8);
+  ws_deque_init(&other, cells, 8);
+  for (uint32_t i = 0; i < 4; i++)
+    ws_deque_push(&deque, &task, 1);
+  CU_ASSERT_EQUAL(ws_deque_steal(&deque, &memo, &task), WS_STEAL_GOT);
+  CU_ASSERT_EQUAL(memo.bottom - ws_load_relaxed(&deque.top), 3);
+  CU_ASSERT_TRUE(ws_memo_holds(&memo, &deque) && !ws_memo_holds(&memo, &other));
+  for (uint32_t i = 0; i < 3; i++)
+    CU_ASSERT_TRUE(ws_deque_take(&deque, &task));
+  CU_ASSERT_NOT_EQUAL(ws_deque_steal(&deque, &memo, &task), WS_STEAL_GOT);
 }
 
 TEST_MAIN("dig")
