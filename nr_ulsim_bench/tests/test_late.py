@@ -10,11 +10,25 @@ import time
 import pytest
 from golden_files import ROOT
 from test_live import put
-from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, SLEPT, WORKER, record, ring
+from test_trace_rings import (
+    FUNC,
+    GROUP,
+    JOIN,
+    JOINER,
+    PARK,
+    POOL,
+    REAL_NS,
+    RUN,
+    SLEEP,
+    SLEPT,
+    WORKER,
+    record,
+    ring,
+)
 
 from nrbench.live import cli
 from nrbench.live import record as layout
-from nrbench.live.page import CAUSES
+from nrbench.live.page import CAUSES, TO_DO
 from nrbench.live.record import BURST, BURST_BYTES, BURSTS_AT, EVENTS, MINUTE, MINUTE_BYTES, MINUTE_NS
 from nrbench.trace.record import TraceError
 from nrbench.trace.rings import Record
@@ -84,12 +98,24 @@ def test_the_layouts_are_those_of_the_pool():
 
     names = re.search(r"names\[\] = \{(.*?)\}", text("include/ws_ledger.h"), re.S)[1]
     notes = re.search(r"WS_NOTE_NONE,(.*?)\}", text("trace/ws_probe.h"), re.S)[1]
+    table = (ROOT / "docs/tracing.md").read_text().partition("| what to do |\n|---")[2].partition("\n\n")[0]
+    rows = [row.split(" |")[:3] for row in re.sub(r"\[(.*?)\]\(.*?\)", r"\1", table).split("\n| ")[1:]]
+    assert [(cause, to_do.strip(" `").replace("`", "")) for cause, _, to_do in rows] == [*TO_DO.items()]
     assert re.findall(r'"(.*?)"', names) == CAUSES and len(CAUSES) <= number("WS_JOURNAL_CAUSES") == 16
     assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 13)]
     assert layout.JOURNAL_MAGIC.decode() in text("record/ws_journal_write.h")
     assert layout.MAGIC.decode() in text("record/ws_file.c")
     assert number("WS_JOURNAL_PLACES") == layout.PLACES and number("WS_JOURNAL_ROWS") == layout.ROWS
     assert number("WS_JOURNAL_MINUTES") == layout.MINUTES and (BURST_BYTES, MINUTE_BYTES) == (128, 184)
+
+
+def test_the_report_of_a_record_has_the_causes_of_its_journal(tmp_path, tool):
+    """Of those whose ends it has: one was before, one is of another process."""
+    record(tmp_path, ring(JOINER, 7), ring(WORKER, 8, POOL << 16), name=NAME, **NOW)
+    journal(tmp_path, {}, {"end_ns": 1209}, {"pid": 8})
+    status, out, err = tool.run("report", tmp_path)
+    rows = [line.split(None, 5) for line in out.splitlines() if line.startswith("long task ")]
+    assert rows == [["long", "task", "1", "100.0%", "0.11", TO_DO["long task"]]] and status == 0, (out, err)
 
 
 def test_a_burst_its_causes_and_what_the_threads_did(tmp_path, late):

@@ -46,7 +46,7 @@ def folder(tmp_path):
 
 
 def test_it_has_a_traces_events(folder):
-    ((pid, _, table, notes, _),) = Record(folder).processes()
+    ((pid, _, table, notes, *_),) = Record(folder).processes()
     names = [KINDS[kind] for kind in table.kind]
     assert (
         pid == 7
@@ -72,7 +72,7 @@ def test_between_copies_events_are_lost_and_none_is_twice(tmp_path):
     record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
     record(tmp_path, ring(later[-EVENTS:], 7, head=len(later)))
     trace = Record(tmp_path)
-    ((*_, table, _, _),) = trace.processes()
+    ((*_, table, _, _, _),) = trace.processes()
     assert len(trace.lost) == 1 and table.epoch.nunique() == 2
     assert not table[table.kind != KINDS.index("push")].duplicated().any()
 
@@ -83,16 +83,17 @@ def test_a_window_has_all_events_since_its_begin(tmp_path):
     rings = ring(none + JOINER, 7, head=9 * EVENTS + 5), ring(WORKER, 8, POOL << 16)
     record(tmp_path, *rings, name="tpool-ws-7-1.record.24", since_ns=800)
     trace = Record(tmp_path)
-    ((*_, table, _, _),) = trace.processes()
-    assert not trace.lost and trace.first_ns == REAL_NS + 300 and len(table) == len(JOINER) + len(WORKER) + 1
+    ((*_, table, _, _, _),) = trace.processes()
+    assert not trace.lost and len(table) == len(JOINER) + len(WORKER) + 1 and table.whole.nunique() == 1
     assert list(table.kind).count(KINDS.index("push")) == 2
+    assert set(table.epoch[table.tid == 7]) == {2} and set(table.epoch[table.tid == 8]) == {1}
 
 
 def test_a_step_of_the_wall_clock_makes_no_event_twice(tmp_path):
     second = [(at + 10**4, *rest) for at, *rest in JOINER]
     record(tmp_path, ring(JOINER, 7), name="tpool-ws-7-1.record.0")
     record(tmp_path, ring([*JOINER, *second], 7), own_ns=600, real_ns=REAL_NS + 37 * 10**9)
-    ((*_, table, _, _),) = Record(tmp_path).processes()
+    ((*_, table, _, _, _),) = Record(tmp_path).processes()
     assert list(table.kind).count(KINDS.index("run_begin")) == 2
 
 

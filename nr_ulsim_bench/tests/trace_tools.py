@@ -27,7 +27,7 @@ CAUSED BY [auto-disc-source-ctf-fs: 'source.ctf.fs'] (fs.c:803)
 """
 
 
-def line(time_ns: int, tid: int, name: str, pid: int = 1, **fields: object) -> str:
+def line(time_ns: int, tid: int, name: str, /, pid: int = 1, **fields: object) -> str:
     """An event of the pool."""
     payload = ", ".join(f"{key} = {json.dumps(value)}" for key, value in fields.items())
     time = f"{time_ns // 10**9}.{time_ns % 10**9:09}"
@@ -38,7 +38,7 @@ def line(time_ns: int, tid: int, name: str, pid: int = 1, **fields: object) -> s
 def events_of(trace: Trace) -> list[dict]:
     """Those that the report reads, in order of time: all their columns, and the texts of rare ones."""
     found = []
-    for pid, _, table, notes, _ in trace.processes():
+    for pid, _, table, notes, *_ in trace.processes():
         texts = {note["place"]: note["text"] for note in notes}
         for place, event in enumerate(table.to_dict("records")):
             of = {"pid": pid, "kind": KINDS[event["kind"]], "text": texts.get(place, "")}

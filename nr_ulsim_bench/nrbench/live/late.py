@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from nrbench.live import record
 from nrbench.live.ab import seconds
@@ -108,7 +108,7 @@ def picture(piece: Piece, burst: SimpleNamespace) -> Iterator[str]:
         yield f"{names[0] if len(names) == 1 else f'{len(names)} threads':23} |{row}|"
 
 
-def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
+def covering(life: Sequence[Piece], burst: SimpleNamespace) -> Piece | None:
     """The file that reaches back furthest of those with the event that ended the burst."""
     found = []
     for piece in life:
@@ -119,9 +119,9 @@ def covering(life: list[Piece], burst: SimpleNamespace) -> Piece | None:
     return min(found, key=lambda of: of[0])[1] if found else None
 
 
-def life_of(burst: SimpleNamespace, lives: dict[str, list[Piece]]) -> list[Piece]:
+def life_of(burst: SimpleNamespace, lives: Mapping[str, Sequence[Piece]]) -> Sequence[Piece]:
     """Files of its process. In containers several may have the same number, also at a time."""
-    found = [(1 << 32, list[Piece]())]
+    found: list[tuple[int, Sequence[Piece]]] = [(1 << 32, ())]
     for name, life in lives.items():
         program, pid, begin_ns = NAMED.fullmatch(name).groups()  # type: ignore[union-attr]
         lived = int(begin_ns) - SKEW_NS < burst.real_ns < max(of.real_ns for of in life) + SKEW_NS
@@ -131,7 +131,7 @@ def life_of(burst: SimpleNamespace, lives: dict[str, list[Piece]]) -> list[Piece
     return min(found, key=lambda of: of[0])[1]
 
 
-def function(address: int, life: list[Piece]) -> str:
+def function(address: int, life: Sequence[Piece]) -> str:
     for piece in life:
         for path, (begin, end) in piece.images().items():
             if begin <= address < end:
@@ -140,7 +140,7 @@ def function(address: int, life: list[Piece]) -> str:
     return f"{address:#x}"
 
 
-def about(burst: SimpleNamespace, life: list[Piece]) -> Iterator[str]:
+def about(burst: SimpleNamespace, life: Sequence[Piece]) -> Iterator[str]:
     shares = [part * burst.over_ns / 65535 for part in burst.part]
     yield (
         f"{clock(burst.real_ns - burst.length_ns, 6)} {burst.program}[{burst.pid}] pool {burst.pool}: "

@@ -39,11 +39,25 @@ VALID = "spin=off, spin=auto, spin=fixed:<us>, spin=hot, spin_cpu_max=<percent>,
 VALID += "cap=<workers; 0: as CPUs allow>, deadline_us=<auto, or us; 0: none>, record=1"
 WAKES = "task spread hint stuck timer all cap enough".split()
 TIMERS = ("in time", "late", "for nothing")
-CAUSES = (
-    "slow wake,called late,no CPU,asleep in a task,no CPU or asleep,quota,long task,longer work,more work,"
-    "too few threads,other burst,other pool,serial time,started late,unknown"
-).split(",")
-CAUSES += [UNSEEN := "not examined"]
+TO_DO = {  # about each cause of a late burst, in the order of ws_cause_t; docs/tracing.md has the same words
+    "slow wake": "pre-wake, idle states (doctor)",
+    "called late": "report it: it is the pool's own decision",
+    "no CPU": "isolate CPUs, real-time class, a smaller load",
+    "asleep in a task": "take the lock, the blocking call or the sleep out of the task",
+    "no CPU or asleep": "a kernel with CONFIG_SCHED_INFO; then as the two above",
+    "quota": "raise cpu.max, or fewer threads",
+    "long task": "its input, or its code",
+    "longer work": "the input; slower CPUs, as two virtual ones of a core (doctor)",
+    "more work": "a longer deadline, more threads",
+    "too few threads": "more threads or CPUs, or a longer deadline",
+    "other burst": "priorities, a pool for each",
+    "other pool": "threads of that pool",
+    "serial time": "its code, more pushes at once",
+    "started late": "the code before it",
+    "unknown": "a trace",
+    (UNSEEN := "not examined"): "",
+}
+CAUSES = [*TO_DO]
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram
 POOLS, WORKERS = 1024, 128
 REQUEST_AT, PARTS_AT, PART_BYTES, ID_AT = 88, 4096, 31040, 8

@@ -31,7 +31,7 @@ BEGIN = "only from here on, in seconds after the begin of the recording"
 DEADLINE = "slots that take longer are late (default: 1.25 x the median of those with the same phases)"
 PHASE = "show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable"
 SLOT = (
-    "only this slot and what is around it; #n is the n-th of that name, from 0. #n alone is a burst "
+    "only this slot and what is around it; #n is the n-th of that name, from 0. #SECONDS is a burst "
     "(default: the whole trace)"
 )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from nrbench.judge import late
+from nrbench.live.page import TO_DO
 from nrbench.trace.process import Process, Window
 from nrbench.trace.reader import KINDS, Trace
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
@@ -92,44 +93,47 @@ def step(walk: Walk, at: int, is_worker: bool, pushed: int | None) -> tuple[str,
     return "push" if pushing else "serial", prev
 
 
+def durations(walk: Walk, spans: Sequence[Span]) -> list[int]:
+    return [walk.time[span.end] - walk.time[span.begin] for span in spans]
+
+
 def phase_summary(process: Process, kind: Any) -> Summary:
-    """Of a kind of phase or burst. Those are counted of which all events are in the trace."""
+    """Of a kind of phase or burst. Those are counted of whose thread all events are in the trace, and what
+    other threads did for them if theirs are, too."""
     walk = process.walk
-    of_kind = [span for span in walk.spans if span.kind == kind]
-    numbers = walk.kinds()[[span.number for span in of_kind]]
-    tasks = process.tasks[process.tasks.kind == max(numbers)] if max(numbers) >= 0 else process.tasks[:0]
-    spans = [span for span in of_kind if span.is_valid]
-    count = len(spans)
-    path = sum((critical_path(walk, span, process.workers) for span in spans), Counter[str]())
-    pushed = sum(span.tasks for span in spans)
-    durations_ns = [walk.time[span.end] - walk.time[span.begin] for span in spans]
+    of_kind = [span for span in process.spans if span.kind == kind]
+    tasks = process.tasks[process.tasks.kind == process.first.get(kind, -2)]
+    spans, known = [of for of in of_kind if of.is_valid], [of for of in of_kind if of.is_known]
+    path = sum((critical_path(walk, span, process.workers) for span in known), Counter[str]())
+    pushed = sum(span.tasks for span in known)
     return {
         "name": process.whole(process.kind_label(kind)),
         "kind": kind if isinstance(kind, str) else "burst",
         "pid": process.pid,
-        "count": count,
-        "missing": len(of_kind) - count,
-        "duration": distribution(durations_ns),
+        "count": len(spans),
+        "missing": len(of_kind) - len(spans),
+        "duration": distribution(durations(walk, spans)),
         "tasks": pushed,
-        "tasks_each": share(pushed, count),
+        "tasks_each": share(pushed, len(known)),
         "start_lag": distribution(tasks.lag),
         "task_time": distribution(tasks.time[tasks.time >= 0]),
         "steal_share": share(int(tasks.is_stolen.sum()), len(tasks)),
-        "at_once": share(float(tasks.own.clip(lower=0).sum()), sum(durations_ns)),
+        "at_once": share(float(tasks.own.clip(lower=0).sum()), sum(durations(walk, known))),
         "critical_path": {
-            "mean_us": {part: share(path[part] / 1e3, count) for part in PATH_PARTS},
+            "count": len(known),
+            "mean_us": {part: share(path[part] / 1e3, len(known)) for part in PATH_PARTS},
             "share": {part: share(path[part], path.total()) for part in PATH_PARTS},
         },
     }
 
 
 def pool_summary(process: Process, pool: int) -> Summary:
-    is_own = process.events.pool == pool
+    is_own = process.is_shown & (process.events.pool == pool)
     kinds = process.events.kind[is_own].value_counts().rename(dict(enumerate(KINDS)))
     by_timer = process.events.by_timer[is_own & process.is_of("unpark")]
     unparks = by_timer.clip(upper=2).value_counts()
     wakes, time = process.walk.wakes, np.asarray(process.walk.time)
-    wakes = wakes[wakes.pool == pool]
+    wakes = wakes[(wakes.pool == pool) & process.is_shown[wakes.up]]
     about = process.started.get(pool)
     return {
         "name": process.whole(process.pool_label(pool)),
@@ -173,6 +177,8 @@ def waits(process: Process, window: Window) -> Counter[str]:
 
 def reason(process: Process, window: Window, alike: list[Window]) -> str:
     """What took so much longer than in those that are alike, in words."""
+    if not window.is_known:
+        return "not known: events of other threads are missing"
     usual = [waits(process, one) for one in alike[:: -(-len(alike) // COMPARED)]]
     path = waits(process, window)
     parts = (*PATH_PARTS, BETWEEN)
@@ -208,7 +214,7 @@ def tail_of(times_ns: Any) -> dict[str, Any]:
 
 def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float | None) -> Summary:
     """Of slots, or of bursts where there are no slots: how many are late; which are the slowest, and why."""
-    every = [(process, window) for process in processes for window in process.windows]
+    every = [(process, window) for process in processes for window in process.shown]
     kind = max((window.kind for _, window in every if window.kind != "phase"), default="")
     alike = defaultdict[tuple[Process, str], list[Window]](list)
     for process, window in every:
@@ -217,6 +223,7 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
     rows, slowest = [], list[Summary]()
     for (process, name), windows in alike.items():
         whole = [window for window in windows if window.is_valid]
+        known = [window for window in windows if window.is_known]
         times_ns = np.array([window.duration_ns for window in whole])
         times = distribution(times_ns)
         limit_us, count = late(times_ns / 1e3, deadline_us)
@@ -227,10 +234,20 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
         for window in sorted(whole, key=lambda window: -window.duration_ns)[:SLOWEST]:
             at_s, us = (window.begin_ns - first_ns) / 1e9, window.duration_ns / 1e3
             of = dict(name=process.whole(window.name), kind=kind, pid=process.pid, at_s=at_s, duration_us=us)
-            more = dict(usual_us=times["p50_us"], is_late=us > limit_us, cause=(process, window, whole))
+            more = dict(usual_us=times["p50_us"], is_late=us > limit_us, cause=(process, window, known))
             slowest.append(of | more)
     slowest = sorted(slowest, key=lambda of: -of["duration_us"])[:SLOWEST]
     return {"slots": rows, "slowest": [of | {"cause": reason(*of["cause"])} for of in slowest]}
+
+
+def causes(process: Process) -> Iterator[Summary]:
+    """Late bursts by their main causes, as the process has judged them: of its tracepoint, or its journal."""
+    begin_ns, end_ns = process.part
+    late = [note for note in process.notes["late_burst"] if begin_ns <= note["time"] <= end_ns]
+    for cause, count in Counter(note["text"] for note in late).most_common():
+        over_us = sum(note["over_ns"] for note in late if note["text"] == cause) / 1e3
+        row = dict(name=process.whole(cause), pid=process.pid, count=count, share=share(count, len(late)))
+        yield row | dict(over_us=over_us, to_do=TO_DO.get(cause, ""))
 
 
 def nameless(process: Process) -> str:
@@ -244,20 +261,23 @@ def nameless(process: Process) -> str:
 
 
 def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | None = None) -> Summary:
-    phases, functions = list[Summary](), list[Summary]()
+    phases, functions, late_bursts = list[Summary](), list[Summary](), list[Summary]()
     for process in sorted(processes, key=lambda process: process.pid):
-        kinds = dict.fromkeys(span.kind for span in process.walk.spans)
+        kinds = dict.fromkeys(span.kind for span in process.spans)
         in_order = sorted(kinds, key=lambda kind: not isinstance(kind, str))  # phases first
         phases += [phase_summary(process, kind) for kind in in_order]
         functions += function_summaries(process)
+        late_bursts += causes(process)
     lost = {of: sum(one.number or 0 for one in trace.lost if one.what == of) for of in ("event", "packet")}
     return {
         **slot_figures(processes, trace.first_ns, deadline_us),
+        "causes": late_bursts,
         "phases": phases,
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
         **{f"lost_{of}s": count for of, count in lost.items()},
         "lost_stretches": len(trace.lost),
+        "lost_unknown": sum(one.number is None for one in trace.lost),
         "events": trace.event_count,
         "warnings": trace.warnings + [*filter(None, map(nameless, processes))],
     }

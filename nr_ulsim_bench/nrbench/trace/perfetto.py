@@ -19,16 +19,15 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 
 from nrbench.needed import STATUS
 from nrbench.trace.process import Process, Window, read
-from nrbench.trace.reader import CHUNK, FOREVER, NAMING, NOTHING, PHASE_KINDS, Stretch, Trace, progress
+from nrbench.trace.reader import CHUNK, FOREVER, NOTHING, Stretch, Trace, progress
 from nrbench.trace.record import TraceError
 from nrbench.trace.rings import open_trace
 from nrbench.trace.walk import KIND_OF, WAITS
 
 BEGIN, END, INSTANT = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_INSTANT
 COUNTER, MONOTONIC = TrackEvent.TYPE_COUNTER, pb.BUILTIN_CLOCK_MONOTONIC
-NOT_WHOLE, NO_END = " (events are missing)", " (its end is not in the trace)"
+NO_END = " (its end is not in the trace)"
 LEAD_NS = 20_000  # shown before and after a slot, at least
-MARGIN_NS = 10_000_000  # read before and after what is shown: what its threads are in
 # An event of the file. order: of those of one time; value: of a counter, or the place in Export.about.
 ROW = {"time": "i8", "order": "i4", "kind": "i1", "track": "i4", "name": "i4", "flow": "i4", "value": "i4"}
 Slice = tuple[int, int, str, dict[str, int]]
@@ -102,9 +101,8 @@ class Export:
         name = process.name or "process"
         parent = self.track(name, process={"pid": process.pid, "process_name": name})
         lanes: dict[str, list[Slice]] = defaultdict(list)
-        for window in process.windows:
-            text = window.name + NOT_WHOLE * (not window.is_valid)
-            lanes[window.track].append((window.begin_ns, window.end_ns, text, window.about))
+        for window in (window for window in process.windows if window.is_valid):
+            lanes[window.track].append((window.begin_ns, window.end_ns, window.name, window.about))
         for label, slices in lanes.items():
             self.lanes(label, parent, slices)
         for pool in process.pools:
@@ -134,7 +132,7 @@ class Export:
             named = names.map({name: self.name(name) for name in names.unique()}).to_numpy()
             about = {"name": named, "order": begin, "value": first_cpu + cpus[begin]}
             about["flow"] = self.flows(process, track, of.push.to_numpy())
-            self.slices(time[begin], ends[end], end, track=track[begin], **about)
+            self.slices(time[begin], ends[end], end + (end == begin), track=track[begin], **about)
         sent, up = walk.wakes.sent.to_numpy(), walk.wakes.up.to_numpy()
         about = {"name": self.name("woken"), "order": sent, "flow": self.flows(process, track, sent)}
         self.slices(time[sent], time[up], up, track=track[up], **about)
@@ -198,10 +196,9 @@ def awake(process: Process, pool: int) -> tuple[Any, Any, int]:
 
 
 def chosen(windows: list[Window], wanted: str) -> Window:
-    """The one of that name, of several processes the earliest: FRAME.SLOT, FRAME.SLOT#n, or #n for a burst; n
-    counts from 0."""
-    name = wanted.removesuffix("#0") or "#0"
-    found = [window for window in windows if window.name == name]
+    """The one of that name, of several processes the earliest: FRAME.SLOT, FRAME.SLOT#n (from 0), or #SECONDS
+    for a burst."""
+    found = [window for window in windows if window.name == wanted.removesuffix("#0")]
     if not found:
         names = dict.fromkeys(window.name for window in windows if window.kind != "phase")
         raise TraceError(f"--slot {wanted}: no such slot or burst; there are {', '.join([*names][:5])} ...")
@@ -211,15 +208,16 @@ def chosen(windows: list[Window], wanted: str) -> Window:
 def export(trace: Path, out: Path, slot: str | None, process: str | None, part: Stretch | None) -> int:
     """@param slot, part  only what happened in it; of a slot and shortly before and after
     @return 0; 2 if the trace was damaged and only a part of it is in the file"""
-    if slot is not None and not re.fullmatch(r"(\d+\.\d+)?(#\d+)?", slot or "none"):
-        raise TraceError(f"--slot {slot}: not FRAME.SLOT, FRAME.SLOT#n or #n")
+    if slot is not None and not re.fullmatch(r"\d+\.\d+(#\d+)?|#[\d.]+", slot):
+        raise TraceError(f"--slot {slot}: not FRAME.SLOT, FRAME.SLOT#n or #SECONDS")
     out.open("ab").close()  # what is wrong with it is known at once
     source, shown = open_trace(trace, part), part or (0, FOREVER - 1)
     if slot is not None and source.has_state and not slot.startswith("#"):  # without all the others
-        names = (*NAMING, *PHASE_KINDS)
-        found = read(Trace(trace, NOTHING, names), process)
-        at = chosen([window for one in found for window in one.windows], slot)
-        source = Trace(trace, (at.begin_ns - MARGIN_NS, at.end_ns + MARGIN_NS), names)
+        walks = (one.walk for one in read(Trace(trace, NOTHING), process))
+        slots = ((walk, of) for walk in walks for of in walk.slots[slot.partition("#")[0]])
+        ended = ((walk, of) for walk, of in slots if of.name == slot.removesuffix("#0") and of.end >= 0)
+        if times := [(walk.time[of.begin], walk.time[of.end]) for walk, of in ended]:
+            source = Trace(trace, min(times))
     processes = read(source, process)
     if slot is not None:
         window = chosen([window for one in processes for window in one.windows], slot)

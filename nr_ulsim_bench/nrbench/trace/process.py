@@ -3,14 +3,13 @@
 
 from collections import defaultdict
 from functools import cached_property
-from itertools import count
 from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from nrbench.live.record import function_at
-from nrbench.trace.reader import KINDS, NAMING, NOTHING, Event, Events, Trace
+from nrbench.trace.reader import EVERYWHERE, FOREVER, KINDS, NAMING, NOTHING, Event, Events, Stretch, Trace
 from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
@@ -24,11 +23,11 @@ class Window(NamedTuple):
 
     kind: str
     track: str  # of those that are alike
-    name: str  # of a slot as in its walk, of a burst #n
+    name: str  # of a slot as in its walk; of a burst # and when it began, in s, for --begin
     pid: int
     begin_ns: int
     end_ns: int
-    is_valid: bool  # all its events are in the trace
+    is_valid: bool  # its threads' events are in the trace
     about: dict[str, int]
     spans: list[Span]
 
@@ -40,6 +39,14 @@ class Window(NamedTuple):
     @property
     def duration_ns(self) -> int:
         return self.end_ns - self.begin_ns
+
+    @property
+    def is_known(self) -> bool:
+        """All threads' events are."""
+        return self.is_valid and all(span.is_known for span in self.spans)
+
+    def is_in(self, part: Stretch) -> bool:
+        return part[0] <= self.begin_ns and self.end_ns <= part[1]
 
 
 class Process:
@@ -54,7 +61,7 @@ class Process:
         self.label = f"{self.name or 'process'}[{self.pid}]"
         self.namespace = events.namespace
         self.alone = True  # no other process is in the trace
-        self.windows: list[Window] = []
+        self.first_ns, self.part = trace.first_ns, trace.part or (0, FOREVER)
         self.images = [(of["baddr"], of["memsz"], of["text"]) for of in self.notes["bin_info"]]
         libraries = ((*key.split(":", 1), size) for key, size in trace.noted("images", seen).items())
         self.images += [(int(base), size, path) for base, path, size in libraries]
@@ -70,11 +77,19 @@ class Process:
         self.workers: dict[int, tuple[int, int]] = dict(zip(last.index, zip(last.pool, last.worker)))
         del known, last
         self.pool_names = {pool: self.pool_name(pool) for pool in self.pools}
-        self.walk = Walk(self.events, events.is_whole)
+        self.is_shown: np.ndarray = self.events.time.between(*self.part).to_numpy()  # in the part asked for
+        self.walk = Walk(self.events, events.is_whole, events.lost_ns)
+        self.windows = [*windows_of(self)]
+        self.shown = [window for window in self.windows if window.is_in(self.part)]
+        self.spans = [window.spans[0] for window in self.shown if window.kind != "slot"]
+        self.first: dict[Any, int] = {}  # of each kind the number of the first that is known
+        for span in self.spans:
+            if span.is_known:
+                self.first.setdefault(span.kind, span.number)
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        return tasks_of(self.walk)
+        return tasks_of(self)
 
     def of(self, *kinds: str) -> pd.DataFrame:
         """Places, threads and workers of the events of these kinds."""
@@ -133,33 +148,37 @@ class Process:
         return []
 
 
-def tasks_of(walk: Walk) -> pd.DataFrame:
+def tasks_of(process: Process) -> pd.DataFrame:
     """A row for each task that ran; `kind` is that of the span in whose figures it counts, by its first
-    number. Times in ns, -1 where a push, an end or other events are not in the trace."""
+    number, -1 = none. Times in ns, -1 where a push or an end is not in the trace."""
+    walk, kinds = process.walk, np.full(process.walk.owners + 1, -1)
+    for span in (span for span in process.spans if span.is_known):
+        kinds[span.number] = process.first[span.kind]
     found: pd.DataFrame = walk.table[walk.table.pool != WAITS]
-    time, epoch, tid = (np.asarray(of) for of in (walk.time, walk.epoch, walk.tid))
+    found = found[process.is_shown[found.begin]]
+    time, tid = np.asarray(walk.time), np.asarray(walk.tid)
     begin, end, push = (found[name].to_numpy() for name in ("begin", "end", "push"))
     is_ended, is_pushed = found.is_ended.to_numpy(), push >= 0
-    found = found[["pool", "func", "push", "begin"]].assign(kind=walk.kinds()[found.owner])
+    found = found[["pool", "func", "push", "begin"]].assign(kind=kinds[found.owner])
     found["time"] = np.where(is_ended, time[end] - time[begin], -1)
-    is_whole = is_ended & (epoch[begin] == epoch[end])
-    found["own"] = np.where(is_whole, found.time - walk.table.inner_ns[found.index], -1)
+    found["own"] = np.where(is_ended, found.time - walk.table.inner_ns[found.index], -1)
     found["lag"] = np.where(is_pushed, time[begin] - time[push], -1)
     found["is_stolen"] = is_pushed & (tid[begin] != tid[push])
     return found
 
 
 def windows_of(process: Process) -> Iterator[Window]:
-    """Slots, and phases and bursts in order of their ends, which number the bursts."""
-    time, numbers, phases = process.walk.time, count(), defaultdict[Slot | None, list[Span]](list)
+    """Slots, and phases and bursts in order of their ends."""
+    time, phases = process.walk.time, defaultdict[Slot | None, list[Span]](list)
     for span in process.walk.spans:
         phases[span.slot].append(span)
-    for slot in (slot for slots in process.walk.slots.values() for slot in slots if slot.end >= 0):
+    for slot in (slot for slot in phases if slot and slot.end >= 0 and slot.is_seen):
         times = time[slot.begin], time[slot.end]
         yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about, phases[slot])
     for span in process.walk.spans:
         times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
-        kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{next(numbers)}")
+        at_s = (times[0] - process.first_ns) / 1e9
+        kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{at_s:.6f}")
         about = span.slot.about | {"id": span.id} if span.slot else {"tasks": span.tasks}
         yield Window(kind, label, name, process.pid, *times, span.is_valid, about, [span])
 
@@ -175,7 +194,9 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
         refuse(wanted, [*filter(is_wanted, every)], every)
     processes = [Process(events, trace) for events in trace.processes()]
     with_pool = [process for process in processes if not process.is_of(*NAMING[:2]).all()]
-    if trace.part and all(process.is_of(*NAMING).all() for process in processes):
+    if trace.part not in (None, NOTHING) and all(
+        process.is_of(*EVERYWHERE)[process.is_shown].all() for process in processes
+    ):
         lasts_s = (trace.last_ns - trace.first_ns) / 1e9
         raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
     if not with_pool:
@@ -191,7 +212,6 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     for process in chosen:
         process.alone = len(chosen) == 1
         process.others = images  # a forked child has its parent's, and the trace may not list them again
-        process.windows = [*windows_of(process)]
     return chosen
 
 

@@ -49,6 +49,7 @@ FIELDS = {
         (PROVIDER, "run_end", "arg"),
         (PROVIDER, "complete", "group"),
         (PROVIDER, "join_begin join_end", "pool group"),
+        (PROVIDER, "late_burst", "pool cause over_ns"),
         (PROVIDER, "symbol_processing_begin ulsch_decoding_begin", "frame slot id"),
         (PROVIDER, "symbol_processing_end ulsch_decoding_end", "frame slot id tasks"),
         (STATEDUMP, "procname", "procname"),
@@ -57,17 +58,20 @@ FIELDS = {
     for event in events.split()
 }
 # Columns that hold other fields, too: those of phases; of join_end the number of its thread's wait, which
-# recordings of 0.1.0 have not.
+# recordings of 0.1.0 have not, 0 = in a task.
 ALSO = {"frame": "func", "slot": "arg", "id": "group", "tasks": "worker", "waits": "arg"}
-TEXTS = {"name", "procname", "path"}  # an event with one has a note with all its fields
+TEXTS = {"name", "procname", "path", "cause"}  # an event with one has a note with all its fields
 # The columns of the table, in babeltrace2's words: 0 where an event has no such field.
 COLUMNS = {"vpid": "i4", "vtid": "i4", "pid_ns": "i8", "cpu_id": "i2", "pool": "i4", "worker": "i4",
            "by_timer": "i1", "func": "i8", "arg": "i8", "group": "i8"}  # fmt: skip
 KINDS = [name.partition(":")[2] for name in FIELDS]
-NAMING = ("procname", "bin_info", "pool_start")  # read also outside of what is asked for
+NAMING = ("procname", "bin_info", "pool_start")
+EVERYWHERE = (*NAMING, *PHASE_KINDS)  # read also outside of what is asked for: what names come from
+MARGIN_NS = 10_000_000  # read before and after what is asked for: what its threads are in
 FOREVER = (1 << 63) - 1  # a time after all others
 Stretch = tuple[int, int]  # of time, in ns of the epoch; both included
-NOTHING: Stretch = (-1, -1)
+NOTHING: Stretch = (-1 << 60, -1 << 60)
+FIRST = [KINDS.index(kind) for kind in "pool_start push run_begin run_end join_begin join_end".split()]
 Event = dict[str, Any]  # place in the table, kind, time, text, and the numbers among its fields
 UNKNOWN: tuple[int, int, Any] = (-1, 0, None)
 
@@ -88,7 +92,8 @@ class Events(NamedTuple):
     namespace: int  # of process ids; 0: not recorded
     table: pd.DataFrame
     notes: list[Event]
-    is_whole: bool  # False: a part of the trace, so what it begins with may have begun before
+    is_whole: bool  # False: what it begins with may have begun before
+    lost_ns: int  # since then events of any thread were lost, for some time
 
 
 def progress(text: str) -> None:
@@ -105,8 +110,10 @@ class Trace:
 
     kind_of_namespace = "PID namespace"
 
-    def __init__(self, path: Path, part: Stretch | None = None, also: Iterable[str] = NAMING) -> None:
+    def __init__(self, path: Path, part: Stretch | None = None, also: Iterable[str] = EVERYWHERE) -> None:
         self.path, self.part, self.also = path, part, [KINDS.index(kind) for kind in also]
+        begin_ns, end_ns = part or (0, FOREVER)
+        self._read = begin_ns - MARGIN_NS, min(end_ns, FOREVER - MARGIN_NS) + MARGIN_NS
         self.event_count = 0  # of all kinds
         self.lost: list[Lost] = []
         self.warnings: list[str] = []
@@ -135,14 +142,16 @@ class Trace:
         return {key[len(process) :]: of for key, of in found if key.startswith(process)}
 
     def processes(self) -> list[Events]:
-        """In order of their first events. Between events of the same `epoch` nothing was lost."""
+        """In order of their first events. Between events of the same `whole` nothing was lost; between those
+        of a thread with the same `epoch` nothing of that thread."""
         chunks = [*self._chunks()]
         whole = {name: np.concatenate([chunk.pop(name) for chunk in chunks]) for name in [*chunks[0]]}
-        begin_ns, end_ns = self.part or (0, FOREVER)
+        begin_ns, end_ns = self._read
         self.lost = [one for one in self.lost if one.begin_ns <= end_ns and one.end_ns >= begin_ns]
-        whole["epoch"] = epochs(whole["time"], self.lost)
+        whole["epoch"] = whole["whole"] = epochs(whole["time"], self.lost)
         is_wanted = (whole["time"] >= begin_ns) & (whole["time"] <= end_ns)
         is_wanted |= np.isin(whole["kind"], self.also)
+        lost_ns = max((one.begin_ns for one in self.lost), default=0)
         numbers, found = np.where(is_wanted, whole.pop("process"), -1), []
         for (namespace, pid), number in self._processes.items():
             if not len(at := np.flatnonzero(numbers == number)):
@@ -153,7 +162,9 @@ class Trace:
             is_all = len(at) == len(numbers)
             own = {name: column if is_all else column[at] for name, column in whole.items()}
             table = pd.DataFrame(own, copy=False)
-            found.append((at[0], Events(pid, namespace, table, notes, not self.part)))
+            first = table.kind.isin(FIRST).idxmax()  # of a pool that began before the recording, or not
+            is_whole = not self.part and table.kind[first] == FIRST[0]
+            found.append((at[0], Events(pid, namespace, table, notes, is_whole, lost_ns)))
         return [events for _, events in sorted(found, key=itemgetter(0))]
 
     def _chunks(self) -> Iterator[dict[str, np.ndarray]]:
@@ -207,7 +218,7 @@ class Trace:
         if self.part is None or not self.has_state:
             yield self._folders
             return
-        first, last = (time_ns - self.offset_ns for time_ns in self.part)
+        first, last = (time_ns - self.offset_ns for time_ns in self._read)
         with tempfile.TemporaryDirectory(prefix="tpool-ws-trace-") as top:
             for number, folder in enumerate(self._folders):
                 (copied := Path(top, str(number))).mkdir()

@@ -28,11 +28,12 @@ TABLES = {
     "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, p99.9=p999_us, max=max_us, "
     "limit=limit_us, late, share",
     "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, cause",
+    "Causes": "causes: late=count, share, us over=over_us, what to do=to_do",
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
     "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
     "Tasks": "phases: tasks, lag p50=start_lag.p50_us, lag p99=start_lag.p99_us, time p50=task_time.p50_us, "
     "time p99=task_time.p99_us, stolen=steal_share",
-    "Critical path": "phases: count, "
+    "Critical path": "phases: count=critical_path.count, "
     + ", ".join(f"{part}=critical_path.mean_us.{part} (critical_path.share.{part})" for part in PATH_PARTS),
     "Pools": "pools: workers, CPUs=cpus, for workers=worker_cpus, pushed=pushes, steals, parks, wakes",
     "Wakes": "pools: woken=unparks.woken, p50=wake_latency.p50_us, p99=wake_latency.p99_us, "
@@ -46,9 +47,11 @@ Of each set of phases, or of bursts where there are no phases, in us. late: long
 at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. cause: what
 took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
 
+Late bursts and phases by their main causes, as the process has judged them, and the time over their limits.
+
 Times in us. A burst is what a thread pushes outside any phase until it has waited for it; here it has a row
-for each pool and function. left out: events were lost meanwhile, the end is missing, or the number of tasks
-does not match. at once: how many of the phase's tasks run at a time, on average.
+for the pool and function of its first task. left out: events of its thread were lost meanwhile, the end is
+missing, or the number of tasks does not match. at once: how many of its tasks run at a time, on average.
 
 Times in us. lag: from the push to the start of the task. time: from start to end, including tasks that it
 runs while it waits. stolen: share of tasks that another thread ran than the one that pushed them.
@@ -125,13 +128,14 @@ def warnings(summary: Summary) -> list[str]:
     """Sentences on what the trace lacks; empty if it lacks nothing."""
     said = [*summary["warnings"]]
     if summary["lost_stretches"]:
-        lost = f"LOST: at least {summary['lost_events']} events and {summary['lost_packets']} packets"
-        stretches = f"in {summary['lost_stretches']} stretches of time"
+        counts = (f"{summary[f'lost_{of}']} {of}" for of in ("events", "packets") if summary[f"lost_{of}"])
+        unknown = f"unknown numbers in {of} of them" if (of := summary["lost_unknown"]) else ""
+        lost = f"LOST, in {summary['lost_stretches']} stretches of time: {', '.join([*counts, unknown])}"
         left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
         remedy = "The numbers of pools are too small"
         if summary["lost_events"] or summary["lost_packets"]:
             remedy += ". Larger buffers help: record --subbuf-kib"
-        said.append(f"{lost}, {stretches}. {left_out}. {remedy}")
+        said.append(f"{lost.removesuffix(', ')}. {left_out}. {remedy}")
     return said
 
 

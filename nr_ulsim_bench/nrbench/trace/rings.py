@@ -1,53 +1,58 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A record as a trace: the rings of a process's threads (thread_pool_ws/record/ws_rings.h), with the same
-events, and windows, which have those around late bursts. Events between them are lost. A ring has
-less than a trace: tasks that are pushed one after the other are one event, and which of them a thread has run
-is told by their order."""
+events, and windows, which have those around late bursts. What a thread did between them is lost, for each
+thread alone. A ring has less than a trace: tasks that are pushed one after the other are one event, and which
+of them a thread has run is told by their order."""
 
 from collections import defaultdict, deque
 from pathlib import Path
-from typing import Iterable, Iterator
+from typing import Iterator
 
 import numpy as np
 import pandas as pd
 
 from nrbench.live import record as live
-from nrbench.live.page import is_held
-from nrbench.live.record import ENDED, EVENTS, PHASE, PHASE_END, PUSH, RINGS, RUN
-from nrbench.trace.reader import COLUMNS, FOREVER, KINDS, Event, Events, Lost, Stretch, Trace, epochs
+from nrbench.live.late import NAMED, life_of
+from nrbench.live.page import CAUSES, is_held
+from nrbench.live.record import (
+    ENDED,
+    JOIN,
+    JOINED,
+    MINUTE_NS,
+    PHASE,
+    PHASE_END,
+    PUSH,
+    RAN,
+    RINGS,
+    RUN,
+    Journal,
+)
+from nrbench.trace.reader import COLUMNS, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import PHASES, TraceError
 
 NAMES = {
-    live.RUN: "run_begin", live.RAN: "run_end", live.PUSH: "push", live.JOIN: "join_begin",
-    live.JOINED: "join_end", live.PARK: "park", live.UNPARK: "unpark", live.WAKE: "wake",
+    RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
+    live.PARK: "park", live.UNPARK: "unpark", live.WAKE: "wake",
 }  # fmt: skip
+ROW = ["time", "kind", "tid", "pool", "worker", "by_timer", "func", "arg", "group", "epoch"]
+BEFORE_NS = 5_000_000  # of the begin of its late burst, in a window (ws_scribe.c)
 
 
 class Piece(live.Piece):
-    """rows: of each ring with events: the ring, when, and what. first_ns: from then on each ring has all"""
+    """rows: of each ring with events: the ring, when, what, and since when nothing is missing"""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.without, self.is_cut = max(self.asked - RINGS, 0), self.size < self.rings_end
-        self.rows, overwritten = list[tuple[live.Ring, np.ndarray, np.ndarray]](), list[int]()
+        self.rows = list[tuple[live.Ring, np.ndarray, np.ndarray, int]]()
         for ring in self.rings():
             if events := ring.events():
                 before = ring.cells[: -16 * len(events)]
-                if any(before[-16:-8]) or (not before and ring.head >= EVENTS):
-                    overwritten.append(events[0][0])
-                self.rows.append((ring._replace(cells=b""), *np.array(events, "u8").T))
-        begins = [int(time[0]) for _, time, _ in self.rows]
-        since = [self.since_ns] if self.since_ns else []
-        self.first_ns = max(since + overwritten, default=min(begins, default=FOREVER))
-        self.is_whole = not overwritten
-
-    @property
-    def begin_ns(self) -> int:
-        return self.first_ns + self.offset_ns
-
-    @property
-    def end_ns(self) -> int:
-        return max(int(time[-1]) for _, time, _ in self.rows) + self.offset_ns
+                is_all = self.since_ns and before and not any(before[-16:-8])
+                since_ns = self.since_ns if is_all else events[0][0]
+                self.rows.append((ring._replace(cells=b""), *np.array(events, "u8").T.astype("i8"), since_ns))
+        times = [(int(time[0]), int(time[-1])) for _, time, *_ in self.rows] or [(0, 0)]
+        self.begin_ns, self.end_ns = min(times)[0], max(end for _, end in times)
 
 
 def lives(path: str) -> bool:
@@ -89,77 +94,93 @@ class Record(Trace):
         for life in self._records.values():  # all pieces have one clock, also if the wall clock was set
             for piece in life:
                 piece.offset_ns = life[-1].offset_ns
-            life.sort(key=lambda piece: piece.begin_ns)
-        pieces.sort(key=lambda piece: piece.begin_ns)
-        self.first_ns = min(piece.begin_ns for piece in pieces)
+        self.first_ns = min(piece.begin_ns + piece.offset_ns for piece in pieces)
         for piece in pieces:
             if piece.until_ns != ENDED and piece.path.endswith(".record") and not lives(piece.path):
                 until_s = (piece.until_ns + piece.offset_ns - self.first_ns) / 1e9
                 killed = f"its process was killed: of each thread it has the events until {until_s:.6f} s"
                 self.warnings.append(f"{piece.path}: {killed}; later ones, mostly of 0.2 s at most, are lost")
-        self.last_ns = max(piece.end_ns for piece in pieces)
+        self.last_ns = max(piece.end_ns + piece.offset_ns for piece in pieces)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.mtime for piece in pieces)
-        self.event_count = sum(len(time) for piece in pieces for _, time, _ in piece.rows)
+        self.event_count = sum(len(time) for piece in pieces for _, time, *_ in piece.rows)
         for number, own in enumerate(sorted(self._records), 1):
             for piece in self._records[own]:
                 names = {f"{number}:{piece.pid}:{ring.tid}": ring.name for ring, *_ in piece.rows}
                 self.about["threads"] |= names
+        self._journals = live.all_of(Journal, str(path), r".*\.journal", self.warnings)
 
     def processes(self) -> list[Events]:
         """In order of their first events."""
         self.lost = []
-        found = [self._process(life, self._records[of]) for life, of in enumerate(sorted(self._records), 1)]
+        found = [self._process(number, own) for number, own in enumerate(sorted(self._records), 1)]
         return sorted((of for of in found if len(of.table)), key=lambda of: int(of.table.time.iloc[0]))
 
-    def _process(self, life: int, pieces: list[Piece]) -> Events:
-        rows, until_ns, pid = list[list[int]](), 0, pieces[-1].pid
-        begin_ns, end_ns = self.part or (0, FOREVER)
+    def _process(self, number: int, own: str) -> Events:
+        pieces = self._records[own]
+        offset_ns, rows, lost, reach_ns = pieces[0].offset_ns, list[list[int]](), list[Lost](), 0
+        begins = {piece.since_ns + BEFORE_NS for piece in pieces if piece.since_ns}
+        known = dict[int, tuple[int, int, int]]()  # of a thread: events so far, until when, and its epoch
+        stretches = dict[tuple[int, int], tuple[live.Ring, list[tuple[int, int]]]]()  # without a loss
         for piece in pieces:
-            if until_ns and piece.begin_ns > until_ns:
-                self.lost.append(Lost(until_ns + 1, piece.begin_ns - 1, None, "event"))
-            for ring, time, what in piece.rows:
-                time = time.astype("i8") + piece.offset_ns
-                chosen = (time >= max(piece.begin_ns, until_ns + 1, begin_ns)) & (time <= end_ns)
-                rows += self._rows(ring, zip(time[chosen].tolist(), what[chosen].tolist()))
-            until_ns = max(until_ns, piece.end_ns)
+            if reach_ns and piece.begin_ns > reach_ns:
+                self.lost.append(Lost(reach_ns + offset_ns, piece.begin_ns + offset_ns, None, "event"))
+            reach_ns = max(reach_ns, piece.own_ns)
+            for ring, time, what, since_ns in piece.rows:
+                has, until_ns, epoch = known.get(ring.tid, (0, 0, 1))
+                first = ring.head - len(time)
+                if not first <= has <= ring.head:  # or another thread has got its number
+                    lost.append(Lost(until_ns, since_ns - 1, None, "event"))
+                    has, epoch = first, epoch + 1
+                known[ring.tid] = ring.head, piece.own_ns, epoch
+                _, events = stretches.setdefault((ring.tid, epoch), (ring, []))
+                events += zip(time[has - first :].tolist(), what[has - first :].tolist())
+        for (_, epoch), (ring, events) in stretches.items():
+            rows += self._rows(ring, events, epoch, begins)
         rows.sort(key=lambda row: row[0])
-        match(rows)
-        names = ["time", "kind", "tid", "pool", "worker", "by_timer", "func", "arg", "group"]
-        table = pd.DataFrame(np.array(rows, "i8").reshape(-1, len(names)), columns=names)
-        table = table.astype({column: COLUMNS[column] for column in names[3:]} | {"kind": "i1", "tid": "i4"})
-        table["cpu"] = np.zeros(len(table), "i2")
-        table["epoch"] = epochs(table.time.to_numpy(), self.lost)
-        return Events(pid, life, table, self._names(pieces[-1]), not self.part and pieces[0].is_whole)
+        whole = epochs(np.array([row[0] for row in rows], "i8"), lost)
+        match(rows, whole.tolist())
+        table = pd.DataFrame(np.array(rows, "i8").reshape(-1, len(ROW)), columns=ROW)
+        types = {column: COLUMNS[column] for column in ROW[3:-1]} | {"kind": "i1", "tid": "i4", "epoch": "i4"}
+        table = table.astype(types).assign(whole=whole, cpu=np.zeros(len(table), "i2"))
+        table["time"] += offset_ns
+        notes = [*self._names(pieces[-1]), *self._late(own, table)]
+        return Events(pieces[-1].pid, number, table, notes, True, 0)
 
     @staticmethod
-    def _rows(ring: live.Ring, events: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-        """Time, kind, thread, pool, worker, by_timer, func, arg, group. An arg is a task's number."""
+    def _rows(
+        ring: live.Ring, events: list[tuple[int, int]], epoch: int, begins: set[int]
+    ) -> Iterator[list[int]]:
+        """Of ROW. An arg is a task's number, or of a wait 1 = outside tasks. by_timer of a push or phase: 1 =
+        outside tasks, 2 = and a burst or phase began with it."""
         running: list[list[int]] = []
         pool, worker = (ring.who >> 16, ring.who & 0xFFFF) if ring.who else (0, -1)
         for time, what in events:
-            kind, small, address = what & 31, what >> 6 & 0x3FF, what >> 16
+            kind, small, address, outside = what & 31, what >> 6 & 0x3FF, what >> 16, 1 - (what >> 5 & 1)
+            how = outside * (1 + (time in begins))
             if kind in (PHASE, PHASE_END) and small < len(PHASES):
                 of, numbers = f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}", address & 0xFFFF
                 frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
-                yield [time, KINDS.index(of), ring.tid, 0, tasks, 0, frame, slot, numbers * (kind == PHASE)]
+                ids = numbers * (kind == PHASE)
+                yield [time, KINDS.index(of), ring.tid, 0, tasks, how, frame, slot, ids, epoch]
             if kind not in NAMES:
                 continue
-            row = [time, KINDS.index(NAMES[kind]), ring.tid, pool, worker, 0, 0, 0, 0]
+            row = [time, KINDS.index(NAMES[kind]), ring.tid, pool, worker, 0, 0, 0, 0, epoch]
             if kind == RUN:
-                row[3:] = [small, worker if small == pool else -1, 0, address, id(row) & FOREVER, 0]
+                number, by = id(row) & (1 << 62) - 1, worker if small == pool else -1
+                row[3:] = [small, by, 0, address, number, 0, epoch]
                 running.append(row)
-            elif kind == live.RAN:
+            elif kind == RAN:
                 if not running:
                     continue  # it began before
                 run = running.pop()
                 row[3], row[7], run[8] = small, run[7], address
             elif kind == PUSH:
-                for _ in range(small):
-                    yield [*row[:3], 0, -1, 0, 0, 0, address]
+                for i in range(small):
+                    yield [*row[:3], 0, -1, how if i == 0 else outside, 0, 0, address, epoch]
                 continue
-            elif kind in (live.JOIN, live.JOINED):
-                row[3], row[8] = small, address
+            elif kind in (JOIN, JOINED):
+                row[3], row[7], row[8] = small, outside * (kind == JOINED), address
             elif kind == live.WAKE:
                 row[3], row[4] = address >> 16, address & 0xFFFF
             elif kind == live.UNPARK:
@@ -175,12 +196,28 @@ class Record(Trace):
             notes.append(base | {"kind": "bin_info", "baddr": begin, "memsz": end - begin, "text": path})
         return notes
 
+    def _late(self, own: str, table: pd.DataFrame) -> Iterator[Event]:
+        """Late bursts of the journal beside it whose end is in the record, as events of a trace."""
+        ends = dict(zip(zip(table.tid.tolist(), table.time.tolist()), table.index))
+        minutes = {int(minute) + more for minute in (table.time // MINUTE_NS).unique() for more in (0, 1, 2)}
+        named = {life: of for life, of in self._records.items() if NAMED.fullmatch(life)}
+        rows = ((of, row) for of in self._journals for row in of.rows if row.number in minutes)
+        for burst in (burst for journal, row in rows if own in named for burst in journal.bursts(row)):
+            time_ns = burst.end_ns + self._records[own][0].offset_ns
+            place = ends.get((burst.tid, time_ns))
+            if place is not None and life_of(burst, named) is named[own]:
+                yield {"kind": "late_burst", "text": CAUSES[burst.cause], "over_ns": burst.over_ns,
+                       "time": time_ns, "place": place}  # fmt: skip
 
-def match(rows: list[list[int]]) -> None:
-    """Give each push the task that ran next of its group."""
-    push, run = KINDS.index("push"), KINDS.index("run_begin")
+
+def match(rows: list[list[int]], whole: list[int]) -> None:
+    """Give each push the task that ran next of its group, where no event was lost between the two."""
+    push, run, before = KINDS.index("push"), KINDS.index("run_begin"), 1
     pushed: dict[int, deque[list[int]]] = defaultdict(deque)
-    for row in rows:
+    for row, epoch in zip(rows, whole):
+        if epoch != before:
+            pushed.clear()
+            before = epoch
         if row[1] == push:
             pushed[row[8]].append(row)
         elif row[1] == run and pushed[row[8]]:

@@ -35,11 +35,8 @@ void outer(void *arg)
   burst(of_tx, inner, 4);
 }
 
-// Each thread begins with a wait for no task: of a group that has been waited for a report knows that a pause
-// between two pushes, of a thread that has lost its CPU, is no end of a burst.
 static void *rx(void *arg)
 {
-  burst(of_rx, outer, 0);
   for (int i = 0; i < bursts; i++)
     burst(of_rx, outer, 6);
   return arg;
@@ -47,7 +44,6 @@ static void *rx(void *arg)
 
 static void *tx(void *arg)
 {
-  burst(of_tx, inner, 0);
   for (int i = 0; i < bursts; i++)
     burst(of_tx, inner, 8);
   return arg;

@@ -131,12 +131,13 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
 {
   const ws_event_ring_t *ring = ws_ring(number);
   const uint64_t at = sizeof(own.head) + number * sizeof(*ring);
-  const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
+  const uint64_t owner = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
+  const uint64_t tid = owner ? owner : ws_stat_load(&ring->was); // it may have ended since
   const uint64_t now = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
   const bool is_its = tid == written->tid && now >= written->head;
   const uint64_t has = is_its ? written->head : 0;
   uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
-  if (tid == 0 || (is_its && now == has))
+  if (tid == 0 || now == 0 || (is_its && now == has))
     return true; // what a thread that has ended left stays until there is another one
   while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
     from++;

@@ -69,6 +69,7 @@ ws_event_ring_t *ws_ring_take(void)
   ws_stat_store(&ring->name[0], name[0]);
   ws_stat_store(&ring->name[1], name[1]);
   ws_stat_store(&ring->who, worker ? worker->pool->id << 16 | worker->index : 0);
+  ws_stat_store(&ring->was, (uint64_t)ws_os_tid());
   ws_store_release(&ring->tid, (uint64_t)ws_os_tid()); // [edge RING release] what is in it
   self->leave = give_back;
   ws_process_see_end(self);

@@ -43,6 +43,7 @@ typedef struct ws_event_ring_s {
   struct {
     ws_au64_t begin, end, pool, key, pushed;
   } on_time; ///< S the last burst that was; begin > end: it is being written
+  ws_au64_t was; ///< I the owner; also when it has ended, until there is another one
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
 } ws_event_ring_t;
 

@@ -14,8 +14,8 @@ WS_SELDOM void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here,
              (uintptr_t)tasks[i].arg, ws_traced_group(tasks[i].group));
 }
 
-/// The end has the number of the thread's wait, 0 inside a task. So a report can count the waits of which no
-/// event is left, and knows after lost events whether the thread is in a task.
+/// The end has the number of the thread's wait, 0 inside a task. So a report knows after lost events whether
+/// the thread is in a task.
 WS_SELDOM void ws_traced_note_join(const struct ws_pool_s *pool, uintptr_t group, bool ends)
 {
   ws_self_t *self = ws_self();

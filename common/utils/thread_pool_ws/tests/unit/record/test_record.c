@@ -85,6 +85,33 @@ static ws_pool_t *recorded_pool(const char *where, uint64_t deadline_ns)
   return pool;
 }
 
+static void *one_burst(void *pool)
+{
+  test_burst(pool, 3, test_empty_task, NULL);
+  return NULL;
+}
+
+/// The file has the last events of threads, too, that have ended since the scribe wrote it.
+static int end_threads(void *unused)
+{
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  pthread_t thread;
+  uint32_t missing = pthread_create(&thread, NULL, one_burst, pool) != 0 || pthread_join(thread, NULL) != 0;
+  ws_pool_destroy(pool); // its workers end
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    const int file = openat(dirfd(dir), entry->d_name, O_RDONLY);
+    for (uint32_t i = 0; strstr(entry->d_name, ".record") && i < ws_hint_load(&ws_rings.count); i++) {
+      uint64_t head = 0;
+      const off_t at = (off_t)(sizeof(ws_file_head_t) + i * sizeof(ws_event_ring_t));
+      missing += pread(file, &head, sizeof(head), at) < 0 || head == 0 || head != ws_ring(i)->head.v;
+    }
+    close(file);
+  }
+  closedir(dir);
+  return (int)missing;
+}
+
 static int die(void *unused)
 {
   recorded_pool(folder, 0);
@@ -463,6 +490,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {load_plugin, 0, 1, 1, 0, false},     {live_often, 0, 2, 1, 0, false},
       {freeze, 0, 1, 1, 0, false},          {exit_frozen, 0, 1, 1, 0, false},
       {be_namesake, 0, 1, 2, 0, false},     {live_in_little_room, 0, 1, 1, 0, false},
+      {end_threads, 0, 1, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
