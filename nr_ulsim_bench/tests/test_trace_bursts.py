@@ -8,10 +8,13 @@ import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from test_trace_rings import JOIN, JOINED, PARK, PHASE, PHASE_END, PUSH, RAN, RUN, UNPARK, record
 from trace_tools import line
 
+from nrbench.trace.figures import critical_path
 from nrbench.trace.process import read
 from nrbench.trace.reader import Trace
 from nrbench.trace.record import PHASES
@@ -126,16 +129,16 @@ def traced(event: str) -> str:
 def found_in(trace: Trace) -> list[tuple]:
     """Thread, begin, end and tasks of each that is shown, and the functions of its longest tasks."""
     (process,) = read(trace, None)
-    walk, found, longest = process.walk, [], {}
-    ended = walk.table[walk.table.is_ended & (walk.table.pool >= 0)]
-    for owner, func, begin, end in ended[["owner", "func", "begin", "end"]].itertuples(index=False):
-        length, (before, funcs) = walk.time[end] - walk.time[begin], longest.get(owner, (0, []))
-        if length >= before:
-            longest[owner] = length, [func, *(funcs if length == before else [])]
+    walk, time, found = process.walk, np.asarray(process.walk.time), []
+    tasks = walk.table[walk.table.is_ended & (walk.table.pool >= 0)]
+    length = pd.Series(time[tasks.end] - time[tasks.begin], tasks.index)
+    is_longest = length == length.groupby(tasks.owner).transform("max")
+    longest = tasks[is_longest].groupby("owner").func.apply(set)
     for span in (span for span in walk.spans if span.is_valid):
-        times = (walk.time[at] - trace.offset_ns for at in (span.begin, span.end))
-        found.append((walk.tid[span.begin], *times, span.tasks, longest.get(span.number, (0, []))[1]))
-    return sorted(found)
+        begin, end = times = [walk.time[at] - trace.offset_ns for at in (span.begin, span.end)]
+        assert critical_path(walk, span, process.workers).total() == end - begin
+        found.append((walk.tid[span.begin], *times, span.tasks, longest.get(span.number)))
+    return sorted(found, key=lambda of: of[:3])
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,11 @@ import numpy as np
 import pytest
 from trace_tools import events_of
 
+from nrbench.trace.figures import summarize
+from nrbench.trace.process import read
 from nrbench.trace.reader import Trace, packets
 from nrbench.trace.record import running
+from nrbench.trace.walk import WAITS
 
 BUILD = os.environ.get("WS_TRACE_BUILD", "")
 BIN = Path(BUILD) / "nr_ulsim_bench" / "bin"
@@ -375,74 +378,16 @@ BENCHES = {
 }
 
 
-class Order:
-    """Every event is where it has to be: no push without its run, no wake without its waking."""
-
-    def __init__(self) -> None:
-        self.faults: Counter[str] = Counter()
-        self.seen: Counter[str] = Counter()
-        self.pushed: Counter[tuple] = Counter()
-        self.inside: dict[tuple, list[tuple]] = defaultdict(list)  # tasks and waits of a thread
-        self.parked: dict[tuple, bool] = {}
-        self.woken: Counter[tuple] = Counter()
-
-    def expect(self, true: bool, what: str) -> None:
-        if not true:
-            self.faults[what] += 1
-
-    def leave(self, thread: tuple, what: tuple) -> None:
-        inside = self.inside[thread]
-        self.expect(bool(inside) and inside.pop() == what, f"end of another {what[0]}")
-
-    def take(self, event: dict) -> None:
-        kind, thread = event["kind"], (event["pid"], event["tid"])
-        task = tuple(event.get(name) for name in ("pid", "pool", "func", "arg"))
-        worker = tuple(event.get(name) for name in ("pid", "pool", "worker"))
-        self.seen[kind] += 1
-        if kind == "push":
-            self.pushed[task] += 1
-        elif kind == "run_begin":
-            self.pushed[task] -= 1
-            self.expect(self.pushed[task] >= 0, "run without a push")
-            self.inside[thread].append(("task", event["arg"]))
-        elif kind == "run_end":
-            self.leave(thread, ("task", event["arg"]))
-        elif kind == "join_begin":
-            self.inside[thread].append(("wait", event["group"]))
-        elif kind == "join_end":
-            self.leave(thread, ("wait", event["group"]))
-        elif kind == "wake":
-            self.woken[worker] += 1
-        elif kind == "park":
-            self.expect(not self.parked.get(thread), "parked twice")
-            self.expect(not self.inside[thread], "parked inside a task")
-            self.parked[thread] = True
-        elif kind == "unpark":
-            self.rise(worker, thread, event["by_timer"] == 0)
-
-    def rise(self, worker: tuple, thread: tuple, called: bool) -> None:
-        self.expect(bool(self.parked.get(thread)), "up without having parked")
-        self.parked[thread] = False
-        if called:
-            self.woken[worker] -= 1
-            self.expect(self.woken[worker] == 0, "called without a wake, or twice")
-
-
 @pytest.mark.parametrize("work", BENCHES)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_every_event_is_where_it_has_to_be(tmp_path, work, workers):
+    """No push without its run, no wake without its waking, and all that begins ends."""
     words = ["backend=ws", f"workers={workers}", *BENCHES[work]]
     record(tmp_path / "trace", "--", bench(tmp_path), *words)
-    order, trace = Order(), Trace(tmp_path / "trace")
-    events, seen = events_of(trace), order.seen
-    # Not what else runs.
-    own = {event["pid"] for event in events if event["kind"] == "procname" and event["text"] == NAME}
-    for event in events:
-        if event["pid"] in own:
-            order.take(event)
-    assert not trace.lost and not order.faults
-    assert seen["push"] == seen["run_begin"] == seen["run_end"] > 100
-    assert not +order.pushed and not any(order.inside.values())
-    assert seen["join_begin"] == seen["join_end"] > 0
-    assert seen["complete"] > 0
-    assert seen["pool_start"] == seen["pool_stop"] > 0
+    trace = Trace(tmp_path / "trace")
+    (process,) = read(trace, NAME)
+    table, (pool,) = process.walk.table, summarize(trace, [process])["pools"]
+    assert not trace.lost and table.is_ended.all() and not process.walk.pending
+    assert ((table.push >= 0) | (table.pool == WAITS)).all()
+    assert pool["pushes"] == pool["runs"] > 100 and len(process.walk.wakes) == pool["unparks"]["woken"] > 0
+    assert process.is_of("complete").any() and process.is_of("pool_stop").any()

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import pytest
-from trace_tools import CASES
+from trace_tools import CASES, line
 
 pytest.importorskip("perfetto")
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent  # noqa: E402
@@ -145,6 +145,14 @@ def test_lost_events_are_marked_where_they_are_missing(tool):
     ]
     phases = found.of("symbol_processing")  # not the first one
     assert [name for name, _, _ in phases] == ["symbol_processing 7.3#1", "symbol_processing 8.3"]
+
+
+def test_no_worker_sleeps_over_lost_events(tool):
+    kinds = ((10, "park"), (20, "unpark"), (30, "park"), (90, "unpark"))
+    text = [line(at, 7, kind, pool=1, worker=0, by_timer=1) for at, kind in kinds]
+    text.append("WARNING: Tracer discarded 9 events between [0.000000040] and [0.000000050] in trace 't'\n")
+    (tool.trace / "lines").write_text("".join(text))
+    assert Exported(tool).of("pool 1 worker 0") == [("asleep", 10, 20)]
 
 
 def test_ends_that_are_not_in_the_trace(tool):

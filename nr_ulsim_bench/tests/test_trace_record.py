@@ -251,16 +251,6 @@ def test_a_session_of_a_recorder_that_was_killed(model):
         assert "was killed" not in model.record("--", "true").stderr
 
 
-@pytest.mark.parametrize("word, told", [("y", ["destroy tpool-ws-0"]), ("n", []), ("", [])])
-def test_on_a_terminal_it_is_ended_if_so_wished(monkeypatch, word, told):
-    monkeypatch.setattr(record, "listed", lambda: LEFT.format(pid=0))
-    monkeypatch.setattr(record.sys.stdin, "isatty", lambda: True, raising=False)
-    ended = list[str]()
-    monkeypatch.setattr(record, "run_lttng", lambda *words: ended.append(" ".join(words)))
-    record.end_left(lambda _: word)
-    assert ended == told
-
-
 MAPS = """\
 00400000-00500000 r-xp 00000000 08:01 11         /bin/gnb
 7f00000-7f10000 r--p 00000000 08:01 12           /x/libldpc.so

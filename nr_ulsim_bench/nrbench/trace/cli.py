@@ -29,7 +29,6 @@ FORKS = "also record children that a traced program forks without exec (preloads
 SIZE = "size of a buffer, of which each CPU has eight; rounded up to a power of two"
 BEGIN = "only from here on, in seconds after the begin of the recording"
 DEADLINE = "slots that take longer are late (default: 1.25 x the median of those with the same phases)"
-PHASE = "show only symbol_processing, ulsch_decoding, burst, or names with this part; repeatable"
 SLOT = (
     "only this slot and what is around it; #n is the n-th of that name, from 0. #SECONDS is a burst "
     "(default: the whole trace)"
@@ -70,7 +69,6 @@ def part_of(trace: Path, begin_s: float, end_s: float | None) -> tuple[int, int]
 def report(
     trace: Folder,
     out: Annotated[Path | None, Option(metavar="DIR", help="also write report.html into this folder")] = None,
-    phase: Annotated[list[str] | None, Option(metavar="NAME", help=PHASE)] = None,
     process: OneProcess = None,
     begin: Begin = 0,
     end: End = None,
@@ -81,7 +79,7 @@ def report(
     require(program.name)
     from nrbench.trace.report import report as run
 
-    return run(trace, out, phase or (), process, part_of(trace, begin, end), deadline_us, as_json)
+    return run(trace, out, process, part_of(trace, begin, end), deadline_us, as_json)
 
 
 @program.command(ignore_unknown_options=True, help_option_names=[])

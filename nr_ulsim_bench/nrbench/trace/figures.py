@@ -10,7 +10,7 @@ import pandas as pd
 from nrbench.judge import late
 from nrbench.live.page import TO_DO
 from nrbench.trace.process import Process, Window
-from nrbench.trace.reader import KINDS, Trace
+from nrbench.trace.reader import FOREVER, KINDS, Trace
 from nrbench.trace.walk import KIND_OF, RUNNING, WAITING, Span, Walk
 
 Summary = dict[str, Any]
@@ -93,6 +93,10 @@ def step(walk: Walk, at: int, is_worker: bool, pushed: int | None) -> tuple[str,
     return "push" if pushing else "serial", prev
 
 
+def named(process: Process, name: str, **more: Any) -> Summary:
+    return {"name": process.whole(name), "pid": process.pid, **more}
+
+
 def durations(walk: Walk, spans: Sequence[Span]) -> list[int]:
     return [walk.time[span.end] - walk.time[span.begin] for span in spans]
 
@@ -105,26 +109,17 @@ def phase_summary(process: Process, kind: Any) -> Summary:
     tasks = process.tasks[process.tasks.kind == process.first.get(kind, -2)]
     spans, known = [of for of in of_kind if of.is_valid], [of for of in of_kind if of.is_known]
     path = sum((critical_path(walk, span, process.workers) for span in known), Counter[str]())
-    pushed = sum(span.tasks for span in known)
-    return {
-        "name": process.whole(process.kind_label(kind)),
-        "kind": kind if isinstance(kind, str) else "burst",
-        "pid": process.pid,
-        "count": len(spans),
-        "missing": len(of_kind) - len(spans),
-        "duration": distribution(durations(walk, spans)),
-        "tasks": pushed,
-        "tasks_each": share(pushed, len(known)),
-        "start_lag": distribution(tasks.lag),
-        "task_time": distribution(tasks.time[tasks.time >= 0]),
-        "steal_share": share(int(tasks.is_stolen.sum()), len(tasks)),
-        "at_once": share(float(tasks.own.clip(lower=0).sum()), sum(durations(walk, known))),
-        "critical_path": {
-            "count": len(known),
-            "mean_us": {part: share(path[part] / 1e3, len(known)) for part in PATH_PARTS},
-            "share": {part: share(path[part], path.total()) for part in PATH_PARTS},
-        },
-    }
+    mean_us = {part: share(path[part] / 1e3, len(known)) for part in PATH_PARTS}
+    shares = {part: share(path[part], path.total()) for part in PATH_PARTS}
+    pushed, work_ns = sum(span.tasks for span in known), float(tasks.own.clip(lower=0).sum())
+    row = named(process, process.kind_label(kind), kind=kind if isinstance(kind, str) else "burst")
+    row |= dict(count=len(spans), missing=len(of_kind) - len(spans))
+    row |= dict(duration=distribution(durations(walk, spans)), start_lag=distribution(tasks.lag))
+    row |= dict(tasks=pushed, tasks_each=share(pushed, len(known)))
+    row |= dict(task_time=distribution(tasks.time[tasks.time >= 0]))
+    row |= dict(steal_share=share(int(tasks.is_stolen.sum()), len(tasks)))
+    row |= dict(at_once=share(work_ns, sum(durations(walk, known))))
+    return row | {"critical_path": dict(count=len(known), mean_us=mean_us, share=shares)}
 
 
 def pool_summary(process: Process, pool: int) -> Summary:
@@ -134,30 +129,19 @@ def pool_summary(process: Process, pool: int) -> Summary:
     unparks = by_timer.clip(upper=2).value_counts()
     wakes, time = process.walk.wakes, np.asarray(process.walk.time)
     wakes = wakes[(wakes.pool == pool) & process.is_shown[wakes.up]]
-    about = process.started.get(pool)
-    return {
-        "name": process.whole(process.pool_label(pool)),
-        "pid": process.pid,
-        "pool": pool,
-        "workers": process.worker_count(pool),
-        "cpus": about and about["cpus"],
-        "worker_cpus": about and about["worker_cpus"],
-        **{key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()},
-        "unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)},
-        "wake_latency": distribution(time[wakes.up] - time[wakes.sent]),
-    }
+    about = process.started.get(pool, {})
+    row = named(process, process.pool_label(pool), pool=pool, workers=process.worker_count(pool))
+    row |= dict(cpus=about.get("cpus"), worker_cpus=about.get("worker_cpus"))
+    row |= {key: int(kinds.get(kind, 0)) for key, kind in COUNTED.items()}
+    row |= {"unparks": {key: int(unparks.get(how, 0)) for how, key in enumerate(UNPARKS)}}
+    return row | {"wake_latency": distribution(time[wakes.up] - time[wakes.sent])}
 
 
 def function_summaries(process: Process) -> Iterator[Summary]:
     """A task's own time: without tasks that it runs while it waits, and without these waits."""
     for func, times in process.tasks[process.tasks.own >= 0].groupby("func", sort=False).own:
-        yield {
-            "name": process.whole(process.function(int(func))),
-            "pid": process.pid,
-            **distribution(times),
-            "total_us": float(times.sum()) / 1e3,
-            "histogram": histogram(times.to_numpy()),
-        }
+        row = named(process, process.function(int(func)), **distribution(times))
+        yield row | dict(total_us=float(times.sum()) / 1e3, histogram=histogram(times.to_numpy()))
 
 
 def histogram(times_ns: np.ndarray, steps: int = 1) -> dict[str, int]:
@@ -227,13 +211,12 @@ def slot_figures(processes: Sequence[Process], first_ns: int, deadline_us: float
         times_ns = np.array([window.duration_ns for window in whole])
         times = distribution(times_ns)
         limit_us, count = late(times_ns / 1e3, deadline_us)
-        row = dict(name=process.whole(name), pid=process.pid, missing=len(windows) - len(whole), **times)
-        row |= tail_of(times_ns)
-        judged = dict(limit_us=limit_us or None, late=count, share=share(count, len(whole)))
-        rows.append(row | judged | {"histogram": histogram(times_ns, 4)})
+        row = named(process, name, missing=len(windows) - len(whole), **times, **tail_of(times_ns))
+        row |= dict(limit_us=limit_us or None, late=count, share=share(count, len(whole)))
+        rows.append(row | {"histogram": histogram(times_ns, 4)})
         for window in sorted(whole, key=lambda window: -window.duration_ns)[:SLOWEST]:
             at_s, us = (window.begin_ns - first_ns) / 1e9, window.duration_ns / 1e3
-            of = dict(name=process.whole(window.name), kind=kind, pid=process.pid, at_s=at_s, duration_us=us)
+            of = named(process, window.name, kind=kind, at_s=at_s, duration_us=us)
             more = dict(usual_us=times["p50_us"], is_late=us > limit_us, cause=(process, window, known))
             slowest.append(of | more)
     slowest = sorted(slowest, key=lambda of: -of["duration_us"])[:SLOWEST]
@@ -246,8 +229,8 @@ def causes(process: Process) -> Iterator[Summary]:
     late = [note for note in process.notes["late_burst"] if begin_ns <= note["time"] <= end_ns]
     for cause, count in Counter(note["text"] for note in late).most_common():
         over_us = sum(note["over_ns"] for note in late if note["text"] == cause) / 1e3
-        row = dict(name=process.whole(cause), pid=process.pid, count=count, share=share(count, len(late)))
-        yield row | dict(over_us=over_us, to_do=TO_DO.get(cause, ""))
+        row = named(process, cause, count=count, share=share(count, len(late)), over_us=over_us)
+        yield row | {"to_do": TO_DO.get(cause, "")}
 
 
 def nameless(process: Process) -> str:
@@ -268,7 +251,9 @@ def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | N
         phases += [phase_summary(process, kind) for kind in in_order]
         functions += function_summaries(process)
         late_bursts += causes(process)
-    lost = {of: sum(one.number or 0 for one in trace.lost if one.what == of) for of in ("event", "packet")}
+    begin_ns, end_ns = trace.part or (0, FOREVER)
+    stretches = [one for one in trace.lost if one.begin_ns <= end_ns and one.end_ns >= begin_ns]
+    lost = {of: sum(one.number or 0 for one in stretches if one.what == of) for of in ("event", "packet")}
     return {
         **slot_figures(processes, trace.first_ns, deadline_us),
         "causes": late_bursts,
@@ -276,8 +261,8 @@ def summarize(trace: Trace, processes: Sequence[Process], deadline_us: float | N
         "pools": [pool_summary(process, pool) for process in processes for pool in process.pools],
         "functions": sorted(functions, key=lambda row: -row["total_us"]),
         **{f"lost_{of}s": count for of, count in lost.items()},
-        "lost_stretches": len(trace.lost),
-        "lost_unknown": sum(one.number is None for one in trace.lost),
+        "lost_stretches": len(stretches),
+        "lost_unknown": sum(one.number is None for one in stretches),
         "events": trace.event_count,
         "warnings": trace.warnings + [*filter(None, map(nameless, processes))],
     }

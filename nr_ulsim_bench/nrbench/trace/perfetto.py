@@ -139,7 +139,10 @@ class Export:
         sleep = process.of("park", "unpark")
         is_park = (sleep.kind == KIND_OF["park"]).to_numpy()
         end = sleep.groupby("tid").place.shift(-1, fill_value=-1).to_numpy()[is_park]
-        begin = sleep.place.to_numpy()[is_park]
+        begin, epoch = sleep.place.to_numpy()[is_park], process.events.epoch.to_numpy()
+        # Else it may have run meanwhile.
+        is_known = np.where(end < 0, time[begin] >= walk.lost_ns, epoch[begin] == epoch[end])
+        begin, end = begin[is_known], end[is_known]
         self.slices(time[begin], ends[end], end, track=track[begin], name=self.name("asleep"), order=begin)
 
     def flows(self, process: Process, track: np.ndarray, source: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nrbench.live.record import function_at
-from nrbench.trace.reader import EVERYWHERE, FOREVER, KINDS, NAMING, NOTHING, Event, Events, Stretch, Trace
+from nrbench.trace.reader import FOREVER, KINDS, NAMING, NOTHING, Event, Events, Stretch, Trace
 from nrbench.trace.record import PROVIDER, TraceError
 from nrbench.trace.walk import WAITS, Slot, Span, Walk
 
@@ -24,7 +24,6 @@ class Window(NamedTuple):
     kind: str
     track: str  # of those that are alike
     name: str  # of a slot as in its walk; of a burst # and when it began, in s, for --begin
-    pid: int
     begin_ns: int
     end_ns: int
     is_valid: bool  # its threads' events are in the trace
@@ -79,6 +78,9 @@ class Process:
         self.pool_names = {pool: self.pool_name(pool) for pool in self.pools}
         self.is_shown: np.ndarray = self.events.time.between(*self.part).to_numpy()  # in the part asked for
         self.walk = Walk(self.events, events.is_whole, events.lost_ns)
+
+    def find_windows(self) -> None:
+        """When all processes' images are known, which their names come from."""
         self.windows = [*windows_of(self)]
         self.shown = [window for window in self.windows if window.is_in(self.part)]
         self.spans = [window.spans[0] for window in self.shown if window.kind != "slot"]
@@ -129,6 +131,8 @@ class Process:
         if isinstance(kind, str):
             return kind
         pool, task = kind[0], self.function(kind[1])
+        if kind == (NO_POOL, 0):  # of a record: all its runs are in lost stretches of other threads
+            return "unknown tasks"
         return f"{task}, inline" if pool == NO_POOL else f"{task} in {self.pool_label(pool)}"
 
     def function(self, address: int) -> str:
@@ -174,13 +178,13 @@ def windows_of(process: Process) -> Iterator[Window]:
         phases[span.slot].append(span)
     for slot in (slot for slot in phases if slot and slot.end >= 0 and slot.is_seen):
         times = time[slot.begin], time[slot.end]
-        yield Window("slot", "slots", slot.name, process.pid, *times, slot.is_valid, slot.about, phases[slot])
+        yield Window("slot", "slots", slot.name, *times, slot.is_valid, slot.about, phases[slot])
     for span in process.walk.spans:
         times, label = (time[span.begin], time[span.end]), process.kind_label(span.kind)
         at_s = (times[0] - process.first_ns) / 1e9
         kind, name = ("phase", f"{label} {span.slot.name}") if span.slot else ("burst", f"#{at_s:.6f}")
         about = span.slot.about | {"id": span.id} if span.slot else {"tasks": span.tasks}
-        yield Window(kind, label, name, process.pid, *times, span.is_valid, about, [span])
+        yield Window(kind, label, name, *times, span.is_valid, about, [span])
 
 
 def read(trace: Trace, wanted: str | None) -> list[Process]:
@@ -194,9 +198,8 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
         refuse(wanted, [*filter(is_wanted, every)], every)
     processes = [Process(events, trace) for events in trace.processes()]
     with_pool = [process for process in processes if not process.is_of(*NAMING[:2]).all()]
-    if trace.part not in (None, NOTHING) and all(
-        process.is_of(*EVERYWHERE)[process.is_shown].all() for process in processes
-    ):
+    is_empty = all(process.is_of(*NAMING)[process.is_shown].all() for process in processes)
+    if is_empty and trace.part not in (None, NOTHING):
         lasts_s = (trace.last_ns - trace.first_ns) / 1e9
         raise TraceError(f"{trace.path}: no event in this part of the recording, which lasts {lasts_s:.3f} s")
     if not with_pool:
@@ -212,6 +215,7 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     for process in chosen:
         process.alone = len(chosen) == 1
         process.others = images  # a forked child has its parent's, and the trace may not list them again
+        process.find_windows()
     return chosen
 
 

@@ -17,7 +17,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 from nrbench import host
 from nrbench.live.record import MAPPED
@@ -230,16 +230,13 @@ def say(text: str) -> None:
     print(f"tpool-ws-trace: {text}", file=sys.stderr, flush=True)
 
 
-def end_left(ask: Callable[[str], str] = input) -> None:
+def name_left() -> None:
     """Sessions of recorders that were killed: they record on."""
     for name, pid, folder in re.findall(r"<name>(tpool-ws-(\d+))</name><path>([^<]*)<", listed()):
         if "trace" in (SYSTEM.text(f"{PROC}/{pid}/cmdline") or ""):
             continue
         say(f"the session {name} of a recorder that was killed still records into {folder}")
-        if sys.stdin.isatty() and ask("End it? [y/N] ").strip().lower() == "y":
-            run_lttng("destroy", name)
-        else:
-            say(f"to end it: lttng destroy {name}")
+        say(f"to end it: lttng destroy {name}")
 
 
 def check(session: Session, command: Sequence[str], seconds: float | None) -> None:
@@ -257,7 +254,7 @@ def check(session: Session, command: Sequence[str], seconds: float | None) -> No
 def record(session: Session, command: Sequence[str], seconds: float | None, follow_forks: bool) -> int:
     """@return the command's exit status; 2 if the command succeeded and no event of the pool was recorded"""
     check(session, command, seconds)
-    end_left()
+    name_left()
     came: list[int] = []  # signals: an exception in the middle of a step would leave a session behind
     with handled(SIGNALS, lambda number, _: came.append(number)), ends_with_block():
         with session:

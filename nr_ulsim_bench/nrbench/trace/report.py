@@ -27,7 +27,7 @@ STEPS = {"functions": 1, "slots": 4}  # of their histograms, in a power of two
 TABLES = {
     "Slots": "slots: count, left out=missing, p50=p50_us, p99=p99_us, p99.9=p999_us, max=max_us, "
     "limit=limit_us, late, share",
-    "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, cause",
+    "Slowest slots": "slowest: at (s)=at_s, us=duration_us, usual=usual_us, late=is_late, more=cause",
     "Causes": "causes: late=count, share, us over=over_us, what to do=to_do",
     "Phases": "phases: count, left out=missing, p50=duration.p50_us, p99=duration.p99_us, "
     "max=duration.max_us, mean=duration.mean_us, tasks each=tasks_each, at once=at_once",
@@ -44,7 +44,7 @@ NOTES = """
 Of each set of phases, or of bursts where there are no phases, in us. late: longer than the limit, which is
 --deadline-us, or 1.25 x p50. Last column: how many took how long, four characters for each power of two.
 
-at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. cause: what
+at: seconds after the begin of the recording, as for --begin; a slot's name is for export --slot. more: what
 took so many us more than usual, in the words of table Critical path; of tasks, the one that was slowest.
 
 Late bursts and phases by their main causes, as the process has judged them, and the time over their limits.
@@ -128,14 +128,15 @@ def warnings(summary: Summary) -> list[str]:
     """Sentences on what the trace lacks; empty if it lacks nothing."""
     said = [*summary["warnings"]]
     if summary["lost_stretches"]:
-        counts = (f"{summary[f'lost_{of}']} {of}" for of in ("events", "packets") if summary[f"lost_{of}"])
-        unknown = f"unknown numbers in {of} of them" if (of := summary["lost_unknown"]) else ""
-        lost = f"LOST, in {summary['lost_stretches']} stretches of time: {', '.join([*counts, unknown])}"
+        counts = [f"{summary[f'lost_{of}']} {of}" for of in ("events", "packets") if summary[f"lost_{of}"]]
+        if unknown := summary["lost_unknown"]:
+            counts.append("an unknown number of events" + f" in {unknown} of them" * bool(counts))
+        lost = f"LOST, in {summary['lost_stretches']} stretches of time: {', '.join(counts)}"
         left_out = f"Phases left out: {sum(phase['missing'] for phase in summary['phases'])}"
         remedy = "The numbers of pools are too small"
         if summary["lost_events"] or summary["lost_packets"]:
             remedy += ". Larger buffers help: record --subbuf-kib"
-        said.append(f"{lost.removesuffix(', ')}. {left_out}. {remedy}")
+        said.append(f"{lost}. {left_out}. {remedy}")
     return said
 
 
@@ -154,18 +155,13 @@ def longest(summary: Summary) -> str:
 
 
 def report(
-    folder: Path, out: Path | None, phases: Sequence[str], wanted: str | None, part: Stretch | None,
-    deadline_us: float | None, as_json: bool,
+    folder: Path, out: Path | None, wanted: str | None, part: Stretch | None, deadline_us: float | None,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """@param phases, wanted, part  show only these, processes of that name or id, and what happened then
+    """@param wanted, part  show only processes of that name or id, and what happened then
     @return 0; 2 if the trace was damaged and only a part of it is in the report"""
     trace = open_trace(folder, part)
     summary = summarize(trace, read(trace, wanted), deadline_us)
-    if phases:  # names or kinds, or parts of names
-        known, found = ", ".join(sorted({of["name"] for of in summary["phases"]})), summary["phases"]
-        summary["phases"] = [of for of in found if any(w in of["name"] or w == of["kind"] for w in phases)]
-        if not summary["phases"]:
-            raise TraceError(f"--phase {' '.join(phases)}: no such phase in the trace; there are: {known}")
     values = summary | {"slots": [{k: of[k] for k in of if k != "ccdf"} for of in summary["slots"]]}
     print(json.dumps(values, indent=1) if as_json else "\n".join(text(summary)), flush=True)
     if out is not None:

@@ -118,14 +118,11 @@ class Record(Trace):
 
     def _process(self, number: int, own: str) -> Events:
         pieces = self._records[own]
-        offset_ns, rows, lost, reach_ns = pieces[0].offset_ns, list[list[int]](), list[Lost](), 0
+        offset_ns, rows, lost = pieces[0].offset_ns, list[list[int]](), list[Lost]()
         begins = {piece.since_ns + BEFORE_NS for piece in pieces if piece.since_ns}
         known = dict[int, tuple[int, int, int]]()  # of a thread: events so far, until when, and its epoch
         stretches = dict[tuple[int, int], tuple[live.Ring, list[tuple[int, int]]]]()  # without a loss
         for piece in pieces:
-            if reach_ns and piece.begin_ns > reach_ns:
-                self.lost.append(Lost(reach_ns + offset_ns, piece.begin_ns + offset_ns, None, "event"))
-            reach_ns = max(reach_ns, piece.own_ns)
             for ring, time, what, since_ns in piece.rows:
                 has, until_ns, epoch = known.get(ring.tid, (0, 0, 1))
                 first = ring.head - len(time)
@@ -140,6 +137,12 @@ class Record(Trace):
         rows.sort(key=lambda row: row[0])
         whole = epochs(np.array([row[0] for row in rows], "i8"), lost)
         match(rows, whole.tolist())
+        end_ns = 0  # those of any thread are one, and what a ring had before its first event is none
+        for begin, end in sorted(of[:2] for of in lost if of.begin_ns):
+            if begin > end_ns:
+                self.lost.append(Lost(begin + offset_ns, end + offset_ns, None, "event"))
+            end_ns = max(end_ns, end)
+            self.lost[-1] = self.lost[-1]._replace(end_ns=end_ns + offset_ns)
         table = pd.DataFrame(np.array(rows, "i8").reshape(-1, len(ROW)), columns=ROW)
         types = {column: COLUMNS[column] for column in ROW[3:-1]} | {"kind": "i1", "tid": "i4", "epoch": "i4"}
         table = table.astype(types).assign(whole=whole, cpu=np.zeros(len(table), "i2"))

@@ -113,7 +113,7 @@ class Walk:
             events[name].to_numpy().data  # its elements are Python's numbers
             for name in ("time", "kind", "tid", "worker", "by_timer", "whole")
         )
-        self._is_whole, self._lost_ns = is_whole, lost_ns
+        self._is_whole, self.lost_ns = is_whole, lost_ns
         self.prev = array("i", [-1]) * count  # the thread's event before
         self.was_in = bytearray(count)  # what the thread was in before
         self._cause = array("i", [NO_CAUSE]) * count  # what it waited for
@@ -166,7 +166,7 @@ class Walk:
                 self.was_in[now] = ENDS.get(kind) or thread.in_what()
                 handler(thread, now, task)
         for tid, thread in self.threads.items():
-            if self.time[thread.last] < self._lost_ns:
+            if self.time[thread.last] < self.lost_ns:
                 self._lose(thread, tid)
             for frame in thread.stack:
                 self._keep(frame, -1, False)
