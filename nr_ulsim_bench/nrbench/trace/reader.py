@@ -93,7 +93,7 @@ class Events(NamedTuple):
     table: pd.DataFrame
     notes: list[Event]
     is_whole: bool  # False: what it begins with may have begun before
-    lost_ns: int  # since then events of any thread were lost, for some time
+    lost_ns: int  # until then events of any thread may be lost
 
 
 def progress(text: str) -> None:
@@ -151,7 +151,7 @@ class Trace:
         whole["epoch"] = whole["whole"] = epochs(whole["time"], self.lost)
         is_wanted = (whole["time"] >= begin_ns) & (whole["time"] <= end_ns)
         is_wanted |= np.isin(whole["kind"], self.also)
-        lost_ns = max((one.begin_ns for one in self.lost), default=0)
+        lost_ns = max((one.end_ns for one in self.lost), default=0)
         numbers, found = np.where(is_wanted, whole.pop("process"), -1), []
         for (namespace, pid), number in self._processes.items():
             if not len(at := np.flatnonzero(numbers == number)):
