@@ -254,13 +254,13 @@ class Walk:
             thread.may.intersection_update(thread.may - {TASK} if told == 1 else ())
 
     def _slot(self, now: int, phase: str, about: dict[str, int], id: int) -> Slot:
-        """That the phase is of. One that begins again starts the next slot of these numbers, even while
-        others of it are open: a simulator repeats one slot, and the end of a phase may be lost. Only events
-        of phases count here, so names are the same in a part of a trace."""
+        """That the phase is of. One that begins again, or after a later one of the same id, starts the next
+        slot of these numbers, even while others of it are open: a simulator repeats one slot, and the end of
+        a phase may be lost. Only events of phases count here, so names are the same in a part of a trace."""
         name = f"{about['frame']}.{about['slot']}"
         slots = self.slots[name]
         last = slots[-1] if slots else None
-        if last and (phase, id) not in last.ended:
+        if last and last.ended.isdisjoint((of, id) for of in NAMES[NAMES.index(phase) :]):
             if self.time[now] - self.time[max(last.begin, last.end)] <= AGAIN_NS:
                 return last
         slots.append(Slot(f"{name}#{len(slots)}" if slots else name, now, about))
