@@ -11,7 +11,7 @@ from nrbench.live.record import ENDED, EVENTS, EVENTS_AT, HEAD, MAGIC, RING, RIN
 from nrbench.trace.process import read
 from nrbench.trace.reader import KINDS
 from nrbench.trace.record import TraceError
-from nrbench.trace.rings import Record
+from nrbench.trace.rings import BEFORE_NS, Record
 
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
 FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS,
@@ -101,11 +101,19 @@ def test_a_step_of_the_wall_clock_makes_no_event_twice(tmp_path):
 def test_repeated_slots_are_whole_also_if_the_first_event_is_in_one(tmp_path):
     """The decoding of one is none of the next, which has the same numbers."""
     slot = [(at + of, kind, phase, 5 << 32 | 3 << 16) for phase, of in ((0, 0), (1, 50))
-            for at, kind in ((1000, PHASE), (1010, PHASE_END))]  # fmt: skip
+            for at, kind in ((10**7, PHASE), (10**7 + 10, PHASE_END))]  # fmt: skip
     events = [(at + 100 * i, *rest) for i in range(5) for at, *rest in slot]
     record(tmp_path, ring([(0, 0, 0, 0)] * (EVENTS + 2 - len(events)) + events[2:], 7, head=EVENTS + 9))
     (process,) = read(Record(tmp_path), None)
     assert [window.duration_ns for window in process.windows if window.kind == "slot"] == 4 * [60]
+    begin = slot[1:]  # a window begins after that of its symbol processing
+    record(
+        tmp_path,
+        ring([(0, 0, 0, 0)] * (EVENTS - 3) + begin, 7, head=EVENTS + 9),
+        since_ns=10**7 + 50 - BEFORE_NS,
+    )
+    (process,) = read(Record(tmp_path), None)
+    assert {window.kind: window.is_valid for window in process.windows} == {"slot": False, "phase": True}
 
 
 def test_an_error_of_the_clocks_rate_is_known_from_its_begin(tmp_path):
