@@ -8,9 +8,10 @@ import struct
 import pytest
 
 from nrbench.live.record import ENDED, EVENTS, EVENTS_AT, HEAD, MAGIC, RING, RING_BYTES, RINGS_AT
+from nrbench.trace.process import read
 from nrbench.trace.reader import KINDS
 from nrbench.trace.record import TraceError
-from nrbench.trace.rings import Record
+from nrbench.trace.rings import BEFORE_NS, Record
 
 POOL, GROUP, FUNC, REAL_NS = 1, 0x1000, 0x401000, 10**18
 FIELDS = {"magic": MAGIC, "pid": 7, "rings": 2, "own_ns": 500, "real_ns": REAL_NS,
@@ -95,6 +96,33 @@ def test_a_step_of_the_wall_clock_makes_no_event_twice(tmp_path):
     record(tmp_path, ring([*JOINER, *second], 7), own_ns=600, real_ns=REAL_NS + 37 * 10**9)
     ((*_, table, _, _, _),) = Record(tmp_path).processes()
     assert list(table.kind).count(KINDS.index("run_begin")) == 2
+
+
+def test_repeated_slots_are_whole_also_if_the_first_event_is_in_one(tmp_path):
+    """The decoding of one is none of the next, which has the same numbers."""
+    slot = [(at + of, kind, phase, 5 << 32 | 3 << 16) for phase, of in ((0, 0), (1, 50))
+            for at, kind in ((10**7, PHASE), (10**7 + 10, PHASE_END))]  # fmt: skip
+    events = [(at + 100 * i, *rest) for i in range(5) for at, *rest in slot]
+    record(tmp_path, ring([(0, 0, 0, 0)] * (EVENTS + 2 - len(events)) + events[2:], 7, head=EVENTS + 9))
+    (process,) = read(Record(tmp_path), None)
+    assert [window.duration_ns for window in process.windows if window.kind == "slot"] == 4 * [60]
+    begin = slot[1:]  # a window begins after that of its symbol processing
+    record(
+        tmp_path,
+        ring([(0, 0, 0, 0)] * (EVENTS - 3) + begin, 7, head=EVENTS + 9),
+        since_ns=10**7 + 50 - BEFORE_NS,
+    )
+    (process,) = read(Record(tmp_path), None)
+    assert {window.kind: window.is_valid for window in process.windows} == {"slot": False, "phase": True}
+
+
+def test_an_error_of_the_clocks_rate_is_known_from_its_begin(tmp_path):
+    path = record(tmp_path, ring(JOINER, 7), own_ns=10**10 + 1000) / "tpool-ws-7-1.record"
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<2Q", data, HEAD.size, 1000, REAL_NS - 10**10 - 10**5)  # 10 ppm too slow
+    path.write_bytes(data)
+    ((*_, table, _, _, _),) = Record(tmp_path).processes()
+    assert table.time.min() == REAL_NS - 10**10 - 10**5
 
 
 def test_of_a_killed_process_it_says_until_when_it_has_events(tmp_path):

@@ -6,7 +6,7 @@ of them a thread has run is told by their order."""
 
 from collections import defaultdict, deque
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,11 @@ class Piece(live.Piece):
         times = [(int(time[0]), int(time[-1])) for _, time, *_ in self.rows] or [(0, 0)]
         self.begin_ns, self.end_ns = min(times)[0], max(end for _, end in times)
 
+    def real(self, own_ns: Any) -> Any:
+        """Times of the process's own clock in ns of the epoch. An array, or one."""
+        found = own_ns + self.offset_ns + np.rint((own_ns - self.own_ns) * self.error).astype("i8")
+        return found if isinstance(own_ns, pd.Series) else int(found)
+
 
 def lives(path: str) -> bool:
     with open(path, "rb") as file:
@@ -91,16 +96,16 @@ class Record(Trace):
             raise TraceError(". ".join([*self.warnings, f"{path}: there is no event in its records"]))
         for piece in sorted(pieces, key=lambda piece: piece.own_ns):
             self._records[piece.life].append(piece)
-        for life in self._records.values():  # all pieces have one clock, also if the wall clock was set
-            for piece in life:
-                piece.offset_ns = life[-1].offset_ns
-        self.first_ns = min(piece.begin_ns + piece.offset_ns for piece in pieces)
+        lives_of = [(life, life[-1]) for life in self._records.values()]
+        for piece, last in ((piece, last) for life, last in lives_of for piece in life):
+            piece.offset_ns = last.offset_ns  # all pieces have one clock, also if the wall clock was set
+        self.first_ns = min(last.real(piece.begin_ns) for life, last in lives_of for piece in life)
         for piece in pieces:
             if piece.until_ns != ENDED and piece.path.endswith(".record") and not lives(piece.path):
-                until_s = (piece.until_ns + piece.offset_ns - self.first_ns) / 1e9
+                until_s = (piece.real(piece.until_ns) - self.first_ns) / 1e9
                 killed = f"its process was killed: of each thread it has the events until {until_s:.6f} s"
                 self.warnings.append(f"{piece.path}: {killed}; later ones, mostly of 0.2 s at most, are lost")
-        self.last_ns = max(piece.end_ns + piece.offset_ns for piece in pieces)
+        self.last_ns = max(last.real(piece.end_ns) for life, last in lives_of for piece in life)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.mtime for piece in pieces)
         self.event_count = sum(len(time) for piece in pieces for _, time, *_ in piece.rows)
@@ -118,7 +123,7 @@ class Record(Trace):
 
     def _process(self, number: int, own: str) -> Events:
         pieces = self._records[own]
-        offset_ns, rows, lost = pieces[0].offset_ns, list[list[int]](), list[Lost]()
+        real, rows, lost = pieces[-1].real, list[list[int]](), list[Lost]()
         begins = {piece.since_ns + BEFORE_NS for piece in pieces if piece.since_ns}
         known = dict[int, tuple[int, int, int]]()  # of a thread: events so far, until when, and its epoch
         stretches = dict[tuple[int, int], tuple[live.Ring, list[tuple[int, int]]]]()  # without a loss
@@ -131,6 +136,9 @@ class Record(Trace):
                     has, epoch = first, epoch + 1
                 known[ring.tid] = ring.head, piece.own_ns, epoch
                 _, events = stretches.setdefault((ring.tid, epoch), (ring, []))
+                if events and has > first:  # a push may count more since
+                    events.pop()
+                    has -= 1
                 events += zip(time[has - first :].tolist(), what[has - first :].tolist())
         for (_, epoch), (ring, events) in stretches.items():
             rows += self._rows(ring, events, epoch, begins)
@@ -140,13 +148,13 @@ class Record(Trace):
         end_ns = 0  # those of any thread are one, and what a ring had before its first event is none
         for begin, end in sorted(of[:2] for of in lost if of.begin_ns):
             if begin > end_ns:
-                self.lost.append(Lost(begin + offset_ns, end + offset_ns, None, "event"))
+                self.lost.append(Lost(real(begin), real(end), None, "event"))
             end_ns = max(end_ns, end)
-            self.lost[-1] = self.lost[-1]._replace(end_ns=end_ns + offset_ns)
+            self.lost[-1] = self.lost[-1]._replace(end_ns=real(end_ns))
         table = pd.DataFrame(np.array(rows, "i8").reshape(-1, len(ROW)), columns=ROW)
         types = {column: COLUMNS[column] for column in ROW[3:-1]} | {"kind": "i1", "tid": "i4", "epoch": "i4"}
         table = table.astype(types).assign(whole=whole, cpu=np.zeros(len(table), "i2"))
-        table["time"] += offset_ns
+        table["time"] = real(table.time)
         notes = [*self._names(pieces[-1]), *self._late(own, table)]
         return Events(pieces[-1].pid, number, table, notes, True, 0)
 
@@ -206,7 +214,7 @@ class Record(Trace):
         named = {life: of for life, of in self._records.items() if NAMED.fullmatch(life)}
         rows = ((of, row) for of in self._journals for row in of.rows if row.number in minutes)
         for burst in (burst for journal, row in rows if own in named for burst in journal.bursts(row)):
-            time_ns = burst.end_ns + self._records[own][0].offset_ns
+            time_ns = self._records[own][-1].real(burst.end_ns)
             place = ends.get((burst.tid, time_ns))
             if place is not None and life_of(burst, named) is named[own]:
                 yield {"kind": "late_burst", "text": CAUSES[burst.cause], "over_ns": burst.over_ns,

@@ -59,7 +59,7 @@ class Slot:
     begin: int
     about: dict[str, int]  # frame and slot
     end: int = -1
-    ended: set[tuple[str, int]] = field(default_factory=set)  # phases
+    ended: set[tuple[Any, ...]] = field(default_factory=set)  # phases
     is_valid: bool = True  # nothing was lost from its begin to its end
     is_seen: bool = True  # nor may it have begun before
 
@@ -91,6 +91,7 @@ class Thread:
     # Phases that have begun: slot, id, and tasks that it had pushed before.
     open: dict[str, tuple[Slot, int, int]] = field(default_factory=dict)
     slot: Slot | None = None  # that it came to last
+    anew: bool = False  # no phase since lost events: its slot may have had one before
 
     def in_what(self) -> int:
         return self.stack[-1].state if self.stack else IDLE
@@ -180,7 +181,7 @@ class Walk:
         self._close(thread, thread.last, False)
         if thread.slot:
             thread.slot.is_valid = False  # the next phase may be of it
-        thread.stack, thread.last, thread.group = [], -1, None
+        thread.stack, thread.last, thread.group, thread.anew = [], -1, None, True
         thread.may = {TASK, BURST, *self._phases[tid]}
 
     def _keep(self, frame: Frame, end: int, is_ended: bool) -> None:
@@ -229,11 +230,13 @@ class Walk:
         is_in, about = thread.span is not None and thread.span.kind == name, {"frame": frame, "slot": number}
         if self.kind[now] in PHASE_BEGINS:
             if name not in thread.open or thread.open[name][0].about != about:
-                thread.open[name] = self._slot(now, name, about, id), id, thread.pushed
+                thread.open[name] = self._slot(thread, now, name, about, id), id, thread.pushed
             slot = thread.slot = thread.open[name][0]
             if thread.is_outside() and not is_in:
                 self._look(thread, now)
                 slot.is_seen &= name not in thread.may
+                slot.is_valid &= name == NAMES[0] or not thread.anew
+                thread.anew = False
                 thread.may &= {TASK}
                 self._begin(thread, name, now, *thread.open[name][:2])
             return
@@ -241,7 +244,7 @@ class Walk:
         if name in thread.open:
             slot, id, pushed = thread.open.pop(name)
             slot.end = now
-            slot.ended.add((name, id))
+            slot.ended |= {(name, id), (name, id, thread)}
         if thread.is_outside():
             if is_in and thread.span and thread.span.slot:
                 thread.span.slot.is_seen &= TASK not in thread.may
@@ -253,14 +256,16 @@ class Walk:
         if told := self._by_timer[now]:
             thread.may.intersection_update(thread.may - {TASK} if told == 1 else ())
 
-    def _slot(self, now: int, phase: str, about: dict[str, int], id: int) -> Slot:
-        """That the phase is of. One that begins again starts the next slot of these numbers, even while
-        others of it are open: a simulator repeats one slot, and the end of a phase may be lost. Only events
-        of phases count here, so names are the same in a part of a trace."""
+    def _slot(self, thread: Thread, now: int, phase: str, about: dict[str, int], id: int) -> Slot:
+        """That the phase is of. One that begins again, or its thread after a later one of this id, starts
+        the next slot of these numbers, even while others of it are open: a simulator repeats one slot, and
+        the end of a phase may be lost. Only events of phases count here, so names are the same in a part of a
+        trace."""
         name = f"{about['frame']}.{about['slot']}"
         slots = self.slots[name]
         last = slots[-1] if slots else None
-        if last and (phase, id) not in last.ended:
+        later = [(of, id, thread) for of in NAMES[NAMES.index(phase) + 1 :]]
+        if last and last.ended.isdisjoint([(phase, id), *later]):
             if self.time[now] - self.time[max(last.begin, last.end)] <= AGAIN_NS:
                 return last
         slots.append(Slot(f"{name}#{len(slots)}" if slots else name, now, about))

@@ -59,7 +59,8 @@ void ws_file_begin(const ws_settings_t *settings)
   memset(&own, 0, sizeof(own));
   ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
-  own.head.until_ns = own.head.own_ns;
+  own.head.until_ns = own.head.begin_own_ns = own.head.own_ns;
+  own.head.begin_real_ns = own.head.real_ns;
   own.head.pid = ws_rings.pid;
   ws_folder_t *in = &own.folder;
   memcpy(in->path, folder, sizeof(in->path));
@@ -133,20 +134,28 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   const uint64_t at = sizeof(own.head) + number * sizeof(*ring);
   const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
   const uint64_t now = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
-  const bool is_its = tid == written->tid && now >= written->head;
-  const uint64_t has = is_its ? written->head : 0;
+  const bool is_its = written->head > 0 && tid == written->tid && now >= written->head;
+  const uint64_t has = is_its ? written->head - 1 : 0; // a push that is the newest event may count more since
   uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
-  if (tid == 0 || (is_its && now == has))
+  if (tid == 0 || now == 0 || (is_its && now == written->head))
     return true;
   while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
     from++;
-  for (uint64_t i = from; i < now;) { // what the owner overwrites meanwhile, readers leave out
+  for (uint64_t i = from; i < now;) {
     const uint64_t first = i % WS_RING_EVENTS, left = WS_RING_EVENTS - first;
     const uint64_t events = now - i < left ? now - i : left;
     if (!ws_held_file_put(file, &ring->event[first], events * sizeof(ws_ring_event_t),
                           at + offsetof(ws_event_ring_t, event) + first * sizeof(ws_ring_event_t)))
       return false;
     i += events;
+  }
+  const uint64_t then = ws_load_acquire(&ring->head); // [edge RING acquire] what its owner wrote meanwhile
+  if (then >= from + WS_RING_EVENTS) { // the newest that may be overwritten: readers end there
+    const ws_ring_event_t none = {.ns = {UINT64_MAX}};
+    const uint64_t last = then - WS_RING_EVENTS < now ? then - WS_RING_EVENTS : now - 1;
+    if (!ws_held_file_put(file, &none, sizeof(none),
+                          at + offsetof(ws_event_ring_t, event) + last % WS_RING_EVENTS * sizeof(none)))
+      return false;
   }
   const uint64_t begin[] = {now, ws_stat_load(&ring->who), tid, ws_stat_load(&ring->name[0]),
                             ws_stat_load(&ring->name[1])};
