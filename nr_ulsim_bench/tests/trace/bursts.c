@@ -2,9 +2,18 @@
 // bursts RINGS < EVENTS   what the process's own code makes of events: it prints each burst or phase that has
 // ended (thread, begin, end, tasks pushed, function of its longest task), and writes the rings into a file.
 // An event is: thread, ns, kind, small, address, function. Threads from 8 on are workers.
+#include <stdint.h>
 #include <stdio.h>
 
+#include "base/ws_base.h"
+#include "pool/ws_process.h"
+#include "pool/ws_types.h"
 #include "record/ws_burst.c"
+#include "record/ws_clock.h"
+#include "record/ws_late.h"
+#include "record/ws_ledgers.h"
+#include "record/ws_rings.h"
+#include "trace/ws_probe.h"
 #undef KINDS
 #define learn_of ws_usual_learn_of
 #include "record/ws_usual.c"

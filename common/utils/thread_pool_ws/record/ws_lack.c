@@ -32,6 +32,7 @@ static struct {
   uint64_t notes; ///< so far
   note_t note[NOTES]; ///< the newest first
   uint64_t cpu_ns, delay_ns; ///< that a sleep takes: of a CPU to begin and to end it; until it has one
+  int64_t calm_ns; ///< what it lacks between two notes while no burst is late: nearly the most
   uint64_t called_ns; ///< a worker of the burst's pool: when it was last called, if not long before; else 0
   ws_lack_t lack; ///< what has no cause yet
   uint64_t wakes_ns;
@@ -104,6 +105,9 @@ static void learn(uint32_t number)
   const int64_t cpu_ns = -it.idle_ns / it.turns, delay_ns = it.delay_ns / it.turns;
   of[number].cpu_ns = ws_follow(of[number].cpu_ns, cpu_ns > 0 ? (uint64_t)cpu_ns : 1, 64, 64);
   of[number].delay_ns = ws_follow(of[number].delay_ns, delay_ns > 0 ? (uint64_t)delay_ns : 1, 64, 64);
+  const int64_t lack_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns,
+                more_ns = lack_ns - of[number].calm_ns;
+  of[number].calm_ns += more_ns > 0 ? more_ns / 2 : more_ns / 64;
 }
 
 void ws_lack_note(bool calm)
@@ -184,9 +188,11 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
   if (note[then].turns == 0)
     cause = WS_CAUSE_NO_CPU_OR_ASLEEP;
   else if (2 * delay_ns >= idle_ns || burst->was_stopped || 4 * it.delay_ns >= 3 * idle_ns)
-    cause = WS_CAUSE_NO_CPU; // the last: on a loaded machine a turn's delay is learnt that explains all
+    cause = WS_CAUSE_NO_CPU; // the last: on a loaded machine the delay that is learnt explains all
   else if (it.turns <= it.sleeps) // a host took its CPU; but one that computes outside may have slept
     cause = it.turns == it.sleeps || ws_stat_load(&ring->who) ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
+  if (cause == WS_CAUSE_ASLEEP && most_ns < 2 * of[number].calm_ns)
+    cause = WS_CAUSE_NO_CPU_OR_ASLEEP; // it may be a host's, and the sleep a preemption
   return (ws_lack_t){(uint64_t)most_ns, cause};
 }
 
@@ -198,7 +204,8 @@ static uint64_t wakes_of(uint32_t number, const ws_late_burst_t *burst, bool *is
   ws_seen_t it = {0};
   const bool any = ws_seen_back(ws_ring(number), &at, &it);
   *is_in = any && it.ns >= burst->begin;
-  if (it.kind == WS_NOTE_PARK && called_ns > it.ns && ws_lack_is_taken(burst->end - called_ns))
+  if ((it.kind == WS_NOTE_PARK || it.kind == WS_NOTE_SLEEP) && called_ns > it.ns
+      && ws_lack_is_taken(burst->end - called_ns))
     sum = burst->end - called_ns; // and was not up yet
   for (bool more = any; more && it.ns > burst->begin; more = ws_seen_back(ws_ring(number), &at, &it))
     sum += it.kind == WS_NOTE_UNPARK && ws_lack_is_taken(it.address) ? it.address : 0;

@@ -222,7 +222,9 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
-  while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
+  for (bool again = false; ws_load_acquire(&its->token) == 0; again = true) { // [edge PARK_TOKEN acquire]
+    if (again)
+      ws_traced_sleep(pool, false);
     const bool retries =
         rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
     if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
@@ -295,6 +297,7 @@ uint64_t ws_park_begin(ws_worker_t *worker)
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const bool was_called = ws_hint_load(&its->state) & WS_STATE_CALLED; // no other thread changes that now
+  WS_PROBE(park, pool, ws_traced_pool(pool), (int32_t)worker->index);
   // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
   // ws_park().
   ws_search_leave(worker, WS_STATE_PARKED);
@@ -312,6 +315,5 @@ uint64_t ws_park_begin(ws_worker_t *worker)
 
 ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
 {
-  WS_PROBE(park, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index);
   return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
 }

@@ -74,7 +74,8 @@ def shares(sums: dict[str, Counter[str]]) -> Iterator[tuple[str, float, float]]:
     """Of each cause: of the late bursts with its noise those that it was given to, and of those that it was
     given to the ones with its noise. Each noise weighs the same, however many bursts it has made late."""
     part = {
-        name: {cause: of[cause] / max(1, of.total() - of["bursts"]) for cause in of} for name, of in sums.items()
+        name: {cause: of[cause] / max(1, of.total() - of["bursts"]) for cause in of}
+        for name, of in sums.items()
     }
     for cause in dict.fromkeys(cause for _, cause in NOISES.values()):
         own = [part[name][cause] for name in NOISES if NOISES[name][1] == cause]

@@ -199,8 +199,8 @@ TEST_CASE(a_timer_wake_is_recorded_with_its_reason)
   ws_store_release(&idle.plans, 1);
   push_told(0, NULL);
   CU_ASSERT_TRUE_FATAL(test_until(has_risen, NULL));
-  EXPECT({"unpark", {scene.id, 0, ANY, ANY}}, {"prewake", {scene.id, 0, 0, RISE_NS, BURST_NS}},
-         {"park", {scene.id, 0}}, {"unpark", {scene.id, 0, 1, ANY}});
+  EXPECT({"unpark", {scene.id, 0, ANY, ANY}}, {"park", {scene.id, 0}},
+         {"prewake", {scene.id, 0, 0, RISE_NS, BURST_NS}}, {"unpark", {scene.id, 0, 1, ANY}});
   CU_ASSERT_EQUAL(recorder_count("prewake"), 1); // a park without a plan tells none
   CU_ASSERT_EQUAL(recorder_count("wake"), 1);
   end();
