@@ -15,6 +15,7 @@
 #include "record/ws_rings.h"
 #include "trace/ws_probe.h"
 #undef KINDS
+#undef LEARNS
 #define learn_of ws_usual_learn_of
 #include "record/ws_usual.c"
 
