@@ -225,12 +225,6 @@ static const struct {
 };
 #define NOISES (sizeof noises / sizeof noises[0])
 
-static void work(void *unused)
-{
-  (void)unused;
-  busy_work(TASK_NS);
-}
-
 static void work_elsewhere(void *unused)
 {
   (void)unused;
@@ -238,7 +232,7 @@ static void work_elsewhere(void *unused)
 }
 
 /// @param arg  how_t
-static void work_noisily(void *arg)
+static void work(void *arg)
 {
   const how_t *how = arg;
   ws_group_t group;
@@ -266,6 +260,7 @@ static void work_noisily(void *arg)
 static void run_burst(ws_pool_t *pool, how_t how)
 {
   const uint32_t tasks = how == MORE_TASKS ? TIMES * TASKS : TASKS;
+  how_t alike = ALIKE;
   const bool waits = how == LONG_TASK || (how >= MUTEX && how <= SLEEP) || how == OTHER_POOL;
   ws_group_t group;
   ws_group_init(&group, tasks);
@@ -274,7 +269,7 @@ static void run_burst(ws_pool_t *pool, how_t how)
     const bool is_noisy = how == ALL_LONGER || (is_odd && waits);
     if (is_odd && how == SERIAL)
       busy_work(NOISE_NS);
-    ws_pool_push(pool, (ws_task_t){.func = is_noisy ? work_noisily : work, .arg = &how, .group = &group});
+    ws_pool_push(pool, (ws_task_t){.func = work, .arg = is_noisy ? &how : &alike, .group = &group});
   }
   ws_group_wait(&group, pool);
 }

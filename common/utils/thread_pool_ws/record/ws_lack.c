@@ -32,7 +32,7 @@ static struct {
   uint64_t notes; ///< so far
   note_t note[NOTES]; ///< the newest first
   uint64_t cpu_ns, delay_ns; ///< that a sleep takes: of a CPU to begin and to end it; until it has one
-  int64_t calm_ns; ///< what it lacks between two notes while no burst is late: nearly the most
+  int64_t calm_ns; ///< what it lacks between two notes while no burst is late: a mean
   uint64_t called_ns; ///< a worker of the burst's pool: when it was last called, if not long before; else 0
   ws_lack_t lack; ///< what has no cause yet
   uint64_t wakes_ns;
@@ -105,9 +105,8 @@ static void learn(uint32_t number)
   const int64_t cpu_ns = -it.idle_ns / it.turns, delay_ns = it.delay_ns / it.turns;
   of[number].cpu_ns = ws_follow(of[number].cpu_ns, cpu_ns > 0 ? (uint64_t)cpu_ns : 1, 64, 64);
   of[number].delay_ns = ws_follow(of[number].delay_ns, delay_ns > 0 ? (uint64_t)delay_ns : 1, 64, 64);
-  const int64_t lack_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns,
-                more_ns = lack_ns - of[number].calm_ns;
-  of[number].calm_ns += more_ns > 0 ? more_ns / 2 : more_ns / 64;
+  const int64_t lack_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns;
+  of[number].calm_ns += ((lack_ns > 0 ? lack_ns : 0) - of[number].calm_ns) / 64;
 }
 
 void ws_lack_note(bool calm)
@@ -191,7 +190,7 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
     cause = WS_CAUSE_NO_CPU; // the last: on a loaded machine the delay that is learnt explains all
   else if (it.turns <= it.sleeps) // a host took its CPU; but one that computes outside may have slept
     cause = it.turns == it.sleeps || ws_stat_load(&ring->who) ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
-  if (cause == WS_CAUSE_ASLEEP && most_ns < 2 * of[number].calm_ns)
+  if (cause == WS_CAUSE_ASLEEP && most_ns < 4 * of[number].calm_ns)
     cause = WS_CAUSE_NO_CPU_OR_ASLEEP; // it may be a host's, and the sleep a preemption
   return (ws_lack_t){(uint64_t)most_ns, cause};
 }
