@@ -276,9 +276,9 @@ static void run_burst(ws_pool_t *pool, how_t how)
 
 static void *push_too(void *pool)
 {
-  for (uint64_t at_ns = clock_now_ns();; at_ns += EVERY * PERIOD_NS + PERIOD_NS / 3) {
+  for (uint64_t at_ns = clock_now_ns();; at_ns += 3 * PERIOD_NS + PERIOD_NS / 3) {
     clock_sleep_until(at_ns);
-    run_burst(pool, ALIKE);
+    run_burst(pool, ALL_LONGER);
   }
   return NULL;
 }
@@ -363,7 +363,7 @@ static result_t run_apart(uint32_t noise, bool is_noisy, const question_t *quest
 static uint64_t deadline_of(uint32_t noise, const question_t *question)
 {
   const result_t calm = run_apart(noise, false, question, WS_DEADLINE_AUTO);
-  const uint64_t typical_ns = 2 * calm.p50_ns, most_ns = calm.p99_ns + calm.p99_ns / 4;
+  const uint64_t typical_ns = calm.p50_ns + calm.p50_ns / 2, most_ns = calm.p99_ns + calm.p99_ns / 4;
   if (noises[noise].how == FEW_WORKERS)
     return calm.p50_ns + calm.p50_ns / 4;
   return typical_ns > most_ns ? typical_ns : most_ns;

@@ -84,7 +84,7 @@ static bool look_between(const ws_event_ring_t *ring, const note_t *then, const 
     const bool sleeps = ws_seen_sleeps(ring, &it) && !(it.kind == WS_NOTE_JOINED && in_phase);
     sum.idle_ns -= sleeps ? (int64_t)length : 0;
     sum.delay_ns -= next.kind == WS_NOTE_UNPARK ? (int64_t)next.address : 0;
-    sum.sleeps += sleeps && next.kind != 0 && next.ns - it.ns > AWAKE_NS;
+    sum.sleeps += sleeps && it.kind != WS_NOTE_PARK && next.kind != 0 && next.ns - it.ns > AWAKE_NS;
     in_phase = it.kind == WS_NOTE_PHASE_END || (in_phase && it.kind != WS_NOTE_PHASE);
     if (it.kind == WS_NOTE_RAN && !it.inside)
       ran_ns = burst && it.ns >= burst->begin && it.ns <= burst->end ? 0 : it.ns;

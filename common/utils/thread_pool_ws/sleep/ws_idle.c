@@ -222,9 +222,8 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
-  for (bool again = false; ws_load_acquire(&its->token) == 0; again = true) { // [edge PARK_TOKEN acquire]
-    if (again)
-      ws_traced_sleep(pool, false);
+  while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
+    ws_traced_sleep(pool, false);
     const bool retries =
         rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
     if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)

@@ -25,7 +25,7 @@
 ///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
-///   SLEEP SLEPT          in a wait; SLEEP also of a parked worker that sleeps on. small: the pool
+///   SLEEP SLEPT          in a wait; SLEEP also of a parked worker. small: the pool
 // clang-format off
 typedef enum {
   WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,

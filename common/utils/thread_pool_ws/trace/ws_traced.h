@@ -87,7 +87,7 @@ static inline void ws_traced_join(const struct ws_pool_s *pool, const ws_group_t
     ws_traced_note_join(pool, ws_traced_group(group), ends);
 }
 
-/// In a wait the thread begins to sleep, or has slept. Or a parked worker sleeps on, after its timer.
+/// In a wait the thread begins to sleep, or has slept. Or a parked worker begins to.
 static inline void ws_traced_sleep(const struct ws_pool_s *pool, bool ends)
 {
   if (ends)

@@ -86,6 +86,8 @@ static void make_up(uint32_t number, const char *text)
                                          : POOL + (letters[i].group == 1),
                 address);
     of->depth += kind == WS_NOTE_RUN;
+    if (kind == WS_NOTE_PARK)
+      ws_ring_put(of, (uint64_t)(BEGIN + us * US), WS_NOTE_SLEEP, POOL, 0);
     if (is_long && us > 0 && *end) { // the scribe passes by
       const uint64_t end_ns = now_ns;
       now_ns = (uint64_t)(BEGIN + us * US);
