@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -33,6 +34,16 @@ static void stolen(void *arg)
 {
   (void)arg;
   atomic_store(&done, true);
+}
+
+static bool is_done(void *arg)
+{
+  return atomic_load((atomic_bool *)arg);
+}
+
+static void sleep_once(void *arg)
+{
+  atomic_store((atomic_bool *)arg, true);
 }
 
 static void wake(void) // what parks twice was woken once
@@ -67,6 +78,8 @@ int main(int words, char **word)
   settings.name = "every";
   if (words != 2 || ws_pool_create(&pool, &settings) < 0)
     return 1;
+  ws_pool_await(pool, NULL, &(ws_event_t){.ready = is_done, .sleep = sleep_once, .arg = &done});
+  atomic_store(&done, false);
   wake();
   if (ws_pool_push(pool, (ws_task_t){.func = stolen}) < 0)
     return 1;
