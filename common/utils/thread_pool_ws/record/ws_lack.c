@@ -186,11 +186,11 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
   ws_cause_t cause = WS_CAUSE_ASLEEP;
   if (note[then].turns == 0)
     cause = WS_CAUSE_NO_CPU_OR_ASLEEP;
-  else if (2 * delay_ns >= idle_ns || burst->was_stopped || 4 * it.delay_ns >= 3 * idle_ns)
+  else if (2 * delay_ns >= idle_ns || burst->was_stopped || 16 * it.delay_ns >= 15 * idle_ns)
     cause = WS_CAUSE_NO_CPU; // the last: on a loaded machine the delay that is learnt explains all
   else if (it.turns <= it.sleeps) // a host took its CPU; but one that computes outside may have slept
     cause = it.turns == it.sleeps || ws_stat_load(&ring->who) ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
-  if (cause == WS_CAUSE_ASLEEP && most_ns < 4 * of[number].calm_ns)
+  if (cause == WS_CAUSE_ASLEEP && most_ns < 2 * of[number].calm_ns)
     cause = WS_CAUSE_NO_CPU_OR_ASLEEP; // it may be a host's, and the sleep a preemption
   return (ws_lack_t){(uint64_t)most_ns, cause};
 }

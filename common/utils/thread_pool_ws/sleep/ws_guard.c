@@ -158,7 +158,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   moment.limit = limit;
   // Those woken at the looks before may have no CPU: wake more each time. If they share one that is taken,
   // twice as many each time, or the worker that could run might be the last one of many.
-  const uint32_t more = (1u << (memory->without < 7 ? memory->without : 7)) - 1;
+  const uint32_t more = ((1u << (memory->without < 8 ? memory->without : 8)) - 1) / 2;
   moment.limit += more;
   moment.queued = queued > memory->waited + more ? queued : memory->waited + more;
   moment.may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
